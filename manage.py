@@ -13,6 +13,7 @@ def main() -> None:
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
     from django.db import DatabaseError, InterfaceError
+    from django.db.migrations.exceptions import NodeNotFoundError
 
     try:
         _ = settings.PORT  # reads the settings: commands are known only with them
@@ -23,7 +24,7 @@ def main() -> None:
         # The reader, such as head, has seen enough; so has the last flush.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(128 + signal.SIGPIPE)
-    except (DatabaseError, InterfaceError) as error:
+    except (DatabaseError, InterfaceError, NodeNotFoundError) as error:
         from evalcore.management.unprepared import why_unprepared
 
         reason = why_unprepared(error, *sys.argv[1:2])

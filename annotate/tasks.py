@@ -14,7 +14,7 @@ from annotate.presentation import same_size
 from annotate.reports import building
 from annotate.responses import giving_back
 from annotate.studies import plan_queue
-from evalcore.serving import log_context
+from evalcore.serving import log
 
 
 @shared_task
@@ -64,7 +64,7 @@ def refresh_snapshot(pk: int) -> None:
     """Compute one study's figures anew unless they are up to date."""
     study = Study.objects.filter(pk=pk).first()
     if study is not None and not snapshots.is_fresh(study):
-        log_context.note(study=study.slug)
+        log.note(study=study.slug)
         snapshots.refresh(study)
 
 

@@ -39,7 +39,7 @@ def temporary_site() -> Iterator[Path]:
 @contextmanager
 def serve() -> Iterator[str]:
     """Serve the site as `make run` does, without its workers; yield the address."""
-    from evalcore.serving.processes import web_command
+    from evalcore.serving.supervisor import web_command
 
     port = free_port()
     command = web_command("127.0.0.1", port)

@@ -17,7 +17,7 @@ from celery.signals import (
 from celery.worker.consumer import Consumer
 from kombu.transport import filesystem
 
-from evalcore.serving import log_context
+from evalcore.serving import log
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalcore.settings")
 
@@ -82,13 +82,13 @@ def show_that_a_worker_lives(sender: Consumer, **_kwargs: object) -> None:
 @task_prerun.connect
 def begin_task(task_id: str, task: Task, **_kwargs: object) -> None:
     """Have the lines of the log say which task they are of."""
-    log_context.begin(task=task.name, task_id=task_id)
+    log.begin(task=task.name, task_id=task_id)
 
 
 @task_postrun.connect
 def end_task(**_kwargs: object) -> None:
     """Have the lines that follow belong to no task."""
-    log_context.end()
+    log.end()
 
 
 @beat_init.connect

@@ -163,7 +163,7 @@ STORAGES = {
     },
     "staticfiles": {
         "BACKEND": (
-            "evalcore.serving.static_files.HashedStaticFiles"
+            "evalcore.serving.web_server.HashedStaticFiles"
             if PRODUCTION
             else "django.contrib.staticfiles.storage.StaticFilesStorage"
         ),
@@ -264,9 +264,9 @@ elif CELERY_BROKER_URL.startswith("redis"):
         "socket_timeout": 2.0,
     }
 
-LOGGING_CONFIG = "evalcore.serving.redacting.configure"
-DEFAULT_EXCEPTION_REPORTER = "evalcore.serving.redacting.ErrorReport"
-DEFAULT_EXCEPTION_REPORTER_FILTER = "evalcore.serving.redacting.ReportFilter"
+LOGGING_CONFIG = "evalcore.serving.log.configure"
+DEFAULT_EXCEPTION_REPORTER = "evalcore.serving.log.ErrorReport"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "evalcore.serving.log.ReportFilter"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -274,7 +274,7 @@ LOGGING = {
         "line": {
             "format": "%(asctime)s %(levelname)s %(name)s: %(message)s%(context)s"
         },
-        "json": {"()": "evalcore.serving.json_lines.JsonLine"},
+        "json": {"()": "evalcore.serving.log.JsonLine"},
     },
     "handlers": {
         "console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from evalcore.serving import redacting
+from evalcore.serving import log
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = [
@@ -146,9 +146,7 @@ def test_no_pattern_of_the_sources_takes_long(patience):
     assert slow == {}
 
 
-@pytest.mark.parametrize(
-    "pattern", redacting.SECRETS, ids=range(len(redacting.SECRETS))
-)
+@pytest.mark.parametrize("pattern", log.SECRETS, ids=range(len(log.SECRETS)))
 def test_no_line_of_a_log_takes_long_to_redact(patience, pattern):
     """Attack: addresses that keep the server busy with its log."""
     assert slowest(pattern, "sub")[0] < MOST_SECONDS

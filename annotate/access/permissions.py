@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from annotate.models import Study, StudyMember, Unit, User
 from annotate.models.units import OUTPUTS
 from evalcore.models import Benchmark, BenchmarkMember, Output
-from evalcore.serving import log_context
+from evalcore.serving import log
 
 SomeUser = User | AnonymousUser
 T = TypeVar("T", bound=Model)
@@ -27,7 +27,7 @@ def _of_member(rows: QuerySet[T], user: SomeUser, **membership: str) -> QuerySet
     """Keep what a user is a member of; a superuser is of everything."""
     if not user.is_authenticated:
         return rows.none()
-    log_context.note(user=user.pk)
+    log.note(user=user.pk)
     if user.is_superuser:
         return rows
     return rows.filter(members__user=user, **membership)
@@ -60,7 +60,7 @@ def get_study_for(user: SomeUser, slug: str, role: str | None = None) -> Study:
     study = visible_studies(user).filter(slug=slug).select_related("benchmark").first()
     if study is None:
         raise Http404(f"No study {slug!r}.")
-    log_context.note(study=study.slug)
+    log.note(study=study.slug)
     if role == "manager" and not can_manage(user, study):
         raise PermissionDenied(_("Only a manager of this study may do that."))
     return study

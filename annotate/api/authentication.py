@@ -17,7 +17,7 @@ from rest_framework.request import Request
 
 from annotate.access import rate_limits
 from annotate.models import Annotator, Invitation, User
-from evalcore.serving import log_context
+from evalcore.serving import log
 
 if TYPE_CHECKING:  # views ask for their default authentication when they are loaded
     from rest_framework.views import APIView
@@ -57,7 +57,7 @@ class InvitationAuthentication(BaseAuthentication):
             _count(request)
             raise AuthenticationFailed("This invitation is not valid.")
         annotator = invitation.annotator
-        log_context.note(study=annotator.study.slug, annotator=annotator.pk)
+        log.note(study=annotator.study.slug, annotator=annotator.pk)
         return AnonymousUser(), annotator
 
     def authenticate_header(self, request: Request) -> str:

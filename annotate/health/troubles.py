@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 from annotate.health.jobs import Job
 from annotate.health.measures import Disk
 from evalcore.models import Worker
-from evalcore.serving import readiness
+from evalcore.serving import health
 
 # So long a job waits its turn before anybody should look.
 LONG = timedelta(minutes=10)
@@ -60,7 +60,7 @@ def troubles(
 
 
 def _about_database() -> Iterator[Trouble]:
-    n = len(readiness.missing_migrations())
+    n = len(health.missing_migrations())
     if n:
         yield Trouble(
             ngettext(
@@ -75,7 +75,7 @@ def _about_database() -> Iterator[Trouble]:
 
 
 def _about_disks(disks: Sequence[Disk]) -> Iterator[Trouble]:
-    if not readiness.can_store_media():
+    if not health.can_store_media():
         yield Trouble(
             _("No file can be written in the folder of pictures; imports fail."),
             _("Let the user that runs the server write there, or make room:"),
@@ -92,7 +92,7 @@ def _about_disks(disks: Sequence[Disk]) -> Iterator[Trouble]:
 
 
 def _about_broker() -> Iterator[Trouble]:
-    if readiness.about_broker():
+    if health.about_broker():
         scheme = urlsplit(settings.CELERY_BROKER_URL).scheme
         yield Trouble(
             _("The broker does not answer; jobs wait, and leases do not end."),

@@ -10,24 +10,17 @@ from django.utils import timezone
 
 from annotate.models.people import Annotator
 from annotate.models.slots import Slot
-from annotate.models.studies import LETTERS, Question, known
+from annotate.models.studies import LETTERS, Question
+from evalcore.models.columns import holds, known, once
 
 
 def answer_constraints(name: str, *also: str) -> list[models.BaseConstraint]:
     """Return what holds for the answers to a question (and to what `also` says)."""
     key = ["slot", "question", "annotator", *also]
     return [
-        models.UniqueConstraint(
-            fields=[*key, "revision"], name=f"{name}_revision_unique"
-        ),
-        models.UniqueConstraint(
-            fields=key, condition=Q(is_current=True), name=f"{name}_one_current"
-        ),
-        models.UniqueConstraint(
-            fields=[*key, "client_key"],
-            condition=~Q(client_key=""),
-            name=f"{name}_key_press_once",
-        ),
+        once(f"{name}_revision_unique", *key, "revision"),
+        once(f"{name}_one_current", *key, where=Q(is_current=True)),
+        once(f"{name}_key_press_once", *key, "client_key", where=~Q(client_key="")),
     ]
 
 
@@ -67,9 +60,9 @@ class Rating(Answer):
     class Meta:
         constraints = [
             *answer_constraints("rating", "shot"),
-            models.CheckConstraint(
-                condition=Q(value__gte=F("scale_min"), value__lte=F("scale_max")),
-                name="rating_in_scale",
+            holds(
+                "rating_in_scale",
+                Q(value__gte=F("scale_min"), value__lte=F("scale_max")),
             ),
         ]
 
@@ -85,11 +78,7 @@ class Look(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["slot", "annotator", "shot"], name="look_once_per_shot"
-            )
-        ]
+        constraints = [once("look_once_per_shot", "slot", "annotator", "shot")]
 
 
 class Choice(Answer):
@@ -128,12 +117,8 @@ class Ranking(Answer):
     class Meta:
         constraints = [
             *answer_constraints("ranking"),
-            models.CheckConstraint(
-                condition=Q(_is_lettered("value"), _is_lettered("shown")),
-                name="ranking_letters_known",
+            holds(
+                "ranking_letters_known", Q(_is_lettered("value"), _is_lettered("shown"))
             ),
-            models.CheckConstraint(
-                condition=Exact(Length("value"), Length("shown")),
-                name="ranking_is_whole",
-            ),
+            holds("ranking_is_whole", Exact(Length("value"), Length("shown"))),
         ]

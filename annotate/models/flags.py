@@ -8,8 +8,9 @@ from django.utils.translation import pgettext_lazy
 
 from annotate.models.people import Annotator, account_if_known
 from annotate.models.slots import Slot
-from annotate.models.studies import Study, known
+from annotate.models.studies import Study
 from annotate.quality_rules import findings
+from evalcore.models.columns import holds, known, once
 
 
 class Flag(models.Model):
@@ -43,10 +44,11 @@ class Flag(models.Model):
     class Meta:
         ordering = ["-created_at", "-id"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["annotator", "rule"],
-                condition=Q(resolved_at__isnull=True),
-                name="flag_one_in_force",
+            once(
+                "flag_one_in_force",
+                "annotator",
+                "rule",
+                where=Q(resolved_at__isnull=True),
             ),
             known("flag_action_known", action=["note", "warn", "pause", "exclude"]),
         ]
@@ -87,11 +89,7 @@ class AnalysisView(models.Model):
 
     class Meta:
         ordering = ["study_id", "id"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["study", "key"], name="analysis_view_key_unique_in_study"
-            )
-        ]
+        constraints = [once("analysis_view_key_unique_in_study", "study", "key")]
 
     def __str__(self) -> str:
         return self.key
@@ -115,12 +113,6 @@ class Exclusion(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["slot"],
-                condition=Q(undone_at__isnull=True),
-                name="exclusion_one_in_force",
-            ),
-            models.CheckConstraint(
-                condition=~Q(reason=""), name="exclusion_has_reason"
-            ),
+            once("exclusion_one_in_force", "slot", where=Q(undone_at__isnull=True)),
+            holds("exclusion_has_reason", ~Q(reason="")),
         ]

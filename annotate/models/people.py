@@ -12,7 +12,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from rest_framework.authtoken.models import Token
 
-from annotate.models.studies import Study, known
+from annotate.models.studies import Study
+from evalcore.models.columns import holds, known, once
 
 
 class User(AbstractUser):
@@ -129,9 +130,7 @@ class Annotator(models.Model):
     class Meta:
         ordering = ["study_id", "name"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["study", "name"], name="annotator_name_unique_in_study"
-            ),
+            once("annotator_name_unique_in_study", "study", "name"),
             known(
                 "annotator_state_known",
                 state=[
@@ -144,19 +143,19 @@ class Annotator(models.Model):
                     "revoked",
                 ],
             ),
-            models.UniqueConstraint(
-                fields=["study", "external_id"],
-                condition=~Q(external_id=""),
-                name="annotator_external_id_unique_in_study",
+            once(
+                "annotator_external_id_unique_in_study",
+                "study",
+                "external_id",
+                where=~Q(external_id=""),
             ),
-            models.CheckConstraint(
-                condition=Q(erased_at__isnull=True)
-                | Q(external_id="", completion_code=""),
-                name="annotator_erased_is_nobody",
+            holds(
+                "annotator_erased_is_nobody",
+                Q(erased_at__isnull=True) | Q(external_id="", completion_code=""),
             ),
-            models.CheckConstraint(
-                condition=Q(answers_withdrawn=False) | Q(withdrawn_at__isnull=False),
-                name="annotator_withdrew_answers_and_consent",
+            holds(
+                "annotator_withdrew_answers_and_consent",
+                Q(answers_withdrawn=False) | Q(withdrawn_at__isnull=False),
             ),
         ]
 
@@ -208,11 +207,7 @@ class JoinLink(models.Model):
 
     class Meta:
         ordering = ["study_id", "id"]
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(joined__lte=F("most")), name="join_link_not_overdrawn"
-            )
-        ]
+        constraints = [holds("join_link_not_overdrawn", Q(joined__lte=F("most")))]
 
     @property
     def is_full(self) -> bool:

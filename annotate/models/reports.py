@@ -11,8 +11,9 @@ from analysis.problems import listed
 from annotate.models.events import Event
 from annotate.models.flags import MAIN, AnalysisView
 from annotate.models.people import account_if_known
-from annotate.models.studies import Study, known
+from annotate.models.studies import Study
 from evalcore.models import Benchmark
+from evalcore.models.columns import known
 
 
 class Job(models.Model):

@@ -10,9 +10,10 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from annotate.models.people import Annotator
-from annotate.models.studies import PLACES, PURPOSES, Purpose, Question, Study, known
+from annotate.models.studies import PLACES, PURPOSES, Purpose, Question, Study
 from annotate.models.units import Unit
 from evalcore.models import Output
+from evalcore.models.columns import holds, known, once
 
 
 def new_code() -> str:
@@ -126,61 +127,61 @@ class Slot(models.Model):
             ),
         ]
         constraints = [
-            models.UniqueConstraint(
-                fields=["unit", "round", "ordinal"],
-                condition=Q(ordinal__isnull=False),
-                name="slot_ordinal_unique",
+            once(
+                "slot_ordinal_unique",
+                "unit",
+                "round",
+                "ordinal",
+                where=Q(ordinal__isnull=False),
             ),
-            models.UniqueConstraint(
-                fields=["unit", "round", "annotator"],
-                condition=Q(
-                    annotator__isnull=False, purpose__in=["real", "gold", "twin"]
-                ),
-                name="slot_once_per_annotator_and_unit",
+            once(
+                "slot_once_per_annotator_and_unit",
+                "unit",
+                "round",
+                "annotator",
+                where=Q(annotator__isnull=False, purpose__in=["real", "gold", "twin"]),
             ),
-            models.UniqueConstraint(
-                fields=["annotator", "position"],
-                condition=Q(position__isnull=False),
-                name="slot_position_unique_for_annotator",
+            once(
+                "slot_position_unique_for_annotator",
+                "annotator",
+                "position",
+                where=Q(position__isnull=False),
             ),
             known(
                 "slot_state_known",
                 state=["open", "leased", "submitted", "excluded", "withdrawn"],
             ),
             known("slot_purpose_known", purpose=PURPOSES),
-            models.CheckConstraint(
-                condition=Q(purpose="real") | Q(ordinal__isnull=True),
-                name="slot_check_has_no_ordinal",
+            holds(
+                "slot_check_has_no_ordinal", Q(purpose="real") | Q(ordinal__isnull=True)
             ),
-            models.CheckConstraint(
-                condition=Q(purpose="repeat") ^ Q(repeat_of__isnull=True),
-                name="slot_repeat_names_its_original",
+            holds(
+                "slot_repeat_names_its_original",
+                Q(purpose="repeat") ^ Q(repeat_of__isnull=True),
             ),
-            models.CheckConstraint(
-                condition=Q(state__in=["open", "withdrawn"])
+            holds(
+                "slot_started_by_someone",
+                Q(state__in=["open", "withdrawn"])
                 | Q(annotator__isnull=False, started_at__isnull=False),
-                name="slot_started_by_someone",
             ),
-            models.CheckConstraint(
-                condition=~Q(state="leased") | Q(lease_until__isnull=False),
-                name="slot_lease_has_deadline",
+            holds(
+                "slot_lease_has_deadline",
+                ~Q(state="leased") | Q(lease_until__isnull=False),
             ),
-            models.CheckConstraint(
-                condition=Q(
-                    state__in=["open", "leased", "withdrawn"], submitted_at__isnull=True
-                )
+            holds(
+                "slot_submitted_has_time",
+                Q(state__in=["open", "leased", "withdrawn"], submitted_at__isnull=True)
                 | Q(state__in=["submitted", "excluded"], submitted_at__isnull=False),
-                name="slot_submitted_has_time",
             ),
-            models.CheckConstraint(
-                condition=Q(ordinal__isnull=False)
+            holds(
+                "slot_surplus_is_held",
+                Q(ordinal__isnull=False)
                 | Q(annotator__isnull=False)
                 | Q(state="withdrawn"),
-                name="slot_surplus_is_held",
             ),
-            models.CheckConstraint(
-                condition=~Q(state="withdrawn") | Q(ordinal__isnull=True),
-                name="slot_withdrawn_has_no_ordinal",
+            holds(
+                "slot_withdrawn_has_no_ordinal",
+                ~Q(state="withdrawn") | Q(ordinal__isnull=True),
             ),
         ]
 
@@ -234,12 +235,8 @@ class StoryComment(Comment):
     class Meta:
         ordering = ["slot", "annotator"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["slot", "annotator"], name="story_comment_once_per_slot"
-            ),
-            models.CheckConstraint(
-                condition=~Q(text=""), name="story_comment_says_something"
-            ),
+            once("story_comment_once_per_slot", "slot", "annotator"),
+            holds("story_comment_says_something", ~Q(text="")),
         ]
 
 
@@ -258,13 +255,8 @@ class ShotComment(Comment):
     class Meta:
         ordering = ["slot", "annotator", "shot", "output"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["slot", "annotator", "output", "shot"],
-                name="shot_comment_once_per_shot",
-            ),
-            models.CheckConstraint(
-                condition=~Q(text=""), name="shot_comment_says_something"
-            ),
+            once("shot_comment_once_per_shot", "slot", "annotator", "output", "shot"),
+            holds("shot_comment_says_something", ~Q(text="")),
         ]
 
 
@@ -288,9 +280,7 @@ class Skip(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["slot", "annotator"], name="skip_once_per_slot"
-            ),
+            once("skip_once_per_slot", "slot", "annotator"),
             known(
                 "skip_reason_known", reason=["broken", "unclear", "upsetting", "other"]
             ),
@@ -312,8 +302,6 @@ class Fault(models.Model):
     class Meta:
         ordering = ["-created_at", "-id"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["slot", "annotator", "side", "shot"], name="fault_reported_once"
-            ),
+            once("fault_reported_once", "slot", "annotator", "side", "shot"),
             known("fault_side_known", side=["", "only", "left", "right", *PLACES]),
         ]

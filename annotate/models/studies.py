@@ -1,6 +1,5 @@
 """Studies: what is asked, of whom, and who may see it."""
 
-from collections.abc import Iterable
 from copy import copy
 from datetime import datetime
 from functools import lru_cache
@@ -14,6 +13,7 @@ from django.utils.translation import get_language, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from evalcore.models import Benchmark, Output, Story
+from evalcore.models.columns import holds, known, once
 
 
 class Purpose(models.TextChoices):
@@ -45,12 +45,6 @@ KEPT = 64
 LETTERS = "abcde"
 # Where three or more of them stand, from left to right.
 PLACES = tuple(str(place) for place in range(1, len(LETTERS) + 1))
-
-
-def known(name: str, **values: Iterable[str]) -> models.CheckConstraint:
-    """Return the constraint that a column has one of these values."""
-    ((column, those),) = values.items()
-    return models.CheckConstraint(condition=Q(**{f"{column}__in": [*those]}), name=name)
 
 
 class Study(models.Model):
@@ -128,15 +122,15 @@ class Study(models.Model):
         verbose_name_plural = "studies"
         ordering = ["-created_at", "slug"]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(outputs_at_once__gte=1, outputs_at_once__lte=len(LETTERS)),
-                name="study_shows_one_to_five",
+            holds(
+                "study_shows_one_to_five",
+                Q(outputs_at_once__gte=1, outputs_at_once__lte=len(LETTERS)),
             ),
             known("study_state_known", state=["draft", "open", "paused", "closed"]),
             known("study_assignment_known", assignment=["planned", "open"]),
-            models.CheckConstraint(
-                condition=Q(redundancy__gte=1, session_size__gte=1, rounds__gte=1),
-                name="study_sizes_positive",
+            holds(
+                "study_sizes_positive",
+                Q(redundancy__gte=1, session_size__gte=1, rounds__gte=1),
             ),
         ]
 
@@ -236,9 +230,7 @@ class StudyMember(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["study", "user"], name="member_once_per_study"
-            ),
+            once("member_once_per_study", "study", "user"),
             known("member_role_known", role=["manager", "researcher"]),
         ]
 
@@ -300,24 +292,20 @@ class Question(models.Model):
     class Meta:
         ordering = ["study_id", "ordinal"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["study", "key"], name="question_key_unique_in_study"
-            ),
-            models.UniqueConstraint(
-                fields=["study", "ordinal"], name="question_ordinal_unique_in_study"
-            ),
-            models.CheckConstraint(
-                condition=Q(scale_min__isnull=True, scale_max__isnull=True)
+            once("question_key_unique_in_study", "study", "key"),
+            once("question_ordinal_unique_in_study", "study", "ordinal"),
+            holds(
+                "question_scale_ordered",
+                Q(scale_min__isnull=True, scale_max__isnull=True)
                 | Q(scale_min__lt=F("scale_max")),
-                name="question_scale_ordered",
             ),
             known(
                 "question_degradation_known",
                 degradation=["", *Output.Degradation.values],
             ),
-            models.CheckConstraint(
-                condition=Q(example__isnull=True) | ~Q(degradation=""),
-                name="question_example_of_a_degradation",
+            holds(
+                "question_example_of_a_degradation",
+                Q(example__isnull=True) | ~Q(degradation=""),
             ),
         ]
 

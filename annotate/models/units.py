@@ -6,8 +6,9 @@ from itertools import combinations
 from django.db import models
 from django.db.models import F, Q
 
-from annotate.models.studies import LETTERS, Purpose, Study, known
+from annotate.models.studies import LETTERS, Purpose, Study
 from evalcore.models import Output, Story
+from evalcore.models.columns import holds, known, once
 
 # Where a unit's outputs stand, in the order of their methods' names.
 OUTPUTS = tuple(f"output_{letter}" for letter in LETTERS)
@@ -21,11 +22,13 @@ def as_fields(outputs: Sequence[Output]) -> dict[str, Output]:
 def _once_each() -> list[models.BaseConstraint]:
     """Return that a study shows the same outputs once for each purpose."""
     return [
-        models.UniqueConstraint(
-            fields=["study", *OUTPUTS[:number], "purpose"],
-            condition=Q(**{f"{OUTPUTS[number - 1]}__isnull": False})
+        once(
+            f"unit_once_of_{number}",
+            "study",
+            *OUTPUTS[:number],
+            "purpose",
+            where=Q(**{f"{OUTPUTS[number - 1]}__isnull": False})
             & Q(**{f"{name}__isnull": True for name in OUTPUTS[number : number + 1]}),
-            name=f"unit_once_of_{number}",
         )
         for number in range(1, len(OUTPUTS) + 1)
     ]
@@ -81,7 +84,7 @@ class Unit(models.Model):
         constraints = [
             *_once_each(),
             known("unit_purpose_known", purpose=["real", "training", "gold", "twin"]),
-            models.CheckConstraint(condition=_all_differ(), name="unit_outputs_differ"),
+            holds("unit_outputs_differ", _all_differ()),
         ]
 
     @property

@@ -22,8 +22,8 @@ from annotate.models import Report, Study, User
 from annotate.reports import study_scores
 from annotate.reports.study_analyses import as_files
 from annotate.reports.writing import write_study_report
-from evalcore.serving import log_context
-from evalcore.serving.heartbeats import Heartbeat
+from evalcore.serving import log
+from evalcore.serving.workers import Heartbeat
 
 logger = logging.getLogger(__name__)
 
@@ -112,7 +112,7 @@ def build_report(report_id: int) -> Report:
     report = Report.objects.select_related("study", "view").get(pk=report_id)
     if not claimed:
         return report
-    log_context.note(study=report.study.slug)
+    log.note(study=report.study.slug)
 
     def tell(step: str) -> None:
         if not _sign(report_id, step=step[:200]):

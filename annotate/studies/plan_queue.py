@@ -16,8 +16,8 @@ from annotate.studies.lifecycle import LifecycleError
 from annotate.studies.planning import Setup
 from annotate.studies.study_file import read_definition, write_definition
 from annotate.studies.units import PlanningError
-from evalcore.serving import log_context
-from evalcore.serving.heartbeats import Heartbeat
+from evalcore.serving import log
+from evalcore.serving.workers import Heartbeat
 
 logger = logging.getLogger(__name__)
 
@@ -109,7 +109,7 @@ def make_plan(plan_id: int) -> StudyPlan:
     )
     if not claimed:
         return plan
-    log_context.note(study=plan.chosen["slug"])
+    log.note(study=plan.chosen["slug"])
     balance, error, is_stored = {}, "", False
     try:
         with Heartbeat(f"plan {plan_id}", partial(_sign, plan_id)):

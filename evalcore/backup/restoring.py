@@ -20,6 +20,7 @@ from evalcore.backup.databases import (
 )
 from evalcore.backup.making import KEY, NAME, Manifest
 from evalcore.media import file_digest
+from evalcore.serving import schema
 
 # The folder of what was there, before its time.
 ASIDE = "before-restore-"
@@ -40,8 +41,15 @@ def check(backup: Path) -> Manifest:
             ) from error
         if not is_whole:
             raise BackupError(f"{backup / name} does not hold what its SHA-256 says.")
-    known = MigrationLoader(None).disk_migrations
-    later = [one for one in manifest["migrations"] if tuple(one) not in known]
+    loader = MigrationLoader(None)
+    applied = {(app, name) for app, name in manifest["migrations"]}
+    if schema.is_too_old(applied, loader):
+        raise BackupError(
+            f"{backup} was made by an older version ({manifest['version']}), whose "
+            "tables this one cannot bring up to date: restore with that version."
+        )
+    replaced = (one.replaces for one in loader.replacements.values())
+    later = sorted(applied.difference(loader.disk_migrations, *replaced))
     if later:
         names = ", ".join(f"{app}.{name}" for app, name in later)
         raise BackupError(

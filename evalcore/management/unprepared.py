@@ -1,6 +1,7 @@
 """Why a command could not use the database, if it is not the command's own fault."""
 
 from django.db import DatabaseError, Error, OperationalError, connection
+from django.db.migrations.exceptions import NodeNotFoundError
 from django.db.migrations.executor import MigrationExecutor
 
 from evalcore.database import damage
@@ -9,8 +10,16 @@ from evalcore.database import damage
 MIGRATING = ("migrate", "serve", "restore")
 
 
-def why_unprepared(error: Error, command: str) -> str | None:
+TOO_OLD = (
+    "The tables are of a version that this one cannot bring up to date. First run "
+    "`python manage.py migrate` of a version that has the migration {name}."
+)
+
+
+def why_unprepared(error: Error | NodeNotFoundError, command: str) -> str | None:
     """Say what is wrong with the database, and what would help; None: nothing."""
+    if isinstance(error, NodeNotFoundError):  # migrations that were squashed since
+        return TOO_OLD.format(name="annotate 0014_study_plans")
     told = damage.message_of(error)
     if isinstance(error, DatabaseError) and damage.is_damage(error):
         return damage.describe(told)

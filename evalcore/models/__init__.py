@@ -7,12 +7,10 @@ Goes out: one class a table with its named constraints. Django finds them here, 
 
 from evalcore.models.benchmarks import Benchmark, BenchmarkMember
 from evalcore.models.columns import most_letters
-from evalcore.models.media import MediaFile
-from evalcore.models.metric_runs import MetricChunk, MetricRun
+from evalcore.models.metric_runs import MetricChunk, MetricRun, Worker
 from evalcore.models.outputs import Frame, Method, Output
 from evalcore.models.scores import MetricAbsence, MetricScore, TwinScore
-from evalcore.models.stories import Character, CharacterImage, Shot, Story
-from evalcore.models.workers import Worker
+from evalcore.models.stories import Character, CharacterImage, MediaFile, Shot, Story
 
 __all__ = [
     "Benchmark",

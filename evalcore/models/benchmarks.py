@@ -2,9 +2,10 @@
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+
+from evalcore.models.columns import known, once
 
 
 class Benchmark(models.Model):
@@ -41,13 +42,8 @@ class BenchmarkMember(models.Model):
     class Meta:
         ordering = ["benchmark_id", "id"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["benchmark", "user"], name="member_once_per_benchmark"
-            ),
-            models.CheckConstraint(
-                condition=Q(role__in=["owner", "member"]),
-                name="benchmark_member_role_known",
-            ),
+            once("member_once_per_benchmark", "benchmark", "user"),
+            known("benchmark_member_role_known", role=["owner", "member"]),
         ]
 
     def __str__(self) -> str:

@@ -1,8 +1,27 @@
-"""What the tables say of their columns."""
+"""What tables say of their columns: constraints by name, and how long a text may be."""
 
+from collections.abc import Iterable
 from typing import cast
 
 from django.db import models
+from django.db.models import Q
+from django.db.models.expressions import Combinable
+
+
+def once(name: str, *fields: str, where: Q | None = None) -> models.UniqueConstraint:
+    """Return the constraint that no two rows (of those `where`) share these columns."""
+    return models.UniqueConstraint(fields=fields, condition=where, name=name)
+
+
+def holds(name: str, condition: Q | Combinable) -> models.CheckConstraint:
+    """Return the constraint that every row meets a condition."""
+    return models.CheckConstraint(condition=condition, name=name)
+
+
+def known(name: str, **values: Iterable[str]) -> models.CheckConstraint:
+    """Return the constraint that a column has one of these values."""
+    ((column, those),) = values.items()
+    return holds(name, Q(**{f"{column}__in": [*those]}))
 
 
 def most_letters(table: type[models.Model], column: str) -> int:

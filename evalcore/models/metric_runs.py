@@ -1,4 +1,4 @@
-"""Computations and imports of scores, and the chunks that workers take."""
+"""Computations and imports of scores, the chunks that workers take, and workers."""
 
 from django.db import models
 from django.db.models import Q
@@ -6,6 +6,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from evalcore.models.benchmarks import Benchmark
+from evalcore.models.columns import holds, known
 from evalcore.models.outputs import Method
 
 POSTED_TO = (
@@ -62,16 +63,11 @@ class MetricRun(models.Model):
     class Meta:
         ordering = ["-created_at", "-id"]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(
-                    state__in=["queued", "running", "done", "failed", "stopped"]
-                ),
-                name="metric_run_state_known",
+            holds(
+                "metric_run_state_known",
+                Q(state__in=["queued", "running", "done", "failed", "stopped"]),
             ),
-            models.CheckConstraint(
-                condition=Q(source__in=["computed", "imported", "asked"]),
-                name="metric_run_source_known",
-            ),
+            known("metric_run_source_known", source=["computed", "imported", "asked"]),
         ]
 
 
@@ -121,14 +117,33 @@ class MetricChunk(models.Model):
             models.Index(fields=["state", "queue"], name="chunk_by_state_and_queue"),
         ]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(
-                    state__in=["queued", "running", "done", "failed", "stopped"]
-                ),
-                name="metric_chunk_state_known",
+            holds(
+                "metric_chunk_state_known",
+                Q(state__in=["queued", "running", "done", "failed", "stopped"]),
             ),
-            models.CheckConstraint(
-                condition=Q(queue__in=["cpu", "gpu", "judge"]),
-                name="metric_chunk_queue_known",
-            ),
+            known("metric_chunk_queue_known", queue=["cpu", "gpu", "judge"]),
         ]
+
+
+class Worker(models.Model):
+    """A process that works beside the web server, by what it does.
+
+    A row a kind, however many of it there are: what matters is the last sign of life
+    of any. Whoever starts it again after its end says when.
+    """
+
+    class Kind(models.TextChoices):
+        CPU = "cpu"
+        GPU = "gpu"
+        JUDGE = "judge"
+        BEAT = "beat"
+
+    kind = models.CharField(max_length=10, choices=Kind.choices, primary_key=True)
+    seen_at = models.DateTimeField(null=True, blank=True)
+    restart_at = models.DateTimeField(
+        null=True, blank=True, help_text="Its process has ended; it is started then."
+    )
+
+    class Meta:
+        ordering = ["kind"]
+        constraints = [known("worker_kind_known", kind=["cpu", "gpu", "judge", "beat"])]

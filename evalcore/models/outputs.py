@@ -4,8 +4,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from evalcore.models.media import MediaFile
-from evalcore.models.stories import Shot, Story
+from evalcore.models.columns import holds, once
+from evalcore.models.stories import MediaFile, Shot, Story
 
 
 class Method(models.Model):
@@ -94,23 +94,26 @@ class Output(models.Model):
     class Meta:
         ordering = ["story", "method"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["story", "method"],
-                condition=Q(twin_of__isnull=True),
-                name="output_unique_per_story_and_method",
+            once(
+                "output_unique_per_story_and_method",
+                "story",
+                "method",
+                where=Q(twin_of__isnull=True),
             ),
-            models.UniqueConstraint(
-                fields=["twin_of", "degradation"],
-                condition=Q(twin_of__isnull=False),
-                name="twin_unique_per_original_and_degradation",
+            once(
+                "twin_unique_per_original_and_degradation",
+                "twin_of",
+                "degradation",
+                where=Q(twin_of__isnull=False),
             ),
-            models.CheckConstraint(
-                condition=Q(twin_of__isnull=True, degradation="")
+            holds(
+                "twin_has_a_degradation",
+                Q(twin_of__isnull=True, degradation="")
                 | (Q(twin_of__isnull=False) & ~Q(degradation="")),
-                name="twin_has_a_degradation",
             ),
-            models.CheckConstraint(
-                condition=Q(
+            holds(
+                "degradation_known",
+                Q(
                     degradation__in=[
                         "",
                         "shuffled",
@@ -120,7 +123,6 @@ class Output(models.Model):
                         "swapped_characters",
                     ]
                 ),
-                name="degradation_known",
             ),
         ]
 
@@ -140,8 +142,4 @@ class Frame(models.Model):
 
     class Meta:
         ordering = ["output", "number"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["output", "number"], name="frame_number_unique_in_output"
-            )
-        ]
+        constraints = [once("frame_number_unique_in_output", "output", "number")]

@@ -5,6 +5,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from evalcore.models.benchmarks import Benchmark
+from evalcore.models.columns import holds, once
 from evalcore.models.metric_runs import POSTED_TO, MetricRun
 from evalcore.models.outputs import Method, Output
 from evalcore.models.stories import Shot, Story
@@ -14,21 +15,19 @@ def _one_per_subject(what: str, *scope: str) -> list[models.BaseConstraint]:
     """Return that a metric has one such row for a method, an output and a shot."""
     metric = [*scope, "metric", "metric_version", "backend", "method"]
     return [
-        models.UniqueConstraint(
-            fields=["benchmark", *metric],
-            condition=Q(story__isnull=True),
-            name=f"{what}_unique_for_method",
+        once(
+            f"{what}_unique_for_method",
+            "benchmark",
+            *metric,
+            where=Q(story__isnull=True),
         ),
-        models.UniqueConstraint(
-            fields=[*metric, "story"],
-            condition=Q(story__isnull=False, shot__isnull=True),
-            name=f"{what}_unique_for_output",
+        once(
+            f"{what}_unique_for_output",
+            *metric,
+            "story",
+            where=Q(story__isnull=False, shot__isnull=True),
         ),
-        models.UniqueConstraint(
-            fields=[*metric, "shot"],
-            condition=Q(shot__isnull=False),
-            name=f"{what}_unique_for_shot",
-        ),
+        once(f"{what}_unique_for_shot", *metric, "shot", where=Q(shot__isnull=False)),
     ]
 
 
@@ -82,9 +81,9 @@ class MetricScore(models.Model):
         ]
         constraints = [
             *_one_per_subject("score", "posted_to"),
-            models.CheckConstraint(
-                condition=Q(shot__isnull=True) | Q(story__isnull=False),
-                name="score_of_shot_names_its_story",
+            holds(
+                "score_of_shot_names_its_story",
+                Q(shot__isnull=True) | Q(story__isnull=False),
             ),
         ]
 
@@ -145,8 +144,5 @@ class TwinScore(models.Model):
     class Meta:
         ordering = ["metric", "twin"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["twin", "metric", "metric_version", "backend"],
-                name="twin_score_unique",
-            )
+            once("twin_score_unique", "twin", "metric", "metric_version", "backend")
         ]

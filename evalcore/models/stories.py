@@ -1,4 +1,4 @@
-"""Stories: their shots and characters."""
+"""Stories: their shots, characters and stored pictures and videos."""
 
 from collections.abc import Collection, Mapping
 
@@ -6,7 +6,27 @@ from django.db import models
 from django.db.models import Q
 
 from evalcore.models.benchmarks import Benchmark
-from evalcore.models.media import MediaFile
+from evalcore.models.columns import holds, once
+
+
+class MediaFile(models.Model):
+    """One stored picture or video, addressed by its content.
+
+    `sha256` is the hash of the stored bytes, which carry no metadata;
+    `source_sha256` is the hash of the bytes as they were imported.
+    """
+
+    sha256 = models.CharField(max_length=64, primary_key=True)
+    source_sha256 = models.CharField(max_length=64, db_index=True)
+    content_type = models.CharField(max_length=50)
+    extension = models.CharField(max_length=8)
+    bytes = models.PositiveBigIntegerField()
+    width = models.PositiveIntegerField()
+    height = models.PositiveIntegerField()
+    duration_seconds = models.FloatField(null=True, blank=True)
+    frame_rate = models.FloatField(
+        null=True, blank=True, help_text="Frames a second; videos only."
+    )
 
 
 class Story(models.Model):
@@ -35,11 +55,7 @@ class Story(models.Model):
     class Meta:
         verbose_name_plural = "stories"
         ordering = ["benchmark", "key"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["benchmark", "key"], name="story_key_unique_in_benchmark"
-            )
-        ]
+        constraints = [once("story_key_unique_in_benchmark", "benchmark", "key")]
 
     def __str__(self) -> str:
         return self.title or self.key
@@ -69,11 +85,7 @@ class Character(models.Model):
 
     class Meta:
         ordering = ["story", "key"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["story", "key"], name="character_key_unique_in_story"
-            )
-        ]
+        constraints = [once("character_key_unique_in_story", "story", "key")]
 
     def __str__(self) -> str:
         return self.key
@@ -90,11 +102,7 @@ class CharacterImage(models.Model):
 
     class Meta:
         ordering = ["character", "ordinal"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["character", "ordinal"], name="character_image_ordinal_unique"
-            )
-        ]
+        constraints = [once("character_image_ordinal_unique", "character", "ordinal")]
 
 
 class Shot(models.Model):
@@ -115,10 +123,6 @@ class Shot(models.Model):
     class Meta:
         ordering = ["story", "number"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["story", "number"], name="shot_number_unique_in_story"
-            ),
-            models.CheckConstraint(
-                condition=Q(number__gte=1), name="shot_number_from_1"
-            ),
+            once("shot_number_unique_in_story", "story", "number"),
+            holds("shot_number_from_1", Q(number__gte=1)),
         ]

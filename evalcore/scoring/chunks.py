@@ -21,7 +21,7 @@ from evalcore.models import MetricChunk, MetricRun, Output
 from evalcore.scoring import judged_outputs, score_rows
 from evalcore.scoring.judged_outputs import OddOutputError
 from evalcore.scoring.score_rows import ScoredOutput, WantedMetric
-from evalcore.serving.heartbeats import Heartbeat
+from evalcore.serving.workers import Heartbeat
 
 logger = logging.getLogger(__name__)
 

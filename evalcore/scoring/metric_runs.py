@@ -32,7 +32,7 @@ from evalcore.scoring.chunks import (
     sign,
 )
 from evalcore.scoring.score_rows import WantedMetric
-from evalcore.serving.heartbeats import Heartbeat
+from evalcore.serving.workers import Heartbeat
 
 logger = logging.getLogger(__name__)
 

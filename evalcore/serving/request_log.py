@@ -18,8 +18,7 @@ from django.core.signals import request_finished, request_started
 from django.http import HttpRequest, HttpResponse, HttpResponseServerError
 from django.template import loader
 
-from evalcore.serving import log_context
-from evalcore.serving.redacting import redact
+from evalcore.serving import log
 
 logger = logging.getLogger(__name__)
 
@@ -34,17 +33,17 @@ def connect() -> None:
 
 
 def _begin(environ: dict[str, Any] | None = None, **_signal: object) -> None:
-    log_context.begin(request=_request_id(environ or {}))
+    log.begin(request=_request_id(environ or {}))
 
 
 def _end(**_signal: object) -> None:
-    log_context.end()
+    log.end()
 
 
 def _request_id(environ: dict[str, Any]) -> str:
     """Return the id that a proxy gave, if there is one to trust, or a new one."""
     given = environ.get("HTTP_X_REQUEST_ID", "") if settings.TRUSTED_PROXIES else ""
-    is_id = WELL_FORMED.fullmatch(given) and redact(given) == given
+    is_id = WELL_FORMED.fullmatch(given) and log.redact(given) == given
     return str(given) if is_id else secrets.token_hex(8)
 
 
@@ -60,7 +59,7 @@ def request_middleware(
         began = time.perf_counter()
         response = get_response(request)
         if response.status_code >= HTTPStatus.BAD_REQUEST:
-            response.headers[HEADER] = str(log_context.known().get("request", ""))
+            response.headers[HEADER] = str(log.known().get("request", ""))
         if logger.isEnabledFor(logging.INFO):
             _log(request, response.status_code, 1000 * (time.perf_counter() - began))
         return response
@@ -96,5 +95,5 @@ def _simple(route: str) -> str:
 def server_error(request: HttpRequest) -> HttpResponse:
     """Say that something failed, and under which id the log has it."""
     page = loader.get_template("500.html")
-    request_id = log_context.known().get("request")
+    request_id = log.known().get("request")
     return HttpResponseServerError(page.render({"request_id": request_id}))

@@ -7,9 +7,12 @@ import fcntl
 import logging
 import os
 import time
+from collections.abc import Collection
 
 from django.core.management import call_command
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, connections
+from django.db.migrations.exceptions import NodeNotFoundError
+from django.db.migrations.loader import MigrationLoader
 
 logger = logging.getLogger(__name__)
 
@@ -19,6 +22,24 @@ LOOK_AGAIN_SECONDS = 0.5
 LOCK_TIMEOUT, STAND_BACK_SECONDS, TRIES = "3s", 5.0, 20
 # PostgreSQL's codes for a lock not given in time, and for one that never could be.
 REFUSED = ("55P03", "40P01")
+
+
+def is_too_old(applied: Collection[tuple[str, str]], loader: MigrationLoader) -> bool:
+    """Say whether a database has only some of the migrations that one replaces."""
+    squashed = [set(one.replaces) for one in loader.replacements.values()]
+    return any(
+        len(those.intersection(applied)) in range(1, len(those)) for those in squashed
+    )
+
+
+def refuse_old_tables(using: str, **_kwargs: object) -> None:
+    """Raise NodeNotFoundError where a migration to come replaces one that is missing.
+
+    Django does so only where another migration depends on it, and else does nothing.
+    """
+    loader = MigrationLoader(connections[using])
+    if is_too_old(loader.applied_migrations, loader):
+        raise NodeNotFoundError("Migrations that were squashed are missing.", ("", ""))
 
 
 def bring_up_to_date() -> None:

@@ -6,21 +6,85 @@ a little later, until it has run well for a while.
 
 import logging
 import os
+import re
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 
+from django.conf import settings
 from django.db import Error, connection
 from django.utils import timezone
 
+from evalcore.models import MetricChunk
 from evalcore.serving import workers
-from evalcore.serving.parent_death import end_with
+from evalcore.serving.web_server import end_with
+
+# A worker a queue: hours of scoring keep nothing else waiting.
+QUEUES = tuple(MetricChunk.Queue.values)
+# One of them alone, or one of several workers of a queue: `gpu`, `gpu-2`.
+PART = re.compile(rf"web|beat|(?:{'|'.join(QUEUES)})(?:-\w+)?", re.ASCII)
+
+EVEN = "evalcore.serving.web_server.EvenWorker"
+THREADS = 4  # of each process; they share its time, and wait for slow networks
+CELERY = [sys.executable, "-m", "celery", "--quiet", "-A", "evalcore.celery"]
+# A process of its own, so that whoever starts it sees it end.
+BEAT = [*CELERY, "beat", "--loglevel", "warning"]
+
+
+def web_command(bind: str, port: int) -> list[str]:
+    """Return what serves the pages."""
+    # Read before the processes part, so that they share what they have read.
+    options = (
+        f"--workers {settings.WEB_WORKERS} --threads {THREADS} --preload "
+        f"--worker-class {EVEN} --log-level warning --no-control-socket"
+    )
+    if settings.LOG_FORMAT == "json":
+        options += " --logger-class evalcore.serving.web_server.JsonLines"
+    address = f"{host(bind)}:{port}"
+    server = [sys.executable, "-m", "gunicorn", "evalcore.wsgi", "--bind", address]
+    return [*server, *options.split()]
+
+
+def forget_counts(folder: Path) -> None:
+    """Empty the folder in which the web server's processes count requests.
+
+    Those of an earlier server are added to the new ones' otherwise.
+    """
+    for path in folder.glob("*.db"):
+        path.unlink(missing_ok=True)
+
+
+def host(bind: str) -> str:
+    """Return the address as it stands before a port's colon."""
+    return f"[{bind}]" if ":" in bind else bind
+
+
+def worker_command(name: str) -> list[str]:
+    """Return what works for a queue: for `gpu`, and so do `gpu-2` and `gpu-3`."""
+    # One process that works by itself: no child outlives it when it is killed.
+    options = (
+        f"worker --pool solo --queues {name.partition('-')[0]} --hostname {name}@%h "
+        "--loglevel warning --without-gossip --without-mingle --without-heartbeat"
+    )
+    return [*CELERY, *options.split()]
+
+
+def become(part: str, *, bind: str, port: int) -> None:
+    """Go on as one of the processes; whoever started this one keeps it at work."""
+    if part == "web":
+        command = web_command(bind, port)
+    else:
+        command = BEAT if part == "beat" else worker_command(part)
+    os.execv(command[0], command)
+
 
 logger = logging.getLogger(__name__)
 

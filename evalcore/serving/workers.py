@@ -4,16 +4,59 @@ They may run anywhere, started by anybody: what counts is their last sign of lif
 stands in the database, where every web process sees it. Being started is such a sign.
 """
 
-from collections.abc import Iterable
+import logging
+import threading
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from functools import partial
 
+from django.db import Error, connection
 from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
 
 from evalcore.models import MetricChunk, MetricRun, Worker
-from evalcore.serving.heartbeats import SIGN_SECONDS, Heartbeat
+
+logger = logging.getLogger(__name__)
+
+# How often a sign of life is given.
+SIGN_SECONDS = 20.0
+
+
+class Heartbeat(threading.Thread):
+    """Signs of life, given in a thread of their own as long as the block lasts.
+
+    A single picture may take long, and a judge longer. `lost` is set while the last
+    sign found that what it was given for is not this process's own any more.
+    """
+
+    def __init__(self, what: str, sign: Callable[[], bool]) -> None:
+        super().__init__(daemon=True)
+        self._what = what
+        self._sign = sign
+        self._over = threading.Event()
+        self.lost = False
+
+    def __enter__(self) -> "Heartbeat":
+        self.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._over.set()
+        self.join()
+
+    def run(self) -> None:
+        """Give a sign every so often until the work is over."""
+        try:
+            while not self._over.wait(SIGN_SECONDS):
+                try:
+                    self.lost = not self._sign()
+                except Error:
+                    logger.warning("%s: no sign given", self._what)
+                    connection.close()
+        finally:
+            connection.close()  # this thread's own
+
 
 # Two signs may fail before anybody worries, and none where a process is known to have
 # ended: another one of its kind may live.

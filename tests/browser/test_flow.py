@@ -5,16 +5,14 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.urls import reverse
-from django.utils import timezone
 from playwright.sync_api import expect
 
 from annotate.audit_log.verifying import problems
-from annotate.models import Fault, Invitation, Rating, Slot, StoryComment
+from annotate.models import Fault, Invitation, Rating, Slot
 from tests import chromium_build
 from tests.browser.hands import MOUSE_OR_FINGER, Finger
 from tests.browser.test_rate import OFFLINE, saved
@@ -72,53 +70,6 @@ def test_the_next_story_comes_without_asking_the_server(page, live_server, study
     saved(page)
     assert Slot.objects.filter(state="submitted").count() == 1
     assert Slot.objects.get(state="leased").code in page.url
-
-
-# Which pictures were decoded on request, by their address.
-DECODED = """
-window.decoded = [];
-const { decode } = HTMLImageElement.prototype;
-HTMLImageElement.prototype.decode = function () {
-  window.decoded.push(this.src);
-  return decode.call(this);
-};
-"""
-
-
-@pytest.mark.slow
-def test_of_what_comes_next_only_the_next_story_is_decoded(page, live_server, study):
-    page.add_init_script(DECODED)
-    sit_down(page, live_server, study)
-    fetched(page, 7)
-    decoded = set(page.evaluate("window.decoded"))
-    judge(page)
-    expect(page.locator("#place")).to_contain_text("Story 2 of 8")
-    shown = page.eval_on_selector_all("main img", "(all) => all.map(({ src }) => src)")
-    assert decoded == set(shown) != set()
-
-
-@pytest.mark.slow
-def test_nothing_is_called_saved_before_anything_was_given(page, live_server, study):
-    sit_down(page, live_server, study)
-    fetched(page, 7)
-    expect(page.locator("#save-state")).to_be_empty()
-    page.keyboard.press("3")
-    expect(page.locator("#save-state")).to_have_text("Saved")
-
-
-@pytest.mark.page_errors(OFFLINE)
-def test_a_break_without_network_leaves_the_story_where_it_is(page, live_server, study):
-    sit_down(page, live_server, study)
-    fetched(page, 7)
-    here = page.url
-    page.context.set_offline(True)
-    page.keyboard.press("3")
-    page.click("#break")
-    expect(page.locator("#problem")).to_contain_text("You may simply leave")
-    assert page.url == here
-    page.context.set_offline(False)
-    page.keyboard.press("p")
-    page.wait_for_url("**/pause/")
 
 
 @pytest.mark.slow
@@ -246,21 +197,6 @@ def test_where_nothing_was_fetched_the_page_says_that_it_waits(
     assert Rating.objects.count() == 2
 
 
-@pytest.mark.page_errors("ERR_FAILED .*/save/")
-def test_reload_without_network_loses_nothing(page, live_server, study):
-    page.route("**/save/", lambda route: route.abort())
-    sit_down(page, live_server, study)
-    judge(page, "3")
-    expect(page.locator("#save-state")).to_contain_text("Waiting")
-    page.on("dialog", lambda dialog: dialog.accept())
-    page.reload()
-    page.wait_for_selector("html.ready")
-    expect(page.locator("input[name='q:character'][value='3']")).to_be_checked()
-    page.unroute("**/save/")
-    saved(page)
-    assert Rating.objects.get().value == 3
-
-
 def test_two_tabs_go_on_from_the_same_place(page, live_server, study):
     sit_down(page, live_server, study)
     second = page.context.new_page()
@@ -353,24 +289,6 @@ def test_a_key_pressed_twice_answers_no_story_that_nobody_has_seen(
     }
 
 
-@pytest.mark.slow
-def test_an_answer_taken_back_does_not_go_on_by_itself(page, live_server, study):
-    page.clock.install()
-    sit_down(page, live_server, study)
-    judge(page, "?")
-    page.check("[data-setting=auto]")
-    page.evaluate("document.activeElement.blur()")
-    fetched(page, 1)
-    stop_time(page)
-    judge(page, "3", "1", "u")
-    page.clock.run_for(600)
-    expect(page.locator("#problem")).to_be_hidden()
-    expect(page.locator("#place")).to_contain_text("Story 1 of 8")
-    judge(page, "2")
-    page.clock.run_for(600)
-    expect(page.locator("#place")).to_contain_text("Story 2 of 8")
-
-
 def test_enter_that_is_held_skips_no_page(page, live_server):
     """Agreeing leads to the instructions, whose button has the same key."""
     study = make_study(annotators=1)
@@ -388,147 +306,6 @@ def test_enter_that_is_held_skips_no_page(page, live_server):
     page.keyboard.up("Enter")
 
 
-def test_going_on_by_itself_after_the_last_answer(page, live_server, study):
-    sit_down(page, live_server, study)
-    judge(page, "?")
-    page.check("[data-setting=auto]")
-    page.evaluate("document.activeElement.blur()")
-    # Else the server is asked for the next story, and its page hears keys when loaded.
-    fetched(page, 1)
-    judge(page, "3", "1")
-    expect(page.locator("#place")).to_contain_text("Story 2 of 8")
-    fetched(page, 1)
-    judge(page, "2", "2")
-    expect(page.locator("#place")).to_contain_text("Story 3 of 8")
-    judge(page, "Backspace")
-    expect(page.locator("#place")).to_contain_text("Story 2 of 8")
-    assert page.is_checked("input[name='q:beauty'][value='2']")
-
-
-def test_keys_that_are_switched_off_do_nothing(page, live_server, study):
-    sit_down(page, live_server, study)
-    page.evaluate("document.querySelector('.keys-help').open = true")
-    page.check("[data-setting=keysOff]")
-    page.evaluate("document.activeElement.blur()")
-    judge(page, "3", "1", "a", "t")
-    expect(page.locator("input:checked[type=radio]")).to_have_count(0)
-    expect(page.locator("[data-look=all]")).to_have_attribute("aria-pressed", "false")
-    expect(page.locator("[data-look=text]")).to_have_attribute("aria-pressed", "true")
-    page.uncheck("[data-setting=keysOff]")
-    judge(page, "3")
-    saved(page)
-
-
-def test_a_comment_is_kept_where_the_study_takes_them(page, live_server, study):
-    study.presentation["comments"] = True
-    study.save()
-    sit_down(page, live_server, study)
-    page.click("summary:has-text('Comment')")
-    page.fill("textarea[name=comment]", "The 3rd shot is 4 times as dark.")
-    expect(page.locator("input:checked[type=radio]")).to_have_count(0)
-    page.keyboard.press("Tab")
-    saved(page)
-    assert StoryComment.objects.get().text.startswith("The 3rd shot")
-    page.reload()
-    assert page.input_value("textarea[name=comment]").startswith("The 3rd shot")
-
-
-@pytest.mark.slow
-def test_the_next_question_takes_no_comment_from_who_writes_it(
-    chromium, live_server, study
-):
-    """On a telephone the next question comes by itself, a moment after the answer."""
-    study.presentation["comments"] = True
-    study.save()
-    hand = Finger()
-    with hand.page(chromium) as page:
-        page.clock.install()
-        sit_down(page, live_server, study)
-        hand.press(page.locator("summary:has-text('Comment')"))
-        stop_time(page)
-        hand.choose(page, "character", "3")
-        page.clock.run_for(50)
-        field = page.locator("textarea[name=comment]")
-        hand.press(field)
-        page.keyboard.type("D")
-        page.clock.run_for(600)
-        expect(page.locator(".question.current")).to_have_attribute(
-            "data-question", "beauty"
-        )
-        page.keyboard.type("ark.")
-        expect(field).to_have_value("Dark.")
-
-
-@pytest.mark.slow
-def test_a_story_stays_with_who_has_begun_to_comment_on_it(page, live_server, study):
-    """The reply to the story before names another one than the one that is shown."""
-    study.presentation["comments"] = True
-    study.save()
-    sit_down(page, live_server, study)
-    fetched(page, 1)
-    judge(page, "3", "1")
-    saved(page)
-    held = []
-    page.route("**/save/", lambda route: held.append(route))
-    judge(page, "Enter")
-    expect(page.locator("#place")).to_contain_text("Story 2 of 8")
-    page.click("summary:has-text('Comment')")
-    page.click("textarea[name=comment]")
-    page.keyboard.type("Dark.")
-    wait_until(page, lambda: len(held), 1)
-    reply = held[0].fetch()
-    elsewhere = page.url.split("/story/")[0] + "/pause/"
-    held[0].fulfill(json=reply.json() | {"next": elsewhere})
-    saved(page)
-    expect(page.locator("textarea[name=comment]")).to_have_value("Dark.")
-    assert "/story/" in page.url
-
-
-@pytest.mark.slow
-def test_the_time_that_is_left_is_told_once_it_is_known(page, live_server, study):
-    sit_down(page, live_server, study)
-    assert "left" not in page.inner_text("#place")
-    person = study.annotators.get()
-    Slot.objects.filter(annotator=person).exclude(state="leased").filter(
-        position__gt=140
-    ).update(
-        state="submitted",
-        submitted_at="2026-01-01T00:00Z",
-        seconds=95,
-        started_at="2026-01-01T00:00Z",
-    )
-    page.reload()
-    assert "about 8 minutes left" in page.inner_text("#place")
-
-
-def judged_before(person, minutes: float, number: int) -> None:
-    """Let the last slots of a plan have been submitted so many minutes apart."""
-    for i, slot in enumerate(person.slots.order_by("-position")[:number], start=1):
-        slot.state = "submitted"
-        slot.submitted_at = timezone.now() - i * timedelta(minutes=minutes)
-        slot.started_at = slot.submitted_at
-        slot.save()
-
-
-@pytest.mark.parametrize(
-    ("minutes", "told"),
-    [(4.5, True), *(pytest.param(n, False, marks=pytest.mark.slow) for n in (3, 6))],
-)
-def test_a_rest_is_suggested_after_a_long_time(page, live_server, study, minutes, told):
-    person = sit_down(page, live_server, study)
-    fetched(page, 1)
-    assert page.is_hidden("#rest")
-    judged_before(person, minutes, 6)
-    judge(page)
-    expect(page.locator("#place")).to_contain_text("Story 2 of 8")
-    rest = page.locator("#rest")
-    saved(page)
-    page.wait_for_timeout(0 if told else 1500)  # what does not come cannot be awaited
-    expect(rest).to_be_visible(visible=told)
-    page.reload()
-    expect(rest).to_be_visible(visible=told)
-
-
 @pytest.mark.page_errors(OFFLINE, "ERR_FAILED .*/display/")
 def test_a_broken_picture_is_reported_without_network(page, live_server, study):
     page.route("**/only/2/display/", lambda route: route.abort())
@@ -544,22 +321,6 @@ def test_a_broken_picture_is_reported_without_network(page, live_server, study):
     fault = Fault.objects.get()
     assert (fault.side, fault.shot) == ("only", 2)
     assert fault.slot.code in page.url
-
-
-@pytest.mark.slow
-@pytest.mark.page_errors("ERR_FAILED .*/save/")
-def test_a_comment_that_waits_is_shown_after_a_reload(page, live_server, study):
-    study.presentation["comments"] = True
-    study.save()
-    page.route("**/save/", lambda route: route.abort())
-    sit_down(page, live_server, study)
-    page.click("summary:has-text('Comment')")
-    page.fill("textarea[name=comment]", "Not sent yet.")
-    page.keyboard.press("Tab")
-    page.wait_for_selector("#save-state.warn")
-    page.once("dialog", lambda dialog: dialog.accept())
-    page.reload()
-    expect(page.locator("textarea[name=comment]")).to_have_value("Not sent yet.")
 
 
 # Rows as the page keeps them, of the story shown, each with an id and a key of its own.

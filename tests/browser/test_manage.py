@@ -10,7 +10,6 @@ from annotate.reports import building
 from evalcore.scoring import metric_runs
 from tests.browser import test_axe
 from tests.browser.accessibility import violations_of_both_themes
-from tests.cases import slow
 from tests.factories import make_study
 from tests.people import answer_everything
 
@@ -32,42 +31,6 @@ def log_in(page, live_server):
     page.fill("input[name=password]", "not-a-secret")
     page.keyboard.press("Enter")
     page.wait_for_url("**/studies/")
-
-
-def test_every_number_leads_to_its_slots(page, live_server, study):
-    log_in(page, live_server)
-    page.click(f"text={study.title}")
-    page.click(".tabs >> text=Coverage")
-    page.click("td.heat a >> nth=0")
-    page.wait_for_url("**/slots/?**")
-    expect(page.locator("tbody tr")).to_have_count(2)
-    page.click("tbody a >> nth=0")
-    expect(page.locator("tbody >> text=How good")).to_have_count(2)
-    expect(page.locator("tbody tr")).to_have_count(2)
-
-
-@pytest.mark.parametrize("size", [(390, 844), *slow((1440, 900), (640, 360))])
-def test_a_slot_shows_the_pictures_it_was_about(page, live_server, study, size):
-    log_in(page, live_server)
-    width, height = size
-    page.set_viewport_size({"width": width, "height": height})
-    slot = study.slots.select_related("unit").first()
-    page.goto(live_server.url + reverse("slot-detail", args=[study.slug, slot.code]))
-    shown = page.locator(".strip .thumb")
-    assert shown.count() == sum(output.frames.count() for output in slot.unit.outputs)
-    for picture in shown.all():
-        expect(picture).to_be_visible()
-
-
-@pytest.mark.slow
-def test_a_key_with_a_space_is_refused_by_the_page(page, live_server, study):
-    log_in(page, live_server)
-    page.goto(live_server.url + reverse("view-list", args=[study.slug]))
-    page.fill("[name=title]", "Main analysis")
-    for key, right in (("pre registered", False), ("pre-registered_2", True)):
-        page.fill("[name=key]", key)
-        valid = page.evaluate("document.querySelector('[name=key]').checkValidity()")
-        assert valid is right
 
 
 def test_pausing_inviting_and_revoking(page, live_server, study):
@@ -99,88 +62,6 @@ def test_pausing_inviting_and_revoking(page, live_server, study):
     with page.expect_download() as table:
         page.click("text=All links and completion codes")
     assert table.value.suggested_filename == "trial-links.csv"
-
-
-@pytest.mark.slow
-def test_the_question_before_revoking_is_seen_whole(page, live_server, study):
-    study.annotators.update(is_simulated=True, finished_at="2025-01-01T00:00Z")
-    Invitation.objects.update(note="a visitor of the demo, from the laboratory")
-    log_in(page, live_server)
-    page.set_viewport_size({"width": 1440, "height": 900})
-    page.goto(live_server.url + reverse("annotator-list", args=[study.slug]))
-    page.locator("summary:has-text('Change')").last.click()
-    page.locator("summary:has-text('Revoke')").last.click()
-    button = page.locator("button:has-text('Revoke A02')")
-    card, asked = page.locator("div.card").bounding_box(), button.bounding_box()
-    assert asked["x"] + asked["width"] <= card["x"] + card["width"]
-
-
-def test_closing_needs_a_second_click(page, live_server, study):
-    log_in(page, live_server)
-    page.goto(live_server.url + reverse("study-detail", args=[study.slug]))
-    page.click("summary:has-text('Close')")
-    study.refresh_from_db()
-    assert study.state == "open"
-    page.click("button:has-text('Close the study')")
-    page.wait_for_selector("text=closed")
-    study.refresh_from_db()
-    assert study.state == "closed"
-
-
-@pytest.mark.page_errors("(?s)Applying inline style.*/display/")
-def test_from_a_list_through_its_slots_and_back(page, live_server, study):
-    log_in(page, live_server)
-    listed = reverse("slot-list", args=[study.slug]) + "?method=Alder"
-    page.goto(live_server.url + listed)
-    page.click("tbody a >> nth=0")
-    expect(page.locator("a[rel=next]")).to_have_count(1)
-    expect(page.locator("a[rel=prev]")).to_have_count(0)
-    page.click("a[rel=next]")
-    expect(page.locator("a[rel=prev]")).to_have_count(1)
-    with page.context.expect_page() as opened:
-        page.click(".strip a >> nth=0")
-    opened.value.wait_for_load_state()
-    assert opened.value.url.endswith("/display/")
-    opened.value.close()
-    page.click("text=Back to the list")
-    page.wait_for_url(lambda url: url.endswith(listed))
-
-
-@pytest.mark.slow
-def test_coverage_refreshes_itself(page, live_server, study):
-    log_in(page, live_server)
-    page.goto(live_server.url + reverse("study-coverage", args=[study.slug]))
-    assert "100 %" in page.inner_text(".figures")
-    exclusion.exclude(study.slots.first(), reason="asleep", author=None)
-    page.wait_for_function(
-        "() => document.querySelector('.figures').innerText.includes('91 %')"
-    )
-
-
-@pytest.mark.slow
-def test_a_refresh_moves_neither_the_focus_nor_the_table(page, live_server, study):
-    log_in(page, live_server)
-    page.set_viewport_size({"width": 220, "height": 740})
-    page.goto(live_server.url + reverse("study-coverage", args=[study.slug]))
-    cell = page.locator("td.heat a >> nth=1")
-    cell.focus()
-    page.evaluate("() => { document.querySelector('.heatmap').scrollLeft = 20; }")
-    old = cell.element_handle()
-    scrolled = page.evaluate("() => document.querySelector('.heatmap').scrollLeft")
-    assert scrolled > 0
-    exclusion.exclude(study.slots.last(), reason="asleep", author=None)
-    page.wait_for_function("cell => !cell.isConnected", arg=old)
-    assert cell.evaluate("cell => cell === document.activeElement")
-    left = page.evaluate("() => document.querySelector('.heatmap').scrollLeft")
-    assert left == scrolled
-
-
-def test_a_lost_login_is_asked_for_on_a_page_of_its_own(page, live_server, study):
-    log_in(page, live_server)
-    page.goto(live_server.url + reverse("study-coverage", args=[study.slug]))
-    page.context.clear_cookies()
-    page.wait_for_url("**/login/?next=**")
-    assert page.locator("h1").count() == 1
 
 
 def test_the_report_draws_its_figures_and_asks_nobody(page, live_server, study):

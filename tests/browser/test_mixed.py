@@ -85,45 +85,6 @@ def test_shared_keys_go_to_the_kind_that_has_the_focus(chromium, live_server, st
     assert stored() == {("beauty", 0): 1, ("zoom|video", 1): 1}
 
 
-# What a page of an earlier version left of the story that is shown.
-LEAVE_EARLIER = """() => new Promise((resolve) => {
-  const { code, saveUrl: url } = document.querySelector("#seat").dataset;
-  indexedDB.open("plumbline").onsuccess = ({ target }) => {
-    const written = target.result.transaction("waiting", "readwrite");
-    written.objectStore("waiting").put({
-      id: `${code} answer 1`, key: "a", at: 1, kind: "answer", code, url,
-      question: "1", value: "4",
-    });
-    written.oncomplete = resolve;
-  };
-})"""
-
-
-@pytest.mark.page_errors("ERR_FAILED .*/save/")
-def test_a_question_and_a_shot_of_one_number_wait_both(chromium, live_server):
-    study = make_planned(
-        FILE.replace("key: beauty", 'key: "1"'),
-        benchmark=make_benchmark(stories=1, shots=1, methods=["Alder"]),
-        annotators=1,
-    )
-    hand = HANDS["mouse"]
-    with hand.page(chromium) as page:
-        page.route("**/save/", lambda route: route.abort())
-        open_story(page, live_server, study)
-        page.evaluate(LEAVE_EARLIER)
-        hand.choose(page, "1", "3")
-        hand.tick(page, 1, "zoom|text")
-        page.wait_for_selector("#save-state.warn")
-        page.unroute("**/save/")
-        page.evaluate("dispatchEvent(new Event('online'))")
-        page.wait_for_selector("#save-state.good")
-    given = Rating.objects.order_by("pk").values_list(
-        "question__key", "shot", "value", "is_current"
-    )
-    # Of one request the last answer to a question counts.
-    assert list(given) == [("1", 0, 3, True), ("zoom|text", 1, 1, True)]
-
-
 @pytest.mark.parametrize("hand", ["digits", *slow("mouse")])
 @pytest.mark.parametrize(
     "order",

@@ -122,23 +122,6 @@ def test_number_outside_the_scale_is_told_and_not_stored(page, begin, scale, tex
         take_back(page)
 
 
-def test_single_digit_answers_at_once_where_all_values_are_one(page, begin):
-    begin([0, 4])
-    press(page, "3", "1")
-    wait_until(page, stored, [("beauty", 3), ("hats", 1)])
-
-
-@pytest.mark.parametrize("scale", [[1, 10], [-3, 3]])
-def test_value_of_more_than_a_digit_has_no_key(page, begin, scale):
-    begin(scale)
-    names = page.locator(".question.current .option kbd").all_inner_texts()
-    low, high = scale
-    assert names == [str(value) for value in range(max(0, low), min(high, 9) + 1)]
-    assert page.locator(".question.current .option").count() == high - low + 1
-    keys = page.locator(".keys-help .keys")
-    assert "type a number" in keys.text_content()
-
-
 # key, code, modifiers, the value that it answers on a scale from 0 to 4
 KEYS = {
     "QWERTY": ("1", "Digit1", 0, 1),
@@ -166,33 +149,6 @@ def test_digit_is_read_from_any_keyboard(page, begin):
         assert stored() == [*answered, ("hats", 0)], keyboard
         press(page, "ArrowDown", "u", "ArrowUp", "u")
         wait_until(page, stored, [])
-
-
-def test_minus_in_the_row_of_digits_begins_a_negative_number(page, begin):
-    begin([-3, 3])
-    press_key(page, "-", "Digit6")
-    press_key(page, '"', "Digit3")
-    press(page, "Enter")
-    wait_until(page, stored, [("beauty", -3)])
-
-
-def test_minus_makes_the_picture_smaller_where_nothing_is_negative(page, begin):
-    begin([0, 4])
-    press(page, "z")
-    expect(page.locator("#zoom")).to_have_text("2×")
-    press(page, "-")
-    expect(page.locator("#zoom")).to_have_text("1.6×")
-
-
-def test_keys_work_after_skipping_was_opened_and_closed(page, begin):
-    begin([0, 4])
-    page.click(".skip > summary")
-    expect(page.locator(".skip")).to_have_attribute("open", "")
-    press(page, "3")
-    page.click(".skip > summary")
-    press(page, "ArrowRight", "2")
-    expect(page.locator("#here")).to_have_text("Shot 2 of 3")
-    wait_until(page, stored, [("beauty", 2)])
 
 
 # A slider

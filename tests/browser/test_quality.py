@@ -1,14 +1,13 @@
-"""Training, warnings, skipping and the sign of life, in Chromium and by keyboard."""
+"""Training, skipping and the sign of life, in Chromium and by keyboard."""
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import expect
 
 from annotate.assignment import choosing
-from annotate.models import Annotator, Flag, Rating, Skip, Slot
+from annotate.models import Rating, Skip, Slot
 from tests.browser.accessibility import violations
 from tests.factories import make_study
-from tests.working import LIKERT, always, join, make_planned, work
+from tests.working import LIKERT, join, make_planned
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -89,49 +88,6 @@ def test_a_story_is_skipped_by_keyboard_with_a_comment(page, live_server):
     assert "/story/" in page.url
 
 
-def test_who_skips_a_story_asks_no_longer_what_follows_it(page, live_server):
-    """Once it is given away, the server knows no such story of theirs."""
-    page.route("**/ahead/", lambda _route: None)  # is never answered
-    with page.expect_request("**/ahead/"):
-        open_story(page, live_server, make_study(annotators=2))
-    page.evaluate("skip.addEventListener('submit', (event) => event.preventDefault())")
-    page.click(".skip summary")
-    page.check("input[name=reason][value=unclear]")
-    with page.expect_event("requestfailed", lambda asked: "/ahead/" in asked.url):
-        page.click(".skip-reasons button")
-
-
-def test_skipping_needs_a_reason(page, live_server):
-    study = make_study(annotators=2)
-    open_story(page, live_server, study)
-    page.click(".skip summary")
-    page.click(".skip-reasons button")
-    assert not Skip.objects.exists()
-    assert page.evaluate("document.querySelector('#skip').checkValidity()") is False
-
-
-def test_the_reasons_for_skipping_come_into_sight(page, live_server):
-    page.set_viewport_size({"width": 1440, "height": 700})
-    open_story(page, live_server, make_study(annotators=2))
-    page.click(".skip summary")
-    expect(page.locator(".skip-reasons button")).to_be_in_viewport(ratio=0.9)
-
-
-def test_without_scripts_a_story_can_be_skipped(chromium, live_server):
-    study = make_study(annotators=2)
-    person = join(study, "A01")
-    slot = choosing.next_for(person).slot
-    context = chromium.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(link(live_server, person, f"story/{slot.code}/"))
-    page.click(".skip summary")
-    page.check("input[name=reason][value=broken]")
-    page.click(".skip-reasons button")
-    expect(page.locator(".brand")).to_contain_text("Story 1 of 2")
-    context.close()
-    assert Skip.objects.get().reason == "broken"
-
-
 def test_a_sign_of_life_renews_the_lease_while_somebody_is_there(page, live_server):
     study = make_study(annotators=2)
     page.clock.install()
@@ -151,31 +107,3 @@ def test_a_sign_of_life_renews_the_lease_while_somebody_is_there(page, live_serv
     with page.expect_response("**/heartbeat/"):
         page.keyboard.press("ArrowRight")
         page.clock.fast_forward(60_000)
-
-
-@pytest.mark.page_errors("403 .*/rate/")
-def test_a_warning_and_a_pause_are_plain_pages(page, live_server):
-    study = make_planned(LIKERT + "session_size: 3\n", annotators=1, redundancy=1)
-    person = join(study, "A01")
-    work(person, always("3"), most=1)
-    flag = Flag.objects.create(
-        annotator=person,
-        rule="x",
-        n=3,
-        text="x",
-        signal="seconds_per_shot",
-        action="warn",
-    )
-    page.goto(link(live_server, person, "pause/"))
-    enter(page)
-    page.wait_for_url("**/note/")
-    assert "You answer very fast" in page.inner_text("main")
-    has_no_faults(page)
-    enter(page)
-    page.wait_for_url("**/story/**")
-    flag.refresh_from_db()
-    assert flag.shown_at is not None
-    Annotator.objects.update(state="paused")
-    page.goto(link(live_server, person))
-    assert page.inner_text("h1") == "Your work is paused"
-    has_no_faults(page)

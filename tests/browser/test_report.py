@@ -18,7 +18,6 @@ from analysis.report.writing import run_table, write_report
 from annotate.pages.research.reports import page_of_report
 from tests.browser.accessibility import violations_of_both_themes
 from tests.browser.waiting import wait_until
-from tests.cases import slow
 
 METHODS = [
     "UNO",
@@ -252,19 +251,6 @@ def test_questions_open_by_mouse_and_keys_and_draw_what_they_hold(opened):
     assert all(b - a <= 1 for a, b in itertools.pairwise(levels))
 
 
-@pytest.mark.browser
-def test_a_link_to_a_table_opens_all_that_is_around_it(opened):
-    opened.get_by_role("button", name="Open all").click()
-    assert opened.locator("table.grid:visible").count() == 3
-    opened.locator("#figure-distributions .source a").first.click()
-    wait(opened, "document.querySelector('#table-distributions').open")
-    opened.get_by_role("button", name="Close all").click()
-    assert opened.locator("details.section[open]").count() == 0
-    opened.evaluate("location.hash = '#table-agreement'")
-    wait(opened, "document.querySelector('#table-agreement').checkVisibility()")
-    assert opened.locator("#tables[open] #table-agreement[open]").count() == 1
-
-
 # Where the outputs of the first plot stand on the screen, each with story and method,
 # and how far the nearest other mark is: the pointer means what is nearest.
 STANDING = """() => {
@@ -302,59 +288,6 @@ def test_a_click_on_an_output_opens_its_story_in_a_tab_of_its_own(opened):
 
 
 @pytest.mark.browser
-def test_outputs_far_apart_open_by_keys(opened):
-    opened.get_by_role("button", name="Open all").click()
-    link = opened.locator("#figure-outputs .source a[target]").first
-    story, _dot, method = link.inner_text().partition(" · ")
-    with opened.context.expect_page() as waiting:
-        link.press("Enter")
-    page = waiting.value
-    page.wait_for_load_state()
-    assert page.evaluate("location.pathname") == f"/opened/{story}"
-    assert page.evaluate("decodeURIComponent(location.hash)") == f"#{method}"
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("host", ["https://host.example", *slow("")])
-def test_a_page_on_a_disk_links_to_no_page_without_a_host(page, report, tmp_path, host):
-    text = Path(report).read_text("utf-8").replace('="/opened', f'="{host}/opened')
-    (tmp_path / "report.html").write_text(text, encoding="utf-8")
-    page.goto((tmp_path / "report.html").as_uri())
-    draw_all(page)
-    linked = page.locator("#figure-outputs a[target]").count() > 0
-    assert linked == bool(host)
-    page.locator("#figure-outputs").scroll_into_view_if_needed()
-    page.evaluate(
-        "() => { window.tried = []; window.open = (url) => window.tried.push(url); }"
-    )
-    loneliest = max(page.evaluate(STANDING), key=lambda mark: mark["alone"])
-    page.mouse.click(loneliest["x"], loneliest["y"])
-    page.wait_for_timeout(300)
-    assert len(page.evaluate("window.tried")) == bool(host)
-
-
-@pytest.mark.slow
-@pytest.mark.browser
-def test_a_click_on_what_is_no_output_opens_nothing(opened):
-    """A mean of a method has no story; an output clicked next shows that clicks do."""
-    draw_all(opened)
-    opened.evaluate(
-        "() => { window.tried = []; window.open = (url) => window.tried.push(url); }"
-    )
-    mean = opened.locator("#scatter-0-0 .points path").first
-    mean.scroll_into_view_if_needed()
-    box = mean.bounding_box()
-    opened.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    opened.locator("#figure-outputs").scroll_into_view_if_needed()
-    loneliest = max(opened.evaluate(STANDING), key=lambda mark: mark["alone"])
-    opened.mouse.click(loneliest["x"], loneliest["y"])
-    wait(opened, "window.tried.length > 0")
-    assert [url.split("#")[0] for url in opened.evaluate("window.tried")] == [
-        f"/opened/{loneliest['story']}"
-    ]
-
-
-@pytest.mark.browser
 def test_the_printed_page_has_every_open_figure_inside_the_sheet(opened):
     opened.get_by_role("button", name="Open all").click()
     opened.set_viewport_size({"width": 690, "height": 1000})
@@ -369,19 +302,6 @@ def test_the_printed_page_has_every_open_figure_inside_the_sheet(opened):
         drawn = plot.locator("svg").first.bounding_box()
         room = plot.bounding_box()
         assert drawn["width"] <= room["width"] + 1
-
-
-@pytest.mark.slow
-@pytest.mark.browser
-def test_as_it_opens_it_prints_on_few_sheets_with_all_tables_of_metrics(opened):
-    opened.evaluate(
-        "addEventListener('beforeprint', () => { document.body.dataset.grids ="
-        " document.querySelectorAll('details[open] table.grid').length; });"
-    )
-    printed = opened.pdf(prefer_css_page_size=True)
-    assert 1 <= len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 6
-    assert opened.evaluate("document.body.dataset.grids") == "3"
-    assert opened.locator("details[open] table.grid").count() == 1
 
 
 @pytest.mark.browser
@@ -409,29 +329,3 @@ def test_a_heading_sorts_the_metrics_by_mouse_and_by_keys(opened):
     names = grid.locator("tbody th").all_inner_texts()
     assert names == ["a_long_name_of_a_metric", "aesthetic", "csd"]
     assert heads.nth(0).get_attribute("aria-sort") == "ascending"
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("width", [390, *slow(1440)])
-def test_each_bar_stands_beside_its_metric_and_chance_goes_through_all(opened, width):
-    opened.set_viewport_size({"width": width, "height": 900})
-    rows = opened.locator("table.grid").first.locator("tbody tr, tfoot tr").all()
-    chance = {round(row.locator(".m1").bounding_box()["x"]) for row in rows}
-    assert len(chance) == 1
-    for row in rows[:3]:
-        dot = row.locator("circle").bounding_box()
-        box = row.bounding_box()
-        assert box["y"] < dot["y"] + dot["height"] / 2 < box["y"] + box["height"]
-        bar = row.locator("line.bar").bounding_box()
-        assert bar["x"] <= dot["x"] + dot["width"] / 2 <= bar["x"] + bar["width"]
-
-
-@pytest.mark.browser
-def test_the_first_screen_answers(opened):
-    """A line of verdict, then every metric by every statistic, before anything else."""
-    headings = opened.locator("main h2").all_inner_texts()
-    assert headings[0] == "Which metrics agree with people?"
-    assert opened.locator("ul.said").first.locator("li").count() >= 3
-    assert opened.evaluate("document.documentElement.scrollHeight") < 6000
-    assert opened.locator("table.grid").first.bounding_box()["y"] < 1000
-    assert opened.locator("table.grid tfoot th").first.inner_text() == "Chance"

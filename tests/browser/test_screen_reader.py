@@ -90,18 +90,6 @@ def test_one_at_a_time_the_side_is_heard(page, live_server):
     assert page.evaluate("heard") == ["Right: Shot 1 of 3", "Left: Shot 2 of 3"]
 
 
-@pytest.mark.slow
-def test_a_zoom_is_heard_when_it_changes(page, live_server):
-    open_story(page, live_server)
-    page.evaluate(LISTEN, "#zoom")
-    page.keyboard.press("ArrowRight")
-    expect(page.locator("#here")).to_have_text("Shot 2 of 3")
-    assert page.evaluate("heard") == []
-    page.keyboard.press("z")
-    page.wait_for_function("() => heard.length")
-    assert len(page.evaluate("heard")) == 1
-
-
 @pytest.mark.page_errors("ERR_INTERNET_DISCONNECTED .*/save/")
 def test_that_answers_are_saved_is_heard_once(page, live_server):
     open_story(page, live_server)

@@ -123,19 +123,6 @@ def test_the_field_follows_the_shot_and_the_list_turns_to_one(page, live_server)
     assert not violations(page)
 
 
-def test_neither_question_nor_picture_leaves_the_window(page, live_server):
-    begin("choice", shots=16)
-    for size in ((390, 844), (1440, 900)):
-        page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
-        sit_down(page, live_server)
-        opened(page).first.fill("The hat.")
-        for seen in (".shot.current .pane", ".question.current", FIELD, "#submit"):
-            expect(page.locator(seen).first).to_be_in_viewport(ratio=1)
-        page.keyboard.press("Tab")
-        saved(page)
-        page.goto("about:blank")
-
-
 @pytest.mark.page_errors(OFFLINE)
 def test_what_is_written_without_network_waits_with_its_story(page, live_server):
     person = begin()
@@ -163,71 +150,6 @@ def test_what_is_written_without_network_waits_with_its_story(page, live_server)
     first = person.slots.get(position=1)
     assert {row.slot for row in ShotComment.objects.all()} == {first}
     assert first.state == Slot.State.SUBMITTED
-
-
-@pytest.mark.page_errors("ERR_FAILED .*/save/")
-def test_what_waits_is_shown_after_a_reload_and_sent_later(page, live_server):
-    begin()
-    page.route("**/save/", lambda route: route.abort())
-    sit_down(page, live_server)
-    opened(page).fill("Not sent yet.")  # and the field is not left
-    page.wait_for_selector("#save-state.warn")
-    page.once("dialog", lambda dialog: dialog.accept())
-    page.reload()
-    expect(page.locator(FIELD)).to_have_value("Not sent yet.")
-    expect(told(page)).to_have_text("1")
-    page.unroute("**/save/")
-    page.evaluate("dispatchEvent(new Event('online'))")
-    saved(page)
-    assert stored() == [("Alder", 1, "Not sent yet.")]
-
-
-def test_who_leaves_the_story_while_writing_loses_nothing(page, live_server):
-    begin()
-    sit_down(page, live_server)
-    page.wait_for_function("() => Number(document.body.dataset.ahead) >= 1")
-    for key in ("3", "1", "Enter"):
-        page.keyboard.press(key)
-    expect(page.locator("#place")).to_contain_text("Story 2 of")
-    opened(page).fill("Half a")
-    page.go_back()
-    expect(page.locator("#place")).to_contain_text("Story 1 of")
-    saved(page)
-    wait_until(page, stored, [("Alder", 1, "Half a")])
-    assert ShotComment.objects.get().slot.position == 2
-
-
-@pytest.mark.slow
-def test_a_button_that_takes_no_focus_sends_what_is_being_written_first(
-    page, live_server
-):
-    begin()
-    sit_down(page, live_server)
-    sent = []
-    page.on("request", lambda one: sent.append(one.post_data or ""))
-    for key in "31":
-        page.keyboard.press(key)
-    saved(page)
-    opened(page).fill("Before.")
-    page.evaluate("document.querySelector('#submit').click()")
-    wait_until(page, Slot.objects.filter(state="submitted").exists, True)
-    kinds = [
-        kind for text in sent for kind in ("shot_comment", "submit") if kind in text
-    ]
-    assert kinds.index("shot_comment") < kinds.index("submit")
-    assert stored() == [("Alder", 1, "Before.")]
-
-
-@pytest.mark.slow
-def test_it_appears_in_another_tab(page, live_server):
-    begin()
-    sit_down(page, live_server)
-    other = page.context.new_page()
-    other.goto(page.url)
-    other.wait_for_selector("html.ready")
-    opened(page).fill("Both.")
-    expect(other.locator(FIELD)).to_have_value("Both.")
-    expect(told(other)).to_have_text("1")
 
 
 @pytest.fixture(scope="module")

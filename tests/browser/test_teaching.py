@@ -9,7 +9,6 @@ from annotate.studies import lifecycle
 from annotate.studies.planning import plan_study
 from annotate.studies.study_file import load_definition
 from tests.browser.accessibility import violations
-from tests.browser.hands import Mouse
 from tests.browser.reels import make_drawn_reels
 from tests.factories import make_benchmark
 from tests.working import join
@@ -40,16 +39,6 @@ def sit_down(page, live_server, study):
     page.goto(live_server.url + reverse("rate-pause", args=[token]))
     page.click("main button.primary")
     page.wait_for_selector("html.ready")
-
-
-def test_whoever_clicks_through_meets_a_training_story(page, live_server, study):
-    token = inviting.invite_new(study).token
-    page.goto(live_server.url + reverse("rate-entry", args=[token]))
-    for address in ("**/instructions/", "**/story/**"):
-        page.wait_for_function("() => document.activeElement.tagName === 'BUTTON'")
-        page.keyboard.press("Enter")
-        page.wait_for_url(address)
-    assert "Training 1 of 6" in page.inner_text("header")
 
 
 def test_instructions_show_what_is_good_and_bad(page, live_server, study, examples):
@@ -96,82 +85,9 @@ def test_examples_in_the_seat_cost_nothing_until_they_are_opened(
     assert not page.is_visible(".example >> nth=0")
 
 
-@pytest.mark.slow
-def test_examples_open_by_finger(chromium, live_server, study):
-    with chromium.new_context(
-        has_touch=True, viewport={"width": 390, "height": 844}
-    ) as context:
-        page = context.new_page()
-        sit_down(page, live_server, study)
-        page.locator("fieldset details summary").first.tap()
-        strip = page.locator("[open] .example ol").last
-        strip.wait_for()
-        picture = strip.locator("img").first.bounding_box()
-        assert picture["width"] >= 90
-        assert page.evaluate(
-            "() => document.documentElement.scrollWidth <= window.innerWidth"
-        )
-
-
-@pytest.mark.slow
-def test_a_single_picture_is_large_enough_to_see_the_fault(page, live_server):
-    pairs = load_definition("vistar-pairwise")
-    benchmark = make_benchmark(stories=4, shots=1)
-    study = plan_study(pairs, benchmark=benchmark, slug="pairs", annotators=3)
-    lifecycle.launch(study)
-    token = inviting.invite(study, count=1)[0].token
-    page.goto(live_server.url + reverse("rate-consent", args=[token]))
-    page.click("main button.primary")
-    for width in (1440, 390):
-        page.set_viewport_size({"width": width, "height": 900})
-        pictures = page.locator(".example img")
-        assert pictures.count() == 3 * 2
-        assert 250 <= pictures.first.bounding_box()["width"] <= 320
-    assert page.locator(".example").first.inner_text().count("✗") == 2
-
-
 @pytest.fixture
 def films(tmp_path):
     pairs = load_definition("storybench-side-by-side")
     benchmark = make_drawn_reels(tmp_path, ["Alder", "Birch"], shots=3, seconds=0.5)
     study = plan_study(pairs, benchmark=benchmark, slug="films", annotators=3)
     return lifecycle.launch(study)
-
-
-def test_videos_train_and_tell_what_was_wrong(page, live_server, films):
-    token = inviting.invite(films, count=1)[0].token
-    page.goto(live_server.url + reverse("rate-consent", args=[token]))
-    page.click("main button.primary")
-    pictures = page.locator(".example img")
-    assert pictures.count() == 4 * 2 * 3
-    page.locator(".example").last.scroll_into_view_if_needed()
-    page.wait_for_function(
-        "() => [...document.querySelectorAll('.example img')]"
-        ".every((image) => image.complete && image.naturalWidth === 192)"
-    )
-    assert "Shot" in page.locator(".example").nth(2).inner_text()
-    assert violations(page) == []
-    page.click("main button.primary")
-    page.wait_for_selector("html.ready")
-    mouse, told = Mouse(), []
-    for place in (1, 2, 3):
-        assert f"Training {place} of 4" in page.inner_text("header")
-        assert page.locator("video").count() == 2
-        page.wait_for_function(
-            "() => /^Watched/.test(document.querySelector('.to-watch').innerText)"
-        )
-        here = page.url
-        for question in page.locator("[data-question]").all():
-            value = question.locator("input").first.get_attribute("value")
-            mouse.choose(page, question.get_attribute("data-question"), value)
-        mouse.send(page)
-        page.wait_for_url("**/feedback/")
-        told.append(page.inner_text("main"))
-        page.locator("main .primary").first.click()
-        page.wait_for_url(lambda url, here=here: url not in (here, here + "feedback/"))
-        if place < 3:
-            page.wait_for_selector("html.ready")
-    assert all("one was made worse on purpose." in one for one in told)
-    assert "The video is blurred." in told[0]
-    assert "The parts stand in another order." in told[1]
-    assert "shows another story." in told[2]

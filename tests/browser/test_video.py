@@ -5,7 +5,6 @@ import pytest
 from annotate.models import Choice
 from evalcore.models import Benchmark, Method, Output, Shot, Story
 from tests.browser import test_rate
-from tests.browser.accessibility import violations_of_both_themes
 from tests.browser.hands import PHONE, too_small
 from tests.browser.test_rate import OFFLINE, finish_by_keyboard, saved
 from tests.browser.waiting import wait_until
@@ -56,28 +55,6 @@ def make_reel(folder, clips, *, name="clip.mp4", given=None, times=None) -> Benc
             stored = stored_clip(path)
         Output.objects.create(story=story, method=method, video=stored)
     return benchmark
-
-
-# How many seconds two videos are apart whenever one of them shows a frame.
-RECORD = """
-window.apart = [];
-const attended = new Set();
-document.addEventListener("play", ({ target }) => {
-  if (attended.has(target)) return;
-  attended.add(target);
-  const note = () => {
-    const [left, right] = document.querySelectorAll("video");
-    window.apart.push(Math.abs(left.currentTime - right.currentTime));
-    target.requestVideoFrameCallback(note);
-  };
-  target.requestVideoFrameCallback(note);
-}, true);
-"""
-IN_STEP = """() => {
-  const [left, right] = document.querySelectorAll("video");
-  const isPlaying = !left.paused && !right.paused;
-  return isPlaying && Math.abs(left.currentTime - right.currentTime) < 0.02;
-}"""
 
 
 SECOND = {"frames": 12, "rate": 12}
@@ -161,18 +138,6 @@ def test_a_pair_is_watched_and_judged_by_keyboard_alone(page, live_server, tmp_p
     assert dict(answers) == {"character": "a", "aesthetics": "tie"}
 
 
-def test_space_after_the_last_answer_plays_and_sends_nothing(
-    page, live_server, tmp_path
-):
-    calm(page)
-    start(page, live_server, make_pair(tmp_path, [LONG, LONG]))
-    for key in "12 ":
-        page.keyboard.press(key)
-    page.wait_for_selector(".player.playing")
-    saved(page)
-    assert Choice.objects.filter(slot__state="leased").count() == 2
-
-
 def test_a_step_is_one_frame_of_the_faster(page, live_server, tmp_path):
     calm(page)
     start(page, live_server, make_pair(tmp_path, [TWO_SECONDS, SLOWER]))
@@ -203,50 +168,6 @@ def test_pausing_leaves_both_on_the_same_frame(page, live_server, tmp_path):
         page.keyboard.press(" ")
 
 
-def test_captions_follow_and_lead(page, live_server, tmp_path):
-    calm(page)
-    study = make_pair(tmp_path, [TWO_SECONDS, TWO_SECONDS], given=0.5)
-    start(page, live_server, study)
-    running = page.locator(".captions [aria-current=true]")
-    assert "Fox walks 1" in running.inner_text()
-    assert page.locator(".player.given").count() == 1
-    page.locator(".captions button").nth(1).focus()
-    page.keyboard.press("Enter")
-    assert_shown(page, [12, 12])
-    assert "Fox walks 2" in running.inner_text()
-    assert page.inner_text(".running") == "Fox walks 2"
-    assert page.locator(".player.given").count() == 0
-    page.keyboard.press(",")
-    assert "Fox walks 1" in running.inner_text()
-
-
-def test_what_is_chosen_holds_for_the_next_story(page, live_server, tmp_path):
-    """Loop and speed; and the story that is left is quiet, the next one plays."""
-    reel = make_reel(tmp_path, [SECOND, SECOND])
-    free = {"must_watch": False}
-    study = make_study(benchmark=reel, annotators=1, presentation=free)
-    start(page, live_server, study)
-    page.keyboard.press("l")
-    page.keyboard.press(">")
-    page.keyboard.press(">")
-    assert states(page, "playbackRate") == [1.5]
-    page.wait_for_function("() => document.querySelector('video').currentTime > 0.7")
-    page.wait_for_function("() => document.querySelector('video').currentTime < 0.3")
-    first = page.query_selector("video")
-    before = page.url
-    page.wait_for_function("() => document.body.dataset.ahead > 0")
-    for key in ("3", "3", "Enter"):
-        page.keyboard.press(key)
-    page.wait_for_function("url => location.href !== url", arg=before)
-    page.wait_for_function("() => document.querySelector('video').currentTime > 0.3")
-    assert states(page, "playbackRate") == [1.5]
-    assert page.get_attribute("[data-press=l]", "aria-pressed") == "true"
-    assert first.evaluate("(video) => [video.paused, video.networkState]") == [True, 0]
-    page.keyboard.press("Backspace")
-    page.wait_for_function("url => location.href === url", arg=before)
-    page.wait_for_function("() => document.querySelector('video').currentTime > 0")
-
-
 @pytest.mark.page_errors(OFFLINE)
 def test_the_next_video_plays_without_network(page, live_server, tmp_path):
     reel = make_reel(tmp_path, [SECOND, SECOND])
@@ -261,23 +182,6 @@ def test_the_next_video_plays_without_network(page, live_server, tmp_path):
         page.keyboard.press(key)
     page.wait_for_function("url => location.href !== url", arg=before)
     page.wait_for_function("() => document.querySelector('video').currentTime > 0.3")
-
-
-@pytest.mark.slow
-def test_the_next_story_is_to_be_watched_too(page, live_server, tmp_path):
-    calm(page)
-    reel = make_reel(tmp_path, [SECOND, TWO_SECONDS])
-    start(page, live_server, make_study(benchmark=reel, annotators=1))
-    page.keyboard.press(" ")
-    watched(page)
-    page.wait_for_function("() => document.body.dataset.ahead === '1'")
-    before = page.url
-    for key in ("3", "3", "Enter"):
-        page.keyboard.press(key)
-    page.wait_for_function("url => location.href !== url", arg=before)
-    page.keyboard.press("3")
-    assert not page.is_checked("input[name='q:character'][value='3']")
-    assert "Watch to the end before you answer" in page.inner_text("#problem")
 
 
 def test_fast_does_not_count_and_a_reload_forgets_nothing(page, live_server, tmp_path):
@@ -297,26 +201,6 @@ def test_fast_does_not_count_and_a_reload_forgets_nothing(page, live_server, tmp
     watched(page)
     page.keyboard.press("1")
     saved(page)
-
-
-@pytest.mark.slow
-def test_both_stand_within_a_frame_of_each_other(page, live_server, tmp_path):
-    clips = [{"frames": 72, "rate": 24, "size": (320, 192)}] * 2
-    study = make_pair(tmp_path, clips)
-    page.add_init_script(RECORD)
-    start(page, live_server, study)
-    ended(page)
-    apart = sorted(page.evaluate("() => window.apart"))
-    assert len(apart) > 20
-    assert apart[len(apart) * 9 // 10] < 1 / 24
-
-
-@pytest.mark.slow
-def test_one_that_falls_behind_catches_up(page, live_server, tmp_path):
-    start(page, live_server, make_pair(tmp_path, [LONG, LONG]))
-    page.wait_for_function("() => document.querySelector('video').currentTime > 0.2")
-    page.evaluate("document.querySelectorAll('video')[1].currentTime -= 0.12")
-    page.wait_for_function(IN_STEP)
 
 
 def test_the_shorter_one_waits_on_its_last_frame(page, live_server, tmp_path):
@@ -345,38 +229,6 @@ def test_the_shorter_one_waits_on_its_last_frame(page, live_server, tmp_path):
     assert states(page, "paused") == [False, False]
 
 
-@pytest.mark.slow
-def test_where_one_waits_both_do(page, live_server, tmp_path):
-    start(page, live_server, make_pair(tmp_path, [LONG, LONG]))
-    page.wait_for_function("() => document.querySelector('video').currentTime > 0.2")
-    right = page.locator("video").nth(1)
-    right.evaluate(
-        """(video) => {
-          const two = { get: () => 2, configurable: true };
-          Object.defineProperties(video, { readyState: two, networkState: two });
-          video.dispatchEvent(new Event("waiting"));
-        }"""
-    )
-    assert states(page, "paused") == [True, True]
-    assert page.get_attribute(".player", "aria-busy") == "true"
-    right.evaluate(
-        """(video) => {
-          delete video.readyState;
-          delete video.networkState;
-          video.dispatchEvent(new Event("canplay"));
-        }"""
-    )
-    assert states(page, "paused") == [False, False]
-    hide = """(hidden) => {
-      Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
-      document.dispatchEvent(new Event("visibilitychange"));
-    }"""
-    page.evaluate(hide, True)
-    assert states(page, "paused") == [True, True]
-    page.evaluate(hide, False)
-    assert states(page, "paused") == [False, False]
-
-
 @pytest.mark.page_errors("404 .*/video/")
 def test_a_broken_video_locks_nobody_out(page, live_server, tmp_path):
     study = make_pair(tmp_path, [SECOND, TWO_SECONDS], must_watch=True)
@@ -392,26 +244,6 @@ def test_a_broken_video_locks_nobody_out(page, live_server, tmp_path):
     page.wait_for_selector("video:visible >> nth=1")
     assert_shown(page, [11, 11])
     assert page.get_attribute(".scrub", "max") == "23"
-
-
-def test_a_video_that_never_comes_is_broken(page, live_server, tmp_path):
-    page.clock.install()
-    page.route("**/video/", lambda route: None)
-    start(page, live_server, make_pair(tmp_path, [SECOND, None], must_watch=True))
-    assert page.get_by_text("This video is missing.").is_visible()
-    assert not page.get_by_text("cannot be played").is_visible()
-    page.clock.run_for(21_000)
-    assert page.get_by_text("This video cannot be played here.").is_visible()
-    watched(page)
-
-
-@pytest.mark.slow
-def test_a_webm_is_shown_too(page, live_server, tmp_path):
-    calm(page)
-    reel = make_reel(tmp_path, [TWO_SECONDS], name="clip.webm")
-    start(page, live_server, make_study(benchmark=reel, annotators=1))
-    page.keyboard.press(".")
-    assert_shown(page, [1])
 
 
 def test_by_touch_on_a_phone(chromium, live_server, tmp_path):
@@ -430,11 +262,3 @@ def test_by_touch_on_a_phone(chromium, live_server, tmp_path):
         assert wide <= width
         assert too_small(page) == []
     context.close()
-
-
-def test_axe_finds_nothing(page, live_server, tmp_path):
-    page.emulate_media(reduced_motion="reduce")
-    study = make_pair(tmp_path, [SECOND, None], must_watch=True, given=0.5)
-    start(page, live_server, study)
-    ready(page)
-    assert violations_of_both_themes(page) == []

@@ -7,8 +7,8 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from annotate.kinds.registry import KINDS
-from annotate.models import Annotator, Fault, Invitation, Rating
-from evalcore.models import Character, Frame, Shot
+from annotate.models import Fault, Invitation, Rating
+from evalcore.models import Character, Frame
 from tests.browser.accessibility import violations_of_both_themes
 from tests.browser.waiting import stop_time
 from tests.cases import slow
@@ -96,23 +96,6 @@ def test_sixteen_shots_are_seen_at_one_look(page, live_server, kind, size):
     assert page.is_visible("#shot-1 .shot-text")
 
 
-def test_one_of_all_is_opened_by_a_click_and_by_keys(page, live_server):
-    begin()
-    open_story(page, live_server)
-    page.keyboard.press("a")
-    page.click("#shot-3 .pane")
-    assert page.is_visible("#shot-3")
-    assert page.is_hidden("#shot-1")
-    expect(page.locator("#here")).to_have_text("Shot 3 of 3")
-    page.click("[data-key=a]")
-    page.keyboard.press("ArrowLeft")
-    page.keyboard.press("a")
-    assert page.is_visible("#shot-2")
-    assert page.is_hidden("#shot-3")
-    page.click("#strip a >> nth=0")
-    assert page.is_visible("#shot-1")
-
-
 def test_keys_enlarge_and_arrows_then_move_the_picture(page, live_server):
     begin()
     open_story(page, live_server)
@@ -174,22 +157,6 @@ def test_both_sides_are_enlarged_and_moved_in_step(page, live_server):
         "getComputedStyle(each).transform.split(',')[0])).size"
     )
     assert pages == 1
-
-
-@pytest.mark.slow
-def test_the_wheel_scrolls_where_all_shots_are_shown(page, live_server):
-    page.set_viewport_size({"width": 1440, "height": 500})
-    begin(shots=60)
-    open_story(page, live_server)
-    page.keyboard.press("a")
-    box = page.locator("#shot-1 .pane").bounding_box()
-    page.mouse.move(box["x"] + 20, box["y"] + 20)
-    page.mouse.wheel(0, -200)
-    page.wait_for_timeout(200)
-    expect(page.locator("#zoom")).to_have_text("1×")
-    page.mouse.wheel(0, 200)
-    page.wait_for_function("() => document.querySelector('#shots').scrollTop > 100")
-    expect(page.locator("#zoom")).to_have_text("1×")
 
 
 def side_at_point(page, x, y):
@@ -264,20 +231,6 @@ def test_swipe_lays_one_picture_over_the_other(page, live_server):
         assert page.is_visible(f".current figcaption:has-text('{side}')")
 
 
-def test_a_missing_shot_is_shown_as_missing(page, live_server):
-    begin("choice")
-    Frame.objects.filter(number=2, output__method__name="Birch").update(media=None)
-    open_story(page, live_server)
-    assert page.is_visible("#strip li >> nth=1 >> .missing-thumb")
-    page.keyboard.press("ArrowRight")
-    gap = page.locator("#shot-2 .fault")
-    expect(gap).to_have_text("This shot is missing.")
-    beside = page.locator("#shot-2 a.pane").bounding_box()
-    assert gap.bounding_box()["height"] == pytest.approx(beside["height"], abs=1)
-    page.keyboard.press("a")
-    expect(gap).to_be_in_viewport()
-
-
 @pytest.mark.page_errors("ERR_FAILED .*/display/")
 def test_a_broken_picture_can_be_asked_for_again_and_reported(page, live_server):
     begin("choice")
@@ -322,57 +275,6 @@ def test_choices_hold_for_the_next_story(page, live_server):
         expect(page.locator(f"[data-look={look}]")).to_have_attribute(
             "aria-pressed", "true"
         )
-
-
-def test_small_pictures_stand_for_large_ones_until_they_are_enlarged(page, live_server):
-    begin(shots=16)
-    open_story(page, live_server)
-
-    def sizes():
-        sources = "[...document.querySelectorAll('#shots img')].map((i) => i.src)"
-        return {source.split("/")[-2] for source in page.evaluate(sources)}
-
-    assert sizes() == {"display"}
-    page.keyboard.press("a")
-    assert sizes() == {"thumb"}
-    page.keyboard.press("z")
-    assert sizes() == {"display"}
-    page.keyboard.press("z")
-    assert sizes() == {"thumb"}
-    page.keyboard.press("a")
-    assert sizes() == {"display"}
-
-
-def test_characters_stay_in_sight_and_are_enlarged_in_place(page, live_server):
-    page.set_viewport_size({"width": 1440, "height": 500})
-    begin(shots=60, characters=2)
-    open_story(page, live_server)
-    page.keyboard.press("a")
-    cast = page.locator(".cast")
-    expect(cast.locator("img:visible")).to_have_count(4)  # two pictures of each
-    page.mouse.move(*middle_of(page.locator("#shots")))
-    page.mouse.wheel(0, 400)
-    page.wait_for_function("() => document.querySelector('#shots').scrollTop > 300")
-    expect(cast.locator("img").first).to_be_in_viewport(ratio=1)
-    small = cast.locator("img").first.bounding_box()["height"]
-    page.keyboard.press("c")
-    assert cast.locator("img").first.bounding_box()["height"] > 2 * small
-    assert page.is_visible("text=A red fox.")
-    cast.locator("a").first.click()
-    assert cast.locator("img").first.bounding_box()["height"] == small
-    assert len(page.context.pages) == 1
-
-
-@pytest.mark.slow
-def test_a_story_without_texts_gives_the_room_to_its_pictures(page, live_server):
-    begin()
-    Shot.objects.update(text={})
-    open_story(page, live_server)
-    assert (
-        page.locator("text=No text came with this story. >> visible=true").count() == 1
-    )
-    width = page.locator(".viewer").bounding_box()["width"]
-    assert pictures(page).bounding_box()["width"] > 0.9 * width
 
 
 @pytest.fixture
@@ -421,21 +323,6 @@ def test_two_fingers_enlarge_and_one_moves_the_picture(phone, live_server):
     assert phone.evaluate(PLACES) == [[0, 0, 1]] * 2
 
 
-def test_a_telephone_compares_in_one_place(phone, live_server):
-    begin("choice")
-    open_story(phone, live_server)
-    phone.tap(".tools summary")
-    phone.tap("#flicker")
-    assert shown_first(phone) == "right"
-    phone.tap("#flicker")
-    assert shown_first(phone) == "left"
-    half = pictures(phone).first.bounding_box()["width"]
-    phone.tap("[data-key=s]")
-    assert pictures(phone).first.bounding_box()["width"] > 1.5 * half
-    phone.tap("[data-key=a]")
-    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
-
-
 @pytest.mark.page_errors("ERR_FAILED .*/display/")
 @pytest.mark.parametrize(
     ("kind", "keys"),
@@ -444,6 +331,7 @@ def test_a_telephone_compares_in_one_place(phone, live_server):
         ("likert", "atc"),
         ("choice", "sz"),
         ("choice", "at"),
+        ("checklist", ""),
     ],
 )
 def test_axe_finds_nothing(page, live_server, kind, keys):
@@ -454,59 +342,3 @@ def test_axe_finds_nothing(page, live_server, kind, keys):
     for key in keys:
         page.keyboard.press(key)
     assert violations_of_both_themes(page) == []
-
-
-def test_without_javascript_everything_is_on_one_page(chromium, live_server):
-    begin("choice", characters=1)
-    token = Invitation.objects.get().token
-    context = chromium.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(live_server.url + reverse("rate-entry", args=[token]))
-    page.click("main form button")
-    for shot in (1, 2, 3):
-        assert page.is_visible(f"#shot-{shot} .shot-text")
-        link = page.locator(f"#shot-{shot} a.pane").first
-        assert link.get_attribute("href").endswith(f"/left/{shot}/display/")
-    expect(page.locator(".cast img:visible")).to_have_count(2)
-    assert page.is_hidden(".viewer-bar")
-    page.click("#strip a >> nth=2")
-    expect(page.locator("#shot-3 .pane").first).to_be_in_viewport()
-    context.close()
-
-
-@pytest.mark.parametrize("kind", ["likert", "choice"])
-def test_the_page_of_thirty_shots_stays_small(client, kind):
-    begin(kind, shots=30, characters=5)
-    words = "The fox walks on through the wood, slowly, towards the light. " * 4
-    texts = dict.fromkeys(("setting", "plot", "static", "camera"), words)
-    Shot.objects.update(text={"en": texts})
-    ann = Annotator.objects.get()
-    place = reverse("rate-pause", args=[ann.invitation.token])
-    answer = client.post(place, follow=True)
-    body = answer.content.replace(words.strip().encode(), b"")
-    assert answer.content.count(b"<article") == 30
-    assert len(body) < 60_000
-
-
-@pytest.mark.slow
-def test_wheel_scrolls_back_to_the_picture_before_it_enlarges(page, live_server):
-    page.set_viewport_size({"width": 1440, "height": 420})
-    begin(shots=2)
-    open_story(page, live_server)
-    sheet = page.locator("#shots")
-    tall = """(one) => {
-      one.append(document.createElement("p"));
-      one.lastChild.style.height = "60rem";
-    }"""
-    sheet.evaluate(tall)
-    box = page.locator("#shot-1 .pane").bounding_box()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.mouse.wheel(0, 30)
-    page.wait_for_function("() => document.querySelector('#shots').scrollTop === 30")
-    for _ in range(3):
-        page.mouse.wheel(0, -20)
-    page.wait_for_function("() => document.querySelector('#shots').scrollTop === 0")
-    expect(page.locator("#zoom")).to_have_text("1×")
-    page.wait_for_timeout(400)  # the wheel rests
-    page.mouse.wheel(0, -100)
-    expect(page.locator("#zoom")).not_to_have_text("1×")

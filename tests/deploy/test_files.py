@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from evalcore.serving.processes import PART, QUEUES
 from tests.serving import ROOT
 from tests.variables import ENVIRONMENT
 
@@ -40,10 +38,6 @@ EXAMPLE = example()
 def folder(name: str) -> str:
     """Return a folder of the example as nginx writes it."""
     return f"{EXAMPLE[name]}/"
-
-
-def test_the_example_names_variables_that_exist():
-    assert set(EXAMPLE) - {OF_POSTGRES} <= set(ENVIRONMENT)
 
 
 def test_compose_names_variables_that_exist():
@@ -80,34 +74,6 @@ def started(words: str) -> str:
     return found[1]
 
 
-def test_compose_starts_every_part_once():
-    parts = [started(one["command"]) for one in OURS]
-    assert sorted(parts) == sorted(["web", "beat", *QUEUES])
-
-
-def test_units_start_what_exists():
-    found = {
-        name: re.findall("^ExecStart=(.*)$", text, re.M) for name, text in UNITS.items()
-    }
-    assert set(found) == {
-        "plumbline-web.service",
-        "plumbline-worker@.service",
-        "plumbline-beat.service",
-    }
-    for name, (command,) in found.items():
-        for one in (*QUEUES, "gpu-2") if "@" in name else ("",):
-            assert PART.fullmatch(started(command.replace("%i", one)))
-    started_there = {started(command) for (command,) in found.values()}
-    assert started_there == {"web", "beat", "%i"}
-
-
-def test_the_images_start_what_exists():
-    commands = re.findall("^CMD (.*)$", (DEPLOY / "Dockerfile").read_text(), re.M)
-    assert len(commands) == 2
-    for words in commands:
-        assert PART.fullmatch(started(" ".join(re.findall('"(.*?)"', words))))
-
-
 def test_places_are_the_same_everywhere():
     assert f"location {EXAMPLE['MEDIA_ACCEL']} {{" in NGINX
     assert f"alias {folder('MEDIA_ROOT')};" in NGINX
@@ -127,14 +93,6 @@ def test_places_are_the_same_everywhere():
     assert source["target"] in NGINX
     content = COMPOSE["configs"][source["source"]]["content"]
     assert content == f"server web:{EXAMPLE['PORT']};\n"
-
-
-def nightly_backup() -> dict[str, str]:
-    """Return the unit that `docs/backup.md` has written by hand, by its name."""
-    page = (ROOT / "docs" / "backup.md").read_text()
-    (name,) = re.findall(r"`/etc/systemd/system/(\S+\.service)`", page)
-    lines = page.partition("    [Service]\n")[2].partition("\n\n")[0]
-    return {name: "[Service]\n" + re.sub("(?m)^    ", "", lines)}
 
 
 def checked(tmp_path: Path, **variables: str) -> subprocess.CompletedProcess:
@@ -163,47 +121,3 @@ def test_the_example_has_whatever_is_required(tmp_path, name):
     done = checked(tmp_path, **{name: ""})
     assert done.returncode == 1
     assert " is missing: with PRODUCTION=1" in done.stderr
-
-
-@pytest.mark.skipif(
-    shutil.which("systemd-analyze") is None,
-    reason="needs systemd: apt-get install systemd",
-)
-def test_systemd_understands_the_units(tmp_path):
-    """What starts them is put in another place, for it must exist, without blanks."""
-    (tmp_path / "python").symlink_to(sys.executable)
-    (tmp_path / "program").symlink_to(ROOT)
-    places = {
-        "/opt/plumbline/.venv/bin/python": str(tmp_path / "python"),
-        "/opt/plumbline": str(tmp_path / "program"),
-    }
-    common = {"plumbline-.service.d/common.conf": COMMON}
-    named = {**UNITS, **nightly_backup(), **common}
-    worker = named.pop("plumbline-worker@.service")
-    named |= {f"plumbline-worker@{one}.service": worker for one in (*QUEUES, "gpu-2")}
-    named["plumbline.target"] = (DEPLOY / "plumbline.target").read_text()
-    for name, text in named.items():
-        for before, after in places.items():
-            text = text.replace(before, after)
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
-    done = subprocess.run(
-        [
-            *("systemd-analyze", "verify"),
-            *(str(tmp_path / name) for name in named if "/" not in name),
-        ],
-        env=os.environ | {"SYSTEMD_UNIT_PATH": f"{tmp_path}:"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    told = [line for line in done.stderr.splitlines() if "plumbline" in line]
-    assert (done.returncode, told) == (0, [])
-
-
-def test_the_command_is_a_script_that_sh_reads():
-    done = subprocess.run(
-        ["sh", "-n", DEPLOY / "plumbline"], capture_output=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert os.access(DEPLOY / "plumbline", os.X_OK)

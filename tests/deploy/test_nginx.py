@@ -87,15 +87,6 @@ def test_nginx_sends_it_under_headers_that_name_nothing(site, request, what):
     assert shown[0]["x-content-type-options"] == "nosniff"
 
 
-def test_nginx_reads_the_file_and_not_plumbline(site, watching, monkeypatch):
-    """Without it every test here would pass as well."""
-    whole = file_of(watching, "left").read_bytes()
-    monkeypatch.setattr(
-        "annotate.pages.annotator.media_files.send_part", lambda *_given: 1 / 0
-    )
-    assert site.ask(address(watching, "left")).body == whole
-
-
 def test_parts_of_a_video(site, watching):
     whole = file_of(watching, "left").read_bytes()
     at = address(watching, "left")
@@ -184,10 +175,3 @@ def test_saves_of_one_annotator_are_limited_and_hold_up_nobody_else(site, lookin
     theirs = mine.replace(looking.annotator.invitation.token, other)
     assert statuses(site, mine, 200)[429] > 50
     assert statuses(site, theirs, 20)[429] == 0
-
-
-@pytest.mark.slow
-def test_pictures_and_pages_are_not_limited(site, looking):
-    for url in (address(looking, "left"), "/"):
-        found = Counter(site.ask(url).status for _number in range(150))
-        assert found == {200: 150}

@@ -109,7 +109,7 @@ def test_migrate_shows_the_databases_own_message(tmp_path, command):
     done = manage(tmp_path, *command)
     check_told(
         done,
-        "The migration evalcore.0001_initial could not be applied",
+        "The migration evalcore.0001_squashed_0004_worker_for_judges could not be",
         'table "evalcore_benchmark" already exists',
     )
 

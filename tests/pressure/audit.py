@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.db import connection
 
 from annotate.audit_log.verifying import problems
-from annotate.models import Annotator, Study
+from annotate.models import Study
 from tests.pressure.rater import Acknowledged
 
 # Each returns the rows that break a promise.
@@ -77,14 +77,3 @@ def witnessed(study: Study, told: Iterable[Acknowledged]) -> Witnessed:
         twice += [f"{promise}: {row}" for row in rows(sql, study)]
     over = [str(row) for row in rows(OVER, study)]
     return Witnessed(sum(map(len, stored.values())), lost, twice, over, problems(study))
-
-
-def last_answers(person: Annotator) -> dict[str, dict[str, int]]:
-    """Return somebody's answers to submitted stories, by slot and question."""
-    found: dict[str, dict[str, int]] = defaultdict(dict)
-    current = person.ratings.filter(is_current=True, slot__state="submitted")
-    for code, question, value in current.values_list(
-        "slot__code", "question__key", "value"
-    ):
-        found[code][question] = value
-    return found

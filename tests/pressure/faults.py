@@ -35,7 +35,6 @@ MOST_BACK = 60  # seconds until the answers of all are taken again
 BEFORE, AFTER = 3, 2  # stories of each person
 SAVES = 4  # of a story: three answers, and that it is done
 REDUNDANCY, STORIES, STORIES_A_SECOND = 3, 400, 8
-BROWSING = 120  # seconds that a browser may take with an unlucky network
 
 
 @dataclass
@@ -110,8 +109,7 @@ def endure(
     from tests.pressure.grids import add_people, make_grid
 
     dice = random.Random(f"{options.seed} {number}")
-    longer = {"redis": options.away, "browser": BROWSING}.get(name, 0)
-    more = round(STORIES_A_SECOND * longer)
+    more = round(STORIES_A_SECOND * options.away) if name == "redis" else 0
     study = make_grid(
         f"{name}-{number}", stories=STORIES + more, methods=1, redundancy=REDUNDANCY
     )

@@ -184,32 +184,6 @@ def network(scene: Scene) -> None:
     scene.notes.append(scene.network.told())
 
 
-def browser(scene: Scene) -> None:
-    """Let somebody rate in a real browser over such a network."""
-    from tests.factories import make_benchmark, make_study
-    from tests.pressure import browser_rater
-    from tests.pressure.audit import last_answers
-
-    slug = f"browsed-{scene.dice.randrange(10**6)}"
-    benchmark = make_benchmark(slug=slug, stories=4)
-    study = make_study(slug=slug, benchmark=benchmark, annotators=1, consented=True)
-    person = study.annotators.get()
-    given = browser_rater.rate(
-        f"http://127.0.0.1:{scene.network.port}/rate/{person.invitation.token}/",
-        study.slots.count(),
-        scene.dice,
-        scene.network.ail,
-        scene.network.heal,
-    )
-    stored = last_answers(person)
-    scene.wrong += [
-        f"the page saved {code} = {answers}; stored is {stored.get(code)}"
-        for code, answers in given.items()
-        if stored.get(code) != answers
-    ]
-    scene.notes.append(f"{len(given)} stories in a browser; {scene.network.told()}")
-
-
 def deploy(scene: Scene) -> None:
     """Stop the server in good order and start a new one, twice."""
     for _time in range(2):
@@ -265,7 +239,6 @@ FAULTS: dict[str, Callable[[Scene], None]] = {
     "disk": disk,
     "clock": clock,
     "network": network,
-    "browser": browser,
     "deploy": deploy,
     "power": power,
     "backup": backup,

@@ -34,7 +34,7 @@ from annotate.responses import leasing
 from annotate.responses.leasing import lacking
 from annotate.responses.submission import Received
 from evalcore.database.prepared import Prepared
-from evalcore.serving import log_context
+from evalcore.serving import log
 
 View = Callable[..., HttpResponseBase]
 HELD: dict[str, str] = {
@@ -63,7 +63,7 @@ def for_annotator(view: View, held_too: str = "") -> View:
             return rate_limits.refuse_link(request)
         annotator = invitation.annotator
         request.token = token
-        log_context.note(study=annotator.study.slug, annotator=annotator.pk)
+        log.note(study=annotator.study.slug, annotator=annotator.pk)
         if invitation.revoked_at is not None:
             return revoked(request, annotator)
         held = HELD.get(annotator.state)

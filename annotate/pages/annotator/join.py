@@ -28,7 +28,7 @@ from annotate.people.joining import JoiningError
 from annotate.personal_data import erasing
 from annotate.responses import leasing
 from annotate.responses.leasing import lacking
-from evalcore.serving import log_context
+from evalcore.serving import log
 
 
 @never_cache
@@ -38,7 +38,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     link = JoinLink.objects.select_related("study").filter(token=token).first()
     if link is None:
         return rate_limits.refuse_link(request)
-    log_context.note(study=link.study.slug)
+    log.note(study=link.study.slug)
     page = request.POST.get("page") or new_token()
     try:
         external_id = joining.given_id(request.GET)
@@ -56,7 +56,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     except JoiningError as error:
         return _page(request, link, str(error), 409)
     if person is not None:
-        log_context.note(annotator=person.pk)
+        log.note(annotator=person.pk)
         if (other := devices.other(request, person)) is not None:
             _note_second(person, other, went_on_as=person)
         response = redirect("rate-entry", person.invitation.token)
@@ -180,7 +180,7 @@ def withdraw(request: SeatRequest, token: str) -> HttpResponse:
     if invitation is None:
         return rate_limits.refuse_link(request)
     annotator, request.token = invitation.annotator, token
-    log_context.note(study=annotator.study.slug, annotator=annotator.pk)
+    log.note(study=annotator.study.slug, annotator=annotator.pk)
     may_change = annotator.withdrawn_at and not annotator.answers_withdrawn
     if invitation.revoked_at and (annotator.erased_at or not may_change):
         return revoked(request, annotator)

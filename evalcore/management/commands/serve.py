@@ -11,7 +11,7 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from evalcore.serving import processes, schema, supervisor
+from evalcore.serving import schema, supervisor
 from evalcore.serving.environment import parse_port
 
 
@@ -21,10 +21,10 @@ def run_server(*, port: int, bind: str) -> None:
     SIGTERM and Ctrl-C stop all and leave nothing behind; a worker that dies is started
     again.
     """
-    work = {queue: processes.worker_command(queue) for queue in processes.QUEUES}
+    work = {queue: supervisor.worker_command(queue) for queue in supervisor.QUEUES}
     status = supervisor.run(
-        processes.web_command(bind, port),
-        {**work, "beat": processes.BEAT},
+        supervisor.web_command(bind, port),
+        {**work, "beat": supervisor.BEAT},
         (_near(bind), port),
         partial(_tell_where, bind, port),
     )
@@ -42,7 +42,7 @@ def _near(bind: str) -> str:
 
 
 def _tell_where(bind: str, port: int) -> None:
-    near = processes.host(_near(bind))
+    near = supervisor.host(_near(bind))
     print(f"Plumbline serves on http://{near}:{port}/  (Ctrl-C stops it)", flush=True)
     has_proxy = settings.PRODUCTION or settings.BASE_URL.startswith("https:")
     if has_proxy and not settings.TRUSTED_PROXIES:
@@ -97,8 +97,8 @@ def _port(text: str) -> int:
 
 
 def _part(text: str) -> str:
-    if processes.PART.fullmatch(text) is None:
-        queues = ", ".join(processes.QUEUES)
+    if supervisor.PART.fullmatch(text) is None:
+        queues = ", ".join(supervisor.QUEUES)
         raise argparse.ArgumentTypeError(
             f"{text}: write web, beat or a queue ({queues}); one of several workers of "
             "a queue has a name of its own, such as gpu-2"
@@ -126,7 +126,7 @@ class Command(BaseCommand):
             "--only",
             type=_part,
             metavar="PART",
-            help=f"web, beat, or a worker of a queue: {', '.join(processes.QUEUES)}; "
+            help=f"web, beat, or a worker of a queue: {', '.join(supervisor.QUEUES)}; "
             "of several workers on one machine each has a name, such as gpu-2",
         )
 
@@ -140,9 +140,9 @@ class Command(BaseCommand):
         if serves_pages and settings.PRODUCTION:
             call_command("collectstatic", interactive=False, verbosity=0)
         if serves_pages and settings.METRICS:
-            processes.forget_counts(settings.METRICS_ROOT)
+            supervisor.forget_counts(settings.METRICS_ROOT)
         if only:
-            processes.become(only, bind=bind, port=port)
+            supervisor.become(only, bind=bind, port=port)
         if not get_user_model().objects.filter(is_superuser=True).exists():
             python = os.path.relpath(sys.executable)
             self.stdout.write(

@@ -14,7 +14,7 @@ import pytest
 from django.conf import settings as live
 from django.core.exceptions import ImproperlyConfigured
 
-from evalcore.serving import environment, processes
+from evalcore.serving import environment, supervisor
 from tests.cases import slow
 from tests.serving import answers, free_port, wait_until
 
@@ -37,7 +37,7 @@ class Watched:
             "METRICS": "1",
             **variables,
         }
-        command = processes.web_command("127.0.0.1", self.port)
+        command = supervisor.web_command("127.0.0.1", self.port)
         command[command.index("--workers") + 1] = "2"
         with self.log.open("wb") as out:
             self.process = subprocess.Popen(
@@ -113,7 +113,7 @@ def test_what_all_processes_have_counted_is_added_up_and_outlives_them(start, tm
 
     server.stop()
     (folder,) = {path.parent for path in files(tmp_path)}
-    processes.forget_counts(folder)
+    supervisor.forget_counts(folder)
     again = start()
     assert again.counts() == {}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evalcore.serving.processes import EVEN
+from evalcore.serving.supervisor import EVEN
 from tests.serving import free_port, wait_until
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -4,20 +4,19 @@ import errno
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from evalcore.serving import key_file
-from evalcore.serving.key_file import kept_key
+from evalcore.serving import environment
+from evalcore.serving.environment import kept_key
 
 ROOT = Path(__file__).resolve().parents[3]
 ASK = """
 import sys
 from pathlib import Path
-from evalcore.serving.key_file import kept_key
+from evalcore.serving.environment import kept_key
 sys.stdin.readline()
 print(kept_key(Path(sys.argv[1])))
 """
@@ -43,7 +42,7 @@ def test_processes_that_start_at_once_have_one_key(tmp_path):
 
 def test_key_is_refused_where_everybody_reads_every_file(tmp_path, monkeypatch):
     """As exFAT mounts are by default."""
-    monkeypatch.setattr(key_file, "OTHERS", 0o700)
+    monkeypatch.setattr(environment, "OTHERS", 0o700)
     with pytest.raises(ImproperlyConfigured, match=r"umask=077.*or set SECRET_KEY"):
         kept_key(tmp_path / "secret_key")
 
@@ -56,15 +55,6 @@ def test_key_that_cannot_be_written_leaves_no_file(tmp_path, monkeypatch):
     with pytest.raises(ImproperlyConfigured, match="No space left on device"):
         kept_key(tmp_path / "secret_key")
     assert not list(tmp_path.iterdir())
-
-
-def test_whoever_reads_while_the_key_is_written_waits(tmp_path):
-    path = tmp_path / "secret_key"
-    path.touch(0o600)
-    writer = threading.Timer(0.2, path.write_text, ["k" * 64])
-    writer.start()
-    assert kept_key(path) == "k" * 64
-    writer.join()
 
 
 def test_only_its_owner_reads_it(tmp_path):

@@ -9,7 +9,6 @@ import sys
 import pytest
 from django.core.management import CommandError, call_command
 
-from evalcore.serving import processes, schema
 from tests import migrated
 from tests.serving import ROOT, answers, free_port, wait_until
 
@@ -77,25 +76,3 @@ def test_pages_and_a_worker_start_and_end(tmp_path):
 def test_no_such_part(part):
     with pytest.raises(CommandError, match="write web, beat or a queue"):
         call_command("serve", f"--only={part}")
-
-
-@pytest.mark.parametrize(
-    ("part", "binds"), [("web", True), ("beat", False), ("cpu", False)]
-)
-def test_only_pages_ask_for_the_port(monkeypatch, part, binds):
-    became = []
-    monkeypatch.setattr(schema, "bring_up_to_date", lambda: None)
-
-    def exchange(_program, command):
-        became.append(command)
-        raise SystemExit
-
-    monkeypatch.setattr(processes.os, "execv", exchange)
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        expected = CommandError if binds else SystemExit
-        with pytest.raises(expected):
-            call_command("serve", "--only", part, "--port", str(port))
-    assert bool(became) is not binds

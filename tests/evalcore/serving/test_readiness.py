@@ -1,7 +1,6 @@
 """/readyz with what is really broken: database, migrations, pictures, broker."""
 
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -57,17 +56,6 @@ def test_it_is_not_where_pictures_cannot_be_stored(client, settings):
     assert status == 503
     assert reasons == {"media": "MEDIA_ROOT cannot be written."}
     assert str(settings.MEDIA_ROOT) not in str(reasons)
-
-
-def test_it_is_not_where_no_byte_can_be_written(client):
-    """As on a full disk, where a file can still be made."""
-    least, most = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, most))
-    try:
-        status, _word, reasons = ask(client)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (least, most))
-    assert (status, [*reasons]) == (503, ["media"])
 
 
 def test_a_broker_that_is_away_takes_no_web_server_away(client, settings):

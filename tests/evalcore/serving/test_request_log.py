@@ -5,13 +5,10 @@ import logging
 import re
 
 import pytest
-from django.http import HttpRequest
-from django.test import Client
 
 from annotate.models import User
 from evalcore.serving import request_log
-from evalcore.serving.json_lines import JsonLine
-from evalcore.serving.redacting import RedactedLine
+from evalcore.serving.log import JsonLine, RedactedLine
 from tests.factories import make_study
 from tests.people import alice
 
@@ -86,23 +83,6 @@ def test_an_annotator_stands_there_by_key_and_never_by_link(client, lines):
     assert token not in text + str(told)
 
 
-def test_a_program_with_an_invitation_is_an_annotator_too(lines):
-    study = make_study(consented=True)
-    person = study.annotators.first()
-    header = f"Invitation {person.invitation.token}"
-    Client(headers={"Authorization": header}).post("/api/v1/slot/gone/")
-    _text, told = line_of(lines(), "Not Found: /api/")
-    assert (told["study"], told["annotator"]) == ("trial", person.pk)
-
-
-def test_what_comes_after_a_request_is_not_of_it(lines, client):
-    client.get("/login/")
-    logging.getLogger("any").warning("afterwards")
-    text, told = line_of(lines(), "afterwards")
-    assert text == "afterwards"
-    assert "request" not in told
-
-
 def test_a_line_of_each_request_has_its_route_and_no_address(client, lines):
     study = make_study(consented=True)
     token = study.annotators.first().invitation.token
@@ -124,12 +104,6 @@ def test_a_line_of_each_request_has_its_route_and_no_address(client, lines):
     assert token not in str(lines())
 
 
-def test_no_line_of_each_request_unless_it_is_asked_for(client, caplog):
-    caplog.set_level(logging.INFO)
-    client.get("/login/")
-    assert caplog.records == []
-
-
 @pytest.fixture
 def broken(monkeypatch, client):
     """A page that fails, as a browser gets it."""
@@ -149,13 +123,6 @@ def test_the_page_of_a_failure_says_under_which_id_the_log_has_it(broken, lines)
     assert "TypeError" in told["exception"]
 
 
-def test_the_page_of_a_failure_does_without_an_id():
-    """Where Django is asked for the page outside of any request."""
-    page = request_log.server_error(HttpRequest()).content.decode()
-    assert "Something went wrong" in page
-    assert "<code>" not in page
-
-
 def test_json_has_nothing_that_callers_add_and_no_secret():
     """Attack: what is added to a record is not looked at when it is made."""
     record = RedactedLine(
@@ -166,11 +133,3 @@ def test_json_has_nothing_that_callers_add_and_no_secret():
     assert TOKEN not in str(told)
     assert "request" not in told
     assert re.fullmatch("/rate/~[0-9a-f]{8}/", told["route"])
-
-
-def test_json_redacts_also_what_was_made_before_anything_was_set_up():
-    record = logging.LogRecord(
-        "gunicorn", logging.ERROR, "x", 1, f"/rate/{TOKEN}/", (), None
-    )
-    told = json.loads(JsonLine().format(record))
-    assert re.fullmatch("/rate/~[0-9a-f]{8}/", told["message"])

@@ -15,7 +15,7 @@ from django.core.management import CommandError, call_command
 
 from evalcore.management.commands import serve
 from tests.cases import slow
-from tests.serving import Served, free_port, hear_signals, wait_until
+from tests.serving import Served, free_port, wait_until
 
 pytestmark = pytest.mark.sqlite
 ROOT = Path(__file__).resolve().parents[3]
@@ -63,20 +63,6 @@ def test_it_serves_and_stops_without_leaving_anything(served, how):
     assert "create_manager" in output
 
 
-def test_address_is_printed_when_pages_can_be_asked_for(prepared, tmp_path):
-    shutil.copytree(prepared, tmp_path / "data")
-    with Served(tmp_path / "data") as served:
-
-        def is_printed() -> bool:
-            assert served.process.poll() is None
-            end = served.output.fileno()
-            return b"serves on" in os.pread(end, 10_000, 0)
-
-        wait_until(is_printed, 120, "the address")
-        assert served.answers()
-        served.stop()
-
-
 def test_a_killed_worker_is_started_again_and_pages_go_on(served):
     served.wait_for_workers()
     killed = served.workers()
@@ -99,60 +85,12 @@ def test_a_killed_worker_is_started_again_and_pages_go_on(served):
 
 
 @pytest.mark.slow
-def test_the_web_server_takes_everything_with_it_and_its_exit_status(served):
-    served.wait_for_workers()
-    arbiter, *_workers = served.pids("gunicorn")
-    os.kill(arbiter, signal.SIGKILL)
-    output = served.ended()
-    assert served.process.returncode == 128 + signal.SIGKILL
-    assert "The web server ended by itself" in output
-    wait_until(lambda: not served.pids(), 60, "the end of every process")
-
-
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's prctl")
 def test_nothing_outlives_a_supervisor_that_is_killed(served):
     served.wait_for_workers()
     served.process.kill()
     # Workers of gunicorn look at their parent about once a second.
     wait_until(lambda: not served.pids(), 60, "the end of every process")
-
-
-SIGNALLED_AS_A_CHILD_STARTS = """
-import os, subprocess, sys
-import django
-django.setup()
-from evalcore.management.commands import serve
-
-from evalcore.serving import supervisor
-
-class Starting(supervisor.Child):
-    def __init__(self, _command):
-        sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
-        super().__init__(sleep)
-        print(self.pid, flush=True)
-        os.kill(os.getpid(), {how})
-
-supervisor.Child = Starting
-serve.run_server(port=8000, bind="127.0.0.1")
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_while_a_child_starts_leaves_nothing_behind(tmp_path, how):
-    server = subprocess.Popen(
-        [sys.executable, "-c", SIGNALLED_AS_A_CHILD_STARTS.format(how=int(how))],
-        env=os.environ | {"DATA_DIR": str(tmp_path)},
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-        preexec_fn=hear_signals,
-    )
-    told, _ = server.communicate(timeout=60)
-    assert server.returncode == 0
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(told.split()[-1]), 0)
 
 
 def test_a_port_in_use_is_explained(tmp_path):
@@ -189,22 +127,6 @@ def test_beyond_this_machine_it_demands_its_address(
         call_command(command, **given)
 
 
-def test_a_name_of_this_machine_may_be_one_of_the_network_too(settings, monkeypatch):
-    """gunicorn takes the address of IPv4, whichever comes first here."""
-    settings.BASE_URL = ""
-
-    def found(_host, port, **_how):
-        how = socket.SOCK_STREAM, 6, ""
-        return [
-            (socket.AF_INET6, *how, ("::1", port, 0, 0)),
-            (socket.AF_INET, *how, ("192.168.1.20", port)),
-        ]
-
-    monkeypatch.setattr(socket, "getaddrinfo", found)
-    with pytest.raises(CommandError, match="BIND=lab listens beyond this machine"):
-        serve.check_address("lab", free_port())
-
-
 @pytest.mark.parametrize(
     ("base", "proxies", "is_told"),
     [
@@ -218,10 +140,6 @@ def test_a_proxy_that_nobody_counts_is_told(settings, capsys, base, proxies, is_
     settings.BASE_URL, settings.TRUSTED_PROXIES = base, proxies
     serve._tell_where("127.0.0.1", 8000)
     assert ("TRUSTED_PROXIES is not set" in capsys.readouterr().out) is is_told
-
-
-def test_a_port_that_is_none_is_explained(tmp_path):
-    assert "write a number from 1 to 65535" in refused(tmp_path, port=99999)
 
 
 def refused(tmp_path: Path, *options: str, **how: int) -> str:

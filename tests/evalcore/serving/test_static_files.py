@@ -7,7 +7,7 @@ from django.core.management import call_command
 from django.templatetags.static import static
 
 IMPORT = re.compile(r'(?:from|import\()\s*"\./([^"]+)"')
-STORAGE = "evalcore.serving.static_files.HashedStaticFiles"
+STORAGE = "evalcore.serving.web_server.HashedStaticFiles"
 
 
 def test_each_module_names_the_address_that_pages_preload(settings, tmp_path):

@@ -90,12 +90,6 @@ def test_each_time_it_waits_twice_as_long_up_to_a_minute(keeping, clock, caplog)
     assert "it is started again in 60 s" in caplog.text
 
 
-def test_one_that_ran_well_for_a_while_is_started_at_once_again(keeping, clock):
-    worker = keeping("import time; time.sleep(600)")
-    assert [run_and_end(worker, clock) for _ in range(4)][-1] == 8
-    assert run_and_end(worker, clock, supervisor.WELL_SECONDS) == 1
-
-
 def test_one_that_cannot_be_started_is_tried_again_later(clock, caplog):
     worker = KeptWorker("cpu", ["/nowhere/at/all"])
     for _ in range(3):
@@ -168,17 +162,6 @@ def supervise(web: str, port: int, **how) -> subprocess.CompletedProcess:
     return subprocess.run(command, timeout=60, **how)
 
 
-@pytest.mark.slow
-def test_ended_worker_ends_nothing_else_when_nobody_reads_what_is_printed():
-    """The terminal was closed, or what kept the log has ended."""
-    reading, writing = os.pipe()
-    os.close(reading)
-    port = free_port()
-    found = supervise(LISTEN.format(port=port), port, stdout=writing, stderr=writing)
-    os.close(writing)
-    assert found.returncode == 40
-
-
 @pytest.mark.parametrize("listens", [True, False])
 def test_workers_start_when_the_web_server_listens(listens):
     port = free_port()
@@ -186,25 +169,3 @@ def test_workers_start_when_the_web_server_listens(listens):
     found = supervise(web, port, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert found.returncode == 40
     assert (b"a worker" in found.stdout) == listens
-
-
-def test_nothing_is_left_when_starting_a_worker_fails(monkeypatch):
-    started = []
-
-    class Noted(supervisor.Child):
-        def __init__(self, command):
-            super().__init__(command)
-            started.append(self)
-
-    def fail(worker):
-        raise MemoryError
-
-    port = free_port()
-    monkeypatch.setattr(signal, "signal", lambda *given: None)
-    monkeypatch.setattr(supervisor, "Child", Noted)
-    monkeypatch.setattr(KeptWorker, "keep", fail)
-    web = [*PYTHON, LISTEN.format(port=port)]
-    address = ("127.0.0.1", port)
-    with pytest.raises(MemoryError):
-        supervisor.run(web, {"cpu": PYTHON}, address, lambda: None)
-    assert [child.poll() is not None for child in started] == [True]

@@ -1,14 +1,20 @@
-"""No log line and no error report holds what lets people in: links, tokens, proofs.
+"""Lines of the log: what they are about, and no secrets in them.
 
-Every line that this process logs is a `RedactedLine`, whoever writes it: Django,
-gunicorn, Celery or a library. A secret becomes a mark, `~` and eight digits, the same
-wherever that secret stands, so that two lines about one link can be matched.
+What a line is about (request or task, study, account or annotator, by their keys) is
+put down where it becomes known. Every line that this process logs is a `RedactedLine`,
+whoever writes it: Django, gunicorn, Celery or a library. What lets people in (links,
+tokens, proofs) becomes a mark, `~` and eight digits, the same wherever that secret
+stands, so that two lines about one link can be matched. `docs/observing.md` says what
+JSON lines hold.
 """
 
+import json
 import logging
 import logging.config
 import re
 from collections.abc import ItemsView
+from contextvars import ContextVar
+from datetime import UTC, datetime
 from hashlib import sha256
 from types import FrameType
 from typing import Any
@@ -17,7 +23,31 @@ from urllib.parse import unquote
 from django.http import HttpRequest
 from django.views.debug import ExceptionReporter, SafeExceptionReporterFilter
 
-from evalcore.serving import log_context
+# What is known of the request or task at hand; None outside of both.
+_known: ContextVar[dict[str, object] | None] = ContextVar("known", default=None)
+
+
+def begin(**known: object) -> None:
+    """Forget what the lines before were about, and begin with what is known."""
+    _known.set(known)
+
+
+def note(**known: object) -> None:
+    """Put down what has become known of the request or task at hand."""
+    context = _known.get()
+    if context is not None:
+        context.update(known)
+
+
+def end() -> None:
+    """Say that what follows belongs to no request or task."""
+    _known.set(None)
+
+
+def known() -> dict[str, object]:
+    """Return what is known, in the order in which it became so."""
+    return dict(_known.get() or {})
+
 
 MARK = r"(?!~[0-9a-f]{8}(?![\w-]))"  # what is none as yet
 # Signs of an address, which may be part of another one, and that of a third.
@@ -80,7 +110,7 @@ class RedactedLine(logging.LogRecord):
             self.exc_text = redact(logging.Formatter().formatException(self.exc_info))
         if self.stack_info:
             self.stack_info = redact(self.stack_info)
-        self.known = log_context.known()
+        self.known = known()
         words = " ".join(f"{name}={value}" for name, value in self.known.items())
         self.context = redact(f" [{words}]") if words else ""
 
@@ -146,3 +176,36 @@ class ReportFilter(SafeExceptionReporterFilter):
         return {
             name: self.cleanse_setting(name, value) for name, value in found
         }.items()
+
+
+# What the line of a request has beside its text. Nothing else that a caller adds is
+# written: Django adds the request itself.
+OF_REQUEST = ("method", "route", "status", "ms")
+
+
+class JsonLine(logging.Formatter):
+    """Writes a line as JSON, without secrets whoever made it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        at = datetime.fromtimestamp(record.created, UTC)
+        line: dict[str, object] = {
+            "time": at.isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+            **getattr(record, "known", {}),
+        }
+        line |= {key: vars(record)[key] for key in OF_REQUEST if key in vars(record)}
+        if record.exc_info and not record.exc_text:
+            record.exc_text = self.formatException(record.exc_info)
+        if record.exc_text:
+            line["exception"] = record.exc_text
+        if record.stack_info:
+            line["stack"] = record.stack_info
+        return json.dumps({key: _plain(value) for key, value in line.items()})
+
+
+def _plain(value: object) -> object:
+    """Return a value as JSON has it; what is no number is text, and has no secrets."""
+    return value if isinstance(value, (int, float)) else redact(str(value))
