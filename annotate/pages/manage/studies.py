@@ -37,8 +37,8 @@ from annotate.models import (
 from annotate.pages.annotator.media_files import send_picture, send_video
 from annotate.pages.study_views import UserRequest, render_page, study_page
 from annotate.personal_data import erasing
-from annotate.presentation import checklist_sheets, shape_notes, slot_view
-from annotate.presentation.same_size import outputs_of
+from annotate.presentation import checklist_sheets, slot_view
+from annotate.presentation.same_size import odd_shapes, outputs_of
 from annotate.quality import exclusion, monitoring, training
 from annotate.quality_rules.time_signals import GLANCE
 from annotate.responses import timing
@@ -103,7 +103,7 @@ def study_detail(request: UserRequest, study: Study) -> HttpResponse:
         lines=lines(events.order_by("-id")[:EVENTS_READ], LATEST_LINES),
         before=visible.filter(next_versions=study).first(),
         later=visible.filter(previous_version=study),
-        shape_notes=shape_notes.of_study(study) if is_draft else [],
+        shape_notes=odd_shapes(outputs_of(study)) if is_draft else [],
         waits_for_links=lifecycle.waits_for_links(study),
         editable=lifecycle.is_editable(study),
         is_member=can_use_benchmark(request.user, study),

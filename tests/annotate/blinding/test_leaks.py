@@ -3,7 +3,7 @@
 import pytest
 
 from annotate.blinding import leak_scan
-from annotate.blinding.findings import Telltale, Telltales, hash_starts
+from annotate.blinding.findings import Telltale, Telltales
 from annotate.blinding.page_texts import read
 from evalcore.models import Method, Output
 from tests.factories import make_benchmark
@@ -53,11 +53,6 @@ def test_bytes_hold_long_words_only():
     assert [one.text for one in found] == ["Alder-XL"]
 
 
-def test_long_hexadecimal_numbers_are_hashes():
-    digest = "0123456789abcdef" * 4
-    assert hash_starts(f"/p/{digest.upper()}/x.webp?v=cafe") == {"01234567"}
-
-
 @pytest.mark.django_db
 def test_what_all_methods_share_tells_nothing():
     benchmark = make_benchmark(stories=1, shots=1, methods=("UNO", "Dos"))
@@ -101,6 +96,6 @@ def test_everything_of_a_page_is_read():
 
 
 def test_everything_of_json_is_read():
-    pieces = read("application/json", b'{"a": [{"b": "/c/"}], "h": "<p>d</p>", "n": 3}')
-    assert {one.text for one in pieces} == {"a", "b", "h", "n", "/c/", "d", "3"}
+    pieces = read("application/json", b'{"a": [{"b": "/c/"}], "n": 3}')
+    assert {one.text for one in pieces} == {"a", "b", "n", "/c/", "3"}
     assert [one.text for one in pieces if one.address] == ["/c/"]
