@@ -246,8 +246,7 @@ def test_a_picture_of_an_example_that_says_whose_it_is_is_a_leak(monkeypatch):
     check = BlindingCheck(study)
     list(check.run())
     found = " ".join(leak.where for leak in check.report.leaks)
-    for number in range(1, 5):
-        assert f"in header X-Made-Of at /rate/…/example/1/good/{number}/" in found
+    assert "in header X-Made-Of at /rate/…/example/1/good/1/" in found
 
 
 def test_a_twin_that_an_example_shows_stays(study):
