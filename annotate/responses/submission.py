@@ -1,145 +1,72 @@
-"""Store what was sent of a slot, submit it, and take late answers."""
+"""Store what was sent of a slot, submit it, and note how long it took."""
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
+from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
-from django.core.signing import BadSignature, TimestampSigner, b62_decode
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, Q, Subquery
+from django.db.models import Case, Exists, F, Q, QuerySet, Subquery, When
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotate import event_log
-from annotate.kinds.errors import AnswerError, NotNowError, NotYetError, SlotTakenError
+from annotate.kinds.errors import AnswerError, NotNowError, NotYetError
 from annotate.kinds.registry import kind_of
-from annotate.models import Annotator, Event, Flag, Purpose, Slot
+from annotate.models import Annotator, Event, Flag, Slot
 from annotate.models.units import OUTPUTS
 from annotate.responses.giving_back import due
+from annotate.responses.late import regain
 from annotate.responses.leasing import (
     CLOSED,
     count_submitted,
-    has_room,
     lacking,
-    last_place,
-    lease_length,
     locked_annotator,
-    may_work,
     own_locked_slot,
     renew,
-    take,
 )
-from annotate.responses.timing import last_submission, note_sight, note_time
 from annotate.responses.writing import (
     AnswerRow,
     Held,
     Place,
     Row,
-    move_answers,
     record_answers,
     sent_before,
     shots_left,
 )
 from evalcore.database.prepared import Prepared, store
-
-# So long may somebody have been without network.
-OFFER_LASTS = timedelta(days=30)
-# What a page of a slot needs to know of it.
-SHOWN = ("study", "annotator", "unit__story", *(f"unit__{name}" for name in OUTPUTS))
-
-
-@transaction.atomic
-def regain(
-    annotator: Annotator, code: str, *, late: bool, proof: str = ""
-) -> Slot | None:
-    """Return the slot for what an annotator does on one whose lease ran out."""
-    person = locked_annotator(annotator)
-    if not may_work(person):
-        return None
-    begun = Event.objects.filter(kind=Event.Kind.SLOT_TAKEN, annotator=person)
-    known = Q(pk__in=begun.values("slot"))
-    if late and offered_at(annotator, code, proof) is not None:
-        known |= Q(study=person.study_id)
-    lost = (
-        Slot.objects.filter(known, code=code, purpose=Purpose.REAL)
-        .exclude(skips__annotator=person)
-        .select_related("unit")
-        .first()
-    )
-    if lost is None:
-        return None
-    own = Slot.objects.filter(
-        unit=lost.unit_id, round=lost.round, annotator=person, purpose=Purpose.REAL
-    ).first()
-    if own is not None:
-        # Whoever answers late is told that it is closed; the page itself is gone.
-        return own if late or own.state not in CLOSED else None
-    taken = list(begun.filter(slot=lost).order_by("pk"))
-    since = taken[0].at if taken else None
-    if lost.annotator_id is None and lost.state == Slot.State.OPEN and has_room(person):
-        chosen = taken[-1].details if taken else {}
-        lost.probability = chosen.get("probability")
-        lost.alternatives = chosen.get("alternatives")
-        lost.offered_at = since
-        try:
-            return take(lost, person)
-        except SlotTakenError:
-            lost.refresh_from_db()
-    return _surplus_for(lost, person, since) if late else None
-
-
-def offer(annotator: Annotator, code: str) -> str:
-    """Return the proof that this annotator was given a slot beforehand."""
-    return _signer(annotator, code).sign("")
-
-
-def offered_at(annotator: Annotator, code: str, proof: str) -> datetime | None:
-    """Return when this annotator was given a slot beforehand, if that is proved."""
-    signer = _signer(annotator, code)
-    try:
-        signer.unsign(proof, max_age=OFFER_LASTS)
-    except BadSignature:
-        return None
-    _value, signed, _signature = proof.split(signer.sep)
-    return datetime.fromtimestamp(b62_decode(signed), UTC)
-
-
-def _signer(annotator: Annotator, code: str) -> TimestampSigner:
-    return TimestampSigner(salt=f"offer {annotator.pk} {code}")
-
-
-def _surplus_for(lost: Slot, person: Annotator, since: datetime | None) -> Slot:
-    """Open a slot outside the redundancy for what somebody did on a lost one."""
-    now = timezone.now()
-    place = last_place(person).place_for(lost.unit.story_id)
-    surplus = Slot.objects.create(
-        study=person.study,
-        unit_id=lost.unit_id,
-        round=lost.round,
-        state=Slot.State.LEASED,
-        annotator=person,
-        session=place.session,
-        position=place.position,
-        claimed=True,
-        a_is_left=lost.a_is_left,
-        turn=lost.turn,
-        lease=1,
-        lease_until=now + lease_length(person.study),
-        started_at=now,
-        offered_at=since or now,
-    )
-    move_answers(lost, surplus)
-    event_log.note_slot(Event.Kind.SLOT_LATE, surplus, instead_of=lost.code)
-    return surplus
-
+from evalcore.models import Frame
 
 Result = TypeVar("Result")
 
 # How often a request is tried whose slot, or answer, others change meanwhile.
 ATTEMPTS = 3
+LONGEST_SECONDS = 24 * 3600
+# Two clocks do not go alike.
+TOLERANCE = 1.0
 TIMES = ("offered_at", "seconds", "claimed_seconds", "in_sight")
+
+
+# Since when a story could be seen, and its time on the page.
+TimeOnPage = tuple[datetime, float]
+
+
+def _timed(annotator: int | None, now: datetime) -> QuerySet[Slot]:
+    return Slot.objects.filter(
+        annotator=annotator,
+        submitted_at__lte=now,
+        offered_at__isnull=False,
+        seconds__isnull=False,
+    )
+
+
+def last_submission(annotator: int, now: datetime) -> QuerySet[Slot, datetime | None]:
+    """Return when an annotator submitted the last of these, if there is one."""
+    timed = _timed(annotator, now).order_by("-submitted_at")
+    return timed.values_list("submitted_at", flat=True)[:1]
 
 
 class Facts(NamedTuple):
@@ -300,3 +227,100 @@ def _refuse_unanswered(held: Held) -> None:
     if missing:
         titles = ", ".join(missing)
         raise AnswerError(_("Not answered yet: %(titles)s.") % {"titles": titles})
+
+
+def room(since: datetime, now: datetime, before: Iterable[TimeOnPage]) -> float:
+    r"""Return the longest time for which a story can have been looked at."""
+    used, left = 0.0, float("inf")
+    for at, seconds in sorted([(since, 0.0), *before], reverse=True):
+        used += seconds
+        if at <= since:
+            left = min(left, (now - at).total_seconds() - used)
+    return min(max(0.0, left + TOLERANCE), LONGEST_SECONDS)
+
+
+def note_time(
+    held: Slot,
+    claimed: float | None,
+    offered_at: datetime | None,
+    last: datetime | None,
+) -> None:
+    """Set how long a locked slot took, which is submitted now."""
+    now = held.submitted_at
+    known = [at for at in (held.offered_at, offered_at) if at is not None]
+    held.offered_at = min(known, default=held.started_at)
+    assert now is not None
+    assert held.offered_at is not None
+    person = held.annotator_id
+    if claimed is not None and fits(claimed, held.offered_at, now, last):
+        held.seconds = held.claimed_seconds = claimed
+        return
+    timed = _timed(person, now).values_list("offered_at", "seconds").order_by()
+    before = [(at, seconds) for at, seconds in timed if at and seconds is not None]
+    most = room(held.offered_at, now, before)
+    held.claimed_seconds = (
+        claimed if claimed is not None and math.isfinite(claimed) else None
+    )
+    if held.claimed_seconds is None or held.claimed_seconds > most:
+        # A lease may have run out, and the slot been taken again since.
+        events = Event.objects.filter(kind=Event.Kind.SLOT_TAKEN, annotator=person)
+        begun = events.filter(slot=held.pk).values_list("at", flat=True)
+        held.offered_at = min([held.offered_at, *begun])
+        most = room(held.offered_at, now, before)
+    held.seconds = most
+    if held.claimed_seconds is not None and held.claimed_seconds > 0:
+        held.seconds = min(held.claimed_seconds, most)
+
+
+def fits(claimed: float, since: datetime, now: datetime, last: datetime | None) -> bool:
+    """Say whether a time fits into its `room`, at first sight."""
+    left = min((now - since).total_seconds(), LONGEST_SECONDS)
+    return 0 < claimed <= left and (last is None or last <= since)
+
+
+@lru_cache
+def _shots_with_picture(number: int) -> Prepared[int]:
+    """Return the query of the shots of so many outputs that have a picture."""
+
+    def build(**outputs: int) -> QuerySet[Frame, int]:
+        found = [
+            Frame.objects.filter(output=output, media__isnull=False)
+            .order_by()
+            .values_list("number", flat=True)
+            for output in outputs.values()
+        ]
+        return found[0].union(*found[1:]) if number > 1 else found[0]
+
+    return Prepared(build, **{f"output_{place}": int for place in range(number)})
+
+
+def note_sight(held: Slot, told: Mapping[int, float] | None) -> None:
+    """Set for how long each shot of a locked slot was in sight, whose time is set."""
+    if told is None or held.seconds is None:
+        return
+    stored = (getattr(held.unit, f"{name}_id") for name in OUTPUTS)
+    shown = [output for output in stored if output is not None]
+    pictured = _shots_with_picture(len(shown)).rows(
+        **{f"output_{place}": output for place, output in enumerate(shown)}
+    )
+    held.in_sight = {
+        str(shot): min(max(round(told.get(shot, 0.0), 2), 0.0), held.seconds)
+        for shot in sorted(set(pictured))
+    }
+
+
+def time_problem(
+    offered_at: datetime | None, claimed: float | None, seconds: float | None
+) -> str | None:
+    """Return `missing` or `impossible` where the time is, else an empty text."""
+    if offered_at is None or seconds is None:
+        return None
+    if claimed is None:
+        return "missing"
+    return "" if 0 < min(claimed, LONGEST_SECONDS) <= seconds else "impossible"
+
+
+def measured(slot: str = "") -> Case:
+    """Return the expression of how long a slot took; NULL where no browser told it."""
+    was_told = Q(**{f"{slot}offered_at": None}) | Q(**{f"{slot}claimed_seconds__gt": 0})
+    return Case(When(was_told, then=F(f"{slot}seconds")))

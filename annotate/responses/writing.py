@@ -289,14 +289,6 @@ def shots_left(slot: Slot, annotator: Annotator | None) -> list[int]:
     return list(left.values_list("number", flat=True))
 
 
-def move_answers(lost: Slot, to: Slot) -> None:
-    """Let another slot of its annotator have what they answered in one they lost."""
-    tables: list[type[Answer | Look | ShotComment | StoryComment]]
-    tables = [*tables_of(to.study), Look, ShotComment, StoryComment]
-    for model in tables:
-        model.objects.filter(slot=lost, annotator=to.annotator_id).update(slot=to)
-
-
 LONGEST_COMMENT = 4000
 Comment = TypeVar("Comment", ShotComment, StoryComment)
 

@@ -41,7 +41,7 @@ from annotate.presentation import checklist_sheets, slot_view
 from annotate.presentation.same_size import odd_shapes, outputs_of
 from annotate.quality import exclusion, monitoring, training
 from annotate.quality_rules.time_signals import GLANCE
-from annotate.responses import timing
+from annotate.responses import submission
 from annotate.responses.analysis_views import named_views
 from annotate.studies import lifecycle
 from evalcore import media
@@ -116,7 +116,7 @@ def study_detail(request: UserRequest, study: Study) -> HttpResponse:
 @study_page()
 def slot_list(request: UserRequest, study: Study) -> HttpResponse:
     """List slots, filtered by method, story, annotator, session, state and part."""
-    slots = _filtered(study, request).annotate(measured=timing.measured())
+    slots = _filtered(study, request).annotate(measured=submission.measured())
     page = Paginator(slots, SLOTS_PER_PAGE).get_page(request.GET.get("page"))
     methods = request.GET.getlist("method")
     return render_page(
@@ -201,7 +201,7 @@ def slot_detail(request: UserRequest, study: Study, code: str) -> HttpResponse:
         slot=slot,
         other=_to_compare(slot),
         **_told(slot),
-        time_problem=timing.time_problem(
+        time_problem=submission.time_problem(
             slot.offered_at, slot.claimed_seconds, slot.seconds
         ),
         in_sight=_in_sight(slot),

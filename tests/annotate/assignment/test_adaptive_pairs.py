@@ -16,7 +16,7 @@ from annotate.assignment import adaptive, adaptive_pairs, choosing
 from annotate.assignment.designs.shown_sides import ShownSides
 from annotate.audit_log.verifying import problems
 from annotate.models import Annotator, Slot, Study
-from annotate.responses import submission
+from annotate.responses import late
 from evalcore.models import Method
 from tests.counting import calls
 from tests.factories import make_benchmark, make_units
@@ -297,7 +297,7 @@ def test_a_slot_that_comes_back_after_its_lease_keeps_how_it_was_chosen(study):
     slot = choosing.next_for(person).slot
     assert slot.probability is not None
     end_leases()
-    again = submission.regain(person, slot.code, late=True)
+    again = late.regain(person, slot.code, late=True)
     again.refresh_from_db()
     assert again.pk == slot.pk
     assert (again.probability, again.alternatives) == (

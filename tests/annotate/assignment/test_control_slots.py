@@ -9,7 +9,7 @@ from annotate.assignment import choosing, control_slots
 from annotate.audit_log.verifying import problems
 from annotate.coverage.counts import totals
 from annotate.models import Annotator, Purpose, Slot, Unit
-from annotate.pages.annotator import invitation
+from annotate.pages.annotator.session_progress import progress
 from annotate.people import inviting
 from annotate.reports import study_tables
 from annotate.responses import giving_back, leasing
@@ -379,10 +379,8 @@ def test_the_length_of_a_session_counts_what_is_left(woods):
     person = join(study)
     work(person, always("3"), most=3)
     slot = choosing.next_for(person).slot
-    assert invitation.progress(person, slot)["size"] == 3, (
-        "two under the cap and a repeat"
-    )
-    assert invitation.progress(person, slot)["sessions"] == 0
+    assert progress(person, slot)["size"] == 3, "two under the cap and a repeat"
+    assert progress(person, slot)["sessions"] == 0
     work(person, always("3"))
     assert len(sessions_of(person)[2]) == 3
     assert study.annotators.get(pk=person.pk).state == Annotator.State.FINISHED

@@ -12,8 +12,8 @@ from annotate.assignment import choosing
 from annotate.assignment.choosing import foreseen
 from annotate.audit_log.verifying import problems
 from annotate.models import Event, Purpose, Rating, Slot
-from annotate.pages.annotator.slot import remember, was_offered
-from annotate.responses import giving_back, leasing, submission
+from annotate.pages.annotator.answering import remember, was_offered
+from annotate.responses import giving_back, late, leasing
 from tests.factories import make_benchmark
 from tests.working import (
     LIKERT,
@@ -139,10 +139,10 @@ def test_answers_given_without_network_are_surplus_once_somebody_has_it(
     leasing.take(wanted, other)
     address = Browser(client, person).address("slot", wanted.code)
     assert save(client, address, character="1").status_code == 404, "without proof"
-    proof = submission.offer(person, wanted.code)
-    stolen = submission.offer(other, wanted.code)
+    proof = late.offer(person, wanted.code)
+    stolen = late.offer(other, wanted.code)
     assert save(client, address, character="1", proof=stolen).status_code == 404
-    monkeypatch.setattr(submission, "OFFER_LASTS", timedelta(seconds=-1))
+    monkeypatch.setattr(late, "OFFER_LASTS", timedelta(seconds=-1))
     assert save(client, address, character="1", proof=proof).status_code == 404
     monkeypatch.undo()
     reply = save(client, address, character="1", beauty="2", submit=True, proof=proof)

@@ -377,7 +377,7 @@ def test_whoever_likes_goes_on_with_free_slots(client, study, monkeypatch):
     inviting.revoke(study.annotators.get(name="A02"))
     page = client.get(address)
     assert b"4 more stories wait" in page.content
-    monkeypatch.setattr("annotate.pages.annotator.join.MOST_COUNTED", 3)
+    monkeypatch.setattr("annotate.pages.annotator.invitation.MOST_COUNTED", 3)
     assert b"More than 3 stories wait" in client.get(address).content
     pause = reverse("rate-pause", args=[token(study)])
     address = client.post(pause)["Location"]

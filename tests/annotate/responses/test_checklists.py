@@ -10,7 +10,7 @@ from annotate.audit_log import verifying
 from annotate.kinds import errors
 from annotate.models import Annotator, Invitation, Rating, Slot
 from annotate.presentation import checklist_sheets
-from annotate.responses import leasing, submission, writing
+from annotate.responses import late, leasing, writing
 from tests import answering
 from tests.factories import make_study
 from tests.working import join
@@ -110,7 +110,7 @@ def test_the_word_goes_with_the_answers_into_a_surplus_slot(study):
     slot, person = slot_of(study)
     record(slot, person, 1, "pan|text")
     Slot.objects.filter(pk=slot.pk).update(annotator=join(study), position=1)
-    surplus = submission.regain(person, slot.code, late=True)
+    surplus = late.regain(person, slot.code, late=True)
     assert surplus.pk != slot.pk
     assert writing.shots_left(surplus, person) == [2, 3]
 

@@ -11,7 +11,7 @@ from annotate.models import Annotator, Rating, Slot, Unit
 from annotate.pages.annotator.slot import get_slot
 from annotate.people import inviting
 from annotate.quality import exclusion
-from annotate.responses import giving_back, leasing, submission
+from annotate.responses import giving_back, late, leasing
 from tests import answering
 from tests.pressure.grids import add_people, deal_out, make_grid
 from tests.working import save
@@ -218,13 +218,13 @@ def test_reading_a_lost_page_again_opens_nothing(study, people, clock):
     slot = take(people[0])
     lose(slot, clock)
     leasing.take(slot, people[1])
-    assert submission.regain(people[0], slot.code, late=False) is None
+    assert late.regain(people[0], slot.code, late=False) is None
     assert not Slot.objects.filter(annotator=people[0]).exists()
 
 
 def test_a_story_that_was_never_taken_cannot_be_answered_late(study, people):
     slot = take(people[0])
-    assert submission.regain(people[1], slot.code, late=True) is None
+    assert late.regain(people[1], slot.code, late=True) is None
 
 
 def test_after_an_exclusion_the_annotator_cannot_change_the_answer(study, people):
@@ -269,7 +269,7 @@ def test_a_skipped_slot_goes_to_somebody_else_and_never_back(study, people):
         met.add(following.unit_id)
         submit(following, people[0])
     assert met == set(study.units.values_list("pk", flat=True)) - {slot.unit_id}
-    assert submission.regain(people[0], slot.code, late=True) is None
+    assert late.regain(people[0], slot.code, late=True) is None
     assert leasing.take(fresh(slot), people[1]).annotator_id == people[1].pk
     assert problems(study) == []
 

@@ -15,9 +15,17 @@ from annotate.assignment import choosing
 from annotate.audit_log import verifying
 from annotate.coverage.slot_counts import tallies
 from annotate.models import Annotator, Event, Flag, Invitation, Slot
+from annotate.pages.annotator import session_progress
 from annotate.reports.downloads import write_export
 from annotate.reports.study_tables import answer_rows
-from annotate.responses import giving_back, timing
+from annotate.responses import giving_back
+from annotate.responses.submission import (
+    LONGEST_SECONDS,
+    TOLERANCE,
+    fits,
+    room,
+    time_problem,
+)
 from evalcore.models import Frame
 from tests.factories import make_benchmark, make_study
 from tests.people import alice
@@ -46,14 +54,14 @@ def test_in_no_stretch_of_time_more_is_believed_than_has_passed(told):
     done: list[tuple[datetime, datetime, float]] = []
     rows = sorted(((min(a, b), max(a, b), c) for a, b, c in told), key=lambda r: r[1])
     for since, until, claimed in rows:
-        most = timing.room(at(since), at(until), [(s, b) for s, _u, b in done])
+        most = room(at(since), at(until), [(s, b) for s, _u, b in done])
         believed = most if claimed is None else min(claimed, most)
         done.append((at(since), at(until), believed))
     for begin, _until, _b in done:
         for _since, end, _b in done:
             within = sum(b for s, u, b in done if begin <= s and u <= end)
             passed = max((end - begin).total_seconds(), 0)
-            assert within <= passed + timing.TOLERANCE + 1e-3
+            assert within <= passed + TOLERANCE + 1e-3
 
 
 @given(
@@ -68,8 +76,8 @@ def test_what_fits_at_first_sight_is_believed_at_second_sight(told):
     last, seen = None, 0
     for since, length, claimed in sorted(told, key=lambda row: row[0] + row[1]):
         now = at(since + length)
-        most = timing.room(at(since), now, done)
-        if claimed is not None and timing.fits(claimed, at(since), now, last):
+        most = room(at(since), now, done)
+        if claimed is not None and fits(claimed, at(since), now, last):
             assert claimed <= most
             seen += 1
         done.append((at(since), most if claimed is None else min(claimed, most)))
@@ -78,12 +86,12 @@ def test_what_fits_at_first_sight_is_believed_at_second_sight(told):
 
 
 def test_what_fits_at_first_sight():
-    assert timing.fits(30, at(10), at(40), None)
-    assert timing.fits(30, at(10), at(40), at(10))
-    assert not timing.fits(30, at(10), at(40), at(10.5))
-    assert not timing.fits(30.1, at(10), at(40), at(0))
-    assert not timing.fits(0, at(10), at(40), None)
-    assert not timing.fits(float("nan"), at(10), at(40), None)
+    assert fits(30, at(10), at(40), None)
+    assert fits(30, at(10), at(40), at(10))
+    assert not fits(30, at(10), at(40), at(10.5))
+    assert not fits(30.1, at(10), at(40), at(0))
+    assert not fits(0, at(10), at(40), None)
+    assert not fits(float("nan"), at(10), at(40), None)
 
 
 @st.composite
@@ -113,16 +121,16 @@ def test_the_time_of_honest_people_is_kept_as_it_is(rows, dice):
     rows.sort(key=lambda row: row[2])
     done: list[tuple[datetime, float]] = []
     for fetched, spent, arrived in rows:
-        assert timing.room(at(fetched), at(arrived), done) >= spent
+        assert room(at(fetched), at(arrived), done) >= spent
         done.append((at(fetched), spent))
 
 
 def test_two_stories_fetched_together_share_the_time_since():
     """Worked out by hand: 100 s, of which 70 are another story's."""
-    assert timing.room(at(0), at(100), [(at(0), 70.0)]) == 30 + timing.TOLERANCE
-    assert timing.room(at(40), at(100), [(at(0), 70.0)]) == 30 + timing.TOLERANCE
-    assert timing.room(at(40), at(100), [(at(0), 30.0)]) == 60 + timing.TOLERANCE
-    assert timing.room(at(0), at(100), [(at(50), 50.0)]) == 50 + timing.TOLERANCE
+    assert room(at(0), at(100), [(at(0), 70.0)]) == 30 + TOLERANCE
+    assert room(at(40), at(100), [(at(0), 70.0)]) == 30 + TOLERANCE
+    assert room(at(40), at(100), [(at(0), 30.0)]) == 60 + TOLERANCE
+    assert room(at(0), at(100), [(at(50), 50.0)]) == 50 + TOLERANCE
 
 
 # The ways in -------------------------------------------------------------------------
@@ -180,7 +188,7 @@ def test_ten_stories_in_two_seconds_took_no_five_minutes(later):
     rows = person.slots.values_list("seconds", "claimed_seconds")
     assert len(rows) == 10
     taken = sum(seconds for seconds, _claimed in rows)
-    assert taken == pytest.approx(2 + timing.TOLERANCE)
+    assert taken == pytest.approx(2 + TOLERANCE)
     assert {claimed for _seconds, claimed in rows} == {31}
     raised = dict(person.flags.values_list("rule", "action"))
     assert raised["impossible-time"] == "note"
@@ -199,7 +207,7 @@ def test_without_seconds_the_rules_see_the_time_that_there_was(later):
     person, client = seat(study)
     work_by_api(client, later)
     taken = sum(person.slots.values_list("seconds", flat=True))
-    assert taken == pytest.approx(2 + timing.TOLERANCE)
+    assert taken == pytest.approx(2 + TOLERANCE)
     raised = set(person.flags.values_list("rule", flat=True))
     assert {"no-time", "fast"} <= raised
     slot = person.slots.last()
@@ -218,9 +226,9 @@ def test_what_cannot_be_is_kept_and_not_believed(later, seconds):
     later(1)
     assert client.post(url, given, format="json").status_code == 200
     slot = person.slots.get(code=code)
-    assert slot.seconds == 1 + timing.TOLERANCE
+    assert slot.seconds == 1 + TOLERANCE
     assert slot.claimed_seconds == seconds
-    told = timing.time_problem(slot.offered_at, slot.claimed_seconds, slot.seconds)
+    told = time_problem(slot.offered_at, slot.claimed_seconds, slot.seconds)
     assert told == "impossible"
 
 
@@ -241,8 +249,8 @@ def test_no_answer_is_lost_over_a_time_that_is_none(client, later, told):
     reply = client.post(at, {"rows": rows}, content_type="application/json").json()
     assert reply["submitted"], reply
     slot = person.slots.get(state="submitted")
-    assert slot.seconds == 1 + timing.TOLERANCE
-    found = timing.time_problem(slot.offered_at, slot.claimed_seconds, slot.seconds)
+    assert slot.seconds == 1 + TOLERANCE
+    found = time_problem(slot.offered_at, slot.claimed_seconds, slot.seconds)
     assert found == ("impossible" if told.get("seconds") else "missing")
 
 
@@ -330,14 +338,12 @@ def test_a_lease_that_ran_out_takes_no_time_away(client, later, taken, told):
         assert choosing.next_for(join(study)).taken
     save(client, browser.at, beauty=3, submit=True, seconds=told)
     slot = person.slots.get(state="submitted")
-    assert slot.seconds == (told or 1500 + timing.TOLERANCE)
+    assert slot.seconds == (told or 1500 + TOLERANCE)
     assert (slot.ordinal is None) == taken
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(
-    ("told", "believed"), [(45, 45), (None, 3605 + timing.TOLERANCE)]
-)
+@pytest.mark.parametrize(("told", "believed"), [(45, 45), (None, 3605 + TOLERANCE)])
 def test_the_time_before_a_break_counts_although_the_slot_was_free_meanwhile(
     client, later, told, believed
 ):
@@ -393,7 +399,7 @@ def test_without_scripts_the_time_is_that_between_the_pages(client, later):
     address = f"{browser.at}submit/"
     browser.post(address, seconds="", **form(character=3, aesthetics=1))
     slot = person.slots.get(state="submitted")
-    assert slot.seconds == 42 + timing.TOLERANCE
+    assert slot.seconds == 42 + TOLERANCE
     assert slot.claimed_seconds is None
 
 
@@ -412,7 +418,7 @@ def test_a_night_with_the_page_open_is_no_measured_time(client, later, told):
     bounds = person.slots.filter(seconds__isnull=False).values_list(
         "seconds", flat=True
     )
-    assert list(bounds) == [14 * 3600 + timing.TOLERANCE, 14 * 3600, 14 * 3600]
+    assert list(bounds) == [14 * 3600 + TOLERANCE, 14 * 3600, 14 * 3600]
     assert {row["seconds"] for row in answer_rows(study, "ratings")} == {None}
     assert tallies(study)["people"][str(person.pk)]["seconds"] is None
     assert minutes_for(person, 7) is None
@@ -422,8 +428,8 @@ def test_a_night_with_the_page_open_is_no_measured_time(client, later, told):
 
 
 def minutes_for(person, stories):
-    seconds = timing.own_latest(person.pk).values_list("measured", flat=True)
-    return timing.minutes_for(person, stories, list(seconds))
+    seconds = session_progress.own_latest(person.pk).values_list("measured", flat=True)
+    return session_progress.minutes_for(person, stories, list(seconds))
 
 
 @pytest.mark.django_db
@@ -445,11 +451,11 @@ def test_a_measured_time_is_exported_and_counted(client, later):
 def test_a_page_that_was_open_for_longer_than_a_day_is_no_lie():
     """The longest that is believed is a day; what was said beyond it is not weighed."""
     since, now = at(0), at(3 * 24 * 3600)
-    most = timing.room(since, now, [])
-    assert most == timing.LONGEST_SECONDS
-    assert timing.time_problem(since, 25 * 3600.0, min(25 * 3600.0, most)) == ""
-    short = timing.room(since, at(20 * 3600), [])
-    assert timing.time_problem(since, 25 * 3600.0, short) == "impossible"
+    most = room(since, now, [])
+    assert most == LONGEST_SECONDS
+    assert time_problem(since, 25 * 3600.0, min(25 * 3600.0, most)) == ""
+    short = room(since, at(20 * 3600), [])
+    assert time_problem(since, 25 * 3600.0, short) == "impossible"
 
 
 # In sight -----------------------------------------------------------------------------
