@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from django.conf import settings
@@ -122,8 +122,6 @@ def _strings(told: object) -> Iterator[str]:
         yield " ".join(told.split())
 
 
-# What people read; the rest of a page is for browsers and scripts.
-READ = {"text", "alt", "title", "aria-label", "placeholder", "content", "summary"}
 NO_NAMES = "nothing that tells a method in anything that annotators are sent"
 FORBIDDEN = {"etag", "last-modified", "content-disposition"}
 
@@ -155,30 +153,29 @@ class Scanner:
                     "",
                     "no ETag, Last-Modified or Content-Disposition in any answer",
                 )
-            yield from self._read(plain(text), f"in header {name} at {where}")
+            yield from self.text(plain(text), f"in header {name} at {where}")
         for text in answer.cookies:
-            yield from self._read(plain(text), f"in cookie at {where}")
-        for piece in answer.pieces:
-            place = f"in {piece.where} at {where}"
-            is_read = piece.attribute in READ or piece.element == "comment"
-            text = piece.text if is_read else plain(piece.text)
-            yield from self._read(text, place)
+            yield from self.text(plain(text), f"in cookie at {where}")
+        found = set(self.text(plain(answer.text), f"at {where}"))
+        for number, line in enumerate(answer.text.splitlines(), 1) if found else ():
+            here = set(self.text(plain(line), f"at {where}")) & found
+            yield from (
+                replace(one, where=f"in line {number} at {where}") for one in here
+            )
+            found -= here
+        yield from sorted(found)
 
-    def code(self, text: str, where: str) -> Iterator[BlindingFinding]:
-        """Yield what a link or the code of a slot gives away."""
-        yield from self._read(text, where, LEAST_IN_CODES)
-
-    def _read(self, text: str, place: str, least: int = 1) -> Iterator[BlindingFinding]:
+    def text(self, text: str, place: str, least: int = 1) -> Iterator[BlindingFinding]:
         """Yield telltales that stand elsewhere than in the study's own texts."""
-        if found := list(self.telltales.find(text, least=least)):
-            left = set(self.telltales.find(self._without_own(text)))
-            for one in found:
-                if one in left:
-                    what = f"{one.kind} “{one.text}”"
-                    yield BlindingFinding(what, place, one.who, NO_NAMES)
-
-    def _without_own(self, text: str) -> str:
+        if not any(self.telltales.find(text, least=least)):
+            return
         rest = " ".join(text.split())
         for own in self.own:
             rest = rest.replace(own, " … ")
-        return rest
+        for one in self.telltales.find(rest, least=least):
+            what = f"{one.kind} “{one.text}”"
+            yield BlindingFinding(what, place, one.who, NO_NAMES)
+
+    def code(self, text: str, where: str) -> Iterator[BlindingFinding]:
+        """Yield what a link or the code of a slot gives away."""
+        yield from self.text(text, where, LEAST_IN_CODES)

@@ -1,6 +1,9 @@
 """Going through the annotator's pages as somebody who was never invited."""
 
+import html
+import json
 import logging
+import re
 import secrets
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -16,7 +19,6 @@ from django.test import Client, override_settings
 from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone, translation
 
-from annotate.blinding.page_texts import Piece, read
 from annotate.kinds.base import form_field
 from annotate.kinds.registry import asks_of_shots, kind_of
 from annotate.models import Annotator, Invitation, JoinLink, Purpose, Slot, Study, Unit
@@ -26,6 +28,8 @@ from evalcore.models import Output
 
 LANGUAGES = [code for code, _name in settings.LANGUAGES]
 FOLLOWED = ("/rate/", "/join/")
+# An attribute of HTML, or a value of JSON, that is an address below the server's own.
+ADDRESS = re.compile(r"""([\w-]*)=?\s*"(/[^"\s]+)""")
 PAGES = ("entry", "consent", "instructions", "pause", "done", "warning", "withdraw")
 # What answers are counted as, by the first word of their type.
 COUNTED = {"image": "pictures", "video": "videos", "text": "pages"}
@@ -50,15 +54,20 @@ class SeatAnswer:
         return self.content_type.startswith(("image/", "video/"))
 
     @cached_property
-    def pieces(self) -> list[Piece]:
-        return read(self.content_type, self.body)
+    def text(self) -> str:
+        """Return the whole answer as it can be read; nothing of pictures and videos."""
+        kind = self.content_type.partition(";")[0]
+        if kind == "application/json":
+            return json.dumps(json.loads(self.body), ensure_ascii=False)
+        is_text = kind.startswith("text/")
+        return html.unescape(self.body.decode("utf-8", "replace")) if is_text else ""
 
     def named(self, *, embedded: bool = False) -> dict[str, None]:
         """Return the annotator's addresses that a page names, or loads by itself."""
         found = (
-            _inside(self.address, piece.text)
-            for piece in self.pieces
-            if piece.address and (piece.embedded or not embedded)
+            _inside(self.address, address)
+            for attribute, address in ADDRESS.findall(self.text)
+            if not embedded or attribute.endswith(("src", "poster"))
         )
         return dict.fromkeys(filter(None, found))
 

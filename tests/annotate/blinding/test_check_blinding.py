@@ -1,7 +1,6 @@
 """Planted leaks are found and named; a study without any passes, and nothing stays."""
 
 import json
-import re
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -196,31 +195,25 @@ def named(slot) -> str:
     return slot.unit.output_a.method.name
 
 
-WRITTEN = {
-    "<comment>": "<!-- {} -->",
-    "data-x of <p>": '<p data-x="{}"></p>',
-    "class of <p>": '<p class="m-{}"></p>',
-    "alt of <img>": '<img alt="{}, shot 1">',
-    "text of <p>": "<p>by {}-XL</p>",
-    "text of <script>": '<script type="application/json">{{"m": "{}"}}</script>',
-}
+WRITTEN = (
+    "<!-- {} -->",
+    '<p class="m-{}"></p>',
+    '<img alt="{}, shot 1">',
+    "<p>by {}-XL</p>",
+    '<script type="application/json">{{"m": "{}"}}</script>',
+)
 
 
-def test_a_name_anywhere_in_a_page(study, plant):
+@pytest.mark.parametrize("written", WRITTEN)
+def test_a_name_anywhere_in_a_page(study, plant, written):
     def change(slot, html):
-        name = named(slot).lower()
-        written = "".join(one.format(name) for one in WRITTEN.values())
-        return html.replace("</main>", f"{written}</main>")
+        told = written.format(named(slot).lower())
+        return html.replace("</main>", f"{told}</main>")
 
     plant(in_page(change))
-    leaks = look(study).leaks
-    assert {one.what[:6] for one in leaks} == {"name “"}
-    told = [
-        re.match(r"in (.*), line \d+ at (/rate/…/story/…/)?", one.where)
-        for one in leaks
-    ]
-    assert {one[1] for one in told} == set(WRITTEN)
-    assert all(one[2] for one in told)
+    report = check(study)
+    only(report, "name “", "; in line ", " at /rate/…/story/…/")
+    assert {one.method for one in report.leaks} == {"Alder", "Birch", "Cedar"}
 
 
 def test_headers(study, plant):
@@ -329,14 +322,14 @@ def test_a_name_in_json_and_an_answer_that_fails_which_is_no_proof(study, plant)
         return response
 
     plant(apply)
-    each(check(study), ("in JSON.told.by at /rate/…/story/…/save/",), ("answered 500",))
+    each(check(study), (" at /rate/…/story/…/save/",), ("answered 500",))
 
 
 def test_a_page_that_shows_nothing_is_no_proof(study, plant):
     def change(slot, html):
         if named(slot) != "Birch":
             return html
-        return html.replace("src=", "x=").replace('class="pane" href=', "x=")
+        return html.replace('src="/', 'src="#').replace('href="/', 'href="#')
 
     plant(in_page(change))
     only(check(study), "Birch: no picture or video of it could be looked at")

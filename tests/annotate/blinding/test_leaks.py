@@ -4,7 +4,7 @@ import pytest
 
 from annotate.blinding import leak_scan
 from annotate.blinding.findings import Telltale, Telltales
-from annotate.blinding.page_texts import read
+from annotate.blinding.seat_crawl import SeatAnswer
 from evalcore.models import Method, Output
 from tests.factories import make_benchmark
 
@@ -79,23 +79,19 @@ def test_what_all_methods_share_tells_nothing():
 
 
 HTML = b"""<!doctype html><p title="a">b<!-- c --></p>
-<input name="csrfmiddlewaretoken" value="d">
-<img src="/e/" srcset="/f/ 1x, /g/ 2x" alt="h"><video poster="/i/" data-next-url="/j/">
-<script>k</script><br hidden>"""
+<a href="/rate/d/">e</a><img src="/rate/f/" alt="&eacute;"><video poster="/rate/g/"
+data-next-url="/rate/h/"></video><script src="/static/i.js"></script>"""
 
 
-def test_everything_of_a_page_is_read():
-    pieces = read("text/html; charset=utf-8", HTML)
-    addresses = {f"/{letter}/" for letter in "efgij"}
-    texts = {*"abchk", "csrfmiddlewaretoken", *addresses}
-    assert {one.text.strip() for one in pieces} == texts
-    assert {one.text for one in pieces if one.address} == addresses
-    assert {one.text for one in pieces if one.embedded} == addresses - {"/j/"}
-    alt = next(one for one in pieces if one.text == "h")
-    assert alt.where == "alt of <img>, line 3"
+def test_addresses_and_text_of_a_page_are_read():
+    page = SeatAnswer("/rate/x/", 200, {"Content-Type": "text/html"}, (), HTML)
+    assert list(page.named()) == [f"/rate/{letter}/" for letter in "dfgh"]
+    assert list(page.named(embedded=True)) == ["/rate/f/", "/rate/g/"]
+    assert "\u00e9" in page.text
 
 
-def test_everything_of_json_is_read():
-    pieces = read("application/json", b'{"a": [{"b": "/c/"}], "n": 3}')
-    assert {one.text for one in pieces} == {"a", "b", "n", "/c/", "3"}
-    assert [one.text for one in pieces if one.address] == ["/c/"]
+def test_addresses_and_text_of_json_are_read():
+    body = b'{"a": ["/rate/b/", {"c": "\\u00e9"}], "n": 3}'
+    answer = SeatAnswer("/rate/x/", 200, {"Content-Type": "application/json"}, (), body)
+    assert list(answer.named()) == ["/rate/b/"]
+    assert "\u00e9" in answer.text
