@@ -68,19 +68,6 @@ def told(slot):
 # Taken, renewed, ended ----------------------------------------------------------------
 
 
-def test_a_lease_lasts_as_long_as_the_study_says(study, people, clock):
-    slot = take(people[0])
-    left = slot.lease_until - timezone.now()
-    assert 29 * 60 < left.total_seconds() <= 30 * 60
-    clock.move(29)
-    assert giving_back.release_expired() == 0
-    clock.move(2)
-    assert giving_back.release_expired() == 1
-    assert fresh(slot).annotator is None
-    assert told(slot) == ["slot taken", "lease expired"]
-    assert problems(study) == []
-
-
 def test_a_heartbeat_and_an_answer_let_a_lease_run_on(study, people, clock):
     slot = take(people[0])
     clock.move(29)
@@ -114,20 +101,6 @@ def test_a_heartbeat_for_a_slot_of_somebody_else_changes_nothing(study, people):
     assert fresh(slot).lease_until == until
 
 
-def test_a_heartbeat_for_a_submitted_slot_changes_nothing(study, people):
-    slot = submit(take(people[0]), people[0])
-    assert not leasing.heartbeat(slot, people[0])
-    assert fresh(slot).state == "submitted"
-
-
-def test_looking_for_ended_leases_takes_one_query(
-    study, people, django_assert_num_queries
-):
-    take(people[0])
-    with django_assert_num_queries(1):
-        assert giving_back.release_expired() == 0
-
-
 def test_taking_again_returns_the_same_slot_in_two_tabs(study, people):
     assert take(people[0]) == take(people[0])
     assert Slot.objects.filter(annotator=people[0]).count() == 1
@@ -155,19 +128,6 @@ def test_a_clock_that_jumps_loses_nothing_and_doubles_nothing(
     ]
     assert Slot.objects.filter(state="submitted").count() == 3
     assert problems(study) == []
-
-
-def test_a_clock_set_back_does_not_open_an_earlier_session(study, people, clock):
-    first = submit(take(people[0]), people[0])
-    for _ in range(2):
-        submit(take(people[0]), people[0])
-    clock.move(-120)
-    second = take(people[0])
-    assert (first.session, second.session) == (1, 2)
-    with pytest.raises(errors.AnswerError, match="session is over"):
-        answer(first, people[0], 4)
-    submit(second, people[0], 1)
-    assert answer(second, people[0], 3).revision == 2
 
 
 # Late answers -------------------------------------------------------------------------
@@ -342,18 +302,6 @@ def test_a_unit_that_three_people_skip_is_set_aside(planned):
     unit.save()
     assert take(newcomer).unit_id == unit.pk
     assert problems(planned) == []
-
-
-def test_what_was_set_aside_holds_up_nobody_with_a_plan(planned):
-    person = planned.annotators.first()
-    waiting = list(leasing.own_slots(person))
-    Unit.objects.filter(pk=waiting[0].unit_id).update(set_aside_at=timezone.now())
-    assert take(person) == waiting[1]
-    while (slot := take(person)) is not None:
-        submit(slot, person)
-    assert fresh(person).state == "finished"
-    Unit.objects.update(set_aside_at=None)
-    assert take(person) == waiting[0]
 
 
 def test_a_submitted_slot_cannot_be_skipped(study, people):
