@@ -66,52 +66,48 @@ class BalanceReport:
 
     def lines(self) -> list[str]:
         """Return the report as sentences, one a line."""
-        text = [
-            f"{self.units} units, {self.annotators} annotators, {self.slots} slots",
-            f"slots per unit and round: {_span(self.redundancy)}",
-            f"slots per annotator: {_span(self.load)}",
-            *(
-                f"slots per annotator of group {name}: {_span((low, high))}"
-                for name, low, high in self.group_loads
-            ),
-            f"sessions per annotator: {_span(self.sessions)}, "
-            f"of {_span(self.session_size)} slots",
-            "an annotator's counts of equally frequent methods differ by at most "
-            f"{self.method_spread}",
-            f"units seen twice by one annotator: {self.repeated_units}",
-            f"stories seen twice in a session: {self.stories_twice_in_session}",
+        told = {
+            name: _span(value) if isinstance(value, (tuple, list)) else value
+            for name, value in vars(self).items()
+            if name != "group_loads"
+        }
+        text = [one.format(**told) for one in ALWAYS]
+        text[3:3] = [
+            f"slots per annotator of group {name}: {_span(limits)}"
+            for name, *limits in self.group_loads
         ]
-        if self.left_spread_pair >= 0:
-            text.append(
-                "left minus right differs by at most "
-                f"{self.left_spread_unit} per unit, {self.left_spread_pair} per pair "
-                "of methods"
-            )
-        if self.left_spread_method >= 0:
-            text.append(
-                "left minus right of one method differs by at most "
-                f"{self.left_spread_method} for any annotator, of one pair of methods "
-                f"by at most {self.left_spread_own_pair}"
-            )
-        return text + self._network_lines()
-
-    def _network_lines(self) -> list[str]:
-        if self.connected is None:
-            return []
-        joined = "all" if self.connected else "not all"
-        text = [f"shared units join {joined} annotators into one network"]
-        if self.overlap_ideal >= 0:
-            text.append(
-                f"two annotators share {_span(self.overlap)} units; everybody shares "
-                f"at least {self.overlap_mean:.1f} with another on average, "
-                f"{self.overlap_ideal:.1f} if overlaps were even"
-            )
-        if self.position_spread >= 0:
-            text.append(
-                "mean positions of methods within sessions deviate by at most "
-                f"{self.position_spread:.1%} from the mean of all"
-            )
+        told["joined"] = "all" if self.connected else "not all"
+        for name, sentence in WHERE_MEASURED.items():
+            number = getattr(self, name)
+            if number is not None and number >= 0:
+                text.append(sentence.format(**told))
         return text
+
+
+ALWAYS = (
+    "{units} units, {annotators} annotators, {slots} slots",
+    "slots per unit and round: {redundancy}",
+    "slots per annotator: {load}",
+    "sessions per annotator: {sessions}, of {session_size} slots",
+    "an annotator's counts of equally frequent methods differ by at most "
+    "{method_spread}",
+    "units seen twice by one annotator: {repeated_units}",
+    "stories seen twice in a session: {stories_twice_in_session}",
+)
+# What is said of numbers that not every plan has.
+WHERE_MEASURED = {
+    "left_spread_pair": "left minus right differs by at most {left_spread_unit} per "
+    "unit, {left_spread_pair} per pair of methods",
+    "left_spread_method": "left minus right of one method differs by at most "
+    "{left_spread_method} for any annotator, of one pair of methods by at most "
+    "{left_spread_own_pair}",
+    "connected": "shared units join {joined} annotators into one network",
+    "overlap_ideal": "two annotators share {overlap} units; everybody shares at least "
+    "{overlap_mean:.1f} with another on average, {overlap_ideal:.1f} if overlaps were "
+    "even",
+    "position_spread": "mean positions of methods within sessions deviate by at most "
+    "{position_spread:.1%} from the mean of all",
+}
 
 
 def measure(
