@@ -255,7 +255,9 @@ class SubmitSlot(APIView):
         ]
         closing = submission.Closing(given.validated_data.get("seconds"))
         try:
-            received = follow_up.submit(annotator, slot.code, rows, closing, whole=True)
+            received = submission.submit(
+                annotator, slot.code, rows, closing, follow_up=follow_up, whole=True
+            )
         except errors.BadAnswerError as error:
             raise Refused({"answers": str(error)}) from error
         except errors.AnswerError as error:

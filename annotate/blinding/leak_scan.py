@@ -19,7 +19,7 @@ from annotate.blinding.findings import (
 from annotate.blinding.seat_crawl import SeatAnswer, Visit
 from annotate.kinds.registry import KINDS
 from annotate.models import Purpose, Skip, Study, Unit
-from evalcore.models import Output, Story
+from evalcore.models import Output
 
 TEMPLATES = settings.BASE_DIR / "templates"
 ORDINARY = ("base.html", "_*.html", "40*.html", "500.html", "rate/*.html")
@@ -77,46 +77,34 @@ def interface() -> str:
 
 def own_texts(study: Study, units: Iterable[Unit]) -> dict[str, str]:
     """Return every text that the study shows on purpose, with where it is written."""
-    texts: dict[str, str] = {}
-    for where, told in (
-        ("the title", study.title),
-        ("the consent text", study.consent),
-        ("the instructions", study.instructions),
-    ):
-        _add(texts, where, told)
-    for question in study.questions.all():
-        where = f"question {question.key}"
-        for told in (
-            question.titles,
-            question.texts,
-            question.help_texts,
-            question.anchors,
-            question.categories,
-        ):
-            _add(texts, where, told)
-    stories: dict[int, Story] = {}
+    told: dict[str, object] = {
+        "the title": study.title,
+        "the consent text": study.consent,
+        "the instructions": study.instructions,
+    }
+    for one in study.questions.all():
+        texts = [one.titles, one.texts, one.help_texts, one.anchors, one.categories]
+        told[f"question {one.key}"] = texts
     for unit in units:
-        stories[unit.story_id] = unit.story
+        key, story = unit.story.key, unit.story
         if unit.purpose == Purpose.TRAINING:
-            _add(texts, f"the feedback on story {unit.story.key}", unit.feedback)
-    for story in stories.values():
-        for shot in story.shots.all():
-            _add(texts, f"story {story.key}, shot {shot.number}", shot.text)
-        for one in story.characters.all():
-            where = f"story {story.key}, character {one.key}"
-            for told in (one.names, one.descriptions, one.key):
-                _add(texts, where, told)
-    return texts
-
-
-def _add(texts: dict[str, str], where: str, told: object) -> None:
-    for text in _strings(told):
-        texts.setdefault(text, where)
+            told[f"the feedback on story {key}"] = unit.feedback
+        told[f"story {key}"] = [
+            *(shot.text for shot in story.shots.all()),
+            *([c.names, c.descriptions, c.key] for c in story.characters.all()),
+        ]
+    found: dict[str, str] = {}
+    for where, value in told.items():
+        for text in _strings(value):
+            found.setdefault(text, where)
+    return found
 
 
 def _strings(told: object) -> Iterator[str]:
     if isinstance(told, dict):
-        for value in told.values():
+        told = list(told.values())
+    if isinstance(told, list):
+        for value in told:
             yield from _strings(value)
     elif isinstance(told, str) and told.strip():
         yield " ".join(told.split())

@@ -1,11 +1,12 @@
 """Store what was sent of a slot, submit it, and note how long it took."""
 
+import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
-from typing import NamedTuple, TypeVar
+from functools import lru_cache, partial
+from typing import NamedTuple, Protocol
 
 from django.db import IntegrityError, transaction
 from django.db.models import Case, Exists, F, Q, QuerySet, Subquery, When
@@ -16,13 +17,14 @@ from django.utils.translation import ngettext
 from annotate import event_log
 from annotate.kinds.errors import AnswerError, NotNowError, NotYetError
 from annotate.kinds.registry import kind_of
-from annotate.models import Annotator, Event, Flag, Slot
+from annotate.models import Annotator, Event, Flag, Purpose, Slot
 from annotate.models.units import OUTPUTS
-from annotate.responses.giving_back import due
+from annotate.responses.giving_back import due, release_expired
 from annotate.responses.late import regain
 from annotate.responses.leasing import (
     CLOSED,
     count_submitted,
+    first_waiting,
     lacking,
     locked_annotator,
     own_locked_slot,
@@ -40,7 +42,7 @@ from annotate.responses.writing import (
 from evalcore.database.prepared import Prepared, store
 from evalcore.models import Frame
 
-Result = TypeVar("Result")
+logger = logging.getLogger(__name__)
 
 # How often a request is tried whose slot, or answer, others change meanwhile.
 ATTEMPTS = 3
@@ -50,10 +52,6 @@ TOLERANCE = 1.0
 TIMES = ("offered_at", "seconds", "claimed_seconds", "in_sight")
 
 
-# Since when a story could be seen, and its time on the page.
-TimeOnPage = tuple[datetime, float]
-
-
 def _timed(annotator: int | None, now: datetime) -> QuerySet[Slot]:
     return Slot.objects.filter(
         annotator=annotator,
@@ -61,12 +59,6 @@ def _timed(annotator: int | None, now: datetime) -> QuerySet[Slot]:
         offered_at__isnull=False,
         seconds__isnull=False,
     )
-
-
-def last_submission(annotator: int, now: datetime) -> QuerySet[Slot, datetime | None]:
-    """Return when an annotator submitted the last of these, if there is one."""
-    timed = _timed(annotator, now).order_by("-submitted_at")
-    return timed.values_list("submitted_at", flat=True)[:1]
 
 
 class Facts(NamedTuple):
@@ -86,7 +78,11 @@ FACTS = Prepared[tuple[str, bool, datetime | None, bool]](
         .values_list(
             "study__state",
             Exists(Flag.unread_warnings(annotator)),
-            Subquery(last_submission(annotator, now)),
+            Subquery(
+                _timed(annotator, now)
+                .order_by("-submitted_at")
+                .values_list("submitted_at", flat=True)[:1]
+            ),
             Exists(due(now)),
         )
     ),
@@ -116,15 +112,68 @@ class Received:
     next: str = ""
 
 
-def holding(
+class FollowUp(Protocol):
+    """What follows from a submitted slot in the rooms above this one."""
+
+    def end_training(self, annotator: Annotator) -> None: ...
+
+    def finish(self, annotator: Annotator, person: Annotator) -> None: ...
+
+    def look(self, annotator: Annotator) -> None: ...
+
+
+# Returns the address to go on to; the first of the slots that wait is locked.
+GoOn = Callable[[Received, Slot | None], str]
+
+
+class _NextError(Exception):
+    """Going on failed."""
+
+
+def submit(
     annotator: Annotator,
     code: str,
-    work: Callable[[Held], Result],
+    rows: Sequence[Row] = (),
+    closing: Closing | None = None,
+    *,
+    follow_up: FollowUp,
+    proof: str = "",
+    whole: bool = False,
+    go_on: GoOn | None = None,
+) -> Received | None:
+    """Store rows of a slot, close it, and look at the annotator; None: no such slot."""
+    late = closing is not None or any(row.is_answer for row in rows)
+    if annotator.study.rules:
+        go_on = None
+
+    def work(held: Held, go_on: GoOn | None) -> Received:
+        received = _receive(held, rows, closing, whole=whole)
+        if received.submitted:
+            _conclude(annotator, received, follow_up, go_on)
+        return received
+
+    hold = partial(
+        _holding, annotator, code, closes=closing is not None, late=late, proof=proof
+    )
+    try:
+        received = hold(partial(work, go_on=go_on))
+    except _NextError:
+        logger.exception("The answers are stored first, and the next slot then.")
+        received = hold(partial(work, go_on=None))
+    if received is not None and received.submitted and not received.next:
+        follow_up.look(annotator)
+    return received
+
+
+def _holding(
+    annotator: Annotator,
+    code: str,
+    work: Callable[[Held], Received],
     *,
     closes: bool,
-    late: bool = True,
-    proof: str = "",
-) -> Result | None:
+    late: bool,
+    proof: str,
+) -> Received | None:
     """Run `work` in a transaction with annotator and slot locked."""
     is_regained, clash = False, None
     for _attempt in range(ATTEMPTS):
@@ -145,7 +194,7 @@ def holding(
     raise NotNowError(text) from clash
 
 
-def receive(
+def _receive(
     held: Held, rows: Sequence[Row], closing: Closing | None, *, whole: bool = False
 ) -> Received:
     """Store rows of a held slot, and close it if all of them could be stored."""
@@ -169,6 +218,30 @@ def receive(
     if held.is_open:
         renew(held.slot)
     return received
+
+
+def _conclude(
+    annotator: Annotator, received: Received, follow_up: FollowUp, go_on: GoOn | None
+) -> None:
+    """Conclude the training or the study where that is so, and go on if asked to."""
+    person, own = received.held.person, None
+    if received.held.slot.purpose == Purpose.TRAINING:
+        follow_up.end_training(annotator)
+        return
+    if go_on is not None:
+        if received.facts and received.facts.is_due:
+            release_expired()
+        own = first_waiting(person, locks=True)
+    # An open study is through when there is nothing to go on to.
+    has_own = own is not None and own.purpose != Purpose.TRAINING
+    will_show = go_on is not None and (person.study.is_open or has_own)
+    if not will_show:
+        follow_up.finish(annotator, person)
+    if go_on is not None:
+        try:
+            received.next = go_on(received, own)
+        except Exception as error:
+            raise _NextError from error
 
 
 def _store(held: Held, rows: Sequence[Row]) -> dict[Place, AnswerError]:
@@ -208,7 +281,7 @@ def _close(held: Held, closing: Closing, last_timed: datetime | None) -> None:
 
 def _refuse_unanswered(held: Held) -> None:
     """Raise unless every question is answered; of a checklist, for every shot."""
-    asked = held.slot.questions
+    asked = held.questions
     if any(kind_of(question).of_shots for question in asked):
         left = shots_left(held.slot, held.person)
         if left:
@@ -229,8 +302,10 @@ def _refuse_unanswered(held: Held) -> None:
         raise AnswerError(_("Not answered yet: %(titles)s.") % {"titles": titles})
 
 
-def room(since: datetime, now: datetime, before: Iterable[TimeOnPage]) -> float:
-    r"""Return the longest time for which a story can have been looked at."""
+def room(
+    since: datetime, now: datetime, before: Iterable[tuple[datetime, float]]
+) -> float:
+    """Return the longest time for a story; `before` has start and time of others."""
     used, left = 0.0, float("inf")
     for at, seconds in sorted([(since, 0.0), *before], reverse=True):
         used += seconds
@@ -258,9 +333,8 @@ def note_time(
     timed = _timed(person, now).values_list("offered_at", "seconds").order_by()
     before = [(at, seconds) for at, seconds in timed if at and seconds is not None]
     most = room(held.offered_at, now, before)
-    held.claimed_seconds = (
-        claimed if claimed is not None and math.isfinite(claimed) else None
-    )
+    is_number = claimed is not None and math.isfinite(claimed)
+    held.claimed_seconds = claimed if is_number else None
     if held.claimed_seconds is None or held.claimed_seconds > most:
         # A lease may have run out, and the slot been taken again since.
         events = Event.objects.filter(kind=Event.Kind.SLOT_TAKEN, annotator=person)

@@ -56,6 +56,15 @@ class Held:
         return self.slot
 
     @cached_property
+    def questions(self) -> list[Question]:
+        """What is asked of the story, which is read only where it matters."""
+        return [
+            question
+            for question in self.slot.study.asked
+            if not question.stories or question.is_asked_of(self.slot.unit.story)
+        ]
+
+    @cached_property
     def revisions(self) -> dict[int, list[Answer]]:
         """All revisions of the annotator's answers by question, in order."""
         found: dict[int, list[Answer]] = defaultdict(list)
@@ -167,7 +176,7 @@ def _next(
     if sent_before(row.client_key, before):
         return None
     slot, kind = held.open(), kind_of(question)
-    if question.stories and not question.is_asked_of(slot.unit.story):
+    if question not in held.questions:
         raise BadAnswerError("This question is not asked of this story.")
     fields = kind.fields(slot, question, value)
     current = next((old for old in before if old.is_current), None)

@@ -36,7 +36,7 @@ from annotate.responses import writing
 from annotate.responses.checklists import TicksRow
 from annotate.responses.late import offered_at
 from annotate.responses.leasing import lacking
-from annotate.responses.submission import Closing, Received
+from annotate.responses.submission import Closing, Received, submit
 from annotate.responses.writing import AnswerRow, CommentRow, Row
 from evalcore.database.prepared import Prepared
 from evalcore.serving import log_context
@@ -306,8 +306,14 @@ def save(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
     if closing and proof:
         closing = replace(closing, offered_at=offered_at(annotator, code, proof))
     try:
-        received = follow_up.submit(
-            annotator, code, rows, closing, proof=proof, go_on=go_on
+        received = submit(
+            annotator,
+            code,
+            rows,
+            closing,
+            follow_up=follow_up,
+            proof=proof,
+            go_on=go_on,
         )
     except NotNowError as error:
         refused = {row.id: {"why": str(error), "final": False} for row in rows}

@@ -43,10 +43,15 @@ from annotate.pages.study_views import SeatRequest
 from annotate.people import outcomes
 from annotate.presentation import checklist_sheets, shot_comments, slot_view
 from annotate.quality import follow_up, training
-from annotate.responses import checklists, giving_back, leasing, writing
+from annotate.responses import (
+    checklists,
+    giving_back,
+    leasing,
+    submission,
+    writing,
+)
 from annotate.responses.late import offer, regain
 from annotate.responses.leasing import lacking
-from annotate.responses.submission import Closing
 from annotate.responses.writing import AnswerRow, CommentRow, Row
 from evalcore.database.prepared import Prepared
 
@@ -90,10 +95,12 @@ def ahead(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse
 def submit(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
     """Store what the form holds, close the slot, and go on."""
     row = get_slot(annotator, code, late=True)
-    rows, closing = _rows(request, row), Closing(_seconds(request))
+    rows, closing = _rows(request, row), submission.Closing(_seconds(request))
     go_on = partial(go_on_at_once, request, annotator)
     try:
-        received = follow_up.submit(annotator, row.code, rows, closing, go_on=go_on)
+        received = submission.submit(
+            annotator, row.code, rows, closing, follow_up=follow_up, go_on=go_on
+        )
     except errors.NotNowError as error:
         return _slot_page(request, annotator, row, error=str(error), status=422)
     if received is None:
