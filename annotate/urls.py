@@ -8,7 +8,7 @@ from django.urls import URLPattern, path, re_path
 
 from annotate.models.studies import PLACES
 from annotate.pages import account
-from annotate.pages.annotator import invitation, join, media_files, saving, slot
+from annotate.pages.annotator import answering, invitation, media_files, slot
 from annotate.pages.manage import (
     benchmarks,
     coverage_pages,
@@ -190,19 +190,18 @@ scoring_urls = [
 
 # /rate/<token>/...: what an annotator sees
 rate_urls = [
-    path("join/<token>/", join.join, name="join"),
+    path("join/<token>/", invitation.join, name="join"),
     under_link("", invitation.entry, "rate-entry"),
-    under_link("two-links/", join.second_link, "rate-second-link"),
     under_link("consent/", invitation.consent, "rate-consent"),
     under_link("instructions/", invitation.instructions, "rate-instructions"),
     under_link("pause/", invitation.pause, "rate-pause"),
-    under_link("done/", join.done, "rate-done"),
-    under_link("stop/", join.stop, "rate-stop"),
-    under_link("withdraw/", join.withdraw, "rate-withdraw"),
+    under_link("done/", invitation.done, "rate-done"),
+    under_link("stop/", invitation.stop, "rate-stop"),
+    under_link("withdraw/", invitation.withdraw, "rate-withdraw"),
     under_link("note/", invitation.warning, "rate-warning"),
     under_link("story/<code>/", slot.slot, "rate-slot"),
-    under_link("story/<code>/save/", saving.save, "rate-save"),
-    under_link("story/<code>/ahead/", saving.ahead, "rate-ahead"),
+    under_link("story/<code>/save/", answering.save, "rate-save"),
+    under_link("story/<code>/ahead/", slot.ahead, "rate-ahead"),
     under_link("story/<code>/submit/", slot.submit, "rate-submit"),
     under_link("story/<code>/heartbeat/", slot.heartbeat, "rate-heartbeat"),
     under_link("story/<code>/skip/", slot.skip, "rate-skip"),

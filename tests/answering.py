@@ -9,12 +9,15 @@ from annotate.presentation.shot_comments import ShotCommentRow
 from annotate.quality import follow_up
 from annotate.responses import checklists
 from annotate.responses.submission import Closing, Received
+from annotate.responses.submission import submit as submit_slot
 from annotate.responses.writing import AnswerRow, CommentRow, Row
 
 
 def send(slot: Slot, annotator: Annotator, *rows: Row, **more: object) -> Received:
     """Send rows of a slot; raise why one of them was refused."""
-    received = follow_up.submit(annotator, slot.code, rows, whole=True, **more)
+    received = submit_slot(
+        annotator, slot.code, rows, follow_up=follow_up, whole=True, **more
+    )
     if received is None:
         raise AnswerError("This story is with somebody else.")
     return received

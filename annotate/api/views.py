@@ -31,7 +31,7 @@ from annotate.kinds.registry import asks_of_shots
 from annotate.models import Annotator, Slot, Study
 from annotate.presentation import checklist_sheets, slot_view
 from annotate.quality import follow_up
-from annotate.responses import checklists, submission, writing
+from annotate.responses import checklists, late, submission, writing
 from annotate.responses.leasing import lacking
 from evalcore.importing.scores import import_scores
 
@@ -227,7 +227,7 @@ class SubmitSlot(APIView):
         annotator = request.auth
         _refuse_unprepared(annotator)
         slot = Slot.objects.filter(annotator=annotator, code=code).first()
-        slot = slot or submission.regain(annotator, code, late=True)
+        slot = slot or late.regain(annotator, code, late=True)
         if slot is None:
             raise Http404
         given = serializers.AnswersSerializer(data=request.data)
@@ -255,7 +255,9 @@ class SubmitSlot(APIView):
         ]
         closing = submission.Closing(given.validated_data.get("seconds"))
         try:
-            received = follow_up.submit(annotator, slot.code, rows, closing, whole=True)
+            received = submission.submit(
+                annotator, slot.code, rows, closing, follow_up=follow_up, whole=True
+            )
         except errors.BadAnswerError as error:
             raise Refused({"answers": str(error)}) from error
         except errors.AnswerError as error:

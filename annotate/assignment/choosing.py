@@ -177,16 +177,6 @@ def _goes_on(person: Annotator, following: NextStep, session: int | None) -> boo
     return session == (leasing.session_for(slot, person) if at is None else at)
 
 
-def session_room(annotator: Annotator, session: int | None) -> int:
-    """Return how many free slots may still join a session."""
-    real = leasing.own_slots(annotator).filter(purpose=Purpose.REAL)
-    room = annotator.study.session_size - real.filter(session=session).count()
-    cap = annotator.most_slots
-    if cap is not None:
-        room = min(room, cap - real.count())
-    return max(0, room)
-
-
 def _ids(annotator: Annotator) -> dict[str, Any]:
     return {
         "study": annotator.study_id,
@@ -272,11 +262,6 @@ def _best_free(annotator: Annotator, read: ReadSlot) -> NextStep | None:
     if len(candidates) == WINDOW and not keeps_even(chosen, seen):
         chosen = best(_candidates(annotator, WIDE_WINDOW), seen) or chosen
     return NextStep(Next.WORK, read(chosen.slot), place=last.place_for(chosen.story))
-
-
-def suitable(annotator: Annotator) -> tuple[list[Candidate], SeenSoFar, LastPlace]:
-    """Return free slots to choose from, what was seen so far, and where that ends."""
-    return _candidates(annotator, WINDOW), *_seen(annotator)
 
 
 @lru_cache
@@ -365,10 +350,14 @@ def _free_to_come(annotator: Annotator, row: Slot) -> list[Slot]:
         or not leasing.has_room(annotator)
     ):
         return []
-    room = min(MOST, session_room(annotator, row.session))
-    candidates, seen, place = suitable(annotator)
+    real = leasing.own_slots(annotator).filter(purpose=Purpose.REAL)
+    room = annotator.study.session_size - real.filter(session=row.session).count()
+    if annotator.most_slots is not None:
+        room = min(room, annotator.most_slots - real.count())
+    candidates = _candidates(annotator, WINDOW)
+    seen, place = _seen(annotator)
     chosen: list[Candidate] = []
-    while len(chosen) < room:
+    while len(chosen) < min(MOST, room):
         following = best(candidates, seen)
         if following is None or following.story in seen.stories:
             break

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 
 from django.db.models import Max, QuerySet
 
-from annotate.assignment.control_slots import even_sides
 from annotate.assignment.designs.balance import measure
 from annotate.assignment.designs.planned_slots import Assignment, DesignUnit
 from annotate.assignment.designs.replanning import replan
@@ -43,7 +42,6 @@ def deal(study: Study, workers: Sequence[Annotator]) -> list[Slot]:
     for (language, round_), slots in sorted(parts.items()):
         dealt += dealer.deal(slots, language, round_)
     Slot.objects.bulk_update(dealt, DEALT, batch_size=500)
-    even_sides(study, dealer.units)
     return dealt
 
 

@@ -1,9 +1,9 @@
-"""Leaks, and what a check of blinding reports of them."""
+"""Texts that tell a method, and what a check of blinding reports."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
-from itertools import repeat
 from urllib.parse import unquote
 
 
@@ -22,37 +22,27 @@ class BlindingFinding:
 
 
 @dataclass
-class LookedAt:
-    """What was looked at."""
-
-    slots: int = 0
-    pages: int = 0
-    pictures: int = 0
-    videos: int = 0
-    others: int = 0
-    bytes: int = 0
-    seconds: float = 0.0
-
-    def line(self) -> str:
-        return (
-            f"Looked at {self.slots} slots: {self.pages} pages, {self.pictures} "
-            f"pictures, {self.videos} videos, {self.others} other answers, "
-            f"{self.bytes / 1e6:,.1f} MB in {self.seconds:.1f} s."
-        )
-
-
-@dataclass
 class BlindingReport:
     """All that was found; a study is blind when there is no leak."""
 
     leaks: list[BlindingFinding] = field(default_factory=list)
     warnings: list[BlindingFinding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    counts: LookedAt = field(default_factory=LookedAt)
+    # How many slots, and answers of each kind, were looked at; bytes and seconds.
+    counts: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0
 
     @property
     def is_blind(self) -> bool:
         return not self.leaks
+
+    def summary(self) -> str:
+        n = self.counts
+        return (
+            f"Looked at {n['slots']} slots: {n['pages']} pages, {n['pictures']} "
+            f"pictures, {n['videos']} videos, {n['others']} other answers, "
+            f"{n['bytes'] / 1e6:,.1f} MB in {self.seconds:.1f} s."
+        )
 
     def as_dict(self) -> dict[str, object]:
         return {
@@ -60,37 +50,31 @@ class BlindingReport:
             "leaks": [asdict(one) for one in self.leaks],
             "warnings": [asdict(one) for one in self.warnings],
             "notes": self.notes,
-            "looked_at": asdict(self.counts),
+            "looked_at": {**self.counts, "seconds": self.seconds},
         }
 
 
 def folded(findings: Iterable[BlindingFinding]) -> list[BlindingFinding]:
     """Return one finding for each thing that was found, with its first place."""
-    places: dict[tuple[str, str, str], list[str]] = {}
+    places: dict[tuple[str, str, str], dict[str, None]] = {}
     for one in findings:
         key = (one.what, one.method, one.right)
-        listed = places.setdefault(key, [])
-        if one.where not in listed:
-            listed.append(one.where)
+        places.setdefault(key, {})[one.where] = None
     return [
-        BlindingFinding(
-            what,
-            where[0] + f", and {len(where) - 1} more places" * (len(where) > 1),
-            method,
-            right,
-        )
+        BlindingFinding(what, _first_of(list(where)), method, right)
         for (what, method, right), where in places.items()
     ]
+
+
+def _first_of(where: list[str]) -> str:
+    return where[0] + f", and {len(where) - 1} more places" * (len(where) > 1)
 
 
 # Bytes of pictures are as good as random: shorter words would turn up in them.
 LEAST_IN_BYTES = 6
 # Random codes hold short words now and then.
 LEAST_IN_CODES = 4
-
-_WORD = re.compile(r"[^\W_]+")
-_HEX = re.compile(r"[0-9a-f]{8,}")
-HASH_START = 8
+WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True)
@@ -107,25 +91,33 @@ class Telltale:
 
 
 class Telltales:
-    """All telltales of a study, ready to be looked for."""
+    """All telltales of a study, ready to be looked for.
+
+    Those that the pages say of themselves, single letters and short numbers prove
+    nothing where they stand: they are `common`, and not looked for.
+    """
 
     def __init__(self, telltales: Iterable[Telltale], interface: str) -> None:
-        every = [one for one in telltales if words(one.text)]
-        patterns = {one: _pattern(one.text) for one in every}
-        self.common = [
-            one
-            for one in every
-            if is_short(one.text) or patterns[one].search(interface)
-        ]
-        self.clear = [one for one in every if one not in self.common]
-        self._common, self._clear = _Search(self.common), _Search(self.clear)
+        self.common: list[Telltale] = []
+        self.clear: dict[Telltale, re.Pattern[str]] = {}
+        for one in telltales:
+            if not words(one.text):
+                continue
+            pattern = _pattern(one.text)
+            if is_short(one.text) or pattern.search(interface):
+                self.common.append(one)
+            else:
+                self.clear[one] = pattern
+        self._any = re.compile("|".join(p.pattern for p in self.clear.values()), re.I)
 
     def find(self, text: str, *, least: int = 1) -> Iterator[Telltale]:
-        """Yield the clear telltales of a text, also if it is encoded for addresses."""
-        return self._clear.find(text, least)
-
-    def find_common(self, text: str) -> Iterator[Telltale]:
-        return self._common.find(text, 1)
+        """Yield the telltales of a text, also if it is encoded for addresses."""
+        plain = unquote(text)
+        if not self.clear or not self._any.search(plain):
+            return
+        for one, pattern in self.clear.items():
+            if len("".join(words(one.text))) >= least and pattern.search(plain):
+                yield one
 
     def find_bytes(self, data: bytes) -> Iterator[Telltale]:
         """Yield the telltales that stand in a file as they are written."""
@@ -136,29 +128,9 @@ class Telltales:
                 yield one
 
 
-class _Search:
-    """Looks for telltales: for all of them at once, as most texts hold none."""
-
-    def __init__(self, telltales: list[Telltale]) -> None:
-        self.each = [
-            (one, _pattern(one.text), len("".join(words(one.text))))
-            for one in telltales
-        ]
-        every = [pattern.pattern for _one, pattern, _length in self.each]
-        self.any = re.compile("|".join(every), re.I)
-
-    def find(self, text: str, least: int) -> Iterator[Telltale]:
-        plain = unquote(text)
-        if not self.each or not self.any.search(plain):
-            return
-        for one, pattern, length in self.each:
-            if length >= least:
-                yield from repeat(one, len(pattern.findall(plain)))
-
-
 def words(text: str) -> list[str]:
     """Return the words of a text: letters and digits, without what is between them."""
-    return _WORD.findall(text.casefold())
+    return WORD.findall(text.casefold())
 
 
 def is_short(text: str) -> bool:
@@ -173,8 +145,3 @@ def _pattern(text: str) -> re.Pattern[str]:
     start = r"(?<![^\W_])" if parts[0][0].isascii() else ""
     end = r"(?![^\W_])" if parts[-1][-1].isascii() else ""
     return re.compile(start + r"[\W_]*".join(map(re.escape, parts)) + end, re.I)
-
-
-def hash_starts(text: str) -> set[str]:
-    """Return how the hexadecimal numbers of a text begin, if they are long enough."""
-    return {run[:HASH_START] for run in _HEX.findall(text.casefold())}

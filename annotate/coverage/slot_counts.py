@@ -14,7 +14,7 @@ from django.utils import timezone
 from annotate.coverage.counts import SURPLUS
 from annotate.models import Annotator, Event, Purpose, Skip, Slot, Study
 from annotate.people.presence import answers_by_day, patience_days
-from annotate.responses import timing
+from annotate.responses import submission
 
 SlotState = Slot.State
 HOURS_KEPT = timedelta(days=15)
@@ -152,7 +152,7 @@ def _days(by_day: Iterable[tuple[int, datetime, int]]) -> list[list[Any]]:
 
 
 def _median_seconds(study: Study) -> dict[int, float]:
-    rows = _real(study).annotate(measured=timing.measured())
+    rows = _real(study).annotate(measured=submission.measured())
     timed = rows.filter(measured__isnull=False).values_list("annotator", "measured")
     by_annotator: dict[int, list[float]] = defaultdict(list)
     for annotator, seconds in timed.iterator(5000):

@@ -11,7 +11,7 @@ from analysis.problems import Problem, Problems
 from analysis.reading.texts import as_number, step_of, with_code_points
 from analysis.tables import FLAGS, MEAN_OF_RATERS
 from annotate.models import Annotator, Question
-from annotate.responses.timing import LONGEST_SECONDS
+from annotate.responses.submission import LONGEST_SECONDS
 from evalcore.importing.names import Names, Spellings, doubled
 from evalcore.importing.score_writing import LINE, ScoreRow
 from evalcore.importing.scores import table_rows

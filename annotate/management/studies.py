@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotate.models import Study
-from annotate.presentation import shape_notes
+from annotate.presentation import same_size
 from annotate.studies import lifecycle
 
 
@@ -52,7 +52,7 @@ class LifecycleCommand(StudyCommand):
         already = " already" if before == after.state else ""
         self.stdout.write(f"{study.slug} is {after.get_state_display()}{already}.")
         if before == Study.State.DRAFT:
-            for note in shape_notes.of_study(after):
+            for note in same_size.odd_shapes(same_size.outputs_of(after)):
                 self.stderr.write(f"note: {note.text}")
         if after.state == Study.State.OPEN and lifecycle.reach(after).is_empty:
             self.stderr.write(

@@ -2,12 +2,14 @@
 
 import logging
 import time
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Count, Max, Q, QuerySet
+from django.utils.translation import gettext as _
 
 from annotate.models import Study, Unit
 from annotate.models.units import OUTPUTS
@@ -20,6 +22,9 @@ from evalcore.video.storing import video_rendition_path
 logger = logging.getLogger(__name__)
 
 RENDITIONS: tuple[Rendition, ...] = ("thumb", "display")
+# Shapes that differ less are the same; rarer ones hardly tell a method.
+TOLERANCE = 1.02
+LEAST_SHARE = 0.05
 
 
 def box_of(study: Study) -> Box | None:
@@ -142,3 +147,77 @@ def _renditions(
         for stored in MediaFile.objects.filter(pk__in=used).iterator():
             for rendition in RENDITIONS:
                 yield stored, rendition, size
+
+
+class ShapeNote(NamedTuple):
+    """What a manager is told of a method whose pictures have an odd shape."""
+
+    method: str
+    text: str
+
+
+def odd_shapes(outputs: QuerySet[Output]) -> list[ShapeNote]:
+    """Say which methods' pictures are unlike most of the same stories."""
+    stories: dict[int, dict[str, Counter[Box]]] = defaultdict(dict)
+    for story, method, size, number in _stored_sizes(outputs.filter(twin_of=None)):
+        stories[story].setdefault(method, Counter())[size] += number
+    compared: Counter[str] = Counter()
+    odd: dict[str, Counter[tuple[Box, Box]]] = defaultdict(Counter)
+    for methods in stories.values():
+        usual = _usual_sizes(methods)
+        for method, sizes in methods.items() if len(methods) > 1 else ():
+            compared[method] += sizes.total()
+            for size, number in sizes.items():
+                if not any(_is_same_shape(size, one) for one in usual):
+                    odd[method][size, usual[0]] += number
+    return [
+        _shape_note(method, odd[method], compared[method])
+        for method in sorted(odd)
+        if odd[method].total() >= LEAST_SHARE * compared[method]
+    ]
+
+
+def _stored_sizes(outputs: QuerySet[Output]) -> Iterator[tuple[int, str, Box, int]]:
+    """Yield story, method, size and number of all pictures and videos."""
+    frames = Frame.objects.filter(output__in=outputs.order_by().values("pk"))
+    for rows, above, file in ((frames, "output__", "media"), (outputs, "", "video")):
+        there = rows.filter(**{f"{file}__isnull": False}).order_by()
+        columns = (f"{above}story", f"{above}method__name")
+        sides = (f"{file}__width", f"{file}__height")
+        counted = there.values_list(*columns, *sides).annotate(n=Count("pk"))
+        for story, method, width, height, number in counted:
+            yield story, method, (width, height), number
+
+
+def _usual_sizes(methods: Mapping[str, Counter[Box]]) -> list[Box]:
+    """Return the size whose shape most methods have, and what more than half have."""
+    having = {
+        size: sum(any(_is_same_shape(size, s) for s in own) for own in methods.values())
+        for sizes in methods.values()
+        for size in sizes
+    }
+    most = max(having, key=lambda size: (having[size], size))
+    return [most, *(size for size in having if having[size] > len(methods) / 2)]
+
+
+def _is_same_shape(one: Box, other: Box) -> bool:
+    across, down = one[0] * other[1], other[0] * one[1]
+    return max(across, down) <= TOLERANCE * min(across, down) + 1e-9
+
+
+def _shape_note(method: str, odd: Counter[tuple[Box, Box]], compared: int) -> ShapeNote:
+    size, usual = max(odd, key=lambda sizes: (odd[sizes], sizes))
+    text = _(
+        "%(odd)d of %(number)d pictures or videos of %(method)s have another shape "
+        "than most of the same story, most often %(size)s instead of %(usual)s pixels, "
+        "which tells %(method)s from the others. Crop or pad them to the usual shape, "
+        "or leave %(method)s out."
+    )
+    told = {
+        "odd": odd.total(),
+        "number": compared,
+        "method": method,
+        "size": "{} x {}".format(*size),
+        "usual": "{} x {}".format(*usual),
+    }
+    return ShapeNote(method, text % told)

@@ -199,6 +199,8 @@ def for_viewer(slot: Slot) -> dict[str, object]:
         "sides": list(sides(slot)),
         "has_texts": any(shot.texts for shot in shots),
         "ratio": picture_ratio(slot),
+        "sheets": [],
+        "boxes": [],
     }
 
 

@@ -1,21 +1,15 @@
-"""The one way for an answer: stored, submitted, watched, and gone on from."""
-
-import logging
-from collections.abc import Callable, Sequence
-from functools import partial
+"""What follows from submitted and skipped slots, and holding people and units."""
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotate import event_log
 from annotate.kinds.errors import BadAnswerError
-from annotate.models import Annotator, Event, Flag, Purpose, Slot, Unit, User
+from annotate.models import Annotator, Event, Flag, Slot, Unit, User
 from annotate.people import outcomes
 from annotate.quality import monitoring, training
-from annotate.responses import giving_back, leasing, submission
+from annotate.responses import giving_back, leasing
 from annotate.responses.leasing import locked_annotator
-from annotate.responses.submission import Closing, Received
-from annotate.responses.writing import Held, Row
 
 AnnotatorState = Annotator.State
 MAY_PAUSE = (AnnotatorState.INVITED, AnnotatorState.ACTIVE, AnnotatorState.FINISHED)
@@ -95,75 +89,20 @@ def hand_out_again(unit: Unit, *, user: User | None = None) -> bool:
     return bool(changed)
 
 
-logger = logging.getLogger(__name__)
-
-# Returns the address to go on to after a slot that was closed, and whose annotator is
-# still locked, from the first of their slots that wait.
-GoOn = Callable[[Received, Slot | None], str]
+def end_training(annotator: Annotator) -> None:
+    """Conclude the training round if this was its last story."""
+    training.conclude(annotator)
 
 
-class _NextError(Exception):
-    """Going on failed."""
-
-
-def submit(
-    annotator: Annotator,
-    code: str,
-    rows: Sequence[Row] = (),
-    closing: Closing | None = None,
-    *,
-    proof: str = "",
-    whole: bool = False,
-    go_on: GoOn | None = None,
-) -> Received | None:
-    """Store rows of a slot, close it, and look at the annotator; None: no such slot."""
-    hold = partial(
-        submission.holding,
-        annotator,
-        code,
-        closes=closing is not None,
-        late=closing is not None or any(row.is_answer for row in rows),
-        proof=proof,
-    )
-    if annotator.study.rules:
-        go_on = None
-
-    def work(held: Held, *, go_on: GoOn | None) -> Received:
-        received = submission.receive(held, rows, closing, whole=whole)
-        if received.submitted:
-            _conclude(annotator, received, go_on)
-        return received
-
-    try:
-        received = hold(partial(work, go_on=go_on))
-    except _NextError:
-        logger.exception("The answers are stored first, and the next slot then.")
-        received = hold(partial(work, go_on=None))
-    if received is not None and received.submitted and not received.next:
-        monitoring.look(annotator)
-    return received
-
-
-def _conclude(annotator: Annotator, received: Received, go_on: GoOn | None) -> None:
-    """Conclude the training or the study where that is so, and go on if asked to."""
-    person, own = received.held.person, None
-    if received.held.slot.purpose == Purpose.TRAINING:
-        training.conclude(annotator)
-        return
-    if go_on is not None:
-        if received.facts and received.facts.is_due:
-            giving_back.release_expired()
-        own = leasing.first_waiting(person, locks=True)
-    # An open study is through when there is nothing to go on to.
-    has_own = own is not None and own.purpose != Purpose.TRAINING
-    will_show = go_on is not None and (person.study.is_open or has_own)
-    if not will_show and outcomes.finish(person):
+def finish(annotator: Annotator, person: Annotator) -> None:
+    """Mark an annotator, whose row is locked, as finished if that is so."""
+    if outcomes.finish(person):
         annotator.state, annotator.finished_at = person.state, person.finished_at
-    if go_on is not None:
-        try:
-            received.next = go_on(received, own)
-        except Exception as error:
-            raise _NextError from error
+
+
+def look(annotator: Annotator) -> None:
+    """Hold what the annotator has answered against the study's rules."""
+    monitoring.look(annotator)
 
 
 def skip(*, slot: Slot, annotator: Annotator, reason: str, comment: str) -> None:

@@ -32,8 +32,8 @@ from annotate.quality_rules.judged import JudgedUnit, Signal
 from annotate.quality_rules.rules import Breach, Rule, evaluate, parse_rules
 from annotate.quality_rules.signals import below, measure
 from annotate.quality_rules.time_signals import GLANCE
-from annotate.responses import timing
 from annotate.responses.leasing import locked_annotator
+from annotate.responses.submission import time_problem
 from evalcore.models import Shot
 
 # What the others say takes the longest to look up; it changes slowly.
@@ -175,7 +175,7 @@ def _judged(
             answers=answers.get(slot.pk, {}),
             shots=max(shots.get(slot.story, 1), 1),
             seconds=slot.seconds,
-            time_problem=timing.time_problem(slot.offered, slot.claimed, slot.seconds),
+            time_problem=time_problem(slot.offered, slot.claimed, slot.seconds),
             in_sight=tuple((slot.in_sight or {}).values()) or None,
             a_is_left=slot.a_is_left if annotator.study.outputs_at_once == 2 else None,
             expected=_expected(slot, originals),

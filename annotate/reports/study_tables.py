@@ -11,7 +11,7 @@ from annotate.kinds.base import Kind
 from annotate.kinds.registry import KINDS, kinds_of, tables_of
 from annotate.models import MAIN, Answer, Exclusion, Purpose, Rating, Study
 from annotate.reports.study_scores import METRIC, scores_of, twin_scores
-from annotate.responses import timing
+from annotate.responses import submission
 from evalcore.models import Story
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def _with_names(answers: Any, study: Study, order: list[str]) -> Any:
         answers.exclude(slot__purpose=Purpose.TRAINING)
         .annotate(
             story=F("slot__unit__story__key"),
-            seconds=timing.measured("slot__"),
+            seconds=submission.measured("slot__"),
             **{
                 f"{name}_{letter}": F(f"slot__unit__output_{letter}__{path}")
                 for name, path in (("method", "method__name"), ("degradation",) * 2)

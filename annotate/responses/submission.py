@@ -1,145 +1,64 @@
-"""Store what was sent of a slot, submit it, and take late answers."""
+"""Store what was sent of a slot, submit it, and note how long it took."""
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from typing import NamedTuple, TypeVar
+from datetime import datetime
+from functools import lru_cache, partial
+from typing import NamedTuple, Protocol
 
-from django.core.signing import BadSignature, TimestampSigner, b62_decode
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, Q, Subquery
+from django.db.models import Case, Exists, F, Q, QuerySet, Subquery, When
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotate import event_log
-from annotate.kinds.errors import AnswerError, NotNowError, NotYetError, SlotTakenError
+from annotate.kinds.errors import AnswerError, NotNowError, NotYetError
 from annotate.kinds.registry import kind_of
 from annotate.models import Annotator, Event, Flag, Purpose, Slot
 from annotate.models.units import OUTPUTS
-from annotate.responses.giving_back import due
+from annotate.responses.giving_back import due, release_expired
+from annotate.responses.late import regain
 from annotate.responses.leasing import (
     CLOSED,
     count_submitted,
-    has_room,
+    first_waiting,
     lacking,
-    last_place,
-    lease_length,
     locked_annotator,
-    may_work,
     own_locked_slot,
     renew,
-    take,
 )
-from annotate.responses.timing import last_submission, note_sight, note_time
 from annotate.responses.writing import (
     AnswerRow,
     Held,
     Place,
     Row,
-    move_answers,
     record_answers,
     sent_before,
     shots_left,
 )
 from evalcore.database.prepared import Prepared, store
+from evalcore.models import Frame
 
-# So long may somebody have been without network.
-OFFER_LASTS = timedelta(days=30)
-# What a page of a slot needs to know of it.
-SHOWN = ("study", "annotator", "unit__story", *(f"unit__{name}" for name in OUTPUTS))
-
-
-@transaction.atomic
-def regain(
-    annotator: Annotator, code: str, *, late: bool, proof: str = ""
-) -> Slot | None:
-    """Return the slot for what an annotator does on one whose lease ran out."""
-    person = locked_annotator(annotator)
-    if not may_work(person):
-        return None
-    begun = Event.objects.filter(kind=Event.Kind.SLOT_TAKEN, annotator=person)
-    known = Q(pk__in=begun.values("slot"))
-    if late and offered_at(annotator, code, proof) is not None:
-        known |= Q(study=person.study_id)
-    lost = (
-        Slot.objects.filter(known, code=code, purpose=Purpose.REAL)
-        .exclude(skips__annotator=person)
-        .select_related("unit")
-        .first()
-    )
-    if lost is None:
-        return None
-    own = Slot.objects.filter(
-        unit=lost.unit_id, round=lost.round, annotator=person, purpose=Purpose.REAL
-    ).first()
-    if own is not None:
-        # Whoever answers late is told that it is closed; the page itself is gone.
-        return own if late or own.state not in CLOSED else None
-    taken = list(begun.filter(slot=lost).order_by("pk"))
-    since = taken[0].at if taken else None
-    if lost.annotator_id is None and lost.state == Slot.State.OPEN and has_room(person):
-        chosen = taken[-1].details if taken else {}
-        lost.probability = chosen.get("probability")
-        lost.alternatives = chosen.get("alternatives")
-        lost.offered_at = since
-        try:
-            return take(lost, person)
-        except SlotTakenError:
-            lost.refresh_from_db()
-    return _surplus_for(lost, person, since) if late else None
-
-
-def offer(annotator: Annotator, code: str) -> str:
-    """Return the proof that this annotator was given a slot beforehand."""
-    return _signer(annotator, code).sign("")
-
-
-def offered_at(annotator: Annotator, code: str, proof: str) -> datetime | None:
-    """Return when this annotator was given a slot beforehand, if that is proved."""
-    signer = _signer(annotator, code)
-    try:
-        signer.unsign(proof, max_age=OFFER_LASTS)
-    except BadSignature:
-        return None
-    _value, signed, _signature = proof.split(signer.sep)
-    return datetime.fromtimestamp(b62_decode(signed), UTC)
-
-
-def _signer(annotator: Annotator, code: str) -> TimestampSigner:
-    return TimestampSigner(salt=f"offer {annotator.pk} {code}")
-
-
-def _surplus_for(lost: Slot, person: Annotator, since: datetime | None) -> Slot:
-    """Open a slot outside the redundancy for what somebody did on a lost one."""
-    now = timezone.now()
-    place = last_place(person).place_for(lost.unit.story_id)
-    surplus = Slot.objects.create(
-        study=person.study,
-        unit_id=lost.unit_id,
-        round=lost.round,
-        state=Slot.State.LEASED,
-        annotator=person,
-        session=place.session,
-        position=place.position,
-        claimed=True,
-        a_is_left=lost.a_is_left,
-        turn=lost.turn,
-        lease=1,
-        lease_until=now + lease_length(person.study),
-        started_at=now,
-        offered_at=since or now,
-    )
-    move_answers(lost, surplus)
-    event_log.note_slot(Event.Kind.SLOT_LATE, surplus, instead_of=lost.code)
-    return surplus
-
-
-Result = TypeVar("Result")
+logger = logging.getLogger(__name__)
 
 # How often a request is tried whose slot, or answer, others change meanwhile.
 ATTEMPTS = 3
+LONGEST_SECONDS = 24 * 3600
+# Two clocks do not go alike.
+TOLERANCE = 1.0
 TIMES = ("offered_at", "seconds", "claimed_seconds", "in_sight")
+
+
+def _timed(annotator: int | None, now: datetime) -> QuerySet[Slot]:
+    return Slot.objects.filter(
+        annotator=annotator,
+        submitted_at__lte=now,
+        offered_at__isnull=False,
+        seconds__isnull=False,
+    )
 
 
 class Facts(NamedTuple):
@@ -159,7 +78,11 @@ FACTS = Prepared[tuple[str, bool, datetime | None, bool]](
         .values_list(
             "study__state",
             Exists(Flag.unread_warnings(annotator)),
-            Subquery(last_submission(annotator, now)),
+            Subquery(
+                _timed(annotator, now)
+                .order_by("-submitted_at")
+                .values_list("submitted_at", flat=True)[:1]
+            ),
             Exists(due(now)),
         )
     ),
@@ -189,15 +112,68 @@ class Received:
     next: str = ""
 
 
-def holding(
+class FollowUp(Protocol):
+    """What follows from a submitted slot in the rooms above this one."""
+
+    def end_training(self, annotator: Annotator) -> None: ...
+
+    def finish(self, annotator: Annotator, person: Annotator) -> None: ...
+
+    def look(self, annotator: Annotator) -> None: ...
+
+
+# Returns the address to go on to; the first of the slots that wait is locked.
+GoOn = Callable[[Received, Slot | None], str]
+
+
+class _NextError(Exception):
+    """Going on failed."""
+
+
+def submit(
     annotator: Annotator,
     code: str,
-    work: Callable[[Held], Result],
+    rows: Sequence[Row] = (),
+    closing: Closing | None = None,
+    *,
+    follow_up: FollowUp,
+    proof: str = "",
+    whole: bool = False,
+    go_on: GoOn | None = None,
+) -> Received | None:
+    """Store rows of a slot, close it, and look at the annotator; None: no such slot."""
+    late = closing is not None or any(row.is_answer for row in rows)
+    if annotator.study.rules:
+        go_on = None
+
+    def work(held: Held, go_on: GoOn | None) -> Received:
+        received = _receive(held, rows, closing, whole=whole)
+        if received.submitted:
+            _conclude(annotator, received, follow_up, go_on)
+        return received
+
+    hold = partial(
+        _holding, annotator, code, closes=closing is not None, late=late, proof=proof
+    )
+    try:
+        received = hold(partial(work, go_on=go_on))
+    except _NextError:
+        logger.exception("The answers are stored first, and the next slot then.")
+        received = hold(partial(work, go_on=None))
+    if received is not None and received.submitted and not received.next:
+        follow_up.look(annotator)
+    return received
+
+
+def _holding(
+    annotator: Annotator,
+    code: str,
+    work: Callable[[Held], Received],
     *,
     closes: bool,
-    late: bool = True,
-    proof: str = "",
-) -> Result | None:
+    late: bool,
+    proof: str,
+) -> Received | None:
     """Run `work` in a transaction with annotator and slot locked."""
     is_regained, clash = False, None
     for _attempt in range(ATTEMPTS):
@@ -218,7 +194,7 @@ def holding(
     raise NotNowError(text) from clash
 
 
-def receive(
+def _receive(
     held: Held, rows: Sequence[Row], closing: Closing | None, *, whole: bool = False
 ) -> Received:
     """Store rows of a held slot, and close it if all of them could be stored."""
@@ -242,6 +218,30 @@ def receive(
     if held.is_open:
         renew(held.slot)
     return received
+
+
+def _conclude(
+    annotator: Annotator, received: Received, follow_up: FollowUp, go_on: GoOn | None
+) -> None:
+    """Conclude the training or the study where that is so, and go on if asked to."""
+    person, own = received.held.person, None
+    if received.held.slot.purpose == Purpose.TRAINING:
+        follow_up.end_training(annotator)
+        return
+    if go_on is not None:
+        if received.facts and received.facts.is_due:
+            release_expired()
+        own = first_waiting(person, locks=True)
+    # An open study is through when there is nothing to go on to.
+    has_own = own is not None and own.purpose != Purpose.TRAINING
+    will_show = go_on is not None and (person.study.is_open or has_own)
+    if not will_show:
+        follow_up.finish(annotator, person)
+    if go_on is not None:
+        try:
+            received.next = go_on(received, own)
+        except Exception as error:
+            raise _NextError from error
 
 
 def _store(held: Held, rows: Sequence[Row]) -> dict[Place, AnswerError]:
@@ -281,7 +281,7 @@ def _close(held: Held, closing: Closing, last_timed: datetime | None) -> None:
 
 def _refuse_unanswered(held: Held) -> None:
     """Raise unless every question is answered; of a checklist, for every shot."""
-    asked = held.slot.questions
+    asked = held.questions
     if any(kind_of(question).of_shots for question in asked):
         left = shots_left(held.slot, held.person)
         if left:
@@ -300,3 +300,101 @@ def _refuse_unanswered(held: Held) -> None:
     if missing:
         titles = ", ".join(missing)
         raise AnswerError(_("Not answered yet: %(titles)s.") % {"titles": titles})
+
+
+def room(
+    since: datetime, now: datetime, before: Iterable[tuple[datetime, float]]
+) -> float:
+    """Return the longest time for a story; `before` has start and time of others."""
+    used, left = 0.0, float("inf")
+    for at, seconds in sorted([(since, 0.0), *before], reverse=True):
+        used += seconds
+        if at <= since:
+            left = min(left, (now - at).total_seconds() - used)
+    return min(max(0.0, left + TOLERANCE), LONGEST_SECONDS)
+
+
+def note_time(
+    held: Slot,
+    claimed: float | None,
+    offered_at: datetime | None,
+    last: datetime | None,
+) -> None:
+    """Set how long a locked slot took, which is submitted now."""
+    now = held.submitted_at
+    known = [at for at in (held.offered_at, offered_at) if at is not None]
+    held.offered_at = min(known, default=held.started_at)
+    assert now is not None
+    assert held.offered_at is not None
+    person = held.annotator_id
+    if claimed is not None and fits(claimed, held.offered_at, now, last):
+        held.seconds = held.claimed_seconds = claimed
+        return
+    timed = _timed(person, now).values_list("offered_at", "seconds").order_by()
+    before = [(at, seconds) for at, seconds in timed if at and seconds is not None]
+    most = room(held.offered_at, now, before)
+    is_number = claimed is not None and math.isfinite(claimed)
+    held.claimed_seconds = claimed if is_number else None
+    if held.claimed_seconds is None or held.claimed_seconds > most:
+        # A lease may have run out, and the slot been taken again since.
+        events = Event.objects.filter(kind=Event.Kind.SLOT_TAKEN, annotator=person)
+        begun = events.filter(slot=held.pk).values_list("at", flat=True)
+        held.offered_at = min([held.offered_at, *begun])
+        most = room(held.offered_at, now, before)
+    held.seconds = most
+    if held.claimed_seconds is not None and held.claimed_seconds > 0:
+        held.seconds = min(held.claimed_seconds, most)
+
+
+def fits(claimed: float, since: datetime, now: datetime, last: datetime | None) -> bool:
+    """Say whether a time fits into its `room`, at first sight."""
+    left = min((now - since).total_seconds(), LONGEST_SECONDS)
+    return 0 < claimed <= left and (last is None or last <= since)
+
+
+@lru_cache
+def _shots_with_picture(number: int) -> Prepared[int]:
+    """Return the query of the shots of so many outputs that have a picture."""
+
+    def build(**outputs: int) -> QuerySet[Frame, int]:
+        found = [
+            Frame.objects.filter(output=output, media__isnull=False)
+            .order_by()
+            .values_list("number", flat=True)
+            for output in outputs.values()
+        ]
+        return found[0].union(*found[1:]) if number > 1 else found[0]
+
+    return Prepared(build, **{f"output_{place}": int for place in range(number)})
+
+
+def note_sight(held: Slot, told: Mapping[int, float] | None) -> None:
+    """Set for how long each shot of a locked slot was in sight, whose time is set."""
+    if told is None or held.seconds is None:
+        return
+    stored = (getattr(held.unit, f"{name}_id") for name in OUTPUTS)
+    shown = [output for output in stored if output is not None]
+    pictured = _shots_with_picture(len(shown)).rows(
+        **{f"output_{place}": output for place, output in enumerate(shown)}
+    )
+    held.in_sight = {
+        str(shot): min(max(round(told.get(shot, 0.0), 2), 0.0), held.seconds)
+        for shot in sorted(set(pictured))
+    }
+
+
+def time_problem(
+    offered_at: datetime | None, claimed: float | None, seconds: float | None
+) -> str | None:
+    """Return `missing` or `impossible` where the time is, else an empty text."""
+    if offered_at is None or seconds is None:
+        return None
+    if claimed is None:
+        return "missing"
+    return "" if 0 < min(claimed, LONGEST_SECONDS) <= seconds else "impossible"
+
+
+def measured(slot: str = "") -> Case:
+    """Return the expression of how long a slot took; NULL where no browser told it."""
+    was_told = Q(**{f"{slot}offered_at": None}) | Q(**{f"{slot}claimed_seconds__gt": 0})
+    return Case(When(was_told, then=F(f"{slot}seconds")))

@@ -56,6 +56,15 @@ class Held:
         return self.slot
 
     @cached_property
+    def questions(self) -> list[Question]:
+        """What is asked of the story, which is read only where it matters."""
+        return [
+            question
+            for question in self.slot.study.asked
+            if not question.stories or question.is_asked_of(self.slot.unit.story)
+        ]
+
+    @cached_property
     def revisions(self) -> dict[int, list[Answer]]:
         """All revisions of the annotator's answers by question, in order."""
         found: dict[int, list[Answer]] = defaultdict(list)
@@ -167,7 +176,7 @@ def _next(
     if sent_before(row.client_key, before):
         return None
     slot, kind = held.open(), kind_of(question)
-    if question.stories and not question.is_asked_of(slot.unit.story):
+    if question not in held.questions:
         raise BadAnswerError("This question is not asked of this story.")
     fields = kind.fields(slot, question, value)
     current = next((old for old in before if old.is_current), None)
@@ -287,14 +296,6 @@ def shots_left(slot: Slot, annotator: Annotator | None) -> list[int]:
     looks = Look.objects.filter(slot=slot, annotator=annotator).values("shot")
     left = slot.unit.story.shots.exclude(number__in=looks)
     return list(left.values_list("number", flat=True))
-
-
-def move_answers(lost: Slot, to: Slot) -> None:
-    """Let another slot of its annotator have what they answered in one they lost."""
-    tables: list[type[Answer | Look | ShotComment | StoryComment]]
-    tables = [*tables_of(to.study), Look, ShotComment, StoryComment]
-    for model in tables:
-        model.objects.filter(slot=lost, annotator=to.annotator_id).update(slot=to)
 
 
 LONGEST_COMMENT = 4000

@@ -16,8 +16,7 @@ from annotate.assignment.designs.planned_slots import LanguageGroup
 from annotate.kinds.registry import KINDS
 from annotate.models import Event, Question, Slot, Study, StudyMember, Unit, User
 from annotate.people.inviting import name_people
-from annotate.presentation import shape_notes
-from annotate.presentation.shape_notes import ShapeNote
+from annotate.presentation.same_size import ShapeNote, odd_shapes
 from annotate.responses.analysis_views import add_views
 from annotate.responses.leasing import FIRST_POSITION, SPACING
 from annotate.studies import training_material, training_units
@@ -114,10 +113,7 @@ class Draft:
     def shape_notes(self) -> list[ShapeNote]:
         """Return what is to be told of shapes and sizes of pictures."""
         outputs = {output.pk for one in self.shown for output in one.outputs}
-        return shape_notes.of_outputs(
-            Output.objects.filter(pk__in=outputs),
-            same_size=self.definition.presentation.same_size,
-        )
+        return odd_shapes(Output.objects.filter(pk__in=outputs))
 
     def hours(self) -> float:
         """Return the annotators' time: pictures and questions of all slots, checks too.

@@ -1,1 +1,1 @@
-"""What templates may ask about kinds of questions."""
+"""What templates may ask about kinds of questions, and parts of pages made once."""

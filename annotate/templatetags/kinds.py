@@ -1,9 +1,21 @@
-"""Kinds of questions in templates."""
+"""Kinds of questions in templates, and parts of pages that are made once.
 
-from collections.abc import Iterable
+What is the same for everybody who sees it is made with marks in the place of the link's
+token and the slot's code, and kept by the values that it shows.
+"""
+
+import secrets
+from collections.abc import Iterable, Sequence
+from copy import copy
+from hashlib import blake2b
+from itertools import count
 
 from django import template
-from django.template import Context
+from django.core.cache.backends.locmem import LocMemCache
+from django.template import Context, Node, NodeList
+from django.template.base import FilterExpression, Parser, Token
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from annotate.kinds.registry import answer_tables, kind_of, kinds_of
@@ -64,3 +76,43 @@ def rank_of(answer: str, place: str) -> str:
 def is_nominal(study: Study) -> bool:
     """Say whether no answer of a study has an order."""
     return all(kind.is_nominal for kind in kinds_of(study))
+
+
+# Marks that occur in no text by chance.
+TOKEN, CODE = (str(10**17 + secrets.randbelow(9 * 10**17)) for _which in range(2))
+PARTS = LocMemCache("parts", {"timeout": None, "max_entries": 1000})
+NUMBERS = count()
+
+
+class KeptNode(Node):
+    """What stands between `kept` and `endkept`."""
+
+    def __init__(self, values: Sequence[FilterExpression], inside: NodeList) -> None:
+        self.values, self.nodelist = values, inside
+        self.number = next(NUMBERS)
+
+    def render(self, context: Context) -> SafeString:
+        shown = [value.resolve(context) for value in self.values]
+        told = repr((self.number, get_language(), context["seat"], shown))
+        key = blake2b(told.encode(), digest_size=16).hexdigest()
+        part = PARTS.get(key)
+        if part is None:
+            part = self._made(context)
+            PARTS.set(key, part)
+        own = part.replace(TOKEN, context["token"]).replace(CODE, context["slot"].code)
+        return mark_safe(own)
+
+    def _made(self, context: Context) -> str:
+        slot = copy(context["slot"])
+        slot.code = CODE
+        with context.push(token=TOKEN, slot=slot):
+            return str(self.nodelist.render(context))
+
+
+@register.tag
+def kept(parser: Parser, token: Token) -> KeptNode:
+    """Keep what stands inside, by the values that are named."""
+    _name, *values = token.split_contents()
+    inside = parser.parse(("endkept",))
+    parser.delete_first_token()
+    return KeptNode([parser.compile_filter(value) for value in values], inside)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -52,8 +51,6 @@ class BalanceReport:
     overlap_mean: float = -1.0
     overlap_ideal: float = -1.0
     position_spread: float = -1.0
-    follow: float = -1.0
-    follow_expected: float = -1.0
     left_spread_method: int = -1
     left_spread_own_pair: int = -1
 
@@ -69,62 +66,48 @@ class BalanceReport:
 
     def lines(self) -> list[str]:
         """Return the report as sentences, one a line."""
-        text = [
-            f"{self.units} units, {self.annotators} annotators, {self.slots} slots",
-            f"slots per unit and round: {_span(self.redundancy)}",
-            f"slots per annotator: {_span(self.load)}",
-            *(
-                f"slots per annotator of group {name}: {_span((low, high))}"
-                for name, low, high in self.group_loads
-            ),
-            f"sessions per annotator: {_span(self.sessions)}, "
-            f"of {_span(self.session_size)} slots",
-            "an annotator's counts of equally frequent methods differ by at most "
-            f"{self.method_spread}",
-            f"units seen twice by one annotator: {self.repeated_units}",
-            f"stories seen twice in a session: {self.stories_twice_in_session}",
+        told = {
+            name: _span(value) if isinstance(value, (tuple, list)) else value
+            for name, value in vars(self).items()
+            if name != "group_loads"
+        }
+        text = [one.format(**told) for one in ALWAYS]
+        text[3:3] = [
+            f"slots per annotator of group {name}: {_span(limits)}"
+            for name, *limits in self.group_loads
         ]
-        if self.left_spread_pair >= 0:
-            text.append(
-                "left minus right differs by at most "
-                f"{self.left_spread_unit} per unit, {self.left_spread_pair} per pair "
-                "of methods"
-            )
-        if self.left_spread_method >= 0:
-            text.append(
-                "left minus right of one method differs by at most "
-                f"{self.left_spread_method} for any annotator, of one pair of methods "
-                f"by at most {self.left_spread_own_pair}"
-            )
-        return text + self._overlap_lines() + self._order_lines()
-
-    def _overlap_lines(self) -> list[str]:
-        if self.connected is None:
-            return []
-        joined = "all" if self.connected else "not all"
-        text = [f"shared units join {joined} annotators into one network"]
-        if self.overlap_ideal >= 0:
-            text.append(
-                f"two annotators share {_span(self.overlap)} units; everybody shares "
-                f"at least {self.overlap_mean:.1f} with another on average, "
-                f"{self.overlap_ideal:.1f} if overlaps were even"
-            )
+        told["joined"] = "all" if self.connected else "not all"
+        for name, sentence in WHERE_MEASURED.items():
+            number = getattr(self, name)
+            if number is not None and number >= 0:
+                text.append(sentence.format(**told))
         return text
 
-    def _order_lines(self) -> list[str]:
-        text = []
-        if self.position_spread >= 0:
-            text.append(
-                "mean positions of methods within sessions deviate by at most "
-                f"{self.position_spread:.1%} from the mean of all"
-            )
-        if self.follow >= 0:
-            text.append(
-                "one method directly follows another in at most "
-                f"{self.follow:.1%} of cases, where {self.follow_expected:.1%} are "
-                "expected"
-            )
-        return text
+
+ALWAYS = (
+    "{units} units, {annotators} annotators, {slots} slots",
+    "slots per unit and round: {redundancy}",
+    "slots per annotator: {load}",
+    "sessions per annotator: {sessions}, of {session_size} slots",
+    "an annotator's counts of equally frequent methods differ by at most "
+    "{method_spread}",
+    "units seen twice by one annotator: {repeated_units}",
+    "stories seen twice in a session: {stories_twice_in_session}",
+)
+# What is said of numbers that not every plan has.
+WHERE_MEASURED = {
+    "left_spread_pair": "left minus right differs by at most {left_spread_unit} per "
+    "unit, {left_spread_pair} per pair of methods",
+    "left_spread_method": "left minus right of one method differs by at most "
+    "{left_spread_method} for any annotator, of one pair of methods by at most "
+    "{left_spread_own_pair}",
+    "connected": "shared units join {joined} annotators into one network",
+    "overlap_ideal": "two annotators share {overlap} units; everybody shares at least "
+    "{overlap_mean:.1f} with another on average, {overlap_ideal:.1f} if overlaps were "
+    "even",
+    "position_spread": "mean positions of methods within sessions deviate by at most "
+    "{position_spread:.1%} from the mean of all",
+}
 
 
 def measure(
@@ -156,7 +139,6 @@ def measure(
     ordered = place[order]
     seen = ordered >= 0
     overlap, mean, ideal = _overlap(shared)
-    follow, expected = _carry_over(layout, ordered, session)
     return BalanceReport(
         units=len(units),
         annotators=annotators,
@@ -178,8 +160,6 @@ def measure(
         overlap_mean=mean,
         overlap_ideal=ideal,
         position_spread=_position_spread(layout, ordered, session),
-        follow=follow,
-        follow_expected=expected,
         left_spread_method=_method_lean(layout, person, kind, left),
         left_spread_own_pair=_lean(person * len(layout.kinds) + kind, left)
         if layout.sided
@@ -264,24 +244,6 @@ def _position_spread(layout: Layout, unit: Ints, session: Ints) -> float:
     total: Floats = np.bincount(kind, weights=scaled, minlength=len(shown)) @ shown
     means = total[count > 0] / count[count > 0]
     return float(np.abs(means / (total.sum() / count.sum()) - 1).max())
-
-
-def _carry_over(layout: Layout, unit: Ints, session: Ints) -> tuple[float, float]:
-    """Return by which share one method follows another where that is most uneven."""
-    near = (session[1:] == session[:-1]) & (unit[1:] >= 0) & (unit[:-1] >= 0)
-    if not near.any():
-        return -1.0, -1.0
-    before = layout.ends[layout.kind[unit[:-1][near]]]
-    after = layout.ends[layout.kind[unit[1:][near]]]
-    size = len(layout.methods)
-    follows = np.zeros((size, size), dtype=np.int64)
-    for i, j in product(range(2 if layout.pairwise else 1), repeat=2):
-        np.add.at(follows, (before[:, i], after[:, j]), 1)
-    total = follows.sum(axis=1, keepdims=True)
-    share = follows / np.maximum(total, 1)
-    expected = np.broadcast_to(follows.sum(axis=0) / follows.sum(), share.shape)
-    worst = np.unravel_index(np.argmax(share - expected), share.shape)
-    return float(share[worst]), float(expected[worst])
 
 
 def _repeats(*columns: Ints) -> int:

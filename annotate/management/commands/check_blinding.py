@@ -56,7 +56,7 @@ class Command(StudyCommand):
             self.stdout.write(f"warning: {one.line()}")
         for note in report.notes:
             self.stdout.write(f"note: {note}")
-        self.stdout.write(report.counts.line())
+        self.stdout.write(report.summary())
         if report.is_blind:
             self.stdout.write("Nothing that annotators can fetch tells a method.")
 

@@ -1,142 +1,126 @@
-"""The annotator's pages under an invitation link."""
+"""Joining a study, taking part under an invitation link, and leaving."""
 
-from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
-from django.http import (
-    Http404,
-    HttpResponse,
-    HttpResponseBase,
-    HttpResponseRedirect,
-    JsonResponse,
-)
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import (
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
 
 from annotate import event_log
 from annotate.access import rate_limits
 from annotate.assignment import choosing
-from annotate.kinds.errors import NotYetError
 from annotate.kinds.registry import kind_of
-from annotate.models import Annotator, Event, Invitation, Purpose, Slot, Study, mark_of
+from annotate.models import Annotator, Event, JoinLink, Slot, Study, new_token
+from annotate.pages.annotator.answering import (
+    annotator_page,
+    for_annotator,
+    invitation_of,
+    is_done,
+    next_address,
+    revoked,
+)
 from annotate.pages.annotator.session_progress import progress
 from annotate.pages.study_views import SeatRequest
-from annotate.people import devices, outcomes
+from annotate.people import devices, joining, outcomes
+from annotate.people.joining import JoiningError
+from annotate.personal_data import erasing
 from annotate.presentation import same_size
 from annotate.presentation.slot_view import in_order
-from annotate.quality import monitoring, training
+from annotate.quality import monitoring
 from annotate.responses import leasing
 from annotate.responses.leasing import lacking
-from annotate.responses.submission import Received
-from evalcore.database.prepared import Prepared
 from evalcore.serving import log
 
-View = Callable[..., HttpResponseBase]
-HELD: dict[str, str] = {
-    Annotator.State.PAUSED: "held",
-    Annotator.State.FAILED: "failed",
-}
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def join(request: HttpRequest, token: str) -> HttpResponse:
+    """Say what taking part means; agreeing makes the person an annotator."""
+    link = JoinLink.objects.select_related("study").filter(token=token).first()
+    if link is None:
+        return rate_limits.refuse_link(request)
+    log.note(study=link.study.slug)
+    page = request.POST.get("page") or new_token()
+    try:
+        external_id = joining.given_id(request.GET)
+        person = joining.known(link.study, external_id)
+        if person is None and request.method == "POST":
+            person = joining.join(
+                link,
+                external_id=external_id,
+                language=request.POST.get("language", ""),
+                page=page,
+                address=rate_limits.client_address(request),
+            )
+        if person is not None and not _is_own(request, link, person, page):
+            return _page(request, link, status=403, elsewhere=True)
+    except JoiningError as error:
+        return _page(request, link, str(error), 409)
+    if person is not None:
+        log.note(annotator=person.pk)
+        response = redirect("rate-entry", person.invitation.token)
+        return _remember(request, response, person)
+    here = None if external_id else devices.at_work(request, link.study_id)
+    if reason := joining.obstacle(link):
+        return _page(request, link, reason, 403, here=here)
+    return _page(request, link, here=here, page=page)
 
 
-INVITED = Prepared[Invitation](
-    lambda token: (
-        Invitation.objects.select_related("annotator__study")
-        .defer(*(f"annotator__study__{name}" for name in Study.LONG))
-        .filter(token=token)
-    ),
-    token=str,
-)
-
-
-def for_annotator(view: View, held_too: str = "") -> View:
-    """Look up the annotator by token and hand the row to the view."""
-
-    @wraps(view)
-    def wrapped(request: SeatRequest, token: str, **kwargs: object) -> HttpResponseBase:
-        invitation = invitation_of(token)
-        if invitation is None:
-            return rate_limits.refuse_link(request)
-        annotator = invitation.annotator
-        request.token = token
-        log.note(study=annotator.study.slug, annotator=annotator.pk)
-        if invitation.revoked_at is not None:
-            return revoked(request, annotator)
-        held = HELD.get(annotator.state)
-        if held is not None and annotator.state != held_too:
-            return _stopped(request, annotator, held, 403)
-        study = annotator.study
-        finished = annotator.state == Annotator.State.FINISHED
-        if study.state != Study.State.OPEN and not finished:
-            return _stopped(request, annotator, study.state, 403)
-        try:
-            return view(request, annotator, **kwargs)
-        except NotYetError as error:
-            if _wants_json(request):
-                return JsonResponse({"error": str(error)}, status=403)
-            return redirect("rate-entry", token)
-        except Http404:
-            if study.state != Study.State.OPEN:  # it may be theirs again
-                return _stopped(request, annotator, study.state, 403)
-            return _stopped(request, annotator, "gone", 404)
-
-    return wrapped
-
-
-def for_trainee(view: View) -> View:
-    """Let in whom `for_annotator` does, and those who did not pass the training."""
-    return for_annotator(view, held_too=Annotator.State.FAILED)
-
-
-def invitation_of(token: str) -> Invitation | None:
-    """Return whose link it is, or was before that person's data were erased."""
-    return INVITED.first(token=token) or INVITED.first(token=mark_of(token))
-
-
-def revoked(request: SeatRequest, annotator: Annotator) -> HttpResponse:
-    """Say that a link is no longer valid, or what its annotator has decided."""
-    has_withdrawn = annotator.withdrawn_at and not annotator.erased_at
-    return _stopped(
-        request, annotator, "withdrawn" if has_withdrawn else "revoked", 410
+def _is_own(request: HttpRequest, link: JoinLink, person: Annotator, page: str) -> bool:
+    """Say whether this browser may go on as somebody who joined under its id."""
+    return (
+        link.any_device
+        or devices.knows(request, person)
+        or joining.joined_on(person, page)
     )
 
 
-def _wants_json(request: SeatRequest) -> bool:
-    return "application/json" in request.headers.get("Accept", "")
-
-
-def _stopped(
-    request: SeatRequest, annotator: Annotator, why: str, status: int
+def _page(
+    request: HttpRequest,
+    link: JoinLink,
+    reason: str = "",
+    status: int = 200,
+    **context: object,
 ) -> HttpResponse:
-    if _wants_json(request):
-        texts = {
-            "revoked": _("This invitation is no longer valid."),
-            "withdrawn": _("You have withdrawn from this study."),
-            "gone": _("This story is now with somebody else."),
-            "failed": _(
-                "You did not pass the training round, so you cannot take part in this "
-                "study."
-            ),
-            "held": _("Your work is paused; the study's manager knows why."),
-        }
-        paused = _("The study does not take answers at the moment.")
-        return JsonResponse({"error": texts.get(why, paused)}, status=status)
-    context = {
-        "annotator": annotator,
-        "study": annotator.study,
-        "why": why,
-        "token": request.token,
-        "worth": None if why in ("gone", "draft") else outcomes.worth(annotator),
+    study = link.study
+    context |= {
+        "study": study,
+        "link": link,
+        "reason": reason,
+        "languages": [] if link.language else _languages(study),
+        "preview": request.GET.get("assignmentId") == joining.PREVIEW,
     }
-    if why == "failed":
-        context["result"] = training.result(annotator, annotator.training_attempts)
-    if why == "held":
-        context["text"] = monitoring.pause_text(annotator)
-    return render(request, "rate/stopped.html", context, status=status)
+    response = render(request, "rate/join.html", context, status=status)
+    response["Referrer-Policy"] = "same-origin"
+    return response
+
+
+def _languages(study: Study) -> list[tuple[str, str]]:
+    names = {code.split("-")[0]: name for code, name in settings.LANGUAGES}
+    return [(code, names.get(code, code)) for code in study.languages]
+
+
+def _remember(
+    request: HttpRequest, response: HttpResponse, annotator: Annotator
+) -> HttpResponse:
+    """Let the browser remember its annotator; note who else works on this device."""
+    if (other := devices.other(request, annotator)) is not None:
+        event_log.note(
+            Event.Kind.SECOND_LINK,
+            annotator.study_id,
+            annotator=annotator,
+            on_the_device_of=other.name,
+            went_on_as=annotator.name,
+        )
+    return devices.remember(request, response, annotator)
 
 
 @never_cache
@@ -144,29 +128,18 @@ def _stopped(
 @for_annotator
 def entry(request: SeatRequest, annotator: Annotator) -> HttpResponse:
     """Lead to whatever comes next: consent, instructions, work, or thanks."""
-    if devices.other(request, annotator) is not None:
-        return redirect("rate-second-link", request.token)
     if annotator.consented_at is None:
         return redirect("rate-consent", request.token)
-    return devices.remember(
-        request, redirect(_place(annotator), request.token), annotator
-    )
+    response = redirect(_place(annotator), request.token)
+    return _remember(request, response, annotator)
 
 
 def _place(annotator: Annotator) -> str:
     """Return where somebody who has agreed goes on."""
     if annotator.instructed_at is None:
         return "rate-instructions"
-    done = _is_done(annotator, choosing.next_slot(annotator))
+    done = is_done(annotator, choosing.next_slot(annotator))
     return "rate-done" if done else "rate-pause"
-
-
-def _is_done(annotator: Annotator, following: Slot | None) -> bool:
-    """Say whether the last page is next: what is left can only be offered."""
-    if following is None:
-        return True
-    finished = annotator.state == Annotator.State.FINISHED
-    return finished and following.annotator_id is None
 
 
 @never_cache
@@ -174,8 +147,6 @@ def _is_done(annotator: Annotator, following: Slot | None) -> bool:
 @for_annotator
 def consent(request: SeatRequest, annotator: Annotator) -> HttpResponse:
     """Show the consent text; agreeing stores when, and to which version."""
-    if devices.other(request, annotator) is not None:
-        return redirect("rate-second-link", request.token)
     if request.method == "POST":
         agreed = (
             Annotator.objects.filter(pk=annotator.pk, consented_at__isnull=True)
@@ -196,7 +167,7 @@ def consent(request: SeatRequest, annotator: Annotator) -> HttpResponse:
                 **_order(annotator),
             )
         response = redirect("rate-instructions", request.token)
-        return devices.remember(request, response, annotator)
+        return _remember(request, response, annotator)
     return annotator_page(request, annotator, "rate/consent.html")
 
 
@@ -226,7 +197,7 @@ def instructions(request: SeatRequest, annotator: Annotator) -> HttpResponse:
         if annotator.instructed_at is None:
             annotator.instructed_at = timezone.now()
             annotator.save(update_fields=["instructed_at"])
-        return HttpResponseRedirect(to_next(request, annotator))
+        return HttpResponseRedirect(next_address(request, annotator))
     outputs = same_size.outputs_of(annotator.study)
     return annotator_page(
         request,
@@ -248,7 +219,7 @@ def pause(request: SeatRequest, annotator: Annotator) -> HttpResponse:
     if lacking(annotator):
         return redirect("rate-entry", request.token)
     if request.method == "POST":
-        return HttpResponseRedirect(to_next(request, annotator))
+        return HttpResponseRedirect(next_address(request, annotator))
     return annotator_page(
         request,
         annotator,
@@ -274,7 +245,7 @@ def warning(request: SeatRequest, annotator: Annotator) -> HttpResponse:
         flag.shown_at = timezone.now()
         flag.save(update_fields=["shown_at"])
         session = leasing.session_at_hand(annotator)
-        return HttpResponseRedirect(_go_on(request, annotator, session=session))
+        return HttpResponseRedirect(next_address(request, annotator, session))
     text = monitoring.warning_text(flag)
     return annotator_page(request, annotator, "rate/warning.html", text=text)
 
@@ -290,78 +261,66 @@ def last_answered(annotator: Annotator) -> Slot | None:
     )
 
 
-def after_slot(
-    request: SeatRequest, annotator: Annotator, received: Received, shown: str = ""
-) -> str:
-    """Take the next slot, if no page comes first, and return what to show."""
-    row = received.held.slot
-    if received.next:
-        return received.next
-    if row.purpose == Purpose.TRAINING:
-        return reverse("rate-feedback", args=[request.token, row.code])
-    return _go_on(request, annotator, row.session, shown)
+WISHES = ("work", "answers")
+MOST_COUNTED = 100  # free slots; there may be very many
 
 
-def to_next(request: SeatRequest, annotator: Annotator) -> str:
-    """Take the next slot, in whichever session, and return its page's address."""
-    return _go_on(request, annotator)
+@never_cache
+@require_POST
+@for_annotator
+def stop(request: SeatRequest, annotator: Annotator) -> HttpResponse:
+    """Finish by one's own wish, after a whole sitting or where nothing is left."""
+    outcomes.finish_if_done(annotator, wanted=True)
+    return redirect("rate-done", request.token)
 
 
-def _go_on(
-    request: SeatRequest,
-    annotator: Annotator,
-    session: int | None = None,
-    wish: str = "",
-) -> str:
-    """Take the next slot as `after_slot` does, and return the address to show."""
-    if monitoring.unread_warning(annotator) is not None:
-        return reverse("rate-warning", args=[request.token])
-    following = choosing.next_for(annotator, session=session, wish=wish)
-    return _address(request, annotator, following)
-
-
-def go_on_at_once(
-    request: SeatRequest,
-    annotator: Annotator,
-    received: Received,
-    own: Slot | None,
-    shown: str = "",
-) -> str:
-    """Do as `after_slot` in the transaction in which the slot was submitted."""
-    if received.facts and received.facts.is_warned:
-        return reverse("rate-warning", args=[request.token])
-    session = received.held.slot.session
-    following = choosing.next_while_locked(
-        received.held.person, own, session=session, wish=shown
+@never_cache
+@require_safe
+@for_annotator
+def done(request: SeatRequest, annotator: Annotator) -> HttpResponse:
+    """Thank somebody who has finished, with the code; offer free slots."""
+    if lacking(annotator):
+        return redirect("rate-entry", request.token)
+    outcomes.finish_if_done(annotator)
+    following = choosing.next_step(annotator)
+    finished = annotator.state == Annotator.State.FINISHED
+    if not finished and following.slot is not None:
+        return redirect("rate-entry", request.token)
+    begun = leasing.own_slots(annotator).filter(state__in=leasing.UNFINISHED)
+    free = choosing.free_slots(annotator).values_list("pk")[: MOST_COUNTED + 1]
+    more = min(begun.count() + len(free), MOST_COUNTED + 1)
+    return annotator_page(
+        request,
+        annotator,
+        "rate/done.html",
+        finished=finished,
+        worth=outcomes.worth(annotator),
+        more=more if following.slot else 0,
+        most=MOST_COUNTED,
+        minutes=following.minutes,
+        previous=last_answered(annotator),
     )
-    return _address(request, annotator, following)
 
 
-def _address(
-    request: SeatRequest, annotator: Annotator, following: choosing.NextStep
-) -> str:
-    if following.taken:
-        assert following.slot is not None
-        return reverse("rate-slot", args=[request.token, following.slot.code])
-    if following.kind == choosing.Next.DONE:
-        outcomes.finish_if_done(annotator)
-    done = _is_done(annotator, following.slot)
-    return reverse("rate-done" if done else "rate-pause", args=[request.token])
-
-
-def annotator_page(
-    request: SeatRequest,
-    annotator: Annotator,
-    template: str,
-    status: int = 200,
-    **context: object,
-) -> HttpResponse:
-    context |= {
-        "seat": "rate",
-        "annotator": annotator,
-        "study": annotator.study,
-        "token": request.token,
-    }
-    response = render(request, template, context, status=status)
-    response["Referrer-Policy"] = "same-origin"
-    return response
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def withdraw(request: SeatRequest, token: str) -> HttpResponse:
+    """Ask what is to become of the answers, and do it."""
+    invitation = invitation_of(token)
+    if invitation is None:
+        return rate_limits.refuse_link(request)
+    annotator, request.token = invitation.annotator, token
+    log.note(study=annotator.study.slug, annotator=annotator.pk)
+    may_change = annotator.withdrawn_at and not annotator.answers_withdrawn
+    if invitation.revoked_at and (annotator.erased_at or not may_change):
+        return revoked(request, annotator)
+    if request.method != "POST":
+        return annotator_page(request, annotator, "rate/withdraw.html")
+    wish = request.POST.get("wish", "")
+    if wish not in WISHES or not request.POST.get("sure"):
+        problem = _("Please choose what is to happen, and tick that you are sure.")
+        return annotator_page(
+            request, annotator, "rate/withdraw.html", 422, problem=problem, wish=wish
+        )
+    erasing.withdraw(annotator, answers=wish == "answers")
+    return redirect("rate-entry", token)

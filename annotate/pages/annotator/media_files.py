@@ -20,7 +20,7 @@ from django.views.decorators.http import require_safe
 
 from annotate.kinds.errors import NotYetError
 from annotate.models import Annotator, Slot
-from annotate.pages.annotator.invitation import for_annotator
+from annotate.pages.annotator.answering import for_annotator
 from annotate.pages.annotator.slot import look_at
 from annotate.presentation import same_size, slot_view
 from annotate.presentation.examples import is_shown

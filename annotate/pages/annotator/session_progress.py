@@ -1,18 +1,57 @@
-"""How far an annotator is, in all and in the session at hand."""
+"""How far an annotator is, how long the rest will take, and when to rest."""
 
-from datetime import datetime
+import statistics
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from functools import lru_cache
 from math import ceil
 from typing import Any, NamedTuple
 
 from django.db import connection
 from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery, Value
+from django.utils import timezone
 
 from annotate.assignment import choosing
 from annotate.models import Annotator, Purpose, Skip, Slot, Study
-from annotate.responses import leasing, timing
+from annotate.responses import leasing
+from annotate.responses.submission import measured
 from evalcore.database.prepared import Prepared
 from evalcore.models import Story
+
+# So many of the annotator's own stories tell; before that, those of all others do.
+OWN_ENOUGH, OWN_LATEST = 3, 20
+ALL_LATEST = 200
+# Whoever judges so long without a pause of at least the second is told to rest.
+WORK, REST = timedelta(minutes=25), timedelta(minutes=5)
+
+
+def _timed_latest() -> QuerySet[Any]:
+    timed = Slot.objects.annotate(measured=measured()).filter(
+        measured__isnull=False, state=Slot.State.SUBMITTED
+    )
+    return timed.exclude(purpose=Purpose.TRAINING)
+
+
+def own_latest(annotator: int) -> QuerySet[Any]:
+    """Return the latest of an annotator's own stories whose time is known."""
+    return (
+        _timed_latest().filter(annotator=annotator).order_by("-position")[:OWN_LATEST]
+    )
+
+
+def _submitted_since(annotator: int, since: datetime) -> QuerySet[Any, Any]:
+    submitted = Slot.objects.filter(annotator=annotator, submitted_at__gt=since)
+    return submitted.order_by("submitted_at").values_list("submitted_at", flat=True)
+
+
+def first_since(annotator: int, since: datetime) -> QuerySet[Any, Any]:
+    """Return when an annotator first submitted something since `rest_begins`."""
+    return _submitted_since(annotator, since)[:1]
+
+
+def rest_begins() -> datetime:
+    """Return since when somebody has worked long who was at work ever since."""
+    return timezone.now() - WORK - REST
 
 
 class Held(NamedTuple):
@@ -45,10 +84,9 @@ AND_LATEST = Prepared[tuple[Any, ...]](
     lambda annotator, session: (
         _held(annotator)
         .filter(
-            Q(session=Value(session))
-            | Q(pk__in=timing.own_latest(annotator).values("pk"))
+            Q(session=Value(session)) | Q(pk__in=own_latest(annotator).values("pk"))
         )
-        .values_list(*HELD, timing.measured())
+        .values_list(*HELD, measured())
     ),
     annotator=int,
     session=int,
@@ -75,7 +113,7 @@ TOTALS = Prepared[tuple[Any, ...]](
                 .annotate(n=Count("pk"))
                 .values("n")
             ),
-            first=Subquery(timing.first_since(annotator, since)),
+            first=Subquery(first_since(annotator, since)),
         )
         .values_list("sessions", "submitted", "real", "skipped", "first")
     ),
@@ -96,7 +134,7 @@ class Totals(NamedTuple):
 
 def totals_of(annotator: Annotator) -> Totals:
     """Return how far somebody is in all."""
-    row = TOTALS.first(annotator=annotator.pk, since=timing.rest_begins())
+    row = TOTALS.first(annotator=annotator.pk, since=rest_begins())
     if row is None:  # no slot is theirs
         return Totals(None, 0, 0, annotator.skips.count(), None)
     sessions, submitted, real, skipped, first = row
@@ -115,7 +153,7 @@ def progress(
     totals = totals or totals_of(annotator)
     is_training = at is not None and at.purpose == Purpose.TRAINING
     rows = AND_LATEST.rows(annotator=annotator.pk, session=session)
-    seconds = [row[-1] for row in rows if row[-1] is not None][-timing.OWN_LATEST :]
+    seconds = [row[-1] for row in rows if row[-1] is not None][-OWN_LATEST:]
     here = [
         slot
         for slot in (Held(*row[:-1]) for row in rows)
@@ -143,9 +181,7 @@ def progress(
         "number": number,
         "size": max(size, number),
         "submitted": totals.submitted,
-        "minutes": (
-            None if is_training else timing.minutes_for(annotator, left, seconds)
-        ),
+        "minutes": (None if is_training else minutes_for(annotator, left, seconds)),
         "before": _before(annotator, at, here),
     }
 
@@ -201,3 +237,35 @@ def _free_stories(rounds: int, most: int) -> Prepared[int]:
         return free.values_list("unit__story", flat=True).distinct()[:most]
 
     return Prepared(build, study=int, annotator=int, language=str)
+
+
+def minutes_for(
+    annotator: Annotator, stories: int, seconds: Sequence[float]
+) -> int | None:
+    """Return how many minutes so many stories will take this annotator, rounded up."""
+    if len(seconds) < OWN_ENOUGH:
+        latest = (
+            _timed_latest().filter(study=annotator.study_id).order_by("-submitted_at")
+        )
+        seconds = list(latest.values_list("measured", flat=True)[:ALL_LATEST])
+    if len(seconds) < OWN_ENOUGH or stories < 1:
+        return None
+    return ceil(statistics.median(seconds) * stories / 60)
+
+
+def needs_rest(annotator: Annotator) -> bool:
+    """Say whether somebody has judged for long without a pause between two stories."""
+    first = first_since(annotator.pk, rest_begins())
+    return has_worked_since(annotator, next(iter(first), None))
+
+
+def has_worked_since(annotator: Annotator, first: datetime | None) -> bool:
+    """Say the same of somebody whose `first_since` is known."""
+    now = begun = timezone.now()
+    if first is None or now - first < WORK:
+        return False  # or there would be one before it, and no pause in between
+    for submitted in _submitted_since(annotator.pk, now - WORK - REST).reverse():
+        if begun - submitted > REST:
+            break
+        begun = submitted
+    return now - begun >= WORK

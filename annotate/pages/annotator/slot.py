@@ -1,12 +1,15 @@
 """The annotator at work on one slot: the page, answers, submitting, skipping."""
 
-from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
-from django.conf import settings
-from django.core.signing import BadSignature, Signer
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseRedirect,
+    JsonResponse,
+)
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -17,15 +20,25 @@ from annotate.kinds import errors
 from annotate.kinds.errors import NotYetError
 from annotate.kinds.registry import asks_of_shots, kind_of
 from annotate.models import Annotator, Purpose, Skip, Slot, Study, localised
-from annotate.pages.annotator.invitation import (
-    after_slot,
+from annotate.models.units import OUTPUTS
+from annotate.pages.annotator.answering import (
+    address_after,
     annotator_page,
     for_annotator,
     for_trainee,
     go_on_at_once,
-    to_next,
+    missing,
+    next_address,
+    remember,
+    was_offered,
 )
-from annotate.pages.annotator.session_progress import progress, totals_of
+from annotate.pages.annotator.session_progress import (
+    has_worked_since,
+    needs_rest,
+    number_in_session,
+    progress,
+    totals_of,
+)
 from annotate.pages.study_views import SeatRequest
 from annotate.people import outcomes
 from annotate.presentation import checklist_sheets, shot_comments, slot_view
@@ -35,55 +48,18 @@ from annotate.responses import (
     giving_back,
     leasing,
     submission,
-    timing,
     writing,
 )
+from annotate.responses.late import offer, regain
 from annotate.responses.leasing import lacking
-from annotate.responses.submission import Closing
 from annotate.responses.writing import AnswerRow, CommentRow, Row
 from evalcore.database.prepared import Prepared
 
-COOKIE = "offered"
-# The pages that a browser keeps, and those that it was named before.
-MOST_CODES = 40
-
-
-def remember(
-    request: SeatRequest,
-    response: HttpResponse,
-    annotator: Annotator,
-    codes: Sequence[str],
-) -> HttpResponse:
-    """Let the browser remember the codes of slots that it is named now."""
-    before = [code for code in _offered(request, annotator) if code not in codes]
-    response.set_cookie(
-        COOKIE,
-        _signer(annotator).sign(".".join([*before, *codes][-MOST_CODES:])),
-        path=reverse("rate-entry", args=[request.token]),
-        httponly=True,
-        secure=settings.SESSION_COOKIE_SECURE,
-        samesite="Lax",
-    )
-    return response
-
-
-def was_offered(request: HttpRequest, annotator: Annotator, code: str) -> bool:
-    """Say whether this annotator's browser was named a slot."""
-    return code in _offered(request, annotator)
-
-
-def _offered(request: HttpRequest, annotator: Annotator) -> list[str]:
-    try:
-        signed = _signer(annotator).unsign(request.COOKIES.get(COOKIE, ""))
-    except BadSignature:
-        return []
-    return signed.split(".")
-
-
-def _signer(annotator: Annotator) -> Signer:
-    return Signer(salt=f"offered {annotator.pk}")
-
-
+# What a page of a slot needs to know of it.
+SHOWN = ("study", "annotator", "unit__story", *(f"unit__{name}" for name in OUTPUTS))
+SLOT_OF_CODE = Prepared[Slot](
+    lambda code: Slot.objects.select_related(*SHOWN).filter(code=code), code=str
+)
 LONGEST_REASON = Skip._meta.get_field("comment").max_length
 
 
@@ -100,15 +76,31 @@ def slot(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
 
 
 @never_cache
+@require_safe
+@for_annotator
+def ahead(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
+    """Name the pages that probably come after this one; nothing is taken."""
+    row = get_slot(annotator, code)
+    number = number_in_session(annotator, row)
+    codes = [slot.code for slot in choosing.foreseen(annotator, row)]
+    links = [reverse("rate-slot", args=[request.token, code]) for code in codes]
+    pages = [f"{link}?ahead={number + i}" for i, link in enumerate(links, start=1)]
+    reply = JsonResponse({"pages": pages, "rest": needs_rest(annotator)})
+    return remember(request, reply, annotator, codes)
+
+
+@never_cache
 @require_POST
 @for_annotator
 def submit(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
     """Store what the form holds, close the slot, and go on."""
     row = get_slot(annotator, code, late=True)
-    rows, closing = _rows(request, row), Closing(_seconds(request))
+    rows, closing = _rows(request, row), submission.Closing(_seconds(request))
     go_on = partial(go_on_at_once, request, annotator)
     try:
-        received = follow_up.submit(annotator, row.code, rows, closing, go_on=go_on)
+        received = submission.submit(
+            annotator, row.code, rows, closing, follow_up=follow_up, go_on=go_on
+        )
     except errors.NotNowError as error:
         return _slot_page(request, annotator, row, error=str(error), status=422)
     if received is None:
@@ -117,7 +109,7 @@ def submit(request: SeatRequest, annotator: Annotator, code: str) -> HttpRespons
         problems = [*received.refused.values(), received.problem]
         said = " ".join(dict.fromkeys(str(one) for one in problems if one))
         return _slot_page(request, annotator, row, error=said, status=422)
-    return HttpResponseRedirect(after_slot(request, annotator, received))
+    return HttpResponseRedirect(address_after(request, annotator, received))
 
 
 @never_cache
@@ -156,7 +148,7 @@ def skip(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
         return _slot_page(
             request, annotator, row, error=error, status=422, skipping=skipping
         )
-    return HttpResponseRedirect(to_next(request, annotator))
+    return HttpResponseRedirect(next_address(request, annotator))
 
 
 @never_cache
@@ -230,17 +222,9 @@ def _seconds(request: SeatRequest) -> float | None:
         return None
 
 
-def get_slot(
-    annotator: Annotator,
-    code: str,
-    *,
-    late: bool = False,
-    proof: str = "",
-    related: Sequence[str] = submission.SHOWN,
-) -> Slot:
+def get_slot(annotator: Annotator, code: str, *, late: bool = False) -> Slot:
     """Return the annotator's slot of that code; anybody else's does not exist."""
-    row = _own(annotator, code, related)
-    row = row or submission.regain(annotator, code, late=late, proof=proof)
+    row = _own(annotator, code) or regain(annotator, code, late=late)
     return _admitted(annotator, row)
 
 
@@ -248,7 +232,7 @@ def look_at(request: HttpRequest, annotator: Annotator, code: str) -> Slot:
     """Return a slot to be shown: one's own, or a free one that was named beforehand."""
     row = _own(annotator, code)
     if row is None and was_offered(request, annotator, code):
-        row = choosing.free_slot(annotator, code, submission.SHOWN)
+        row = choosing.free_slot(annotator, code, SHOWN)
         row = row or _own(annotator, code)
     return _admitted(annotator, row)
 
@@ -262,26 +246,11 @@ def _admitted(annotator: Annotator, row: Slot | None) -> Slot:
     return row
 
 
-def missing(annotator: Annotator) -> Exception:
-    """Return why there is no such slot: something comes before it, or there is none."""
-    first = lacking(annotator)
-    return NotYetError(first) if first else Http404()
-
-
-def _own(
-    annotator: Annotator, code: str, related: Sequence[str] = submission.SHOWN
-) -> Slot | None:
-    row = _slot_of_code(tuple(related)).first(code=code)
+def _own(annotator: Annotator, code: str) -> Slot | None:
+    row = SLOT_OF_CODE.first(code=code)
     if row is None or row.annotator_id != annotator.pk or row.state in leasing.CLOSED:
         return None
     return row
-
-
-@lru_cache
-def _slot_of_code(related: tuple[str, ...]) -> Prepared[Slot]:
-    """Return the query of a slot, whosever it is."""
-    slots = Slot.objects.select_related(*related) if related else Slot.objects.all()
-    return Prepared(lambda code: slots.filter(code=code), code=str)
 
 
 def _slot_page(
@@ -298,30 +267,31 @@ def _slot_page(
     totals = totals_of(annotator)
     shown = progress(annotator, row, ahead, totals)
     can_skip = row.state != Slot.State.SUBMITTED and row.purpose != Purpose.TRAINING
-    return annotator_page(
-        request,
-        annotator,
-        "rate/slot.html",
-        status=status,
-        slot=row,
+    context = {
+        "slot": row,
+        "skip_reasons": Skip.Reason.choices,
+        "can_skip": can_skip,
+        "skipping": skipping or {},
+        "words_needed": can_skip
+        and giving_back.needs_words(row, annotator, totals.skipped),
+        "proof": "" if row.started_at else offer(annotator, row.code),
+        "progress": shown,
+        "locked": _is_locked(annotator, row),
+        "rest": not ahead and has_worked_since(annotator, totals.first),
+        "previous": shown["before"],
+        "error": error,
         **slot_view.for_viewer(row),
         **slot_view.for_player(row),
-        skip_reasons=Skip.Reason.choices,
-        can_skip=can_skip,
-        skipping=skipping or {},
-        words_needed=can_skip
-        and giving_back.needs_words(row, annotator, totals.skipped),
-        questions=slot_view.shown_questions(row),
-        proof="" if row.started_at else submission.offer(annotator, row.code),
-        progress=shown,
-        locked=_is_locked(annotator, row),
-        rest=not ahead and timing.has_worked_since(annotator, totals.first),
-        previous=shown["before"],
-        error=error,
-        **checklist_sheets.on_page(row),
+        "questions": slot_view.shown_questions(row),
         **writing.on_page(row),
-        **shot_comments.on_page(row),
         **_feedback(row),
+    }
+    if asks_of_shots(row.study):
+        context |= checklist_sheets.on_page(row)
+    if row.study.may_comment_on_shots:
+        context |= shot_comments.on_page(row)
+    return annotator_page(
+        request, annotator, "rate/slot.html", status=status, **context
     )
 
 

@@ -37,11 +37,11 @@ from annotate.models import (
 from annotate.pages.annotator.media_files import send_picture, send_video
 from annotate.pages.study_views import UserRequest, render_page, study_page
 from annotate.personal_data import erasing
-from annotate.presentation import checklist_sheets, shape_notes, slot_view
-from annotate.presentation.same_size import outputs_of
+from annotate.presentation import checklist_sheets, slot_view
+from annotate.presentation.same_size import odd_shapes, outputs_of
 from annotate.quality import exclusion, monitoring, training
 from annotate.quality_rules.time_signals import GLANCE
-from annotate.responses import timing
+from annotate.responses import submission
 from annotate.responses.analysis_views import named_views
 from annotate.studies import lifecycle
 from evalcore import media
@@ -103,7 +103,7 @@ def study_detail(request: UserRequest, study: Study) -> HttpResponse:
         lines=lines(events.order_by("-id")[:EVENTS_READ], LATEST_LINES),
         before=visible.filter(next_versions=study).first(),
         later=visible.filter(previous_version=study),
-        shape_notes=shape_notes.of_study(study) if is_draft else [],
+        shape_notes=odd_shapes(outputs_of(study)) if is_draft else [],
         waits_for_links=lifecycle.waits_for_links(study),
         editable=lifecycle.is_editable(study),
         is_member=can_use_benchmark(request.user, study),
@@ -116,7 +116,7 @@ def study_detail(request: UserRequest, study: Study) -> HttpResponse:
 @study_page()
 def slot_list(request: UserRequest, study: Study) -> HttpResponse:
     """List slots, filtered by method, story, annotator, session, state and part."""
-    slots = _filtered(study, request).annotate(measured=timing.measured())
+    slots = _filtered(study, request).annotate(measured=submission.measured())
     page = Paginator(slots, SLOTS_PER_PAGE).get_page(request.GET.get("page"))
     methods = request.GET.getlist("method")
     return render_page(
@@ -201,7 +201,7 @@ def slot_detail(request: UserRequest, study: Study, code: str) -> HttpResponse:
         slot=slot,
         other=_to_compare(slot),
         **_told(slot),
-        time_problem=timing.time_problem(
+        time_problem=submission.time_problem(
             slot.offered_at, slot.claimed_seconds, slot.seconds
         ),
         in_sight=_in_sight(slot),

@@ -3,15 +3,13 @@
 import pytest
 from django.conf import settings as live
 from django.contrib import admin
-from django.http import HttpRequest
-from django.middleware.csrf import get_token
 from django.test import Client
 from django.urls import URLPattern, URLResolver, reverse
 from rest_framework.authtoken.models import Token
 
 from annotate.models import JoinLink, User
 from evalcore.models import BenchmarkMember
-from tests.annotate.address_table import HIDDEN, NEVER, OPENS, World, addresses, ask
+from tests.annotate.address_table import HIDDEN, NEVER, World, addresses, ask
 from tests.cases import slow
 from tests.factories import make_study
 from tests.people import alice, log_in
@@ -93,18 +91,6 @@ def test_no_address_does_anything_for_another_method(tmp_path):
             assert word == NEVER, (address, method, word)
 
 
-def test_whoever_may_not_read_a_page_may_not_ask_for_its_head(tmp_path):
-    world = World(tmp_path)
-    eve = log_in("eve")
-    opened = 0
-    for address in addresses():
-        url = url_of(world, address, "x" * 24)
-        if ask(eve, "HEAD", url) == OPENS:
-            assert ask(eve, "GET", url) == OPENS, address
-            opened += 1
-    assert opened > 4
-
-
 def admin_addresses(patterns=None, before="/admin/"):
     for pattern in admin.site.urls[0] if patterns is None else patterns:
         route = str(pattern.pattern)
@@ -172,37 +158,6 @@ def test_ids_of_another_study_are_as_unknown_as_ids_that_nobody_has(tmp_path):
 # Sessions and cookies -----------------------------------------------------------------
 
 
-def test_a_session_that_was_there_before_the_login_is_worth_nothing():
-    """Attack: Eve gives Alice a session of hers, waits for the login, and goes on."""
-    User.objects.create_user("alice", password="not-a-secret")
-    eve = Client()
-    eve.session["planted"] = True
-    eve.session.save()
-    planted = eve.cookies[live.SESSION_COOKIE_NAME].value
-    victim = Client()
-    victim.cookies[live.SESSION_COOKIE_NAME] = planted
-    given = {"username": "alice", "password": "not-a-secret"}
-    assert victim.post(reverse("login"), given).status_code == 302
-    assert victim.cookies[live.SESSION_COOKIE_NAME].value != planted
-    assert victim.get(reverse("study-list")).status_code == 200
-    assert eve.get(reverse("study-list")).status_code == 302
-
-
-def test_a_session_ends_with_the_logout_and_with_a_new_password():
-    person = User.objects.create_user("alice", password="not-a-secret")
-    here, elsewhere = Client(), Client()
-    for client in (here, elsewhere):
-        client.force_login(person)
-    copied = here.cookies[live.SESSION_COOKIE_NAME].value
-    here.post(reverse("logout"))
-    thief = Client()
-    thief.cookies[live.SESSION_COOKIE_NAME] = copied
-    assert thief.get(reverse("study-list")).status_code == 302
-    person.set_password("another-one")
-    person.save()
-    assert elsewhere.get(reverse("study-list")).status_code == 302
-
-
 def test_cookies_are_kept_from_scripts_and_other_sites():
     User.objects.create_user("alice", password="not-a-secret")
     client = Client()
@@ -249,19 +204,6 @@ def test_nothing_leads_to_another_site(there):
 # Names and addresses that a request claims --------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "testserver.evil.example", "[::1", ""]
-)
-def test_another_name_of_this_server_is_refused(host):
-    """Attack: links that are made from the name in the request lead elsewhere."""
-    study = make_study()
-    page = alice(study).get(
-        reverse("annotator-list", args=[study.slug]), headers={"Host": host}
-    )
-    assert page.status_code == 400
-    assert host == "" or host not in page.content.decode()
-
-
 def test_headers_of_a_proxy_count_for_nothing_where_none_is_trusted():
     study = make_study()
     headers = {
@@ -281,9 +223,3 @@ def test_headers_of_a_proxy_count_for_nothing_where_none_is_trusted():
     assert not page.wsgi_request.is_secure()
     assert "http://testserver/rate/" in text
     assert "evil.example" not in text
-
-
-def test_a_token_of_a_form_is_another_on_every_page():
-    """Attack: what is compressed beside a secret tells it (BREACH)."""
-    request = HttpRequest()
-    assert get_token(request) != get_token(request)

@@ -2,26 +2,22 @@
 
 import io
 import re
-from functools import partial
 
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import connection
 from django.urls import reverse
 from rest_framework.authtoken.models import Token
 from rest_framework.test import APIClient
 
 from annotate.models import Report, Study, User
 from annotate.reports import building
-from annotate.reports.study_scores import scores_of
 from annotate.studies.planning import plan_study
 from annotate.studies.study_file import load_definition
 from evalcore import members
 from evalcore.models import (
     Benchmark,
     Frame,
-    Method,
     MetricRun,
     MetricScore,
     Output,
@@ -29,8 +25,7 @@ from evalcore.models import (
     Story,
 )
 from evalcore.scoring import metric_runs
-from tests.cases import slow
-from tests.factories import make_benchmark, make_study, picture_bytes, store_picture
+from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, log_in
 
 pytestmark = pytest.mark.django_db
@@ -240,67 +235,6 @@ def test_a_posted_score_stands_instead_of_the_benchmarks_and_the_report_says_so(
     assert "Posted to this study, and read by no other: shots_present." in shown
 
 
-def test_the_direction_that_a_study_posted_stays_whatever_the_benchmark_says(beside):
-    """It posts one story; of the other one its benchmark has a value, too."""
-    stored_under = {"metric_version": "1", "backend": ""}
-    eve(beside)
-    run = metric_runs.queue_run(beside.benchmark, ["sharpness"])
-    for story in ("01", "02"):
-        MetricScore.objects.create(
-            benchmark=beside.benchmark,
-            story=beside.benchmark.stories.get(key=story),
-            method=Method.objects.get(name="Alder"),
-            metric="mine",
-            value=0.5,
-            run=run,
-            **stored_under,
-        )
-
-    def post(*, replace, method="Alder", **more):
-        row = score(0.2, method=method, metric="mine", **stored_under, **more)
-        return post_scores(beside, [row], replace=replace)
-
-    assert post(replace=True, higher_is_better=False).json()["replaced"] == 1
-    again = post(replace=False, higher_is_better=False)
-    assert (again.status_code, again.json()["replaced"]) == (200, 0)
-    assert post(replace=True, method="Birch").json()["created"] == 1
-    own = MetricScore.everything.filter(metric="mine", posted_to="beside")
-    assert set(own.values_list("method__name", "higher_is_better")) == {
-        ("Alder", False),
-        ("Birch", False),
-    }
-
-
-def test_scores_of_what_is_judged_are_found_by_study_and_story(beside):
-    """SQLite would look at every unit for every score."""
-    if connection.vendor != "sqlite":
-        pytest.skip("asks SQLite")
-    assert "unit_of_story (study_id=? AND story_id=?)" in scores_of(beside).explain()
-
-
-@pytest.mark.parametrize("kind", ["choice", *slow("likert")])
-def test_of_outputs_that_the_study_does_not_show_no_score_is_told(kind):
-    """Only Alder's first story and Birch's second one; of pairs, with Cedar's."""
-    study = make_study(slug="beside", kind=kind)
-    metric_runs.run(metric_runs.queue_run(study.benchmark, METRICS).pk)
-    shown = {("01", "Alder"), ("02", "Birch")}
-    units = [
-        unit
-        for unit in study.units.all()
-        if any((unit.story.key, name) in shown for name in unit.methods)
-        and (kind == "likert" or "Cedar" in unit.methods)
-    ]
-    study.slots.exclude(unit__in=units).delete()
-    study.units.exclude(pk__in=[unit.pk for unit in units]).delete()
-    if kind == "choice":
-        shown |= {("01", "Cedar"), ("02", "Cedar")}
-    table = eve(study).get(reverse("study-scores-csv", args=["beside"])).getvalue()
-    rows = [line.split(",") for line in table.decode().splitlines()[1:]]
-    assert {(story, method) for story, method, *_more in rows} == shown
-    page = eve(study).get(reverse("study-scoring", args=["beside"]))
-    assert page.status_code == 200
-
-
 @pytest.mark.postgresql
 def test_every_cell_has_one_score_of_its_benchmark_and_one_of_each_study(beside):
     from django.db import IntegrityError, transaction
@@ -381,75 +315,6 @@ def test_the_preview_of_a_study_shows_what_it_judges(hers):
     assert f"/{later.pk}" not in page
     (address, *_more) = re.findall(r'src="(/preview/[^"]+)"', page)
     assert client.get(address).status_code == 200
-
-
-@pytest.mark.parametrize("template", ["storybench-side-by-side", *slow(LIKERT)])
-def test_the_preview_shows_outputs_that_the_study_shows(template):
-    """Of the first story the first method's output was imported later, and larger."""
-    woods = make_benchmark(stories=2)
-    (missing,) = Output.objects.filter(method__name="Alder", story__key="01")
-    method = missing.method
-    missing.delete()
-    study = plan_study(
-        load_definition(template),
-        benchmark=woods,
-        slug="beside",
-        annotators=2,
-        methods=["Alder", "Birch", "Cedar"],
-        redundancy=1,
-    )
-    story = Story.objects.get(benchmark=woods, key="01")
-    later = Output.objects.create(story=story, method=method)
-    large = store_picture(picture_bytes("large", (400, 300)))
-    for shot in story.shots.all():
-        Frame.objects.create(output=later, shot=shot, number=shot.number, media=large)
-    client = eve(study)
-    page = client.get(reverse("study-preview", args=["beside"])).content.decode()
-    addresses = set(re.findall(r'src="(/preview/[^"]+)"', page))
-    assert addresses
-    assert {client.get(one).status_code for one in addresses} == {200}
-    assert all("_96x64/" in one for one in addresses)
-
-
-@pytest.mark.parametrize(
-    "named",
-    [{"method": "Alder", "story": "02"}, *slow({"method": "Alder"}, {"story": "02"})],
-)
-def test_what_is_withdrawn_comes_back_without_what_was_imported_since(named):
-    """Attack: withdrawn and added again, a study would show what it never has."""
-    woods = make_benchmark(stories=2)
-    Output.objects.filter(method__name="Birch", story__key="02").delete()
-    study = plan_study(
-        load_definition(LIKERT),
-        benchmark=woods,
-        slug="beside",
-        annotators=2,
-        methods=["Alder", "Birch"],
-        redundancy=1,
-    )
-    units = set(study.units.values_list("pk", flat=True))
-    standing = study.slots.filter(ordinal__isnull=False)
-    assert standing.count() == 3
-    story = Story.objects.get(benchmark=woods, key="02")
-    later = Output.objects.create(story=story, method=Method.objects.get(name="Birch"))
-    for shot in story.shots.all():
-        stored = store_picture(picture_bytes(f"later {shot.number}"))
-        Frame.objects.create(output=later, shot=shot, number=shot.number, media=stored)
-
-    client = eve(study)
-    change = partial(reverse, args=["beside"])
-    assert client.post(change("study-extend"), {"method": "Birch"}).status_code == 403
-    assert client.post(change("study-withdraw"), named).status_code == 302
-    page = client.get(change("study-extend")).content.decode()
-    assert all(f'value="{name}"' in page for name in named.values())
-    assert client.post(change("study-extend"), named).status_code == 302
-    assert set(study.units.values_list("pk", flat=True)) == units
-    assert standing.count() == 3, "what was withdrawn is asked again"
-    thumb = reverse("frame-thumb", args=["beside", later.frames.first().pk])
-    assert client.get(thumb).status_code == 404
-    members.add(woods, members.account("eve"))
-    assert client.post(change("study-extend"), {"method": "Birch"}).status_code == 302
-    assert client.get(thumb).status_code == 200
 
 
 # Giving a benchmark to somebody

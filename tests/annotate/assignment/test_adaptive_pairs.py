@@ -1,25 +1,19 @@
 """Adaptive studies on the tables: what is chosen, logged, and when it stops."""
 
-import json
 import math
 import random
 from collections import Counter
 
 import numpy as np
-import pandas as pd
 import pytest
-from django.core.management import call_command
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from annotate.assignment import adaptive, adaptive_pairs, choosing
 from annotate.assignment.designs.shown_sides import ShownSides
 from annotate.audit_log.verifying import problems
 from annotate.models import Annotator, Slot, Study
-from annotate.responses import submission
+from annotate.responses import late
 from evalcore.models import Method
-from tests.counting import calls
-from tests.factories import make_benchmark, make_units
+from tests.factories import make_benchmark
 from tests.working import (
     PAIRWISE,
     Browser,
@@ -101,28 +95,6 @@ def test_it_works():
     assert problems(study) == []
 
 
-@pytest.mark.slow
-def test_a_report_says_what_the_stop_rested_on(study, tmp_path):
-    """On the same answers both make the same test, and neither knows more."""
-    dice = random.Random(1)
-    while not Study.objects.get().adaptive.get("stopped"):
-        work(join(study), judged(dice), most=12)
-    rule = Study.objects.get().adaptive
-    assert rule["p_value"] <= 0.2 / adaptive.CAUTION
-    call_command("report", study.slug, out=tmp_path / "out", images="none")
-    tables = tmp_path / "out/tables"
-    best = pd.read_csv(tables / "top_methods.csv").set_index("question")
-    row = best.loc[rule["question"]]
-    assert (row["size"], row["methods"], row["verdict"]) == (1, "Alder", "apart")
-    assert row["p_value"] == pytest.approx(rule["p_value"])
-    verdicts = pd.read_csv(tables / "method_verdicts.csv").set_index("question")
-    assert verdicts.loc[rule["question"], "method"] == "Alder"
-    notes = json.loads((tmp_path / "out/report.json").read_text())["notes"]
-    (stop,) = [note for note in notes if note.startswith("Pairs were chosen")]
-    assert "at most 10 % of studies" in stop
-    assert any("win rates weigh answers by the inverse" in note for note in notes)
-
-
 def test_answers_alone_do_not_stop_what_others_may_see_otherwise(study, monkeypatch):
     """Of few people and stories the rule may hold; others could judge otherwise."""
     monkeypatch.setattr(adaptive.StopRule, "holds", lambda *_given: True)
@@ -196,27 +168,6 @@ def test_a_stop_sends_everybody_home_with_a_code(client, study):
     assert problems(study) == []
 
 
-def test_caps_hold(study):
-    Study.objects.update(cap=5)
-    person = join(study)
-    assert len(work(person, judged(random.Random(8)))) == 5
-    assert study.annotators.get().state == Annotator.State.FINISHED
-
-
-@pytest.mark.slow
-def test_a_study_without_a_clear_winner_uses_its_slots_up(study):
-    """Nobody gets stuck, no unit is over-filled, and the sides end up even."""
-    Study.objects.update(adaptive=study.adaptive | {"least": 10_000})
-    for _ in range(3):
-        work(join(study), judged(random.Random(9), dict.fromkeys(METHODS, 0.0)))
-    assert set(study.slots.values_list("state", flat=True)) == {"submitted"}
-    assert set(study.units.values_list("submitted", flat=True)) == {3}
-    units, pairs = leans(study)
-    assert max(map(abs, units.values())) <= 1
-    assert max(map(abs, pairs.values())) <= 1
-    assert problems(study) == []
-
-
 def test_of_two_sides_that_balance_the_unit_the_one_seen_less_is_taken(study):
     """Nobody began: of each unit a left and a right slot keep it within one."""
     free = choosing.free_slots(join(study))
@@ -231,73 +182,12 @@ def test_of_two_sides_that_balance_the_unit_the_one_seen_less_is_taken(study):
             assert chosen.a_is_left == a_is_left
 
 
-@pytest.mark.slow
-def test_the_best_pairs_are_asked_about_more_often(study):
-    """With Alder far ahead, the first place is settled by its own pairs."""
-    Study.objects.update(adaptive=study.adaptive | {"least": 10_000, "explore": 0.0})
-    dice = random.Random(10)
-    for _ in range(2):
-        work(join(study), judged(dice), most=16)
-    met = Counter()
-    begun = study.slots.filter(state="submitted")
-    for slot in begun.select_related("unit__output_a__method"):
-        met[slot.unit.output_a.method.name == "Alder"] += 1
-    assert met[True] > met[False], "half of the pairs have Alder"
-
-
-def free_slots_of_a_wide_study(stories: int):
-    """Return a study of 12 methods and what somebody may take of it."""
-    slug = f"with-{stories}"
-    methods = tuple(f"M{i:02}" for i in range(12))
-    benchmark = make_benchmark(
-        slug=slug, stories=stories, shots=0, methods=methods, pictures=False
-    )
-    study = Study.objects.create(
-        slug=slug,
-        title="Wide",
-        benchmark=benchmark,
-        outputs_at_once=2,
-        state="open",
-        redundancy=3,
-        assignment="open",
-        adaptive={
-            "top": 3,
-            "confidence": 0.95,
-            "least": 30,
-            "explore": 0.2,
-            "question": "quality",
-        },
-    )
-    units = make_units(study)
-    Slot.objects.bulk_create(
-        Slot(study=study, unit=unit, ordinal=n, level=n, a_is_left=n % 2 == 1)
-        for unit in units
-        for n in (1, 2, 3)
-    )
-    assert study.slots.count() == 66 * 3 * stories
-    return study, choosing.free_slots(join(study))
-
-
-@pytest.mark.slow
-def test_a_choice_costs_few_queries_and_no_more_for_each_slot_of_many():
-    def work(stories):
-        study, free = free_slots_of_a_wide_study(stories)
-        with CaptureQueriesContext(connection) as seen:
-            assert adaptive_pairs.choose(study, free, ShownSides()) is not None
-        assert len(seen) <= 6
-        return calls(lambda: adaptive_pairs.choose(study, free, ShownSides()))
-
-    few, more, most = map(work, (4, 12, 20))
-    # Twice as much if each slot looked at all of them.
-    assert most - more < 1.6 * (more - few)
-
-
 def test_a_slot_that_comes_back_after_its_lease_keeps_how_it_was_chosen(study):
     person = join(study)
     slot = choosing.next_for(person).slot
     assert slot.probability is not None
     end_leases()
-    again = submission.regain(person, slot.code, late=True)
+    again = late.regain(person, slot.code, late=True)
     again.refresh_from_db()
     assert again.pk == slot.pk
     assert (again.probability, again.alternatives) == (

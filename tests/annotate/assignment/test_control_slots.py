@@ -5,14 +5,12 @@ from collections import Counter
 
 import pytest
 
-from annotate.assignment import choosing, control_slots
+from annotate.assignment import choosing
 from annotate.audit_log.verifying import problems
 from annotate.coverage.counts import totals
 from annotate.models import Annotator, Purpose, Slot, Unit
-from annotate.pages.annotator import invitation
-from annotate.people import inviting
 from annotate.reports import study_tables
-from annotate.responses import giving_back, leasing
+from annotate.responses import giving_back
 from tests.factories import make_benchmark
 from tests.working import (
     LIKERT,
@@ -97,31 +95,6 @@ def test_every_session_after_the_first_has_its_repeat(woods, assignment):
     assert problems(study) == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("assignment", ["planned", "open"])
-def test_places_are_drawn_alike_and_never_the_first(woods, assignment):
-    text = LIKERT + GOLD + f"assignment: {assignment}\n"
-    plan = {"annotators": 60} if assignment == "planned" else {}
-    study = make_planned(
-        text,
-        benchmark=woods,
-        redundancy=60,
-        stories=["01", "02", "03", "04"],
-        methods=["Alder"],
-        seed=5,
-        **plan,
-    )
-    seen = Counter()
-    for i in range(60):
-        person = join(study, f"A{i + 1:02}" if plan else "")
-        control_slots.begin_session(person, choosing.next_slot(person))
-        check = person.slots.get(purpose="gold")
-        seen[(check.position - leasing.FIRST_POSITION) // leasing.SPACING] += 1
-    assert set(seen) == {0, 1, 2, 3}, "after the first, second, third and fourth"
-    chi_square = sum((n - 15) ** 2 / 15 for n in seen.values())
-    assert chi_square < 11.3, "p > .01 with 3 degrees of freedom"
-
-
 @pytest.mark.parametrize("assignment", ["planned", "open"])
 def test_checks_are_met_where_they_were_laid(woods, assignment):
     text = LIKERT + GOLD + f"assignment: {assignment}\n"
@@ -142,62 +115,6 @@ def test_checks_are_met_where_they_were_laid(woods, assignment):
         met[[slot.purpose for slot in done].index("gold")] += 1
     assert 0 not in met
     assert len(met) > 1
-
-
-def test_somebody_without_a_plan_meets_checks_at_random_places_too(woods):
-    text = LIKERT + GOLD
-    study = make_planned(
-        text,
-        benchmark=woods,
-        annotators=10,
-        redundancy=10,
-        stories=["01", "02", "03", "04", "05"],
-    )
-    for person in study.annotators.all():
-        inviting.revoke(person)
-    places = set()
-    for _ in range(6):
-        person = join(study)
-        done = work(person, always("2"), most=5)
-        places.add([slot.purpose for slot in done].index("gold"))
-    assert len(places) > 1
-
-
-@pytest.mark.slow
-def test_the_number_wanted_is_laid_and_kinds_change(woods):
-    text = (
-        LIKERT
-        + """
-session_size: 4
-checks:
-  per_session: 2
-  kinds: [gold, repeat, twin]
-  degradations: [blurred]
-  share: 1
-  gold:
-    - {story: "07", method: Birch, expected: {character: [0, 1]}}
-    - {story: "08", method: Cedar, expected: {character: 2}}
-"""
-    )
-    study = make_planned(
-        text,
-        benchmark=woods,
-        annotators=3,
-        redundancy=3,
-        stories=["01", "02", "03", "04", "05", "06"],
-    )
-    kinds = Counter()
-    for name in ("A01", "A02", "A03"):
-        person = join(study, name)
-        work(person, always("3"))
-        for session, slots in sessions_of(person).items():
-            laid = [slot.purpose for slot in slots if slot.purpose != "real"]
-            assert len(laid) == 2 or len(slots) < 6 or session == 1
-            assert slots[0].purpose == "real"
-            kinds.update(laid)
-        assert has_no_doubles(person)
-    assert set(kinds) == {"gold", "repeat", "twin"}
-    assert problems(study) == []
 
 
 # What they show -----------------------------------------------------------------------
@@ -373,21 +290,6 @@ def test_the_interface_for_programs_tells_nothing(client, woods):
     assert keys["real"] == keys["gold"]
 
 
-def test_the_length_of_a_session_counts_what_is_left(woods):
-    text = LIKERT + REPEATS + OPEN + "cap: 5\n"
-    study = make_planned(text, benchmark=woods, redundancy=2)
-    person = join(study)
-    work(person, always("3"), most=3)
-    slot = choosing.next_for(person).slot
-    assert invitation.progress(person, slot)["size"] == 3, (
-        "two under the cap and a repeat"
-    )
-    assert invitation.progress(person, slot)["sessions"] == 0
-    work(person, always("3"))
-    assert len(sessions_of(person)[2]) == 3
-    assert study.annotators.get(pk=person.pk).state == Annotator.State.FINISHED
-
-
 # What they count for ------------------------------------------------------------------
 
 
@@ -404,23 +306,6 @@ def test_checks_count_for_nothing_but_themselves(woods):
     marked = sum(row["is_repeat"] for row in rows)
     assert marked == 2 * study.slots.filter(purpose="repeat").count()
     assert len(rows) - marked == 2 * wanted
-    assert problems(study) == []
-
-
-def test_revoking_withdraws_what_waits(woods):
-    study = make_planned(
-        LIKERT + GOLD,
-        benchmark=woods,
-        annotators=2,
-        redundancy=2,
-        stories=["01", "02", "03", "04", "05"],
-    )
-    person = join(study, "A01")
-    choosing.next_for(person)
-    check = person.slots.get(purpose="gold")
-    inviting.revoke(person)
-    check.refresh_from_db()
-    assert (check.state, check.annotator) == ("withdrawn", None)
     assert problems(study) == []
 
 
@@ -442,31 +327,3 @@ def test_a_skipped_check_is_withdrawn_and_never_comes_back(woods):
     assert {slot.purpose for slot in rest} == {"real"}
     assert study.annotators.get().state == Annotator.State.FINISHED
     assert problems(study) == []
-
-
-def test_whoever_finishes_an_open_study_early_leaves_no_check_behind(client, woods):
-    study = make_planned(LIKERT + REPEATS + OPEN, benchmark=woods, redundancy=3)
-    person = join(study)
-    work(person, always("3"), most=5)
-    browser = Browser(client, person)
-    assert "Finish here" in browser.text(browser.address("pause"))
-    browser.post(browser.address("stop"))
-    code = study.annotators.get().completion_code
-    assert code in browser.text(browser.address("done"))
-    assert not person.slots.filter(state__in=("open", "leased")).exists()
-    assert problems(study) == []
-
-
-def test_units_set_aside_are_no_checks(woods):
-    study = make_planned(
-        LIKERT + GOLD,
-        benchmark=woods,
-        annotators=1,
-        redundancy=1,
-        stories=["01", "02", "03", "04"],
-    )
-    Unit.objects.filter(study=study, purpose="gold").update(
-        set_aside_at="2026-01-01T00:00Z"
-    )
-    done = work(join(study, "A01"), always("3"))
-    assert {slot.purpose for slot in done} == {"real"}

@@ -6,25 +6,22 @@ import pytest
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
 from annotate.assignment import choosing
 from annotate.assignment.choosing import foreseen
 from annotate.audit_log.verifying import problems
 from annotate.models import Event, Purpose, Rating, Slot
-from annotate.pages.annotator.slot import remember, was_offered
-from annotate.responses import giving_back, leasing, submission
+from annotate.pages.annotator.answering import remember, was_offered
+from annotate.responses import giving_back, late, leasing
 from tests.factories import make_benchmark
 from tests.working import (
     LIKERT,
-    PAIRWISE,
     Browser,
     always,
     answer,
     join,
     make_planned,
     save,
-    work,
 )
 
 pytestmark = pytest.mark.django_db
@@ -139,10 +136,10 @@ def test_answers_given_without_network_are_surplus_once_somebody_has_it(
     leasing.take(wanted, other)
     address = Browser(client, person).address("slot", wanted.code)
     assert save(client, address, character="1").status_code == 404, "without proof"
-    proof = submission.offer(person, wanted.code)
-    stolen = submission.offer(other, wanted.code)
+    proof = late.offer(person, wanted.code)
+    stolen = late.offer(other, wanted.code)
     assert save(client, address, character="1", proof=stolen).status_code == 404
-    monkeypatch.setattr(submission, "OFFER_LASTS", timedelta(seconds=-1))
+    monkeypatch.setattr(late, "OFFER_LASTS", timedelta(seconds=-1))
     assert save(client, address, character="1", proof=proof).status_code == 404
     monkeypatch.undo()
     reply = save(client, address, character="1", beauty="2", submit=True, proof=proof)
@@ -235,52 +232,3 @@ def test_what_the_page_wishes_breaks_no_rule(crowd):
         taken = choosing.next_for(person, session=1, wish=wish.code)
         assert taken.slot.code != wish.code
         giving_back.free_unfinished(person)
-
-
-THREE = f"{LIKERT}\nassignment: open\nredundancy: 3\n"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "text",
-    [
-        THREE,
-        THREE + "languages: {en: 2, zh: 1}\n",
-        f"{LIKERT}\nrounds: 2\nredundancy: 1\n",
-        f"{PAIRWISE}\nassignment: open\nredundancy: 3\nadaptive: {{top: 1}}\n",
-    ],
-    ids=["open", "languages", "rounds", "adaptive"],
-)
-def test_what_is_said_of_one_slot_is_what_is_said_of_all(text):
-    study = make_planned(text, benchmark=make_benchmark(stories=3), annotators=3)
-    names = [""] * 3 if study.is_open else ["A01", "A02", "A03"]
-    spoken = ("en", "zh", "en")
-    people = [join(study, n, language=spoken[i]) for i, n in enumerate(names)]
-    told = set()
-    for turn in range(9):
-        doing = people[turn % 3]
-        free = choosing.free_slots(doing).first()
-        taken = leasing.take(free, doing) if free else choosing.next_for(doing).slot
-        if turn == 1:
-            study.units.filter(pk=taken.unit_id).update(set_aside_at=timezone.now())
-            giving_back.withdraw(study.slots.exclude(unit=taken.unit).first())
-        if turn in (0, 5):
-            giving_back.free_unfinished(doing)
-        elif turn == 3:
-            giving_back.skip(taken, doing, reason="other")
-        elif turn % 2:
-            answer(taken, doing, always("left" if study.is_side_by_side else "1"))
-        for person in people:
-            free = set(choosing.free_slots(person).values_list("pk", flat=True))
-            slots = list(study.slots.select_related("unit"))
-            said = {s.pk: choosing.free_slot(person, s.code, ["unit"]) for s in slots}
-            assert {pk for pk, found in said.items() if found} == free
-            told |= set(map(bool, said.values()))
-    assert told == {True, False}
-
-
-def test_nothing_is_foreseen_in_the_training_nor_when_all_is_done():
-    study = make_planned(f"{LIKERT}\nredundancy: 1\n", annotators=1)
-    person = join(study, "A01")
-    slots = work(person, always("3"))
-    assert foreseen(person, slots[-1]) == []

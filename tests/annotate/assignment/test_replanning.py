@@ -135,41 +135,6 @@ def test_loads_are_as_even_as_the_held_slots_allow(people, number, extra, seed):
     assert (total**2).sum() == optimum
 
 
-def test_a_limit_of_one_person_is_passed_on_to_another():
-    """A can take one slot: it must be the one that B cannot take."""
-    units = [DesignUnit(i, f"s{i}", ("m",), redundancy=i + 1) for i in range(2)]
-    held = [Assignment(1, 1, 1, 1, 1, True)]
-    for seed in range(10):
-        new = list(replan(units, held, room=[1, 1], session_size=2, seed=seed))
-        assert not missing(units, held, new)
-        assert {(a.annotator, a.unit) for a in new} == {(0, 1), (1, 0)}
-
-
-def test_a_chain_leads_from_a_full_person_to_a_free_one():
-    """A and B hold most of it; C may take only what A took first."""
-    units = [DesignUnit(i, f"s{i}", ("m",), redundancy=1) for i in range(3)]
-    for seed in range(10):
-        new = list(replan(units, [], room=[2, 1], session_size=3, seed=seed))
-        assert not missing(units, [], new)
-
-
-def test_who_left_gets_nothing_and_what_they_hold_counts():
-    units = each(likert(3, 4), 2)
-    held = [
-        Assignment(3, unit.id, 1, 1, i + 1, True) for i, unit in enumerate(units[:4])
-    ]
-    new = list(replan(units, held, room=[None] * 3 + [0], session_size=4, seed=1))
-    count = Counter(a.unit for a in new)
-    assert [count[unit.id] for unit in units] == [1] * 4 + [2] * 8
-    assert all(a.annotator != 3 for a in new)
-
-
-def test_what_nobody_can_take_stays_missing():
-    units = each(likert(1, 2), 3)
-    new = list(replan(units, [], room=[None, 0], session_size=2, seed=0))
-    assert missing(units, [], new) == {0: 2, 1: 2}
-
-
 def test_another_round_counts_for_loads_only():
     """A judged everything in another round: B and C get what there is now."""
     units = each(likert(2, 2), 1)

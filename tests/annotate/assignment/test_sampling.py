@@ -21,12 +21,6 @@ def test_strata_are_drawn_in_proportion(labels, data):
         assert abs(count[label] - size * n / len(labels)) < 1
 
 
-def test_every_story_is_as_likely():
-    count = Counter(key for seed in range(600) for key in sample("abcdef", 2, seed))
-    assert min(count.values()) > 150
-    assert max(count.values()) < 250
-
-
 def test_a_subset_is_a_share_or_a_number():
     assert len(subset(range(20), 0.25, 0)) == 5
     assert len(subset(range(20), 1.0, 0)) == 20

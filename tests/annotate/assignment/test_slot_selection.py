@@ -2,13 +2,12 @@
 
 from collections import Counter
 
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate.assignment.designs.shown_sides import (
     Candidate,
     SeenSoFar,
-    ShownSides,
     best,
     keeps_even,
 )
@@ -40,28 +39,6 @@ def one(slot, story=1, methods=("a",), level=1, left=True):
     return Candidate(slot, story, methods, level, left)
 
 
-def test_without_candidates_there_is_none():
-    assert best([], SeenSoFar()) is None
-
-
-def test_ties_go_to_the_first():
-    assert best([one(5), one(3)], SeenSoFar()).slot == 5
-
-
-def test_a_fresh_story_comes_before_an_even_share():
-    seen = SeenSoFar(stories={1}, methods=Counter(b=9))
-    assert best([one(1), one(2, story=2, methods=("b",))], seen).slot == 2
-
-
-def test_the_method_met_least_comes_before_the_level():
-    seen = SeenSoFar(methods=Counter(a=2, b=1))
-    assert best([one(1), one(2, methods=("b",), level=2)], seen).slot == 2
-
-
-def test_of_equal_methods_the_unit_judged_least():
-    assert best([one(1, level=3), one(2, level=2)], SeenSoFar()).slot == 2
-
-
 def test_of_equal_pairs_the_side_on_which_the_methods_stood_less():
     """Where "a" stood left of "b", it is to stand right of "c", too."""
     seen = SeenSoFar()
@@ -72,36 +49,6 @@ def test_of_equal_pairs_the_side_on_which_the_methods_stood_less():
     for pair, slot in ((("a", "b"), 2), (("a", "c"), 2), (("b", "c"), 1)):
         found = best([one(1, 9, pair), one(2, 9, pair, left=False)], seen)
         assert found.slot == slot
-
-
-@given(
-    st.lists(st.tuples(METHODS, METHODS, st.booleans()), max_size=20), METHODS, METHODS
-)
-def test_the_side_of_the_lower_cost_leaves_the_smaller_squares(shown, first, second):
-    assume(first != second)
-
-    def squares(sides):
-        own = sum(lean**2 for lean in sides.of_method.values())
-        return own + sum(lean**2 for lean in sides.of_pair.values()) / 2
-
-    def with_also(*more):
-        sides = ShownSides()
-        for a, b, left in (*shown, *more):
-            sides.add((a, b), left)
-        return sides
-
-    costs = {left: with_also().cost((first, second), left) for left in (True, False)}
-    after = {left: squares(with_also((first, second, left))) for left in (True, False)}
-    assert costs[True] - costs[False] == after[True] - after[False]
-
-
-def test_outputs_alone_and_imported_answers_have_no_sides():
-    sides = ShownSides()
-    sides.add(("a",), True)
-    sides.add(("a", "b"), None)
-    sides.add(("a", "b", "c"), True)
-    assert sides == ShownSides()
-    assert sides.cost(("a",), True) == sides.cost(("a", "b"), None) == 0
 
 
 @given(CANDIDATES, SEEN)

@@ -6,7 +6,6 @@ place.
 
 import io
 import re
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -124,15 +123,6 @@ def test_no_parameter_makes_a_page_fail(world):
 
 
 @pytest.mark.slow
-def test_filters_of_the_lists_take_any_text(world):
-    sue = log_in("sue")
-    for name in ("slot-list", "event-list", "study-coverage", "view-list"):
-        url = reverse(name, args=[world.trial.slug])
-        for value in HOSTILE:
-            send(sue, "GET", url, dict.fromkeys(parameters(), value))
-
-
-@pytest.mark.slow
 def test_no_field_of_a_form_makes_a_page_fail(world):
     """Attack: every form of every page, each of its fields filled with what is odd."""
     sent = 0
@@ -232,12 +222,6 @@ def test_a_huge_file_is_refused_before_anybody_reads_it(url):
     assert answer.content == b"Send at most 20 MB."
 
 
-def test_a_file_of_some_size_is_read():
-    file = io.BytesIO(b"a" * 10**6)
-    assert Client().post("/login/", {"file": file}).status_code == 200
-    assert 10**7 < LARGEST_BODY < sys.maxsize
-
-
 @pytest.mark.parametrize(
     "name", [live.SESSION_COOKIE_NAME, live.CSRF_COOKIE_NAME, "messages", "annotator-1"]
 )
@@ -248,10 +232,3 @@ def test_odd_cookies_are_no_error(name, value):
     """Attack: a NUL that is written as an escape, which PostgreSQL cannot look up."""
     answer = Client().get(reverse("study-list"), headers={"Cookie": f"{name}={value}"})
     assert answer.status_code in (302, 400)
-
-
-@pytest.mark.parametrize("host", ["", "x" * 5000])
-@pytest.mark.parametrize("language", ["x" * 100_000, "en,zh;q=" * 9000, "zh;q=9e999"])
-def test_odd_headers_are_no_error(host, language):
-    headers = {"Accept-Language": language, "Accept": host, "Referer": host}
-    assert Client().get(reverse("login"), headers=headers).status_code == 200

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate.models import Invitation, Slot
-from annotate.templatetags import kept
-from annotate.templatetags.kept import KeptParts
+from annotate.templatetags import kinds as kept
 from tests.factories import make_benchmark, make_study
 from tests.working import Browser, save
 
@@ -22,15 +21,11 @@ def nothing_kept(monkeypatch):
     """Begin with nothing kept; return how many parts are made."""
     made = []
     make = kept.KeptNode._made
-    monkeypatch.setattr(kept, "PARTS", KeptParts(kept.MOST_CHARACTERS))
+    kept.PARTS.clear()
     monkeypatch.setattr(
         kept.KeptNode, "_made", lambda *given: made.append(1) or make(*given)
     )
     return made
-
-
-def forget(monkeypatch):
-    monkeypatch.setattr(kept, "PARTS", KeptParts(kept.MOST_CHARACTERS))
 
 
 def page(slot: Slot, language: str = "en") -> str:
@@ -59,7 +54,7 @@ def test_the_page_is_the_same_whoever_saw_it_before(kind, monkeypatch, nothing_k
     assert at_first
     warm = page(second)
     assert len(nothing_kept) == at_first, "nothing was made anew"
-    forget(monkeypatch)
+    kept.PARTS.clear()
     assert page(second) == warm
     assert len(nothing_kept) == 2 * at_first
     for other in (first.code, first.annotator.invitation.token, kept.CODE, kept.TOKEN):
@@ -94,7 +89,7 @@ def test_who_needs_a_rest_is_told_whoever_saw_the_page_before(monkeypatch):
     first, second = study.slots.order_by("annotator", "pk")[::3][:2]
     assert re.search('id="rest"[^>]* hidden', page(first))
     monkeypatch.setattr(
-        "annotate.responses.timing.has_worked_since", lambda *_known: True
+        "annotate.pages.annotator.slot.has_worked_since", lambda *_known: True
     )
     assert not re.search('id="rest"[^>]* hidden', page(second))
 
@@ -112,7 +107,7 @@ def test_each_language_and_each_answer_has_its_own(monkeypatch):
     save(Client(), f"/rate/{token}/story/{slot.code}/", character="3")
     answered = page(slot)
     assert answered.count("checked") == english.count("checked") + 1
-    forget(monkeypatch)
+    kept.PARTS.clear()
     assert page(slot) == answered
 
 
@@ -130,25 +125,9 @@ def test_a_shot_that_comes_later_is_shown():
     assert "This shot is missing." not in page(slot)
 
 
-def test_what_was_not_asked_for_the_longest_makes_room():
-    parts = KeptParts(10)
-    for name in (b"a", b"b", b"c"):
-        parts.keep(name, 4 * name.decode())
-    assert parts.get(b"a") is None
-    assert parts.get(b"b") == "bbbb"
-    parts.keep(b"d", "dddd")
-    assert parts.get(b"c") is None
-    assert parts.get(b"b") == "bbbb"
-    parts.keep(b"b", "b")
-    parts.keep(b"e", "eeee")
-    assert [parts.get(name) for name in (b"b", b"d", b"e")] == ["b", "dddd", "eeee"]
-    parts.keep(b"f", "too much for all")
-    assert parts.get(b"f") is None
-
-
 @given(texts=st.lists(st.text(max_size=8), min_size=2, max_size=2))
 def test_no_text_is_shown_in_place_of_another(texts):
-    template = Template("{% load kept %}{% kept text %}<p>{{ text }}</p>{% endkept %}")
+    template = Template("{% load kinds %}{% kept text %}<p>{{ text }}</p>{% endkept %}")
     slot = Slot(code="x")
     for text in texts * 2:
         context = {"text": text, "slot": slot, "token": "t", "seat": "rate"}

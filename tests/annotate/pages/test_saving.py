@@ -54,14 +54,6 @@ def test_save_refuses_more_rows_than_the_limit_and_stores_none(client, slot):
     assert send(client, slot, rows[:200]).status_code == 200
 
 
-def test_save_counts_the_last_row_of_each_question(client, slot):
-    rows = [row(n, str(n % 5), key="") for n in range(150)]
-    rows += [row(200 + n, str(n % 4), "beauty", key="") for n in range(50)]
-    reply = send(client, slot, rows)
-    assert reply.json()["refused"] == {}
-    assert stored(slot) == [("character", 4, True), ("beauty", 1, True)]
-
-
 def test_save_leaves_out_a_row_that_its_tab_has_overtaken(client, slot):
     reply = send(client, slot, [row(2, "3"), row(1, "0")])
     assert reply.json()["refused"] == {}
@@ -86,15 +78,6 @@ def test_draft_keeps_its_last_answer_after_the_most_revisions(client, slot):
         (4, 100)
     ]
     assert ratings.get(is_current=True).client_key == f"{TAB + 104} tab"
-
-
-def test_draft_is_answered_again_after_it_was_taken_back_at_the_limit(client, slot):
-    for n in range(writing.MOST_REVISIONS):
-        send(client, slot, [row(n, str(n % 5))])
-    send(client, slot, [row(200, "")])
-    assert not Rating.objects.filter(is_current=True).exists()
-    assert send(client, slot, [row(201, "2")]).json()["refused"] == {}
-    assert Rating.objects.get(is_current=True).value == 2
 
 
 def test_submitted_answer_is_refused_after_the_most_revisions(client, slot, person):

@@ -1,22 +1,17 @@
 """The annotator's pages: the way through, who may not, and what must not be seen."""
 
-import re
-
 import pytest
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
 from annotate.assignment import choosing
-from annotate.kinds import errors
 from annotate.models import Annotator, Invitation, Rating, Slot, Study
 from annotate.people import inviting
-from annotate.presentation import slot_view
 from annotate.quality import exclusion
 from annotate.responses import giving_back
 from annotate.studies import lifecycle
-from tests.factories import METHODS, make_study
+from tests.factories import make_study
 from tests.people import answer_everything
 from tests.working import LIKERT, Browser, always, form, join, make_planned, save, work
 
@@ -73,13 +68,6 @@ def test_consent_is_stored_with_its_version(client):
     assert ann.consented_at is not None
     assert ann.consent_version == "7"
     assert study.events.filter(kind="consent given").count() == 1
-
-
-def test_nothing_is_shown_before_consent(client):
-    study = make_study()
-    key = token(study)
-    response = client.get(reverse("rate-instructions", args=[key]))
-    assert response["Location"] == reverse("rate-consent", args=[key])
 
 
 def test_answers_stay_though_what_comes_next_fails(client, monkeypatch):
@@ -265,10 +253,6 @@ def test_a_revoked_link_is_gone(client):
     assert response.status_code == 410
 
 
-def test_an_unknown_link_is_not_found(client):
-    assert client.get(reverse("rate-entry", args=["nobody"])).status_code == 404
-
-
 def test_eve_cannot_see_anns_slot_or_pictures(client):
     study = make_study()
     address = begin(client, study, "A01")
@@ -282,37 +266,6 @@ def test_eve_cannot_see_anns_slot_or_pictures(client):
         assert client.get(path).status_code == 404
     response = client.post(reverse("rate-submit", args=[eve, code]), form(character=1))
     assert response.status_code == 404
-
-
-@pytest.mark.parametrize("kind", ["likert", "choice"])
-def test_nothing_tells_the_method(client, kind):
-    """Crawl every page and picture that one annotator can reach."""
-    study = make_study(kind=kind)
-    address = begin(client, study)
-    names = re.compile("|".join(METHODS), re.IGNORECASE)
-    headers = set()
-    seen = 0
-    for slot in study.annotators.get(name="A01").slots.all():
-        page = client.get(reverse("rate-slot", args=[token(study), slot.code]))
-        text = page.content.decode()
-        assert not names.search(text + str(page.headers)), names.search(text)
-        for url in set(re.findall(r'(?:src|href)="(/rate/[^"]+)"', text)):
-            response = client.get(url)
-            if response.headers.get("Content-Type") != "image/webp":
-                continue
-            seen += 1
-            sent = dict(response.headers)
-            sent.pop("Content-Length")
-            headers.add(tuple(sorted(sent.items())))
-            assert not names.search(url)
-            assert b"Exif" not in response.content
-    assert address
-    assert seen >= 18
-    assert len(headers) == 1, "pictures of different methods have different headers"
-    assert (
-        not {"ETag", "Last-Modified", "Content-Disposition"}
-        & dict(next(iter(headers))).keys()
-    )
 
 
 def test_a_key_means_the_same_side_whether_a_tie_is_allowed_or_not(client):
@@ -370,23 +323,6 @@ def test_the_completion_code_stays_whatever_happens_to_others(client, study, eve
         assert code in page.content.decode()
 
 
-def test_whoever_likes_goes_on_with_free_slots(client, study, monkeypatch):
-    own = study.slots.filter(annotator__name="A01")
-    own.exclude(pk__in=[slot.pk for slot in own[:2]]).delete()
-    address = finish(client, study)
-    inviting.revoke(study.annotators.get(name="A02"))
-    page = client.get(address)
-    assert b"4 more stories wait" in page.content
-    monkeypatch.setattr("annotate.pages.annotator.join.MOST_COUNTED", 3)
-    assert b"More than 3 stories wait" in client.get(address).content
-    pause = reverse("rate-pause", args=[token(study)])
-    address = client.post(pause)["Location"]
-    assert "/story/" in address
-    fill(client, study, address, "2")
-    assert study.annotators.get(name="A01").state == "finished"
-    assert own.filter(state="submitted", claimed=True).count() == 1
-
-
 def test_nobody_gets_a_code_for_nothing(client, study):
     carol = study.annotators.create(name="A03")
     invitation = Invitation.objects.create(annotator=carol)
@@ -411,34 +347,6 @@ def test_consent_given_after_a_revocation_changes_nothing(client, study):
 
 
 # Scripts and forms --------------------------------------------------------------------
-
-
-def test_a_person_without_a_plan_gets_pauses_too(client):
-    study = make_study(session_size=2)
-    inviting.revoke(study.annotators.get(name="A02"))
-    carol = inviting.invite_new(study).annotator
-    address = begin(client, study, carol.name)
-    seen = []
-    while "/story/" in address:
-        progress = client.get(address).context["progress"]
-        seen.append((progress["session"], progress["number"]))
-        address = fill(client, study, address, "3")["Location"]
-        if address.endswith("/pause/"):
-            seen.append("pause")
-            address = client.post(address)["Location"]
-    assert seen == [(1, 1), (1, 2), "pause", (2, 1), (2, 2), "pause", (3, 1), (3, 2)]
-
-
-@pytest.mark.parametrize("flag", [True, False])
-def test_the_sides_are_those_of_the_slot(client, flag):
-    study = make_study(kind="choice", consented=True)
-    slot = study.slots.select_related("unit").first()
-    slot.a_is_left = flag
-    sides = slot_view.sides(slot)
-    first, second = slot.unit.output_a, slot.unit.output_b
-    assert [sides["left"], sides["right"]] == (
-        [first, second] if flag else [second, first]
-    )
 
 
 def test_a_claimed_slot_whose_lease_ran_out_is_taken_again(client, study):
@@ -501,37 +409,12 @@ def test_a_page_of_an_earlier_session_shows_and_changes_nothing(client, study):
     assert 'id="submit" href=' in page
 
 
-def test_an_extra_story_never_hides_the_code_that_was_earned(client, study):
-    own = study.slots.filter(annotator__name="A01")
-    own.exclude(pk__in=[slot.pk for slot in own[:2]]).delete()
-    done = finish(client, study)
-    inviting.revoke(study.annotators.get(name="A02"))
-    client.post(reverse("rate-pause", args=[token(study)]))
-    code = study.annotators.get(name="A01").completion_code
-    assert code in client.get(done).content.decode()
-    pause = client.get(reverse("rate-entry", args=[token(study)]), follow=True)
-    assert "Your completion code" in pause.content.decode()
-    lifecycle.close(study)
-    assert code in client.get(done).content.decode()
-
-
 def test_an_exclusion_is_not_told_to_whoever_answered(client, study):
     done = finish(client, study)
     assert "6 stories judged" in client.get(done).content.decode()
     slot = study.slots.filter(annotator__name="A01").first()
     exclusion.exclude(slot, reason="x", author=None)
     assert "6 stories judged" in client.get(done).content.decode()
-
-
-def test_the_length_of_a_session_of_free_slots_is_known_at_its_start(client, study):
-    inviting.revoke(study.annotators.get(name="A02"))
-    carol = inviting.invite_new(study).annotator
-    address = begin(client, study, carol.name)
-    # Two stories, and none comes twice in a session.
-    assert client.get(address).context["progress"]["size"] == 2
-    at = study.slots.get(annotator=carol).unit.story_id
-    study.units.exclude(story=at).update(set_aside_at=timezone.now())
-    assert client.get(address).context["progress"]["size"] == 1
 
 
 def test_a_slot_that_was_excluded_is_gone(client):
@@ -543,12 +426,3 @@ def test_a_slot_that_was_excluded_is_gone(client):
     assert client.get(browser.address("slot", slot.code)).status_code == 404
     reply = save(client, browser.address("slot", slot.code), beauty="1").json()
     assert "closed" in reply["refused"]["beauty"]["why"]
-
-
-def test_nothing_is_skipped_in_a_closed_study(client):
-    study = make_planned(LIKERT, annotators=2, redundancy=2)
-    person = join(study, "A01")
-    slot = choosing.next_for(person).slot
-    lifecycle.close(study)
-    with pytest.raises(errors.SlotTakenError):
-        giving_back.skip(slot, person, reason="other")

@@ -1,17 +1,14 @@
 """Videos under opaque addresses, whole and in parts, to whom they may be shown."""
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from annotate.models import Slot
-from annotate.pages.annotator.media_files import send_part
 from annotate.presentation import slot_view
 from evalcore.models import Benchmark, Method, Output, Shot, Story
 from evalcore.video import storing
 from tests.clips import stored_clip, write_clip
 from tests.factories import make_study
-from tests.people import eve
 
 pytestmark = pytest.mark.django_db
 
@@ -137,14 +134,6 @@ def test_other_wishes_get_all_of_it(client, slot, headers):
     assert body(response) == rendition(slot, "left").read_bytes()
 
 
-def test_only_the_headers_are_asked_for(rf, slot):
-    # The test client would leave the body out by itself; not every server does.
-    path = rendition(slot, "left")
-    response = send_part(rf.head("/"), path, "video/mp4")
-    assert int(response["Content-Length"]) == path.stat().st_size
-    assert body(response) == b""
-
-
 def test_large_files_are_read_as_they_are_sent(client, slot, monkeypatch):
     monkeypatch.setattr("annotate.pages.annotator.media_files.BLOCK", 100)
     response = client.get(address(slot, "left"), headers={"Range": "bytes=50-349"})
@@ -192,24 +181,6 @@ def test_what_the_player_is_told(slot):
     assert slot_view.for_player(slot)["conditioning"] == 0.5
 
 
-def test_shots_without_times_share_what_follows_the_given_part(slot):
-    slot.unit.story.shots.filter(number=2).update(end_seconds=None)
-    captions = slot_view.for_player(slot)["captions"]
-    assert [(one.start, one.end) for one in captions] == [(0.5, 1.75), (1.75, 3.0)]
-    assert all(one.is_estimated for one in captions)
-
-
-def test_a_side_without_a_video_says_so(slot):
-    Output.objects.filter(pk=slot.unit.output_a_id).update(video=None)
-    slot = Slot.objects.get(pk=slot.pk)
-    shown = {one.side: one.present for one in slot_view.shown_videos(slot)}
-    a, b = ("left", "right") if slot.a_is_left else ("right", "left")
-    assert shown == {a: False, b: True}
-    Output.objects.update(video=None)
-    slot = Slot.objects.get(pk=slot.pk)
-    assert slot_view.for_player(slot)["videos"] == []
-
-
 def test_the_preview_shows_it_to_managers_only(client, slot, django_user_model):
     code = f"{slot.unit.output_a_id}-{slot.unit.output_b_id}"
     url = reverse("preview-video", args=["reel", code, "right"])
@@ -218,36 +189,3 @@ def test_the_preview_shows_it_to_managers_only(client, slot, django_user_model):
     client.force_login(boss)
     path = storing.video_rendition_path(slot.unit.output_b.video)
     assert body(client.get(url)) == path.read_bytes()
-
-
-def test_managers_see_videos_of_their_study(slot, django_user_model):
-    boss = Client()
-    boss.force_login(django_user_model.objects.create_superuser("ann", password="x"))
-    output = slot.unit.output_a
-    url = reverse("output-video", args=["trial", output.pk])
-    still = reverse("output-still", args=["trial", output.pk])
-    assert (
-        body(boss.get(url)) == storing.video_rendition_path(output.video).read_bytes()
-    )
-    assert boss.get(url, headers={"Range": "bytes=0-1"}).status_code == 206
-    assert boss.get(still)["Content-Type"] == "image/webp"
-    elsewhere = Output.objects.create(
-        story=output.story,
-        method=Method.objects.create(name="Cedar"),
-        video=output.video,
-    )
-    for name in ("output-video", "output-still"):
-        assert eve().get(reverse(name, args=["trial", output.pk])).status_code == 404
-        other = reverse(name, args=["trial", elsewhere.pk])
-        assert boss.get(other).status_code == 404
-        assert Client().get(reverse(name, args=["trial", output.pk])).status_code == 302
-
-
-def test_programs_get_the_address_of_each_video(slot):
-    token = slot.annotator.invitation.token
-    answer = (
-        Client()
-        .post(reverse("api-slot"), headers={"Authorization": f"Invitation {token}"})
-        .json()
-    )
-    assert answer["videos"] == {side: address(slot, side) for side in ("left", "right")}

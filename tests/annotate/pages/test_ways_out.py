@@ -10,12 +10,10 @@ import pytest
 from django.urls import reverse
 
 from annotate.assignment import choosing
-from annotate.models import Slot
 from annotate.people import inviting, joining, outcomes
 from annotate.quality import exclusion, follow_up
 from annotate.responses import giving_back, leasing
 from annotate.studies import lifecycle
-from evalcore.models import Method, Output, Story
 from tests.working import LIKERT, Browser, always, join, make_planned, work
 
 pytestmark = pytest.mark.django_db
@@ -251,29 +249,6 @@ def test_code_of_a_part_needs_the_key_of_the_server(client, settings):
     assert worth.code != code_on(page)
 
 
-def test_completion_code_stays_when_study_grows(client):
-    person, page = sitting_of_a_small_study(client)
-    method = Method.objects.first()
-    for number in range(3):
-        story = Story.objects.create(
-            benchmark=person.study.benchmark, key=f"more {number}"
-        )
-        output = Output.objects.create(story=story, method=method)
-        person.study.units.create(story=story, output_a=output, redundancy=1)
-    assert code_on(out(client, person)) == code_on(page) == person.completion_code
-
-
-def test_completion_code_follows_a_part_when_more_is_judged(client):
-    person, page = all_with_others(client)
-    other = Slot.objects.filter(state="leased").first().annotator
-    inviting.revoke(other)
-    client.post(Browser(client, person).address("pause"))
-    work(person, always("3"), most=2)
-    person.refresh_from_db()
-    assert code_on(page).startswith("E-")
-    assert code_on(out(client, person)) == person.completion_code
-
-
 def test_table_of_links_has_the_codes_that_people_were_shown(client, django_user_model):
     person, page = paused_study(client)
     manager = django_user_model.objects.create_superuser("alice", password="x")
@@ -309,35 +284,6 @@ def test_second_skip_of_a_sitting_needs_words(client):
     assert person.skips.count() == 1
     assert skip(browser, reason="other", comment="It is all black.").status_code == 302
     assert person.skips.get(reason="other").comment == "It is all black."
-
-
-@pytest.mark.parametrize(("share", "easy"), [(0, 0), (0.25, 1), (0.3, 2), (1, 7)])
-def test_share_says_how_many_skips_need_no_words(client, share, easy):
-    study = make_planned(f"{OPEN}presentation: {{skip_share: {share}}}\n", redundancy=2)
-    browser = Browser(client, join(study))
-    browser.post(browser.address("pause"))
-    for _ in range(easy):
-        browser.at = skip(browser, reason="unclear")["Location"]
-    assert skip(browser, reason="unclear").status_code == 422
-
-
-def test_rule_warns_and_then_pauses_somebody_who_skips(client):
-    study = make_planned(f"{OPEN}rules: default\n", redundancy=2)
-    person = join(study)
-    browser = Browser(client, person)
-    browser.post(browser.address("pause"))
-    warned = 0
-    for _number in range(12):
-        if not browser.at.endswith("/story/") and "/story/" not in browser.at:
-            break
-        browser.at = skip(browser, reason="other", comment="I will not.")["Location"]
-        if browser.at.endswith("/note/"):
-            warned += 1
-            assert "You skip many stories" in browser.text()
-            browser.post(browser.at)
-    person.refresh_from_db()
-    assert (warned, person.state) == (1, "paused")
-    assert "Your work is paused" in out(client, person)
 
 
 def test_three_people_who_skip_everything_set_nothing_aside():

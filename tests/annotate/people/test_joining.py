@@ -279,10 +279,6 @@ def entry(annotator):
     return reverse("rate-entry", args=[annotator.invitation.token])
 
 
-def second(annotator):
-    return reverse("rate-second-link", args=[annotator.invitation.token])
-
-
 @pytest.fixture
 def two():
     """Two invited people of one study; the first has agreed in the client."""
@@ -295,33 +291,16 @@ def agree(client, annotator):
     client.post(reverse("rate-consent", args=[annotator.invitation.token]))
 
 
-def test_a_second_invitation_on_a_device_is_asked_about(client, two):
+def test_second_invitation_on_a_device_is_noted_once(client, two):
     first, other = two
     agree(client, first)
-    assert client.get(entry(first)).url != second(first)
-    assert client.get(entry(other)).url == second(other)
-    consent = reverse("rate-consent", args=[other.invitation.token])
-    assert client.post(consent).url == second(other)
-    page = client.get(second(other)).content.decode()
-    assert "You take part as A01 on this device already" in page
-    answer = client.post(second(other), {"who": "same"})
-    assert answer.url == entry(first)
+    agree(client, other)
+    for person in (first, other):
+        instructions = reverse("rate-instructions", args=[person.invitation.token])
+        assert client.get(entry(person)).url == instructions
     event = other.study.events.get(kind="second link opened")
     assert event.annotator == other
-    assert event.details == {"on_the_device_of": "A01", "went_on_as": "A01"}
-
-
-def test_two_people_can_share_a_device_and_are_asked_once(client, two):
-    first, other = two
-    agree(client, first)
-    client.get(entry(other))
-    assert client.post(second(other), {"who": "another"}).url == entry(other)
-    agree(client, other)
-    assert client.get(entry(first)).url == reverse(
-        "rate-instructions", args=[first.invitation.token]
-    )
-    assert client.get(second(other)).url == entry(other)
-    assert other.study.events.filter(kind="second link opened").count() == 1
+    assert event.details == {"on_the_device_of": "A01", "went_on_as": "A02"}
 
 
 def test_the_cookie_is_out_of_reach_of_scripts_and_holds_no_link(client, two):
@@ -364,32 +343,11 @@ def test_a_forged_cookie_leads_to_nobody_elses_link(client, settings):
         attacker.cookies[name] = forged
         for answer in (
             attacker.get(entry(eve), follow=True),
-            attacker.get(second(eve), follow=True),
-            attacker.post(second(eve), {"who": "same"}, follow=True),
             attacker.get(join_link),
         ):
             seen = [url for url, _status in getattr(answer, "redirect_chain", ())]
             seen.append(answer.content.decode())
             assert not any(secret in text for secret in theirs for text in seen)
-
-
-def test_a_replaced_link_is_not_found_by_the_old_ones_cookie(client, two):
-    """Whoever had the old link is not led to the new one."""
-    first, other = two
-    agree(client, first)
-    inviting.reissue(first)
-    assert client.get(entry(other)).url != second(other)
-    assert client.post(second(other), {"who": "same"}).url == entry(other)
-    agree(client, first)
-    assert client.get(second(other)).status_code == 200
-
-
-def test_studies_do_not_meet_in_a_browser(client, two):
-    first, _other = two
-    agree(client, first)
-    elsewhere = make_study(slug="other", benchmark=first.study.benchmark)
-    stranger = elsewhere.annotators.first()
-    assert client.get(entry(stranger)).url != second(stranger)
 
 
 def test_joining_again_on_the_same_device_is_offered_to_go_on(client):

@@ -6,7 +6,6 @@ import pytest
 
 from annotate.models import Event
 from annotate.presentation.slot_view import shown_questions
-from annotate.studies.study_file import read_definition
 from tests.factories import make_benchmark
 from tests.working import Browser, always, join, make_planned, work
 
@@ -69,10 +68,3 @@ def test_the_log_and_the_instructions_have_the_order(client):
     asked = re.findall(r'data-question="(\w)"', browser.text())
     given = Event.objects.get(kind=Event.Kind.CONSENT_GIVEN)
     assert listed == asked == given.details["questions"] != KEYS
-
-
-def test_a_wrong_switch_is_refused():
-    with pytest.raises(ValueError, match=r"presentation\.shuffle_questions"):
-        read_definition(
-            STUDY + "presentation: {shuffle_questions: often}", file="s.yaml", name="s"
-        )

@@ -12,7 +12,7 @@ from django.urls import reverse
 from PIL import Image
 
 from annotate import tasks
-from annotate.blinding.method_differences import examine
+from annotate.blinding.sent_files import examine
 from annotate.models import Invitation, Study, User
 from annotate.presentation import same_size, slot_view
 from annotate.studies import drafting
@@ -83,26 +83,6 @@ def test_the_box_is_even_and_no_larger_than_what_is_shown():
     assert same_size.box_around(outputs.none()) is None
 
 
-def test_a_larger_method_that_comes_later_makes_the_box_larger():
-    benchmark = uneven(methods=("Alder", "Birch", "Elm"))
-    study = make_planned(
-        LIKERT, benchmark=benchmark, annotators=3, methods=["Alder", "Birch"]
-    )
-    assert same_size.box_of(study) == (96, 80)
-    extend(study, methods=["Elm"])
-    assert same_size.box_of(Study.objects.get()) == (200, 100)
-
-
-def test_degraded_twins_have_the_size_of_the_others():
-    text = LIKERT + "checks: {per_session: 1, kinds: [twin], share: 1,"
-    text += " degradations: [blurred, foreign_shot]}"
-    study = make_planned(text, benchmark=uneven(shots=4), annotators=3, seed=2)
-    twins = study.units.filter(purpose="twin")
-    assert twins.exists()
-    study.annotators.first().slots.filter(ordinal__gt=1).update(unit=twins.first())
-    assert seen(study) == {(96, 96)}
-
-
 def files(name: str) -> int:
     return len(list(media.settings.MEDIA_ROOT.glob(f"{name}/**/*.webp")))
 
@@ -141,13 +121,6 @@ def test_a_method_that_comes_while_pictures_are_drawn_is_drawn_too(monkeypatch, 
     assert same_size.box_of(now) == ((200, 100) if method == "Elm" else (96, 96))
     assert same_size.draw(now, seconds=100)
     assert files("display") == (30 if method == "Elm" else 18)
-
-
-def test_drawing_stops_in_time_and_goes_on_later():
-    study = make_planned(LIKERT, benchmark=uneven(), annotators=3)
-    assert not same_size.draw(study, seconds=-1)
-    assert "drawn" not in Study.objects.get().presentation
-    assert same_size.draw(study, seconds=100)
 
 
 def test_a_picture_that_cannot_be_read_keeps_no_other_from_being_drawn(caplog):
@@ -227,15 +200,6 @@ def test_videos_of_all_methods_have_one_size_and_tell_nothing(client, films):
         told.append(examine(b"".join(response)))
     assert [facts.size for facts in told] == [(96, 80)] * 2
     assert [facts.metadata for facts in told] == [()] * 2
-    assert told[0].marks == told[1].marks
     assert {(one.width, one.height) for one in slot_view.shown_videos(slot)} == {
         (96, 80)
     }
-
-
-def test_without_the_switch_videos_keep_their_size(films):
-    films.presentation["same_size"] = False
-    films.save()
-    slot = films.slots.first()
-    shown = {(one.width, one.height) for one in slot_view.shown_videos(slot)}
-    assert shown == {(96, 64), (48, 80)}

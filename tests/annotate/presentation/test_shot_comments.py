@@ -2,7 +2,6 @@
 
 import csv
 import re
-from urllib.parse import urlencode
 
 import pytest
 from django.core.management import call_command
@@ -10,12 +9,9 @@ from django.urls import reverse
 
 from annotate.assignment import choosing
 from annotate.audit_log.verifying import problems
-from annotate.kinds.errors import BadAnswerError
 from annotate.models import ShotComment, Slot
 from annotate.presentation import shot_comments
 from annotate.reports.downloads import write_export
-from evalcore.models import Output
-from tests import answering
 from tests.factories import make_benchmark, make_study
 from tests.one_line import one_line
 from tests.people import alice
@@ -115,28 +111,6 @@ def test_a_study_that_asks_for_none_takes_none(client, tmp_path):
     assert not (tmp_path / "shot_comments.csv").exists()
 
 
-@pytest.mark.parametrize(
-    "changed", [{"shot": "two"}, {"shot": None}, {"text": "\0"}, {"side": "\ud800"}]
-)
-def test_what_no_page_sends_is_refused_whole(client, changed):
-    _study, person, slot = begin()
-    row = {
-        "kind": "shot_comment",
-        "id": "x",
-        "side": "only",
-        "shot": 1,
-        "key": "",
-        "text": "a",
-    }
-    reply = client.post(
-        reverse("rate-save", args=[person.invitation.token, slot.code]),
-        {"rows": [row | changed]},
-        content_type="application/json",
-    )
-    assert reply.status_code == 400
-    assert "comment on a shot (id, key, side, shot, text)" in reply.json()["error"]
-
-
 # Without scripts ----------------------------------------------------------------------
 
 
@@ -167,35 +141,6 @@ def test_a_form_has_a_field_for_each_shot_and_side_and_shows_them_again(client):
     client.post(f"{here}submit/", form(character="left") | {"shot-comment:2:right": ""})
     assert fields(browser.text(here)) == empty
     assert told_shots(browser.text(here)) == ""
-
-
-@pytest.mark.parametrize("place", ["9:left", "1:only", "x:left", "9" * 5000, ""])
-def test_a_form_that_names_no_place_is_told_so_and_its_answers_are_kept(client, place):
-    _study, person, slot = begin("choice")
-    address = reverse("rate-submit", args=[person.invitation.token, slot.code])
-    sent = form(character="left", aesthetics="tie") | {f"shot-comment:{place}": "Dark."}
-    kind = "application/x-www-form-urlencoded"
-    answer = client.post(address, urlencode(sent), content_type=kind)
-    assert answer.status_code == 422
-    assert "; expected one of " in one_line(answer.content.decode())
-    assert slot.choices.count() == 2
-    assert not ShotComment.objects.exists()
-
-
-def test_a_closed_slot_shows_them_and_takes_no_more(client):
-    _study, person, slot = begin(session_size=1)
-    send(client, person, slot, ("only", 2, "Dark."))
-    Slot.objects.filter(pk=slot.pk).update(
-        state="submitted", submitted_at=slot.started_at
-    )
-    assert choosing.next_for(person).slot.session == 2
-    page = client.get(reverse("rate-slot", args=[person.invitation.token, slot.code]))
-    text = one_line(page.content.decode())
-    assert fields(text)["2:only"] == "Dark."
-    assert len(re.findall(r"<textarea[^>]* disabled", text)) == 3
-    reply = send(client, person, slot, ("only", 2, "Bright."))
-    assert reply.json()["refused"]
-    assert ShotComment.objects.get().text == "Dark."
 
 
 # Whose they are -----------------------------------------------------------------------
@@ -258,57 +203,3 @@ def test_they_are_exported_with_story_method_side_and_shot(client, tmp_path):
     lines = b"".join(answer.streaming_content).decode()
     assert lines == (tmp_path / "shot_comments.csv").read_text()
     call_command("coverage", study.slug, csv="shot_comments")
-
-
-def test_a_comment_on_a_twin_names_its_degradation(client, tmp_path):
-    study, person, slot = begin("choice")
-    original = slot.unit.output_a
-    twin = Output.everything.create(
-        story=original.story,
-        method=original.method,
-        twin_of=original,
-        degradation="blurred",
-    )
-    fields = {"output_a": original, "output_b": twin, "original": slot.unit}
-    unit = study.units.create(purpose="twin", story=original.story, **fields)
-    Slot.objects.filter(pk=slot.pk).update(unit=unit, purpose="twin", ordinal=None)
-    send(client, person, slot, ("left", 1, "Sharp."), ("right", 1, "Blurred."))
-    told = {row["degradation"]: row for row in exported(study, tmp_path)}
-    expected = ("Blurred.", "Sharp.") if slot.a_is_left else ("Sharp.", "Blurred.")
-    assert (told["blurred"]["text"], told[""]["text"]) == expected
-    assert {row["purpose"] for row in told.values()} == {"twin"}
-    assert {row["method"] for row in told.values()} == {original.method.name}
-
-
-@pytest.mark.parametrize("wrong", [{"shot": 4}, {"output": 2}])
-def test_a_comment_on_what_is_not_shown_is_found(client, wrong):
-    study, person, slot = begin()
-    send(client, person, slot, ("only", 2, "Dark."))
-    assert problems(study) == []
-    if "output" in wrong:
-        others = study.slots.exclude(unit=slot.unit)
-        wrong = {"output": others.first().unit.output_a}
-    ShotComment.objects.update(**wrong)
-    (told,) = problems(study)
-    assert told.startswith(f"slot {slot.code}: a comment is about output ")
-
-
-def test_one_wrong_place_stores_nothing_of_a_form():
-    _study, person, slot = begin()
-    texts = {("only", 1): "Dark.", ("only", 9): "Bright."}
-    with pytest.raises(BadAnswerError):
-        answering.record_shot_comments(slot=slot, annotator=person, texts=texts)
-    assert not ShotComment.objects.exists()
-
-
-def test_a_text_that_its_tab_has_overtaken_changes_nothing_of_its_shot(client):
-    _study, person, slot = begin()
-    for text, second, shot in (
-        ("Dark, and wet.", 2, 1),
-        ("Dark, and", 1, 1),
-        ("Bright.", 1, 2),
-    ):
-        key = f"{1_700_000_000_000 + second} 0.25"
-        send(client, person, slot, ("only", shot, text), key=key)
-    texts = dict(ShotComment.objects.values_list("shot", "text"))
-    assert texts == {1: "Dark, and wet.", 2: "Bright."}

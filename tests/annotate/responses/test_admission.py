@@ -6,7 +6,6 @@ from django.urls import reverse
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from annotate.assignment import choosing
 from annotate.kinds import errors
 from annotate.models import Annotator, Choice, Invitation, Purpose, Rating, Slot
 from annotate.quality import training
@@ -113,16 +112,6 @@ def test_no_form_is_taken_before(page):
     assert response["Location"] == link(person, "entry")
     assert untouched(study)
     assert not person.skips.exists()
-
-
-def test_who_has_not_agreed_or_read_takes_no_slot_by_any_function():
-    study = make_study()
-    person = study.annotators.select_related("study").get(name="A01")
-    for person in (person, agreed(study)):  # noqa: B020
-        with pytest.raises(errors.SlotTakenError):
-            leasing.take(person.slots.first(), person)
-        assert choosing.next_for(person).kind == choosing.Next.STOPPED
-    assert untouched(study)
 
 
 def test_reading_the_instructions_stands_for_no_consent():

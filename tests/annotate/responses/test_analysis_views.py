@@ -113,27 +113,6 @@ def test_a_moment_knows_what_was_hidden(study, excluded):
     assert found == [(slot, set()), (slot, slot), (slot, set()), (set(), set())]
 
 
-def test_what_is_no_moment(study):
-    other = make_study(slug="other", benchmark=study.benchmark)
-    event = as_of_event.mark(other).pk
-    with pytest.raises(
-        as_of_event.MomentError, match=f"{event} is not in the log of trial"
-    ):
-        as_of_event.moment(study, event)
-
-
-def test_a_moment_before_the_log_followed_slots(study):
-    Event.objects.filter(study=study).delete()
-    early = as_of_event.mark(study).pk
-    answer_everything(study)
-    from annotate import event_log
-
-    event_log.list_slots(study, list(study.slots.all()))
-    with pytest.raises(as_of_event.MomentError, match="as early as that"):
-        as_of_event.moment(study, early)
-    assert len(as_of_event.now(study).submitted) == 12
-
-
 def page(client, study):
     return client.get(reverse("view-list", args=[study.slug])).content.decode()
 
@@ -155,12 +134,6 @@ def test_the_page_of_a_manager(study, excluded):
     chosen["hide"] = [f"{excluded.pk}:loose"]
     client.post(reverse("view-choose", args=[study.slug]), chosen)
     assert box in page(client, study)
-
-
-def test_a_refused_view_is_told(study):
-    url = reverse("view-add", args=[study.slug])
-    answer = alice(study).post(url, {"key": "main", "title": "x"}, follow=True)
-    assert "There is a view main already" in answer.content.decode()
 
 
 def test_a_researcher_reads_and_changes_nothing(study, excluded):

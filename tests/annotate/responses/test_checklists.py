@@ -10,7 +10,7 @@ from annotate.audit_log import verifying
 from annotate.kinds import errors
 from annotate.models import Annotator, Invitation, Rating, Slot
 from annotate.presentation import checklist_sheets
-from annotate.responses import leasing, submission, writing
+from annotate.responses import late, leasing, writing
 from tests import answering
 from tests.factories import make_study
 from tests.working import join
@@ -41,20 +41,6 @@ def values(slot, shot) -> dict[str, int]:
     return dict(rows.values_list("question__key", "value"))
 
 
-def test_it_works(study):
-    slot, person = slot_of(study)
-    assert record(slot, person, 2, "pan|text", "people|video") == 6
-    assert values(slot, 2) == {
-        "pan|text": 1,
-        "pan|video": 0,
-        "people|text": 0,
-        "people|video": 1,
-        "animals|text": 0,
-        "animals|video": 0,
-    }
-    assert writing.shots_left(slot, person) == [1, 3]
-
-
 def test_silence_is_no_answer(study):
     slot, person = slot_of(study)
     record(slot, person, 2, "pan|text")
@@ -68,15 +54,6 @@ def test_silence_is_no_answer(study):
     assert submitted.state == Slot.State.SUBMITTED
     assert Rating.objects.filter(slot=slot, is_current=True).count() == 18
     assert verifying.problems(study) == []
-
-
-def test_ticks_of_a_shot_that_is_not_done_come_back_and_do_not_count(study):
-    slot, person = slot_of(study)
-    assert record(slot, person, 1, "pan|text", looked=False) == 1
-    assert record(slot, person, 1, "people|text", looked=False) == 2
-    assert values(slot, 1) == {"pan|text": 0, "people|text": 1}
-    assert checklist_sheets.ticked_boxes(slot, person) == {1: {"people|text"}}
-    assert writing.shots_left(slot, person) == [1, 2, 3]
 
 
 def test_boxes_count_only_with_the_word_that_the_shot_was_looked_at(study):
@@ -110,7 +87,7 @@ def test_the_word_goes_with_the_answers_into_a_surplus_slot(study):
     slot, person = slot_of(study)
     record(slot, person, 1, "pan|text")
     Slot.objects.filter(pk=slot.pk).update(annotator=join(study), position=1)
-    surplus = submission.regain(person, slot.code, late=True)
+    surplus = late.regain(person, slot.code, late=True)
     assert surplus.pk != slot.pk
     assert writing.shots_left(surplus, person) == [2, 3]
 
@@ -125,26 +102,6 @@ def test_a_change_is_a_revision_of_that_box_only(study):
         (2, 1, True),
     ]
     assert Rating.objects.filter(slot=slot).count() == 7
-
-
-def test_the_same_again_changes_nothing(study):
-    slot, person = slot_of(study)
-    record(slot, person, 1, "pan|text", client_key="k1")
-    record(slot, person, 1, client_key="k2")
-    assert record(slot, person, 1, "pan|text", client_key="k1") == 0
-    assert values(slot, 1)["pan|text"] == 0
-    assert record(slot, person, 1) == 0
-    assert record(slot, person, 2, client_key="k1") == 6  # a key is of one shot
-
-
-def test_what_its_own_tab_has_overtaken_changes_nothing(study):
-    slot, person = slot_of(study)
-    record(slot, person, 1, "pan|text", client_key="1760000000002 0.5")
-    assert record(slot, person, 1, client_key="1760000000001 0.5") == 0
-    assert values(slot, 1)["pan|text"] == 1
-    record(slot, person, 1, "pan|text", client_key="1760000000004 0.5")  # and back
-    assert record(slot, person, 1, client_key="1760000000003 0.5") == 0
-    assert values(slot, 1)["pan|text"] == 1
 
 
 @pytest.mark.parametrize("shot", [0, 4, 10**30])
@@ -174,35 +131,6 @@ def test_a_box_is_not_taken_back(study):
     assert values(slot, 1)["pan|text"] == 1
 
 
-def test_a_box_without_a_current_row_gets_the_next_revision(study):
-    slot, person = slot_of(study)
-    record(slot, person, 1, "pan|text")
-    Rating.objects.filter(question__key="pan|text").update(is_current=False)
-    assert record(slot, person, 1, "pan|text") == 1
-    rows = Rating.objects.filter(shot=1, question__key="pan|text").order_by("revision")
-    assert list(rows.values_list("revision", "is_current")) == [(1, False), (2, True)]
-
-
-def test_boxes_of_a_training_story_stay_as_they_are(study):
-    slot, person = slot_of(study)
-    for shot in (1, 2, 3):
-        record(slot, person, shot)
-    answering.submit(slot=slot, annotator=person)
-    Slot.objects.filter(pk=slot.pk).update(purpose="training", ordinal=None)
-    study.annotators.update(trained_at=None)
-    assert record(slot, person, 1) == 0
-    with pytest.raises(errors.AnswerError, match="closed and cannot be changed"):
-        record(slot, person, 1, "pan|text")
-    assert values(slot, 1)["pan|text"] == 0
-
-
-def test_the_checklist_must_have_the_box(study):
-    slot, person = slot_of(study)
-    with pytest.raises(errors.BadAnswerError, match="no box 'fish"):
-        record(slot, person, 1, "fish|text", "pan|text")
-    assert not Rating.objects.exists()
-
-
 @pytest.mark.parametrize("kind", ["likert", "choice"])
 def test_other_protocols_ask_about_no_shot(kind):
     study = make_study(kind=kind, consented=True)
@@ -217,15 +145,6 @@ def test_only_whoever_holds_the_slot_may_tick(study):
     with pytest.raises(errors.AnswerError, match="somebody else"):
         record(slot, other, 1)
     assert not Rating.objects.exists()
-
-
-def test_work_on_a_shot_renews_the_lease(study, clock):
-    slot, person = slot_of(study)
-    until = slot.lease_until
-    clock.move(minutes=5)
-    record(slot, person, 1)
-    slot.refresh_from_db()
-    assert slot.lease_until > until
 
 
 def test_a_form_without_a_script_is_stored_whole(study):
@@ -274,18 +193,6 @@ def test_verify_wants_the_word_of_each_shot(study):
     slot.looks.filter(shot=2).delete()
     assert verifying.problems(study) == [
         f"slot {slot.code}: 2 of its shots were looked at"
-    ]
-
-
-def test_verify_wants_no_shot_in_other_studies():
-    study = make_study(consented=True)
-    slot, person = slot_of(study)
-    row = answering.record_answer(
-        slot=slot, annotator=person, question=study.questions.first(), value=1
-    )
-    Rating.objects.filter(pk=row.pk).update(shot=1)
-    assert verifying.problems(study) == [
-        f"rating {row.pk}: is about shot 1, which is not asked"
     ]
 
 

@@ -11,7 +11,7 @@ from annotate.models import Annotator, Rating, Slot, Unit
 from annotate.pages.annotator.slot import get_slot
 from annotate.people import inviting
 from annotate.quality import exclusion
-from annotate.responses import giving_back, leasing, submission
+from annotate.responses import giving_back, late, leasing
 from tests import answering
 from tests.pressure.grids import add_people, deal_out, make_grid
 from tests.working import save
@@ -68,19 +68,6 @@ def told(slot):
 # Taken, renewed, ended ----------------------------------------------------------------
 
 
-def test_a_lease_lasts_as_long_as_the_study_says(study, people, clock):
-    slot = take(people[0])
-    left = slot.lease_until - timezone.now()
-    assert 29 * 60 < left.total_seconds() <= 30 * 60
-    clock.move(29)
-    assert giving_back.release_expired() == 0
-    clock.move(2)
-    assert giving_back.release_expired() == 1
-    assert fresh(slot).annotator is None
-    assert told(slot) == ["slot taken", "lease expired"]
-    assert problems(study) == []
-
-
 def test_a_heartbeat_and_an_answer_let_a_lease_run_on(study, people, clock):
     slot = take(people[0])
     clock.move(29)
@@ -114,20 +101,6 @@ def test_a_heartbeat_for_a_slot_of_somebody_else_changes_nothing(study, people):
     assert fresh(slot).lease_until == until
 
 
-def test_a_heartbeat_for_a_submitted_slot_changes_nothing(study, people):
-    slot = submit(take(people[0]), people[0])
-    assert not leasing.heartbeat(slot, people[0])
-    assert fresh(slot).state == "submitted"
-
-
-def test_looking_for_ended_leases_takes_one_query(
-    study, people, django_assert_num_queries
-):
-    take(people[0])
-    with django_assert_num_queries(1):
-        assert giving_back.release_expired() == 0
-
-
 def test_taking_again_returns_the_same_slot_in_two_tabs(study, people):
     assert take(people[0]) == take(people[0])
     assert Slot.objects.filter(annotator=people[0]).count() == 1
@@ -155,19 +128,6 @@ def test_a_clock_that_jumps_loses_nothing_and_doubles_nothing(
     ]
     assert Slot.objects.filter(state="submitted").count() == 3
     assert problems(study) == []
-
-
-def test_a_clock_set_back_does_not_open_an_earlier_session(study, people, clock):
-    first = submit(take(people[0]), people[0])
-    for _ in range(2):
-        submit(take(people[0]), people[0])
-    clock.move(-120)
-    second = take(people[0])
-    assert (first.session, second.session) == (1, 2)
-    with pytest.raises(errors.AnswerError, match="session is over"):
-        answer(first, people[0], 4)
-    submit(second, people[0], 1)
-    assert answer(second, people[0], 3).revision == 2
 
 
 # Late answers -------------------------------------------------------------------------
@@ -218,13 +178,13 @@ def test_reading_a_lost_page_again_opens_nothing(study, people, clock):
     slot = take(people[0])
     lose(slot, clock)
     leasing.take(slot, people[1])
-    assert submission.regain(people[0], slot.code, late=False) is None
+    assert late.regain(people[0], slot.code, late=False) is None
     assert not Slot.objects.filter(annotator=people[0]).exists()
 
 
 def test_a_story_that_was_never_taken_cannot_be_answered_late(study, people):
     slot = take(people[0])
-    assert submission.regain(people[1], slot.code, late=True) is None
+    assert late.regain(people[1], slot.code, late=True) is None
 
 
 def test_after_an_exclusion_the_annotator_cannot_change_the_answer(study, people):
@@ -269,7 +229,7 @@ def test_a_skipped_slot_goes_to_somebody_else_and_never_back(study, people):
         met.add(following.unit_id)
         submit(following, people[0])
     assert met == set(study.units.values_list("pk", flat=True)) - {slot.unit_id}
-    assert submission.regain(people[0], slot.code, late=True) is None
+    assert late.regain(people[0], slot.code, late=True) is None
     assert leasing.take(fresh(slot), people[1]).annotator_id == people[1].pk
     assert problems(study) == []
 
@@ -342,18 +302,6 @@ def test_a_unit_that_three_people_skip_is_set_aside(planned):
     unit.save()
     assert take(newcomer).unit_id == unit.pk
     assert problems(planned) == []
-
-
-def test_what_was_set_aside_holds_up_nobody_with_a_plan(planned):
-    person = planned.annotators.first()
-    waiting = list(leasing.own_slots(person))
-    Unit.objects.filter(pk=waiting[0].unit_id).update(set_aside_at=timezone.now())
-    assert take(person) == waiting[1]
-    while (slot := take(person)) is not None:
-        submit(slot, person)
-    assert fresh(person).state == "finished"
-    Unit.objects.update(set_aside_at=None)
-    assert take(person) == waiting[0]
 
 
 def test_a_submitted_slot_cannot_be_skipped(study, people):

@@ -72,12 +72,13 @@ def test_submission_with_answers_passes_few_statements_and_files(client, page):
     with Counted() as counted:
         assert send(client, page).json()["submitted"]
     assert len(counted.queries) <= 16
-    assert len(counted.own_files) <= 13
+    assert len(counted.own_files) <= 9
     assert not any("SAVEPOINT" in query["sql"] for query in counted.queries)
 
 
-def test_next_page_passes_few_statements(client, page):
+def test_next_page_passes_few_statements_and_files(client, page):
     client.get(page)
     with Counted() as counted:
         assert client.get(page).status_code == 200
     assert len(counted.queries) <= 8
+    assert len(counted.own_files) <= 14

@@ -6,10 +6,9 @@ import pytest
 from django.urls import reverse
 
 from annotate.assignment import choosing
-from annotate.audit_log.verifying import problems
 from annotate.coverage.coverage_tables import TABLES
 from annotate.kinds.errors import BadAnswerError
-from annotate.models import Slot, StoryComment, Study
+from annotate.models import StoryComment, Study
 from annotate.people import inviting
 from annotate.reports.output_figures import told_slots
 from tests import answering
@@ -83,38 +82,6 @@ def test_the_newest_text_counts_and_none_takes_it_back(client, study, ann, slot)
     assert shown(client, ann, slot) == ("", False)
 
 
-def press(second, tab="0.25"):
-    return f"{1_700_000_000_000 + 1000 * second} {tab}"
-
-
-@pytest.mark.parametrize(
-    ("late", "text"),
-    [
-        (press(1), "Dark, and wet."),
-        (press(2), "Dark, and wet."),
-        (press(3), "Dark, and"),
-        (press(1, tab="0.5"), "Dark, and"),
-        ("", "Dark, and"),
-    ],
-)
-def test_a_text_that_its_tab_has_overtaken_changes_nothing(
-    client, ann, slot, late, text
-):
-    for key, said in ((press(2), "Dark, and wet."), (late, "Dark, and")):
-        row = {"kind": "comment", "id": "c", "key": key, "text": said}
-        sent, kind = {"rows": [row]}, "application/json"
-        answer = client.post(address("rate-save", ann, slot), sent, kind)
-        assert answer.status_code == 200
-    assert StoryComment.objects.get().text == text
-
-
-def test_a_text_that_is_sent_again_overtakes_what_came_between(ann, slot):
-    told = {"slot": slot, "annotator": ann}
-    for second, text in ((1, "Dark."), (3, "Dark."), (2, "Darker.")):
-        answering.record_comment(**told, text=text, client_key=press(second))
-    assert StoryComment.objects.get().text == "Dark."
-
-
 def test_a_study_that_asks_for_none_takes_none(study, ann, slot):
     Study.objects.update(presentation={"shot_comments": True})
     with pytest.raises(BadAnswerError, match="takes no comments"):
@@ -146,22 +113,3 @@ def test_nobody_else_sees_or_has_what_was_written(client, study, ann, bob, slot,
     words = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.content.decode()))
     for _code, name, text in both:
         assert f"Comment: {name} {text}" in words
-
-
-def test_it_moves_with_late_answers(client, study, ann, bob, slot):
-    end_leases()
-    assert choosing.next_for(bob).slot == slot
-    answering.record_comment(slot=slot, annotator=bob, text="Bright.")
-    row = {"kind": "answer", "id": "1", "question": "character", "value": "3"}
-    sent = {"rows": [row | {"key": ""}]}
-    kind = "application/json"
-    assert client.post(address("rate-save", ann, slot), sent, kind).status_code == 200
-    surplus = Slot.objects.get(annotator=ann)
-    assert surplus != slot
-    assert shown(client, ann, surplus) == ("Dark.", True)
-    assert shown(client, bob, slot) == ("Bright.", True)
-    assert written() == [
-        (surplus.code, ann.name, "Dark."),
-        (slot.code, bob.name, "Bright."),
-    ]
-    assert problems(study) == []

@@ -15,10 +15,16 @@ from annotate.assignment import choosing
 from annotate.audit_log import verifying
 from annotate.coverage.slot_counts import tallies
 from annotate.models import Annotator, Event, Flag, Invitation, Slot
+from annotate.pages.annotator import session_progress
 from annotate.reports.downloads import write_export
 from annotate.reports.study_tables import answer_rows
-from annotate.responses import giving_back, timing
-from evalcore.models import Frame
+from annotate.responses import giving_back
+from annotate.responses.submission import (
+    TOLERANCE,
+    fits,
+    room,
+    time_problem,
+)
 from tests.factories import make_benchmark, make_study
 from tests.people import alice
 from tests.working import Browser, form, join, make_planned, save
@@ -46,14 +52,14 @@ def test_in_no_stretch_of_time_more_is_believed_than_has_passed(told):
     done: list[tuple[datetime, datetime, float]] = []
     rows = sorted(((min(a, b), max(a, b), c) for a, b, c in told), key=lambda r: r[1])
     for since, until, claimed in rows:
-        most = timing.room(at(since), at(until), [(s, b) for s, _u, b in done])
+        most = room(at(since), at(until), [(s, b) for s, _u, b in done])
         believed = most if claimed is None else min(claimed, most)
         done.append((at(since), at(until), believed))
     for begin, _until, _b in done:
         for _since, end, _b in done:
             within = sum(b for s, u, b in done if begin <= s and u <= end)
             passed = max((end - begin).total_seconds(), 0)
-            assert within <= passed + timing.TOLERANCE + 1e-3
+            assert within <= passed + TOLERANCE + 1e-3
 
 
 @given(
@@ -68,22 +74,13 @@ def test_what_fits_at_first_sight_is_believed_at_second_sight(told):
     last, seen = None, 0
     for since, length, claimed in sorted(told, key=lambda row: row[0] + row[1]):
         now = at(since + length)
-        most = timing.room(at(since), now, done)
-        if claimed is not None and timing.fits(claimed, at(since), now, last):
+        most = room(at(since), now, done)
+        if claimed is not None and fits(claimed, at(since), now, last):
             assert claimed <= most
             seen += 1
         done.append((at(since), most if claimed is None else min(claimed, most)))
         last = now
     target(float(seen))  # so that it is not always too long
-
-
-def test_what_fits_at_first_sight():
-    assert timing.fits(30, at(10), at(40), None)
-    assert timing.fits(30, at(10), at(40), at(10))
-    assert not timing.fits(30, at(10), at(40), at(10.5))
-    assert not timing.fits(30.1, at(10), at(40), at(0))
-    assert not timing.fits(0, at(10), at(40), None)
-    assert not timing.fits(float("nan"), at(10), at(40), None)
 
 
 @st.composite
@@ -113,16 +110,8 @@ def test_the_time_of_honest_people_is_kept_as_it_is(rows, dice):
     rows.sort(key=lambda row: row[2])
     done: list[tuple[datetime, float]] = []
     for fetched, spent, arrived in rows:
-        assert timing.room(at(fetched), at(arrived), done) >= spent
+        assert room(at(fetched), at(arrived), done) >= spent
         done.append((at(fetched), spent))
-
-
-def test_two_stories_fetched_together_share_the_time_since():
-    """Worked out by hand: 100 s, of which 70 are another story's."""
-    assert timing.room(at(0), at(100), [(at(0), 70.0)]) == 30 + timing.TOLERANCE
-    assert timing.room(at(40), at(100), [(at(0), 70.0)]) == 30 + timing.TOLERANCE
-    assert timing.room(at(40), at(100), [(at(0), 30.0)]) == 60 + timing.TOLERANCE
-    assert timing.room(at(0), at(100), [(at(50), 50.0)]) == 50 + timing.TOLERANCE
 
 
 # The ways in -------------------------------------------------------------------------
@@ -180,7 +169,7 @@ def test_ten_stories_in_two_seconds_took_no_five_minutes(later):
     rows = person.slots.values_list("seconds", "claimed_seconds")
     assert len(rows) == 10
     taken = sum(seconds for seconds, _claimed in rows)
-    assert taken == pytest.approx(2 + timing.TOLERANCE)
+    assert taken == pytest.approx(2 + TOLERANCE)
     assert {claimed for _seconds, claimed in rows} == {31}
     raised = dict(person.flags.values_list("rule", "action"))
     assert raised["impossible-time"] == "note"
@@ -194,20 +183,6 @@ def test_ten_stories_in_two_seconds_took_no_five_minutes(later):
 
 
 @pytest.mark.django_db
-def test_without_seconds_the_rules_see_the_time_that_there_was(later):
-    study = ten_stories(rules="default")
-    person, client = seat(study)
-    work_by_api(client, later)
-    taken = sum(person.slots.values_list("seconds", flat=True))
-    assert taken == pytest.approx(2 + timing.TOLERANCE)
-    raised = set(person.flags.values_list("rule", flat=True))
-    assert {"no-time", "fast"} <= raised
-    slot = person.slots.last()
-    page = alice(study).get(reverse("slot-detail", args=[study.slug, slot.code]))
-    assert "not measured" in page.content.decode()
-
-
-@pytest.mark.django_db
 @pytest.mark.parametrize("seconds", [0, 1e9])
 def test_what_cannot_be_is_kept_and_not_believed(later, seconds):
     person, client = seat(ten_stories())
@@ -218,9 +193,9 @@ def test_what_cannot_be_is_kept_and_not_believed(later, seconds):
     later(1)
     assert client.post(url, given, format="json").status_code == 200
     slot = person.slots.get(code=code)
-    assert slot.seconds == 1 + timing.TOLERANCE
+    assert slot.seconds == 1 + TOLERANCE
     assert slot.claimed_seconds == seconds
-    told = timing.time_problem(slot.offered_at, slot.claimed_seconds, slot.seconds)
+    told = time_problem(slot.offered_at, slot.claimed_seconds, slot.seconds)
     assert told == "impossible"
 
 
@@ -241,8 +216,8 @@ def test_no_answer_is_lost_over_a_time_that_is_none(client, later, told):
     reply = client.post(at, {"rows": rows}, content_type="application/json").json()
     assert reply["submitted"], reply
     slot = person.slots.get(state="submitted")
-    assert slot.seconds == 1 + timing.TOLERANCE
-    found = timing.time_problem(slot.offered_at, slot.claimed_seconds, slot.seconds)
+    assert slot.seconds == 1 + TOLERANCE
+    found = time_problem(slot.offered_at, slot.claimed_seconds, slot.seconds)
     assert found == ("impossible" if told.get("seconds") else "missing")
 
 
@@ -281,28 +256,6 @@ def test_an_hour_without_network_is_believed(client, later):
     assert set(done.values_list("seconds", flat=True)) == {390}
 
 
-@pytest.mark.django_db
-def test_no_more_than_the_hour_is_believed(client, later):
-    person = join(ten_stories(), "A01")
-    browser = Browser(client, person)
-    browser.at = browser.post(browser.address("pause"))
-    ahead = fetched_ahead(client, browser)
-    later(3600)
-    for address, proof in [(browser.at, ""), *ahead]:
-        save(
-            client,
-            address,
-            proof=proof,
-            submit=True,
-            seconds=1800,
-            character=3,
-            aesthetics=1,
-        )
-    times = list(person.slots.order_by("position").values_list("seconds", flat=True))
-    assert times[0] == 1800
-    assert sum(filter(None, times)) == pytest.approx(3600, abs=2)
-
-
 def one_story_for_all():
     """An open study with one slot, which is let go after ten minutes."""
     return make_planned(
@@ -330,100 +283,13 @@ def test_a_lease_that_ran_out_takes_no_time_away(client, later, taken, told):
         assert choosing.next_for(join(study)).taken
     save(client, browser.at, beauty=3, submit=True, seconds=told)
     slot = person.slots.get(state="submitted")
-    assert slot.seconds == (told or 1500 + timing.TOLERANCE)
+    assert slot.seconds == (told or 1500 + TOLERANCE)
     assert (slot.ordinal is None) == taken
 
 
-@pytest.mark.django_db
-@pytest.mark.parametrize(
-    ("told", "believed"), [(45, 45), (None, 3605 + timing.TOLERANCE)]
-)
-def test_the_time_before_a_break_counts_although_the_slot_was_free_meanwhile(
-    client, later, told, believed
-):
-    """The page remembers it; the slot is taken anew by whoever comes back to it.
-
-    Where no time is told, nobody is called too fast for the time before the break.
-    """
-    study = one_story_for_all()
-    person = join(study)
-    browser = Browser(client, person)
-    first = browser.at = browser.post(browser.address("pause"))
-    later(3600)
-    assert giving_back.release_expired() == 1
-    assert browser.post(browser.address("pause")) == first
-    later(5)
-    save(client, first, beauty=3, submit=True, seconds=told)
-    assert person.slots.get(state="submitted").seconds == believed
-
-
-@pytest.mark.django_db
-def test_a_servers_clock_that_is_set_back_takes_no_time_away(client, later):
-    person = join(ten_stories(rules="default"), "A01")
-    browser = Browser(client, person)
-    browser.at = browser.post(browser.address("pause"))
-    for story in range(8):
-        later(60 if story != 4 else 60 - 3600)
-        answers = {"character": story % 5, "aesthetics": story * 3 % 4}
-        reply = save(client, browser.at, submit=True, seconds=55, **answers).json()
-        browser.at = reply["next"]
-    times = list(person.slots.order_by("position").values_list("seconds", flat=True))
-    # Only the story that was on the page meanwhile cannot have been looked at.
-    assert times[:8] == [55, 55, 55, 55, 0, 55, 55, 55]
-
-
-@pytest.mark.django_db
-def test_answers_changed_later_leave_the_time_as_it_was(client, later):
-    person = join(ten_stories(), "A01")
-    browser = Browser(client, person)
-    first = browser.at = browser.post(browser.address("pause"))
-    later(60)
-    save(client, first, character=3, aesthetics=1, submit=True, seconds=50)
-    later(60)
-    save(client, first, character=2, submit=True, seconds=110)
-    assert person.slots.get(state="submitted").seconds == 50
-
-
-@pytest.mark.django_db
-def test_without_scripts_the_time_is_that_between_the_pages(client, later):
-    person = join(ten_stories(), "A01")
-    browser = Browser(client, person)
-    browser.at = browser.post(browser.address("pause"))
-    later(42)
-    address = f"{browser.at}submit/"
-    browser.post(address, seconds="", **form(character=3, aesthetics=1))
-    slot = person.slots.get(state="submitted")
-    assert slot.seconds == 42 + timing.TOLERANCE
-    assert slot.claimed_seconds is None
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize("told", ["", "0"])
-def test_a_night_with_the_page_open_is_no_measured_time(client, later, told):
-    """Without scripts, or with some that say nothing."""
-    study = ten_stories()
-    person = join(study, "A01")
-    browser = Browser(client, person)
-    browser.at = browser.post(browser.address("pause"))
-    for _story in range(3):
-        later(14 * 3600)
-        at = f"{browser.at}submit/"
-        browser.post(at, seconds=told, **form(character=3, aesthetics=1))
-    bounds = person.slots.filter(seconds__isnull=False).values_list(
-        "seconds", flat=True
-    )
-    assert list(bounds) == [14 * 3600 + timing.TOLERANCE, 14 * 3600, 14 * 3600]
-    assert {row["seconds"] for row in answer_rows(study, "ratings")} == {None}
-    assert tallies(study)["people"][str(person.pk)]["seconds"] is None
-    assert minutes_for(person, 7) is None
-    listed = alice(study).get(reverse("slot-list", args=[study.slug]))
-    assert {slot.measured for slot in listed.context["page"]} == {None}
-    assert f">{14 * 3600}<" not in listed.content.decode()
-
-
 def minutes_for(person, stories):
-    seconds = timing.own_latest(person.pk).values_list("measured", flat=True)
-    return timing.minutes_for(person, stories, list(seconds))
+    seconds = session_progress.own_latest(person.pk).values_list("measured", flat=True)
+    return session_progress.minutes_for(person, stories, list(seconds))
 
 
 @pytest.mark.django_db
@@ -440,16 +306,6 @@ def test_a_measured_time_is_exported_and_counted(client, later):
     assert {row["seconds"] for row in answer_rows(study, "ratings")} == {40.0}
     assert tallies(study)["people"][str(person.pk)]["seconds"] == 40.0
     assert minutes_for(person, 7) == 5
-
-
-def test_a_page_that_was_open_for_longer_than_a_day_is_no_lie():
-    """The longest that is believed is a day; what was said beyond it is not weighed."""
-    since, now = at(0), at(3 * 24 * 3600)
-    most = timing.room(since, now, [])
-    assert most == timing.LONGEST_SECONDS
-    assert timing.time_problem(since, 25 * 3600.0, min(25 * 3600.0, most)) == ""
-    short = timing.room(since, at(20 * 3600), [])
-    assert timing.time_problem(since, 25 * 3600.0, short) == "impossible"
 
 
 # In sight -----------------------------------------------------------------------------
@@ -487,51 +343,6 @@ def test_no_shot_was_in_sight_for_longer_than_the_page(client, later, told, kept
     assert slot.seconds == 20
     assert slot.in_sight == kept
     assert verifying.problems(slot.study) == []
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize("lacking", ["Alder", "Birch"])
-def test_only_a_shot_without_any_picture_is_left_out(client, later, lacking):
-    study = make_study(kind="choice", benchmark=make_benchmark(stories=1, shots=3))
-    frames = Frame.objects.filter(output__story__benchmark=study.benchmark)
-    frames.filter(number=2).update(media=None)
-    one_side = frames.filter(number=3, output__method__name=lacking)
-    one_side.update(media=None)
-    person = join(study, "A01")
-    browser = Browser(client, person)
-    browser.at = browser.post(browser.address("pause"))
-    later(60)
-    answers = {"character": "left", "aesthetics": "tie"}
-    save(client, browser.at, submit=True, in_sight={"2": 4}, **answers)
-    slot = study.slots.get(state="submitted")
-    assert slot.unit.methods == ("Alder", "Birch")
-    assert slot.in_sight == {"1": 0.0, "3": 0.0}
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize(
-    "told", [[1, 2], "1", {"one": 2}, {"1": "long"}, {"1": None}, 3]
-)
-def test_what_has_another_shape_is_refused(client, later, told):
-    reply, slot = sent(client, later, in_sight=told)
-    assert reply.status_code == 400
-    assert "in_sight" in reply.json()["error"]
-    assert slot.in_sight is None
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize(
-    ("stored", "problem"),
-    [
-        ({"1": 20.5}, "a shot was in sight for longer than the slot took"),
-        ({"1": -1}, "a shot was in sight for longer than the slot took"),
-        ({"4": 1}, "a shot was in sight that its story has not"),
-    ],
-)
-def test_what_cannot_be_in_sight_is_found(client, later, stored, problem):
-    _reply, slot = sent(client, later, in_sight={"1": 1})
-    Slot.objects.filter(pk=slot.pk).update(in_sight=stored, seconds=20)
-    assert verifying.problems(slot.study) == [f"slot {slot.code}: {problem}"]
 
 
 @pytest.mark.django_db

@@ -12,16 +12,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate.assignment import choosing
-from annotate.audit_log.verifying import problems
 from annotate.kinds import errors
 from annotate.models import Annotator, Choice, Rating, Slot, Study
 from annotate.people import inviting, outcomes
 from annotate.responses import bulk, giving_back, leasing, writing
-from annotate.studies import lifecycle
-from annotate.studies.planning import plan_study
 from tests import answering
-from tests.factories import make_benchmark, make_study
-from tests.untrained import untrained
+from tests.factories import make_study
 from tests.working import join
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
@@ -68,13 +64,6 @@ def submit(slot, annotator):
     return answering.submit(slot=slot, annotator=annotator, seconds=12)
 
 
-def test_it_works(slot, ann):
-    done = submit(slot, ann)
-    assert done.state == Slot.State.SUBMITTED
-    assert done.seconds == 12
-    assert list(Rating.objects.values_list("value", flat=True)) == [3, 3]
-
-
 def test_the_same_answer_twice_is_one_row(slot, ann):
     answer(slot, ann, 2)
     answer(slot, ann, 2)
@@ -96,11 +85,6 @@ def test_what_its_own_tab_has_overtaken_changes_nothing(slot, ann):
     assert Rating.objects.get(is_current=True).value == 1
 
 
-def test_keys_that_the_page_did_not_make_say_nothing_of_an_order(slot, ann):
-    answer(slot, ann, 1, "2 x")
-    assert answer(slot, ann, 3, "10 x").value == 3
-
-
 def test_back_and_forth_ends_where_its_tab_ended(slot, ann):
     """The answer between two equal ones comes last, over a slow network."""
     answer(slot, ann, 4, "1760000000001 0.5")
@@ -110,16 +94,6 @@ def test_back_and_forth_ends_where_its_tab_ended(slot, ann):
     answer(slot, ann, 4, "1760000000004 0.25")  # another tab's is another matter
     answer(slot, ann, 2, "1760000000005 0.5")
     assert Rating.objects.get(is_current=True).value == 2
-
-
-def test_what_was_taken_back_before_it_was_answered_stays_answered(slot, ann):
-    question = slot.study.questions.first()
-    answer(slot, ann, 4, "1760000000002 0.5")
-    told = {"slot": slot, "annotator": ann, "question": question}
-    answering.take_back(**told, client_key="1760000000001 0.5")
-    assert Rating.objects.get(is_current=True).value == 4
-    answering.take_back(**told, client_key="1760000000003 0.5")
-    assert not Rating.objects.filter(is_current=True).exists()
 
 
 def test_what_was_answered_before_it_was_taken_back_stays_open(slot, ann):
@@ -240,11 +214,6 @@ def test_another_annotator_starts_afresh(slot, ann, study):
     assert not taken.ratings.exists()
 
 
-def test_a_taken_slot_cannot_be_taken_by_another(slot, study):
-    with pytest.raises(errors.SlotTakenError, match="with somebody else"):
-        leasing.take(slot, join(study, "A02"))
-
-
 def test_nobody_gets_a_unit_twice(slot, ann, study):
     free = Slot.objects.create(study=study, unit=slot.unit, ordinal=9)
     assert free not in choosing.free_slots(ann)
@@ -278,14 +247,6 @@ def test_a_judgement_outside_the_scale_stores_nothing(study, ann):
         bulk.store_judgements(judged)
     assert not Rating.objects.exists()
     assert not Slot.objects.filter(state="submitted").exists()
-
-
-def test_a_judgement_by_another_studys_question_stores_nothing(study, ann):
-    other = make_study(slug="other", benchmark=study.benchmark).questions.first()
-    judged = bulk.SlotAnswers(ann.slots.first(), {other: 1}, timezone.now())
-    with pytest.raises(errors.AnswerError, match="another study"):
-        bulk.store_judgements([judged])
-    assert not Rating.objects.exists()
 
 
 # Who may answer, and until when -------------------------------------------------------
@@ -330,14 +291,6 @@ def test_answers_of_an_earlier_session_stay(study, ann):
         answer(slots[0], ann, 2)
 
 
-def test_both_bad_is_no_answer_of_a_page():
-    study = make_study(kind="choice", consented=True)
-    ann = study.annotators.first()
-    slot = leasing.take(choosing.next_slot(ann), ann)
-    with pytest.raises(errors.BadAnswerError, match="left, right, tie"):
-        answer(slot, ann, "both_bad")
-
-
 # Finishing, and free slots ------------------------------------------------------------
 
 
@@ -349,15 +302,6 @@ def do_everything(annotator):
                 slot=taken, annotator=annotator, question=question, value=2
             )
         answering.submit(slot=taken, annotator=annotator)
-
-
-def test_whoever_has_done_the_plan_has_finished_even_if_slots_are_free(study, ann):
-    inviting.revoke(study.annotators.get(name="A02"))
-    for slot in leasing.own_slots(ann):
-        submit(leasing.take(slot, ann), ann)
-        outcomes.finish_if_done(ann)
-    assert ann.state == "finished"
-    assert ann.finished_at is not None
 
 
 def test_a_person_without_a_plan_has_finished_when_nothing_is_free(study):
@@ -372,32 +316,6 @@ def test_a_person_without_a_plan_has_finished_when_nothing_is_free(study):
     assert Slot.objects.filter(annotator=carol, claimed=True).count() == 6
 
 
-def test_a_person_added_takes_over_every_round_of_somebody_revoked():
-    study = plan_study(
-        # Always the same answer would break a rule.
-        untrained("envision-expert").with_changes(rules=()),
-        benchmark=make_benchmark(),
-        slug="experts",
-        annotators=5,
-    )
-    lifecycle.launch(study)
-    assert inviting.revoke(study.annotators.first()) == 6 * 5
-    carol = inviting.invite_new(study).annotator
-    Annotator.objects.filter(pk=carol.pk).update(
-        consented_at=timezone.now(), instructed_at=timezone.now(), state="active"
-    )
-    do_everything(carol)
-    rounds = list(leasing.own_slots(carol).values_list("round", flat=True))
-    assert rounds == [1] * 6 + [2] * 6 + [3] * 6 + [4] * 6 + [5] * 6
-    assert problems(study) == []
-
-
-def test_nobody_is_added_where_no_slot_is_free(study):
-    with pytest.raises(inviting.InvitingError, match="No slot is free"):
-        inviting.invite_new(study)
-    assert study.annotators.count() == 2
-
-
 def test_a_claimed_slot_becomes_free_again_and_a_planned_one_does_not(study, ann, slot):
     inviting.revoke(study.annotators.get(name="A02"))
     carol = join(study, inviting.invite_new(study).annotator.name)
@@ -408,12 +326,6 @@ def test_a_claimed_slot_becomes_free_again_and_a_planned_one_does_not(study, ann
     slot.refresh_from_db()
     assert (claimed.annotator, claimed.position, claimed.claimed) == (None, None, False)
     assert (slot.annotator, slot.state) == (ann, "open")
-
-
-def test_revoking_twice_is_logged_once(study, ann):
-    assert inviting.revoke(ann) == 6
-    assert inviting.revoke(ann) == 0
-    assert study.events.filter(kind="annotator revoked").count() == 1
 
 
 def test_submitting_again_changes_nothing_even_after_the_next_session_began(study, ann):

@@ -5,7 +5,6 @@ from django.core.management import call_command
 from django.db import connection
 
 from annotate.models import Rating, Slot, Unit
-from evalcore.database.postgresql import analyze
 from evalcore.models import MetricScore, Output
 from evalcore.serving.environment import PREPARE_AFTER
 from tests.factories import METHODS, make_study
@@ -28,14 +27,6 @@ def counted_as_they_are(*models):
     return connection.vendor != "postgresql" or all(
         known_rows(model) == model.objects.count() for model in models
     )
-
-
-def test_no_other_database_is_asked(django_assert_num_queries):
-    if connection.vendor == "postgresql":
-        analyze(Slot)
-        return
-    with django_assert_num_queries(0):
-        analyze(Slot)
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="asks PostgreSQL")

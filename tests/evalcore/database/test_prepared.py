@@ -9,8 +9,8 @@ from django.db.transaction import TransactionManagementError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotate.models import Event, Slot, Study, Unit
-from evalcore.database.prepared import Prepared, add, count, store
+from annotate.models import Event, Slot, Study
+from evalcore.database.prepared import Prepared, add, store
 from evalcore.models import Benchmark, Character, Story
 from tests.factories import make_benchmark, make_study
 
@@ -140,12 +140,6 @@ def test_no_text_is_taken_for_anything_else(text):
         transaction.set_rollback(True)
 
 
-def test_a_value_that_the_query_does_not_ask_for(db):
-    asked = Prepared(lambda pk, code: Slot.objects.filter(pk=pk), pk=int, code=str)
-    with pytest.raises(ValueError, match="Not found in the query: code"):
-        asked.rows(pk=1, code="x")
-
-
 @pytest.mark.django_db(transaction=True)
 def test_rows_are_locked_in_a_transaction_only():
     if not connection.features.has_select_for_update:
@@ -199,11 +193,3 @@ def test_a_new_row_is_stored_as_create_stores_it(study):
     with pytest.raises(TypeError):
         event.save()  # it is stored already
     assert Slot.objects.filter(pk=slot.pk, lease=F("lease")).exists()
-
-
-def test_a_number_is_counted_on(study):
-    unit, other = study.units.order_by("pk")[:2]
-    for change in (1, 2, -1):
-        count(Unit, unit.pk, "submitted", change)
-    assert Unit.objects.get(pk=unit.pk).submitted == unit.submitted + 2
-    assert Unit.objects.get(pk=other.pk).submitted == other.submitted

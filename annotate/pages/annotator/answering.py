@@ -1,0 +1,399 @@
+"""The way of an answer: who sends it, what is sent, and what is shown next."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial, wraps
+from math import isfinite
+from typing import Any
+
+from django.conf import settings
+from django.core.signing import BadSignature, Signer
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    JsonResponse,
+    RawPostDataException,
+)
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from annotate.access import rate_limits
+from annotate.assignment import choosing
+from annotate.kinds.errors import NotNowError, NotYetError
+from annotate.models import Annotator, Invitation, Purpose, Slot, Study, mark_of
+from annotate.pages.study_views import SeatRequest
+from annotate.people import outcomes
+from annotate.presentation.broken_media import FaultRow
+from annotate.presentation.shot_comments import ShotCommentRow
+from annotate.quality import follow_up, monitoring, training
+from annotate.responses import writing
+from annotate.responses.checklists import TicksRow
+from annotate.responses.late import offered_at
+from annotate.responses.leasing import lacking
+from annotate.responses.submission import Closing, Received, submit
+from annotate.responses.writing import AnswerRow, CommentRow, Row
+from evalcore.database.prepared import Prepared
+from evalcore.serving import log
+
+View = Callable[..., HttpResponseBase]
+HELD: dict[str, str] = {
+    Annotator.State.PAUSED: "held",
+    Annotator.State.FAILED: "failed",
+}
+
+
+INVITED = Prepared[Invitation](
+    lambda token: (
+        Invitation.objects.select_related("annotator__study")
+        .defer(*(f"annotator__study__{name}" for name in Study.LONG))
+        .filter(token=token)
+    ),
+    token=str,
+)
+
+
+def for_annotator(view: View, held_too: str = "") -> View:
+    """Look up the annotator by token and hand the row to the view."""
+
+    @wraps(view)
+    def wrapped(request: SeatRequest, token: str, **kwargs: object) -> HttpResponseBase:
+        invitation = invitation_of(token)
+        if invitation is None:
+            return rate_limits.refuse_link(request)
+        annotator = invitation.annotator
+        request.token = token
+        log.note(study=annotator.study.slug, annotator=annotator.pk)
+        if invitation.revoked_at is not None:
+            return revoked(request, annotator)
+        held = HELD.get(annotator.state)
+        if held is not None and annotator.state != held_too:
+            return _stopped(request, annotator, held, 403)
+        study = annotator.study
+        finished = annotator.state == Annotator.State.FINISHED
+        if study.state != Study.State.OPEN and not finished:
+            return _stopped(request, annotator, study.state, 403)
+        try:
+            return view(request, annotator, **kwargs)
+        except NotYetError as error:
+            if _wants_json(request):
+                return JsonResponse({"error": str(error)}, status=403)
+            return redirect("rate-entry", token)
+        except Http404:
+            if study.state != Study.State.OPEN:  # it may be theirs again
+                return _stopped(request, annotator, study.state, 403)
+            return _stopped(request, annotator, "gone", 404)
+
+    return wrapped
+
+
+def for_trainee(view: View) -> View:
+    """Let in whom `for_annotator` does, and those who did not pass the training."""
+    return for_annotator(view, held_too=Annotator.State.FAILED)
+
+
+def invitation_of(token: str) -> Invitation | None:
+    """Return whose link it is, or was before that person's data were erased."""
+    return INVITED.first(token=token) or INVITED.first(token=mark_of(token))
+
+
+def revoked(request: SeatRequest, annotator: Annotator) -> HttpResponse:
+    """Say that a link is no longer valid, or what its annotator has decided."""
+    has_withdrawn = annotator.withdrawn_at and not annotator.erased_at
+    return _stopped(
+        request, annotator, "withdrawn" if has_withdrawn else "revoked", 410
+    )
+
+
+def _wants_json(request: SeatRequest) -> bool:
+    return "application/json" in request.headers.get("Accept", "")
+
+
+def _stopped(
+    request: SeatRequest, annotator: Annotator, why: str, status: int
+) -> HttpResponse:
+    if _wants_json(request):
+        texts = {
+            "revoked": _("This invitation is no longer valid."),
+            "withdrawn": _("You have withdrawn from this study."),
+            "gone": _("This story is now with somebody else."),
+            "failed": _(
+                "You did not pass the training round, so you cannot take part in this "
+                "study."
+            ),
+            "held": _("Your work is paused; the study's manager knows why."),
+        }
+        paused = _("The study does not take answers at the moment.")
+        return JsonResponse({"error": texts.get(why, paused)}, status=status)
+    context = {
+        "annotator": annotator,
+        "study": annotator.study,
+        "why": why,
+        "token": request.token,
+        "worth": None if why in ("gone", "draft") else outcomes.worth(annotator),
+    }
+    if why == "failed":
+        context["result"] = training.result(annotator, annotator.training_attempts)
+    if why == "held":
+        context["text"] = monitoring.pause_text(annotator)
+    return render(request, "rate/stopped.html", context, status=status)
+
+
+def annotator_page(
+    request: SeatRequest,
+    annotator: Annotator,
+    template: str,
+    status: int = 200,
+    **context: object,
+) -> HttpResponse:
+    context |= {
+        "seat": "rate",
+        "annotator": annotator,
+        "study": annotator.study,
+        "token": request.token,
+    }
+    response = render(request, template, context, status=status)
+    response["Referrer-Policy"] = "same-origin"
+    return response
+
+
+COOKIE = "offered"
+# The pages that a browser keeps, and those that it was named before.
+MOST_CODES = 40
+
+
+def remember(
+    request: SeatRequest,
+    response: HttpResponse,
+    annotator: Annotator,
+    codes: Sequence[str],
+) -> HttpResponse:
+    """Let the browser remember the codes of slots that it is named now."""
+    before = [code for code in _offered(request, annotator) if code not in codes]
+    response.set_cookie(
+        COOKIE,
+        _signer(annotator).sign(".".join([*before, *codes][-MOST_CODES:])),
+        path=reverse("rate-entry", args=[request.token]),
+        httponly=True,
+        secure=settings.SESSION_COOKIE_SECURE,
+        samesite="Lax",
+    )
+    return response
+
+
+def was_offered(request: HttpRequest, annotator: Annotator, code: str) -> bool:
+    """Say whether this annotator's browser was named a slot."""
+    return code in _offered(request, annotator)
+
+
+def _offered(request: HttpRequest, annotator: Annotator) -> list[str]:
+    try:
+        signed = _signer(annotator).unsign(request.COOKIES.get(COOKIE, ""))
+    except BadSignature:
+        return []
+    return signed.split(".")
+
+
+def _signer(annotator: Annotator) -> Signer:
+    return Signer(salt=f"offered {annotator.pk}")
+
+
+def missing(annotator: Annotator) -> Exception:
+    """Return why there is no such slot: something comes before it, or there is none."""
+    first = lacking(annotator)
+    return NotYetError(first) if first else Http404()
+
+
+def next_address(
+    request: SeatRequest,
+    annotator: Annotator,
+    session: int | None = None,
+    wish: str = "",
+) -> str:
+    """Take the next slot, in the session if one is named; return what to show."""
+    if monitoring.unread_warning(annotator) is not None:
+        return reverse("rate-warning", args=[request.token])
+    following = choosing.next_for(annotator, session=session, wish=wish)
+    return _address(request, annotator, following)
+
+
+def address_after(
+    request: SeatRequest, annotator: Annotator, received: Received, wish: str = ""
+) -> str:
+    """Return what to show after a slot that was submitted."""
+    row = received.held.slot
+    if received.next:
+        return received.next
+    if row.purpose == Purpose.TRAINING:
+        return reverse("rate-feedback", args=[request.token, row.code])
+    return next_address(request, annotator, row.session, wish)
+
+
+def go_on_at_once(
+    request: SeatRequest,
+    annotator: Annotator,
+    received: Received,
+    own: Slot | None,
+    wish: str = "",
+) -> str:
+    """Do as `address_after` in the transaction in which the slot was submitted."""
+    if received.facts and received.facts.is_warned:
+        return reverse("rate-warning", args=[request.token])
+    following = choosing.next_while_locked(
+        received.held.person, own, session=received.held.slot.session, wish=wish
+    )
+    return _address(request, annotator, following)
+
+
+def _address(
+    request: SeatRequest, annotator: Annotator, following: choosing.NextStep
+) -> str:
+    if following.taken and following.slot is not None:
+        return reverse("rate-slot", args=[request.token, following.slot.code])
+    if following.kind == choosing.Next.DONE:
+        outcomes.finish_if_done(annotator)
+    done = is_done(annotator, following.slot)
+    return reverse("rate-done" if done else "rate-pause", args=[request.token])
+
+
+def is_done(annotator: Annotator, following: Slot | None) -> bool:
+    """Say whether the last page is next: what is left can only be offered."""
+    if following is None:
+        return True
+    finished = annotator.state == Annotator.State.FINISHED
+    return finished and following.annotator_id is None
+
+
+MALFORMED = (
+    AttributeError,
+    KeyError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+LONGEST_KEY = 40
+
+
+class UnreadableError(ValueError):
+    """What came is not what the page sends."""
+
+
+class TooManyRowsError(Exception):
+    """More rows came in one request than are stored in one transaction."""
+
+
+@never_cache
+@require_POST
+@for_annotator
+def save(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
+    """Store answers, and submit the story if it is done."""
+    try:
+        rows, closing, shown = _read(request)
+    except TooManyRowsError as error:
+        return JsonResponse({"error": str(error)}, status=413)
+    except UnreadableError as error:
+        return JsonResponse({"error": str(error)}, status=400)
+    if not was_offered(request, annotator, shown):
+        shown = ""
+    go_on = partial(go_on_at_once, request, annotator, wish=shown)
+    proof = request.GET.get("proof", "")
+    if closing and proof:
+        closing = replace(closing, offered_at=offered_at(annotator, code, proof))
+    try:
+        received = submit(
+            annotator,
+            code,
+            rows,
+            closing,
+            follow_up=follow_up,
+            proof=proof,
+            go_on=go_on,
+        )
+    except NotNowError as error:
+        refused = {row.id: {"why": str(error), "final": False} for row in rows}
+        return JsonResponse({"problem": "", "submitted": False, "refused": refused})
+    if received is None:
+        raise missing(annotator)
+    reply: dict[str, object] = {
+        "problem": str(received.problem or ""),
+        "submitted": received.submitted,
+        "refused": {
+            row.id: {"why": str(why), "final": not isinstance(why, NotNowError)}
+            for row in rows
+            if (why := received.refused.get(row.place)) is not None
+        },
+    }
+    if received.submitted:
+        reply["next"] = address_after(request, annotator, received, shown)
+    return JsonResponse(reply)
+
+
+def _read(request: SeatRequest) -> tuple[list[Row], Closing | None, str]:
+    """Return rows, what comes with a submission, and the story that is shown next."""
+    try:
+        sent = json.loads(request.body)["rows"]
+        if len(sent) > writing.MOST_ROWS:
+            raise TooManyRowsError(
+                f"Expected at most {writing.MOST_ROWS} rows in one request, "
+                f"not {len(sent)}; nothing was stored. Send them in several requests."
+            )
+        submit = next((row for row in sent if row["kind"] == "submit"), None)
+        rows = [_row(row) for row in sent if row["kind"] != "submit"]
+        if submit is None:
+            return rows, None, ""
+        return rows, _closing(submit), _text(submit.get("shown", ""))
+    except (*MALFORMED, RawPostDataException) as error:
+        raise UnreadableError(
+            "Expected JSON with rows, each an answer (id, key, question, value), the "
+            "boxes of a shot (id, key, shot, ticked, looked), a comment (id, key, "
+            "text), a comment on a shot (id, key, side, shot, text), a fault (id, "
+            f"side, shot) or a submit (seconds, in_sight, shown): {error!r}."
+        ) from error
+
+
+def _closing(submit: dict[str, Any]) -> Closing:
+    """Return the times that are told; where none are, the answers are kept as well."""
+    seconds, in_sight = submit.get("seconds"), submit.get("in_sight")
+    if in_sight is not None:
+        found = {int(shot): float(told) for shot, told in in_sight.items()}
+        in_sight = {shot: told for shot, told in found.items() if isfinite(told)}
+    return Closing(None if seconds is None else float(seconds), in_sight)
+
+
+def _row(sent: dict[str, Any]) -> Row:
+    """Return what a row says of a question, shot or text."""
+    kind, name = sent["kind"], _text(sent["id"])
+    if kind == "fault":
+        return FaultRow(id=name, side=_text(sent["side"]), shot=int(sent["shot"]))
+    own = {"id": name, "client_key": _text(sent["key"])[:LONGEST_KEY]}
+    if kind == "answer" and "ticked" in sent:
+        return TicksRow(
+            **own,
+            shot=int(sent["shot"]),
+            ticked=frozenset(map(_text, sent["ticked"])),
+            looked=sent.get("looked") is True,
+        )
+    if kind == "answer":
+        question, value = _text(sent["question"]), _text(sent["value"])
+        return AnswerRow(**own, question=question, value=value or None)
+    if kind == "comment":
+        return CommentRow(**own, text=_text(sent["text"]))
+    if kind == "shot_comment":
+        side, shot, text = _text(sent["side"]), int(sent["shot"]), _text(sent["text"])
+        return ShotCommentRow(**own, side=side, shot=shot, text=text)
+    raise KeyError(kind)
+
+
+def _text(value: object) -> str:
+    """Return a value as text that a database can store."""
+    text = str(value)
+    text.encode()
+    if "\0" in text:
+        raise ValueError("a NUL character in " + repr(text))
+    return text

@@ -1,0 +1,127 @@
+"""What becomes of an answer to a slot whose lease ran out, or was never taken."""
+
+from datetime import UTC, datetime, timedelta
+
+from django.core.signing import BadSignature, TimestampSigner, b62_decode
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from annotate import event_log
+from annotate.kinds.errors import SlotTakenError
+from annotate.kinds.registry import tables_of
+from annotate.models import (
+    Annotator,
+    Answer,
+    Event,
+    Look,
+    Purpose,
+    ShotComment,
+    Slot,
+    StoryComment,
+)
+from annotate.responses.leasing import (
+    CLOSED,
+    has_room,
+    last_place,
+    lease_length,
+    locked_annotator,
+    may_work,
+    take,
+)
+
+# So long may somebody have been without network.
+OFFER_LASTS = timedelta(days=30)
+
+
+@transaction.atomic
+def regain(
+    annotator: Annotator, code: str, *, late: bool, proof: str = ""
+) -> Slot | None:
+    """Return the slot for what an annotator does on one whose lease ran out."""
+    person = locked_annotator(annotator)
+    if not may_work(person):
+        return None
+    begun = Event.objects.filter(kind=Event.Kind.SLOT_TAKEN, annotator=person)
+    known = Q(pk__in=begun.values("slot"))
+    if late and offered_at(annotator, code, proof) is not None:
+        known |= Q(study=person.study_id)
+    lost = (
+        Slot.objects.filter(known, code=code, purpose=Purpose.REAL)
+        .exclude(skips__annotator=person)
+        .select_related("unit")
+        .first()
+    )
+    if lost is None:
+        return None
+    own = Slot.objects.filter(
+        unit=lost.unit_id, round=lost.round, annotator=person, purpose=Purpose.REAL
+    ).first()
+    if own is not None:
+        # Whoever answers late is told that it is closed; the page itself is gone.
+        return own if late or own.state not in CLOSED else None
+    taken = list(begun.filter(slot=lost).order_by("pk"))
+    since = taken[0].at if taken else None
+    if lost.annotator_id is None and lost.state == Slot.State.OPEN and has_room(person):
+        chosen = taken[-1].details if taken else {}
+        lost.probability = chosen.get("probability")
+        lost.alternatives = chosen.get("alternatives")
+        lost.offered_at = since
+        try:
+            return take(lost, person)
+        except SlotTakenError:
+            lost.refresh_from_db()
+    return _surplus_for(lost, person, since) if late else None
+
+
+def offer(annotator: Annotator, code: str) -> str:
+    """Return the proof that this annotator was given a slot beforehand."""
+    return _signer(annotator, code).sign("")
+
+
+def offered_at(annotator: Annotator, code: str, proof: str) -> datetime | None:
+    """Return when this annotator was given a slot beforehand, if that is proved."""
+    signer = _signer(annotator, code)
+    try:
+        signer.unsign(proof, max_age=OFFER_LASTS)
+    except BadSignature:
+        return None
+    _value, signed, _signature = proof.split(signer.sep)
+    return datetime.fromtimestamp(b62_decode(signed), UTC)
+
+
+def _signer(annotator: Annotator, code: str) -> TimestampSigner:
+    return TimestampSigner(salt=f"offer {annotator.pk} {code}")
+
+
+def _surplus_for(lost: Slot, person: Annotator, since: datetime | None) -> Slot:
+    """Open a slot outside the redundancy for what somebody did on a lost one."""
+    now = timezone.now()
+    place = last_place(person).place_for(lost.unit.story_id)
+    surplus = Slot.objects.create(
+        study=person.study,
+        unit_id=lost.unit_id,
+        round=lost.round,
+        state=Slot.State.LEASED,
+        annotator=person,
+        session=place.session,
+        position=place.position,
+        claimed=True,
+        a_is_left=lost.a_is_left,
+        turn=lost.turn,
+        lease=1,
+        lease_until=now + lease_length(person.study),
+        started_at=now,
+        offered_at=since or now,
+    )
+    _move_answers(lost, surplus)
+    event_log.note_slot(Event.Kind.SLOT_LATE, surplus, instead_of=lost.code)
+    return surplus
+
+
+def _move_answers(lost: Slot, to: Slot) -> None:
+    """Let another slot of its annotator have what they answered in one they lost."""
+    tables: list[type[Answer | Look | ShotComment | StoryComment]]
+    tables = [*tables_of(to.study), Look, ShotComment, StoryComment]
+    for model in tables:
+        model.objects.filter(slot=lost, annotator=to.annotator_id).update(slot=to)
