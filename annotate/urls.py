@@ -21,7 +21,6 @@ from annotate.pages.manage import (
 )
 from annotate.pages.research import reports, scores
 from annotate.reports.downloads import TABLES
-from annotate.reports.forms import FORMS
 
 View = Callable[..., HttpResponseBase]
 
@@ -226,12 +225,6 @@ report_urls = [
     ),
     of_study("reports/", reports.report_list, "report-list"),
     of_study("reports/new/", reports.report_create, "report-create"),
-    *(
-        of_study(
-            f"reports/{plan}/", reports.report_plan, f"report-{plan}", command=plan
-        )
-        for plan in FORMS
-    ),
     of_study("reports/compare/", reports.report_comparison, "report-comparison"),
     of_study("reports/<int:pk>/", reports.report_page, "report-page"),
     of_study("reports/<int:pk>/again/", reports.report_again, "report-again"),

@@ -20,8 +20,8 @@ from annotate.audit_log import as_of_event
 from annotate.audit_log.as_of_event import Moment
 from annotate.models import Report, Study, User
 from annotate.reports import study_scores
-from annotate.reports.study_analyses import as_files
-from annotate.reports.writing import write_study_report
+from annotate.reports.declarations import as_files
+from annotate.reports.writing import ReportError, write_study_report
 from evalcore.serving import log_context
 from evalcore.serving.heartbeats import Heartbeat
 
@@ -72,14 +72,16 @@ def in_turn(waiting: QuerySet[Report], silent: timedelta) -> QuerySet[Report]:
     )
 
 
-def from_stored(stored: dict[str, Any]) -> tuple[AlignOptions, dict[str, Any]]:
-    """Return the options of a stored report, and what its command takes beside them."""
+def from_stored(stored: dict[str, Any]) -> AlignOptions:
+    """Return the options of a stored report."""
     known = {one.name for one in fields(AlignOptions)}
-    given: dict[str, Any] = {
-        k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()
-    }
-    options = AlignOptions(**{k: v for k, v in given.items() if k in known})
-    return options, {k: v for k, v in given.items() if k not in known}
+    return AlignOptions(
+        **{
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in stored.items()
+            if name in known
+        }
+    )
 
 
 def folder(report: Report) -> Path:
@@ -123,15 +125,14 @@ def build_report(report_id: int) -> Report:
             Heartbeat(f"report {report_id}", partial(_sign, report_id)),
             as_files(report.inputs) as files,
         ):
-            options, further = from_stored(report.options)
+            if report.is_plan:
+                raise ReportError(_("Plans are made by the command `analysis`."))
             folder(report).mkdir(mode=0o700, parents=True, exist_ok=True)
             write_study_report(
                 report.study,
                 moment=_moment(report),
                 view=report.view.key,
-                options=options,
-                command=report.command,
-                further=further,
+                options=from_stored(report.options),
                 out=folder(report),
                 files=files,
                 progress=tell,
@@ -177,7 +178,6 @@ def build_again(report: Report, *, user: User | None) -> Report:
         user,
         view=report.view,
         as_of=report.as_of,
-        command=report.command,
         options=report.options,
         inputs=report.inputs,
     )

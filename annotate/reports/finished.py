@@ -14,7 +14,7 @@ from analysis.report.comparison import ReportComparison, VerdictChange, compared
 from analysis.tables import restored
 from annotate.models import Report, Study
 from annotate.reports import building
-from annotate.reports.scope_form import report_language
+from annotate.reports.forms import report_language
 from evalcore.models import Frame, Output, Story
 
 VERDICTS = {

@@ -10,6 +10,7 @@ from annotate.audit_log.as_of_event import Moment
 from annotate.kinds.base import Kind
 from annotate.kinds.registry import KINDS, kinds_of, tables_of
 from annotate.models import MAIN, Answer, Exclusion, Purpose, Rating, Study
+from annotate.quality_rules.time_signals import GLANCE
 from annotate.reports.study_scores import METRIC, scores_of, twin_scores
 from annotate.responses import timing
 from evalcore.models import Story
@@ -62,6 +63,18 @@ SCORE_HEADER = (
     "metric_version",
     "backend",
     "origin",
+)
+IN_SIGHT_HEADER = (
+    "slot",
+    "story",
+    "annotator",
+    "shot",
+    "seconds",
+    "seen",
+    "share_seen",
+    "is_gold",
+    "is_repeat",
+    "excluded",
 )
 
 
@@ -264,6 +277,27 @@ def score_rows(
             "backend": row["backend"],
             "origin": "posted" if row["posted_to"] else row["run__source"],
         }
+
+
+def in_sight_rows(study: Study) -> Iterator[tuple[object, ...]]:
+    """Yield how long each shot of a submitted slot was in sight, where pages said it.
+
+    `seen` is whether that was long enough, `share_seen` of how many shots of the slot.
+    """
+    slots = study.slots.filter(submitted_at__isnull=False, in_sight__isnull=False)
+    slots = slots.exclude(purpose=Purpose.TRAINING).order_by("unit", "round", "pk")
+    hidden = hidden_slots(study, MAIN)
+    enough = study.must_see or GLANCE
+    about = ("pk", "purpose", "ordinal", "in_sight")
+    names = ("code", "unit__story__key", "annotator__name")
+    for slot in slots.values_list(*about, *names).iterator(2000):
+        pk, purpose, ordinal, in_sight, *named = slot
+        excluded = pk in hidden or is_surplus(purpose, ordinal)
+        marks = (*check_marks(purpose).values(), excluded)
+        seen = {shot: seconds >= enough for shot, seconds in in_sight.items()}
+        share = round(sum(seen.values()) / len(seen), 4) if seen else 0.0
+        for shot, seconds in in_sight.items():
+            yield *named, int(shot), seconds, seen[shot], share, *marks
 
 
 def story_tags(study: Study) -> dict[str, dict[str, str]]:

@@ -32,7 +32,7 @@ from annotate.models import MAIN, Report, Study, User
 from annotate.pages.research.scores import STOP_POLLING
 from annotate.pages.study_views import UserRequest, render_page, study_page
 from annotate.reports import building, downloads, finished, study_scores, writing
-from annotate.reports.forms import FORMS, ReportForm
+from annotate.reports.forms import ReportForm
 from annotate.tasks import sweep_reports
 
 logger = logging.getLogger(__name__)
@@ -124,7 +124,6 @@ def _list_page(
         status,
         **_list(request, study),
         form=form,
-        plans=[(one.value, one.label) for one in Report.Command if one.value in FORMS],
         missing=study_scores.missing_now(study),
         address=reverse("report-list", args=[study.slug]),
     )
@@ -133,7 +132,7 @@ def _list_page(
 @study_page("POST")
 def report_create(request: UserRequest, study: Study) -> HttpResponse:
     """Queue a report and ring the worker's bell."""
-    form = ReportForm(request.POST, request.FILES, study=study)
+    form = ReportForm(request.POST, study=study)
     if not form.is_valid():
         return _list_page(request, study, form, status=422)
     if "when" not in request.POST and study_scores.missing_now(study):
@@ -145,7 +144,6 @@ def report_create(request: UserRequest, study: Study) -> HttpResponse:
             view=form.cleaned_data["view"],
             waits=request.POST.get("when") == "computed",
             options=writing.as_stored(form.options()),
-            inputs=form.inputs(),
         )
     except building.TooManyReportsError as error:
         form.add_error(None, str(error))
@@ -153,40 +151,10 @@ def report_create(request: UserRequest, study: Study) -> HttpResponse:
     return _queued(report)
 
 
-@study_page("GET", "HEAD", "POST")
-def report_plan(request: UserRequest, study: Study, command: str) -> HttpResponse:
-    """Ask for a plan, and queue it."""
-    form = FORMS[command](request.POST or None, study=study)
-    status = 422 if form.is_bound else 200
-    if form.is_valid():
-        try:
-            report = building.ask(
-                study,
-                request.user,
-                view=form.cleaned_data["view"],
-                command=command,
-                options=writing.as_stored(form.options()) | form.further(),
-            )
-        except building.TooManyReportsError as error:
-            form.add_error(None, str(error))
-            status = 429
-        else:
-            return _queued(report)
-    return render_page(
-        request,
-        study,
-        "reports/plan.html",
-        status,
-        form=form,
-        command=command,
-        title=Report.Command(command).label,
-    )
-
-
 @study_page("POST")
 def report_again(request: UserRequest, study: Study, pk: int) -> HttpResponse:
     """Queue a report of the same view, moment and options as an earlier one."""
-    report = get_object_or_404(study.reports.select_related("study"), pk=pk)
+    report = get_object_or_404(study.reports, pk=pk, command=Report.Command.ALIGN)
     try:
         return _queued(building.build_again(report, user=request.user))
     except building.TooManyReportsError as error:

@@ -82,7 +82,7 @@ def study():
 
 def scores(answer) -> dict:
     shown = answer.context["shown"].scores
-    return {one.name: one for one in [*shown.first, *shown.rest]}
+    return {one.name: one for one in shown}
 
 
 def test_means_are_those_of_reports(study):
@@ -98,7 +98,7 @@ def test_means_are_those_of_reports(study):
     cells = human_cells(annotator_cells(rows))
     for method in METHODS:
         shown = page(study, method=method).context["shown"]
-        for one in shown.means.first:
+        for one in shown.means:
             mine = cells[
                 (cells["dimension"] == one.question.key) & (cells["story"] == "01")
             ].set_index("method")["human"]
@@ -121,7 +121,7 @@ def test_rounds_of_one_person_count_once(study):
     own.filter(slot=second).update(annotator=first.annotator, value=4)
     own.filter(slot=first).update(value=0)
     own.filter(slot=third).update(value=4)
-    mean = page(study).context["shown"].means.first[0]
+    mean = page(study).context["shown"].means[0]
     assert (mean.ranked.value, mean.people, mean.answers) == (3, 2, 3)
     assert "3 answers" in text(page(study))
 
@@ -137,7 +137,7 @@ def test_every_answer_stands_with_its_slot(study):
     exclusion.exclude(slots[0], reason="asleep", author=None)
     Slot.objects.filter(pk=slots[2].pk).update(ordinal=None)
     answer = page(study)
-    told = answer.context["shown"].told.first
+    told = answer.context["shown"].told
     assert [one.slot for one in told] == slots
     assert [one.counted for one in told] == [False, True, False]
     for one in told:
@@ -166,9 +166,7 @@ def test_a_changed_answer_and_a_draft_of_somebody_else_are_left_out(study):
     )
     after = page(study, method=method).context["shown"]
     assert after.means == before.means
-    assert [one.answers for one in after.told.first] == [
-        one.answers for one in before.told.first
-    ]
+    assert [one.answers for one in after.told] == [one.answers for one in before.told]
 
 
 def test_training_is_left_out_and_checks_are_marked(study):
@@ -178,11 +176,11 @@ def test_training_is_left_out_and_checks_are_marked(study):
     Slot.objects.filter(pk=gold.pk).update(purpose="gold", ordinal=None)
     Slot.objects.filter(pk=training.pk).update(purpose="training", ordinal=None)
     answer = page(study)
-    told = answer.context["shown"].told.first
+    told = answer.context["shown"].told
     assert [one.slot.annotator.name for one in told] == ["A01", "A03"]
     assert [one.counted for one in told] == [False, True]
     assert "A01 gold" in text(answer)
-    assert answer.context["shown"].means.first[0].people == 1
+    assert answer.context["shown"].means[0].people == 1
 
 
 def test_who_won_a_comparison():
@@ -198,7 +196,7 @@ def test_who_won_a_comparison():
     first, last = (page(study, method=name) for name in ("Alder", "Cedar"))
     words = {
         (one.slot.annotator.name, one.others[0].method.name): one.answers[0]
-        for one in first.context["shown"].told.first
+        for one in first.context["shown"].told
     }
     assert words == {
         (name, other): said
@@ -206,10 +204,9 @@ def test_who_won_a_comparison():
         for other in ("Birch", "Cedar")
     }
     assert {
-        (one.slot.annotator.name, one.answers[0])
-        for one in last.context["shown"].told.first
+        (one.slot.annotator.name, one.answers[0]) for one in last.context["shown"].told
     } == {("A01", "lost"), ("A02", "won"), ("A03", "No preference")}
-    (mean, _other) = first.context["shown"].means.first
+    (mean, _other) = first.context["shown"].means
     assert (mean.ranked.value, mean.people, mean.answers) == (0.5, 3, 6)
     of_pair = study.slots.filter(
         unit__story__key="01", unit__output_b__method__name="Birch"
@@ -217,7 +214,7 @@ def test_who_won_a_comparison():
     of_pair.get(annotator__name="A02").choices.update(value="both_bad")
     of_pair.get(annotator__name="A03").choices.update(value="a")
     answer = page(study)
-    mean = answer.context["shown"].means.first[0]
+    mean = answer.context["shown"].means[0]
     assert mean.ranked.value == pytest.approx((1 + 0.5 + 1 + 1 + 0 + 0.5) / 6)
     assert "Both are bad" in text(answer)
     assert (mean.ranked.rank, mean.ranked.n) == ("1", 3)
@@ -228,7 +225,7 @@ def test_who_won_a_comparison():
         unit__output_b__method__name="Cedar",
     )
     exclusion.exclude(slot, reason="asleep", author=None)
-    mean = page(study).context["shown"].means.first[0]
+    mean = page(study).context["shown"].means[0]
     assert mean.ranked.value == pytest.approx((1 + 0.5 + 1 + 1 + 0.5) / 5)
 
 
@@ -257,9 +254,9 @@ def test_where_it_stands_in_a_ranking():
         ),
     ):
         shown = page(study, method=method).context["shown"]
-        assert [one.answers[0] for one in shown.told.first] == said
-        assert shown.means.first[0].ranked.value == mean
-        assert {one.method.name for one in shown.told.first[0].others} == {*METHODS} - {
+        assert [one.answers[0] for one in shown.told] == said
+        assert shown.means[0].ranked.value == mean
+        assert {one.method.name for one in shown.told[0].others} == {*METHODS} - {
             method
         }
 
@@ -279,12 +276,12 @@ def test_what_a_checklist_says_of_every_shot():
     ticked.update(value=1)
     answer = page(study, method="Birch")
     shown = answer.context["shown"]
-    by_key = {one.question.key: one for one in shown.means.first}
+    by_key = {one.question.key: one for one in shown.means}
     mean = by_key["pan|text"]
     assert mean.ranked.value == pytest.approx(1 / 3)
     assert (mean.ranked.rank, mean.people, mean.answers) == ("1", 2, 6)
     assert by_key["pan|video"].ranked.rank == "1–3"
-    assert [[shot.text for shot in one.shots] for one in shown.told.first] == [
+    assert [[shot.text for shot in one.shots] for one in shown.told] == [
         [[], ["Pan"], ["Pan"]],
         [[], [], []],
     ]

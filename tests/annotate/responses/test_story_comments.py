@@ -11,7 +11,7 @@ from annotate.coverage.coverage_tables import TABLES
 from annotate.kinds.errors import BadAnswerError
 from annotate.models import Slot, StoryComment, Study
 from annotate.people import inviting
-from annotate.reports.output_figures import told_slots
+from annotate.reports.outputs import told_slots
 from tests import answering
 from tests.factories import make_benchmark
 from tests.people import alice

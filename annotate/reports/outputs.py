@@ -1,4 +1,4 @@
-"""What people and metrics say of one output, and its rank in the story."""
+"""One output: what people and metrics say of it, among those of its story."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -13,7 +13,8 @@ from annotate.kinds.base import Kind
 from annotate.kinds.registry import asks_of_shots, kind_of, tables_of
 from annotate.models import Answer, Purpose, Question, ShotComment, Slot, Study
 from annotate.presentation import shot_comments
-from annotate.presentation.checklist_sheets import ToldShot, told_by_slot
+from annotate.presentation.checklist_sheets import ToldShot, box_names, told_by_slot
+from annotate.presentation.slot_view import shot_texts
 from annotate.reports.study_scores import (
     METRIC,
     MetricKey,
@@ -24,7 +25,7 @@ from annotate.reports.study_scores import (
 from annotate.reports.study_tables import AnswerRow, score_rows
 from annotate.responses import writing
 from evalcore.metrics import registry
-from evalcore.models import MetricAbsence, Output, Story
+from evalcore.models import Frame, MetricAbsence, Output, Story
 
 
 @dataclass(frozen=True)
@@ -63,17 +64,13 @@ def ranked(
     """Return where a method stands by values of all; None if it has none."""
     if method not in values:
         return None
-    own, turn = values[method], 1 if higher_is_better else -1
-    above = sum(turn * value > turn * own for value in values.values())
+    own = values[method]
+    lower = sum(value < own for value in values.values())
     equal = sum(value == own for value in values.values())
-    return RankedValue(
-        values[method],
-        above + 1,
-        above + equal,
-        len(values),
-        min(values.values()),
-        max(values.values()),
-    )
+    n = len(values)
+    above = n - lower - equal if higher_is_better else lower
+    lowest, highest = min(values.values()), max(values.values())
+    return RankedValue(own, above + 1, above + equal, n, lowest, highest)
 
 
 # Means of equal sums may differ in the last bit.
@@ -104,6 +101,11 @@ class ToldSlot:
     comment: str
     comments: list[ShotComment]
     counted: bool
+
+    @property
+    def order(self) -> tuple[list[str], str, int]:
+        name = self.slot.annotator.name if self.slot.annotator else ""
+        return [other.method.name for other in self.others], name, self.slot.round
 
 
 def asked_of(study: Study, story: Story) -> list[Question]:
@@ -169,7 +171,16 @@ def _weighted(rows: Iterable[tuple[float, int]]) -> float:
 
 def told_slots(study: Study, output: Output) -> list[ToldSlot]:
     """Return who said what of an output, by what it was compared with and by name."""
-    slots = list(_slots(study, output))
+    shown = Q()
+    for path in study.output_paths("unit__"):
+        shown |= Q(**{path: output})
+    slots = list(
+        study.slots.filter(shown, submitted_at__isnull=False)
+        .exclude(purpose=Purpose.TRAINING)
+        .select_related(
+            "annotator", "unit", *study.output_paths("unit__", below="__method")
+        )
+    )
     whole = [one for one in asked_of(study, output.story) if not kind_of(one).of_shots]
     said = _in_words(study, output, slots)
     shots = told_by_slot(slots) if asks_of_shots(study) else {}
@@ -191,25 +202,7 @@ def told_slots(study: Study, output: Output) -> list[ToldSlot]:
         )
         for slot in slots
     ]
-    return sorted(told, key=_order)
-
-
-def _order(told: ToldSlot) -> tuple[list[str], str, int]:
-    name = told.slot.annotator.name if told.slot.annotator else ""
-    return [other.method.name for other in told.others], name, told.slot.round
-
-
-def _slots(study: Study, output: Output) -> QuerySet[Slot]:
-    shown = Q()
-    for path in study.output_paths("unit__"):
-        shown |= Q(**{path: output})
-    return (
-        study.slots.filter(shown, submitted_at__isnull=False)
-        .exclude(purpose=Purpose.TRAINING)
-        .select_related(
-            "annotator", "unit", *study.output_paths("unit__", below="__method")
-        )
-    )
+    return sorted(told, key=lambda one: one.order)
 
 
 def _in_words(
@@ -230,10 +223,6 @@ def _in_words(
     return words
 
 
-# Scores by method, each with the shot it is of.
-Scores = dict[str, list[tuple[str, float]]]
-
-
 @dataclass(frozen=True)
 class ShownScore:
     """What a metric says of an output."""
@@ -252,25 +241,31 @@ def output_scores(
 ) -> list[ShownScore]:
     """Return what every metric says of an output, the declared ones first."""
     known, reasons = _known(study), _reasons(output)
-    versions = Counter(metric for metric, *_told in known)
-    every = Counter(metric for metric, *_told in known.keys() | reasons.keys())
+    versions = Counter(metric for metric, *_version in known)
+    every = Counter(metric for metric, *_version in known.keys() | reasons.keys())
     rows: dict[MetricKey, list[AnswerRow]] = {key: [] for key in reasons}
-    rows |= {
-        key: own
-        for key, own in _rows(study, output, methods).items()
-        if bool(own[0]["story"]) == known[key]
-    }
-    shown = [
-        _shown(
-            study,
-            output,
-            key,
-            own,
-            versioned_name(key, versions if key in known else every),
-            reasons,
+    for row in score_rows(study, story=output.story):
+        key = row["metric"], row["metric_version"], row["backend"]
+        # A metric with scores of stories has none of whole methods.
+        if row["method"] in methods and bool(row["story"]) == known[key]:
+            rows.setdefault(key, []).append(row)
+    shown = []
+    for key, own in rows.items():
+        metric = key[0]
+        name = versioned_name(key, versions if key in known else every)
+        higher = all(row["higher_is_better"] for row in own)
+        info = registry.load(metric).info if metric in registry.METRICS else None
+        shown.append(
+            ShownScore(
+                name,
+                gettext(info.title) if info else "",
+                higher,
+                bool(own) and not own[0]["story"],
+                [one.full_title for one in study.asked if one.metric in (metric, name)],
+                ranked(_means(own), output.method.name, higher_is_better=higher),
+                reasons.get(key, ""),
+            )
         )
-        for key, own in rows.items()
-    ]
     return sorted(shown, key=lambda one: (not one.measures, one.name))
 
 
@@ -278,64 +273,26 @@ def _known(study: Study) -> dict[MetricKey, bool]:
     """Return every version of a metric, and whether it has scores of stories."""
     rows = scores_of(study).filter(run__finished_at__isnull=False).order_by()
     stories = rows.annotate(of_story=Q(story__isnull=False))
-    found: dict[MetricKey, bool] = {}
-    for *key, of_story in stories.values_list(*METRIC, "of_story").distinct():
-        metric = (key[0], key[1], key[2])
-        found[metric] = found.get(metric, False) or bool(of_story)
+    found: dict[MetricKey, bool] = defaultdict(bool)
+    for metric, version, backend, of_story in stories.values_list(
+        *METRIC, "of_story"
+    ).distinct():
+        found[metric, version, backend] |= bool(of_story)
     return found
-
-
-def _rows(
-    study: Study, output: Output, methods: Collection[str]
-) -> dict[MetricKey, list[AnswerRow]]:
-    found: dict[MetricKey, list[AnswerRow]] = defaultdict(list)
-    for row in score_rows(study, story=output.story):
-        if row["method"] in methods:
-            found[row["metric"], row["metric_version"], row["backend"]].append(row)
-    return {
-        key: [row for row in rows if row["story"]] or rows
-        for key, rows in found.items()
-    }
-
-
-def _shown(
-    study: Study,
-    output: Output,
-    key: MetricKey,
-    rows: list[AnswerRow],
-    name: str,
-    reasons: dict[MetricKey, str],
-) -> ShownScore:
-    higher = all(row["higher_is_better"] for row in rows)
-    method = output.method.name
-    return ShownScore(
-        name,
-        _title(key[0]),
-        higher,
-        bool(rows) and not rows[0]["story"],
-        [one.full_title for one in study.asked if one.metric in (key[0], name)],
-        ranked(_means(rows), method, higher_is_better=higher),
-        reasons.get(key, ""),
-    )
-
-
-def _title(metric: str) -> str:
-    if metric not in registry.METRICS:
-        return ""
-    return gettext(registry.load(metric).info.title)
 
 
 def _means(rows: Iterable[AnswerRow]) -> dict[str, float]:
     """Return each method's score; the mean of shots where the whole has none."""
-    of_methods: Scores = defaultdict(list)
+    of_methods: dict[str, dict[bool, list[float]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for row in rows:
-        of_methods[row["method"]].append((row["shot"], row["score"]))
-    means = {}
-    for method, scores in of_methods.items():
-        whole = [score for shot, score in scores if shot == ""]
-        kept = whole or [score for _shot, score in scores]
-        means[method] = fsum(kept) / len(kept)
-    return means
+        of_methods[row["method"]][row["shot"] == ""].append(row["score"])
+    return {
+        method: fsum(kept) / len(kept)
+        for method, scores in of_methods.items()
+        for kept in [scores.get(True) or scores[False]]
+    }
 
 
 def _reasons(output: Output) -> dict[MetricKey, str]:
@@ -345,3 +302,76 @@ def _reasons(output: Output) -> dict[MetricKey, str]:
         (metric, version, backend): reason
         for metric, version, backend, reason in rows.values_list(*METRIC, "reason")
     }
+
+
+@dataclass(frozen=True)
+class StoryShot:
+    """A shot of the story with its texts, and its picture if there is one."""
+
+    number: int
+    texts: dict[str, str]
+    frame: Frame | None
+
+
+@dataclass(frozen=True)
+class ShownOutput:
+    """An output, its story's others, and what people and metrics say of it."""
+
+    output: Output
+    frames: list[Frame]
+    shots: list[StoryShot]
+    methods: list[str]
+    before: str
+    after: str
+    means: list[PeopleMean]
+    scores: list[ShownScore]
+    columns: list[Question]
+    boxes: list[tuple[str, str]]
+    told: list[ToldSlot]
+    has_comments: bool
+
+
+def shown_output(study: Study, story: str, method: str) -> ShownOutput | None:
+    """Return a story by a method; None where the study judges no such output."""
+    outputs = _outputs(study, story)
+    methods = [output.method.name for output in outputs]
+    if method not in methods:
+        return None
+    at = methods.index(method)
+    output = outputs[at]
+    frames = list(output.frames.select_related("media"))
+    told = told_slots(study, output)
+    asked = asked_of(study, output.story)
+    return ShownOutput(
+        output,
+        frames,
+        _shots(output, frames),
+        methods,
+        "".join(methods[max(at - 1, 0) : at]),
+        "".join(methods[at + 1 : at + 2]),
+        people_means(study, output),
+        output_scores(study, output, methods),
+        [question for question in asked if not kind_of(question).of_shots],
+        box_names(output),
+        told,
+        any(one.comment or one.comments for one in told),
+    )
+
+
+def _outputs(study: Study, story: str) -> list[Output]:
+    """Return the outputs of a story that are judged, by the names of their methods."""
+    units = judged_units(study).filter(story__key=story)
+    pairs = units.values_list(*study.output_paths())
+    shown = {output for pair in pairs for output in pair if output is not None}
+    rows = Output.objects.filter(pk__in=shown).select_related(
+        "story", "method", "video"
+    )
+    return sorted(rows, key=lambda output: output.method.name)
+
+
+def _shots(output: Output, frames: list[Frame]) -> list[StoryShot]:
+    pictures = {frame.number: frame for frame in frames if frame.media_id}
+    return [
+        StoryShot(shot.number, shot_texts(shot), pictures.get(shot.number))
+        for shot in output.story.shots.all()
+    ]
