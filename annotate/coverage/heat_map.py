@@ -1,22 +1,14 @@
 """Methods, or pairs of methods, by stories: the map of how far a study is."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-import numpy as np
-
-from annotate.coverage.counts import UnitCounts, UnitNumbers
+from annotate.coverage.counts import UnitCount
 
 # So many columns and rows are shown one by one; more are folded into fewer.
 MOST, COLUMNS, ROWS = 40, 10, 20
-NOWHERE = -1
-
-
-class UnitShare(NamedTuple):
-    done: int
-    wanted: int
 
 
 @dataclass(frozen=True)
@@ -30,7 +22,7 @@ class Cell:
     leased: int
     wanted: int
     aside: int
-    worst: UnitShare
+    worst: UnitCount
 
     @property
     def adjusted(self) -> int:
@@ -80,9 +72,18 @@ class HeatMapRow:
     fold: Fold
     methods: tuple[str, ...]
     cells: tuple[Cell | None, ...]
-    done: int
-    doubted: int
-    wanted: int
+
+    @property
+    def present(self) -> list[Cell]:
+        return [cell for cell in self.cells if cell is not None]
+
+    @property
+    def done(self) -> int:
+        return sum(cell.done for cell in self.present)
+
+    @property
+    def wanted(self) -> int:
+        return sum(cell.wanted for cell in self.present)
 
     @property
     def name(self) -> str:
@@ -96,18 +97,11 @@ class HeatMapRow:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """The heat map: what stands in its columns and rows, and how much there is."""
+    """The heat map: what stands in its columns and rows, and which part was asked."""
 
     columns: tuple[Fold, ...]
     rows: tuple[HeatMapRow, ...]
-    n_stories: int
-    n_rows: int
-    doubted: int
-    shown: str = ""
-
-    @property
-    def is_part(self) -> bool:
-        return bool(self.shown)
+    part: str = ""
 
     @property
     def is_folded(self) -> bool:
@@ -115,78 +109,42 @@ class HeatMap:
             row.fold.is_folded for row in self.rows
         )
 
+    @property
+    def marks(self) -> dict[str, bool]:
+        """Return which small marks stand in the map, so that its legend names them."""
+        cells = [cell for row in self.rows for cell in row.present]
+        return {
+            "doubted": any(cell.doubted for cell in cells),
+            "leased": any(cell.leased and not cell.folded for cell in cells),
+            "aside": any(cell.aside for cell in cells),
+        }
 
-def grid(found: UnitCounts, *, stories: str = "", rows: str = "") -> HeatMap:
+
+def grid(found: Sequence[UnitCount], *, stories: str = "", rows: str = "") -> HeatMap:
     """Arrange units by method and story; fold what is more than fits."""
-    columns = fold(found.stories, stories, COLUMNS)
-    bands = fold([" / ".join(methods) for methods in found.methods], rows, ROWS)
-    sums = _sums(found, bands, columns)
+    keys = sorted({unit.story for unit in found})
+    sets = sorted({unit.methods for unit in found})
+    columns = fold(keys, stories, COLUMNS)
+    bands = fold([" / ".join(methods) for methods in sets], rows, ROWS)
+    column_of = {key: n for n, one in enumerate(columns) for key in one.names}
+    band_of = {
+        methods: n
+        for n, one in enumerate(bands)
+        for methods in sets[one.first - 1 : one.last]
+    }
+    by_place: dict[tuple[int, int], list[UnitCount]] = defaultdict(list)
+    for unit in found:
+        if unit.methods in band_of and unit.story in column_of:
+            by_place[band_of[unit.methods], column_of[unit.story]].append(unit)
     made = []
     for i, band in enumerate(bands):
-        methods = () if band.is_folded else found.methods[band.first - 1]
-        cells = [
-            _cell(sums[i, j], methods, band, column) if (i, j) in sums else None
+        methods = () if band.is_folded else sets[band.first - 1]
+        cells = (
+            _cell(by_place[i, j], methods, band, column) if (i, j) in by_place else None
             for j, column in enumerate(columns)
-        ]
-        present = [cell for cell in cells if cell is not None]
-        made.append(
-            HeatMapRow(
-                band,
-                methods,
-                tuple(cells),
-                sum(cell.done for cell in present),
-                sum(cell.doubted for cell in present),
-                sum(cell.wanted for cell in present),
-            )
         )
-    shown = f"{stories} {rows}".strip()
-    doubted = sum(row.doubted for row in made)
-    return HeatMap(
-        tuple(columns),
-        tuple(made),
-        len(found.stories),
-        len(found.methods),
-        doubted,
-        shown,
-    )
-
-
-def _sums(
-    found: UnitCounts, bands: Sequence[Fold], columns: Sequence[Fold]
-) -> dict[tuple[int, int], tuple[Any, ...]]:
-    """Sum the units of each cell that has any, by place of its row and column."""
-    band = _folds(bands, len(found.methods))[found.row]
-    column = _folds(columns, len(found.stories))[found.column]
-    shown = (band != NOWHERE) & (column != NOWHERE)
-    cell = (band * len(columns) + column)[shown]
-    done, wanted = found.done[shown], found.wanted[shown]
-    # Sorted by cell, and in each by share: the first is furthest behind.
-    order = np.lexsort((done / np.maximum(wanted, 1), cell))
-    cells, first = np.unique(cell[order], return_index=True)
-    if not len(cells):
-        return {}
-    summed = [
-        np.add.reduceat(values[order], first).tolist()
-        for values in (
-            done,
-            found.doubted[shown],
-            found.leased[shown],
-            wanted,
-            found.aside[shown],
-        )
-    ]
-    worst = map(UnitShare, done[order][first].tolist(), wanted[order][first].tolist())
-    return {
-        divmod(place, len(columns)): tuple(values)
-        for place, *values in zip(cells.tolist(), *summed, worst, strict=True)
-    }
-
-
-def _folds(folds: Sequence[Fold], n: int) -> UnitNumbers:
-    found = np.full(n, NOWHERE, np.int64)
-    for place, one in enumerate(folds):
-        found[one.first - 1 : one.last] = place
-    return found
+        made.append(HeatMapRow(band, methods, tuple(cells)))
+    return HeatMap(tuple(columns), tuple(made), f"{stories} {rows}".strip())
 
 
 def fold(names: Sequence[str], places: str, into: int, most: int = MOST) -> list[Fold]:
@@ -208,11 +166,16 @@ def _span(places: str, n: int) -> tuple[int, int]:
 
 
 def _cell(
-    sums: tuple[Any, ...], methods: tuple[str, ...], band: Fold, column: Fold
+    units: list[UnitCount], methods: tuple[str, ...], band: Fold, column: Fold
 ) -> Cell:
     folded = band.is_folded or column.is_folded
     if folded:
         query = urlencode({"stories": column.span, "rows": band.span})
     else:
         query = urlencode({"method": methods, "story": column.names[0]}, doseq=True)
-    return Cell(query, folded, *sums)
+    sums = (
+        sum(getattr(unit, name) for unit in units)
+        for name in ("done", "doubted", "leased", "wanted", "aside")
+    )
+    worst = min(units, key=lambda unit: unit.done / max(unit.wanted, 1))
+    return Cell(query, folded, *sums, worst)

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from analysis.reliability.matrices import Reliability
 
 
+logger = logging.getLogger(__name__)
+
+
 @dataclass(frozen=True)
 class Topic:
     """A question, or all boxes of one category of a checklist."""
@@ -67,7 +70,6 @@ def topics(study: Study) -> list[Topic]:
     return found + [Topic(key, tuple(boxes)) for key, boxes in by_category.items()]
 
 
-logger = logging.getLogger(__name__)
 RESAMPLES, CONFIDENCE, SEED = 400, 0.95, 1
 BELL_SECONDS = 15  # between two rings for the same study
 SMALL = 20_000  # slots that are counted while one waits

@@ -63,9 +63,9 @@ class Command(StudyCommand):
     def _write_people(self, study: Study) -> None:
         """Print the annotators' own numbers, as submitted/planned."""
         for person in people(study):
-            state = person.annotator.get_state_display()
+            state = person.get_state_display()
             done = f"{person.submitted}/{person.planned}"
-            self.stdout.write(f"{person.annotator.name}  {state:9}  {done}")
+            self.stdout.write(f"{person.name}  {state:9}  {done}")
 
 
 def _share(cell: Cell | None) -> str:

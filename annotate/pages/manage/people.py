@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 
-from annotate.coverage.slot_counts import AnnotatorProgress, people
+from annotate.coverage.slot_counts import people
 from annotate.models import Annotator, Event, Invitation, Study
 from annotate.pages.study_views import (
     UserRequest,
@@ -53,7 +53,7 @@ people_button = study_button("annotator-list", inviting.InvitingError)
 class AnnotatorRow:
     """An annotator's progress, invitation, and link as long as it works."""
 
-    person: AnnotatorProgress
+    person: Any  # an annotator with the numbers of `slot_counts.people`
     invitation: Invitation | None
     link: str
     second: str = ""
@@ -75,7 +75,7 @@ def _page(
         (link, _base(request) + reverse("join", args=[link.token]))
         for link in study.join_links.all()
     ]
-    waiting = sum(row.person.annotator.state == Annotator.State.PLANNED for row in rows)
+    waiting = sum(row.person.state == Annotator.State.PLANNED for row in rows)
     return render_page(
         request,
         study,
@@ -107,12 +107,12 @@ def _rows(request: UserRequest, study: Study) -> list[AnnotatorRow]:
     codes = outcomes.given_codes(study)
     rows = []
     for person in people(study):
-        row = invitations.get(person.annotator.pk)
+        row = invitations.get(person.pk)
         link = ""
         if row is not None and row.revoked_at is None:
             link = _base(request) + reverse("rate-entry", args=[row.token])
-        second = seconds.get(person.annotator.pk) or ""
-        worth = codes.get(person.annotator.pk)
+        second = seconds.get(person.pk) or ""
+        worth = codes.get(person.pk)
         rows.append(AnnotatorRow(person, row, link, second, worth))
     return rows
 
@@ -132,7 +132,7 @@ def annotator_links(request: UserRequest, study: Study) -> HttpResponse:
 
 
 def _link_row(row: AnnotatorRow) -> tuple[object, ...]:
-    annotator = row.person.annotator
+    annotator = row.person
     return (
         annotator.name,
         annotator.state,

@@ -106,12 +106,9 @@ def test_where_part_of_it_waits_the_date_is_that_of_the_rest():
         found.outlook.text
     )
     assert away(study).level == "warning"
-    # The wedge of the chart would reach 100 per cent.
-    assert "chart-wedge" not in page(study)
     two = study.annotators.filter(name__in=("A01", "A02"))
     two.update(last_seen_at=now)
     assert outlook(study).label.startswith("expected end; 80 %: ")
-    assert "chart-wedge" in page(study)
 
 
 @pytest.mark.slow

@@ -356,7 +356,7 @@ def test_whoever_is_contrary_is_seen_to_be(done):
 
 def test_coverage_counts_sets_of_methods(done):
     found = counts.units(done)
-    assert set(found.methods) == set(combinations(METHODS, 3))
+    assert {unit.methods for unit in found} == set(combinations(METHODS, 3))
     assert found.done.sum() == done.slots.filter(state="submitted").count()
 
 

@@ -332,8 +332,7 @@ def test_the_worker_computes_what_takes_long(running):
     assert "Being computed" not in shown
     row = dashboard.dashboard(running).alphas[0]
     assert 0.2 < row.low < row.alpha < row.high < 0.8
-    assert row.low < row.then_low < row.alpha < row.then_high < row.high
-    assert row.reliability < row.then_reliability
+    assert row.alpha < row.reliability < 1
     before = running.snapshot.at
     tasks.refresh_snapshots()
     running.snapshot.refresh_from_db()
