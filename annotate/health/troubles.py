@@ -8,13 +8,13 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.formats import date_format
-from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotate.health.jobs import Job
-from annotate.health.measures import Disk
+from annotate.health.overview import Disk, Overview, WorkerRow
 from evalcore.models import Worker
 from evalcore.serving import readiness
 
@@ -38,24 +38,15 @@ class Trouble:
     page: str = ""
 
 
-def troubles(
-    disks: Sequence[Disk],
-    still: Sequence[Worker],
-    jobs: Sequence[Job],
-    failed: Sequence[Job],
-    now: datetime,
-) -> list[Trouble]:
-    """Return what is wrong now, what keeps pages from working first.
-
-    `still` are the workers that are missed.
-    """
+def troubles(server: Overview, now: datetime | None = None) -> list[Trouble]:
+    """Return what is wrong now, what keeps pages from working first."""
+    missed = [row for row in server.workers if row.is_missed]
     return [
         *_about_database(),
-        *_about_disks(disks),
+        *_about_disks(server.disks),
         *_about_broker(),
-        *map(_about_worker, still),
-        *_about_waiting(jobs, {row.kind for row in still}, now),
-        *_about_failed(failed),
+        *map(_about_worker, missed),
+        *(() if missed else _about_waiting(server.jobs, now or timezone.now())),
     ]
 
 
@@ -101,7 +92,7 @@ def _about_broker() -> Iterator[Trouble]:
         )
 
 
-def _about_worker(row: Worker) -> Trouble:
+def _about_worker(row: WorkerRow) -> Trouble:
     what = {
         Worker.Kind.CPU: _("The worker for reports and scores gives no sign of life."),
         Worker.Kind.GPU: _(
@@ -118,7 +109,7 @@ def _about_worker(row: Worker) -> Trouble:
         advice = _(
             "It is started again at %(at)s. If it ends again and again, the log of the "
             "server says why."
-        ) % {"at": date_format(localtime(row.restart_at), "H:i:s T")}
+        ) % {"at": date_format(timezone.localtime(row.restart_at), "H:i:s T")}
         return Trouble(what, advice)
     start = "beat" if row.kind == Worker.Kind.BEAT else f"worker --queues {row.kind}"
     return Trouble(
@@ -128,32 +119,18 @@ def _about_worker(row: Worker) -> Trouble:
     )
 
 
-def _about_waiting(
-    jobs: Sequence[Job], still: set[str], now: datetime
-) -> Iterator[Trouble]:
+def _about_waiting(jobs: Sequence[Job], now: datetime) -> Iterator[Trouble]:
     """Tell of jobs that wait for long although nobody is known to be gone."""
     late = [job for job in jobs if job.waits and now - job.since > LONG]
-    if still or not late:
-        return
     if any(job.kind == "report" for job in late):
         yield Trouble(
             _("Reports wait for more than ten minutes although the worker lives."),
             _("It does one job after the other; a second one takes its share:"),
             "celery -A evalcore.celery worker --queues cpu",
         )
-    else:
+    elif late:
         yield Trouble(
             _("Scores wait for more than ten minutes although workers live."),
             _("A metric may lack something on this machine; see what it is:"),
             page=reverse("metric-list"),
-        )
-
-
-def _about_failed(failed: Sequence[Job]) -> Iterator[Trouble]:
-    if failed:
-        yield Trouble(
-            ngettext("%(n)d job has failed.", "%(n)d jobs have failed.", len(failed))
-            % {"n": len(failed)},
-            _("See below why, put that right, and ask for it again."),
-            page="#failed",
         )

@@ -1,5 +1,6 @@
 """How a study and the server do: dashboard, tables, log, and its buttons."""
 
+from hashlib import sha256
 from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
@@ -15,6 +16,7 @@ from annotate.audit_log.log_lines import ROUTINE, lines
 from annotate.coverage import coverage_tables
 from annotate.coverage.dashboard import dashboard, version
 from annotate.health.overview import overview
+from annotate.health.troubles import troubles
 from annotate.models import Annotator, Event, Flag, Purpose, Study
 from annotate.pages.manage.people import revoke
 from annotate.pages.manage.view_pages import is_number
@@ -192,10 +194,14 @@ def server(request: UserRequest) -> HttpResponse:
     if not request.user.is_superuser:
         raise Http404
     found = overview()
-    if request.htmx and request.GET.get("since") == found.state:
+    needed = troubles(found)
+    state = sha256(repr((found, needed)).encode()).hexdigest()[:16]
+    if request.htmx and request.GET.get("since") == state:
         return HttpResponse(status=NOTHING_NEW)
     context = {
         "server": found,
+        "state": state,
+        "troubles": needed,
         "workers": [(KINDS[row.kind], row) for row in found.workers],
         "jobs": found.jobs[:SHOWN],
         "more": max(len(found.jobs) - SHOWN, 0),

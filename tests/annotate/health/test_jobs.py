@@ -12,7 +12,6 @@ from tests.factories import make_study
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 NOW = timezone.now()
 EARLIER = NOW - timedelta(minutes=30)
-LONG_AGO = NOW - timedelta(days=8)
 
 
 @pytest.fixture
@@ -82,22 +81,3 @@ def test_a_computation_waits_while_none_of_its_chunks_is_at_work(study):
         ("scores", running.pk, "worker", last),
     ]
     assert (first.name, first.study, first.told) == ("woods", "trial", "sharpness")
-
-
-def test_what_failed_is_told_until_it_is_taken_up_again(study):
-    lost = report(study, state="failed", finished_at=NOW, error="No answer.")
-    report(study, state="failed", finished_at=LONG_AGO)
-    (found,) = jobs.failed(NOW)
-    assert (found.pk, found.told, found.since) == (lost.pk, "No answer.", NOW)
-    report(study, as_of=lost.as_of)
-    assert jobs.failed(NOW) == []
-
-
-def test_a_computation_that_failed_is_told_until_its_metrics_are_asked_for_again(study):
-    lost = run_of(study, "failed", finished_at=NOW, error="no memory")
-    run_of(study, "failed", finished_at=LONG_AGO)
-    MetricRun.objects.filter(pk__gt=lost.pk).update(metrics=["colourfulness"])
-    (found,) = jobs.failed(NOW)
-    assert (found.kind, found.pk, found.told) == ("scores", lost.pk, "no memory")
-    run_of(study, "queued")
-    assert jobs.failed(NOW) == []
