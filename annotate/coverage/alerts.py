@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Count, F
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
@@ -16,16 +15,13 @@ from django.utils.translation import ngettext
 from annotate.coverage.completion import Holder, Waiting
 from annotate.coverage.counts import leases
 from annotate.coverage.forecast import WINDOW
-from annotate.models import Annotator, Flag, Purpose, Skip, Slot, Study, Unit
+from annotate.models import Annotator, Flag, Purpose, Slot, Study, Unit
 from annotate.people.presence import NOT_BEGUN, openings
 from annotate.presentation import broken_media
-from annotate.responses import giving_back
-from annotate.responses.giving_back import SKIPS_TO_SET_ASIDE
 
 # A study is stalled after a day, or after three of its usual gaps between answers.
 QUIET, QUIET_GAPS = timedelta(hours=24), 3
 EXPIRIES = 3
-BEHIND = timedelta(minutes=5)
 SHOWN = 5  # names or units that an alert lists
 # Of several flags of one person the first of these speaks.
 GRAVEST = (Flag.Action.EXCLUDE, Flag.Action.PAUSE, Flag.Action.WARN)
@@ -61,17 +57,15 @@ def alerts(
     *,
     waits: Waiting,
     left: int,
-    computed_at: datetime | None = None,
     now: datetime | None = None,
 ) -> list[Alert]:
     """Return everything that needs attention."""
     now = now or timezone.now()
     found = [
-        *_of_skips(study),
+        *_set_aside(study),
         *_broken(study),
         *_flagged(study),
         *_expiring(study, counted.get("people", {})),
-        *_behind(computed_at, now),
     ]
     if study.state == Study.State.OPEN and not study.adaptive.get("stopped"):
         if left > 0:
@@ -129,15 +123,12 @@ def usual_gap(counted: Mapping[str, Any], until: datetime) -> timedelta:
     return (until - hours[0][0]) / answers if answers > 1 else timedelta(0)
 
 
-def _of_skips(study: Study) -> Iterator[Alert]:
-    """Yield the units that several people would not judge, set aside or not."""
-    skips = Skip.objects.filter(unit__study=study).order_by().values_list("unit")
-    people = dict(skips.annotate(n=Count("annotator", distinct=True)))
-    often = [pk for pk, n in people.items() if n >= SKIPS_TO_SET_ASIDE]
-    real = study.units.filter(purpose=Purpose.REAL)
+def _set_aside(study: Study) -> Iterator[Alert]:
+    """Yield the units that several people would not judge, and said why."""
+    real = study.units.filter(purpose=Purpose.REAL, set_aside_at__isnull=False)
     real = real.select_related("story", *study.output_paths(below="__method"))
-    real = real.prefetch_related("skips__annotator")
-    for unit in real.filter(set_aside_at__isnull=False)[:SHOWN]:
+    for unit in real.prefetch_related("skips__annotator")[:SHOWN]:
+        cell = {"method": unit.methods, "story": unit.story.key}
         text = _("%(unit)s is handed out no more: several people skipped it.")
         yield Alert(
             "set aside",
@@ -146,42 +137,12 @@ def _of_skips(study: Study) -> Iterator[Alert]:
             _("Look at it; when its pictures are right again, hand it out again."),
             since=unit.set_aside_at,
             unit=unit.pk,
-            query=_cell(unit),
-            notes=_reasons(unit),
+            query=urlencode(cell, doseq=True),
+            notes=tuple(
+                f"{skip.annotator.name}: {skip.comment or skip.get_reason_display()}"
+                for skip in unit.skips.all()
+            ),
         )
-    if study.state == Study.State.CLOSED:
-        return
-    handed_out = real.filter(
-        pk__in=often, set_aside_at=None, submitted__lt=F("redundancy")
-    )
-    for unit in handed_out[:SHOWN]:
-        unit.study = study
-        if giving_back.with_reason(unit) >= SKIPS_TO_SET_ASIDE:
-            continue  # a manager has handed it out again
-        text = _(
-            "%(n)d people skipped %(unit)s. It is still handed out: too few of them "
-            "said why, or they skip many stories."
-        )
-        yield Alert(
-            "skipped",
-            60,
-            text % {"n": people[unit.pk], "unit": _unit_name(unit)},
-            _("Look at it, and at what these people skip."),
-            query=_cell(unit),
-            notes=_reasons(unit),
-        )
-
-
-def _cell(unit: Unit) -> str:
-    return urlencode({"method": unit.methods, "story": unit.story.key}, doseq=True)
-
-
-def _reasons(unit: Unit) -> tuple[str, ...]:
-    """Return what those said who skipped a unit."""
-    return tuple(
-        f"{skip.annotator.name}: {skip.comment or skip.get_reason_display()}"
-        for skip in unit.skips.all()
-    )
 
 
 def _broken(study: Study) -> Iterator[Alert]:
@@ -366,19 +327,6 @@ def _not_begun(study: Study, waits: Waiting, now: datetime) -> Iterator[Alert]:
     told = {"n": len(names), "days": NOT_BEGUN.days, "names": ", ".join(_first(names))}
     todo = _("Remind them with their link, or revoke it so that others get the slots.")
     yield Alert("not begun", 40, text % told, todo)
-
-
-def _behind(computed_at: datetime | None, now: datetime) -> Iterator[Alert]:
-    """Yield whether the worker seems to be away."""
-    if computed_at is not None and now - computed_at > BEHIND:
-        text = _("Agreement was computed %(at)s, and answers have come in since.")
-        yield Alert(
-            "worker",
-            30,
-            text % {"at": _when(computed_at)},
-            _("See whether the worker runs; collecting answers does not depend on it."),
-            since=computed_at,
-        )
 
 
 def _first(lines: Iterable[str]) -> tuple[str, ...]:

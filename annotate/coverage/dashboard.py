@@ -10,7 +10,7 @@ from django.db.models import Count
 from django.utils import timezone
 
 from annotate.coverage import forecast, snapshots
-from annotate.coverage.alerts import BEHIND, Alert, alerts
+from annotate.coverage.alerts import Alert, alerts
 from annotate.coverage.completion import Outlook, outlook, times, waiting
 from annotate.coverage.counts import (
     Totals,
@@ -143,7 +143,6 @@ def standing(study: Study, now: datetime | None = None) -> StudyStanding:
         known.tallies,
         waits=waits,
         left=total.left,
-        computed_at=_computed_at(study, known, now),
         now=now,
     )
     stalled = any(alert.kind == "stalled" for alert in needed)
@@ -151,17 +150,6 @@ def standing(study: Study, now: datetime | None = None) -> StudyStanding:
         study, known.tallies, waits, total.left, has_stalled=stalled, now=now
     )
     return StudyStanding(known, total, needed, until)
-
-
-def _computed_at(
-    study: Study, known: snapshots.KnownFigures, now: datetime
-) -> datetime | None:
-    """Return when the worker last computed, if it is late."""
-    if not known.is_behind or known.at is None or now - known.at <= BEHIND:
-        return None
-    # A quiet hour before the latest event is no delay of the worker's.
-    waits = study.events.filter(id__gt=known.event, at__lt=now - BEHIND)
-    return known.at if waits.exists() else None
 
 
 def dashboard(

@@ -85,7 +85,6 @@ class KnownFigures:
     signals: dict[str, Any]
     at: datetime | None
     event: int
-    is_behind: bool
     counted_live: bool
 
 
@@ -98,8 +97,7 @@ def known(study: Study, wanted: int, now: datetime | None = None) -> KnownFigure
     """Return what is known now; ring the worker's bell when that is behind."""
     latest = latest_event(study)
     row = Snapshot.objects.filter(study=study).first()
-    behind = row is None or row.event < latest
-    if behind:
+    if row is None or row.event < latest:
         ring(study)
     live = wanted <= SMALL
     stored = row.data if row else {}
@@ -110,7 +108,6 @@ def known(study: Study, wanted: int, now: datetime | None = None) -> KnownFigure
         stored.get("signals", {}),
         row.at if row else None,
         row.event if row else 0,
-        behind,
         live,
     )
 

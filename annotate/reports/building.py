@@ -88,7 +88,7 @@ def folder(report: Report) -> Path:
     return Path(settings.REPORTS_ROOT) / str(report.pk)
 
 
-def _waiting() -> Q:
+def waiting() -> Q:
     """Return the condition that nobody works on it: queued, or its worker killed."""
     silent = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=timezone.now() - SILENT)
     computing = study_scores.computing(benchmark=OuterRef("study__benchmark"))
@@ -98,8 +98,8 @@ def _waiting() -> Q:
 
 def waiting_reports() -> list[int]:
     """Return the reports that wait to be built, in the order of their turn."""
-    waiting = in_turn(Report.objects.filter(_waiting()), SILENT)
-    return list(waiting.values_list("pk", flat=True))
+    rows = in_turn(Report.objects.filter(waiting()), SILENT)
+    return list(rows.values_list("pk", flat=True))
 
 
 class CancelledError(Exception):
@@ -108,7 +108,7 @@ class CancelledError(Exception):
 
 def build_report(report_id: int) -> Report:
     """Build one report; return at once if another worker has it."""
-    claimed = Report.objects.filter(_waiting(), pk=report_id).update(
+    claimed = Report.objects.filter(waiting(), pk=report_id).update(
         state=Report.State.RUNNING, heartbeat_at=timezone.now()
     )
     report = Report.objects.select_related("study", "view").get(pk=report_id)

@@ -4,16 +4,13 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from math import fsum
-from typing import Any
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, F, Q
 from django.utils.translation import gettext
 
 from annotate.kinds.base import Kind
-from annotate.kinds.registry import asks_of_shots, kind_of, tables_of
-from annotate.models import Answer, Purpose, Question, ShotComment, Slot, Study
-from annotate.presentation import shot_comments
-from annotate.presentation.checklist_sheets import ToldShot, box_names, told_by_slot
+from annotate.kinds.registry import kind_of, tables_of
+from annotate.models import Question, Slot, Study
 from annotate.presentation.slot_view import shot_texts
 from annotate.reports.study_scores import (
     METRIC,
@@ -23,7 +20,6 @@ from annotate.reports.study_scores import (
     versioned_name,
 )
 from annotate.reports.study_tables import AnswerRow, score_rows
-from annotate.responses import writing
 from evalcore.metrics import registry
 from evalcore.models import Frame, MetricAbsence, Output, Story
 
@@ -90,24 +86,6 @@ class PeopleMean:
     answers: int
 
 
-@dataclass(frozen=True)
-class ToldSlot:
-    """What somebody said of an output, beside the others that it was compared with."""
-
-    slot: Slot
-    others: list[Output]
-    answers: list[str]
-    shots: list[ToldShot]
-    comment: str
-    comments: list[ShotComment]
-    counted: bool
-
-    @property
-    def order(self) -> tuple[list[str], str, int]:
-        name = self.slot.annotator.name if self.slot.annotator else ""
-        return [other.method.name for other in self.others], name, self.slot.round
-
-
 def asked_of(study: Study, story: Story) -> list[Question]:
     return [question for question in study.asked if question.is_asked_of(story)]
 
@@ -139,8 +117,13 @@ def _worths(study: Study, story: Story) -> dict[int, dict[str, Worths]]:
         lambda: defaultdict(lambda: defaultdict(list))
     )
     for model in tables_of(study):
-        said = _current(model, slot__study=study, slot__unit__in=methods).filter(
-            slot__state=Slot.State.SUBMITTED, slot__ordinal__isnull=False
+        said = model.objects.filter(
+            is_current=True,
+            annotator=F("slot__annotator"),
+            slot__study=study,
+            slot__unit__in=methods,
+            slot__state=Slot.State.SUBMITTED,
+            slot__ordinal__isnull=False,
         )
         rows = said.order_by().values_list(
             "question", "slot__unit", "annotator", "value"
@@ -150,11 +133,6 @@ def _worths(study: Study, story: Story) -> dict[int, dict[str, Worths]]:
                 worth = kinds[question].worth(value, place)
                 found[question][method][annotator].append((worth, times))
     return found
-
-
-def _current(model: type[Answer], **of: object) -> QuerySet[Any]:
-    """Return the newest answers of those who hold the slots."""
-    return model.objects.filter(is_current=True, annotator=F("slot__annotator"), **of)
 
 
 def _mean(kind: Kind, given: Worths) -> float:
@@ -167,60 +145,6 @@ def _weighted(rows: Iterable[tuple[float, int]]) -> float:
     known = list(rows)
     total = sum(times for _worth, times in known)
     return fsum(worth * times for worth, times in known) / total
-
-
-def told_slots(study: Study, output: Output) -> list[ToldSlot]:
-    """Return who said what of an output, by what it was compared with and by name."""
-    shown = Q()
-    for path in study.output_paths("unit__"):
-        shown |= Q(**{path: output})
-    slots = list(
-        study.slots.filter(shown, submitted_at__isnull=False)
-        .exclude(purpose=Purpose.TRAINING)
-        .select_related(
-            "annotator", "unit", *study.output_paths("unit__", below="__method")
-        )
-    )
-    whole = [one for one in asked_of(study, output.story) if not kind_of(one).of_shots]
-    said = _in_words(study, output, slots)
-    shots = told_by_slot(slots) if asks_of_shots(study) else {}
-    of_stories = writing.by_slot(slots)
-    comments = shot_comments.about(output, slots)
-    told = [
-        ToldSlot(
-            slot,
-            [other for other in slot.unit.outputs if other.pk != output.pk],
-            [said.get((slot.pk, question.pk), "") for question in whole],
-            [
-                shot
-                for shot in shots.get(slot.pk, [])
-                if shot.annotator.pk == slot.annotator_id
-            ],
-            of_stories.get(slot.pk, ""),
-            comments.get(slot.pk, []),
-            slot.state == Slot.State.SUBMITTED and slot.ordinal is not None,
-        )
-        for slot in slots
-    ]
-    return sorted(told, key=lambda one: one.order)
-
-
-def _in_words(
-    study: Study, output: Output, slots: Collection[Slot]
-) -> dict[tuple[int, int], str]:
-    """Return each answer as what it says of the output, by slot and question."""
-    held = {slot.pk: slot for slot in slots}
-    questions = {question.pk: question for question in study.asked}
-    words = {}
-    for model, kinds in tables_of(study).items():
-        whole = [kind.name for kind in kinds if not kind.of_shots]
-        said = _current(model, slot__in=held, question__kind__in=whole)
-        for pk, asked, value in said.values_list("slot", "question", "value"):
-            slot, question = held[pk], questions[asked]
-            place = [one.pk for one in slot.unit.outputs].index(output.pk)
-            about = kind_of(question).text_about(slot, question, value, place)
-            words[pk, asked] = about
-    return words
 
 
 @dataclass(frozen=True)
@@ -325,10 +249,6 @@ class ShownOutput:
     after: str
     means: list[PeopleMean]
     scores: list[ShownScore]
-    columns: list[Question]
-    boxes: list[tuple[str, str]]
-    told: list[ToldSlot]
-    has_comments: bool
 
 
 def shown_output(study: Study, story: str, method: str) -> ShownOutput | None:
@@ -340,8 +260,6 @@ def shown_output(study: Study, story: str, method: str) -> ShownOutput | None:
     at = methods.index(method)
     output = outputs[at]
     frames = list(output.frames.select_related("media"))
-    told = told_slots(study, output)
-    asked = asked_of(study, output.story)
     return ShownOutput(
         output,
         frames,
@@ -351,10 +269,6 @@ def shown_output(study: Study, story: str, method: str) -> ShownOutput | None:
         "".join(methods[at + 1 : at + 2]),
         people_means(study, output),
         output_scores(study, output, methods),
-        [question for question in asked if not kind_of(question).of_shots],
-        box_names(output),
-        told,
-        any(one.comment or one.comments for one in told),
     )
 
 

@@ -64,7 +64,6 @@ def is_the_page_of(page, story, method):
     expect(page.locator("h1")).to_have_text(f"Story {int(story)} · {method}")
     expect(page.locator(".strip img")).to_have_count(3)
     expect(page.get_by_role("row", name="Sharpness")).to_be_visible()
-    expect(page.locator("main").get_by_role("link", name="A01")).to_be_visible()
 
 
 @pytest.mark.parametrize("hand", named_cases(MOUSE_OR_FINGER, {"finger"}))

@@ -126,33 +126,6 @@ def test_rounds_of_one_person_count_once(study):
     assert "3 answers" in text(page(study))
 
 
-def test_every_answer_stands_with_its_slot(study):
-    of_output = study.slots.filter(
-        unit__story__key="01", unit__output_a__method__name="Alder"
-    )
-    second = of_output.get(annotator__name="A02")
-    own = {"annotator": second.annotator, "text": "The hat <changes>."}
-    second.story_comments.create(**own)
-    slots = list(of_output.order_by("annotator__name"))
-    exclusion.exclude(slots[0], reason="asleep", author=None)
-    Slot.objects.filter(pk=slots[2].pk).update(ordinal=None)
-    answer = page(study)
-    told = answer.context["shown"].told
-    assert [one.slot for one in told] == slots
-    assert [one.counted for one in told] == [False, True, False]
-    for one in told:
-        ratings = one.slot.ratings.order_by("question__ordinal")
-        values = [str(rating.value) for rating in ratings]
-        assert [answered.split(" ")[0] for answered in one.answers] == values
-        own = reverse("slot-detail", args=[study.slug, one.slot.code])
-        assert f'href="{own}"' in answer.content.decode()
-    shown = text(answer)
-    assert re.search("A01 excluded", shown)
-    assert re.search("A03 surplus", shown)
-    assert "The hat <changes>." in shown
-    assert "asleep" not in shown
-
-
 def test_a_changed_answer_and_a_draft_of_somebody_else_are_left_out(study):
     slot = study.slots.filter(unit__story__key="01").first()
     rating = slot.ratings.first()
@@ -166,21 +139,6 @@ def test_a_changed_answer_and_a_draft_of_somebody_else_are_left_out(study):
     )
     after = page(study, method=method).context["shown"]
     assert after.means == before.means
-    assert [one.answers for one in after.told] == [one.answers for one in before.told]
-
-
-def test_training_is_left_out_and_checks_are_marked(study):
-    gold, training, _real = study.slots.filter(
-        unit__story__key="01", unit__output_a__method__name="Alder"
-    ).order_by("annotator__name")
-    Slot.objects.filter(pk=gold.pk).update(purpose="gold", ordinal=None)
-    Slot.objects.filter(pk=training.pk).update(purpose="training", ordinal=None)
-    answer = page(study)
-    told = answer.context["shown"].told
-    assert [one.slot.annotator.name for one in told] == ["A01", "A03"]
-    assert [one.counted for one in told] == [False, True]
-    assert "A01 gold" in text(answer)
-    assert answer.context["shown"].means[0].people == 1
 
 
 def test_who_won_a_comparison():
@@ -193,19 +151,7 @@ def test_who_won_a_comparison():
             )
             for slot in study.slots.filter(annotator__name=name)
         )
-    first, last = (page(study, method=name) for name in ("Alder", "Cedar"))
-    words = {
-        (one.slot.annotator.name, one.others[0].method.name): one.answers[0]
-        for one in first.context["shown"].told
-    }
-    assert words == {
-        (name, other): said
-        for name, said in (("A01", "won"), ("A02", "lost"), ("A03", "No preference"))
-        for other in ("Birch", "Cedar")
-    }
-    assert {
-        (one.slot.annotator.name, one.answers[0]) for one in last.context["shown"].told
-    } == {("A01", "lost"), ("A02", "won"), ("A03", "No preference")}
+    first = page(study)
     (mean, _other) = first.context["shown"].means
     assert (mean.ranked.value, mean.people, mean.answers) == (0.5, 3, 6)
     of_pair = study.slots.filter(
@@ -216,7 +162,6 @@ def test_who_won_a_comparison():
     answer = page(study)
     mean = answer.context["shown"].means[0]
     assert mean.ranked.value == pytest.approx((1 + 0.5 + 1 + 1 + 0 + 0.5) / 6)
-    assert "Both are bad" in text(answer)
     assert (mean.ranked.rank, mean.ranked.n) == ("1", 3)
     slot = study.slots.get(
         annotator__name="A02",
@@ -236,29 +181,8 @@ def test_where_it_stands_in_a_ranking():
         slots = study.slots.filter(annotator__name=name)
         answers = dict.fromkeys(study.questions.all(), order)
         store_judgements(SlotAnswers(s, answers, timezone.now(), 20.0) for s in slots)
-    for method, said, mean in (
-        (
-            "Alder",
-            ["2 of 3: Birch > Alder > Cedar", "1 of 3: Alder > Cedar > Birch"],
-            0.75,
-        ),
-        (
-            "Birch",
-            ["1 of 3: Birch > Alder > Cedar", "3 of 3: Alder > Cedar > Birch"],
-            0.5,
-        ),
-        (
-            "Cedar",
-            ["3 of 3: Birch > Alder > Cedar", "2 of 3: Alder > Cedar > Birch"],
-            0.25,
-        ),
-    ):
-        shown = page(study, method=method).context["shown"]
-        assert [one.answers[0] for one in shown.told] == said
-        assert shown.means[0].ranked.value == mean
-        assert {one.method.name for one in shown.told[0].others} == {*METHODS} - {
-            method
-        }
+    for method, mean in (("Alder", 0.75), ("Birch", 0.5), ("Cedar", 0.25)):
+        assert page(study, method=method).context["shown"].means[0].ranked.value == mean
 
 
 def test_what_a_checklist_says_of_every_shot():
@@ -281,11 +205,6 @@ def test_what_a_checklist_says_of_every_shot():
     assert mean.ranked.value == pytest.approx(1 / 3)
     assert (mean.ranked.rank, mean.people, mean.answers) == ("1", 2, 6)
     assert by_key["pan|video"].ranked.rank == "1–3"
-    assert [[shot.text for shot in one.shots] for one in shown.told] == [
-        [[], ["Pan"], ["Pan"]],
-        [[], [], []],
-    ]
-    assert "Pan: in the text" in text(answer)
     regions = re.findall('role="region" aria-label="([^"]*)"', answer.content.decode())
     assert len(regions) == len(set(regions))
 

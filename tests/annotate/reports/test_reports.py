@@ -310,7 +310,6 @@ def test_eve_finds_nothing(study, report, subtests):
         "report-page": [report.pk],
         "report-zip": [report.pk],
         "report-file": [report.pk, "report.json"],
-        "report-disagreements": [report.pk],
         "report-again": [report.pk],
         "report-cancel": [report.pk],
     }
