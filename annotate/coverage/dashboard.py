@@ -13,13 +13,14 @@ from annotate.coverage import forecast, snapshots
 from annotate.coverage.alerts import Alert, alerts
 from annotate.coverage.completion import Outlook, outlook, times, waiting
 from annotate.coverage.counts import (
+    HeatMap,
     Totals,
+    grid,
     leases,
     of_question,
     totals,
     units,
 )
-from annotate.coverage.heat_map import HeatMap, grid
 from annotate.coverage.snapshots import Topic, topics
 from annotate.kinds.registry import kind_of
 from annotate.models import CHECKS, Annotator, Flag, Question, Slot, Study

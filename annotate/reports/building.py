@@ -10,8 +10,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Exists, Max, OuterRef, Q, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -19,7 +18,6 @@ from analysis.options import AlignOptions
 from annotate.audit_log import as_of_event
 from annotate.audit_log.as_of_event import Moment
 from annotate.models import Report, Study, User
-from annotate.reports import study_scores
 from annotate.reports.declarations import as_files
 from annotate.reports.writing import ReportError, write_study_report
 from evalcore.serving import log_context
@@ -58,20 +56,6 @@ def ask(study: Study, user: User | None, **wanted: Any) -> Report:
     return Report.objects.create(study=study, created_by=user, **wanted)
 
 
-def in_turn(waiting: QuerySet[Report], silent: timedelta) -> QuerySet[Report]:
-    of_account = Report.objects.filter(created_by=OuterRef("created_by")).order_by()
-    by_account = of_account.values("created_by")
-    at_work = by_account.filter(
-        state=Report.State.RUNNING, heartbeat_at__gte=timezone.now() - silent
-    )
-    return waiting.order_by(
-        Coalesce(Subquery(at_work.values(n=Count("pk"))), 0),
-        Subquery(by_account.values(at=Max("heartbeat_at"))).asc(nulls_first=True),
-        "created_at",
-        "pk",
-    )
-
-
 def from_stored(stored: dict[str, Any]) -> AlignOptions:
     """Return the options of a stored report."""
     known = {one.name for one in fields(AlignOptions)}
@@ -91,14 +75,29 @@ def folder(report: Report) -> Path:
 def waiting() -> Q:
     """Return the condition that nobody works on it: queued, or its worker killed."""
     silent = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=timezone.now() - SILENT)
-    computing = study_scores.computing(benchmark=OuterRef("study__benchmark"))
-    ready = Q(state=Report.State.QUEUED) & (Q(waits=False) | ~Exists(computing))
-    return ready | (Q(state=Report.State.RUNNING) & silent)
+    return Q(state=Report.State.QUEUED) | (Q(state=Report.State.RUNNING) & silent)
 
 
 def waiting_reports() -> list[int]:
-    """Return the reports that wait to be built, in the order of their turn."""
-    rows = in_turn(Report.objects.filter(waiting()), SILENT)
+    """Return the reports that wait to be built, in the order of their turn.
+
+    Accounts take turns: one without a report at work comes first.
+    """
+    at_work = Report.objects.filter(
+        created_by=OuterRef("created_by"),
+        state=Report.State.RUNNING,
+        heartbeat_at__gte=timezone.now() - SILENT,
+    )
+    latest = (
+        Report.objects.filter(created_by=OuterRef("created_by"))
+        .order_by()
+        .values("created_by")
+        .annotate(at=Max("heartbeat_at"))
+        .values("at")
+    )
+    rows = Report.objects.filter(waiting()).order_by(
+        Exists(at_work), Subquery(latest).asc(nulls_first=True), "created_at", "pk"
+    )
     return list(rows.values_list("pk", flat=True))
 
 

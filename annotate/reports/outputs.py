@@ -1,7 +1,7 @@
-"""One output: what people and metrics say of it, among those of its story."""
+"""One output of a study, and what people and metrics say of it."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from math import fsum
 
@@ -23,54 +23,6 @@ from annotate.reports.study_tables import AnswerRow, score_rows
 from evalcore.metrics import registry
 from evalcore.models import Frame, MetricAbsence, Output, Story
 
-
-@dataclass(frozen=True)
-class RankedValue:
-    """A value of an output, and the ranks it shares with equal ones."""
-
-    value: float
-    first: int
-    last: int
-    n: int
-    lowest: float
-    highest: float
-
-    @property
-    def shown(self) -> str:
-        return _digits(self.value)
-
-    @property
-    def rank(self) -> str:
-        return "–".join(dict.fromkeys((str(self.first), str(self.last))))
-
-    @property
-    def span(self) -> str:
-        """Return the lowest and the highest value of the story's outputs."""
-        return f"{_digits(self.lowest)} – {_digits(self.highest)}"
-
-
-def _digits(value: float) -> str:
-    """Return a number with the digits that tell outputs apart."""
-    return f"{value:.4g}" if abs(value) < 1000 else f"{value:.0f}"
-
-
-def ranked(
-    values: Mapping[str, float], method: str, *, higher_is_better: bool = True
-) -> RankedValue | None:
-    """Return where a method stands by values of all; None if it has none."""
-    if method not in values:
-        return None
-    own = values[method]
-    lower = sum(value < own for value in values.values())
-    equal = sum(value == own for value in values.values())
-    n = len(values)
-    above = n - lower - equal if higher_is_better else lower
-    lowest, highest = min(values.values()), max(values.values())
-    return RankedValue(own, above + 1, above + equal, n, lowest, highest)
-
-
-# Means of equal sums may differ in the last bit.
-DECIMALS = 9
 # What answers to one question are worth for one output, each with how often that was
 # said, by annotator.
 Worths = dict[int, list[tuple[float, int]]]
@@ -81,7 +33,7 @@ class PeopleMean:
     """The mean of what people said of an output in answer to a question."""
 
     question: Question
-    ranked: RankedValue | None
+    mean: str
     people: int
     answers: int
 
@@ -91,37 +43,38 @@ def asked_of(study: Study, story: Story) -> list[Question]:
 
 
 def people_means(study: Study, output: Output) -> list[PeopleMean]:
-    """Return the mean of people for every question, and its rank in the story."""
-    worths = _worths(study, output.story)
-    method = output.method.name
+    """Return the mean of people for every question."""
+    worths = _worths(study, output)
     shown = []
     for question in asked_of(study, output.story):
-        kind, of_methods = kind_of(question), worths[question.pk]
-        means = {
-            name: round(_mean(kind, given), DECIMALS)
-            for name, given in of_methods.items()
-        }
-        own = of_methods.get(method, {})
+        own = worths[question.pk]
         answers = sum(times for rows in own.values() for _worth, times in rows)
-        shown.append(PeopleMean(question, ranked(means, method), len(own), answers))
+        mean = _digits(_mean(kind_of(question), own)) if own else ""
+        shown.append(PeopleMean(question, mean, len(own), answers))
     return shown
 
 
-def _worths(study: Study, story: Story) -> dict[int, dict[str, Worths]]:
-    """Return by question and method what people said that counts."""
-    units = judged_units(study).filter(story=story)
-    named = units.values_list("pk", *study.output_paths(below="__method__name"))
-    methods = {unit: names for unit, *names in named}
+def _digits(value: float) -> str:
+    """Return a number with the digits that tell outputs apart."""
+    return f"{value:.4g}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+def _worths(study: Study, output: Output) -> dict[int, Worths]:
+    """Return by question what people said of an output that counts."""
+    units = judged_units(study).filter(story=output.story)
+    places = {
+        unit: outputs.index(output.pk)
+        for unit, *outputs in units.values_list("pk", *study.output_paths())
+        if output.pk in outputs
+    }
     kinds = {question.pk: kind_of(question) for question in study.asked}
-    found: dict[int, dict[str, Worths]] = defaultdict(
-        lambda: defaultdict(lambda: defaultdict(list))
-    )
+    found: dict[int, Worths] = defaultdict(lambda: defaultdict(list))
     for model in tables_of(study):
         said = model.objects.filter(
             is_current=True,
             annotator=F("slot__annotator"),
             slot__study=study,
-            slot__unit__in=methods,
+            slot__unit__in=places,
             slot__state=Slot.State.SUBMITTED,
             slot__ordinal__isnull=False,
         )
@@ -129,9 +82,8 @@ def _worths(study: Study, story: Story) -> dict[int, dict[str, Worths]]:
             "question", "slot__unit", "annotator", "value"
         )
         for question, unit, annotator, value, times in rows.annotate(n=Count("pk")):
-            for place, method in enumerate(methods[unit]):
-                worth = kinds[question].worth(value, place)
-                found[question][method][annotator].append((worth, times))
+            worth = kinds[question].worth(value, places[unit])
+            found[question][annotator].append((worth, times))
     return found
 
 
@@ -156,7 +108,7 @@ class ShownScore:
     higher_is_better: bool
     is_of_method: bool
     measures: list[str]
-    ranked: RankedValue | None
+    score: str
     reason: str
 
 
@@ -172,21 +124,22 @@ def output_scores(
         key = row["metric"], row["metric_version"], row["backend"]
         # A metric with scores of stories has none of whole methods.
         if row["method"] in methods and bool(row["story"]) == known[key]:
-            rows.setdefault(key, []).append(row)
+            own = rows.setdefault(key, [])
+            if row["method"] == output.method.name:
+                own.append(row)
     shown = []
     for key, own in rows.items():
         metric = key[0]
         name = versioned_name(key, versions if key in known else every)
-        higher = all(row["higher_is_better"] for row in own)
         info = registry.load(metric).info if metric in registry.METRICS else None
         shown.append(
             ShownScore(
                 name,
                 gettext(info.title) if info else "",
-                higher,
+                all(row["higher_is_better"] for row in own),
                 bool(own) and not own[0]["story"],
                 [one.full_title for one in study.asked if one.metric in (metric, name)],
-                ranked(_means(own), output.method.name, higher_is_better=higher),
+                _score(own),
                 reasons.get(key, ""),
             )
         )
@@ -205,18 +158,10 @@ def _known(study: Study) -> dict[MetricKey, bool]:
     return found
 
 
-def _means(rows: Iterable[AnswerRow]) -> dict[str, float]:
-    """Return each method's score; the mean of shots where the whole has none."""
-    of_methods: dict[str, dict[bool, list[float]]] = defaultdict(
-        lambda: defaultdict(list)
-    )
-    for row in rows:
-        of_methods[row["method"]][row["shot"] == ""].append(row["score"])
-    return {
-        method: fsum(kept) / len(kept)
-        for method, scores in of_methods.items()
-        for kept in [scores.get(True) or scores[False]]
-    }
+def _score(rows: list[AnswerRow]) -> str:
+    """Return the score of the whole, or the mean of shots where it has none."""
+    kept = [row for row in rows if row["shot"] == ""] or rows
+    return _digits(fsum(row["score"] for row in kept) / len(kept)) if kept else ""
 
 
 def _reasons(output: Output) -> dict[MetricKey, str]:

@@ -84,15 +84,9 @@ SHOWN_REASONS = 3
 
 def missing_now(study: Study) -> list[str]:
     """Return the metrics that a report built now would lack, wholly or in part."""
-    runs = list(computing(benchmark=study.benchmark))
+    computed = MetricRun.Source.COMPUTED
+    runs = study.benchmark.metric_runs.filter(source=computed, finished_at=None)
     return _under_way(runs, _outputs(study)) if runs else []
-
-
-def computing(**whose: object) -> QuerySet[MetricRun]:
-    """Return the computations that have not ended."""
-    return MetricRun.objects.filter(
-        source=MetricRun.Source.COMPUTED, finished_at__isnull=True, **whose
-    )
 
 
 def notes(study: Study, moment: Moment) -> list[str]:

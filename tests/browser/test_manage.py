@@ -188,7 +188,7 @@ def test_the_report_draws_its_figures_and_asks_nobody(page, live_server, study):
         Rating.objects.filter(pk=rating.pk).update(value=place * 7 % 5)
     names = ["sharpness", "colourfulness", "palette_consistency"]
     metric_runs.run(metric_runs.queue_run(study.benchmark, names).pk)
-    building.build_report(
+    report = building.build_report(
         Report.objects.create(study=study, options={"resamples": 20}).pk
     )
     assert report.state == "done", report.error

@@ -2,9 +2,8 @@ import argparse
 from typing import Any
 
 from annotate.coverage import coverage_tables
-from annotate.coverage.counts import units
+from annotate.coverage.counts import Cell, HeatMap, grid, units
 from annotate.coverage.dashboard import standing
-from annotate.coverage.heat_map import Cell, HeatMap, grid
 from annotate.coverage.slot_counts import people
 from annotate.management.studies import StudyCommand
 from annotate.models import Study

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from annotate.audit_log.log_lines import ROUTINE, lines
+from annotate.audit_log.log_lines import ROUTINE, details
 from annotate.coverage import coverage_tables
 from annotate.coverage.dashboard import dashboard, version
 from annotate.health.troubles import status
@@ -132,22 +132,20 @@ def unit_hand_out(request: UserRequest, study: Study, unit: Unit) -> str:
 
 
 LINES_PER_PAGE = 50
-EVENTS_READ = 300  # for one page; a longer run goes on upon the next
 EVERYTHING = "everything"
 
 
 @study_page()
 def event_list(request: UserRequest, study: Study) -> HttpResponse:
     """List events, filtered by kind and annotator, a page before a given event."""
-    found = list(_filtered_events(study, request)[: EVENTS_READ + 1])
-    shown = lines(found[:EVENTS_READ], LINES_PER_PAGE)
-    is_all = not found or shown[-1].last == found[-1]
+    found = list(_filtered_events(study, request)[: LINES_PER_PAGE + 1])
+    shown = found[:LINES_PER_PAGE]
     return render_page(
         request,
         study,
         "manage/events.html",
-        lines=shown,
-        older=None if is_all else shown[-1].last.pk,
+        lines=[(event, details(event)) for event in shown],
+        older=shown[-1].pk if len(found) > len(shown) else None,
         is_later_page="before" in request.GET,
         kinds=[(EVERYTHING, _("everything")), *Event.Kind.choices],
         annotators=study.annotators.values_list("name", flat=True),

@@ -20,7 +20,7 @@ from annotate.access.permissions import (
     managed_studies,
     visible_studies,
 )
-from annotate.audit_log.log_lines import ROUTINE, lines
+from annotate.audit_log.log_lines import ROUTINE
 from annotate.coverage.counts import SURPLUS, WANTED, totals
 from annotate.coverage.dashboard import standing
 from annotate.kinds.registry import asks_of_shots, kind_of, tables_of
@@ -54,7 +54,7 @@ from evalcore.models import Frame
 from evalcore.video.storing import video_still_path
 
 SLOTS_PER_PAGE = 100
-LATEST_LINES, EVENTS_READ = 12, 200
+LATEST_EVENTS = 12
 PARTS = {
     "wanted": WANTED,
     "surplus": SURPLUS,
@@ -105,7 +105,7 @@ def study_detail(request: UserRequest, study: Study) -> HttpResponse:
         alerts=standing(study).alerts,
         people=study.annotators.count(),
         questions=study.questions.all(),
-        lines=lines(events.order_by("-id")[:EVENTS_READ], LATEST_LINES),
+        events=events.order_by("-id")[:LATEST_EVENTS],
         before=visible.filter(next_versions=study).first(),
         later=visible.filter(previous_version=study),
         shape_notes=shape_notes.of_study(study) if is_draft else [],

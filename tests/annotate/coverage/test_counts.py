@@ -7,8 +7,7 @@ from django.utils import timezone
 
 from annotate.assignment import choosing
 from annotate.audit_log.verifying import problems
-from annotate.coverage.counts import leases, totals, units
-from annotate.coverage.heat_map import grid
+from annotate.coverage.counts import grid, leases, totals, units
 from annotate.models import Choice, Exclusion, Rating, Slot, Unit
 from annotate.people import inviting
 from annotate.quality import exclusion

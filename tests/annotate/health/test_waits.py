@@ -45,17 +45,15 @@ def test_report_of_a_killed_worker_waits_since_its_last_sign(study):
     assert waiting() == {"report": 300}
 
 
-def test_report_that_waits_for_scores_waits_for_no_worker(study):
+def test_run_waits_while_none_of_its_chunks_is_at_work(study):
     run = metric_runs.queue_run(study.benchmark, ["sharpness"])
     MetricRun.objects.update(created_at=ago(HALF_HOUR))
+    assert waiting() == {"scores": HALF_HOUR}
     chunk = MetricChunk.objects.create(
         run=run, queue="cpu", metrics=[], state="running", heartbeat_at=ago(0)
     )
-    report(study, waits=True)
     assert waiting() == {}
     MetricChunk.objects.filter(pk=chunk.pk).update(
         state="queued", heartbeat_at=ago(240)
     )
     assert waiting() == {"scores": 240}
-    MetricRun.objects.update(state="done", finished_at=ago(0))
-    assert waiting() == {"report": HALF_HOUR}

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate import tasks
-from annotate.coverage import counts, dashboard, heat_map, snapshots
+from annotate.coverage import counts, dashboard, snapshots
 from annotate.models import (
     Annotator,
     Event,
@@ -273,7 +273,7 @@ def test_a_question_is_counted_where_it_is_asked(running):
     question = running.questions.first()
     question.stories = {"angle": ["TR", "IQ"]}
     question.save()
-    grid = heat_map.grid(counts.of_question(counts.units(running), running, question))
+    grid = counts.grid(counts.of_question(counts.units(running), running, question))
     asked = [first, *untagged]  # those without the tag, too
     assert [column.label for column in grid.columns] == [one.key for one in asked]
     assert {row.wanted for row in grid.rows} == {6 * len(asked)}
@@ -309,7 +309,7 @@ def test_many_stories_are_folded_and_unfold():
     assert "show everything" in part
     for odd in ("0-3", "9-2", "x", "1-99999999999999999999", "99-100"):
         assert "01 – 05" in page(study, stories=odd)
-    assert heat_map.fold([], "", 15) == []
+    assert counts.fold([], "", 15) == []
 
 
 def test_the_page_is_sent_only_when_there_is_news(study, clock):

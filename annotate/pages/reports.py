@@ -29,7 +29,7 @@ from rest_framework.request import Request
 from annotate.access.permissions import can_manage, get_study_for
 from annotate.audit_log import as_of_event
 from annotate.models import MAIN, Report, Study, User
-from annotate.pages.research.scores import STOP_POLLING
+from annotate.pages.scores import STOP_POLLING
 from annotate.pages.study_views import UserRequest, render_page, study_page
 from annotate.reports import building, comparing, downloads, study_scores, writing
 from annotate.reports.forms import ReportForm
@@ -130,14 +130,11 @@ def report_create(request: UserRequest, study: Study) -> HttpResponse:
     form = ReportForm(request.POST, study=study)
     if not form.is_valid():
         return _list_page(request, study, form, status=422)
-    if "when" not in request.POST and study_scores.missing_now(study):
-        return _list_page(request, study, form, status=409)
     try:
         report = building.ask(
             study,
             request.user,
             view=form.cleaned_data["view"],
-            waits=request.POST.get("when") == "computed",
             options=writing.as_stored(form.options()),
         )
     except building.TooManyReportsError as error:
