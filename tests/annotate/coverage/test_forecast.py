@@ -61,13 +61,6 @@ def test_a_young_study_is_forecast_by_the_hour():
     assert abs(found.median - (NOW + 10 * HOUR)) < HOUR
 
 
-def test_what_is_further_away_than_anybody_plans_is_no_date():
-    found = forecast(daily(5, 5, 5, 5, 5, 5), 10**6, NOW)
-    assert found.reason == ""
-    assert found.late is None
-    assert found.median is None
-
-
 @pytest.mark.parametrize("dispersion", [1.0, 4.0])
 def test_the_interval_covers_as_often_as_it_says(dispersion):
     """Days of ten on average, as uneven as Poisson's and four times as much."""

@@ -423,27 +423,11 @@ def test_annotators_as_a_table(running):
     assert int(first["planned"]) == 40
 
 
-def test_arrivals_as_a_table(running):
-    rows = table(running, "arrivals")
-    assert int(rows[-1]["total"]) == counts.totals(running).submitted
-    assert sum(int(row["submitted"]) for row in rows) == int(rows[-1]["total"])
-
-
-def test_alerts_as_a_table(running):
-    rows = table(running, "alerts")
-    assert [row["kind"] for row in rows] == ["away"]
-
-
 def test_the_log_as_a_table(running):
     rows = table(running, "events")
     assert len(rows) == running.events.count()
     assert rows[0]["kind"] == "slots listed"
     assert json.loads(rows[0]["details"])["slots"]
-
-
-def test_there_is_no_other_table(study):
-    url = reverse("coverage-csv", args=[study.slug, "secrets"])
-    assert alice(study).get(url).status_code == 404
 
 
 def test_the_log_is_read_page_by_page_newest_first(study):
