@@ -63,7 +63,7 @@ def refresh_snapshots() -> None:
 def refresh_snapshot(pk: int) -> None:
     """Compute one study's figures anew unless they are up to date."""
     study = Study.objects.filter(pk=pk).first()
-    if study is not None and not snapshots.is_fresh(study):
+    if study is not None and snapshots.is_behind(study):
         log.note(study=study.slug)
         snapshots.refresh(study)
 

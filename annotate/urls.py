@@ -1,13 +1,17 @@
-"""Pages for managers, and the annotator's pages under an invitation link."""
+"""Pages for managers, and the annotator's pages under an invitation link.
 
-from collections.abc import Callable
+An address is named after its view, unless it is named otherwise.
+"""
+
+from typing import Any
 
 from django.contrib.auth.views import LogoutView
-from django.http import HttpResponseBase
 from django.urls import URLPattern, path, re_path
+from drf_spectacular.views import SpectacularAPIView
 
+from annotate.api import views as api
 from annotate.models.studies import PLACES
-from annotate.pages import account
+from annotate.pages import account, reports, scores
 from annotate.pages.annotator import answering, invitation, media_files, slot
 from annotate.pages.manage import (
     benchmarks,
@@ -19,11 +23,7 @@ from annotate.pages.manage import (
     study_changes,
     view_pages,
 )
-from annotate.pages.research import reports, scores
 from annotate.reports.downloads import TABLES
-from annotate.reports.forms import FORMS
-
-View = Callable[..., HttpResponseBase]
 
 # A story as it is shown: before launch, under a link; and where its media stand.
 PREVIEW = (
@@ -42,138 +42,103 @@ EXAMPLE = (
 CHARACTER = f"character/(?P<index>[0-9]{{1,4}})/{NUMBERED}"
 
 
-def of_study(rest: str, view: View, name: str, **fixed: str) -> URLPattern:
-    return path(f"studies/<slug:slug>/{rest}", view, fixed, name=name)
+def page(address: str, view: Any, name: str = "", **fixed: str) -> URLPattern:
+    name = name or view.__name__.replace("_", "-")
+    return path(address, view, fixed, name=name)
 
 
-def under_link(rest: str, view: View, name: str) -> URLPattern:
-    return path(f"rate/<token>/{rest}", view, name=name)
+def of_study(rest: str, view: Any, name: str = "", **fixed: str) -> URLPattern:
+    return page(f"studies/<slug:slug>/{rest}", view, name, **fixed)
+
+
+def of_person(rest: str, view: Any, name: str = "") -> URLPattern:
+    return of_study(f"annotators/<int:pk>/{rest}", view, name)
+
+
+def under_link(rest: str, view: Any, name: str) -> URLPattern:
+    return page(f"rate/<token>/{rest}", view, name)
 
 
 account_urls = [
-    path("", account.home, name="home"),
-    path("login/", account.Login.as_view(), name="login"),
-    path("logout/", LogoutView.as_view(), name="logout"),
-    path("account/", account.Account.as_view(), name="account"),
-    path("account/token/revoke/", account.token_revoke, name="token-revoke"),
-    path("server/", coverage_pages.server, name="server"),
+    page("", account.home),
+    page("login/", account.Login.as_view(), "login"),
+    page("logout/", LogoutView.as_view(), "logout"),
+    page("account/", account.Account.as_view(), "account"),
+    page("account/token/revoke/", account.token_revoke),
+    page("server/", coverage_pages.server),
 ]
 
 # /studies/...: what managers and researchers see
 study_urls = [
-    path("studies/", studies.study_list, name="study-list"),
-    of_study("", studies.study_detail, "study-detail"),
-    of_study("slots/", studies.slot_list, "slot-list"),
-    of_study("slots/<code>/", studies.slot_detail, "slot-detail"),
-    of_study("slots/<code>/exclude/", studies.slot_exclude, "slot-exclude"),
-    of_study("slots/<code>/restore/", studies.slot_restore, "slot-restore"),
-    of_study("views/", view_pages.view_list, "view-list"),
-    of_study("views/add/", view_pages.view_add, "view-add"),
-    of_study("views/choose/", view_pages.view_choose, "view-choose"),
-    of_study("annotators/exclude/", view_pages.annotator_exclude, "annotator-exclude"),
-    of_study("annotators/restore/", view_pages.annotator_restore, "annotator-restore"),
-    of_study(
-        "frames/<int:pk>/", studies.frame_picture, "frame-thumb", rendition="thumb"
-    ),
-    of_study(
-        "frames/<int:pk>/display/",
-        studies.frame_picture,
-        "frame-display",
-        rendition="display",
-    ),
-    of_study("outputs/", scores.output_detail, "output-detail"),
-    of_study("outputs/<int:pk>/video/", studies.output_video, "output-video"),
-    of_study("outputs/<int:pk>/still/", studies.output_still, "output-still"),
-    of_study("do/<action>/", study_changes.study_action, "study-action"),
+    page("studies/", studies.study_list),
+    of_study("", studies.study_detail),
+    of_study("slots/", studies.slot_list),
+    of_study("slots/<code>/", studies.slot_detail),
+    of_study("slots/<code>/exclude/", studies.slot_exclude),
+    of_study("slots/<code>/restore/", studies.slot_restore),
+    of_study("views/", view_pages.view_list),
+    of_study("views/add/", view_pages.view_add),
+    of_study("views/choose/", view_pages.view_choose),
+    of_study("annotators/exclude/", view_pages.annotator_exclude),
+    of_study("annotators/restore/", view_pages.annotator_restore),
+    of_study("frames/<int:pk>/", studies.frame_thumb),
+    of_study("frames/<int:pk>/display/", studies.frame_display),
+    of_study("outputs/", scores.output_detail),
+    of_study("outputs/<int:pk>/video/", studies.output_video),
+    of_study("outputs/<int:pk>/still/", studies.output_still),
+    of_study("do/<action>/", study_changes.study_action),
 ]
 
 coverage_urls = [
-    of_study("coverage/", coverage_pages.study_coverage, "study-coverage"),
-    of_study("coverage/<slug:table>.csv", coverage_pages.coverage_csv, "coverage-csv"),
-    of_study("events/", coverage_pages.event_list, "event-list"),
-    of_study(
-        "annotators/<int:pk>/do/<slug:action>/",
-        coverage_pages.annotator_action,
-        "annotator-action",
-    ),
-    of_study("flags/<int:pk>/resolve/", coverage_pages.flag_resolve, "flag-resolve"),
-    of_study("faults/settle/", coverage_pages.faults_settle, "faults-settle"),
-    of_study("units/<int:pk>/hand-out/", coverage_pages.unit_hand_out, "unit-hand-out"),
+    of_study("coverage/", coverage_pages.study_coverage),
+    of_study("coverage/<slug:table>.csv", coverage_pages.coverage_csv),
+    of_study("events/", coverage_pages.event_list),
+    of_person("do/<slug:action>/", coverage_pages.annotator_action),
+    of_study("flags/<int:pk>/resolve/", coverage_pages.flag_resolve),
+    of_study("faults/settle/", coverage_pages.faults_settle),
+    of_study("units/<int:pk>/hand-out/", coverage_pages.unit_hand_out),
 ]
 
 # /studies/.../annotators/ and what changes while a study is under way
 people_urls = [
-    of_study("annotators/", people.annotator_list, "annotator-list"),
-    of_study("annotators/links.csv", people.annotator_links, "annotator-links"),
-    of_study("annotators/invite/", people.annotator_invite, "annotator-invite"),
-    of_study("annotators/list/", people.annotator_list_invite, "annotator-list-invite"),
-    of_study("annotators/join-link/", people.join_link_make, "join-link-make"),
-    of_study(
-        "annotators/join-link/<int:pk>/close/",
-        people.join_link_close,
-        "join-link-close",
-    ),
-    of_study(
-        "annotators/join-link/<int:pk>/devices/",
-        people.join_link_devices,
-        "join-link-devices",
-    ),
-    of_study("annotators/<int:pk>/cap/", people.annotator_cap, "annotator-cap"),
-    of_study(
-        "annotators/<int:pk>/reissue/", people.annotator_reissue, "annotator-reissue"
-    ),
-    of_study(
-        "annotators/<int:pk>/revoke/", people.annotator_revoke, "annotator-revoke"
-    ),
-    of_study(
-        "annotators/<int:pk>/personal-data/", people.personal_data, "annotator-data"
-    ),
-    of_study(
-        "annotators/<int:pk>/personal-data/all.zip",
-        people.export_personal_data,
-        "annotator-data-zip",
-    ),
-    of_study(
-        "annotators/<int:pk>/personal-data/withdraw/",
-        people.withdraw_person,
-        "annotator-withdraw",
-    ),
-    of_study(
-        "annotators/<int:pk>/personal-data/erase/",
-        people.erase_person,
-        "annotator-erase",
-    ),
-    of_study("extend/", study_changes.extend, "study-extend"),
-    of_study("withdraw/", study_changes.withdraw, "study-withdraw"),
-    of_study("redistribute/", study_changes.redistribute, "study-redistribute"),
+    of_study("annotators/", people.annotator_list),
+    of_study("annotators/links.csv", people.annotator_links),
+    of_study("annotators/invite/", people.annotator_invite),
+    of_study("annotators/list/", people.annotator_list_invite),
+    of_study("annotators/join-link/", people.join_link_make),
+    of_study("annotators/join-link/<int:pk>/close/", people.join_link_close),
+    of_study("annotators/join-link/<int:pk>/devices/", people.join_link_devices),
+    of_person("cap/", people.annotator_cap),
+    of_person("reissue/", people.annotator_reissue),
+    of_person("revoke/", people.annotator_revoke),
+    of_person("personal-data/", people.annotator_data),
+    of_person("personal-data/all.zip", people.annotator_data_zip),
+    of_person("personal-data/withdraw/", people.annotator_withdraw),
+    of_person("personal-data/erase/", people.annotator_erase),
+    of_study("extend/", study_changes.study_extend),
+    of_study("withdraw/", study_changes.study_withdraw),
+    of_study("redistribute/", study_changes.study_redistribute),
 ]
 
 # /benchmarks/...: what is judged, and who may see it
+BENCHMARK = "benchmarks/<slug:slug>/"
 benchmark_urls = [
-    path("benchmarks/", benchmarks.benchmark_list, name="benchmark-list"),
-    path(
-        "benchmarks/<slug:slug>/", benchmarks.benchmark_detail, name="benchmark-detail"
-    ),
-    path(
-        "benchmarks/<slug:slug>/members/add/", benchmarks.member_add, name="member-add"
-    ),
-    path(
-        "benchmarks/<slug:slug>/members/<int:pk>/remove/",
-        benchmarks.member_remove,
-        name="member-remove",
-    ),
+    page("benchmarks/", benchmarks.benchmark_list),
+    page(BENCHMARK, benchmarks.benchmark_detail),
+    page(f"{BENCHMARK}members/add/", benchmarks.member_add),
+    page(f"{BENCHMARK}members/<int:pk>/remove/", benchmarks.member_remove),
 ]
 
 # /setup/...: a new study; and what leads from a study to the next
 setup_urls = [
-    path("setup/", setup.start, name="setup-start"),
-    path("setup/plans/<int:pk>/", setup.plan_page, name="plan"),
-    path("setup/plans/<int:pk>/cancel/", setup.plan_cancel, name="plan-cancel"),
-    path("setup/<slug:benchmark>/", setup.form, name="setup-form"),
-    of_study("edit/", setup.edit, "study-edit"),
-    of_study("new-version/", setup.new_version, "study-version"),
-    of_study("study.yaml", setup.study_file, "study-file"),
-    of_study("preview/", setup.study_preview, "study-preview"),
+    page("setup/", setup.setup_start),
+    page("setup/plans/<int:pk>/", setup.plan),
+    page("setup/plans/<int:pk>/cancel/", setup.plan_cancel),
+    page("setup/<slug:benchmark>/", setup.setup_form),
+    of_study("edit/", setup.study_edit),
+    of_study("new-version/", setup.study_version),
+    of_study("study.yaml", setup.study_file),
+    of_study("preview/", setup.study_preview),
     re_path(rf"{PREVIEW}save/$", preview.save, name="preview-save"),
     re_path(rf"{PREVIEW}submit/$", preview.submit, name="preview-submit"),
     re_path(f"{PREVIEW}{PICTURE}", preview.picture, name="preview-picture"),
@@ -182,15 +147,15 @@ setup_urls = [
 ]
 
 scoring_urls = [
-    path("metrics/", scores.metric_list, name="metric-list"),
-    of_study("scoring/", scores.study_scoring, "study-scoring"),
-    of_study("scoring/run/", scores.study_score, "study-score"),
-    of_study("scoring/<int:run>/stop/", scores.scoring_stop, "scoring-stop"),
+    page("metrics/", scores.metric_list),
+    of_study("scoring/", scores.study_scoring),
+    of_study("scoring/run/", scores.study_score),
+    of_study("scoring/<int:run>/stop/", scores.scoring_stop),
 ]
 
 # /rate/<token>/...: what an annotator sees
 rate_urls = [
-    path("join/<token>/", invitation.join, name="join"),
+    page("join/<token>/", invitation.join),
     under_link("", invitation.entry, "rate-entry"),
     under_link("consent/", invitation.consent, "rate-consent"),
     under_link("instructions/", invitation.instructions, "rate-instructions"),
@@ -223,29 +188,32 @@ report_urls = [
         reports.api_table,
         name="api-table",
     ),
-    of_study("reports/", reports.report_list, "report-list"),
-    of_study("reports/new/", reports.report_create, "report-create"),
-    *(
-        of_study(
-            f"reports/{plan}/", reports.report_plan, f"report-{plan}", command=plan
-        )
-        for plan in FORMS
-    ),
-    of_study("reports/compare/", reports.report_comparison, "report-comparison"),
-    of_study("reports/<int:pk>/", reports.report_page, "report-page"),
-    of_study("reports/<int:pk>/again/", reports.report_again, "report-again"),
-    of_study("reports/<int:pk>/cancel/", reports.report_cancel, "report-cancel"),
-    of_study(
-        "reports/<int:pk>/disagreements/",
-        reports.report_disagreements,
-        "report-disagreements",
-    ),
-    of_study("reports/<int:pk>/all.zip", reports.report_zip, "report-zip"),
-    of_study("reports/<int:pk>/files/<name>", reports.report_file, "report-file"),
+    of_study("reports/", reports.report_list),
+    of_study("reports/new/", reports.report_create),
+    of_study("reports/compare/", reports.report_comparison),
+    of_study("reports/<int:pk>/", reports.report_page),
+    of_study("reports/<int:pk>/again/", reports.report_again),
+    of_study("reports/<int:pk>/cancel/", reports.report_cancel),
+    of_study("reports/<int:pk>/all.zip", reports.report_zip),
+    of_study("reports/<int:pk>/files/<name>", reports.report_file),
+]
+
+# What programs ask; tables are the same streams as on the study's page.
+API = "api/v1/studies/<slug:slug>/"
+api_urls = [
+    path("api/v1/schema/", SpectacularAPIView.as_view(), name="api-schema"),
+    path("api/v1/token/", api.ObtainToken.as_view(), name="api-token"),
+    path("api/v1/studies/", api.StudyList.as_view(), name="api-studies"),
+    path(API, api.StudyDetail.as_view(), name="api-study"),
+    path(f"{API}coverage/", api.StudyCoverage.as_view(), name="api-coverage"),
+    path(f"{API}scores/", api.StudyScores.as_view(), name="api-scores"),
+    path("api/v1/slot/", api.NextSlot.as_view(), name="api-slot"),
+    path("api/v1/slot/<code>/", api.SubmitSlot.as_view(), name="api-submit"),
 ]
 
 urlpatterns = (
-    account_urls
+    api_urls
+    + account_urls
     + benchmark_urls
     + setup_urls
     + study_urls

@@ -6,7 +6,6 @@ from django.urls import include, path
 
 urlpatterns = [
     path("", include("annotate.urls")),
-    path("api/v1/", include("annotate.api.urls")),
     path("i18n/", include("django.conf.urls.i18n")),
     path("admin/", admin.site.urls),
 ]

@@ -1,7 +1,6 @@
-"""The log as people read it: details in words, runs of the same event in one line."""
+"""What an event of the log says, in words."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import Q
@@ -80,45 +79,6 @@ NAMES = {
     "reason": Skip.Reason,
 }
 COUNTED = ("slots", "hidden")  # lists of rows, of which the number is told
-
-
-@dataclass(frozen=True)
-class LogLine:
-    """One event, or a run of the same that happened to slots of one person."""
-
-    events: tuple[Event, ...]
-    details: tuple[str, ...]
-
-    @property
-    def first(self) -> Event:
-        return self.events[0]
-
-    @property
-    def last(self) -> Event:
-        return self.events[-1]
-
-
-def lines(events: Iterable[Event], most: int) -> list[LogLine]:
-    """Return up to `most` lines, with runs of the same event folded into one."""
-    found: list[LogLine] = []
-    for event in events:
-        line = LogLine((event,), tuple(details(event)))
-        if found and _is_same(found[-1], line):
-            found[-1] = LogLine((*found[-1].events, event), line.details)
-        elif len(found) == most:
-            break
-        else:
-            found.append(line)
-    return found
-
-
-def _is_same(run: LogLine, line: LogLine) -> bool:
-    """Say whether an event goes on what happened to one person's slots before."""
-    one, other = run.first, line.first
-    return bool(one.slot_id and other.slot_id) and (
-        (one.kind, one.annotator_id, one.user_id, run.details)
-        == (other.kind, other.annotator_id, other.user_id, line.details)
-    )
 
 
 def details(event: Event) -> list[str]:

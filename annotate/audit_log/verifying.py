@@ -1,10 +1,10 @@
 """Checks every promise about a study from the raw tables."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from django.db.models import Count, Exists, F, OuterRef, Q
+from django.db.models import Count, Exists, F, Model, OuterRef, Q, QuerySet
 
 from annotate.audit_log import as_of_event
 from annotate.kinds.registry import kind_of, kinds_of, tables_of
@@ -27,28 +27,18 @@ from annotate.responses.analysis_views import in_force
 from evalcore.models import MetricScore, Shot
 
 SlotState = Slot.State
+CLOSED = (SlotState.SUBMITTED, SlotState.EXCLUDED)
+NOBODY = Q(pk__in=[])
 
 
 def problems(study: Study) -> list[str]:
     """Return a sentence for each promise that the stored data break."""
-    return [
-        *_units(study),
-        *_redundancy(study),
-        *_people(study),
-        *_erased(study),
-        *_withdrawn(study),
-        *_exclusions(study),
-        *_views(study),
-        *_answers(study),
-        *_shots_answered(study),
-        *_looks(study),
-        *_in_sight(study),
-        *_shot_comments(study),
-        *_values(study),
-        *_counts(study),
-        *_scores(study),
-        *as_of_event.problems(study),
-    ]
+    found = [text.format(row) for rows, text in _broken_rows(study) for row in rows]
+    for check in CHECKS:
+        found += check(study)
+    for kind in kinds_of(study):
+        found += kind.invalid_answers(study)
+    return [*found, *as_of_event.problems(study)]
 
 
 def strays() -> list[str]:
@@ -62,111 +52,144 @@ def strays() -> list[str]:
     ]
 
 
-def _units(study: Study) -> Iterator[str]:
+def _broken_rows(study: Study) -> Iterator[tuple[QuerySet[Model], str]]:
+    """Yield the rows that break a promise by themselves, with what is said of each."""
+    units = Unit.objects.filter(study=study)
+    yield from _broken_units(study, units)
+
+    inside = Q(slots__ordinal__isnull=False)
+    for round_ in range(1, study.rounds + 1):
+        wanted = inside & ~Q(slots__state=SlotState.EXCLUDED) & Q(slots__round=round_)
+        counted = units.annotate(n=Count("slots", filter=wanted))
+        # Only an imported table may have fewer.
+        wrong = Q(n__gt=F("redundancy"))
+        if not study.is_imported:
+            wrong |= Q(n__lt=F("redundancy"))
+        yield (
+            counted.filter(wrong),
+            f"unit {{0.pk}}: {{0.n}} slots in round {round_}, "
+            "redundancy is {0.redundancy}",
+        )
+    done = Count("slots", filter=inside & Q(slots__state=SlotState.SUBMITTED))
+    yield (
+        units.annotate(n=done).exclude(n=F("submitted")),
+        "unit {0.pk}: counts {0.submitted} submitted slots, has {0.n}",
+    )
+
+    slots = study.slots.all()
+    yield (
+        slots.filter(annotator__isnull=False).exclude(annotator__study=F("study")),
+        "slot {0.code}: its annotator belongs to another study",
+    )
+    unfinished = slots.filter(state__in=[SlotState.OPEN, SlotState.LEASED])
+    shut_out = (Annotator.State.REVOKED, Annotator.State.FAILED)
+    yield (
+        unfinished.filter(annotator__state__in=shut_out),
+        "slot {0.code}: open, but held by somebody who may not work",
+    )
+    has_exclusion = Exclusion.objects.filter(
+        slot=OuterRef("pk"), undone_at__isnull=True
+    )
+    slots = slots.annotate(is_left_out=Exists(has_exclusion))
+    yield (
+        slots.filter(state=SlotState.EXCLUDED, is_left_out=False),
+        "slot {0.code}: excluded, but no exclusion is in force",
+    )
+    yield (
+        slots.filter(is_left_out=True).exclude(state=SlotState.EXCLUDED),
+        "slot {0.code}: an exclusion is in force, but it is {0.state}",
+    )
+
+    people = study.annotators.all()
+    is_left = ~Q(invitation__token__startswith="~") | ~Q(invitation__note="")
+    is_let_in = Q(invitation__revoked_at__isnull=True)
+    known = Q(invitation__isnull=False) & (is_left | is_let_in)
+    yield (
+        people.filter(
+            known | ~Q(state=Annotator.State.REVOKED), erased_at__isnull=False
+        ),
+        "annotator {0.name}: erased, but the link or a note is still there",
+    )
+    withdrawn = people.filter(withdrawn_at__isnull=False)
+    yield (
+        withdrawn.exclude(state=Annotator.State.REVOKED),
+        "annotator {0.name}: withdrew the consent, but may go on",
+    )
+    yield (
+        study.slots.filter(
+            annotator__answers_withdrawn=True, state=SlotState.SUBMITTED
+        ).exclude(purpose=Purpose.TRAINING),
+        "slot {0.code}: counts, although its annotator withdrew the answers",
+    )
+    yield (
+        MetricScore.everything.filter(posted_to=study.slug).exclude(
+            benchmark=study.benchmark_id
+        ),
+        "score {0.pk}: posted to this study, but of another benchmark",
+    )
+
+    same_shot = Exists(
+        Shot.objects.filter(
+            story=OuterRef("slot__unit__story"), number=OuterRef("shot")
+        )
+    )
+    of_shots = [q for q in study.questions.all() if kind_of(q).of_shots]
+    is_asked = Q(question__in=of_shots) & same_shot
+    is_whole = ~Q(question__in=of_shots) & Q(shot=0)
+    yield (
+        Rating.objects.filter(slot__study=study).exclude(is_asked | is_whole),
+        "rating {0.pk}: is about shot {0.shot}, which is not asked",
+    )
+    is_shown = NOBODY
+    for path in study.output_paths("slot__unit__"):
+        is_shown |= Q(output=F(path))
+    comments = ShotComment.objects.filter(slot__study=study).select_related("slot")
+    yield (
+        comments.exclude(is_shown & same_shot),
+        "slot {0.slot.code}: a comment is about output {0.output_id} and shot "
+        "{0.shot}, which it does not show",
+    )
+
+
+def _broken_units(
+    study: Study, units: QuerySet[Unit]
+) -> Iterator[tuple[QuerySet[Model], str]]:
     paths = study.output_paths()
     elsewhere = ~Q(story__benchmark=F("study__benchmark"))
     for name in paths:
         is_other = ~Q(**{f"{name}__story": F("story")})
         elsewhere |= Q(**{f"{name}__isnull": False}) & is_other
-    alien = Unit.objects.filter(study=study).filter(elsewhere)
-    for unit in alien:
-        yield f"unit {unit.pk}: its outputs belong to another story or benchmark"
+    yield (
+        units.filter(elsewhere),
+        "unit {0.pk}: its outputs belong to another story or benchmark",
+    )
     as_many = {
         f"{name}__isnull": number > len(paths)
         for number, name in enumerate(OUTPUTS, start=1)
     }
-    wrong = Unit.objects.filter(study=study).exclude(**as_many)
-    for unit in wrong:
-        yield f"unit {unit.pk}: does not show {study.outputs_at_once} outputs"
-    is_turned = Q(pk__in=[])
+    yield (
+        units.exclude(**as_many),
+        f"unit {{0.pk}}: does not show {study.outputs_at_once} outputs",
+    )
+    is_turned = NOBODY
     # A twin may stand beside its original, which is of the same method.
     is_own = ~Q(purpose__in=[Purpose.TWIN, Purpose.TRAINING])
     for first, second in pairwise(f"{path}__method__name" for path in paths):
         is_turned |= Q(**{f"{first}__gt": F(second)}) | is_own & Q(**{first: F(second)})
-    turned = Unit.objects.filter(is_turned, study=study)
-    for unit in turned:
-        yield f"unit {unit.pk}: its methods are not in alphabetical order, each once"
+    yield (
+        units.filter(is_turned),
+        "unit {0.pk}: its methods are not in alphabetical order, each once",
+    )
 
 
-def _redundancy(study: Study) -> Iterator[str]:
-    """Check the slots of each unit; only an imported table may have fewer."""
-    inside = Q(slots__ordinal__isnull=False) & ~Q(slots__state=SlotState.EXCLUDED)
-    for round_ in range(1, study.rounds + 1):
-        units = Unit.objects.filter(study=study).annotate(
-            n=Count("slots", filter=inside & Q(slots__round=round_))
-        )
-        wrong = Q(n__gt=F("redundancy"))
-        if not study.is_imported:
-            wrong |= Q(n__lt=F("redundancy"))
-        for unit in units.filter(wrong):
-            yield (
-                f"unit {unit.pk}: {unit.n} slots in round {round_}, "
-                f"redundancy is {unit.redundancy}"
-            )
-
-
-def _scores(study: Study) -> Iterator[str]:
-    posted = MetricScore.everything.filter(posted_to=study.slug)
-    for score in posted.exclude(benchmark=study.benchmark_id):
-        yield f"score {score.pk}: posted to this study, but of another benchmark"
-
-
-def _counts(study: Study) -> Iterator[str]:
-    """Check each unit's count of submitted slots, which the coverage page shows."""
-    done = Q(slots__ordinal__isnull=False, slots__state=SlotState.SUBMITTED)
-    units = Unit.objects.filter(study=study).annotate(n=Count("slots", filter=done))
-    for unit in units.exclude(n=F("submitted")):
-        yield f"unit {unit.pk}: counts {unit.submitted} submitted slots, has {unit.n}"
-
-
-def _people(study: Study) -> Iterator[str]:
+def _held_once(study: Study) -> Iterator[str]:
+    """Check that nobody holds two slots of a unit in one round."""
     held = study.slots.filter(
         annotator__isnull=False, purpose__in=("real", "gold", "twin")
     ).values_list("unit", "round", "annotator")
     for (unit, round_, annotator), count in Counter(held).items():
         if count > 1:
             yield f"unit {unit}, round {round_}: {count} slots of annotator {annotator}"
-    for slot in study.slots.exclude(annotator__isnull=True).exclude(
-        annotator__study=F("study")
-    ):
-        yield f"slot {slot.code}: its annotator belongs to another study"
-    stranded = study.slots.filter(
-        state__in=[SlotState.OPEN, SlotState.LEASED],
-        annotator__state__in=(Annotator.State.REVOKED, Annotator.State.FAILED),
-    )
-    for slot in stranded:
-        yield f"slot {slot.code}: open, but held by somebody who may not work"
-
-
-def _erased(study: Study) -> Iterator[str]:
-    """Check that nothing lets in, or names, somebody whose data were erased."""
-    erased = study.annotators.filter(erased_at__isnull=False)
-    is_left = ~Q(invitation__token__startswith="~") | ~Q(invitation__note="")
-    is_let_in = Q(invitation__revoked_at__isnull=True)
-    known = Q(invitation__isnull=False) & (is_left | is_let_in)
-    for person in erased.filter(known | ~Q(state=Annotator.State.REVOKED)):
-        yield f"annotator {person.name}: erased, but the link or a note is still there"
-
-
-def _withdrawn(study: Study) -> Iterator[str]:
-    """Check that nothing counts whose annotator withdrew it, and nobody goes on."""
-    people = study.annotators.filter(withdrawn_at__isnull=False)
-    for person in people.exclude(state=Annotator.State.REVOKED):
-        yield f"annotator {person.name}: withdrew the consent, but may go on"
-    left = study.slots.filter(
-        annotator__answers_withdrawn=True, state=SlotState.SUBMITTED
-    ).exclude(purpose=Purpose.TRAINING)
-    for slot in left:
-        yield f"slot {slot.code}: counts, although its annotator withdrew the answers"
-
-
-def _exclusions(study: Study) -> Iterator[str]:
-    in_force = Exclusion.objects.filter(slot=OuterRef("pk"), undone_at__isnull=True)
-    slots = study.slots.annotate(excluded=Exists(in_force))
-    for slot in slots.filter(state=SlotState.EXCLUDED, excluded=False):
-        yield f"slot {slot.code}: excluded, but no exclusion is in force"
-    for slot in slots.filter(excluded=True).exclude(state=SlotState.EXCLUDED):
-        yield f"slot {slot.code}: an exclusion is in force, but it is {slot.state}"
 
 
 def _views(study: Study) -> Iterator[str]:
@@ -191,86 +214,42 @@ def _views(study: Study) -> Iterator[str]:
 
 
 def _answers(study: Study) -> Iterator[str]:
-    """Check that each closed slot has one current answer to each question."""
-    shots = _shots(study)
-    questions = list(study.questions.all())
-    closed = study.slots.filter(state__in=[SlotState.SUBMITTED, SlotState.EXCLUDED])
-    for model, kinds in tables_of(study).items():
-        asked = [q for q in questions if kind_of(q) in kinds]
-        current = model.objects.filter(
-            slot__in=closed, is_current=True, annotator=F("slot__annotator")
-        )
-        counted = current.order_by().values_list("slot").annotate(n=Count("pk"))
-        given = dict(counted)
-        for slot in closed.select_related("unit__story").iterator(2000):
-            number = given.get(slot.pk, 0)
-            story = slot.unit.story
-            wanted = sum(
-                shots.get(story.pk, 0) if kind_of(question).of_shots else 1
-                for question in asked
-                if question.is_asked_of(story)
-            )
-            if not (1 if study.is_imported else wanted) <= number <= wanted:
-                told = f"{number} current {kinds[0].table} for {wanted} questions"
-                yield f"slot {slot.code}: {told}"
-        yield from _answers_of(model, study)
+    """Check that each closed slot has one current answer to each question.
 
-
-def _answers_of(model: type[Answer], study: Study) -> Iterator[str]:
-    alien = model.objects.filter(slot__study=study).exclude(question__study=study)
-    for answer in alien:
-        yield f"{model.__name__.lower()} {answer.pk}: answers another study's question"
-    place = ["shot"] if model is Rating else []
-    doubled = (
-        model.objects.filter(slot__study=study, is_current=True)
-        .values("slot", "question", "annotator", *place)
-        .annotate(n=Count("pk"))
-        .filter(n__gt=1)
-    )
-    for row in doubled:
-        yield f"slot {row['slot']}: {row['n']} current answers to one question"
-
-
-def _shots(study: Study) -> dict[int, int]:
-    shots = Shot.objects.filter(story__benchmark=study.benchmark_id).order_by()
-    return dict(shots.values_list("story").annotate(n=Count("pk")))
-
-
-def _shots_answered(study: Study) -> Iterator[str]:
-    """Check that the boxes of a checklist are about a shot, and nothing else is."""
-    of_shots = [q for q in study.questions.all() if kind_of(q).of_shots]
-    same = Shot.objects.filter(
-        story=OuterRef("slot__unit__story"), number=OuterRef("shot")
-    )
-    is_asked = Q(question__in=of_shots) & Exists(same)
-    ratings = Rating.objects.filter(slot__study=study)
-    for rating in ratings.exclude(is_asked | (~Q(question__in=of_shots) & Q(shot=0))):
-        yield f"rating {rating.pk}: is about shot {rating.shot}, which is not asked"
-
-
-def _looks(study: Study) -> Iterator[str]:
-    """Check that each shot of a submitted checklist has its annotator's word."""
-    boxes = [q for q in study.questions.all() if kind_of(q).of_shots]
-    if not boxes or study.is_imported:
-        return
-    shots = _shots(study)
-    own = Count("looks", filter=Q(looks__annotator=F("annotator")))
-    closed = study.slots.filter(state__in=[SlotState.SUBMITTED, SlotState.EXCLUDED])
-    for slot in closed.annotate(n=own).select_related("unit__story").iterator(2000):
-        story = slot.unit.story
-        is_asked = any(box.is_asked_of(story) for box in boxes)
-        if is_asked and slot.n != shots.get(story.pk, 0):
-            yield f"slot {slot.code}: {slot.n} of its shots were looked at"
-
-
-def _in_sight(study: Study) -> Iterator[str]:
-    """Check that no shot was in sight for longer than its slot took."""
-    told = study.slots.filter(in_sight__isnull=False).select_related("unit")
-    numbers = defaultdict(set)
+    A checklist has one for every shot, and its annotator's word for each of them.
+    """
+    numbers: dict[int, set[str]] = defaultdict(set)
     shots = Shot.objects.filter(story__benchmark=study.benchmark_id).order_by()
     for story, number in shots.values_list("story", "number"):
         numbers[story].add(str(number))
-    for slot in told.iterator(2000):
+    given = {
+        model: dict(
+            model.objects.filter(
+                slot__study=study, is_current=True, annotator=F("slot__annotator")
+            )
+            .order_by()
+            .values_list("slot")
+            .annotate(n=Count("pk"))
+        )
+        for model in tables_of(study)
+    }
+    questions = [(question, kind_of(question)) for question in study.questions.all()]
+    looks = Count("looks", filter=Q(looks__annotator=F("annotator")))
+    slots = study.slots.annotate(looks_n=looks).select_related("unit__story")
+    for slot in slots.filter(state__in=CLOSED).order_by("pk").iterator(2000):
+        n_shots = len(numbers[slot.unit.story_id])
+        asked = [one for one in questions if one[0].is_asked_of(slot.unit.story)]
+        for model, kinds in tables_of(study).items():
+            own = [kind for _question, kind in asked if kind in kinds]
+            wanted = sum(n_shots if kind.of_shots else 1 for kind in own)
+            number = given[model].get(slot.pk, 0)
+            if not (1 if study.is_imported else wanted) <= number <= wanted:
+                told = f"{number} current {kinds[0].table} for {wanted} questions"
+                yield f"slot {slot.code}: {told}"
+        has_boxes = any(kind.of_shots for _question, kind in asked)
+        if has_boxes and not study.is_imported and slot.looks_n != n_shots:
+            yield f"slot {slot.code}: {slot.looks_n} of its shots were looked at"
+    for slot in slots.filter(in_sight__isnull=False).iterator(2000):
         seen: dict[str, float] = slot.in_sight or {}
         if not seen.keys() <= numbers[slot.unit.story_id]:
             yield f"slot {slot.code}: a shot was in sight that its story has not"
@@ -278,21 +257,23 @@ def _in_sight(study: Study) -> Iterator[str]:
             yield f"slot {slot.code}: a shot was in sight for longer than the slot took"
 
 
-def _shot_comments(study: Study) -> Iterator[str]:
-    """Check that each comment on a shot is about one that its slot shows."""
-    same = Shot.objects.filter(
-        story=OuterRef("slot__unit__story"), number=OuterRef("shot")
-    )
-    is_shown = Q(pk__in=[])
-    for path in study.output_paths("slot__unit__"):
-        is_shown |= Q(output=F(path))
-    rows = ShotComment.objects.filter(slot__study=study)
-    for row in rows.exclude(is_shown & Exists(same)).select_related("slot"):
-        told = f"output {row.output_id} and shot {row.shot}, which it does not show"
-        yield f"slot {row.slot.code}: a comment is about {told}"
+def _answer_rows(study: Study) -> Iterator[str]:
+    """Check that answers are to the study's questions, the current one alone."""
+    for model in tables_of(study):
+        answers: QuerySet[Answer] = model.objects.filter(slot__study=study)
+        name = model.__name__.lower()
+        for answer in answers.exclude(question__study=study):
+            yield f"{name} {answer.pk}: answers another study's question"
+        place = ["shot"] if model is Rating else []
+        same = answers.filter(is_current=True).order_by()
+        same = same.values("slot", "question", "annotator", *place)
+        for row in same.annotate(n=Count("pk")).filter(n__gt=1):
+            yield f"slot {row['slot']}: {row['n']} current answers to one question"
 
 
-def _values(study: Study) -> Iterator[str]:
-    """Check the answers themselves, each kind by its own rules."""
-    for kind in kinds_of(study):
-        yield from kind.invalid_answers(study)
+CHECKS: tuple[Callable[[Study], Iterator[str]], ...] = (
+    _held_once,
+    _views,
+    _answers,
+    _answer_rows,
+)

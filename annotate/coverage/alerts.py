@@ -1,13 +1,12 @@
 """What needs the manager's attention, the most important first."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Count, F, QuerySet
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
@@ -16,29 +15,25 @@ from django.utils.translation import ngettext
 from annotate.coverage.completion import Holder, Waiting
 from annotate.coverage.counts import leases
 from annotate.coverage.forecast import WINDOW
-from annotate.models import Annotator, Flag, Purpose, Skip, Slot, Study, Unit
+from annotate.models import Annotator, Flag, Purpose, Slot, Study, Unit
 from annotate.people.presence import NOT_BEGUN, openings
 from annotate.presentation import broken_media
-from annotate.responses import giving_back
-from annotate.responses.giving_back import SKIPS_TO_SET_ASIDE
 
 # A study is stalled after a day, or after three of its usual gaps between answers.
 QUIET, QUIET_GAPS = timedelta(hours=24), 3
 EXPIRIES = 3
-BEHIND = timedelta(minutes=5)
 SHOWN = 5  # names or units that an alert lists
 # Of several flags of one person the first of these speaks.
 GRAVEST = (Flag.Action.EXCLUDE, Flag.Action.PAUSE, Flag.Action.WARN)
-SEVERE = GRAVEST[:2]
+GRAVE = 70  # alerts of this weight are errors
 
 
 @dataclass(frozen=True)
 class Alert:
-    """One thing to look at; `weight` orders them, `level` colours them."""
+    """One thing to look at; `weight` orders them."""
 
     kind: str
     weight: int
-    level: str
     text: str
     todo: str
     since: datetime | None = None
@@ -51,6 +46,10 @@ class Alert:
     brief: str = ""
     notes: tuple[str, ...] = ()
 
+    @property
+    def level(self) -> str:
+        return "error" if self.weight >= GRAVE else "warning"
+
 
 def alerts(
     study: Study,
@@ -58,23 +57,23 @@ def alerts(
     *,
     waits: Waiting,
     left: int,
-    computed_at: datetime | None = None,
     now: datetime | None = None,
 ) -> list[Alert]:
     """Return everything that needs attention."""
     now = now or timezone.now()
     found = [
-        *_stalled(study, counted, left, now),
         *_set_aside(study),
-        *_skipped(study),
         *_broken(study),
-        *_blocked(study, counted.get("blocked", [])),
         *_flagged(study),
-        *_away(study, waits, left),
         *_expiring(study, counted.get("people", {})),
-        *_not_begun(study, waits, now),
-        *_behind(computed_at, now),
     ]
+    if study.state == Study.State.OPEN and not study.adaptive.get("stopped"):
+        if left > 0:
+            found += _stalled(study, counted, now)
+        found += _away(waits, left)
+        found += _not_begun(study, waits, now)
+    if study.state != Study.State.CLOSED:
+        found += _blocked(study, counted.get("blocked", []))
     return _one_a_person(sorted(found, key=lambda alert: -alert.weight))
 
 
@@ -83,34 +82,24 @@ def _one_a_person(found: Iterable[Alert]) -> list[Alert]:
     kept: dict[object, Alert] = {}
     for alert in found:
         key = alert.annotator.pk if alert.annotator else object()
-        if key in kept:
-            first = kept[key]
-            kept[key] = replace(
-                first,
-                flags=(*first.flags, *alert.flags),
-                notes=(*first.notes, alert.brief),
-            )
-        else:
-            kept[key] = alert
+        first = kept.get(key)
+        kept[key] = alert
+        if first is not None:
+            flags, notes = (*first.flags, *alert.flags), (*first.notes, alert.brief)
+            kept[key] = replace(first, flags=flags, notes=notes)
     return list(kept.values())
 
 
 def _stalled(
-    study: Study, counted: Mapping[str, Any], left: int, now: datetime
+    study: Study, counted: Mapping[str, Any], now: datetime
 ) -> Iterator[Alert]:
     """Yield whether nothing has come in for long although the study is open."""
-    if left <= 0 or not _asks(study):
-        return
 
     def is_long(since: datetime) -> bool:
         return now - since > max(QUIET, QUIET_GAPS * usual_gap(counted, since))
 
-    last = (
-        study.slots.filter(submitted_at__isnull=False)
-        .order_by("-submitted_at")
-        .values_list("submitted_at", flat=True)
-        .first()
-    )
+    answered = study.slots.filter(submitted_at__isnull=False).order_by("-submitted_at")
+    last = answered.values_list("submitted_at", flat=True).first()
     since = last or study.created_at
     if is_long(since):
         since = max(since, openings(study)[0] or since)
@@ -122,14 +111,8 @@ def _stalled(
         text = _("The study has stalled: no answer since %(since)s.")
     else:
         text = _("The study has stalled: no answer since it was opened %(since)s.")
-    yield Alert(
-        "stalled",
-        100,
-        "error",
-        text % {"since": _when(since)},
-        _("Send the links again, or invite more people; a paused study takes none."),
-        since=since,
-    )
+    todo = _("Send the links again, or invite more people; a paused study takes none.")
+    yield Alert("stalled", 100, text % {"since": _when(since)}, todo, since=since)
 
 
 def usual_gap(counted: Mapping[str, Any], until: datetime) -> timedelta:
@@ -142,70 +125,24 @@ def usual_gap(counted: Mapping[str, Any], until: datetime) -> timedelta:
 
 def _set_aside(study: Study) -> Iterator[Alert]:
     """Yield the units that several people would not judge, and said why."""
-    units = study.units.filter(purpose=Purpose.REAL, set_aside_at__isnull=False)
-    told = _("%(unit)s is handed out no more: several people skipped it.")
-    todo = _("Look at it; when its pictures are right again, hand it out again.")
-    for unit in _with_skips(study, units):
-        yield _of_skips(
-            unit,
-            Alert(
-                "set aside",
-                90,
-                "error",
-                told % {"unit": _unit_name(unit)},
-                todo,
-                since=unit.set_aside_at,
-                unit=unit.pk,
+    real = study.units.filter(purpose=Purpose.REAL, set_aside_at__isnull=False)
+    real = real.select_related("story", *study.output_paths(below="__method"))
+    for unit in real.prefetch_related("skips__annotator")[:SHOWN]:
+        cell = {"method": unit.methods, "story": unit.story.key}
+        text = _("%(unit)s is handed out no more: several people skipped it.")
+        yield Alert(
+            "set aside",
+            90,
+            text % {"unit": _unit_name(unit)},
+            _("Look at it; when its pictures are right again, hand it out again."),
+            since=unit.set_aside_at,
+            unit=unit.pk,
+            query=urlencode(cell, doseq=True),
+            notes=tuple(
+                f"{skip.annotator.name}: {skip.comment or skip.get_reason_display()}"
+                for skip in unit.skips.all()
             ),
         )
-
-
-def _skipped(study: Study) -> Iterator[Alert]:
-    """Yield the units that as many people skipped without setting them aside."""
-    if study.state == Study.State.CLOSED:
-        return
-    skips = Skip.objects.filter(unit__study=study).order_by().values_list("unit")
-    people = skips.annotate(n=Count("annotator", distinct=True))
-    often = dict(people.filter(n__gte=SKIPS_TO_SET_ASIDE))
-    units = study.units.filter(
-        pk__in=often,
-        purpose=Purpose.REAL,
-        set_aside_at=None,
-        submitted__lt=F("redundancy"),
-    )
-    told = _(
-        "%(n)d people skipped %(unit)s. It is still handed out: too few of them said "
-        "why, or they skip many stories."
-    )
-    for unit in _with_skips(study, units):
-        unit.study = study
-        if giving_back.with_reason(unit) >= SKIPS_TO_SET_ASIDE:
-            continue  # a manager has handed it out again
-        yield _of_skips(
-            unit,
-            Alert(
-                "skipped",
-                60,
-                "warning",
-                told % {"n": often[unit.pk], "unit": _unit_name(unit)},
-                _("Look at it, and at what these people skip."),
-            ),
-        )
-
-
-def _with_skips(study: Study, units: QuerySet[Unit]) -> QuerySet[Unit]:
-    shown = units.select_related("story", *study.output_paths(below="__method"))
-    return shown.prefetch_related("skips__annotator")[:SHOWN]
-
-
-def _of_skips(unit: Unit, alert: Alert) -> Alert:
-    """Return the alert with the reasons of those who skipped the unit."""
-    reasons = tuple(
-        f"{skip.annotator.name}: {skip.comment or skip.get_reason_display()}"
-        for skip in unit.skips.all()
-    )
-    query = urlencode({"method": unit.methods, "story": unit.story.key}, doseq=True)
-    return replace(alert, query=query, notes=reasons)
 
 
 def _broken(study: Study) -> Iterator[Alert]:
@@ -218,16 +155,15 @@ def _broken(study: Study) -> Iterator[Alert]:
             where = f"{found.output.method.name} / {found.story}"
         if found.shot:
             where += ", " + _("shot %(shot)s") % {"shot": found.shot}
+        text = ngettext(
+            "%(n)s person reports as broken: %(where)s.",
+            "%(n)s people report as broken: %(where)s.",
+            found.people,
+        )
         yield Alert(
             "broken",
             85,
-            "error",
-            ngettext(
-                "%(n)s person reports as broken: %(where)s.",
-                "%(n)s people report as broken: %(where)s.",
-                found.people,
-            )
-            % {"n": found.people, "where": where},
+            text % {"n": found.people, "where": where},
             _("Look at it, and import it again if it is."),
             since=found.since,
             query=urlencode(query),
@@ -237,23 +173,21 @@ def _broken(study: Study) -> Iterator[Alert]:
 
 def _blocked(study: Study, blocked: list[int]) -> Iterator[Alert]:
     """Yield the units that nobody who is left may judge."""
-    if study.state == Study.State.CLOSED or not blocked:
+    if not blocked:
         return
     units = study.units.filter(pk__in=blocked).select_related(
         "story", *study.output_paths(below="__method")
     )
-    n = len(blocked)
     text = ngettext(
         "Nobody can fill %(n)d cell: whoever may still work has judged or skipped it.",
         "Nobody can fill %(n)d cells: whoever may still work has judged or skipped "
         "them.",
-        n,
+        len(blocked),
     )
     yield Alert(
         "cannot be filled",
         80,
-        "error",
-        text % {"n": n},
+        text % {"n": len(blocked)},
         _("Add a person, or resume somebody who is paused."),
         notes=_first(_unit_name(unit) for unit in units),
         query=urlencode({"state": Slot.State.OPEN, "part": "wanted"}),
@@ -262,43 +196,35 @@ def _blocked(study: Study, blocked: list[int]) -> Iterator[Alert]:
 
 def _flagged(study: Study) -> Iterator[Alert]:
     """Yield the annotators whom a rule has found, unless it only took a note."""
-    flags = (
-        Flag.objects.filter(annotator__study=study, resolved_at__isnull=True)
-        .exclude(action=Flag.Action.NOTE)
-        .select_related("annotator")
-    )
+    flags = Flag.objects.filter(annotator__study=study, resolved_at__isnull=True)
+    flags = flags.exclude(action=Flag.Action.NOTE).select_related("annotator")
     of_person: dict[int, list[Flag]] = defaultdict(list)
     for flag in flags:
         of_person[flag.annotator_id].append(flag)
-    answers = _answers(study, of_person)
+    # An exclusion can still leave out these slots of theirs.
+    slots = study.slots.filter(
+        annotator__in=list(of_person),
+        purpose=Purpose.REAL,
+        state=Slot.State.SUBMITTED,
+    )
+    answers = Counter(slots.values_list("annotator", flat=True) if of_person else ())
     for pk, found in of_person.items():
         for flag in sorted(found, key=lambda flag: GRAVEST.index(flag.action)):
-            person, severe = flag.annotator, flag.action in SEVERE
+            person = flag.annotator
             said = {"action": flag.get_action_display(), "text": flag.sentence}
             yield Alert(
                 "annotator",
-                70 if severe else 60,
-                "error" if severe else "warning",
+                60 if flag.action == Flag.Action.WARN else GRAVE,
                 _("Look at %(name)s (%(action)s): %(text)s")
                 % (said | {"name": person.name}),
-                _what_next(person, answers.get(pk, 0)),
+                _what_next(person, answers[pk]),
                 since=flag.created_at,
                 query=urlencode({"annotator": person.name}),
                 flags=(flag.pk,),
                 annotator=person,
-                answers=answers.get(pk, 0),
+                answers=answers[pk],
                 brief=_("Before (%(action)s): %(text)s") % said,
             )
-
-
-def _answers(study: Study, people: Iterable[int]) -> dict[int, int]:
-    """Count the submitted slots of each that an exclusion can still leave out."""
-    if not people:
-        return {}
-    slots = study.slots.filter(
-        annotator__in=list(people), purpose=Purpose.REAL, state=Slot.State.SUBMITTED
-    )
-    return dict(slots.order_by().values_list("annotator").annotate(n=Count("pk")))
 
 
 def _what_next(person: Annotator, answers: int) -> str:
@@ -328,14 +254,11 @@ def _expiring(study: Study, people: Mapping[str, Any]) -> Iterator[Alert]:
     often = {int(k): n for k, p in people.items() if (n := p["expired"]) >= EXPIRIES}
     working = study.annotators.exclude(state__in=Annotator.STOPPED)
     for row in working.filter(pk__in=often):
-        text = _("%(name)s has let %(n)d leases run out since the last answer.") % {
-            "name": row.name,
-            "n": often[row.pk],
-        }
+        text = _("%(name)s has let %(n)d leases run out since the last answer.")
+        text %= {"name": row.name, "n": often[row.pk]}
         yield Alert(
             "leases expire",
             50,
-            "warning",
             text,
             _("Ask whether the page works for them; revoke to free their slots."),
             query=urlencode({"annotator": row.name}),
@@ -344,10 +267,10 @@ def _expiring(study: Study, people: Mapping[str, Any]) -> Iterator[Alert]:
         )
 
 
-def _away(study: Study, waits: Waiting, left: int) -> Iterator[Alert]:
+def _away(waits: Waiting, left: int) -> Iterator[Alert]:
     """Yield who holds slots and has stayed away for longer than people do."""
     missed = [holder for holder in waits.holders if holder.presence.is_missed]
-    if not missed or not _asks(study):
+    if not missed:
         return
     slots = sum(holder.slots for holder in missed)
     text = ngettext(
@@ -357,11 +280,9 @@ def _away(study: Study, waits: Waiting, left: int) -> Iterator[Alert]:
         "stayed away for long.",
         len(missed),
     )
-    all_waits = slots >= left
     yield Alert(
         "away",
-        95 if all_waits else 65,
-        "error" if all_waits else "warning",
+        95 if slots >= left else 65,
         text % {"n": slots, "left": left, "people": len(missed)},
         _("Remind them with their links, or give their open work to others."),
         since=min(holder.presence.since for holder in missed),
@@ -388,15 +309,8 @@ def _held_since(holder: Holder) -> str:
     }
 
 
-def _asks(study: Study) -> bool:
-    """Say whether anybody is asked for anything now."""
-    return study.state == Study.State.OPEN and not study.adaptive.get("stopped")
-
-
 def _not_begun(study: Study, waits: Waiting, now: datetime) -> Iterator[Alert]:
     """Yield who has no slots yet, was invited some days ago and has not begun."""
-    if not _asks(study):
-        return
     waiting = study.annotators.filter(
         state=Annotator.State.INVITED, invitation__created_at__lt=now - NOT_BEGUN
     ).exclude(pk__in=[holder.presence.person.pk for holder in waits.holders])
@@ -410,28 +324,9 @@ def _not_begun(study: Study, waits: Waiting, now: datetime) -> Iterator[Alert]:
         "%(names)s.",
         len(names),
     )
-    yield Alert(
-        "not begun",
-        40,
-        "warning",
-        text
-        % {"n": len(names), "days": NOT_BEGUN.days, "names": ", ".join(_first(names))},
-        _("Remind them with their link, or revoke it so that others get the slots."),
-    )
-
-
-def _behind(computed_at: datetime | None, now: datetime) -> Iterator[Alert]:
-    """Yield whether the worker seems to be away."""
-    if computed_at is not None and now - computed_at > BEHIND:
-        yield Alert(
-            "worker",
-            30,
-            "warning",
-            _("Agreement was computed %(at)s, and answers have come in since.")
-            % {"at": _when(computed_at)},
-            _("See whether the worker runs; collecting answers does not depend on it."),
-            since=computed_at,
-        )
+    told = {"n": len(names), "days": NOT_BEGUN.days, "names": ", ".join(_first(names))}
+    todo = _("Remind them with their link, or revoke it so that others get the slots.")
+    yield Alert("not begun", 40, text % told, todo)
 
 
 def _first(lines: Iterable[str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from annotate.coverage.forecast import LEAST_ANSWERS, Forecast, forecast
 from annotate.models import Annotator, Study
@@ -179,82 +179,72 @@ def _reason(study: Study, waits: Waiting, left: int, has_stalled: bool) -> str:
     return "stalled" if has_stalled else ""
 
 
+WHY_NO_DATE = {
+    "complete": gettext_lazy("Every slot is done."),
+    "draft": gettext_lazy("No date yet: the study has not been launched."),
+    "paused": gettext_lazy("No date: the study is paused. Open it again to get one."),
+    "closed": gettext_lazy("No date: the study is closed."),
+    "stopped": gettext_lazy(
+        "No date: the stop rule was met, and nothing more is asked."
+    ),
+    "stalled": gettext_lazy(
+        "No date: the study has stalled. There is one when answers come in again."
+    ),
+    "none": gettext_lazy("No date yet: no answer has come in."),
+    "none lately": gettext_lazy(
+        "No date: whoever goes on has submitted nothing in the last 14 days."
+    ),
+    "few": gettext_lazy(
+        "No date yet: whoever goes on has submitted %(n)d slots in the last 14 days; "
+        "it takes %(least)d."
+    ),
+    "young": gettext_lazy("No date yet: it takes answers over at least six hours."),
+    "not begun": gettext_lazy(
+        "No date yet: all %(n)d slots that are left wait for people who have not begun "
+        "or may not go on (%(names)s)."
+    ),
+    "away": gettext_lazy(
+        "No date: all %(n)d slots that are left wait for people who are not at work "
+        "(%(names)s). Remind them, or give their open work to others."
+    ),
+    "free": gettext_lazy(
+        "No date: all %(n)d slots that are left are free, and nobody is at work. "
+        "Invite people, or remind those whom you invited."
+    ),
+    "waiting": gettext_lazy(
+        "No date: nobody who is at work may do any of the %(n)d slots that are left. "
+        "See what needs attention."
+    ),
+}
+
+
 def _sentence(study: Study, found: Forecast, waits: Waiting) -> str:
     """Say by which pace the end is expected, or why it is not and what helps."""
-    if found.reason == "waiting":
-        return _why_all_waits(waits)
-    if found.reason:
-        return _why(study, found)
-    return f"{_pace(found)} {_rest(waits)}".strip()
+    if not found.reason:
+        return _pace(found, waits)
+    why, n = found.reason, found.answers
+    if why == "waiting":
+        n = waits.slots
+        if waits.held == n:
+            why = "away" if waits.are_missed else "not begun"
+        elif waits.free == n:
+            why = "free"
+    elif why == "none lately":
+        submitted = study.slots.filter(submitted_at__isnull=False)
+        why = why if submitted.exists() else "none"
+    told = {"n": n, "least": LEAST_ANSWERS, "names": _names(waits)}
+    return str(WHY_NO_DATE[why]) % told
 
 
-def _why(study: Study, found: Forecast) -> str:
-    """Say why there is no date although something could be done."""
-    if found.reason == "few":
-        return _(
-            "No date yet: whoever goes on has submitted %(n)d slots in the last 14 "
-            "days; it takes %(least)d."
-        ) % {"n": found.answers, "least": LEAST_ANSWERS}
-    if (
-        found.reason == "none lately"
-        and not study.slots.filter(submitted_at__isnull=False).exists()
-    ):
-        return _("No date yet: no answer has come in.")
-    return {
-        "complete": _("Every slot is done."),
-        "draft": _("No date yet: the study has not been launched."),
-        "paused": _("No date: the study is paused. Open it again to get one."),
-        "closed": _("No date: the study is closed."),
-        "stopped": _("No date: the stop rule was met, and nothing more is asked."),
-        "stalled": _(
-            "No date: the study has stalled. There is one when answers come in again."
-        ),
-        "none lately": _(
-            "No date: whoever goes on has submitted nothing in the last 14 days."
-        ),
-        "young": _("No date yet: it takes answers over at least six hours."),
-    }[found.reason]
-
-
-def _why_all_waits(waits: Waiting) -> str:
-    """Say for whom or what everything waits."""
-    if waits.held == waits.slots and not waits.are_missed:
-        text = _(
-            "No date yet: all %(n)d slots that are left wait for people who have not "
-            "begun or may not go on (%(names)s)."
-        )
-    elif waits.held == waits.slots:
-        text = _(
-            "No date: all %(n)d slots that are left wait for people who are not at "
-            "work (%(names)s). Remind them, or give their open work to others."
-        )
-    elif waits.free == waits.slots:
-        text = _(
-            "No date: all %(n)d slots that are left are free, and nobody is at work. "
-            "Invite people, or remind those whom you invited."
-        )
-    else:
-        text = _(
-            "No date: nobody who is at work may do any of the %(n)d slots that are "
-            "left. See what needs attention."
-        )
-    return text % {"n": waits.slots, "names": _names(waits)}
-
-
-def _pace(found: Forecast) -> str:
-    """Say until when, by which pace."""
-    numbers = {"n": found.remaining, "pace": round(found.per_day), "days": found.days}
+def _pace(found: Forecast, waits: Waiting) -> str:
+    """Say until when, by which pace, and what the date leaves out."""
     pace = ngettext(
         "%(pace)d slots a day over the last %(days)d day, %(n)d to go.",
         "%(pace)d slots a day over the last %(days)d days, %(n)d to go.",
         found.days,
     )
-    return pace % numbers
-
-
-def _rest(waits: Waiting) -> str:
-    """Say what the date leaves out."""
-    parts = []
+    numbers = {"n": found.remaining, "pace": round(found.per_day), "days": found.days}
+    parts = [pace % numbers]
     if waits.held:
         held = ngettext(
             "Without %(n)d slot of people who are not at work: %(names)s.",

@@ -1,23 +1,19 @@
-"""How far a study is: methods (or pairs of methods) by stories."""
+"""How far a study is: its totals, the counts of each unit, and the map of them."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
-from typing import NamedTuple, TypeVar, cast
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, cast
+from urllib.parse import urlencode
 
-import numpy as np
 from django.core.cache import cache
 from django.db.models import Count, F, Q, QuerySet, Sum
-from numpy.typing import NDArray
 
 from annotate.kinds.registry import kind_of
 from annotate.models import Flag, Purpose, Question, Slot, Study
-from evalcore.models import Method, Story
+from evalcore.models import Story
 
 SlotState = Slot.State
-UnitNumbers = NDArray[np.int64]
-Name = TypeVar("Name", str, tuple[str, ...])
 # The slots that redundancy asks for. The others are left out of the analysis, or
 # surplus.
 WANTED = Q(ordinal__isnull=False) & ~Q(state=SlotState.EXCLUDED)
@@ -52,16 +48,12 @@ class Totals:
         return 100 * self.submitted // self.wanted if self.wanted else 0
 
 
-# What `UnitCounts` holds of each unit.
-COLUMNS = ("pk", "row", "column", "aside", "done", "doubted", "leased", "wanted")
-
-
 class UnitCount(NamedTuple):
-    """A unit with what was counted for it."""
+    """A unit with what was counted for it; units are in order of the first fields."""
 
-    pk: int
     methods: tuple[str, ...]
     story: str
+    pk: int
     aside: bool
     done: int
     doubted: int
@@ -69,60 +61,16 @@ class UnitCount(NamedTuple):
     wanted: int
 
 
-@dataclass(frozen=True)
-class UnitCounts:
-    """What was counted for each unit, in columns: there may be tens of thousands."""
-
-    methods: tuple[tuple[str, ...], ...]
-    stories: tuple[str, ...]
-    pk: UnitNumbers
-    row: UnitNumbers
-    column: UnitNumbers
-    done: UnitNumbers
-    doubted: UnitNumbers
-    leased: UnitNumbers
-    wanted: UnitNumbers
-    aside: UnitNumbers
-
-    def __len__(self) -> int:
-        return len(self.pk)
-
-    def __iter__(self) -> Iterator[UnitCount]:
-        order = np.lexsort((self.pk, self.column, self.row))
-        columns = (getattr(self, name)[order].tolist() for name in COLUMNS)
-        for pk, row, column, aside, *counted in zip(*columns, strict=True):
-            yield UnitCount(
-                pk, self.methods[row], self.stories[column], bool(aside), *counted
-            )
-
-    def only(self, kept: NDArray[np.bool_]) -> "UnitCounts":
-        """Return some of the units."""
-        rows, row = np.unique(self.row[kept], return_inverse=True)
-        columns, column = np.unique(self.column[kept], return_inverse=True)
-        left = {name: getattr(self, name)[kept] for name in COLUMNS}
-        return UnitCounts(
-            tuple(self.methods[i] for i in rows),
-            tuple(self.stories[i] for i in columns),
-            **left | {"row": row, "column": column},
-        )
-
-
-def totals(
-    study: Study, *, found: UnitCounts | None = None, surplus: int | None = None
-) -> Totals:
-    """Sum the units' counters, of `found` where these were read already."""
-    if found is None:
-        sums = study.units.filter(purpose=Purpose.REAL).aggregate(
-            done=Sum("submitted"), wanted=Sum("redundancy")
-        )
-        done, wanted = sums["done"] or 0, (sums["wanted"] or 0) * study.rounds
-    else:
-        done, wanted = int(found.done.sum()), int(found.wanted.sum())
+def totals(study: Study, *, surplus: int | None = None) -> Totals:
+    """Sum the units' counters, and count the other slots."""
+    sums = study.units.filter(purpose=Purpose.REAL).aggregate(
+        done=Sum("submitted"), wanted=Sum("redundancy")
+    )
     if surplus is None:
         surplus = study.slots.filter(SURPLUS).count()
     return Totals(
-        submitted=done,
-        wanted=wanted,
+        submitted=sums["done"] or 0,
+        wanted=(sums["wanted"] or 0) * study.rounds,
         leased=leases(study).count(),
         excluded=study.slots.filter(state=SlotState.EXCLUDED).count(),
         surplus=surplus,
@@ -136,94 +84,35 @@ def leases(study: Study) -> QuerySet[Slot]:
     )
 
 
-def units(study: Study) -> UnitCounts:
-    """Return every real unit with its counts."""
+def units(study: Study) -> list[UnitCount]:
+    """Return every real unit with its counts, by methods and stories."""
+    doubted = _doubted(study)
+    in_hand = Counter(leases(study).values_list("unit", flat=True))
     real = study.units.filter(purpose=Purpose.REAL).order_by()
-    # Whole numbers only: other columns would be converted one by one.
     rows = real.values_list(
-        "pk", "story", "submitted", "redundancy", *study.output_paths(below="__method")
+        "pk",
+        "story__key",
+        "set_aside_at",
+        "submitted",
+        "redundancy",
+        *study.output_paths(below="__method__name"),
     )
-    width = 4 + study.outputs_at_once
-    numbers = np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, width)
-    pk, story, done, redundancy, *shown = numbers.T
-    aside = real.filter(set_aside_at__isnull=False).values_list("pk", flat=True)
-    methods, row = _methods(shown)
-    stories, column = _stories(study, story)
-    return UnitCounts(
-        methods,
-        stories,
-        pk,
-        row,
-        column,
-        done,
-        np.minimum(_of_units(pk, doubted_units(study)), done),
-        _of_units(pk, Counter(leases(study).values_list("unit", flat=True))),
-        redundancy * study.rounds,
-        _of_units(pk, dict.fromkeys(aside, 1)),
+    return sorted(
+        UnitCount(
+            tuple(methods),
+            story,
+            pk,
+            aside is not None,
+            done,
+            min(doubted[pk], done),
+            in_hand[pk],
+            redundancy * study.rounds,
+        )
+        for pk, story, aside, done, redundancy, *methods in rows
     )
 
 
-def _methods(
-    shown: Sequence[UnitNumbers],
-) -> tuple[tuple[tuple[str, ...], ...], UnitNumbers]:
-    names = dict(Method.objects.values_list("pk", "name"))
-    place = np.zeros(len(shown[0]), np.int64)
-    for column in shown:  # numbers of sets stay small, however many methods there are
-        ids, codes = np.unique(column, return_inverse=True)
-        _sets, place = np.unique(place * len(ids) + codes, return_inverse=True)
-    _numbers, first = np.unique(place, return_index=True)
-    sets = [tuple(names[int(column[i])] for column in shown) for i in first]
-    return _in_order(sets, place)
-
-
-def _stories(study: Study, story: UnitNumbers) -> tuple[tuple[str, ...], UnitNumbers]:
-    """Return the keys of the stories that occur, and which one each is."""
-    keys = dict(
-        Story.objects.filter(benchmark=study.benchmark_id).values_list("pk", "key")
-    )
-    codes, place = np.unique(story, return_inverse=True)
-    return _in_order([keys[code] for code in codes.tolist()], place)
-
-
-def _in_order(
-    names: list[Name], place: UnitNumbers
-) -> tuple[tuple[Name, ...], UnitNumbers]:
-    order = sorted(range(len(names)), key=names.__getitem__)
-    rank = np.empty(len(names), np.int64)
-    rank[order] = np.arange(len(names))
-    return tuple(names[i] for i in order), rank[place]
-
-
-def _of_units(pk: UnitNumbers, counted: Mapping[int, int]) -> UnitNumbers:
-    """Return what was counted of each unit, 0 where nothing was."""
-    if not counted:
-        return np.zeros(len(pk), np.int64)
-    return np.array([counted.get(one, 0) for one in pk.tolist()], np.int64)
-
-
-def of_question(found: UnitCounts, study: Study, question: Question) -> UnitCounts:
-    """Return the units that a question is asked of, with the answers it has."""
-    asked = asked_of(found, study, question)
-    shown = found if asked.all() else found.only(asked)
-    if not study.is_imported:
-        return shown
-    answered = _of_units(shown.pk, _answered(study, question))
-    return replace(shown, done=answered, doubted=np.minimum(shown.doubted, answered))
-
-
-def asked_of(found: UnitCounts, study: Study, question: Question) -> NDArray[np.bool_]:
-    """Say of each unit whether a question is asked of its story."""
-    asked = stories_of(study, question)
-    return np.array([key in asked for key in found.stories], bool)[found.column]
-
-
-def stories_of(study: Study, question: Question) -> set[str]:
-    """Return the keys of the stories that a question is asked of."""
-    rows = Story.objects.filter(benchmark=study.benchmark_id).only("key", "tags")
-    return {story.key for story in rows if question.is_asked_of(story)}
-
-
-def doubted_units(study: Study) -> Counter[int]:
+def _doubted(study: Study) -> Counter[int]:
     """Count per unit the submitted slots of annotators with a warning or worse."""
     flagged = Flag.objects.filter(
         annotator__study=study, resolved_at__isnull=True, action__in=DOUBTS
@@ -232,6 +121,23 @@ def doubted_units(study: Study) -> Counter[int]:
         annotator__in=list(flagged), state=SlotState.SUBMITTED, ordinal__isnull=False
     )
     return Counter(done.values_list("unit", flat=True))
+
+
+def of_question(
+    found: Sequence[UnitCount], study: Study, question: Question
+) -> list[UnitCount]:
+    """Return the units that a question is asked of, with the answers it has."""
+    stories = Story.objects.filter(benchmark=study.benchmark_id).only("key", "tags")
+    asked = {story.key for story in stories if question.is_asked_of(story)}
+    shown = [unit for unit in found if unit.story in asked]
+    if not study.is_imported:
+        return shown
+    answered = _answered(study, question)
+    return [
+        unit._replace(done=n, doubted=min(unit.doubted, n))
+        for unit in shown
+        for n in [answered.get(unit.pk, 0)]
+    ]
 
 
 def _answered(study: Study, question: Question) -> dict[int, int]:
@@ -252,3 +158,177 @@ def _answered(study: Study, question: Question) -> dict[int, int]:
         return dict(counted)
 
     return cast("dict[int, int]", cache.get_or_set(key, count, 600))
+
+
+# So many columns and rows are shown one by one; more are folded into fewer.
+MOST, COLUMNS, ROWS = 40, 10, 20
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The slots of one row in one column; several units where these are folded."""
+
+    query: str
+    folded: bool
+    done: int
+    doubted: int
+    leased: int
+    wanted: int
+    aside: int
+    worst: UnitCount
+
+    @property
+    def adjusted(self) -> int:
+        """Return the done slots of annotators whom no rule has flagged."""
+        return self.done - self.doubted
+
+    @property
+    def text(self) -> str:
+        if self.doubted:
+            return f"{self.done} ({self.adjusted})/{self.wanted}"
+        return f"{self.done}/{self.wanted}"
+
+    @property
+    def share(self) -> int:
+        """Return done of wanted in quarters, 0 to 4; 4 only when complete."""
+        return 4 * self.done // self.wanted if self.wanted else 0
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Neighbouring names shown as one; a lone name is itself."""
+
+    first: int
+    last: int
+    names: tuple[str, ...]
+
+    @property
+    def is_folded(self) -> bool:
+        return len(self.names) > 1
+
+    @property
+    def label(self) -> str:
+        if self.is_folded:
+            return f"{self.names[0]} – {self.names[-1]}"
+        return self.names[0]
+
+    @property
+    def span(self) -> str:
+        """Return the places it holds, as the page's address names them."""
+        return f"{self.first}-{self.last}"
+
+
+@dataclass(frozen=True)
+class HeatMapRow:
+    """One method, or one pair of methods, over the stories shown; or several."""
+
+    fold: Fold
+    methods: tuple[str, ...]
+    cells: tuple[Cell | None, ...]
+
+    @property
+    def present(self) -> list[Cell]:
+        return [cell for cell in self.cells if cell is not None]
+
+    @property
+    def done(self) -> int:
+        return sum(cell.done for cell in self.present)
+
+    @property
+    def wanted(self) -> int:
+        return sum(cell.wanted for cell in self.present)
+
+    @property
+    def name(self) -> str:
+        return self.fold.label
+
+    @property
+    def query(self) -> str:
+        """Return how the list of slots is asked for those of this row."""
+        return urlencode({"method": self.methods}, doseq=True)
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """The heat map: what stands in its columns and rows, and which part was asked."""
+
+    columns: tuple[Fold, ...]
+    rows: tuple[HeatMapRow, ...]
+    part: str = ""
+
+    @property
+    def is_folded(self) -> bool:
+        return any(fold.is_folded for fold in self.columns) or any(
+            row.fold.is_folded for row in self.rows
+        )
+
+    @property
+    def marks(self) -> dict[str, bool]:
+        """Return which small marks stand in the map, so that its legend names them."""
+        cells = [cell for row in self.rows for cell in row.present]
+        return {
+            "doubted": any(cell.doubted for cell in cells),
+            "leased": any(cell.leased and not cell.folded for cell in cells),
+            "aside": any(cell.aside for cell in cells),
+        }
+
+
+def grid(found: Sequence[UnitCount], *, stories: str = "", rows: str = "") -> HeatMap:
+    """Arrange units by method and story; fold what is more than fits."""
+    keys = sorted({unit.story for unit in found})
+    sets = sorted({unit.methods for unit in found})
+    columns = fold(keys, stories, COLUMNS)
+    bands = fold([" / ".join(methods) for methods in sets], rows, ROWS)
+    column_of = {key: n for n, one in enumerate(columns) for key in one.names}
+    band_of = {
+        methods: n
+        for n, one in enumerate(bands)
+        for methods in sets[one.first - 1 : one.last]
+    }
+    by_place: dict[tuple[int, int], list[UnitCount]] = defaultdict(list)
+    for unit in found:
+        if unit.methods in band_of and unit.story in column_of:
+            by_place[band_of[unit.methods], column_of[unit.story]].append(unit)
+    made = []
+    for i, band in enumerate(bands):
+        methods = () if band.is_folded else sets[band.first - 1]
+        cells = (
+            _cell(by_place[i, j], methods, band, column) if (i, j) in by_place else None
+            for j, column in enumerate(columns)
+        )
+        made.append(HeatMapRow(band, methods, tuple(cells)))
+    return HeatMap(tuple(columns), tuple(made), f"{stories} {rows}".strip())
+
+
+def fold(names: Sequence[str], places: str, into: int, most: int = MOST) -> list[Fold]:
+    """Return names one by one, or neighbours together where they are many."""
+    first, last = _span(places, len(names))
+    n = last - first + 1
+    size = -(-n // into) if n > most else 1
+    ends = [(at, min(at + size - 1, last)) for at in range(first, last + 1, size)]
+    return [Fold(at, end, tuple(names[at - 1 : end])) for at, end in ends]
+
+
+def _span(places: str, n: int) -> tuple[int, int]:
+    """Return the first and the last place that an address names; all if it is odd."""
+    low, _dash, high = places.partition("-")
+    if not (low.isdecimal() and high.isdecimal()) or len(places) > 20:
+        return 1, n
+    first, last = int(low), min(int(high), n)
+    return (first, last) if 1 <= first <= last else (1, n)
+
+
+def _cell(
+    units: list[UnitCount], methods: tuple[str, ...], band: Fold, column: Fold
+) -> Cell:
+    folded = band.is_folded or column.is_folded
+    if folded:
+        query = urlencode({"stories": column.span, "rows": band.span})
+    else:
+        query = urlencode({"method": methods, "story": column.names[0]}, doseq=True)
+    sums = (
+        sum(getattr(unit, name) for unit in units)
+        for name in ("done", "doubted", "leased", "wanted", "aside")
+    )
+    worst = min(units, key=lambda unit: unit.done / max(unit.wanted, 1))
+    return Cell(query, folded, *sums, worst)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from annotate.coverage import dashboard, snapshots
 from annotate.coverage.completion import times
-from annotate.coverage.counts import UnitCounts, of_question, totals, units
+from annotate.coverage.counts import UnitCount, of_question, totals, units
 from annotate.kinds.registry import kind_of
 from annotate.models import Skip, StoryComment, Study
 from annotate.presentation import shot_comments
@@ -33,7 +33,7 @@ def _cells(study: Study) -> Iterator[tuple[object, ...]]:
             )
 
 
-def _by_question(study: Study) -> Iterator[tuple[str, UnitCounts]]:
+def _by_question(study: Study) -> Iterator[tuple[str, list[UnitCount]]]:
     """Yield the units of each question; a checklist is answered as a whole."""
     found = units(study)
     questions = list(study.questions.all())

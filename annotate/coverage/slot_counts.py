@@ -1,8 +1,7 @@
 """What is counted slot by slot: every annotator's work, arrivals, surplus."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from statistics import median
 from typing import Any
@@ -31,26 +30,12 @@ NUMBERS = (
 UNFINISHED = (SlotState.OPEN, SlotState.LEASED)
 
 
-@dataclass(frozen=True)
-class AnnotatorProgress:
-    """One annotator's progress."""
-
-    annotator: Annotator
-    last: datetime | None
-    submitted: int
-    planned: int
-    surplus: int
-    submitted_surplus: int
-    session: int
-    sessions: int
-
-
-def people(study: Study) -> tuple[AnnotatorProgress, ...]:
-    """Count every annotator's slots."""
+def people(study: Study) -> list[Any]:
+    """Return every annotator with the numbers of their slots, and the last answer."""
     mine = Q(slots__ordinal__isnull=False)
     done = mine & Q(slots__state=SlotState.SUBMITTED)
     surplus = Q(slots__ordinal__isnull=True, slots__purpose=Purpose.REAL)
-    annotators = study.annotators.annotate(
+    counted = study.annotators.annotate(
         submitted=Count("slots", filter=done),
         planned=Count("slots", filter=mine & ~Q(slots__state=SlotState.EXCLUDED)),
         surplus=Count("slots", filter=surplus),
@@ -60,11 +45,8 @@ def people(study: Study) -> tuple[AnnotatorProgress, ...]:
         session=Coalesce(Max("slots__session", filter=done), 0),
         sessions=Coalesce(Max("slots__session"), 0),
         last=Max("slots__submitted_at"),
-    ).order_by("name")
-    return tuple(
-        AnnotatorProgress(a, a.last, *(getattr(a, name) for name in NUMBERS))
-        for a in annotators
     )
+    return list(counted.order_by("name"))
 
 
 def tallies(study: Study, now: datetime | None = None) -> dict[str, Any]:
@@ -74,22 +56,30 @@ def tallies(study: Study, now: datetime | None = None) -> dict[str, Any]:
     expired = _expired(study, counted)
     since = (now or timezone.now()) - HOURS_KEPT
     by_day = answers_by_day(study)
+    days: Counter[datetime] = Counter()
+    for _annotator, day, n in by_day:
+        days[day] += n
     blocked = _blocked(study, counted)
+    begun = _real(study).filter(session__isnull=False)
+    # In an open study anybody may go on; else those do who have a plan to finish.
+    going_on = _real(study)
+    if not study.is_open:
+        going_on = going_on.filter(annotator__state=Annotator.State.ACTIVE)
     return {
         "people": {
-            str(person.annotator.pk): {
+            str(person.pk): {
                 **{name: getattr(person, name) for name in NUMBERS},
                 "last": person.last.isoformat() if person.last else None,
-                "seconds": seconds.get(person.annotator.pk),
-                "expired": expired[person.annotator.pk],
+                "seconds": seconds.get(person.pk),
+                "expired": expired[person.pk],
             }
             for person in counted
         },
         "surplus": study.slots.filter(SURPLUS).count(),
-        "sessions": _sessions_begun(study),
+        "sessions": begun.values("annotator", "session").distinct().count(),
         "hours": _arrivals(_real(study), since),
-        "pace": _arrivals(_going_on(study), since),
-        "days": _days(by_day),
+        "pace": _arrivals(going_on, since),
+        "days": [[day.isoformat(), n] for day, n in days.items()],
         "patience": patience_days(by_day),
         "left": _left(study, blocked),
         "blocked": blocked[:MOST_BLOCKED],
@@ -113,24 +103,11 @@ def _left(study: Study, blocked: list[int]) -> dict[str, Any]:
     return {"held": held, "stuck": n_stuck}
 
 
-def _going_on(study: Study) -> QuerySet[Slot]:
-    """Return what those have submitted whose pace tells of what is left."""
-    done = _real(study)
-    if study.is_open:
-        return done
-    return done.filter(annotator__state=Annotator.State.ACTIVE)
-
-
 def _real(study: Study) -> QuerySet[Slot]:
     """Return the submitted slots within the redundancy."""
     return study.slots.filter(
         state=SlotState.SUBMITTED, ordinal__isnull=False, purpose=Purpose.REAL
     ).order_by()
-
-
-def _sessions_begun(study: Study) -> int:
-    begun = _real(study).filter(session__isnull=False)
-    return begun.values("annotator", "session").distinct().count()
 
 
 def _arrivals(rows: QuerySet[Slot], since: datetime) -> list[list[Any]]:
@@ -144,13 +121,6 @@ def _arrivals(rows: QuerySet[Slot], since: datetime) -> list[list[Any]]:
     return [[row["at"].isoformat(), row["n"]] for row in counted]
 
 
-def _days(by_day: Iterable[tuple[int, datetime, int]]) -> list[list[Any]]:
-    days: Counter[datetime] = Counter()
-    for _annotator, day, n in by_day:
-        days[day] += n
-    return [[day.isoformat(), n] for day, n in days.items()]
-
-
 def _median_seconds(study: Study) -> dict[int, float]:
     rows = _real(study).annotate(measured=submission.measured())
     timed = rows.filter(measured__isnull=False).values_list("annotator", "measured")
@@ -160,9 +130,9 @@ def _median_seconds(study: Study) -> dict[int, float]:
     return {pk: round(median(values), 1) for pk, values in by_annotator.items()}
 
 
-def _expired(study: Study, counted: Iterable[AnnotatorProgress]) -> Counter[int]:
+def _expired(study: Study, counted: Iterable[Any]) -> Counter[int]:
     """Count the leases of each annotator that ran out since their last submission."""
-    last = {person.annotator.pk: person.last for person in counted}
+    last = {person.pk: person.last for person in counted}
     events = study.events.filter(kind=Event.Kind.SLOT_EXPIRED).order_by()
     return Counter(
         annotator
@@ -171,7 +141,7 @@ def _expired(study: Study, counted: Iterable[AnnotatorProgress]) -> Counter[int]
     )
 
 
-def _blocked(study: Study, counted: Sequence[AnnotatorProgress]) -> list[int]:
+def _blocked(study: Study, counted: Iterable[Any]) -> list[int]:
     """Return units with a free slot that none of those who may still work may take."""
     able = _able(study, counted) if counted else None
     if able is None:
@@ -204,20 +174,19 @@ def _blocked(study: Study, counted: Sequence[AnnotatorProgress]) -> list[int]:
     return sorted(set(blocked))
 
 
-def _able(study: Study, counted: Iterable[AnnotatorProgress]) -> dict[int, str] | None:
+def _able(study: Study, counted: Iterable[Any]) -> dict[int, str] | None:
     """Return who may still work, with their language; None while people may join."""
     links = study.join_links.filter(closed_at__isnull=True, joined__lt=F("most"))
     waiting = study.annotators.filter(state=Annotator.State.PLANNED)
     if links.exists() or waiting.exists():
         return None
-    able = {}
-    for person in counted:
-        row = person.annotator
-        cap = row.most_slots
-        has_room = cap is None or person.planned + person.surplus < cap
-        if row.state not in Annotator.STOPPED and has_room:
-            able[row.pk] = row.language
-    return able
+    return {
+        person.pk: person.language
+        for person in counted
+        for cap in [person.most_slots]
+        if person.state not in Annotator.STOPPED
+        if cap is None or person.planned + person.surplus < cap
+    }
 
 
 def _most_met(study: Study) -> int:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from analysis.reliability.matrices import Reliability
 
 
+logger = logging.getLogger(__name__)
+
+
 @dataclass(frozen=True)
 class Topic:
     """A question, or all boxes of one category of a checklist."""
@@ -67,7 +70,6 @@ def topics(study: Study) -> list[Topic]:
     return found + [Topic(key, tuple(boxes)) for key, boxes in by_category.items()]
 
 
-logger = logging.getLogger(__name__)
 RESAMPLES, CONFIDENCE, SEED = 400, 0.95, 1
 BELL_SECONDS = 15  # between two rings for the same study
 SMALL = 20_000  # slots that are counted while one waits
@@ -83,22 +85,14 @@ class KnownFigures:
     signals: dict[str, Any]
     at: datetime | None
     event: int
-    is_behind: bool
     counted_live: bool
-
-
-def latest_event(study: Study) -> int:
-    """Return the id of the study's latest event; 0 before the first."""
-    return study.events.order_by("-id").values_list("id", flat=True).first() or 0
 
 
 def known(study: Study, wanted: int, now: datetime | None = None) -> KnownFigures:
     """Return what is known now; ring the worker's bell when that is behind."""
-    latest = latest_event(study)
-    row = Snapshot.objects.filter(study=study).first()
-    behind = row is None or row.event < latest
-    if behind:
+    if is_behind(study):
         ring(study)
+    row = Snapshot.objects.filter(study=study).first()
     live = wanted <= SMALL
     stored = row.data if row else {}
     counted = tallies(study, now) if live else stored.get("tallies", {})
@@ -108,7 +102,6 @@ def known(study: Study, wanted: int, now: datetime | None = None) -> KnownFigure
         stored.get("signals", {}),
         row.at if row else None,
         row.event if row else 0,
-        behind,
         live,
     )
 
@@ -125,26 +118,26 @@ def ring(study: Study) -> None:
 
 def versions(study: Study) -> tuple[int, int]:
     """Return the ids of the latest event and of the one the snapshot stands at."""
+    latest = study.events.order_by("-id").values_list("id", flat=True).first() or 0
     taken = Snapshot.objects.filter(study=study).values_list("event", flat=True).first()
-    return latest_event(study), -1 if taken is None else taken
-
-
-def is_fresh(study: Study) -> bool:
-    """Say whether nothing has happened since the study's snapshot."""
-    event, taken = versions(study)
-    return taken >= event
+    return latest, -1 if taken is None else taken
 
 
 def behind() -> list[int]:
     """Return the studies whose log has moved on since their snapshot."""
     launched = Study.objects.exclude(state=Study.State.DRAFT).order_by("pk")
-    return [study.pk for study in launched if not is_fresh(study)]
+    return [study.pk for study in launched if is_behind(study)]
+
+
+def is_behind(study: Study) -> bool:
+    latest, taken = versions(study)
+    return taken < latest
 
 
 def refresh(study: Study, now: datetime | None = None) -> Snapshot:
     """Compute everything anew and store it with the event it stands at."""
     began = time.monotonic()
-    event = latest_event(study)
+    event, _taken = versions(study)
     before = Snapshot.objects.filter(study=study).first()
     data = {
         "tallies": tallies(study, now),
@@ -264,22 +257,16 @@ def _signals(study: Study, before: dict[str, Any]) -> dict[str, Any]:
         found[str(annotator.pk)] = {
             "own": done[annotator.pk],
             "all": total,
-            "rest": _plain(_told(signals, name)),
+            "rest": _told(signals, name),
             "checks": {
-                check: _plain(told)
-                for check in CHECKS
-                if (told := _told(signals, check)).n
+                check: told for check in CHECKS if (told := _told(signals, check))[1]
             },
         }
     return found
 
 
-def _told(signals: Mapping[str, Signal], name: str) -> Signal:
+def _told(signals: Mapping[str, Signal], name: str) -> list[Any]:
     """Return what answers to whole units say, or ticks where those say nothing."""
     ticks = signals.get(f"ticks_{name}")
-    return ticks if ticks and not signals[name].n else signals[name]
-
-
-def _plain(signal: Signal) -> list[Any]:
-    value = None if signal.value is None else round(signal.value, 3)
-    return [value, signal.n]
+    signal = ticks if ticks and not signals[name].n else signals[name]
+    return [None if signal.value is None else round(signal.value, 3), signal.n]

@@ -6,13 +6,10 @@ adds them up, those of processes that have ended included.
 
 import logging
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from datetime import timedelta
+from collections.abc import Callable, Iterator
 
 from django.conf import settings
 from django.db import Error
-from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
@@ -28,10 +25,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from annotate.coverage.counts import totals
-from annotate.health import jobs, measures
-from annotate.models import Report, Study
-from evalcore.models import MetricChunk, Worker
+from annotate.health import gauges
 from evalcore.serving.health import is_here
 from evalcore.serving.request_log import route_of
 
@@ -41,7 +35,6 @@ Answer = Callable[[HttpRequest], HttpResponse]
 ADDRESS = "/metrics"
 # What a proxy on this machine adds to what it passes on from others.
 FORWARDED = ("X-Forwarded-For", "Forwarded", "Via", "X-Real-IP")
-COUNTED = ("queued", "running", "failed")
 SECONDS = Histogram(
     "plumbline_request_seconds",
     "How long requests took, by route and status",
@@ -111,88 +104,25 @@ class ServerGauges(Collector):
     def collect(self) -> Iterator[Metric]:
         """Return the gauges; where the database is away, that and little else."""
         try:
-            found = list(_gauges())
+            now = timezone.now()
+            found = [
+                _gauge(name, text, labels, values(now))
+                for name, (text, labels, values) in gauges.GAUGES.items()
+            ]
         except Error:
             logger.exception("the database cannot be asked for gauges")
             found = []
-        up = ((), int(bool(found)))
-        yield _gauge("database_up", "1 while the database answers", (), [up])
+        up = {(): int(bool(found))}
+        yield _gauge("database_up", "1 while the database answers", (), up)
         yield from found
-        free = [((name,), one.free) for one in measures.disks() for name in one.names]
+        free = {(name,): one.free for one in gauges.disks() for name in one.names}
         yield _gauge("disk_free_bytes", "Room left on a disk", ("folder",), free)
 
 
 def _gauge(
-    name: str,
-    text: str,
-    labels: tuple[str, ...],
-    values: Iterable[tuple[tuple[str, ...], float]],
+    name: str, text: str, labels: tuple[str, ...], values: gauges.Values
 ) -> Metric:
     family = GaugeMetricFamily(f"plumbline_{name}", text, labels=labels)
-    for value in values:
-        family.add_metric(*value)
+    for key, value in values.items():
+        family.add_metric(key, value)
     return family
-
-
-def _gauges() -> Iterator[Metric]:
-    now = timezone.now()
-    studies = Study.objects.filter(state=Study.State.OPEN).defer(*Study.LONG)
-    slots = [
-        ((study.slug, state), getattr(found, state))
-        for study in studies
-        for found in [totals(study, surplus=0)]
-        for state in ("open", "leased", "submitted", "excluded")
-    ]
-    yield _gauge(
-        "slots",
-        "Slots of open studies within their redundancy, and excluded ones",
-        ("study", "state"),
-        slots,
-    )
-    reports: Counter[object] = Counter(
-        dict(Report.objects.order_by().values_list("state").annotate(n=Count("pk")))
-    )
-    states = [((state,), reports[state]) for state in COUNTED]
-    yield _gauge("reports", "Reports", ("state",), states)
-    rows = MetricChunk.objects.filter(state__in=COUNTED).order_by()
-    chunks = Counter(
-        {
-            (state, queue): n
-            for state, queue, n in rows.values_list("state", "queue").annotate(
-                n=Count("pk")
-            )
-        }
-    )
-    kinds = [(one, queue) for queue in MetricChunk.Queue.values for one in COUNTED]
-    yield _gauge(
-        "score_chunks",
-        "Parts of computations of scores",
-        ("state", "queue"),
-        [(kind, chunks[kind]) for kind in kinds],
-    )
-    waits = [
-        (now - job.since).total_seconds() for job in jobs.unfinished(now) if job.waits
-    ]
-    silent = [
-        ((row.kind,), (now - row.seen_at).total_seconds())
-        for row in Worker.objects.all()
-        if row.seen_at is not None
-    ]
-    yield _gauge(
-        "worker_silent_seconds",
-        "Since when a kind of worker has given no sign of life",
-        ("kind",),
-        silent,
-    )
-    minute = measures.submitted(now - timedelta(minutes=1), now).count()
-    for name, text, value in (
-        ("submitted_last_minute", "Slots submitted in the last 60 seconds", minute),
-        ("leases", "Slots that annotators have in hand", measures.in_hand().count()),
-        (
-            "oldest_job_waits_seconds",
-            "How long the oldest job has been waiting for a worker; 0 if none is",
-            max(waits, default=0),
-        ),
-        ("database_bytes", "Room that the database takes", measures.database_bytes()),
-    ):
-        yield _gauge(name, text, (), [((), value)])

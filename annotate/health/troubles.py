@@ -1,30 +1,41 @@
-"""What is wrong with the server, and in one sentence each what to do about it."""
+"""How the server does: what is wrong, with what to do about it, and its numbers."""
 
-from collections.abc import Iterator, Sequence
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.db import connection
 from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.formats import date_format
-from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
-from annotate.health.jobs import Job
-from annotate.health.measures import Disk
+from analysis.version import VERSION
+from annotate.health import gauges
 from evalcore.models import Worker
-from evalcore.serving import health
+from evalcore.serving import health, workers
+from evalcore.serving.health import STARTED_AT
 
-# So long a job waits its turn before anybody should look.
-LONG = timedelta(minutes=10)
+# So many seconds a job waits its turn before anybody should look.
+LONG = 600
 ASK_BROKER = {
     "redis": "redis-cli ping",
     "rediss": "redis-cli --tls ping",
     "amqp": "rabbitmqctl status",
     "amqps": "rabbitmqctl status",
+}
+
+
+WORKERS = {
+    Worker.Kind.CPU: gettext_lazy("Reports and scores"),
+    Worker.Kind.GPU: gettext_lazy("Networks"),
+    Worker.Kind.JUDGE: gettext_lazy("Judges"),
+    Worker.Kind.BEAT: gettext_lazy("Scheduler"),
 }
 
 
@@ -38,25 +49,54 @@ class Trouble:
     page: str = ""
 
 
-def troubles(
-    disks: Sequence[Disk],
-    still: Sequence[Worker],
-    jobs: Sequence[Job],
-    failed: Sequence[Job],
-    now: datetime,
-) -> list[Trouble]:
-    """Return what is wrong now, what keeps pages from working first.
+def status(now: datetime) -> dict[str, object]:
+    """Return how the server does now; sizes are in bytes."""
+    minute = now.replace(second=0, microsecond=0)
+    disks, missed = gauges.disks(), workers.standing_still()
+    return {
+        "troubles": [
+            *_about_database(),
+            *_about_disks(disks),
+            *_about_broker(),
+            *map(_about_worker, missed),
+            *(() if missed else _about_waiting(gauges.waits(now))),
+        ],
+        "last_minute": gauges.submitted(minute - timedelta(minutes=1), minute).count(),
+        "leases": gauges.in_hand().count(),
+        "reports": {state: n for (state,), n in gauges.reports(now).items()},
+        "chunks": {
+            state: sum(
+                n for (of, _queue), n in gauges.chunks(now).items() if of == state
+            )
+            for state in gauges.COUNTED
+        },
+        "disks": disks,
+        "database_bytes": gauges.database_bytes(),
+        "database": _database(),
+        "workers": [
+            {
+                "kind": row.kind,
+                "title": str(WORKERS[row.kind]),
+                "seen_at": row.seen_at,
+                "restart_at": row.restart_at,
+                "is_late": workers.is_late(row, now),
+                "is_missed": row.kind in {one.kind for one in missed},
+            }
+            for row in workers.of_every_kind()
+        ],
+        "version": VERSION,
+        "started_at": STARTED_AT,
+        "minutes_up": (now - STARTED_AT) // timedelta(minutes=1),
+    }
 
-    `still` are the workers that are missed.
-    """
-    return [
-        *_about_database(),
-        *_about_disks(disks),
-        *_about_broker(),
-        *map(_about_worker, still),
-        *_about_waiting(jobs, {row.kind for row in still}, now),
-        *_about_failed(failed),
-    ]
+
+def _database() -> str:
+    """Return what the database is called, and its version."""
+    if connection.vendor == "sqlite":
+        return f"SQLite {sqlite3.sqlite_version}"
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW server_version")
+        return f"PostgreSQL {cursor.fetchone()[0].split()[0]}"
 
 
 def _about_database() -> Iterator[Trouble]:
@@ -74,7 +114,7 @@ def _about_database() -> Iterator[Trouble]:
         )
 
 
-def _about_disks(disks: Sequence[Disk]) -> Iterator[Trouble]:
+def _about_disks(disks: Sequence[gauges.Disk]) -> Iterator[Trouble]:
     if not health.can_store_media():
         yield Trouble(
             _("No file can be written in the folder of pictures; imports fail."),
@@ -118,7 +158,7 @@ def _about_worker(row: Worker) -> Trouble:
         advice = _(
             "It is started again at %(at)s. If it ends again and again, the log of the "
             "server says why."
-        ) % {"at": date_format(localtime(row.restart_at), "H:i:s T")}
+        ) % {"at": date_format(timezone.localtime(row.restart_at), "H:i:s T")}
         return Trouble(what, advice)
     start = "beat" if row.kind == Worker.Kind.BEAT else f"worker --queues {row.kind}"
     return Trouble(
@@ -128,32 +168,18 @@ def _about_worker(row: Worker) -> Trouble:
     )
 
 
-def _about_waiting(
-    jobs: Sequence[Job], still: set[str], now: datetime
-) -> Iterator[Trouble]:
+def _about_waiting(seconds: Mapping[str, float]) -> Iterator[Trouble]:
     """Tell of jobs that wait for long although nobody is known to be gone."""
-    late = [job for job in jobs if job.waits and now - job.since > LONG]
-    if still or not late:
-        return
-    if any(job.kind == "report" for job in late):
+    late = {kind for kind, waited in seconds.items() if waited > LONG}
+    if "report" in late:
         yield Trouble(
             _("Reports wait for more than ten minutes although the worker lives."),
             _("It does one job after the other; a second one takes its share:"),
             "celery -A evalcore.celery worker --queues cpu",
         )
-    else:
+    elif late:
         yield Trouble(
             _("Scores wait for more than ten minutes although workers live."),
             _("A metric may lack something on this machine; see what it is:"),
             page=reverse("metric-list"),
-        )
-
-
-def _about_failed(failed: Sequence[Job]) -> Iterator[Trouble]:
-    if failed:
-        yield Trouble(
-            ngettext("%(n)d job has failed.", "%(n)d jobs have failed.", len(failed))
-            % {"n": len(failed)},
-            _("See below why, put that right, and ask for it again."),
-            page="#failed",
         )

@@ -124,12 +124,6 @@ class Kind(ABC):
     def text_for_manager(self, slot: Slot, question: Question, value: Value) -> str:
         """Return a stored answer in words, as managers read it."""
 
-    def text_about(
-        self, slot: Slot, question: Question, value: Value, place: int
-    ) -> str:
-        """Return a stored answer as what it says of one of the unit's outputs."""
-        return self.text_for_annotator(slot, question, [value])
-
     def is_right(self, value: Value, expected: Sequence[int] | str) -> bool:
         """Say whether an answer is as a training or gold unit expects it."""
         return is_right(value, expected)

@@ -1,7 +1,6 @@
 """What annotators write about single shots, where the study asks for it."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -106,15 +105,6 @@ def on_page(slot: Slot) -> dict[str, object]:
     ]
     told = [str(shot.number) for shot in fields if any(shot.texts.values())]
     return {"comment_shots": fields, "commented": ", ".join(told)}
-
-
-def about(output: Output, slots: Iterable[Slot]) -> dict[int, list[ShotComment]]:
-    """Return what those who hold the slots wrote about an output, by slot."""
-    written = ShotComment.objects.filter(output=output, slot__in=slots)
-    found: dict[int, list[ShotComment]] = defaultdict(list)
-    for row in of_holder(written):
-        found[row.slot_id].append(row)
-    return found
 
 
 def rows(study: Study) -> Iterator[tuple[str | int, ...]]:

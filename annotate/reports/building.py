@@ -10,8 +10,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Exists, Max, OuterRef, Q, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -19,9 +18,8 @@ from analysis.options import AlignOptions
 from annotate.audit_log import as_of_event
 from annotate.audit_log.as_of_event import Moment
 from annotate.models import Report, Study, User
-from annotate.reports import study_scores
-from annotate.reports.study_analyses import as_files
-from annotate.reports.writing import write_study_report
+from annotate.reports.declarations import as_files
+from annotate.reports.writing import ReportError, write_study_report
 from evalcore.serving import log
 from evalcore.serving.workers import Heartbeat
 
@@ -58,46 +56,49 @@ def ask(study: Study, user: User | None, **wanted: Any) -> Report:
     return Report.objects.create(study=study, created_by=user, **wanted)
 
 
-def in_turn(waiting: QuerySet[Report], silent: timedelta) -> QuerySet[Report]:
-    of_account = Report.objects.filter(created_by=OuterRef("created_by")).order_by()
-    by_account = of_account.values("created_by")
-    at_work = by_account.filter(
-        state=Report.State.RUNNING, heartbeat_at__gte=timezone.now() - silent
-    )
-    return waiting.order_by(
-        Coalesce(Subquery(at_work.values(n=Count("pk"))), 0),
-        Subquery(by_account.values(at=Max("heartbeat_at"))).asc(nulls_first=True),
-        "created_at",
-        "pk",
-    )
-
-
-def from_stored(stored: dict[str, Any]) -> tuple[AlignOptions, dict[str, Any]]:
-    """Return the options of a stored report, and what its command takes beside them."""
+def from_stored(stored: dict[str, Any]) -> AlignOptions:
+    """Return the options of a stored report."""
     known = {one.name for one in fields(AlignOptions)}
-    given: dict[str, Any] = {
-        k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()
-    }
-    options = AlignOptions(**{k: v for k, v in given.items() if k in known})
-    return options, {k: v for k, v in given.items() if k not in known}
+    return AlignOptions(
+        **{
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in stored.items()
+            if name in known
+        }
+    )
 
 
 def folder(report: Report) -> Path:
     return Path(settings.REPORTS_ROOT) / str(report.pk)
 
 
-def _waiting() -> Q:
+def waiting() -> Q:
     """Return the condition that nobody works on it: queued, or its worker killed."""
     silent = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=timezone.now() - SILENT)
-    computing = study_scores.computing(benchmark=OuterRef("study__benchmark"))
-    ready = Q(state=Report.State.QUEUED) & (Q(waits=False) | ~Exists(computing))
-    return ready | (Q(state=Report.State.RUNNING) & silent)
+    return Q(state=Report.State.QUEUED) | (Q(state=Report.State.RUNNING) & silent)
 
 
 def waiting_reports() -> list[int]:
-    """Return the reports that wait to be built, in the order of their turn."""
-    waiting = in_turn(Report.objects.filter(_waiting()), SILENT)
-    return list(waiting.values_list("pk", flat=True))
+    """Return the reports that wait to be built, in the order of their turn.
+
+    Accounts take turns: one without a report at work comes first.
+    """
+    at_work = Report.objects.filter(
+        created_by=OuterRef("created_by"),
+        state=Report.State.RUNNING,
+        heartbeat_at__gte=timezone.now() - SILENT,
+    )
+    latest = (
+        Report.objects.filter(created_by=OuterRef("created_by"))
+        .order_by()
+        .values("created_by")
+        .annotate(at=Max("heartbeat_at"))
+        .values("at")
+    )
+    rows = Report.objects.filter(waiting()).order_by(
+        Exists(at_work), Subquery(latest).asc(nulls_first=True), "created_at", "pk"
+    )
+    return list(rows.values_list("pk", flat=True))
 
 
 class CancelledError(Exception):
@@ -106,7 +107,7 @@ class CancelledError(Exception):
 
 def build_report(report_id: int) -> Report:
     """Build one report; return at once if another worker has it."""
-    claimed = Report.objects.filter(_waiting(), pk=report_id).update(
+    claimed = Report.objects.filter(waiting(), pk=report_id).update(
         state=Report.State.RUNNING, heartbeat_at=timezone.now()
     )
     report = Report.objects.select_related("study", "view").get(pk=report_id)
@@ -123,15 +124,14 @@ def build_report(report_id: int) -> Report:
             Heartbeat(f"report {report_id}", partial(_sign, report_id)),
             as_files(report.inputs) as files,
         ):
-            options, further = from_stored(report.options)
+            if report.is_plan:
+                raise ReportError(_("Plans are made by the command `analysis`."))
             folder(report).mkdir(mode=0o700, parents=True, exist_ok=True)
             write_study_report(
                 report.study,
                 moment=_moment(report),
                 view=report.view.key,
-                options=options,
-                command=report.command,
-                further=further,
+                options=from_stored(report.options),
                 out=folder(report),
                 files=files,
                 progress=tell,
@@ -177,7 +177,6 @@ def build_again(report: Report, *, user: User | None) -> Report:
         user,
         view=report.view,
         as_of=report.as_of,
-        command=report.command,
         options=report.options,
         inputs=report.inputs,
     )

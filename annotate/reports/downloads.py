@@ -3,18 +3,16 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from annotate import spreadsheet
 from annotate.audit_log.as_of_event import Moment
 from annotate.kinds.registry import KINDS, answer_tables
-from annotate.models import MAIN, Purpose, Study
+from annotate.models import MAIN, Study
 from annotate.presentation import shot_comments
-from annotate.quality_rules.time_signals import GLANCE
 from annotate.reports import study_tables
-from annotate.reports.study_tables import check_marks, hidden_slots, is_surplus
 
 TABLES = (*sorted({kind.table for kind in KINDS.values()}), "scores")
 WORDS = {True: "true", False: "false"}
@@ -30,10 +28,13 @@ def csv_lines(
     else:
         header = study_tables.header(study, table)
         rows = study_tables.answer_rows(study, table, view=view, as_of=as_of)
-    cells = ([row[column] for column in header] for row in rows)
     return spreadsheet.csv_lines(
-        header, ([WORDS[v] if isinstance(v, bool) else v for v in row] for row in cells)
+        header, (_plain([row[column] for column in header]) for row in rows)
     )
+
+
+def _plain(row: Sequence[object]) -> list[object]:
+    return [WORDS[cell] if isinstance(cell, bool) else cell for cell in row]
 
 
 def sha256(study: Study, table: str, *, view: str, as_of: Moment) -> str:
@@ -44,45 +45,15 @@ def sha256(study: Study, table: str, *, view: str, as_of: Moment) -> str:
     return digest.hexdigest()
 
 
-HEADER = (
-    "slot",
-    "story",
-    "annotator",
-    "shot",
-    "seconds",
-    "seen",
-    "share_seen",
-    "is_gold",
-    "is_repeat",
-    "excluded",
-)
-SLOT = ("pk", "purpose", "ordinal", "in_sight")
-NAMES = ("code", "unit__story__key", "annotator__name")
-
-
-def rows(study: Study) -> Iterator[tuple[str | int | float, ...]]:
-    """Yield a row for each shot of a submitted slot whose page told it."""
-    told = study.slots.filter(submitted_at__isnull=False, in_sight__isnull=False)
-    told = told.exclude(purpose=Purpose.TRAINING).order_by("unit", "round", "pk")
-    hidden = hidden_slots(study, MAIN)
-    enough = study.must_see or GLANCE
-    for slot in told.values_list(*SLOT, *NAMES).iterator(2000):
-        pk, purpose, ordinal, in_sight, *named = slot
-        excluded = pk in hidden or is_surplus(purpose, ordinal)
-        marks = [WORDS[mark] for mark in (*check_marks(purpose).values(), excluded)]
-        seen = {shot: seconds >= enough for shot, seconds in in_sight.items()}
-        for shot, seconds in in_sight.items():
-            share = round(sum(seen.values()) / len(seen), 4)
-            yield *named, int(shot), seconds, WORDS[seen[shot]], share, *marks
-
-
 def write_export(study: Study, out: Path) -> list[Path]:
     """Write the study's tables and its description into a folder."""
     out.mkdir(parents=True, exist_ok=True)
     names = [*answer_tables(study), "scores"]
     found = {f"{name}.csv": csv_lines(study, name) for name in names}
     description = json.dumps(describe(study), ensure_ascii=False, indent=1) + "\n"
-    found["in_sight.csv"] = spreadsheet.csv_lines(HEADER, rows(study))
+    found["in_sight.csv"] = spreadsheet.csv_lines(
+        study_tables.IN_SIGHT_HEADER, map(_plain, study_tables.in_sight_rows(study))
+    )
     if study.may_comment_on_shots:
         found["shot_comments.csv"] = spreadsheet.csv_lines(
             shot_comments.HEADER, shot_comments.rows(study)

@@ -84,15 +84,9 @@ SHOWN_REASONS = 3
 
 def missing_now(study: Study) -> list[str]:
     """Return the metrics that a report built now would lack, wholly or in part."""
-    runs = list(computing(benchmark=study.benchmark))
+    computed = MetricRun.Source.COMPUTED
+    runs = study.benchmark.metric_runs.filter(source=computed, finished_at=None)
     return _under_way(runs, _outputs(study)) if runs else []
-
-
-def computing(**whose: object) -> QuerySet[MetricRun]:
-    """Return the computations that have not ended."""
-    return MetricRun.objects.filter(
-        source=MetricRun.Source.COMPUTED, finished_at__isnull=True, **whose
-    )
 
 
 def notes(study: Study, moment: Moment) -> list[str]:
@@ -163,8 +157,19 @@ def _without_value(study: Study, moment: Moment) -> Iterator[str]:
         for method in pair
         if method is not None
     }
-    present, absent, reasons = _present(study, moment), *_absent(study, moment)
-    valued = _with_scores(study, moment)
+    present: dict[MetricKey, set[tuple[int, str]]] = defaultdict(set)
+    for story, method, *key in _cells(scores_of(study, moment), moment):
+        present[key[0], key[1], key[2]].add((story, method))
+    absent: dict[MetricKey, set[tuple[int, str]]] = defaultdict(set)
+    reasons: dict[MetricKey, Counter[str]] = defaultdict(Counter)
+    absences = about_judged(MetricAbsence.objects.all(), study, moment)
+    for story, method, *key, reason in _cells(absences, moment, "reason"):
+        cell, metric = (story, method), (key[0], key[1], key[2])
+        if cell not in absent[metric]:
+            reasons[metric][reason] += 1
+        absent[metric].add(cell)
+    with_scores = scores_of(study, moment).filter(run__finished_at__lte=moment.at)
+    valued = set(with_scores.order_by().values_list(*METRIC).distinct())
     versions = Counter(metric for metric, *_version in valued)
     every = Counter(metric for metric, *_version in valued | absent.keys())
     # pandas, which this loads, is no web worker's business.
@@ -191,43 +196,13 @@ def _without_value(study: Study, moment: Moment) -> Iterator[str]:
         )
 
 
-def _with_scores(study: Study, moment: Moment) -> set[MetricKey]:
-    """Return the metrics that a report names: with scores of outputs or methods."""
-    rows = scores_of(study, moment).filter(run__finished_at__lte=moment.at)
-    return set(rows.order_by().values_list(*METRIC).distinct())
-
-
-def _present(study: Study, moment: Moment) -> dict[MetricKey, set[tuple[int, str]]]:
-    """Return which outputs have a value of each metric."""
-    found: dict[MetricKey, set[tuple[int, str]]] = defaultdict(set)
-    rows = _ended(scores_of(study, moment), moment)
-    for story, method, *key in _cells(rows):
-        found[key[0], key[1], key[2]].add((story, method))
-    return found
-
-
-def _absent(
-    study: Study, moment: Moment
-) -> tuple[dict[MetricKey, set[tuple[int, str]]], dict[MetricKey, Counter[str]]]:
-    """Return which outputs are known to have no value, and how often why."""
-    found: dict[MetricKey, set[tuple[int, str]]] = defaultdict(set)
-    reasons: dict[MetricKey, Counter[str]] = defaultdict(Counter)
-    rows = about_judged(MetricAbsence.objects.all(), study, moment)
-    for story, method, *key, reason in _cells(_ended(rows, moment), "reason"):
-        cell, name = (story, method), (key[0], key[1], key[2])
-        if cell not in found[name]:
-            reasons[name][reason] += 1
-        found[name].add(cell)
-    return found, reasons
-
-
-def _ended(rows: QuerySet[Any], moment: Moment) -> QuerySet[Any]:
-    return rows.filter(run__finished_at__lte=moment.at, story__isnull=False)
-
-
-def _cells(rows: QuerySet[Any], *more: str) -> Iterable[tuple[Any, ...]]:
+def _cells(
+    rows: QuerySet[Any], moment: Moment, *more: str
+) -> Iterable[tuple[Any, ...]]:
+    """Return story, method and metric of the rows about outputs, as of the moment."""
+    ended = rows.filter(run__finished_at__lte=moment.at, story__isnull=False)
     return (
-        rows.order_by("story", "method", *METRIC)
+        ended.order_by("story", "method", *METRIC)
         .values_list("story", "method__name", *METRIC, *more)
         .distinct()
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Exists, F, OuterRef, Q
@@ -10,6 +11,7 @@ from annotate.audit_log.as_of_event import Moment
 from annotate.kinds.base import Kind
 from annotate.kinds.registry import KINDS, kinds_of, tables_of
 from annotate.models import MAIN, Answer, Exclusion, Purpose, Rating, Study
+from annotate.quality_rules.time_signals import GLANCE
 from annotate.reports.study_scores import METRIC, scores_of, twin_scores
 from annotate.responses import submission
 from evalcore.models import Story
@@ -62,6 +64,18 @@ SCORE_HEADER = (
     "metric_version",
     "backend",
     "origin",
+)
+IN_SIGHT_HEADER = (
+    "slot",
+    "story",
+    "annotator",
+    "shot",
+    "seconds",
+    "seen",
+    "share_seen",
+    "is_gold",
+    "is_repeat",
+    "excluded",
 )
 
 
@@ -130,9 +144,14 @@ def _answers(
     as_of: Moment | None,
 ) -> Iterator[AnswerRow]:
     """Yield the answers of those who submitted the slots, and which are excluded."""
-    answers = _answers_now(model, study)
     if as_of is None:
         hidden = hidden_slots(study, view)
+        answers: Any = model.objects.filter(
+            slot__study=study,
+            slot__submitted_at__isnull=False,
+            is_current=True,
+            annotator=F("slot__annotator"),
+        )
     else:
         hidden = as_of.hidden_from(view)
         answers = _answers_then(model, study, as_of)
@@ -153,24 +172,12 @@ def _answers(
         yield row | {"excluded": surplus or row["slot"] in hidden}
 
 
-def _answers_now(model: type[Answer], study: Study) -> Any:
-    return model.objects.filter(
-        slot__study=study,
-        slot__submitted_at__isnull=False,
-        is_current=True,
-        annotator=F("slot__annotator"),
-    )
-
-
 def _answers_then(model: type[Answer], study: Study, as_of: Moment) -> Any:
     """Return each newest revision until then."""
     then = Q(created_at__lte=as_of.at) | Q(revision=1)
-    same = {"shot": OuterRef("shot")} if model is Rating else {}
+    same = ("slot", "question", "annotator", *(["shot"] if model is Rating else []))
     later = model.objects.filter(
-        **same,
-        slot=OuterRef("slot"),
-        question=OuterRef("question"),
-        annotator=OuterRef("annotator"),
+        **{name: OuterRef(name) for name in same},
         revision__gt=OuterRef("revision"),
         created_at__lte=as_of.at,
     )
@@ -208,21 +215,17 @@ def _shown(row: AnswerRow, side: str) -> str:
 
 
 def _about_slot(row: AnswerRow) -> AnswerRow:
-    purpose = row["slot__purpose"]
+    started, submitted = row["slot__started_at"], row["slot__submitted_at"]
     return {
         "round": row["slot__round"],
         "session": row["slot__session"],
         "slot": row["slot__code"],
-        "started_at": _stamp(row["slot__started_at"]),
-        "submitted_at": _stamp(row["slot__submitted_at"]),
+        "started_at": started.isoformat(timespec="seconds") if started else "",
+        "submitted_at": submitted.isoformat(timespec="seconds") if submitted else "",
         "seconds": row["seconds"],
-        **check_marks(purpose),
+        **check_marks(row["slot__purpose"]),
         "excluded": row["excluded"],
     }
-
-
-def _stamp(value: Any) -> str:
-    return value.isoformat(timespec="seconds") if value else ""
 
 
 def score_rows(
@@ -235,24 +238,18 @@ def score_rows(
     elif story is not None:
         scores = scores.filter(run__finished_at__isnull=False)
     own = scores.filter(posted_to=study.slug).order_by()
-    turned = {
-        key: higher
-        for *key_parts, higher in own.values_list(
-            *METRIC, "higher_is_better"
-        ).distinct()
-        for key in [tuple(key_parts)]
-    }
+    directions = own.values_list(*METRIC, "higher_is_better").distinct()
+    turned = {tuple(key): higher for *key, higher in directions}
     if story is not None:
         scores = scores.filter(Q(story=story) | Q(story__isnull=True))
     place = (*METRIC, "story__key", "method__name", "shot__number")
     rows = scores.order_by(*place, "posted_to").values(
         *place, "value", "higher_is_better", "posted_to", "run__source"
     )
-    for _place, same in groupby(
-        rows.iterator(2000), lambda row: [row[name] for name in place]
-    ):
+    by_place = groupby(rows.iterator(2000), itemgetter(*place))
+    for _place, same in by_place:
         *_below, row = same  # the study's own comes last
-        metric = tuple(row[name] for name in METRIC)
+        metric = itemgetter(*METRIC)(row)
         yield {
             "story": row["story__key"] or "",
             "method": row["method__name"],
@@ -264,6 +261,27 @@ def score_rows(
             "backend": row["backend"],
             "origin": "posted" if row["posted_to"] else row["run__source"],
         }
+
+
+def in_sight_rows(study: Study) -> Iterator[tuple[object, ...]]:
+    """Yield how long each shot of a submitted slot was in sight, where pages said it.
+
+    `seen` is whether that was long enough, `share_seen` of how many shots of the slot.
+    """
+    slots = study.slots.filter(submitted_at__isnull=False, in_sight__isnull=False)
+    slots = slots.exclude(purpose=Purpose.TRAINING).order_by("unit", "round", "pk")
+    hidden = hidden_slots(study, MAIN)
+    enough = study.must_see or GLANCE
+    about = ("pk", "purpose", "ordinal", "in_sight")
+    names = ("code", "unit__story__key", "annotator__name")
+    for slot in slots.values_list(*about, *names).iterator(2000):
+        pk, purpose, ordinal, in_sight, *named = slot
+        excluded = pk in hidden or is_surplus(purpose, ordinal)
+        marks = (*check_marks(purpose).values(), excluded)
+        seen = {shot: seconds >= enough for shot, seconds in in_sight.items()}
+        share = round(sum(seen.values()) / len(seen), 4) if seen else 0.0
+        for shot, seconds in in_sight.items():
+            yield *named, int(shot), seconds, seen[shot], share, *marks
 
 
 def story_tags(study: Study) -> dict[str, dict[str, str]]:

@@ -1,9 +1,10 @@
 """Write the report of a study: the same functions as on files."""
 
 import shlex
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, replace
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
@@ -17,27 +18,20 @@ from analysis.options import AlignOptions, Progress, drawn, report_date, silent
 from analysis.sentences import sentence
 from annotate.audit_log.as_of_event import Moment
 from annotate.kinds.registry import answer_tables
-from annotate.models import MAIN, Report, Slot, Study
+from annotate.models import MAIN, Slot, Study
 from annotate.reports import downloads, study_scores, study_tables
-from annotate.reports.study_analyses import (
-    FURTHER,
-    Files,
-    ReportError,
-    StudyData,
-    analyse,
-    keep,
-    kept_name,
-)
+from annotate.reports.declarations import Files, declarations, keep, kept_name
 from evalcore.metrics import registry
 from evalcore.models import Story
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from analysis.report.titles import Titles
+    from analysis.result_tables.contract import Analysis
 
 # VISTAR demands that a metric prefers what people prefer in so many pairs.
 VISTAR_DEMANDS = 0.75
-
-
 # Families of metrics that a reader must tell from those of papers.
 NOT_OF_PAPERS = {
     "baseline": sentence(
@@ -47,6 +41,21 @@ NOT_OF_PAPERS = {
         "Stand-ins for metrics whose weights are absent, never their equals"
     ),
 }
+
+
+class ReportError(ValueError):
+    """The study cannot be analysed yet; the message says why."""
+
+
+@dataclass(frozen=True)
+class _Result:
+    """An analysis, the names of the tables that were read, hashes and notes."""
+
+    analysis: "Analysis"
+    tables: tuple[str, ...]
+    metrics: list[str]
+    hashes: dict[str, str]
+    notes: tuple[str, ...]
 
 
 def as_stored(options: AlignOptions) -> dict[str, Any]:
@@ -63,73 +72,108 @@ def write_study_report(
     options: AlignOptions,
     out: Path,
     view: str = MAIN,
-    command: str = Report.Command.ALIGN,
-    further: Mapping[str, Any] = MappingProxyType({}),
     files: Files = MappingProxyType({}),
     images: str = "",
     progress: Progress = silent,
 ) -> Path:
     """Analyse a study and write the report into a folder; return the page."""
-    date = report_date(
-        _newest(study, moment)
-    )  # before scipy, which reads the variable, too
+    # Before scipy, which reads the variable, too.
+    date = report_date(_newest(study, moment))
     from analysis.report.writing import run_table, write_report
-    from analysis.sentences import counted
 
     progress("reading")
-    data = _data(study, view, moment)
-    asked = options
-    rule = study.adaptive
-    left = {*study.method_names} - {*options.exclude_methods}
-    if not options.top and rule and rule["top"] < len(left):
-        asked = replace(asked, top=rule["top"], top_confidence=rule["confidence"])
-    if not asked.demanded and _is_of_vistar(study):
-        asked = replace(asked, demanded=VISTAR_DEMANDS)
-    asked = replace(asked, scales=study_tables.scales(study))
-    further = {**FURTHER[command], **further}
-    found = analyse(command, data, asked, further, files, progress)
-    metrics = _metrics(data, options) if "scores" in found.tables else []
+    asked = _completed(study, options)
+    found = _align(study, view, moment, asked, files, progress)
     at = moment.at.isoformat(timespec="seconds")
     run = run_table(
         asked,
-        hashes=_hashes(study, found.tables, view, moment) | dict(found.hashes),
+        hashes={
+            f"{name}.csv": downloads.sha256(study, name, view=view, as_of=moment)
+            for name in found.tables
+        }
+        | found.hashes,
         date=date,
-        command=_command(study, command, options, further, view, moment, files),
-        resample_default=drawn(command),
-        source={
-            "view": view,
-            "as of": f"event {moment.event}, {at}",
-            **{name: _text(value) for name, value in further.items()},
-        },
+        command=_command(study, options, view, moment, files),
+        resample_default=drawn("align"),
+        source={"view": view, "as of": f"event {moment.event}, {at}"},
     )
-    notes = [
+    notes = (
+        *_about_programs(study, moment),
         *found.notes,
-        *_about_metrics(metrics),
+        *_about_metrics(found.metrics),
         *_about_pairs(study),
         *(study_scores.notes(study, moment) if "scores" in found.tables else ()),
-    ]
-    people = {slot.annotator for slot in moment.submitted.values()}
-    programs = study.annotators.filter(is_simulated=True)
-    simulated = len(people & set(programs.values_list("pk", flat=True)))
-    if simulated:
-        who = counted(simulated, "annotator")
-        said = sentence(
-            "The answers of {annotators} come from a program.", annotators=who
-        )
-        notes = [said, *notes]
-    analysis = replace(found.analysis, notes=(*notes, *found.analysis.notes))
+        *found.analysis.notes,
+    )
     progress("writing")
     page = write_report(
-        analysis,
+        replace(found.analysis, notes=notes),
         out=out,
-        title=_heading(study, command, options.language),
+        title=study.title,
         run=run,
         images=images,
-        titles=_titles(study, metrics, options.language),
+        titles=_titles(study, found.metrics, options.language),
         story_link=_story_link(study),
     )
     keep(files, out)
     return page
+
+
+def _completed(study: Study, options: AlignOptions) -> AlignOptions:
+    """Return the options with what the study itself asks for."""
+    rule = study.adaptive
+    left = {*study.method_names} - {*options.exclude_methods}
+    if not options.top and rule and rule["top"] < len(left):
+        options = replace(options, top=rule["top"], top_confidence=rule["confidence"])
+    if not options.demanded and _is_of_vistar(study):
+        options = replace(options, demanded=VISTAR_DEMANDS)
+    return replace(options, scales=study_tables.scales(study))
+
+
+def _align(
+    study: Study,
+    view: str,
+    moment: Moment,
+    options: AlignOptions,
+    files: Files,
+    progress: Progress,
+) -> _Result:
+    """Read the tables of a study, with scores where there are any, and align them."""
+    if not moment.submitted:
+        raise ReportError("Nobody has submitted an answer yet.")
+    from analysis.commands.alignment import align
+
+    scores, twins, metrics = None, None, []
+    if next(study_tables.score_rows(study, as_of=moment), None) is not None:
+        scores = study_tables.scores_frame(study, as_of=moment)
+        metrics = list(scores["metric"].unique())
+        twins = study_tables.twins_frame(
+            study, scores, excluded=options.exclude_methods, as_of=moment
+        )
+    tables: dict[str, pd.DataFrame | None] = {
+        table: study_tables.answers_frame(study, table, view=view, as_of=moment)
+        for table in answer_tables(study)
+    }
+    tables["scores"] = scores
+    tags = study_tables.tags_frame(study)
+    declared = declarations(study, files, tables, tags, options)
+    analysis = align(
+        **tables,
+        options=options,
+        tags=tags,
+        composites=declared.composites,
+        hypotheses=declared.hypotheses,
+        twins=twins,
+        progress=progress,
+    )
+    hashes = dict(declared.hashes)
+    if twins is not None:
+        text = twins.to_csv(index=False, lineterminator="\n")
+        hashes["scores of twins"] = sha256(text.encode()).hexdigest()
+    read = tuple(name for name, table in tables.items() if table is not None)
+    if options.metrics is not None and metrics:
+        metrics = list(options.metrics)
+    return _Result(analysis, read, metrics, hashes, declared.notes)
 
 
 def _is_of_vistar(study: Study) -> bool:
@@ -138,36 +182,10 @@ def _is_of_vistar(study: Study) -> bool:
     return stories.filter(extra__has_key="vistar").exists()
 
 
-def _metrics(data: StudyData, options: AlignOptions) -> list[str]:
-    return data.metrics if options.metrics is None else list(options.metrics)
-
-
 def _story_link(study: Study) -> str:
     """Return where an output stands, with its pictures, answers and scores."""
     outputs = reverse("output-detail", args=[study.slug])
     return f"{settings.BASE_URL}{outputs}?story={{story}}&method={{method}}"
-
-
-def _data(study: Study, view: str, moment: Moment) -> StudyData:
-    """Return the tables of a study; its scores where there are any."""
-    if not moment.submitted:
-        raise ReportError("Nobody has submitted an answer yet.")
-    scores = None
-    if next(study_tables.score_rows(study, as_of=moment), None) is not None:
-        scores = study_tables.scores_frame(study, as_of=moment)
-    answers = {
-        table: study_tables.answers_frame(study, table, view=view, as_of=moment)
-        for table in answer_tables(study)
-    }
-    return StudyData(study, moment, answers, scores, study_tables.tags_frame(study))
-
-
-def _heading(study: Study, command: str, language: str) -> str:
-    """Return the title of a study, and which plan of it this is."""
-    if command == Report.Command.ALIGN:
-        return study.title
-    with translation.override(language.lower()):
-        return f"{study.title} · {Report.Command(command).label}"
 
 
 def _titles(study: Study, metrics: Iterable[str], language: str) -> "Titles":
@@ -196,6 +214,21 @@ def _about_metrics(metrics: Iterable[str]) -> list[str]:
     ]
 
 
+def _about_programs(study: Study, moment: Moment) -> list[str]:
+    """Say how many of the annotators are programs."""
+    from analysis.printing import counted
+
+    people = {slot.annotator for slot in moment.submitted.values()}
+    programs = study.annotators.filter(is_simulated=True)
+    simulated = len(people & set(programs.values_list("pk", flat=True)))
+    if not simulated:
+        return []
+    who = counted(simulated, "annotator")
+    return [
+        sentence("The answers of {annotators} come from a program.", annotators=who)
+    ]
+
+
 def _about_pairs(study: Study) -> list[str]:
     """Say how an adaptive study chose its pairs, and whether that has ended."""
     rule = study.adaptive
@@ -217,16 +250,6 @@ def _about_pairs(study: Study) -> list[str]:
     return [sentence("{text}; it has, at p = {p}.", text=text, p=p_value)]
 
 
-def _hashes(
-    study: Study, names: Iterable[str], view: str, moment: Moment
-) -> dict[str, str]:
-    """Return the hashes of the tables read, as downloads of them have them."""
-    return {
-        f"{name}.csv": downloads.sha256(study, name, view=view, as_of=moment)
-        for name in names
-    }
-
-
 def _newest(study: Study, moment: Moment) -> float | None:
     """Return when the last answer of the moment was submitted."""
     slots = Slot.objects.filter(study=study, submitted_at__isnull=False)
@@ -238,28 +261,16 @@ def _newest(study: Study, moment: Moment) -> float | None:
 
 
 def _command(
-    study: Study,
-    command: str,
-    options: AlignOptions,
-    further: Mapping[str, Any],
-    view: str,
-    moment: Moment,
-    files: Files,
+    study: Study, options: AlignOptions, view: str, moment: Moment, files: Files
 ) -> str:
     """Return the command that writes the same report again, inside its folder."""
     parts = ["python", "manage.py", "report", study.slug, "--out", "DIR"]
     parts += ["--view", view, "--as-of", str(moment.event)]
-    usual = {**as_stored(AlignOptions()), **FURTHER[command]}
-    if command != Report.Command.ALIGN:
-        parts += ["--kind", command]
-    for name, value in {**as_stored(options), **further}.items():
+    usual = as_stored(AlignOptions())
+    for name, value in as_stored(options).items():
         if value != usual[name]:
-            parts += [f"--{name.replace('_', '-')}", _text(value)]
+            text = join_names(map(str, value)) if isinstance(value, tuple) else value
+            parts += [f"--{name.replace('_', '-')}", str(text)]
     for name, path in files.items():
         parts += [f"--{name}", kept_name(name, path)]
     return shlex.join(parts)
-
-
-def _text(value: object) -> str:
-    """Write the value of an option as the command line takes it."""
-    return join_names(map(str, value)) if isinstance(value, tuple) else str(value)

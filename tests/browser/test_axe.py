@@ -38,7 +38,6 @@ PAGES = {
     "rate-done",
     "rate-instructions",
     "rate-pause",
-    "report-disagreements",
     "report-list",
     "setup-form",
     "setup-start",

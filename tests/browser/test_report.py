@@ -15,7 +15,7 @@ import pytest
 from analysis.commands.alignment import align
 from analysis.options import AlignOptions
 from analysis.report.writing import run_table, write_report
-from annotate.pages.research.reports import page_of_report
+from annotate.pages.reports import page_of_report
 from tests.browser.accessibility import violations_of_both_themes
 from tests.browser.waiting import wait_until
 

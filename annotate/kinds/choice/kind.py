@@ -126,14 +126,6 @@ class ChoiceKind(Kind):
         """Return the side, as the annotator saw it."""
         return side_labels()[self.as_displayed(slot, values[0])]
 
-    def text_about(
-        self, slot: Slot, question: Question, value: Value, place: int
-    ) -> str:
-        """Say whether the output was chosen."""
-        if value not in (Choice.Value.A, Choice.Value.B):
-            return self.text_for_manager(slot, question, value)
-        return _("won") if self.worth(value, place) else _("lost")
-
     def invalid_answers(self, study: Study) -> Iterator[str]:
         """Name choices that were stored with other sides than their slot has."""
         choices = Choice.objects.filter(slot__study=study, question__kind=self.name)

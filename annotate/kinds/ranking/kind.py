@@ -165,16 +165,6 @@ class RankingKind(ChoiceKind):
         methods = slot.unit.methods
         return " > ".join(methods[LETTERS.index(letter)] for letter in str(value))
 
-    def text_about(
-        self, slot: Slot, question: Question, value: Value, place: int
-    ) -> str:
-        """Return the output's rank, and the order that it has it in."""
-        return _("%(rank)d of %(n)d: %(order)s") % {
-            "rank": _rank(value, place) + 1,
-            "n": len(str(value)),
-            "order": self.text_for_manager(slot, question, value),
-        }
-
     def invalid_answers(self, study: Study) -> Iterator[str]:
         """Name rankings that are no order of what their slot shows."""
         paths = study.output_paths("slot__unit__")

@@ -2,9 +2,8 @@ import argparse
 from typing import Any
 
 from annotate.coverage import coverage_tables
-from annotate.coverage.counts import units
+from annotate.coverage.counts import Cell, HeatMap, grid, units
 from annotate.coverage.dashboard import standing
-from annotate.coverage.heat_map import Cell, HeatMap, grid
 from annotate.coverage.slot_counts import people
 from annotate.management.studies import StudyCommand
 from annotate.models import Study
@@ -63,9 +62,9 @@ class Command(StudyCommand):
     def _write_people(self, study: Study) -> None:
         """Print the annotators' own numbers, as submitted/planned."""
         for person in people(study):
-            state = person.annotator.get_state_display()
+            state = person.get_state_display()
             done = f"{person.submitted}/{person.planned}"
-            self.stdout.write(f"{person.annotator.name}  {state:9}  {done}")
+            self.stdout.write(f"{person.name}  {state:9}  {done}")
 
 
 def _share(cell: Cell | None) -> str:

@@ -11,9 +11,6 @@ from analysis.commands.arguments import (
     RESAMPLING,
     add,
     add_figures,
-    counts,
-    share,
-    split_names,
 )
 from analysis.options import AlignOptions, OptionError
 from analysis.problems import InputError
@@ -22,15 +19,13 @@ from annotate.audit_log.as_of_event import MomentError
 from annotate.management.studies import WritingCommand
 from annotate.models import MAIN, Study
 from annotate.reports import study_scores
-from annotate.reports.study_analyses import FURTHER, ReportError
-from annotate.reports.writing import write_study_report
+from annotate.reports.writing import ReportError, write_study_report
 
 
 class Command(WritingCommand):
     refused = (ReportError, InputError, OptionError, MomentError)
     help = (
-        "Write a report of a study. Example: report pilot --out report/. A plan: "
-        "report pilot --kind power --target 0.1 --out plan/. "
+        "Write a report of a study. Example: report pilot --out report/. "
         "Numbers of an earlier report again: report pilot --out again/ --view main "
         "--as-of 1234"
     )
@@ -52,26 +47,6 @@ class Command(WritingCommand):
             type=Path,
             help="instead of those of the study; .yaml or .json; an empty file: none",
         )
-        parser.add_argument(
-            "--kind",
-            choices=list(FURTHER),
-            default="align",
-            help="which command of the analysis; default align",
-        )
-        parser.add_argument(
-            "--target", type=share, help="of power: half-width that is asked for"
-        )
-        parser.add_argument(
-            "--sizes", type=counts, metavar="5,10", help="of subset: numbers of stories"
-        )
-        parser.add_argument("--tag", help="of subset: the tag that names its stories")
-        parser.add_argument("--value", help="of subset: the value of that tag")
-        parser.add_argument(
-            "--judges",
-            type=split_names,
-            metavar='"A,B"',
-            help="of stability: annotators whose rounds are trials",
-        )
         add(parser, ALIGNMENT)
         add(parser, RESAMPLING)
         add_figures(parser)
@@ -84,16 +59,12 @@ class Command(WritingCommand):
         images: str,
         view: str,
         as_of: int | None,
-        kind: str = "align",
         hypotheses: Path | None = None,
         composites: Path | None = None,
         **given: Any,
     ) -> None:
         _check_view(study, view)
         files = _files(hypotheses=hypotheses, composites=composites)
-        if kind != "align" and files:
-            raise CommandError(f"--{min(files)}: not an option of {kind}", returncode=2)
-        further = _further(kind, given)
         if as_of is None and (missing := study_scores.missing_now(study)):
             self.stderr.write(
                 "note: scores are being computed; this report lacks, wholly or partly, "
@@ -113,8 +84,6 @@ class Command(WritingCommand):
                     moment=moment,
                     options=options,
                     out=out,
-                    command=kind,
-                    further=further,
                     files=files,
                     images="" if images == "none" else images,
                     progress=bar.set_description_str,
@@ -139,13 +108,3 @@ def _files(**given: Path | None) -> dict[str, Path]:
         if not path.is_file():
             raise CommandError(f"--{name}: {path}: expected a file", returncode=2)
     return files
-
-
-def _further(kind: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Return what was given of the options of one kind of report only."""
-    names = {name for own in FURTHER.values() for name in own}
-    found = {n: given[n] for n in names if given.get(n) is not None}
-    for name in found:
-        if name not in FURTHER[kind]:
-            raise CommandError(f"--{name}: not an option of {kind}", returncode=2)
-    return found

@@ -1,5 +1,6 @@
 """How a study and the server do: dashboard, tables, log, and its buttons."""
 
+from hashlib import sha256
 from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
@@ -11,17 +12,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from annotate.audit_log.log_lines import ROUTINE, lines
+from annotate.audit_log.log_lines import ROUTINE, details
 from annotate.coverage import coverage_tables
 from annotate.coverage.dashboard import dashboard, version
-from annotate.health.overview import overview
-from annotate.models import Annotator, Event, Flag, Purpose, Study
+from annotate.health.troubles import status
+from annotate.models import Annotator, Event, Flag, Purpose, Study, Unit
 from annotate.pages.manage.people import revoke
-from annotate.pages.manage.view_pages import is_number
 from annotate.pages.study_views import (
     UserRequest,
     attachment,
+    query_without,
     render_page,
+    row_numbers,
     study_button,
     study_page,
 )
@@ -41,8 +43,6 @@ TITLES = {
     "events": gettext_lazy("log"),
 }
 NOTHING_NEW = 204  # htmx leaves the page as it is
-
-coverage_button = study_button("study-coverage", follow_up.HoldingError)
 
 
 @study_page()
@@ -82,9 +82,10 @@ def coverage_csv(
     return StreamingHttpResponse(lines, headers=attachment(name))
 
 
-@coverage_button
-def annotator_action(request: UserRequest, study: Study, pk: int, action: str) -> str:
-    annotator = get_object_or_404(study.annotators, pk=pk)
+@study_button("study-coverage", follow_up.HoldingError, of="annotators")
+def annotator_action(
+    request: UserRequest, study: Study, annotator: Annotator, action: str
+) -> str:
     if action == "revoke":
         return revoke(request, annotator)
     if action == "pause":
@@ -98,11 +99,11 @@ def annotator_action(request: UserRequest, study: Study, pk: int, action: str) -
     return text % {"name": annotator.name}
 
 
-@coverage_button
+@study_button("study-coverage")
 def flag_resolve(request: UserRequest, study: Study, pk: int) -> str:
     """Settle a flag, and those that the form names besides."""
     flag = get_object_or_404(Flag, pk=pk, annotator__study=study)
-    besides = [int(n) for n in request.POST.getlist("also") if is_number(n)]
+    besides = row_numbers(request.POST.getlist("also"))
     for one in (flag, *flag.annotator.flags.filter(pk__in=besides)):
         monitoring.resolve(one, user=request.user)
     text = (
@@ -115,44 +116,41 @@ def flag_resolve(request: UserRequest, study: Study, pk: int) -> str:
     return text % {"name": flag.annotator.name}
 
 
-@coverage_button
+@study_button("study-coverage")
 def faults_settle(request: UserRequest, study: Study) -> str:
-    named = [int(n) for n in request.POST.getlist("fault") if is_number(n)]
+    named = row_numbers(request.POST.getlist("fault"))
     return _("The report is settled.") if broken_media.settle(study, named) else ""
 
 
-@coverage_button
-def unit_hand_out(request: UserRequest, study: Study, pk: int) -> str:
+@study_button("study-coverage", of="units")
+def unit_hand_out(request: UserRequest, study: Study, unit: Unit) -> str:
     """Hand a unit out again that several people skipped."""
-    unit = get_object_or_404(study.units, pk=pk, purpose=Purpose.REAL)
+    if unit.purpose != Purpose.REAL:
+        raise Http404
     done = follow_up.hand_out_again(unit, user=request.user)
     return _("The story is handed out again.") if done else ""
 
 
 LINES_PER_PAGE = 50
-EVENTS_READ = 300  # for one page; a longer run goes on upon the next
 EVERYTHING = "everything"
 
 
 @study_page()
 def event_list(request: UserRequest, study: Study) -> HttpResponse:
     """List events, filtered by kind and annotator, a page before a given event."""
-    found = list(_filtered_events(study, request)[: EVENTS_READ + 1])
-    shown = lines(found[:EVENTS_READ], LINES_PER_PAGE)
-    is_all = not found or shown[-1].last == found[-1]
-    kept = request.GET.copy()
-    kept.pop("before", None)
+    found = list(_filtered_events(study, request)[: LINES_PER_PAGE + 1])
+    shown = found[:LINES_PER_PAGE]
     return render_page(
         request,
         study,
         "manage/events.html",
-        lines=shown,
-        older=None if is_all else shown[-1].last.pk,
+        lines=[(event, details(event)) for event in shown],
+        older=shown[-1].pk if len(found) > len(shown) else None,
         is_later_page="before" in request.GET,
         kinds=[(EVERYTHING, _("everything")), *Event.Kind.choices],
         annotators=study.annotators.values_list("name", flat=True),
         filters=request.GET,
-        query=kept.urlencode(),
+        query=query_without(request, "before"),
     )
 
 
@@ -176,29 +174,15 @@ def _filtered_events(study: Study, request: UserRequest) -> QuerySet[Event]:
     return events
 
 
-KINDS = {
-    "cpu": gettext_lazy("Reports and scores"),
-    "gpu": gettext_lazy("Networks"),
-    "judge": gettext_lazy("Judges"),
-    "beat": gettext_lazy("Scheduler"),
-}
-SHOWN = 20
-
-
 @require_safe
 @login_required
 def server(request: UserRequest) -> HttpResponse:
     """Show how the server does; htmx asks for it again, and whether there is news."""
     if not request.user.is_superuser:
         raise Http404
-    found = overview()
-    if request.htmx and request.GET.get("since") == found.state:
+    context = status(timezone.now())
+    state = sha256(repr(context).encode()).hexdigest()[:16]
+    if request.htmx and request.GET.get("since") == state:
         return HttpResponse(status=NOTHING_NEW)
-    context = {
-        "server": found,
-        "workers": [(KINDS[row.kind], row) for row in found.workers],
-        "jobs": found.jobs[:SHOWN],
-        "more": max(len(found.jobs) - SHOWN, 0),
-    }
     part = "manage/_server.html" if request.htmx else "manage/server.html"
-    return render(request, part, context)
+    return render(request, part, context | {"state": state})

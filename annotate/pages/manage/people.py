@@ -7,15 +7,14 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
-from django.http import HttpResponse
-from django.shortcuts import get_object_or_404
+from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 
-from annotate.coverage.slot_counts import AnnotatorProgress, people
-from annotate.models import Annotator, Event, Invitation, Study
+from annotate.coverage.slot_counts import people
+from annotate.models import Annotator, Event, Invitation, JoinLink, Study
 from annotate.pages.study_views import (
     UserRequest,
     attachment,
@@ -47,17 +46,18 @@ LARGEST_LIST = 1_000_000
 MOST_AT_ONCE = 500
 
 people_button = study_button("annotator-list", inviting.InvitingError)
+person_button = study_button("annotator-list", inviting.InvitingError, of="annotators")
 
 
 @dataclass(frozen=True)
 class AnnotatorRow:
     """An annotator's progress, invitation, and link as long as it works."""
 
-    person: AnnotatorProgress
+    person: Any  # an annotator with the numbers of `slot_counts.people`
     invitation: Invitation | None
     link: str
-    second: str = ""
-    worth: outcomes.Worth | None = None
+    second: str
+    worth: outcomes.Worth | None
 
 
 @never_cache
@@ -75,7 +75,7 @@ def _page(
         (link, _base(request) + reverse("join", args=[link.token]))
         for link in study.join_links.all()
     ]
-    waiting = sum(row.person.annotator.state == Annotator.State.PLANNED for row in rows)
+    waiting = sum(row.person.state == Annotator.State.PLANNED for row in rows)
     return render_page(
         request,
         study,
@@ -95,26 +95,27 @@ def _page(
 
 
 def _rows(request: UserRequest, study: Study) -> list[AnnotatorRow]:
-    invitations = {
-        row.annotator_id: row
-        for row in Invitation.objects.filter(annotator__study=study)
-    }
+    rows = Invitation.objects.filter(annotator__study=study)
+    invitations = {row.annotator_id: row for row in rows}
     seconds = dict(
         study.events.filter(kind=Event.Kind.SECOND_LINK)
         .order_by("pk")
         .values_list("annotator", "details__on_the_device_of")
     )
     codes = outcomes.given_codes(study)
-    rows = []
-    for person in people(study):
-        row = invitations.get(person.annotator.pk)
-        link = ""
-        if row is not None and row.revoked_at is None:
-            link = _base(request) + reverse("rate-entry", args=[row.token])
-        second = seconds.get(person.annotator.pk) or ""
-        worth = codes.get(person.annotator.pk)
-        rows.append(AnnotatorRow(person, row, link, second, worth))
-    return rows
+    return [
+        AnnotatorRow(
+            person,
+            row,
+            _base(request) + reverse("rate-entry", args=[row.token])
+            if row is not None and row.revoked_at is None
+            else "",
+            seconds.get(person.pk) or "",
+            codes.get(person.pk),
+        )
+        for person in people(study)
+        for row in [invitations.get(person.pk)]
+    ]
 
 
 def _base(request: UserRequest) -> str:
@@ -132,7 +133,7 @@ def annotator_links(request: UserRequest, study: Study) -> HttpResponse:
 
 
 def _link_row(row: AnnotatorRow) -> tuple[object, ...]:
-    annotator = row.person.annotator
+    annotator = row.person
     return (
         annotator.name,
         annotator.state,
@@ -234,16 +235,15 @@ def join_link_make(request: UserRequest, study: Study) -> str:
     return _("The link is open; copy it from the list.")
 
 
-@people_button
-def join_link_close(request: UserRequest, study: Study, pk: int) -> str:
-    joining.close_link(get_object_or_404(study.join_links, pk=pk), user=request.user)
+@study_button("annotator-list", of="join_links")
+def join_link_close(request: UserRequest, study: Study, link: JoinLink) -> str:
+    joining.close_link(link, user=request.user)
     return _("The link is closed; whoever has joined goes on.")
 
 
-@people_button
-def join_link_devices(request: UserRequest, study: Study, pk: int) -> str:
+@study_button("annotator-list", of="join_links")
+def join_link_devices(request: UserRequest, study: Study, link: JoinLink) -> str:
     """Let whoever joined go on by their id on any device, or only on their own."""
-    link = get_object_or_404(study.join_links, pk=pk)
     any_device = bool(request.POST.get("any_device"))
     joining.trust_ids(link, any_device=any_device, user=request.user)
     if any_device:
@@ -251,9 +251,8 @@ def join_link_devices(request: UserRequest, study: Study, pk: int) -> str:
     return _("By this link, people go on where they joined, or by their own link.")
 
 
-@people_button
-def annotator_cap(request: UserRequest, study: Study, pk: int) -> str:
-    annotator = get_object_or_404(study.annotators, pk=pk)
+@person_button
+def annotator_cap(request: UserRequest, study: Study, annotator: Annotator) -> str:
     cap = whole_number(request.POST.get("cap", ""))
     freed = inviting.set_cap(annotator, cap, user=request.user)
     text = ngettext(
@@ -264,21 +263,20 @@ def annotator_cap(request: UserRequest, study: Study, pk: int) -> str:
     return text % {"name": annotator.name, "freed": freed}
 
 
-@people_button
-def annotator_reissue(request: UserRequest, study: Study, pk: int) -> str:
-    annotator = get_object_or_404(study.annotators, pk=pk, invitation__isnull=False)
+@person_button
+def annotator_reissue(request: UserRequest, study: Study, annotator: Annotator) -> str:
+    if not hasattr(annotator, "invitation"):
+        raise Http404
     inviting.reissue(annotator, user=request.user)
     return _("%(name)s has a new link.") % {"name": annotator.name}
 
 
-@people_button
-def annotator_revoke(request: UserRequest, study: Study, pk: int) -> str:
+@person_button
+def annotator_revoke(request: UserRequest, study: Study, annotator: Annotator) -> str:
     """Close a link and free what is not submitted."""
-    annotator = get_object_or_404(study.annotators, pk=pk)
     if annotator.state == Annotator.State.REVOKED:
-        messages.info(
-            request, _("%(name)s is revoked already.") % {"name": annotator.name}
-        )
+        told = _("%(name)s is revoked already.")
+        messages.info(request, told % {"name": annotator.name})
         return ""
     return revoke(request, annotator)
 
@@ -294,23 +292,12 @@ def revoke(request: UserRequest, annotator: Annotator) -> str:
     return text % {"name": annotator.name, "freed": freed}
 
 
-WISHES = ("work", "answers")
-
-
-class UnsureError(ValueError):
-    """Something that cannot be undone was asked for without the tick that says so."""
-
-
-data_button = study_button(
-    "annotator-list", erasing.ConsentError, erasing.ErasingError, UnsureError
-)
-
-
 @never_cache
-@study_page(role="manager")
-def personal_data(request: UserRequest, study: Study, pk: int) -> HttpResponse:
+@study_page(role="manager", of="annotators")
+def annotator_data(
+    request: UserRequest, study: Study, annotator: Annotator
+) -> HttpResponse:
     """Show what is known of somebody, and what can be done with it."""
-    annotator = get_object_or_404(study.annotators, pk=pk)
     return render_page(
         request,
         study,
@@ -324,21 +311,34 @@ def personal_data(request: UserRequest, study: Study, pk: int) -> HttpResponse:
 
 
 @never_cache
-@study_page(role="manager")
-def export_personal_data(request: UserRequest, study: Study, pk: int) -> HttpResponse:
-    annotator = get_object_or_404(study.annotators, pk=pk)
+@study_page(role="manager", of="annotators")
+def annotator_data_zip(
+    request: UserRequest, study: Study, annotator: Annotator
+) -> HttpResponse:
     name = f"{study.slug}-{annotator.pk}-personal-data.zip"
     headers = attachment(name, "application/zip")
     return HttpResponse(record.zipped(annotator), headers=headers)
 
 
+class UnsureError(ValueError):
+    """Something that cannot be undone was asked for without the tick that says so."""
+
+
+data_button = study_button(
+    "annotator-list",
+    erasing.ConsentError,
+    erasing.ErasingError,
+    UnsureError,
+    of="annotators",
+)
+
+
 @data_button
-def withdraw_person(request: UserRequest, study: Study, pk: int) -> str:
+def annotator_withdraw(request: UserRequest, study: Study, annotator: Annotator) -> str:
     """Withdraw the consent of somebody who has asked for it."""
-    annotator = get_object_or_404(study.annotators, pk=pk)
     _check_sure(request)
     wish = request.POST.get("wish")
-    if wish not in WISHES:
+    if wish not in ("work", "answers"):
         raise UnsureError(_("Please say what is to happen with the answers."))
     done = erasing.withdraw(annotator, answers=wish == "answers", user=request.user)
     text = ngettext(
@@ -350,8 +350,7 @@ def withdraw_person(request: UserRequest, study: Study, pk: int) -> str:
 
 
 @data_button
-def erase_person(request: UserRequest, study: Study, pk: int) -> str:
-    annotator = get_object_or_404(study.annotators, pk=pk)
+def annotator_erase(request: UserRequest, study: Study, annotator: Annotator) -> str:
     _check_sure(request)
     comments = bool(request.POST.get("comments"))
     done = erasing.erase(annotator, comments=comments, user=request.user)

@@ -64,7 +64,7 @@ def queue_plan(
 @never_cache
 @require_safe
 @login_required
-def plan_page(request: UserRequest, pk: int) -> HttpResponse:
+def plan(request: UserRequest, pk: int) -> HttpResponse:
     """Show how far a plan is; htmx asks again while it is made."""
     plan = _own_plan(request, pk)
     made = _made(plan)
@@ -140,7 +140,7 @@ def for_creators(view: View) -> View:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_creators
-def start(request: UserRequest) -> HttpResponse:
+def setup_start(request: UserRequest) -> HttpResponse:
     """Choose a benchmark, and a template or a study file to begin with."""
     if request.method != "POST":
         return _start_page(request)
@@ -204,7 +204,7 @@ def _start_page(
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_creators
-def form(request: UserRequest, benchmark: str) -> HttpResponse:
+def setup_form(request: UserRequest, benchmark: str) -> HttpResponse:
     """Fill in a new study; every button of the form comes back here."""
     row = get_benchmark_for(request.user, benchmark)
     if request.method != "POST":
@@ -222,7 +222,7 @@ def form(request: UserRequest, benchmark: str) -> HttpResponse:
 
 @never_cache
 @study_page("GET", "HEAD", "POST", role="manager")
-def edit(request: UserRequest, study: Study) -> HttpResponse:
+def study_edit(request: UserRequest, study: Study) -> HttpResponse:
     """Change a draft that nobody has met yet; it is planned anew."""
     check_benchmark_of(request.user, study)
     try:
@@ -242,7 +242,7 @@ def edit(request: UserRequest, study: Study) -> HttpResponse:
 
 @never_cache
 @study_page("GET", "HEAD", "POST", role="manager")
-def new_version(request: UserRequest, study: Study) -> HttpResponse:
+def study_version(request: UserRequest, study: Study) -> HttpResponse:
     """Set up a study that begins as a copy of another and remembers it."""
     check_benchmark_of(request.user, study)
     if request.method != "POST":

@@ -20,7 +20,7 @@ from annotate.access.permissions import (
     managed_studies,
     visible_studies,
 )
-from annotate.audit_log.log_lines import ROUTINE, lines
+from annotate.audit_log.log_lines import ROUTINE
 from annotate.coverage.counts import SURPLUS, WANTED, totals
 from annotate.coverage.dashboard import standing
 from annotate.kinds.registry import asks_of_shots, kind_of, tables_of
@@ -35,7 +35,12 @@ from annotate.models import (
     Unit,
 )
 from annotate.pages.annotator.media_files import send_picture, send_video
-from annotate.pages.study_views import UserRequest, render_page, study_page
+from annotate.pages.study_views import (
+    UserRequest,
+    query_without,
+    render_page,
+    study_page,
+)
 from annotate.personal_data import erasing
 from annotate.presentation import checklist_sheets, slot_view
 from annotate.presentation.same_size import odd_shapes, outputs_of
@@ -49,7 +54,7 @@ from evalcore.models import Frame
 from evalcore.video.storing import video_still_path
 
 SLOTS_PER_PAGE = 100
-LATEST_LINES, EVENTS_READ = 12, 200
+LATEST_EVENTS = 12
 PARTS = {
     "wanted": WANTED,
     "surplus": SURPLUS,
@@ -100,7 +105,7 @@ def study_detail(request: UserRequest, study: Study) -> HttpResponse:
         alerts=standing(study).alerts,
         people=study.annotators.count(),
         questions=study.questions.all(),
-        lines=lines(events.order_by("-id")[:EVENTS_READ], LATEST_LINES),
+        events=events.order_by("-id")[:LATEST_EVENTS],
         before=visible.filter(next_versions=study).first(),
         later=visible.filter(previous_version=study),
         shape_notes=odd_shapes(outputs_of(study)) if is_draft else [],
@@ -125,7 +130,7 @@ def slot_list(request: UserRequest, study: Study) -> HttpResponse:
         "manage/slots.html",
         page=page,
         filters=request.GET,
-        query=_query(request),
+        query=query_without(request, "page"),
         states=Slot.State,
         parts={
             "wanted": _("within the redundancy"),
@@ -142,13 +147,6 @@ def slot_list(request: UserRequest, study: Study) -> HttpResponse:
     )
 
 
-def _query(request: UserRequest) -> str:
-    """Return the filters of the list of slots, without the number of its page."""
-    kept = request.GET.copy()
-    kept.pop("page", None)
-    return kept.urlencode()
-
-
 def _sessions(study: Study) -> list[str]:
     found = study.slots.filter(session__isnull=False).values_list("session", flat=True)
     return [str(session) for session in sorted(cast("set[int]", set(found)))]
@@ -163,13 +161,13 @@ def _filtered(study: Study, request: UserRequest) -> QuerySet[Slot]:
         for path in study.output_paths("unit__", "__method__name"):
             shown |= Q(**{path: method})
         slots = slots.filter(shown)
-    for parameter, lookup in (
-        ("story", "unit__story__key"),
-        ("annotator", "annotator__name"),
-        ("state", "state"),
-    ):
-        value = request.GET.get(parameter)
-        if value:
+    lookups = {
+        "story": "unit__story__key",
+        "annotator": "annotator__name",
+        "state": "state",
+    }
+    for parameter, lookup in lookups.items():
+        if value := request.GET.get(parameter):
             slots = slots.filter(**{lookup: value})
     session = request.GET.get("session")
     if session:
@@ -214,7 +212,7 @@ def slot_detail(request: UserRequest, study: Study, code: str) -> HttpResponse:
             for place, output in enumerate(outputs)
         ],
         shots=slot_view.shown_shots(slot),
-        query=_query(request),
+        query=query_without(request, "page"),
         before=before,
         after=after,
     )
@@ -300,16 +298,25 @@ def _get_slot(study: Study, code: str) -> Slot:
 @study_page("POST", role="manager")
 def slot_exclude(request: UserRequest, study: Study, code: str) -> HttpResponse:
     """Leave a submitted slot out of the analysis, with a reason."""
-    slot = _get_slot(study, code)
-    keys = request.POST.getlist("view")
+    views = named_views(study).filter(key__in=request.POST.getlist("view"))
     try:
         exclusion.exclude(
-            slot,
+            _get_slot(study, code),
             reason=request.POST.get("reason", ""),
             author=request.user,
-            views=named_views(study).filter(key__in=keys)
-            if "chosen" in request.POST
-            else None,
+            views=views if "chosen" in request.POST else None,
+        )
+    except exclusion.ExclusionError as error:
+        messages.error(request, str(error))
+    return _to_slot(request, study, code)
+
+
+@study_page("POST", role="manager")
+def slot_restore(request: UserRequest, study: Study, code: str) -> HttpResponse:
+    in_force = Exclusion.objects.filter(slot__study=study, undone_at__isnull=True)
+    try:
+        exclusion.undo(
+            get_object_or_404(in_force, slot__code=code), author=request.user
         )
     except exclusion.ExclusionError as error:
         messages.error(request, str(error))
@@ -318,33 +325,26 @@ def slot_exclude(request: UserRequest, study: Study, code: str) -> HttpResponse:
 
 def _to_slot(request: UserRequest, study: Study, code: str) -> HttpResponse:
     """Return to the slot's page, with the filters of the list it was opened from."""
-    query = _query(request)
+    query = query_without(request, "page")
     address = reverse("slot-detail", args=[study.slug, code])
     return redirect(f"{address}?{query}" if query else address)
 
 
-@study_page("POST", role="manager")
-def slot_restore(request: UserRequest, study: Study, code: str) -> HttpResponse:
-    row = get_object_or_404(
-        Exclusion, slot__study=study, slot__code=code, undone_at__isnull=True
-    )
-    try:
-        exclusion.undo(row, author=request.user)
-    except exclusion.ExclusionError as error:
-        messages.error(request, str(error))
-    return _to_slot(request, study, code)
+@study_page()
+def frame_thumb(request: UserRequest, study: Study, pk: int) -> HttpResponseBase:
+    return _send_frame(request, study, pk, "thumb")
 
 
 @study_page()
-def frame_picture(
+def frame_display(request: UserRequest, study: Study, pk: int) -> HttpResponseBase:
+    return _send_frame(request, study, pk, "display")
+
+
+def _send_frame(
     request: UserRequest, study: Study, pk: int, rendition: media.Rendition
 ) -> HttpResponseBase:
-    frame = get_object_or_404(
-        Frame.objects.select_related("media"),
-        output__in=outputs_of(study),
-        media__isnull=False,
-        pk=pk,
-    )
+    frames = Frame.objects.filter(output__in=outputs_of(study), media__isnull=False)
+    frame = get_object_or_404(frames.select_related("media"), pk=pk)
     assert frame.media is not None
     return send_picture(request, media.rendition_path(frame.media, rendition))
 

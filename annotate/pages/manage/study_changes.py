@@ -87,7 +87,7 @@ class Chosen(TypedDict):
 
 @never_cache
 @study_page("GET", "HEAD", "POST", role="manager")
-def extend(request: UserRequest, study: Study) -> HttpResponse:
+def study_extend(request: UserRequest, study: Study) -> HttpResponse:
     """Add methods, stories, answers or people; or show what that would mean."""
     if request.method != "POST":
         return _page(request, study)
@@ -111,7 +111,7 @@ def extend(request: UserRequest, study: Study) -> HttpResponse:
 
 
 @study_page("POST", role="manager")
-def withdraw(request: UserRequest, study: Study) -> HttpResponse:
+def study_withdraw(request: UserRequest, study: Study) -> HttpResponse:
     """Ask for no more answers to some methods or stories; or show what that means."""
     return _change(
         request,
@@ -127,7 +127,7 @@ def withdraw(request: UserRequest, study: Study) -> HttpResponse:
 
 @never_cache
 @study_page("GET", "HEAD", "POST", role="manager")
-def redistribute(request: UserRequest, study: Study) -> HttpResponse:
+def study_redistribute(request: UserRequest, study: Study) -> HttpResponse:
     """Give the work of people who stopped to the others; or show who would get it."""
     if request.method != "POST":
         return _people_page(request, study)

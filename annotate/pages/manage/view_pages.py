@@ -18,6 +18,7 @@ from annotate.models import (
 from annotate.pages.study_views import (
     UserRequest,
     render_page,
+    row_numbers,
     study_button,
     study_page,
 )
@@ -109,20 +110,16 @@ def view_add(request: UserRequest, study: Study) -> str:
 @view_button
 def view_choose(request: UserRequest, study: Study) -> str:
     """Store from which views the listed exclusions hide their answers."""
-    chosen: dict[int, set[str]] = {
-        int(pk): set() for pk in request.POST.getlist("row") if is_number(pk)
-    }
+    rows = row_numbers(request.POST.getlist("row"))
+    chosen: dict[int, set[str]] = {pk: set() for pk in rows}
     for box in request.POST.getlist("hide"):
-        pk, _colon, key = box.partition(":")
-        if is_number(pk) and int(pk) in chosen:
-            chosen[int(pk)].add(key)
+        text, _colon, key = box.partition(":")
+        for pk in row_numbers([text]):
+            if pk in chosen:
+                chosen[pk].add(key)
     n = analysis_views.choose_views(study, chosen, author=request.user)
     text = ngettext("%(n)d exclusion changed.", "%(n)d exclusions changed.", n)
     return text % {"n": n}
-
-
-def is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < 18
 
 
 @view_button

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from annotate.assignment import choosing
-from annotate.audit_log.log_lines import details, lines
+from annotate.audit_log.log_lines import details
 from annotate.models import Event
 from annotate.quality import exclusion
 from annotate.responses import leasing
@@ -39,35 +39,6 @@ def page(study, **query):
     return alice(study).get(reverse("event-list", args=[study.slug]), query)
 
 
-@pytest.mark.postgresql
-def test_a_run_of_one_persons_slots_is_one_line(study):
-    first, second = study.annotators.order_by("name")
-    mine, other = first.slots.order_by("pk"), second.slots.first()
-    for slot in (*mine[:3], other, mine[3]):
-        note(study, Event.Kind.SLOT_SUBMITTED, slot=slot)
-    found = lines(study.events.order_by("-id"), 50)
-    told = [(line.first.annotator, len(line.events)) for line in found[:3]]
-    assert told == [(first, 1), (second, 1), (first, 3)]
-    run = found[2]
-    assert run.last.pk < run.first.pk, "the newest comes first"
-    shown = page(study).content.decode()
-    assert "× 3" in shown
-    assert f"{run.last.pk}–{run.first.pk}" in shown
-    for event in run.events:
-        assert reverse("slot-detail", args=[study.slug, event.slot.code]) in shown
-
-
-def test_only_the_same_is_folded(study):
-    slots = study.annotators.first().slots.all()
-    for slot, reason in zip(slots, ("broken", "broken", "unclear"), strict=False):
-        note(study, Event.Kind.SLOT_SKIPPED, slot=slot, reason=reason)
-    note(study, Event.Kind.SLOT_FREED, slot=slots[0])
-    for _ in range(2):
-        note(study, Event.Kind.STUDY_PAUSED)
-    found = lines(study.events.order_by("-id"), 50)
-    assert [len(line.events) for line in found[:5]] == [1, 1, 1, 1, 2]
-
-
 def test_handed_out_slots_are_listed_when_they_are_asked_for(study):
     ann = study.annotators.first()
     slot = leasing.take(choosing.next_slot(ann), ann)
@@ -75,28 +46,11 @@ def test_handed_out_slots_are_listed_when_they_are_asked_for(study):
     note(study, Event.Kind.SLOT_OPENED, slot=slot, instead_of="abc")
 
     def kinds(**query):
-        found = page(study, **query).context["lines"]
-        return [event.kind for line in found for event in line.events]
+        return [event.kind for event, _words in page(study, **query).context["lines"]]
 
     assert kinds() == ["slot opened", "slots listed"]
     assert kinds(kind="slot taken") == ["slot taken"]
     assert len(kinds(kind="everything")) == 4
-
-
-def test_a_long_log_is_read_to_its_end(study, monkeypatch):
-    monkeypatch.setattr("annotate.pages.manage.coverage_pages.EVENTS_READ", 5)
-    answer_everything(study)
-    slots = study.slots.filter(annotator__name="A01")
-    for slot in slots:
-        note(study, Event.Kind.SLOT_SUBMITTED, slot=slot)
-    seen, before = [], ""
-    for _ in range(20):
-        context = page(study, kind="everything", before=before).context
-        seen += [event.pk for line in context["lines"] for event in line.events]
-        before = context["older"]
-        if before is None:
-            break
-    assert seen == list(study.events.order_by("-id").values_list("pk", flat=True))
 
 
 def test_details_are_words(study):
@@ -119,10 +73,11 @@ def test_an_exclusion_of_everything_says_so(study):
     answer_everything(study)
     person = study.annotators.first()
     exclusion.exclude_annotator(person, reason="a bot", author=None)
-    (line,) = page(study, kind="slot excluded").context["lines"]
-    assert len(line.events) == 6
-    assert line.details == (
-        "reason: a bot",
-        "hidden from the views: main",
-        "with all slots of the annotator",
-    )
+    found = page(study, kind="slot excluded").context["lines"]
+    assert [words for _event, words in found] == 6 * [
+        [
+            "reason: a bot",
+            "hidden from the views: main",
+            "with all slots of the annotator",
+        ]
+    ]

@@ -7,7 +7,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from annotate.assignment import choosing
-from annotate.coverage import alerts, snapshots
+from annotate.coverage import alerts
 from annotate.coverage.counts import totals
 from annotate.coverage.dashboard import standing
 from annotate.coverage.slot_counts import tallies
@@ -100,23 +100,6 @@ def test_what_several_people_skipped_is_told_with_their_reasons(study):
     assert not follow_up.hand_out_again(unit)
     assert kinds(study) == []
     assert Unit.objects.get(pk=unit.pk).set_aside_at is None
-
-
-@pytest.mark.parametrize(
-    ("comment", "told"), [("", ["skipped"]), ("all black", [])], ids=["bare", "why"]
-)
-def test_alert_names_skips_that_set_nothing_aside(study, comment, told):
-    unit = study.units.last()
-    study.annotators.create(name="A03", state="finished")
-    for person in study.annotators.order_by("name"):
-        unit.skips.create(
-            slot=unit.slots.first(), annotator=person, reason="unclear", comment=comment
-        )
-    alerts = attention(study)
-    assert [alert.kind for alert in alerts] == told
-    if told:
-        assert alerts[0].text.startswith("3 people skipped")
-        assert alerts[0].notes[0] == "A01: I cannot tell"
 
 
 def free_one(study, *, skipped_by):
@@ -234,16 +217,6 @@ def test_whoever_has_not_begun_some_days_after_the_invitation_is_told():
     assert alert.kind == "not begun"
     assert "A02" in alert.text
     assert "A01" not in alert.text
-
-
-def test_a_worker_that_is_away_is_told(study):
-    snapshots.refresh(study, now=later(minutes=-10))
-    assert kinds(study) == []
-    Event.objects.create(study=study, kind=Event.Kind.STUDY_PAUSED)
-    assert kinds(study) == []
-    before = later(minutes=-6)
-    Event.objects.create(study=study, kind=Event.Kind.STUDY_PAUSED, at=before)
-    assert kinds(study) == ["worker"]
 
 
 def test_the_gravest_comes_first_and_the_command_prints_it(capsys):

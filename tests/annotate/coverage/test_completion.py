@@ -11,11 +11,10 @@ from annotate.coverage.dashboard import standing
 from annotate.models import Annotator, Event, Invitation, Study
 from annotate.people import inviting
 from annotate.people.presence import calendar, patience_of
-from annotate.quality import follow_up
 from annotate.studies import lifecycle, redistributing
 from tests.factories import make_study
 from tests.people import alice
-from tests.studies import running_study, study_with_vanished
+from tests.studies import study_with_vanished
 
 pytestmark = pytest.mark.django_db
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}</dd>")
@@ -68,33 +67,6 @@ def test_once_others_have_it_there_is_a_date_again():
 
 
 @pytest.mark.slow
-def test_nothing_is_given_to_people_who_are_missed_themselves():
-    """They hold nothing any more, so that they would get most."""
-    study = study_with_vanished(timezone.now(), others_left=5)
-    two = study.annotators.filter(name__in=("A01", "A02"))
-    redistributing.redistribute(study, annotators=two)
-    third = study.annotators.filter(name="A03")
-    given = redistributing.redistribute(study, annotators=third)
-    assert given.given_up == {"A03": 11}
-    assert set(given.shares) == {"A04", "A05", "A06"}
-    two.update(last_seen_at=timezone.now())
-    fourth = study.annotators.filter(name="A04")
-    assert {"A01", "A02"} <= set(
-        redistributing.redistribute(study, annotators=fourth).shares
-    )
-
-
-@pytest.mark.slow
-def test_whoever_is_planned_and_not_invited_yet_gets_open_work():
-    """Nobody can be missed who was not asked."""
-    now = timezone.now()
-    study = study_with_vanished(now, others_left=5)
-    study.annotators.create(name="spare", created_at=now - timedelta(days=13))
-    two = study.annotators.filter(name__in=("A01", "A02"))
-    assert "spare" in redistributing.redistribute(study, annotators=two).shares
-
-
-@pytest.mark.slow
 def test_where_part_of_it_waits_the_date_is_that_of_the_rest():
     now = timezone.now()
     study = study_with_vanished(now, others=18, others_left=5, redundancy=5)
@@ -106,12 +78,9 @@ def test_where_part_of_it_waits_the_date_is_that_of_the_rest():
         found.outlook.text
     )
     assert away(study).level == "warning"
-    # The wedge of the chart would reach 100 per cent.
-    assert "chart-wedge" not in page(study)
     two = study.annotators.filter(name__in=("A01", "A02"))
     two.update(last_seen_at=now)
     assert outlook(study).label.startswith("expected end; 80 %: ")
-    assert "chart-wedge" in page(study)
 
 
 @pytest.mark.slow
@@ -142,14 +111,6 @@ def test_only_an_open_study_has_a_date():
         assert away(study) is None
 
 
-@pytest.mark.slow
-def test_a_study_whose_stop_rule_was_met_has_no_date():
-    study = running_study(timezone.now())
-    Study.objects.update(adaptive={"stopped": timezone.now().isoformat()})
-    assert outlook(study).text.startswith("No date: the stop rule was met")
-    assert away(study) is None
-
-
 def test_who_has_not_begun_has_no_date_and_is_missed_after_some_days():
     study = make_study()
     assert outlook(study).text == (
@@ -164,32 +125,6 @@ def test_who_has_not_begun_has_no_date_and_is_missed_after_some_days():
     # Who was invited to a study in preparation could not begin before.
     Event.objects.create(study=study, kind=Event.Kind.STUDY_LAUNCHED)
     assert away(study) is None
-
-
-@pytest.mark.slow
-def test_who_is_paused_is_not_at_work_and_missed_when_forgotten(vanished):
-    Annotator.objects.update(last_seen_at=timezone.now())
-    ann = vanished.annotators.get(name="A01")
-    follow_up.pause(ann)
-    assert [holder.name for holder in outlook(vanished).waiting.holders] == ["A01"]
-    assert away(vanished) is None
-    long_ago = timezone.now() - timedelta(days=15)
-    vanished.slots.filter(annotator=ann, submitted_at__isnull=False).update(
-        submitted_at=long_ago
-    )
-    Annotator.objects.filter(pk=ann.pk).update(
-        last_seen_at=long_ago, consented_at=long_ago
-    )
-    assert "A01: 13 (paused; last seen " in away(vanished).notes[0]
-
-
-@pytest.mark.slow
-def test_days_on_which_a_study_was_paused_count_against_nobody(vanished):
-    assert away(vanished) is not None
-    lifecycle.pause(vanished)
-    lifecycle.launch(vanished)
-    assert away(vanished) is None
-    assert outlook(vanished).waiting.slots == 0
 
 
 @pytest.mark.slow
@@ -234,19 +169,6 @@ def test_free_slots_have_no_date_where_all_have_reached_their_cap(vanished):
     carol.update(cap=None)
     Study.objects.update(cap=25)
     assert outlook(vanished).waiting.slots == 25
-
-
-@pytest.mark.slow
-def test_whoever_is_at_work_with_a_full_cap_takes_no_free_slot():
-    """They are at work on what is theirs; somebody who has finished has no cap."""
-    study = study_with_vanished(timezone.now(), others_left=5)
-    for person in study.annotators.filter(name__in=("A01", "A02")):
-        inviting.revoke(person)
-    study.annotators.update(cap=25)
-    study.annotators.filter(name="A03").update(state="finished", cap=None)
-    assert outlook(study).waiting.slots == 25
-    study.annotators.filter(name="A04").update(cap=26)
-    assert outlook(study).waiting.free == 0
 
 
 def test_what_nobody_may_do_has_no_date():

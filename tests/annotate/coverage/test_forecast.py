@@ -1,4 +1,4 @@
-"""The forecast, what to expect of agreement, and where the chart's lines stand."""
+"""The forecast, and where the chart's lines stand."""
 
 from datetime import UTC, datetime
 
@@ -61,13 +61,6 @@ def test_a_young_study_is_forecast_by_the_hour():
     assert abs(found.median - (NOW + 10 * HOUR)) < HOUR
 
 
-def test_what_is_further_away_than_anybody_plans_is_no_date():
-    found = forecast(daily(5, 5, 5, 5, 5, 5), 10**6, NOW)
-    assert found.reason == ""
-    assert found.late is None
-    assert found.median is None
-
-
 @pytest.mark.parametrize("dispersion", [1.0, 4.0])
 def test_the_interval_covers_as_often_as_it_says(dispersion):
     """Days of ten on average, as uneven as Poisson's and four times as much."""
@@ -111,24 +104,9 @@ def test_means_are_more_reliable_than_single_ratings():
     assert forecasting.spearman_brown(-0.2, 10) is None
 
 
-def test_the_expected_interval_shrinks_with_the_root_of_the_answers():
-    low, high = forecasting.expected_interval(0.5, 0.3, 0.6, 100, 400)
-    assert (low, high) == pytest.approx((0.4, 0.55))
-    assert forecasting.expected_interval(0.5, 0.3, 0.6, 400, 400) == (0.3, 0.6)
-
-
-def test_the_line_ends_as_high_as_the_study_is_complete():
-    drawn = forecasting.chart(daily(10, 0, 30, 10), 100, DAY, NOW, [NOW + DAY] * 3)
+def test_line_ends_as_high_as_the_study_is_complete():
+    drawn = forecasting.chart(daily(10, 0, 30, 10), 100, DAY)
     assert drawn.table[-1][2] == 50
-    assert drawn.line.split()[-2] == "50.0"
-    assert drawn.now is not None
-    assert drawn.now < forecasting.WIDTH
-    assert drawn.wedge.startswith(f"M{drawn.now} 50.0")
+    assert drawn.line.split()[-1] == "50.0"
     assert max(bar.height for bar in drawn.bars) == forecasting.HEIGHT
     assert all(0 <= bar.x <= forecasting.WIDTH for bar in drawn.bars)
-
-
-def test_an_open_end_reaches_the_edge():
-    ends = [NOW + DAY, None, None]
-    drawn = forecasting.chart(daily(10, 0, 30, 10), 100, DAY, NOW, ends)
-    assert f"H{forecasting.WIDTH}" in drawn.wedge

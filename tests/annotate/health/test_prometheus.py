@@ -4,7 +4,7 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from annotate.health import prometheus
+from annotate.health import gauges, prometheus
 from annotate.models import Report
 from evalcore.models import MetricChunk, Worker
 from evalcore.scoring import metric_runs
@@ -67,7 +67,7 @@ def test_a_database_that_is_away_is_told(monkeypatch, caplog):
         raise OperationalError("away")
 
     make_study()
-    monkeypatch.setattr(prometheus, "totals", lambda *_given, **_how: away())
+    monkeypatch.setattr(gauges, "totals", lambda *_given, **_how: away())
     found = collected()
     assert found["database_up",] == 0
     assert {key[0] for key in found} == {"database_up", "disk_free_bytes"}

@@ -133,19 +133,6 @@ def test_answers_are_stored_again_when_the_database_took_them_back(client, monke
     assert (slot.state, slot.ratings.count()) == ("submitted", 2)
 
 
-def test_one_answer_that_cannot_be_stored_keeps_no_other_out(client):
-    study = make_study(consented=True)
-    person = study.annotators.get(name="A01")
-    address = begin(client, study)
-    reply = save(client, address, character="3", aesthetics="9", submit=True).json()
-    assert list(reply["refused"]) == ["aesthetics"]
-    assert not reply["submitted"]
-    slot = person.slots.get(position=1)
-    assert [(row.question.key, row.value) for row in slot.ratings.all()] == [
-        ("character", 3)
-    ]
-
-
 @pytest.mark.parametrize(
     ("given", "told"),
     [

@@ -71,12 +71,6 @@ def test_a_wrong_list_invites_nobody_and_names_the_line(text, words):
     assert not study.annotators.exclude(state="planned").exists()
 
 
-def test_all_wrong_lines_are_named_at_once():
-    with pytest.raises(ListError) as error:
-        invite_list(planned_study(), "Ada,fr\nBo,,x\nCy\n")
-    assert [text[:7] for text in error.value.problems] == ["Line 1:", "Line 2:"]
-
-
 def test_a_long_list_says_each_thing_three_times_and_how_often():
     lines = [f"P{n},fr" for n in range(400)] + ["Bo,,x"] + ["P7"] * 5
     with pytest.raises(ListError) as error:
@@ -107,20 +101,6 @@ def test_names_go_on_after_the_highest():
     study.annotators.filter(name="A03").update(name="A99")
     added = name_people(study, {"": 2})
     assert [person.name for person in added] == ["A100", "A101"]
-
-
-def test_a_file_of_people_is_read(client):
-    from django.core.files.uploadedfile import SimpleUploadedFile
-
-    study = planned_study()
-    address = reverse("annotator-list-invite", args=[study.slug])
-    person = alice(study)
-    person.post(
-        address, {"file": SimpleUploadedFile("p.csv", "\ufeffid\nÅsa".encode())}
-    )
-    assert study.annotators.get(name="A01").external_id == "Åsa"
-    answer = person.post(address, {"file": SimpleUploadedFile("p.csv", b"\xff\xfe")})
-    assert "no text in UTF-8" in answer.content.decode()
 
 
 def test_the_page_lists_everything_for_a_manager_and_less_for_a_researcher():

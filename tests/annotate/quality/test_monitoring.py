@@ -8,13 +8,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotate.assignment import choosing, control_slots
+from annotate.assignment import control_slots
 from annotate.audit_log.verifying import problems
 from annotate.models import Annotator, Flag, Rating, Slot
 from annotate.quality import follow_up, monitoring
 from annotate.quality_rules.judged import JudgedUnit
 from annotate.quality_rules.signals import measure
-from annotate.responses import giving_back
 from tests.annotate.test_concurrency import at_once
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
@@ -186,18 +185,6 @@ checks: {per_session: 1, kinds: [twin], degradations: [blurred], share: 1}
     assert monitoring.signals_of(person)["gold"].value is None
 
 
-def test_skips_are_counted():
-    study = ruled(
-        rule("note", signal="skips", above=0.2, limit=None).replace(
-            "'limit': None, ", ""
-        )
-    )
-    person = join(study, "A01")
-    giving_back.skip(choosing.next_for(person).slot, person, reason="unclear")
-    quickly(person, 1)
-    assert monitoring.signals_of(person)["skips"].value == 0.5
-
-
 def test_a_shot_is_seen_after_the_time_that_the_study_asks_for():
     study = make_planned(
         f"{LIKERT}presentation: {{must_see: 2}}\n", annotators=1, redundancy=1
@@ -364,13 +351,6 @@ def test_what_the_others_say_is_compared_every_few_answers():
     assert raised == [5, 10]
 
 
-def test_a_straight_liner_breaks_the_default_rules():
-    text = LIKERT + "session_size: 4\nrules: default\n"
-    study = make_planned(text, annotators=1, redundancy=1)
-    work(join(study, "A01"), always("4"), seconds=40)
-    assert Flag.objects.filter(rule="straight-line", action="warn").exists()
-
-
 # Cost ---------------------------------------------------------------------------------
 
 
@@ -417,19 +397,3 @@ def test_who_has_finished_and_is_paused_by_a_rule_has_finished_when_resumed():
     assert person.finished_at is not None
     follow_up.resume(person)
     assert study.annotators.get(pk=person.pk).state == "finished"
-
-
-def test_the_last_answer_of_an_open_study_finishes_whom_a_rule_pauses(client):
-    benchmark = make_benchmark(stories=4, methods=["Alder"])
-    text = f"{LIKERT}assignment: open\ncap: 3\nrules:\n{rule('pause', limit=60)}"
-    study = make_planned(text, benchmark=benchmark, redundancy=4)
-    person = join(study)
-    browser = Browser(client, person)
-    browser.post(browser.address("pause"))
-    for _ in range(3):
-        browser.fill(character="3", beauty="3")
-    person.refresh_from_db()
-    assert person.state == "paused"
-    assert person.finished_at is not None
-    follow_up.resume(person)
-    assert study.annotators.get().state == "finished"

@@ -13,7 +13,6 @@ from annotate.quality import training
 from annotate.reports import study_tables
 from annotate.studies.planning import PlanningError
 from annotate.studies.redistributing import redistribute
-from tests import answering
 from tests.working import (
     LIKERT,
     PAIRWISE,
@@ -128,14 +127,6 @@ def test_choices_are_told_as_they_were_seen(client, a_is_left):
         assert words == ["Left", "Right", "No preference"]
     else:
         assert words == ["Left", "No preference"]
-
-
-def test_sides_of_training_pairs_are_drawn():
-    study = make_planned(PAIRWISE + PAIRWISE_TRAINING, annotators=12, redundancy=2)
-    for person in study.annotators.all():
-        control_slots.begin_training(person)
-    sides = study.slots.filter(purpose="training").values_list("a_is_left", flat=True)
-    assert set(sides) == {True, False}
 
 
 def test_sides_of_training_count_with_those_of_the_plan():
@@ -255,16 +246,6 @@ def test_two_tabs_begin_one_round(browser, study):
     assert stored["Location"] == f"{first}feedback/"
 
 
-def test_feedback_is_for_submitted_training_only(browser, study):
-    browser.start()
-    assert browser.get(f"{browser.at}feedback/").status_code == 404
-    train(browser, *[("4", "0")] * 3)
-    browser.fill(character="1", beauty="1")
-    real = study.slots.get(purpose="real", state="submitted")
-    page = browser.get(browser.address("feedback", real.code))
-    assert page.status_code == 404
-
-
 def test_training_stories_cannot_be_skipped(browser, study):
     browser.start()
     assert "Skip this story" not in browser.text()
@@ -289,17 +270,6 @@ def test_too_many_training_units_are_refused():
     text = LIKERT + LIKERT_TRAINING.replace("attempts: 2", "attempts: 34")
     with pytest.raises(PlanningError, match="3 training units, up to 34 times"):
         make_planned(text, annotators=1, redundancy=1)
-
-
-def test_a_draft_in_training_may_still_change(study):
-    person = join(study, "A01")
-    slot = choosing.next_for(person).slot
-    question = slot.questions[0]
-    for value in (1, 2):
-        answering.record_answer(
-            slot=slot, annotator=person, question=question, value=value
-        )
-    assert slot.ratings.get(is_current=True).value == 2
 
 
 def test_who_comes_back_after_giving_work_up_goes_on_with_the_round():

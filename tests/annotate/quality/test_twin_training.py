@@ -15,7 +15,6 @@ from annotate.studies.study_file import (
     read_definition,
     write_definition,
 )
-from evalcore.models import Frame, Output
 from tests.factories import make_benchmark
 from tests.working import Browser, always, join, make_planned, work
 
@@ -153,19 +152,6 @@ def test_a_round_that_is_hardly_marked_is_not_passed_and_says_why(client):
     assert "not marked" not in pages[3]
 
 
-def test_signals_count_twins_that_are_rated_lower(study):
-    person = join(study, "A01")
-    study.training["pass_mark"] = 0.5
-    study.save()
-
-    def one_of_two(slot, question):
-        return "2" if is_twin(slot) and question == "beauty" else "3"
-
-    work(person, one_of_two, most=4)
-    signal = monitoring.signals_of(study.annotators.get(name="A01"))["training"]
-    assert (signal.value, signal.n) == (0.5, 2)
-
-
 def test_managers_see_what_was_expected_beside_the_original(admin_client, study):
     person = join(study, "A01")
     original, twin = work(person, always("3"), most=2)
@@ -187,21 +173,6 @@ def test_one_side_is_not_right_often_enough(side):
         work(join(study, person.name), always(side), most=3)
         found = training.result(person, 1)
         assert (found.n, found.right) == (4, 0 if side == "tie" else 2)
-
-
-def test_one_side_may_pass_a_round_of_one_twin():
-    """As docs/study-file.md says; the templates have more of them."""
-    text = PAIRS.replace("twins: 3", "twins: 1")
-    study = make_planned(text, annotators=12, redundancy=2)
-    passed = []
-    for person in study.annotators.all():
-        (slot,) = work(join(study, person.name), always("left"), most=1)
-        passed.append((bool(slot.a_is_left), training.result(person, 1).passed))
-    assert set(passed) == {(True, True), (False, False)}
-
-
-def as_shown(slot, _question):
-    return ">".join(str(place) for place in range(1, len(slot.order) + 1))
 
 
 def with_the_original_first(slot, _question):
@@ -228,12 +199,6 @@ def test_in_a_ranking_the_original_must_come_before_its_twin(ranking):
     work(person, with_the_original_first, most=3)
     assert training.result(person, 1).passed
     assert problems(ranking) == []
-
-
-def test_a_ranking_as_it_stands_does_not_pass(ranking):
-    for person in ranking.annotators.all():
-        work(join(ranking, person.name), as_shown, most=3)
-        assert not training.result(person, 1).passed
 
 
 def test_an_order_is_told_as_it_was_seen(client, ranking):
@@ -296,13 +261,3 @@ def test_a_written_unit_of_a_ranking_names_methods_in_their_order():
     for wrong in ("Cedar", "[Cedar]", "[Cedar, Cedar]", "[Cedar, Elm]"):
         with pytest.raises(DefinitionError, match="list methods of the unit, the be"):
             read_definition(text % wrong, file="s.yaml", name="s")
-
-
-def test_a_story_with_one_method_trains_no_ranking():
-    benchmark = make_benchmark(stories=3)  # an example takes one, training the other
-    alone = Output.objects.exclude(story__key="01").exclude(method__name="Alder")
-    Frame.objects.filter(output__in=alone).delete()
-    alone.delete()
-    study = make_planned(RANKING, benchmark=benchmark, annotators=3, stories=["01"])
-    units = study.units.filter(purpose=Purpose.TRAINING)
-    assert {unit.story.key for unit in units} == {"01"}

@@ -101,9 +101,9 @@ def test_a_changed_verdict_stands_in_the_language_of_the_page(
     address = reverse("report-comparison", args=[study.slug])
     shown = rob(study).get(address, headers={"Accept-Language": language})
     (row,) = shown.context["shown"].changed
-    assert row.statistic == statistic
-    assert (row.before.verdict, row.after.verdict) == verdicts
-    assert (row.before.value, row.before.interval) == ("61 %", "[55, 68]")
+    assert row["statistic"] == statistic
+    assert (row["before"]["verdict"], row["after"]["verdict"]) == verdicts
+    assert (row["before"]["value"], row["before"]["interval"]) == ("61 %", "[55, 68]")
 
 
 @pytest.mark.parametrize("text", ["x", "0", "9" * 30, "²"])

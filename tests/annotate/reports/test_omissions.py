@@ -129,44 +129,6 @@ def test_the_page_says_beforehand_what_a_report_would_lack(study):
     assert "A report built now would lack, wholly or in part: sharpness." in page
 
 
-def test_a_form_from_before_the_computation_builds_nothing_unseen(study):
-    create = reverse("report-create", args=[study.slug])
-    asked = {"levels": ["pooled"], "coefficients": ["kendall"], "resamples": "0"}
-    asked |= {"confidence": "0.9", "epsilon": "0", "seed": "0"}
-    asked |= {"questions": ["character"], "metrics": ["shots_present"]}
-    half_done(study, "sharpness")
-    client = alice(study)
-    shown = client.post(create, asked)
-    assert shown.status_code == 409
-    assert not Report.objects.exists()
-    page = shown.content.decode()
-    assert "would lack, wholly or in part: sharpness." in page
-    assert 'value="computed" autofocus' in page
-    assert 'value="0.9"' in page
-    assert client.post(create, asked | {"when": "now"}).status_code == 302
-    assert not Report.objects.get().waits
-
-
-def test_a_report_waits_for_scores_if_asked_to(study):
-    run = half_done(study, "sharpness")
-    create = reverse("report-create", args=[study.slug])
-    asked = {"levels": ["pooled"], "coefficients": ["kendall"], "resamples": "0"}
-    asked |= {"confidence": "0.95", "epsilon": "0", "seed": "0"}
-    asked |= {"questions": ["character"], "metrics": ["shots_present"]}
-    response = alice(study).post(create, asked | {"when": "computed"})
-    assert response.status_code == 302, response.content.decode()
-    report = Report.objects.get()
-    assert building.build_report(report.pk).state == "queued"
-    assert building.waiting_reports() == []
-    listed = alice(study).get(reverse("report-list", args=[study.slug]))
-    assert "waits for scores" in listed.content.decode()
-    metric_runs.run(run.pk)
-    assert building.waiting_reports() == [report.pk]
-    page = page_of(building.build_report(report.pk))
-    assert "sharpness" in page
-    assert WORDS not in page
-
-
 def test_no_value_of_the_true_outputs_against_themselves_is_missed(study):
     benchmark, options = study.benchmark, {"truth": "Cedar"}
     (wanted,) = score_rows.wanted(["fid"], options)

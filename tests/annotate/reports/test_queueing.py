@@ -12,7 +12,6 @@ from annotate.models import Report, User
 from annotate.reports import building, writing
 from annotate.reports.building import MOST_UNFINISHED
 from evalcore.scoring import metric_runs
-from tests.annotate.reports import test_plans
 from tests.annotate.reports.test_report_form import ASKED, METRICS
 from tests.factories import make_study
 from tests.people import alice, answer_everything, log_in, rob
@@ -39,7 +38,7 @@ def list_of(study) -> str:
     return reverse("report-list", args=[study.slug])
 
 
-@pytest.mark.parametrize("page", ["report-create", "report-power", "report-again"])
+@pytest.mark.parametrize("page", ["report-create", "report-again"])
 def test_account_has_few_unfinished_reports(study, page):
     answer_everything(study)
     metric_runs.run(metric_runs.queue_run(study.benchmark, METRICS).pk)
@@ -48,15 +47,13 @@ def test_account_has_few_unfinished_reports(study, page):
     for state in ("queued", "running", "queued")[:MOST_UNFINISHED]:
         ask(study, "rob", state=state)
     place = [study.slug, first.pk] if page == "report-again" else [study.slug]
-    power = test_plans.ASKED["power"] | {"questions": ["character"]}
-    asked = power if page == "report-power" else ASKED
-    reply = client.post(reverse(page, args=place), asked, follow=True)
+    reply = client.post(reverse(page, args=place), ASKED, follow=True)
     if page != "report-again":
         assert reply.status_code == 429
     text = " ".join(reply.content.decode().split())
     assert "You have 3 reports that are not finished" in text
     assert Report.objects.count() == 1 + MOST_UNFINISHED
-    other = alice(study).post(reverse(page, args=place), asked)
+    other = alice(study).post(reverse(page, args=place), ASKED)
     assert other.status_code == 302
     assert Report.objects.count() == 2 + MOST_UNFINISHED
 

@@ -77,7 +77,7 @@ def test_a_click_on_an_output_leads_to_its_page(study, report, settings):
     story = study.units.values_list("story__key", flat=True)[0]
     shown = client.get(address(html.unescape(link), story, method)).context["shown"]
     assert (shown.output.story.key, shown.output.method.name) == (story, method)
-    assert shown.told.first
+    assert shown.told
     settings.BASE_URL = "https://study.example.org"
     again = building.build_again(report, user=report.created_by)
     text = (
@@ -310,7 +310,6 @@ def test_eve_finds_nothing(study, report, subtests):
         "report-page": [report.pk],
         "report-zip": [report.pk],
         "report-file": [report.pk, "report.json"],
-        "report-disagreements": [report.pk],
         "report-again": [report.pk],
         "report-cancel": [report.pk],
     }
@@ -379,34 +378,6 @@ def test_a_report_is_split_by_the_tags_asked_for(tagged, asked, tags):
     assert tags_of(row) == tags
     told = [text for text in row.choices_made if text.startswith("split-by")]
     assert told == {2: [], 1: ["split-by pages"], 0: ["split-by none"]}[len(asked)]
-
-
-@pytest.mark.slow
-def test_a_report_nobody_asked_anything_of_is_split_by_every_tag(tagged):
-    assert tags_of(Report.objects.create(study=tagged)) == {"genre"}
-
-
-@pytest.mark.slow
-def test_side_by_side_answers_have_bars_of_wins_by_tag(tmp_path):
-    study = make_study(kind="choice", benchmark=tagged_benchmark())
-    answer_everything(study, "a")
-    row = building.build_report(Report.objects.create(study=study).pk)
-    assert row.state == "done", row.error
-    path = building.folder(row) / "tables/strata_win_rates.csv"
-    table = pd.read_csv(path)
-    assert set(table["stratum"]) == {"myth", "farce"}
-    votes = int(table[["wins_a", "ties", "wins_b"]].to_numpy().sum())
-    whole = pd.read_csv(path.with_name("win_rates.csv"))
-    assert votes == whole[["wins_a", "ties", "wins_b"]].to_numpy().sum() > 0
-    page = rob(study).get(reverse("report-page", args=[study.slug, row.pk]))
-    text = page.content.decode()
-    assert "Do groups of stories differ?" in text
-    assert 'id="figure-strata-wins"' in text
-    call_command(
-        "report", study.slug, out=tmp_path / "out", as_of=row.as_of_id, images="none"
-    )
-    again = tmp_path / "out/tables/strata_win_rates.csv"
-    assert again.read_text() == path.read_text()
 
 
 def test_a_report_is_in_the_language_of_whoever_asks_for_it(study):

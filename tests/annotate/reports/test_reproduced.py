@@ -14,8 +14,7 @@ from django.utils import timezone
 from analysis.tables import restored
 from annotate.assignment import choosing
 from annotate.audit_log import as_of_event
-from annotate.audit_log.verifying import problems
-from annotate.models import Annotator, Choice, Event, Rating, Report
+from annotate.models import Annotator, Event, Rating, Report
 from annotate.quality import exclusion
 from annotate.reports import building, downloads, study_tables
 from annotate.responses import analysis_views, leasing
@@ -174,25 +173,6 @@ def test_the_answer_of_the_moment_is_taken():
     assert [row["rating"] for row in rows] == [0, 0]
 
 
-def test_now_and_as_of_now_are_the_same():
-    study = open_study()
-    exclusion.exclude(
-        study.slots.filter(state="submitted").first(), reason="x", author=None
-    )
-    for view in ("main", "everything"):
-        now = list(study_tables.answer_rows(study, "ratings", view=view))
-        assert (
-            list(
-                study_tables.answer_rows(
-                    study, "ratings", view=view, as_of=as_of_event.now(study)
-                )
-            )
-            == now
-        )
-    scores = list(study_tables.score_rows(study))
-    assert list(study_tables.score_rows(study, as_of=as_of_event.now(study))) == scores
-
-
 def test_answers_with_times_after_the_log_are_there():
     """Imported answers keep the times of their file."""
     study = make_study()
@@ -331,19 +311,6 @@ def study_with_view():
     return study
 
 
-@pytest.mark.slow
-def test_a_report_from_before_there_were_views_is_built_as_of_now(study_with_view):
-    study = study_with_view
-    metric_runs.run(metric_runs.queue_run(study.benchmark, ["sharpness"]).pk)
-    row = Report.objects.create(study=study, options={"resamples": 0})
-    Report.objects.update(as_of=None)
-    listed = rob(study).get(reverse("report-list", args=[study.slug]))
-    assert "as of event" not in listed.content.decode()
-    built = building.build_report(row.pk)
-    assert built.state == "done", built.error
-    assert built.as_of.kind == "report asked for"
-
-
 @pytest.mark.parametrize(
     ("options", "text"),
     [
@@ -358,14 +325,3 @@ def test_the_command_refuses_unknown_views_and_events(tmp_path, options, text):
         call_command("report", study.slug, out=tmp_path / "out", **options)
     assert caught.value.returncode == 2
     assert not (tmp_path / "out").exists()
-
-
-def test_nothing_of_this_breaks_a_promise():
-    study = open_study("choice")
-    row = exclusion.exclude(
-        study.slots.filter(state="submitted").first(), reason="x", author=None
-    )
-    much_happens(study, row)
-    told = [text for text in problems(study) if "redundancy" not in text]
-    assert told == []
-    assert Choice.objects.filter(is_current=False).exists()

@@ -4,8 +4,7 @@ import pytest
 
 from annotate.models import Annotator
 from annotate.quality import exclusion
-from annotate.reports import downloads, study_tables
-from annotate.reports.downloads import WORDS
+from annotate.reports import study_tables
 from tests.factories import make_study
 from tests.people import answer_everything
 
@@ -16,7 +15,8 @@ MARKS = ("is_gold", "is_repeat", "excluded")
 
 def marks(study) -> dict[str, tuple[str, ...]]:
     rows = [
-        dict(zip(downloads.HEADER, row, strict=True)) for row in downloads.rows(study)
+        dict(zip(study_tables.IN_SIGHT_HEADER, row, strict=True))
+        for row in study_tables.in_sight_rows(study)
     ]
     assert {row["shot"] for row in rows} == {1, 2}
     return {row["slot"]: tuple(row[mark] for mark in MARKS) for row in rows}
@@ -44,10 +44,10 @@ def test_what_is_excluded_surplus_or_a_check_is_marked():
     study.slots.update(in_sight={"1": 0.2, "2": 3})
     found = marks(study)
     assert found == {
-        row["slot"]: tuple(WORDS[row[mark]] for mark in MARKS)
+        row["slot"]: tuple(row[mark] for mark in MARKS)
         for row in study_tables.answer_rows(study, "ratings")
     }
-    no, yes = "false", "true"
+    no, yes = False, True
     assert found[first.code] == (no, no, no)
     assert found[gold.code] == found[twin.code] == (yes, no, no)
     assert found[repeat.code] == (no, yes, no)

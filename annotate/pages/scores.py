@@ -28,7 +28,7 @@ from annotate.pages.study_views import (
     study_button,
     study_page,
 )
-from annotate.reports import study_outputs
+from annotate.reports.outputs import shown_output
 from annotate.reports.study_scores import about_judged, scores_of
 from evalcore.metrics import registry
 from evalcore.metrics.base import Metric
@@ -242,7 +242,7 @@ def _chosen(sent: QueryDict) -> list[str]:
 def output_detail(request: UserRequest, study: Study) -> HttpResponse:
     """Show a story by one method: text, pictures, answers of people, scores."""
     story, method = (request.GET.get(name, "") for name in ("story", "method"))
-    shown = study_outputs.shown_output(study, story, method)
+    shown = shown_output(study, story, method)
     if shown is None:
         names = {"story": story, "method": method}
         return render_page(request, study, "reports/no_output.html", 404, **names)

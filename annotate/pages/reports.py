@@ -29,10 +29,10 @@ from rest_framework.request import Request
 from annotate.access.permissions import can_manage, get_study_for
 from annotate.audit_log import as_of_event
 from annotate.models import MAIN, Report, Study, User
-from annotate.pages.research.scores import STOP_POLLING
+from annotate.pages.scores import STOP_POLLING
 from annotate.pages.study_views import UserRequest, render_page, study_page
-from annotate.reports import building, downloads, finished, study_scores, writing
-from annotate.reports.forms import FORMS, ReportForm
+from annotate.reports import building, comparing, downloads, study_scores, writing
+from annotate.reports.forms import ReportForm
 from annotate.tasks import sweep_reports
 
 logger = logging.getLogger(__name__)
@@ -98,11 +98,6 @@ def _list(request: UserRequest, study: Study) -> dict[str, object]:
     reports = study.reports.select_related("created_by", "view", "as_of")
     return {
         "reports": reports,
-        "disagreeing": {
-            report.pk
-            for report in reports
-            if finished.are_named(building.folder(report))
-        },
         "cancellable": {
             report.pk for report in reports if _may_cancel(request.user, report)
         },
@@ -124,7 +119,6 @@ def _list_page(
         status,
         **_list(request, study),
         form=form,
-        plans=[(one.value, one.label) for one in Report.Command if one.value in FORMS],
         missing=study_scores.missing_now(study),
         address=reverse("report-list", args=[study.slug]),
     )
@@ -133,19 +127,15 @@ def _list_page(
 @study_page("POST")
 def report_create(request: UserRequest, study: Study) -> HttpResponse:
     """Queue a report and ring the worker's bell."""
-    form = ReportForm(request.POST, request.FILES, study=study)
+    form = ReportForm(request.POST, study=study)
     if not form.is_valid():
         return _list_page(request, study, form, status=422)
-    if "when" not in request.POST and study_scores.missing_now(study):
-        return _list_page(request, study, form, status=409)
     try:
         report = building.ask(
             study,
             request.user,
             view=form.cleaned_data["view"],
-            waits=request.POST.get("when") == "computed",
             options=writing.as_stored(form.options()),
-            inputs=form.inputs(),
         )
     except building.TooManyReportsError as error:
         form.add_error(None, str(error))
@@ -153,40 +143,10 @@ def report_create(request: UserRequest, study: Study) -> HttpResponse:
     return _queued(report)
 
 
-@study_page("GET", "HEAD", "POST")
-def report_plan(request: UserRequest, study: Study, command: str) -> HttpResponse:
-    """Ask for a plan, and queue it."""
-    form = FORMS[command](request.POST or None, study=study)
-    status = 422 if form.is_bound else 200
-    if form.is_valid():
-        try:
-            report = building.ask(
-                study,
-                request.user,
-                view=form.cleaned_data["view"],
-                command=command,
-                options=writing.as_stored(form.options()) | form.further(),
-            )
-        except building.TooManyReportsError as error:
-            form.add_error(None, str(error))
-            status = 429
-        else:
-            return _queued(report)
-    return render_page(
-        request,
-        study,
-        "reports/plan.html",
-        status,
-        form=form,
-        command=command,
-        title=Report.Command(command).label,
-    )
-
-
 @study_page("POST")
 def report_again(request: UserRequest, study: Study, pk: int) -> HttpResponse:
     """Queue a report of the same view, moment and options as an earlier one."""
-    report = get_object_or_404(study.reports.select_related("study"), pk=pk)
+    report = get_object_or_404(study.reports, pk=pk, command=Report.Command.ALIGN)
     try:
         return _queued(building.build_again(report, user=request.user))
     except building.TooManyReportsError as error:
@@ -222,11 +182,6 @@ def _get_report(study: Study, pk: int, **whose: str) -> Report:
     return get_object_or_404(study.reports, pk=pk, state=Report.State.DONE, **whose)
 
 
-def _get_alignment(study: Study, pk: int) -> Report:
-    """Return a report that holds metrics against people, which no plan does."""
-    return _get_report(study, pk, command=Report.Command.ALIGN)
-
-
 @study_page()
 def report_page(request: UserRequest, study: Study, pk: int) -> HttpResponse:
     """Show the report's page under a policy that admits its own scripts only."""
@@ -235,9 +190,7 @@ def report_page(request: UserRequest, study: Study, pk: int) -> HttpResponse:
     if not path.is_file():
         raise Http404
     html = path.read_text(encoding="utf-8")
-    disagree = finished.are_named(path.parent)
-    context = {"study": study, "report": report, "disagree": disagree}
-    bar = render_to_string("reports/_bar.html", context)
+    bar = render_to_string("reports/_bar.html", {"study": study, "report": report})
     return page_of_report(html, bar)
 
 
@@ -256,26 +209,6 @@ def page_of_report(html: str, bar: str = "") -> HttpResponse:
 
 
 @study_page()
-def report_disagreements(request: UserRequest, study: Study, pk: int) -> HttpResponse:
-    """Show the outputs on which a metric and people disagree most."""
-    report = _get_alignment(study, pk)
-    choice, rows = finished.disagreements(
-        study,
-        building.folder(report),
-        question=request.GET.get("question", ""),
-        metric=request.GET.get("metric", ""),
-    )
-    return render_page(
-        request,
-        study,
-        "reports/disagreements.html",
-        report=report,
-        choice=choice,
-        rows=rows,
-    )
-
-
-@study_page()
 def report_comparison(request: UserRequest, study: Study) -> HttpResponse:
     """Show what differs between two reports, the last two unless others are named."""
     done = study.reports.filter(state=Report.State.DONE, command=Report.Command.ALIGN)
@@ -283,11 +216,15 @@ def report_comparison(request: UserRequest, study: Study) -> HttpResponse:
     context: dict[str, Any] = {"finished": reports}
     if len(reports) > 1:
         before, after = (
-            _get_alignment(study, _number(request.GET.get(name) or str(usual.pk)))
+            _get_report(
+                study,
+                _number(request.GET.get(name) or str(usual.pk)),
+                command=Report.Command.ALIGN,
+            )
             for name, usual in (("before", reports[1]), ("after", reports[0]))
         )
         try:
-            shown = finished.comparison(study, before, after)
+            shown = comparing.comparison(study, before, after)
         except FileNotFoundError as error:
             raise Http404 from error
         remarks = list(zip((before, after), shown.comparison.notes, strict=True))

@@ -1,1 +1,0 @@
-"""Pages of researchers: scores, outputs, reports, downloads."""

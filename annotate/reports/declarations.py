@@ -1,0 +1,131 @@
+"""What is declared beside a study's tables, by the study or by files given instead."""
+
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from analysis.options import AlignOptions
+from analysis.rankings.composite_weights import Composite
+from analysis.sentences import sentence
+from annotate.models import Study
+from annotate.reports import study_tables
+from annotate.studies.study_file import read_definition
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# As which kinds of files the texts of a stored report are given.
+SUFFIXES = {"hypotheses": ".csv", "composites": ".yaml"}
+# Where in the folder of a report the files lie that it was given.
+FOLDER = "inputs"
+Files = Mapping[str, Path]
+
+
+@dataclass(frozen=True)
+class Declarations:
+    """What is declared beside answers and scores, with the hash of each part."""
+
+    hypotheses: "pd.DataFrame"
+    composites: tuple[Composite, ...]
+    hashes: Mapping[str, str]
+    notes: tuple[str, ...]
+
+
+def declarations(
+    study: Study,
+    files: Files,
+    tables: "Mapping[str, pd.DataFrame | None]",
+    tags: "pd.DataFrame | None",
+    options: AlignOptions,
+) -> Declarations:
+    """Return what a study declares, or whatever file stands instead."""
+    from analysis.commands.given_tables import declared_metrics, known_composites
+    from analysis.reading.kept_answers import chosen_tables
+
+    covered = chosen_tables(tables, options)
+    composites = own = _own_composites(study)
+    if path := files.get("composites"):
+        composites = ()
+        if path.stat().st_size:
+            composites = known_composites(path, covered, tags)
+    hypotheses = own_hypotheses = study_tables.hypotheses_frame(study)
+    if path := files.get("hypotheses"):
+        hypotheses = own_hypotheses[:0]
+        if path.stat().st_size:
+            hypotheses = declared_metrics(path, covered, composites)
+    values = {
+        "hypotheses": own_hypotheses.to_dict("list"),
+        "composites": own,
+        "tags": {} if tags is None else tags.to_dict("list"),
+    }
+    hashes = {
+        f"{name} of the study": sha256(repr(value).encode()).hexdigest()
+        for name, value in values.items()
+        if name not in files
+    } | {
+        f"{name} ({kept_name(name, path)})": sha256(path.read_bytes()).hexdigest()
+        for name, path in files.items()
+    }
+    notes = tuple(_notes(files, hypotheses, own_hypotheses))
+    return Declarations(hypotheses, composites, hashes, notes)
+
+
+def _own_composites(study: Study) -> tuple[Composite, ...]:
+    """Return the composites that the study's file names; an import has no file."""
+    if not study.definition:
+        return ()
+    definition = read_definition(study.definition, file=study.slug, name=study.slug)
+    return definition.composites
+
+
+def _notes(
+    files: Files, hypotheses: "pd.DataFrame", own: "pd.DataFrame"
+) -> Iterator[str]:
+    """Say what this report has instead of the study's own."""
+    if "hypotheses" in files:
+        yield sentence(
+            "Metrics were declared for this report, not by the study: {metrics} (the "
+            "study: {own}).",
+            metrics=_told(hypotheses),
+            own=_told(own),
+        )
+    if "composites" in files:
+        yield sentence("Composites were given for this report, not by the study.")
+
+
+def _told(hypotheses: "pd.DataFrame") -> str:
+    pairs = zip(hypotheses["question"], hypotheses["metric"], strict=True)
+    told = [sentence("{question} by {metric}", question=q, metric=m) for q, m in pairs]
+    return sentence("{names}", names=told) if told else sentence("none")
+
+
+@contextmanager
+def as_files(texts: Mapping[str, str]) -> Iterator[Files]:
+    """Lend the texts of a stored report as files."""
+    with TemporaryDirectory() as folder:
+        paths = {name: Path(folder) / f"{name}{SUFFIXES[name]}" for name in texts}
+        for name, path in paths.items():
+            path.write_text(texts[name], encoding="utf-8", newline="")
+        yield paths
+
+
+def kept_name(name: str, path: Path) -> str:
+    """Return where in the folder of a report the file of a part lies."""
+    return f"{FOLDER}/{name}{path.suffix}"
+
+
+def keep(files: Files, out: Path) -> None:
+    """Copy the files that a report was given into its folder, and older ones away."""
+    for name in SUFFIXES.keys() - files.keys():
+        for older in (out / FOLDER).glob(f"{name}.*"):
+            older.unlink()
+    for name, path in files.items():
+        place = out / kept_name(name, path)
+        place.parent.mkdir(exist_ok=True)
+        if not (place.exists() and place.samefile(path)):
+            shutil.copyfile(path, place)

@@ -1,0 +1,236 @@
+"""One output of a study, and what people and metrics say of it."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from math import fsum
+
+from django.db.models import Count, F, Q
+from django.utils.translation import gettext
+
+from annotate.kinds.base import Kind
+from annotate.kinds.registry import kind_of, tables_of
+from annotate.models import Question, Slot, Study
+from annotate.presentation.slot_view import shot_texts
+from annotate.reports.study_scores import (
+    METRIC,
+    MetricKey,
+    judged_units,
+    scores_of,
+    versioned_name,
+)
+from annotate.reports.study_tables import AnswerRow, score_rows
+from evalcore.metrics import registry
+from evalcore.models import Frame, MetricAbsence, Output, Story
+
+# What answers to one question are worth for one output, each with how often that was
+# said, by annotator.
+Worths = dict[int, list[tuple[float, int]]]
+
+
+@dataclass(frozen=True)
+class PeopleMean:
+    """The mean of what people said of an output in answer to a question."""
+
+    question: Question
+    mean: str
+    people: int
+    answers: int
+
+
+def asked_of(study: Study, story: Story) -> list[Question]:
+    return [question for question in study.asked if question.is_asked_of(story)]
+
+
+def people_means(study: Study, output: Output) -> list[PeopleMean]:
+    """Return the mean of people for every question."""
+    worths = _worths(study, output)
+    shown = []
+    for question in asked_of(study, output.story):
+        own = worths[question.pk]
+        answers = sum(times for rows in own.values() for _worth, times in rows)
+        mean = _digits(_mean(kind_of(question), own)) if own else ""
+        shown.append(PeopleMean(question, mean, len(own), answers))
+    return shown
+
+
+def _digits(value: float) -> str:
+    """Return a number with the digits that tell outputs apart."""
+    return f"{value:.4g}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+def _worths(study: Study, output: Output) -> dict[int, Worths]:
+    """Return by question what people said of an output that counts."""
+    units = judged_units(study).filter(story=output.story)
+    places = {
+        unit: outputs.index(output.pk)
+        for unit, *outputs in units.values_list("pk", *study.output_paths())
+        if output.pk in outputs
+    }
+    kinds = {question.pk: kind_of(question) for question in study.asked}
+    found: dict[int, Worths] = defaultdict(lambda: defaultdict(list))
+    for model in tables_of(study):
+        said = model.objects.filter(
+            is_current=True,
+            annotator=F("slot__annotator"),
+            slot__study=study,
+            slot__unit__in=places,
+            slot__state=Slot.State.SUBMITTED,
+            slot__ordinal__isnull=False,
+        )
+        rows = said.order_by().values_list(
+            "question", "slot__unit", "annotator", "value"
+        )
+        for question, unit, annotator, value, times in rows.annotate(n=Count("pk")):
+            worth = kinds[question].worth(value, places[unit])
+            found[question][annotator].append((worth, times))
+    return found
+
+
+def _mean(kind: Kind, given: Worths) -> float:
+    if kind.table != "ratings":
+        return _weighted(row for rows in given.values() for row in rows)
+    return fsum(map(_weighted, given.values())) / len(given)
+
+
+def _weighted(rows: Iterable[tuple[float, int]]) -> float:
+    known = list(rows)
+    total = sum(times for _worth, times in known)
+    return fsum(worth * times for worth, times in known) / total
+
+
+@dataclass(frozen=True)
+class ShownScore:
+    """What a metric says of an output."""
+
+    name: str
+    title: str
+    higher_is_better: bool
+    is_of_method: bool
+    measures: list[str]
+    score: str
+    reason: str
+
+
+def output_scores(
+    study: Study, output: Output, methods: Collection[str]
+) -> list[ShownScore]:
+    """Return what every metric says of an output, the declared ones first."""
+    known, reasons = _known(study), _reasons(output)
+    versions = Counter(metric for metric, *_version in known)
+    every = Counter(metric for metric, *_version in known.keys() | reasons.keys())
+    rows: dict[MetricKey, list[AnswerRow]] = {key: [] for key in reasons}
+    for row in score_rows(study, story=output.story):
+        key = row["metric"], row["metric_version"], row["backend"]
+        # A metric with scores of stories has none of whole methods.
+        if row["method"] in methods and bool(row["story"]) == known[key]:
+            own = rows.setdefault(key, [])
+            if row["method"] == output.method.name:
+                own.append(row)
+    shown = []
+    for key, own in rows.items():
+        metric = key[0]
+        name = versioned_name(key, versions if key in known else every)
+        info = registry.load(metric).info if metric in registry.METRICS else None
+        shown.append(
+            ShownScore(
+                name,
+                gettext(info.title) if info else "",
+                all(row["higher_is_better"] for row in own),
+                bool(own) and not own[0]["story"],
+                [one.full_title for one in study.asked if one.metric in (metric, name)],
+                _score(own),
+                reasons.get(key, ""),
+            )
+        )
+    return sorted(shown, key=lambda one: (not one.measures, one.name))
+
+
+def _known(study: Study) -> dict[MetricKey, bool]:
+    """Return every version of a metric, and whether it has scores of stories."""
+    rows = scores_of(study).filter(run__finished_at__isnull=False).order_by()
+    stories = rows.annotate(of_story=Q(story__isnull=False))
+    found: dict[MetricKey, bool] = defaultdict(bool)
+    for metric, version, backend, of_story in stories.values_list(
+        *METRIC, "of_story"
+    ).distinct():
+        found[metric, version, backend] |= bool(of_story)
+    return found
+
+
+def _score(rows: list[AnswerRow]) -> str:
+    """Return the score of the whole, or the mean of shots where it has none."""
+    kept = [row for row in rows if row["shot"] == ""] or rows
+    return _digits(fsum(row["score"] for row in kept) / len(kept)) if kept else ""
+
+
+def _reasons(output: Output) -> dict[MetricKey, str]:
+    """Return why metrics have no value of an output, or of a shot of it."""
+    rows = MetricAbsence.objects.filter(story=output.story, method=output.method)
+    return {
+        (metric, version, backend): reason
+        for metric, version, backend, reason in rows.values_list(*METRIC, "reason")
+    }
+
+
+@dataclass(frozen=True)
+class StoryShot:
+    """A shot of the story with its texts, and its picture if there is one."""
+
+    number: int
+    texts: dict[str, str]
+    frame: Frame | None
+
+
+@dataclass(frozen=True)
+class ShownOutput:
+    """An output, its story's others, and what people and metrics say of it."""
+
+    output: Output
+    frames: list[Frame]
+    shots: list[StoryShot]
+    methods: list[str]
+    before: str
+    after: str
+    means: list[PeopleMean]
+    scores: list[ShownScore]
+
+
+def shown_output(study: Study, story: str, method: str) -> ShownOutput | None:
+    """Return a story by a method; None where the study judges no such output."""
+    outputs = _outputs(study, story)
+    methods = [output.method.name for output in outputs]
+    if method not in methods:
+        return None
+    at = methods.index(method)
+    output = outputs[at]
+    frames = list(output.frames.select_related("media"))
+    return ShownOutput(
+        output,
+        frames,
+        _shots(output, frames),
+        methods,
+        "".join(methods[max(at - 1, 0) : at]),
+        "".join(methods[at + 1 : at + 2]),
+        people_means(study, output),
+        output_scores(study, output, methods),
+    )
+
+
+def _outputs(study: Study, story: str) -> list[Output]:
+    """Return the outputs of a story that are judged, by the names of their methods."""
+    units = judged_units(study).filter(story__key=story)
+    pairs = units.values_list(*study.output_paths())
+    shown = {output for pair in pairs for output in pair if output is not None}
+    rows = Output.objects.filter(pk__in=shown).select_related(
+        "story", "method", "video"
+    )
+    return sorted(rows, key=lambda output: output.method.name)
+
+
+def _shots(output: Output, frames: list[Frame]) -> list[StoryShot]:
+    pictures = {frame.number: frame for frame in frames if frame.media_id}
+    return [
+        StoryShot(shot.number, shot_texts(shot), pictures.get(shot.number))
+        for shot in output.story.shots.all()
+    ]
