@@ -15,7 +15,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from analysis.version import VERSION
+from analysis.options import VERSION
 from annotate.health import gauges
 from evalcore.models import Worker
 from evalcore.serving import health, workers

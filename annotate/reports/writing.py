@@ -216,7 +216,7 @@ def _about_metrics(metrics: Iterable[str]) -> list[str]:
 
 def _about_programs(study: Study, moment: Moment) -> list[str]:
     """Say how many of the annotators are programs."""
-    from analysis.printing import counted
+    from analysis.sentences import counted
 
     people = {slot.annotator for slot in moment.submitted.values()}
     programs = study.annotators.filter(is_simulated=True)
