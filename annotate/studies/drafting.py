@@ -15,7 +15,7 @@ from analysis.options import Progress, silent
 from annotate import event_log
 from annotate.models import Annotator, Event, Study, StudyMember, User
 from annotate.studies import lifecycle, planning
-from annotate.studies.extending import names_now, withdrawn_names
+from annotate.studies.changing import names_now, withdrawn_names
 from annotate.studies.planning import Setup
 from annotate.studies.study_file import read_definition, write_definition
 from annotate.studies.units import PlanningError

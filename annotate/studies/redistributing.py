@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import transaction
 from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -18,12 +17,9 @@ from annotate.models import Annotator, Event, Slot, Study, User
 from annotate.people.presence import Presence, answers_by_day, calendar, patience_days
 from annotate.responses import giving_back
 from annotate.responses.leasing import UNFINISHED
+from annotate.studies.changing import ChangeError, locked, measure_balance
 
 AnnotatorState = Annotator.State
-
-
-class RedistributingError(ValueError):
-    """Nobody's work can be given to others as asked; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +55,8 @@ def _measured(
     study: Study, people: QuerySet[Any], now: datetime | None = None
 ) -> list[Presence]:
     """Return how people stand, each of whom has `answered` then, or not."""
-    at = now or timezone.now()
     measure = calendar(study, patience_days(answers_by_day(study)))
+    at = now or timezone.now()
     return [measure.presence(one, one.answered, at) for one in people]
 
 
@@ -101,29 +97,24 @@ def redistribute(
     revoked. Their drafts are kept. Nobody gets anything who was invited and is missed.
     In an open study their slots become free. With `dry_run` nothing is kept.
     """
-    with transaction.atomic():
-        stored = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-        people = reassignment.lock_people(stored)
+    with locked(study, dry_run=dry_run) as (stored, people):
         named = {annotator.pk for annotator in annotators}
         if idle_days is not None:
             named |= {person.pk for person in idle(stored, idle_days)}
-        dropped = [person for person in people if person.pk in named]
         given_up = {
             person.name: freed
-            for person in dropped
-            if (freed := giving_back.free_unfinished(person))
+            for person in people
+            if person.pk in named and (freed := giving_back.free_unfinished(person))
         }
         dealt = (
             [] if stored.is_open else reassignment.deal(stored, _takers(stored, named))
         )
         if not (given_up or dealt):
-            raise RedistributingError(
+            raise ChangeError(
                 _("There is nothing to give to others: nobody left open work behind.")
             )
         event_log.list_slots(stored, dealt, user=user)
-        if not stored.is_open:
-            stored.balance_report = reassignment.measured(stored)
-            stored.save(update_fields=["balance_report"])
+        measure_balance(stored)
         free = stored.slots.filter(
             annotator__isnull=True, state=Slot.State.OPEN, ordinal__isnull=False
         ).count()
@@ -139,8 +130,4 @@ def redistribute(
             shares=result.shares,
             free=free,
         )
-        if dry_run:
-            transaction.set_rollback(True)
-    if not dry_run:
-        study.refresh_from_db()
     return result

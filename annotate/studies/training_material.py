@@ -8,7 +8,6 @@ import random
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import ceil
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -63,17 +62,13 @@ class Contrast:
 class TrainingMaterial:
     """Contrasts for examples, a question each, and for the training round.
 
-    `judged` are the outputs that the study itself judges; `lacking` says why there are
-    fewer contrasts in the training than `wanted`. `pass_mark` is that of a training
-    side by side, in which these contrasts are all there is.
+    `lacking` says why there are fewer contrasts in the training than `wanted`.
     """
 
     examples: tuple[Contrast, ...] = ()
     training: tuple[Contrast, ...] = ()
-    judged: frozenset[int] = frozenset()
     wanted: int = 0
     lacking: tuple[str, ...] = ()
-    pass_mark: float | None = None
 
     @property
     def originals(self) -> set[int]:
@@ -98,52 +93,9 @@ class TrainingMaterial:
             parts.append(text % {"n": len(self.examples)})
         if not parts:
             return ""
-        told = _("Taught by %(parts)s.") % {"parts": listed(parts)}
-        return " ".join(filter(None, [told, self._judged_too()]))
+        return _("Taught by %(parts)s.") % {"parts": listed(parts)}
 
-    def _judged_too(self) -> str:
-        """Say how much of it people judge afterwards; empty: nothing."""
-        training = sum(
-            any(output.pk in self.judged for output in (one.original, *one.others))
-            for one in self.training
-        )
-        examples = sum(one.original.pk in self.judged for one in self.examples)
-        parts = []
-        if training:
-            text = ngettext("%(n)d training story", "%(n)d training stories", training)
-            parts.append(text % {"n": training})
-        if examples:
-            text = ngettext("%(n)d example", "%(n)d examples", examples)
-            parts.append(text % {"n": examples})
-        if not parts:
-            return ""
-        return _(
-            "The study judges the outputs of %(parts)s, too; those of stories that it "
-            "leaves out would come first."
-        ) % {"parts": listed(parts)}
-
-    def notes(self) -> list[str]:
-        """Return what is possible in this training, but better known before."""
-        return list(filter(None, [self._shortness(), self._one_side()]))
-
-    def _one_side(self) -> str:
-        """Say that one side holds enough right answers; empty: it does not."""
-        marks = [len(one.questions) for one in self.training]
-        if not marks or self.pass_mark is None:
-            return ""
-        sums = {0}
-        for count in marks:
-            sums |= {so_far + count for so_far in sums}
-        # The sides are dealt as evenly as that many answers to each twin can be.
-        most, n = min(max(left, sum(marks) - left) for left in sums), sum(marks)
-        if most < ceil(self.pass_mark * n - 1e-9):
-            return ""
-        return _(
-            "Who always answers the same side may pass this training: one side has "
-            "%(most)d of its %(n)d right answers. Ask for more twins."
-        ) % {"most": most, "n": n}
-
-    def _shortness(self) -> str:
+    def note(self) -> str:
         """Say why training is shorter than was asked for; empty: it is not."""
         if len(self.training) == self.wanted:
             return ""
@@ -182,19 +134,11 @@ def choose(
     candidates = _Candidates(definition, benchmark, shown, known)
     examples = [found for one in asked if (found := candidates.contrast([one]))]
     candidates.lacking.clear()
-    rules = definition.training
-    wanted = rules.twins if rules else 0
+    wanted = definition.training.twins if definition.training else 0
     marked = [one for one in asked if KINDS[one.kind].has_known_answers]
     training = _training(candidates, marked, wanted)
     return TrainingMaterial(
-        tuple(examples),
-        tuple(training),
-        frozenset(candidates.judged),
-        wanted,
-        tuple(candidates.lacking),
-        rules.pass_mark
-        if rules and not rules.units and definition.outputs == 2
-        else None,
+        tuple(examples), tuple(training), wanted, tuple(candidates.lacking)
     )
 
 

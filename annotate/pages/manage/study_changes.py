@@ -25,10 +25,10 @@ from annotate.pages.study_views import (
 from annotate.people.inviting import free_slots
 from annotate.people.presence import answers_by_day, patience_days
 from annotate.presentation.same_size import outputs_of
-from annotate.studies import extending, lifecycle, redistributing, withdrawing
-from annotate.studies.extending import ExtendingError, Extension
-from annotate.studies.redistributing import RedistributingError, Redistribution
-from annotate.studies.withdrawing import Withdrawal
+from annotate.studies import changing, extending, lifecycle, redistributing
+from annotate.studies.changing import ChangeError, Withdrawal
+from annotate.studies.extending import Extension
+from annotate.studies.redistributing import Redistribution
 from evalcore.models import Output
 
 ACTIONS = {
@@ -117,7 +117,7 @@ def withdraw(request: UserRequest, study: Study) -> HttpResponse:
         request,
         study,
         "withdrawing",
-        partial(withdrawing.withdraw_units, **_chosen(request)),
+        partial(changing.withdraw_units, **_chosen(request)),
         lambda done: (
             _("%(slots)d slots were withdrawn; %(kept)d that were begun or given stay.")
             % {"slots": done.slots, "kept": done.kept}
@@ -153,7 +153,7 @@ def redistribute(request: UserRequest, study: Study) -> HttpResponse:
 
 def _check_reach(request: UserRequest, study: Study) -> None:
     """Let only members of the benchmark name what the study has never shown."""
-    gone_methods, gone_stories = extending.withdrawn_names(study)
+    gone_methods, gone_stories = changing.withdrawn_names(study)
     chosen = _chosen(request)
     if {*chosen["methods"]} - gone_methods or {*chosen["stories"]} - gone_stories:
         check_benchmark_of(request.user, study)
@@ -177,7 +177,7 @@ def _change(
     checks_only = "check" in request.POST
     try:
         result = change(study, user=request.user, dry_run=checks_only)
-    except (ExtendingError, RedistributingError) as error:
+    except ChangeError as error:
         return _answer(request, study, form, error=str(error))
     if checks_only:
         return _answer(request, study, form, result=result)
@@ -212,8 +212,8 @@ def _answer(
 def _page(
     request: UserRequest, study: Study, status: int = 200, **context: Any
 ) -> HttpResponse:
-    gone_methods, gone_stories = extending.withdrawn_names(study)
-    methods, stories = extending.names_now(study)
+    gone_methods, gone_stories = changing.withdrawn_names(study)
+    methods, stories = changing.names_now(study)
     outputs = Output.objects.filter(story__benchmark=study.benchmark)
     if not can_use_benchmark(request.user, study):
         outputs = outputs.filter(

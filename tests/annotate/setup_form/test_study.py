@@ -17,6 +17,7 @@ from annotate.people import inviting
 from annotate.setup_form.study import StudyForm
 from annotate.setup_form.values import to_data, to_values
 from annotate.studies import lifecycle, planning
+from annotate.studies.changing import withdraw_units
 from annotate.studies.definition import template_names
 from annotate.studies.drafting import next_slug, setup_of
 from annotate.studies.extending import extend
@@ -27,7 +28,6 @@ from annotate.studies.study_file import (
     write_data,
     write_definition,
 )
-from annotate.studies.withdrawing import withdraw_units
 from evalcore.models import Benchmark
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, log_in, rob

@@ -11,7 +11,8 @@ from annotate.assignment.designs import balanced
 from annotate.audit_log.verifying import problems
 from annotate.models import Slot, Study, StudyPlan, User
 from annotate.studies import plan_queue, planning
-from annotate.studies.extending import ExtendingError, extend
+from annotate.studies.changing import ChangeError
+from annotate.studies.extending import extend
 from annotate.studies.planning import Setup
 from annotate.studies.study_file import read_definition
 from annotate.studies.units import PlanningError
@@ -248,7 +249,7 @@ def test_extension_refuses_too_many_people_times_slots(woods):
     """10,000 people and 6 units of 1,000 ratings each are 60 million."""
     study = make_planned(LIKERT + "redundancy: 1000", benchmark=woods, annotators=1000)
     before = study.slots.count(), study.annotators.count()
-    with pytest.raises(ExtendingError, match="at most 50,000,000 can be planned"):
+    with pytest.raises(ChangeError, match="at most 50,000,000 can be planned"):
         extend(study, annotators=9000)
     assert (study.slots.count(), study.annotators.count()) == before
 

@@ -13,7 +13,8 @@ from annotate.audit_log.verifying import problems
 from annotate.models import Purpose, Study, User
 from annotate.presentation.slot_view import shown_questions
 from annotate.studies import drafting
-from annotate.studies.extending import ExtendingError, extend
+from annotate.studies.changing import ChangeError
+from annotate.studies.extending import extend
 from annotate.studies.planning import PlanningError, Setup, prepare
 from annotate.studies.study_file import read_definition
 from evalcore import media
@@ -212,7 +213,7 @@ def test_what_is_gold_does_not_come_into_the_study_later():
     study = make_planned(
         LIKERT + GOLD % ALDER, annotators=3, redundancy=1, stories=["02", "03"]
     )
-    with pytest.raises(ExtendingError, match=r"gold units.*01 \(Alder\)"):
+    with pytest.raises(ChangeError, match=r"gold units.*01 \(Alder\)"):
         extend(study, stories=["01"])
     assert extend(study, stories=["04"]).units == 3
 

@@ -1,0 +1,193 @@
+"""What every change of a study under way has in common, and withdrawing units.
+
+What was begun, leased or submitted stays where it is. `extending` adds units, slots and
+people; `redistributing` gives the work of people to others.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotate import event_log
+from annotate.assignment import reassignment
+from annotate.assignment.reassignment import judged_units
+from annotate.models import Annotator, Event, Purpose, Slot, Study, Unit, User
+
+Names = tuple[set[str], set[str]]
+
+
+class ChangeError(ValueError):
+    """The study cannot be changed as asked; the message says why."""
+
+
+@contextmanager
+def locked(study: Study, *, dry_run: bool) -> Iterator[tuple[Study, list[Annotator]]]:
+    """Lend a study and its people, locked, for a change; a dry run is not kept."""
+    with transaction.atomic():
+        stored = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        yield stored, reassignment.lock_people(stored)
+        if dry_run:
+            transaction.set_rollback(True)
+    if not dry_run:
+        study.refresh_from_db()
+
+
+def measure_balance(study: Study) -> None:
+    """Store how balanced the plan of a study is now; an open one has no plan."""
+    if not study.is_open:
+        study.balance_report = reassignment.measured(study)
+        study.save(update_fields=["balance_report"])
+
+
+def withdrawn_names(study: Study) -> Names:
+    """Return the methods and the stories that are withdrawn now, by the log."""
+    methods: set[str] = set()
+    stories: set[str] = set()
+    events = study.events.filter(
+        kind__in=[Event.Kind.STUDY_EDITED, Event.Kind.STUDY_EXTENDED]
+    )
+    for event in events.order_by("pk"):
+        methods |= set(event.details.get("withdrawn_methods", ()))
+        stories |= set(event.details.get("withdrawn_stories", ()))
+        if event.kind == Event.Kind.STUDY_EXTENDED:
+            methods -= set(event.details.get("methods", ()))
+            stories -= set(event.details.get("stories", ()))
+    return methods, stories
+
+
+def names_now(study: Study) -> Names:
+    """Return the methods and the stories that are judged and not withdrawn."""
+    gone_methods, gone_stories = withdrawn_names(study)
+    units = list(judged_units(study))
+    methods = {name for unit in units for name in unit.methods}
+    return methods - gone_methods, {one.story.key for one in units} - gone_stories
+
+
+def shows(unit: Unit, methods: set[str], stories: set[str]) -> bool:
+    """Say whether a unit is of one of these stories, or shows one of the methods."""
+    return unit.story.key in stories or bool(methods & set(unit.methods))
+
+
+# Withdrawing
+
+
+@dataclass(frozen=True)
+class Withdrawal:
+    """What a withdrawal takes away, and the begun or given answers that stay."""
+
+    units: int
+    slots: int
+    kept: int
+
+
+def withdraw_units(
+    study: Study,
+    *,
+    methods: Sequence[str] = (),
+    stories: Sequence[str] = (),
+    user: User | None = None,
+    dry_run: bool = False,
+) -> Withdrawal:
+    """Ask for no more answers to these methods and stories; what was given stays.
+
+    Whoever has begun such a slot may finish it. `extending.extend` with the same names
+    asks again.
+    """
+    with locked(study, dry_run=dry_run) as (stored, _people):
+        units = _units(stored, set(methods), set(stories))
+        rows = list(
+            Slot.objects.select_for_update(no_key=True, of=("self",))
+            .filter(unit__in=units, purpose=Purpose.REAL, ordinal__isnull=False)
+            .exclude(state=Slot.State.EXCLUDED)
+            .order_by("pk")
+        )
+        withdrawn = _not_begun(rows)
+        _withdraw(withdrawn)
+        _ask_for_what_is_there(units, rows)
+        measure_balance(stored)
+        kept = len(rows) - len(withdrawn)
+        event_log.note(
+            Event.Kind.STUDY_EDITED,
+            stored.pk,
+            user=user,
+            withdrawn_methods=list(methods),
+            withdrawn_stories=list(stories),
+            slots=len(withdrawn),
+            kept=kept,
+        )
+    return Withdrawal(len(units), len(withdrawn), kept)
+
+
+def _units(study: Study, methods: set[str], stories: set[str]) -> list[Unit]:
+    """Return the units that show what is withdrawn now or was before, locked."""
+    every = list(judged_units(study).select_for_update(no_key=True, of=("self",)))
+    unknown = (methods - {name for unit in every for name in unit.methods}) | (
+        stories - {unit.story.key for unit in every}
+    )
+    if unknown:
+        raise ChangeError(
+            _("Not in this study: %(names)s.") % {"names": ", ".join(sorted(unknown))}
+        )
+    if not (methods or stories):
+        raise ChangeError(_("Name a method or a story to withdraw."))
+    gone_methods, gone_stories = withdrawn_names(study)
+    chosen = [
+        unit
+        for unit in every
+        if shows(unit, gone_methods | methods, gone_stories | stories)
+    ]
+    if len(chosen) == len(every):
+        raise ChangeError(_("Nothing would be left to judge; close the study instead."))
+    return chosen
+
+
+def _not_begun(slots: Sequence[Slot]) -> list[Slot]:
+    """Return the slots to withdraw: as many in each round of a unit stay as were begun.
+
+    All rounds of a unit ask for as many answers, those of the round with the most.
+    """
+    groups: dict[tuple[int, int], list[Slot]] = defaultdict(list)
+    begun: Counter[tuple[int, int]] = Counter()
+    for slot in slots:
+        if slot.state == Slot.State.OPEN and slot.started_at is None:
+            groups[slot.unit_id, slot.round].append(slot)
+        else:
+            begun[slot.unit_id, slot.round] += 1
+    stay = _most_in_a_round(begun)
+    return [
+        slot
+        for (unit, round_), rest in groups.items()
+        for slot in rest[stay[unit] - begun[unit, round_] :]
+    ]
+
+
+def _withdraw(slots: Sequence[Slot]) -> None:
+    before = [(slot, slot.annotator_id) for slot in slots]
+    reassignment.take_back(slots)
+    for slot in slots:
+        slot.state, slot.ordinal = Slot.State.WITHDRAWN, None
+    Slot.objects.bulk_update(slots, ["state", "ordinal"], batch_size=500)
+    event_log.note_each(Event.Kind.SLOT_WITHDRAWN, before)
+
+
+def _ask_for_what_is_there(units: Sequence[Unit], slots: Sequence[Slot]) -> None:
+    """Lower each unit's redundancy to the slots that it has left in a round."""
+    left = Counter(
+        (slot.unit_id, slot.round) for slot in slots if slot.ordinal is not None
+    )
+    most = _most_in_a_round(left)
+    for unit in units:
+        unit.redundancy = most[unit.pk]
+    Unit.objects.bulk_update(units, ["redundancy"], batch_size=500)
+
+
+def _most_in_a_round(counts: Mapping[tuple[int, int], int]) -> Counter[int]:
+    """Return the highest count of each unit; the counts are by unit and round."""
+    most: Counter[int] = Counter()
+    for (unit, _round), count in counts.items():
+        most[unit] = max(most[unit], count)
+    return most
