@@ -1,4 +1,4 @@
-"""What the commands on one study share: finding it, its state, files about it."""
+"""What the commands on one study share: finding it, and files about it."""
 
 import argparse
 from collections.abc import Callable
@@ -8,8 +8,6 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotate.models import Study
-from annotate.presentation import shape_notes
-from annotate.studies import lifecycle
 
 
 def find_study(slug: str) -> Study:
@@ -40,27 +38,6 @@ class StudyCommand(BaseCommand):
             raise CommandError(str(error), returncode=2) from error
 
 
-class LifecycleCommand(StudyCommand):
-    """A command that moves a study into another state."""
-
-    move: Callable[[Study], Study]
-    refused = (lifecycle.LifecycleError,)
-
-    def work(self, study: Study, **_options: Any) -> None:
-        before = study.state
-        after = self.move(study)
-        already = " already" if before == after.state else ""
-        self.stdout.write(f"{study.slug} is {after.get_state_display()}{already}.")
-        if before == Study.State.DRAFT:
-            for note in shape_notes.of_study(after):
-                self.stderr.write(f"note: {note.text}")
-        if after.state == Study.State.OPEN and lifecycle.reach(after).is_empty:
-            self.stderr.write(
-                f"note: nobody has a link yet; make some with: invite {study.slug}"
-                + " --join 20" * after.is_open
-            )
-
-
 class WritingCommand(StudyCommand):
     """A command that writes files about a study into a folder."""
 
@@ -70,9 +47,12 @@ class WritingCommand(StudyCommand):
             "--out", type=Path, required=True, help="folder for the files; made if new"
         )
 
-    def unwritable(self, out: Path, error: OSError) -> CommandError:
-        """Return the error that ends the command when its folder takes no files."""
-        return CommandError(
-            f"{error.filename or out}: expected a place to write to ({error.strerror})",
-            returncode=2,
-        )
+    def handle(self, *, out: Path, **options: Any) -> None:
+        try:
+            super().handle(out=out, **options)
+        except OSError as error:
+            raise CommandError(
+                f"{error.filename or out}: expected a place to write to "
+                f"({error.strerror})",
+                returncode=2,
+            ) from error

@@ -168,6 +168,6 @@ def test_planning_and_launching_by_command_tell_it(tall, capsys, tmp_path):
     assert f"note: {TOLD}" in capsys.readouterr().err.splitlines()
     call_command("launch", "trial")
     assert f"note: {TOLD}" in capsys.readouterr().err.splitlines()
-    call_command("pause", "trial")
+    lifecycle.pause(Study.objects.get())
     call_command("launch", "trial")
     assert TOLD not in capsys.readouterr().err
