@@ -1,21 +1,28 @@
-"""What every change of a study under way has in common, and withdrawing units.
+"""Changes of a study under way: withdrawing units, giving people's work to others.
 
 What was begun, leased or submitted stays where it is. `extending` adds units, slots and
-people; `redistributing` gives the work of people to others.
+people.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
+from django.db.models import Count, Max, Q, QuerySet
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate import event_log
 from annotate.assignment import reassignment
-from annotate.assignment.reassignment import judged_units
+from annotate.assignment.reassignment import WORKING, judged_units
 from annotate.models import Annotator, Event, Purpose, Slot, Study, Unit, User
+from annotate.people.presence import Presence, answers_by_day, calendar, patience_days
+from annotate.responses import giving_back
+from annotate.responses.leasing import UNFINISHED
 
 Names = tuple[set[str], set[str]]
 
@@ -191,3 +198,114 @@ def _most_in_a_round(counts: Mapping[tuple[int, int], int]) -> Counter[int]:
     for (unit, _round), count in counts.items():
         most[unit] = max(most[unit], count)
     return most
+
+
+# Giving work to others
+
+
+@dataclass(frozen=True)
+class Redistribution:
+    """What people gave up and others got, by name; `free` slots wait for anybody."""
+
+    given_up: dict[str, int]
+    shares: dict[str, int]
+    free: int
+    balance: dict[str, object]
+
+
+def holders(study: Study) -> QuerySet[Annotator]:
+    """Return whoever has unfinished slots, with their number and the last answer."""
+    unfinished = Q(slots__ordinal__isnull=False, slots__state__in=UNFINISHED)
+    return (
+        study.annotators.annotate(
+            unfinished=Count("slots", filter=unfinished),
+            answered=Max("slots__submitted_at"),
+        )
+        .filter(unfinished__gt=0)
+        .select_related("invitation")
+        .order_by("name")
+    )
+
+
+def presences(study: Study, now: datetime | None = None) -> list[Presence]:
+    """Return how everybody stands who has unfinished slots."""
+    return _measured(study, holders(study), now)
+
+
+def _measured(
+    study: Study, people: QuerySet[Any], now: datetime | None = None
+) -> list[Presence]:
+    """Return how people stand, each of whom has `answered` then, or not."""
+    measure = calendar(study, patience_days(answers_by_day(study)))
+    at = now or timezone.now()
+    return [measure.presence(one, one.answered, at) for one in people]
+
+
+def _takers(study: Study, dropped: Iterable[int]) -> list[Annotator]:
+    """Return who may be given more: nobody who was asked and is missed."""
+    staying = study.annotators.filter(state__in=WORKING).exclude(pk__in=dropped)
+    people = staying.annotate(answered=Max("slots__submitted_at")).order_by("pk")
+    found = _measured(study, people.select_related("invitation"))
+    return [
+        one.person
+        for one in found
+        if not one.is_missed or one.person.state == Annotator.State.PLANNED
+    ]
+
+
+def idle(study: Study, days: int) -> list[Annotator]:
+    """Return who was invited, has work left and was not seen for so many days."""
+    since = timezone.now() - timedelta(days=days)
+    return [
+        found.person
+        for found in presences(study)
+        if found.person.state in (Annotator.State.INVITED, Annotator.State.ACTIVE)
+        and found.since < since
+    ]
+
+
+def redistribute(
+    study: Study,
+    *,
+    annotators: Iterable[Annotator] = (),
+    user: User | None = None,
+    dry_run: bool = False,
+) -> Redistribution:
+    """Deal what people who dropped out have not submitted to those still working.
+
+    Dropped out are those named, and whoever was revoked. Their drafts are kept. Nobody
+    gets anything who was invited and is missed. In an open study their slots become
+    free. With `dry_run` nothing is kept.
+    """
+    with locked(study, dry_run=dry_run) as (stored, people):
+        named = {annotator.pk for annotator in annotators}
+        given_up = {
+            person.name: freed
+            for person in people
+            if person.pk in named and (freed := giving_back.free_unfinished(person))
+        }
+        dealt = (
+            [] if stored.is_open else reassignment.deal(stored, _takers(stored, named))
+        )
+        if not (given_up or dealt):
+            raise ChangeError(
+                _("There is nothing to give to others: nobody left open work behind.")
+            )
+        event_log.list_slots(stored, dealt, user=user)
+        measure_balance(stored)
+        free = stored.slots.filter(
+            annotator__isnull=True, state=Slot.State.OPEN, ordinal__isnull=False
+        ).count()
+        shares = Counter(slot.annotator.name for slot in dealt if slot.annotator)
+        result = Redistribution(
+            given_up, dict(sorted(shares.items())), free, stored.balance_report
+        )
+        event_log.note(
+            Event.Kind.SLOTS_ASSIGNED,
+            stored.pk,
+            user=user,
+            given_up=given_up,
+            shares=result.shares,
+            free=free,
+        )
+    return result

@@ -19,7 +19,7 @@ from annotate.people.inviting import name_people
 from annotate.presentation import shape_notes
 from annotate.presentation.shape_notes import ShapeNote
 from annotate.responses.analysis_views import add_views
-from annotate.studies import training_material, training_units
+from annotate.studies import training_material
 from annotate.studies.check_units import (
     KnownUnitOutputs,
     Twin,
@@ -316,7 +316,7 @@ def store(draft: Draft, user: User | None, previous: Study | None = None) -> Stu
     study = _create_study(draft.setup, previous)
     units = create_units(study, draft.shown)
     create_check_units(study, units, draft.known, draft.twins)
-    training_units.store(study, draft.material)
+    training_material.store(study, draft.material)
     if draft.plan is None:
         slots = free_slots(study, units, draft.definition)
     else:

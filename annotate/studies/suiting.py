@@ -1,6 +1,7 @@
 """What the parts of a study ask of each other."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from pydantic_core import PydanticCustomError
 
@@ -9,12 +10,14 @@ from analysis.rankings.composite_weights import check_composites
 from annotate.models.studies import LETTERS
 from annotate.schema import Path, Problem
 from annotate.studies.parts import KnownUnit
-from annotate.studies.study_fields import StudyFields, problems_of_composites
+
+if TYPE_CHECKING:
+    from annotate.studies.definition import StudyDefinition
 
 Problems = Iterator[Problem]
 
 
-def problems(study: StudyFields) -> Problems:
+def problems(study: "StudyDefinition") -> Problems:
     """Yield what does not suit the rest of a study."""
     yield from _outputs(study)
     yield from _keys(study)
@@ -26,7 +29,7 @@ def problems(study: StudyFields) -> Problems:
     yield from _composites(study)
 
 
-def _outputs(study: StudyFields) -> Problems:
+def _outputs(study: "StudyDefinition") -> Problems:
     """Hold the number of outputs shown at once against every kind."""
     kinds = study.kinds
     least, most = max(k.least for k in kinds), min(k.most for k in kinds)
@@ -42,14 +45,14 @@ def _outputs(study: StudyFields) -> Problems:
         yield Problem(["scale"], f"a {kinds[0].name} has no scale")
 
 
-def _keys(study: StudyFields) -> Problems:
+def _keys(study: "StudyDefinition") -> Problems:
     keys = [question.key for question in study.questions]
     for index, key in enumerate(keys):
         if key in keys[:index]:
             yield Problem(["questions", index, "key"], f"{key} is used twice")
 
 
-def _sets(study: StudyFields) -> Problems:
+def _sets(study: "StudyDefinition") -> Problems:
     wanted = {
         "pairs": (study.pairs, study.outputs == 2, "two"),
         "sets": (study.sets, study.outputs > 2, "three to five"),
@@ -65,7 +68,7 @@ def _sets(study: StudyFields) -> Problems:
                 yield Problem([key, index], told)
 
 
-def _training(study: StudyFields) -> Problems:
+def _training(study: "StudyDefinition") -> Problems:
     training = study.training
     if training is None:
         return
@@ -82,7 +85,7 @@ def _training(study: StudyFields) -> Problems:
     yield from _known(study, training.units, ["training", "units"])
 
 
-def _checks(study: StudyFields) -> Problems:
+def _checks(study: "StudyDefinition") -> Problems:
     checks, kinds = study.checks, study.kinds
     controls = tuple(dict.fromkeys(c for kind in kinds for c in kind.controls))
     for key, control in (("degradations", "twin"), ("gold", "gold")):
@@ -97,7 +100,9 @@ def _checks(study: StudyFields) -> Problems:
         yield from _known(study, checks.gold, ["checks", "gold"])
 
 
-def _known(study: StudyFields, units: Sequence[KnownUnit], path: Path) -> Problems:
+def _known(
+    study: "StudyDefinition", units: Sequence[KnownUnit], path: Path
+) -> Problems:
     """Put answers that are known in the form of their kind, or refuse them."""
     questions = {question.key: question for question in study.questions}
     for index, unit in enumerate(units):
@@ -114,7 +119,7 @@ def _known(study: StudyFields, units: Sequence[KnownUnit], path: Path) -> Proble
                 yield Problem(at, error.message())
 
 
-def _rules(study: StudyFields) -> Problems:
+def _rules(study: "StudyDefinition") -> Problems:
     known = dict.fromkeys(s for kind in study.kinds for s in kind.signals)
     if isinstance(study.rules, list):
         for index, rule in enumerate(study.rules):
@@ -123,7 +128,7 @@ def _rules(study: StudyFields) -> Problems:
                 yield Problem(["rules", index, "signal"], told)
 
 
-def _adaptive(study: StudyFields) -> Problems:
+def _adaptive(study: "StudyDefinition") -> Problems:
     adaptive = study.adaptive
     if adaptive is None:
         return
@@ -137,9 +142,18 @@ def _adaptive(study: StudyFields) -> Problems:
         yield Problem(["adaptive", "question"], f"write one of {', '.join(keys)}")
 
 
-def _composites(study: StudyFields) -> Problems:
+def _composites(study: "StudyDefinition") -> Problems:
     keys = {row["key"] for row in study.stored_questions}
     try:
         check_composites(study.composites, questions=keys, file="")
     except InputError as error:
         yield from problems_of_composites(error, ["composites"])
+
+
+def problems_of_composites(
+    error: InputError, path: Path | None = None, *, is_located: bool = True
+) -> Problems:
+    """Yield the problems of composites, with their lines if these are of the file."""
+    for one in error.problems:
+        told = filter(None, [one.column, one.value, f"expected {one.expected}"])
+        yield Problem(path or [], ": ".join(told), one.line if is_located else None)

@@ -25,10 +25,9 @@ from annotate.pages.study_views import (
 from annotate.people.inviting import free_slots
 from annotate.people.presence import answers_by_day, patience_days
 from annotate.presentation.same_size import outputs_of
-from annotate.studies import changing, extending, lifecycle, redistributing
-from annotate.studies.changing import ChangeError, Withdrawal
+from annotate.studies import changing, extending, lifecycle
+from annotate.studies.changing import ChangeError, Redistribution, Withdrawal
 from annotate.studies.extending import Extension
-from annotate.studies.redistributing import Redistribution
 from evalcore.models import Output
 
 ACTIONS = {
@@ -136,7 +135,7 @@ def redistribute(request: UserRequest, study: Study) -> HttpResponse:
         request,
         study,
         "giving",
-        partial(redistributing.redistribute, annotators=named),
+        partial(changing.redistribute, annotators=named),
         lambda done: (
             _(
                 "Given away. Slots: %(slots)d; people who take them: %(people)d; free "
@@ -243,12 +242,12 @@ def _people_page(
     request: UserRequest, study: Study, status: int = 200, **context: Any
 ) -> HttpResponse:
     """Show who has work left; those named, away or idle are chosen beforehand."""
-    holders = redistributing.presences(study)
+    holders = changing.presences(study)
     days = request.GET.get("idle", "")
     idle_days = int(days) if days.isdecimal() and len(days) < 5 else None
     chosen = {*request.GET.getlist("annotator"), *request.POST.getlist("annotator")}
     if idle_days is not None:
-        chosen |= {person.name for person in redistributing.idle(study, idle_days)}
+        chosen |= {person.name for person in changing.idle(study, idle_days)}
     if "away" in request.GET:
         chosen |= {found.person.name for found in holders if found.is_missed}
     usual = patience_days(answers_by_day(study))

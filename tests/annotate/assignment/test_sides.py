@@ -7,8 +7,8 @@ import pytest
 from annotate.audit_log.verifying import problems
 from annotate.models import Choice, Slot, Study
 from annotate.studies import lifecycle
+from annotate.studies.changing import redistribute
 from annotate.studies.planning import plan_study
-from annotate.studies.redistributing import redistribute
 from tests.annotate.studies.test_extending import definition, work
 from tests.factories import make_benchmark
 

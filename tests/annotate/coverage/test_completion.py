@@ -12,7 +12,7 @@ from annotate.models import Annotator, Event, Invitation, Study
 from annotate.people import inviting
 from annotate.people.presence import calendar, patience_of
 from annotate.quality import follow_up
-from annotate.studies import lifecycle, redistributing
+from annotate.studies import changing, lifecycle
 from tests.factories import make_study
 from tests.people import alice
 from tests.studies import running_study, study_with_vanished
@@ -72,16 +72,14 @@ def test_nothing_is_given_to_people_who_are_missed_themselves():
     """They hold nothing any more, so that they would get most."""
     study = study_with_vanished(timezone.now(), others_left=5)
     two = study.annotators.filter(name__in=("A01", "A02"))
-    redistributing.redistribute(study, annotators=two)
+    changing.redistribute(study, annotators=two)
     third = study.annotators.filter(name="A03")
-    given = redistributing.redistribute(study, annotators=third)
+    given = changing.redistribute(study, annotators=third)
     assert given.given_up == {"A03": 11}
     assert set(given.shares) == {"A04", "A05", "A06"}
     two.update(last_seen_at=timezone.now())
     fourth = study.annotators.filter(name="A04")
-    assert {"A01", "A02"} <= set(
-        redistributing.redistribute(study, annotators=fourth).shares
-    )
+    assert {"A01", "A02"} <= set(changing.redistribute(study, annotators=fourth).shares)
 
 
 @pytest.mark.slow
@@ -91,7 +89,7 @@ def test_whoever_is_planned_and_not_invited_yet_gets_open_work():
     study = study_with_vanished(now, others_left=5)
     study.annotators.create(name="spare", created_at=now - timedelta(days=13))
     two = study.annotators.filter(name__in=("A01", "A02"))
-    assert "spare" in redistributing.redistribute(study, annotators=two).shares
+    assert "spare" in changing.redistribute(study, annotators=two).shares
 
 
 @pytest.mark.slow
@@ -201,7 +199,7 @@ def test_while_a_study_is_paused_everybody_stands_as_at_that_moment(vanished):
     carol = vanished.annotators.get(name="A03")
     measure = calendar(vanished, 3)
     assert measure.presence(carol, now - timedelta(hours=1), later).is_at_work
-    found = redistributing.presences(vanished, later)
+    found = changing.presences(vanished, later)
     assert [(one.person.name, one.is_missed) for one in found] == [
         ("A01", True),
         ("A02", True),

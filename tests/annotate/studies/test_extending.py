@@ -16,11 +16,10 @@ from annotate.models import Annotator, Slot, Study
 from annotate.people.inviting import invite, revoke, set_cap
 from annotate.responses import giving_back
 from annotate.studies import lifecycle
-from annotate.studies.changing import ChangeError, withdraw_units
+from annotate.studies.changing import ChangeError, idle, redistribute, withdraw_units
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.extending import extend
 from annotate.studies.planning import plan_study
-from annotate.studies.redistributing import idle, redistribute
 from tests import answering
 from tests.factories import make_benchmark
 
@@ -321,11 +320,11 @@ def test_idle_people_are_those_not_seen_for_days_with_work_left():
     work(third)
     assert idle(study, 7) == [first, second]
     assert idle(study, 10) == []
-    redistribute(study, idle_days=7)
+    redistribute(study, annotators=idle(study, 7))
     assert loads(study)["A01"] == loads(study)["A02"] == 1
     assert problems(study) == []
     with pytest.raises(ChangeError):
-        redistribute(study, idle_days=7)
+        redistribute(study, annotators=idle(study, 7))
 
 
 def test_what_revoked_people_left_behind_is_dealt_too():

@@ -231,7 +231,10 @@ MERGED = "a: &a {k: v}\n" + "".join(
         ("a: [" + "x," * 60_000 + "]", "more than 50,000 values"),
         ("a: !!bool x", "does not fit the tag"),
         ("composites: {? [a] : 2}\nkind: choice\nquestions: [{key: a}]", "composites"),
-        ("<<: {composites: {? [a] : 2}}\nkind: choice\nquestions: [{key: a}]", "keys"),
+        (
+            "<<: {composites: {? [a] : 2}}\nkind: choice\nquestions: [{key: a}]",
+            "a name",
+        ),
         ("kind: choice\ncap: 99999999999\nquestions: [{key: a}]", "cap: write a whole"),
         ("a: &a [*a]", "contains itself"),
         ("[" * 100_000, "too deep"),
