@@ -251,8 +251,11 @@ def run(*arguments):
     return out.getvalue()
 
 
-def test_command_makes_a_link_to_join_by():
+def test_command_prints_personal_links_and_one_to_join_by():
     study = planned_study()
+    header, first = run("invite", "small", "--count", "1").splitlines()
+    assert header == "annotator,link"
+    assert first.startswith("A01,http")
     assert "/join/" in run("invite", "small", "--join", "5")
     assert problems(Study.objects.get(pk=study.pk)) == []
     with pytest.raises(CommandError):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from annotate.assignment import choosing
 from annotate.audit_log.verifying import problems
 from annotate.models import Annotator, Slot, Study
-from annotate.people.inviting import invite, revoke, set_cap
+from annotate.people.inviting import invite, revoke
 from annotate.responses import giving_back
 from annotate.studies import lifecycle
 from annotate.studies.changing import ChangeError, idle, redistribute, withdraw_units
@@ -205,13 +205,6 @@ def test_languages_are_dealt_to_their_own_people():
     assert problems(study) == []
 
 
-def test_rounds_get_their_slots_each():
-    study = planned_study(rounds=2)
-    result = extend(study, methods=["Cedar"])
-    assert (result.units, result.slots) == (2, 8)
-    assert problems(study) == []
-
-
 def test_a_check_beforehand_says_the_same_and_keeps_nothing():
     study = planned_study()
     check = extend(study, methods=["Cedar"], annotators=1, dry_run=True)
@@ -367,16 +360,6 @@ def test_nobody_gets_a_unit_again_that_they_skipped():
     revoke(third)
     redistribute(study, annotators=[second])
     assert not Slot.objects.filter(unit=slot.unit, annotator=first).exists()
-    assert problems(study) == []
-
-
-def test_a_lower_cap_frees_the_last_slots_and_a_higher_one_nothing():
-    study = planned_study(annotators=2)
-    person = study.annotators.first()
-    work(person, 2)
-    assert set_cap(person, 3) == 1
-    assert loads(study) == {"A01": 3, "A02": 4}
-    assert set_cap(person, None) == 0
     assert problems(study) == []
 
 

@@ -36,15 +36,6 @@ def pairs_of(study):
     )
 
 
-def test_it_works():
-    study = make_planned(PAIRWISE, annotators=2, redundancy=1)
-    assert pairs_of(study) == {
-        ("Alder", "Birch"): 4,
-        ("Alder", "Cedar"): 4,
-        ("Birch", "Cedar"): 4,
-    }
-
-
 @pytest.mark.parametrize(
     ("pairs", "number"), [("ring", 3), ("[[Cedar, Alder]]", 1), ("all", 3)]
 )
