@@ -26,7 +26,6 @@ from annotate.studies.check_units import (
     choose_known,
     create_check_units,
     make_twins,
-    training_note,
 )
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.slots import free_slots, planned_slots
@@ -104,8 +103,7 @@ class Draft:
 
     def notes(self) -> list[str]:
         """Return what is possible, but better known before people begin."""
-        told = training_note(self.known, self.shown), gaps_note(self.shown)
-        return [note for note in (*told, self.material.note()) if note]
+        return list(filter(None, [gaps_note(self.shown), self.material.note()]))
 
     def shape_notes(self) -> list[ShapeNote]:
         """Return what is to be told of shapes and sizes of pictures."""

@@ -18,7 +18,7 @@ from django.conf import settings
 from django.utils import translation
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
 from analysis.problems import InputError
 from annotate.kinds.likert.kind import LikertQuestion
@@ -29,7 +29,6 @@ from annotate.models.studies import LETTERS
 from annotate.models.units import as_fields
 from annotate.presentation.examples import (
     changed_shots,
-    listed,
     picked,
     quoted,
     what_is_wrong,
@@ -102,27 +101,6 @@ class TrainingMaterial:
     @property
     def originals(self) -> set[int]:
         return {one.original.pk for one in (*self.examples, *self.training)}
-
-    def summary(self) -> str:
-        """Say what people are taught with; empty: nothing is made for them."""
-        parts = []
-        if self.training:
-            text = ngettext(
-                "%(n)d training story and its copy made worse on purpose",
-                "%(n)d training stories and their copies made worse on purpose",
-                len(self.training),
-            )
-            parts.append(text % {"n": len(self.training)})
-        if self.examples:
-            text = ngettext(
-                "a pictured example of %(n)d question",
-                "pictured examples of %(n)d questions",
-                len(self.examples),
-            )
-            parts.append(text % {"n": len(self.examples)})
-        if not parts:
-            return ""
-        return _("Taught by %(parts)s.") % {"parts": listed(parts)}
 
     def note(self) -> str:
         """Say why training is shorter than was asked for; empty: it is not."""

@@ -136,8 +136,6 @@ class Command(BaseCommand):
             f"sessions, {draft.hours():.1f} annotator hours (a picture takes "
             f"{SECONDS_PER_PICTURE} s, a question {draft.assumed()})"
         )
-        if summary := draft.material.summary():
-            self.stdout.write(summary)
         if draft.plan is not None:
             for line in draft.plan.balance.lines():
                 self.stdout.write(line)

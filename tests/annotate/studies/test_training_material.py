@@ -269,14 +269,6 @@ def test_videos_check_by_twins(tmp_path):
     assert all(unit.output_b.video_id != unit.output_a.video_id for unit in checked)
 
 
-def test_the_plan_says_what_people_are_taught_with():
-    draft = chosen(LIKERT, make_benchmark(stories=6), stories=("01", "02", "03"))
-    assert draft.material.summary() == (
-        "Taught by 3 training stories and their copies made worse on purpose and "
-        "pictured examples of 3 questions."
-    )
-
-
 def test_too_many_are_refused():
     with pytest.raises(PlanningError, match="training units, up to 2 times"):
         chosen(LIKERT.replace("twins: 3", "twins: 600"))
