@@ -41,7 +41,6 @@ from annotate.schema import (
     refuse,
     some,
 )
-from annotate.studies import suiting
 from annotate.studies.parts import (
     Adaptive,
     CellPairs,
@@ -53,6 +52,8 @@ from annotate.studies.parts import (
     Sets,
     Subset,
     Training,
+    problems_of_composites,
+    problems_of_parts,
 )
 
 TEMPLATES = Path(__file__).resolve().parent / "protocols"
@@ -71,7 +72,7 @@ def _as_composites(value: Any) -> tuple[Composite, ...]:
     try:
         return composites_in(block, "")
     except InputError as error:
-        refuse(suiting.problems_of_composites(error, is_located=is_block))
+        refuse(problems_of_composites(error, is_located=is_block))
         raise
 
 
@@ -210,7 +211,7 @@ class StudyDefinition(Part):
         if self.adaptive and not self.adaptive.question:
             first = self.questions[0].key
             self._put("adaptive", self.adaptive.with_changes(question=first))
-        refuse(suiting.problems(self))
+        refuse(problems_of_parts(self))
         self._put("scale", None)
         if self.outputs > 1:
             self._put(self.sets_key, self.together)

@@ -28,7 +28,6 @@ from annotate.studies.changing import (
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.parts import CellPairs
 from annotate.studies.planning import refuse_too_much_work
-from annotate.studies.slots import missing_slots
 from annotate.studies.study_file import (
     DefinitionError,
     read_definition,
@@ -40,6 +39,7 @@ from annotate.studies.units import (
     choose_outputs,
     choose_units,
     create_units,
+    missing_slots,
 )
 from evalcore.models import Output
 

@@ -28,7 +28,6 @@ from annotate.studies.check_units import (
     make_twins,
 )
 from annotate.studies.definition import StudyDefinition
-from annotate.studies.slots import free_slots, planned_slots
 from annotate.studies.study_file import write_definition
 from annotate.studies.units import (
     PlanningError,
@@ -36,7 +35,9 @@ from annotate.studies.units import (
     choose_outputs,
     choose_units,
     create_units,
+    free_slots,
     gaps_note,
+    planned_slots,
 )
 from evalcore.database.postgresql import analyze
 from evalcore.models import Benchmark, Output, Shot

@@ -3,7 +3,7 @@ from typing import Any
 
 from annotate.coverage import coverage_tables
 from annotate.coverage.dashboard import standing
-from annotate.management.studies import StudyCommand
+from annotate.management import StudyCommand
 from annotate.models import Study
 from annotate.spreadsheet import csv_lines
 

@@ -1,7 +1,7 @@
 from pathlib import Path
 from typing import Any
 
-from annotate.management.studies import WritingCommand
+from annotate.management import WritingCommand
 from annotate.models import Study
 from annotate.reports.downloads import write_export
 

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 from django.urls import reverse
 
 from analysis.tables import Lines, defused
-from annotate.management.studies import StudyCommand
+from annotate.management import StudyCommand
 from annotate.models import Invitation, Study
 from annotate.people import inviting, joining, outcomes
 

@@ -1,6 +1,6 @@
 from typing import Any
 
-from annotate.management.studies import StudyCommand
+from annotate.management import StudyCommand
 from annotate.models import Study
 from annotate.presentation import shape_notes
 from annotate.studies import lifecycle

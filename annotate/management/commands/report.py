@@ -19,7 +19,7 @@ from analysis.options import AlignOptions, OptionError
 from analysis.problems import InputError
 from annotate.audit_log import as_of_event
 from annotate.audit_log.as_of_event import MomentError
-from annotate.management.studies import WritingCommand
+from annotate.management import WritingCommand
 from annotate.models import MAIN, Study
 from annotate.reports import study_scores
 from annotate.reports.study_analyses import FURTHER, ReportError
