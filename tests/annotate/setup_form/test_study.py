@@ -360,11 +360,6 @@ def test_the_check_tells_cost_and_balance_and_stores_nothing(manager, woods):
     assert 'data-field="id_annotators"' in impossible.content.decode()
 
 
-def test_an_open_study_has_no_plan_to_balance(manager, woods):
-    data = filled(do=["check"], assignment=["open"], annotators=[""])
-    assert "next free slot" in post(manager, data).content.decode()
-
-
 # Questions without a script
 
 
@@ -480,13 +475,6 @@ def test_the_preview_is_the_annotators_page_and_stores_nothing(
         assert not model.objects.exists()
     # Nor is drawn what people are taught with.
     assert sorted((settings.MEDIA_ROOT / "original").rglob("*.png")) == originals
-
-
-def test_a_preview_waits_for_no_shot_to_be_in_sight(manager, woods):
-    asked = {"presentation__must_see": ["2"], "do": ["preview"]}
-    text = post(manager, filled(**asked)).content.decode()
-    assert 'data-part="looking"' in text
-    assert "data-seconds" not in text
 
 
 def test_the_preview_of_a_study_that_is_there(manager, woods):

@@ -118,15 +118,6 @@ def test_an_impossible_design_ends_with_status_2_and_keeps_nothing():
     assert not Study.objects.exists()
 
 
-def test_inviting_in_order_and_no_more_than_were_planned():
-    study = planned()
-    first = inviting.invite(study, count=1)
-    assert [i.annotator.name for i in first] == ["A01"]
-    assert len(inviting.invite(study)) == 3
-    with pytest.raises(inviting.InvitingError, match="invited already"):
-        inviting.invite(study)
-
-
 @pytest.mark.postgresql
 def test_revoking_frees_the_slots_and_a_new_person_takes_them_over():
     study = lifecycle.launch(planned(untrained))
@@ -163,11 +154,6 @@ def test_allowed_moves(start, move, end):
     kinds = list(study.events.order_by("pk").values_list("kind", flat=True))
     assert kinds[:2] == ["slots listed", "study planned"]
     assert len(kinds) == 3
-
-
-def test_a_draft_cannot_be_paused():
-    with pytest.raises(lifecycle.LifecycleError, match="draft"):
-        lifecycle.pause(planned())
 
 
 def test_options_take_the_place_of_what_the_template_says():

@@ -4,10 +4,9 @@ import pytest
 
 from annotate.audit_log.verifying import problems
 from annotate.models import Purpose
-from annotate.studies.planning import PlanningError, Setup, plan_study, prepare
+from annotate.studies.planning import Setup, plan_study, prepare
 from annotate.studies.study_file import load_definition, read_definition
 from evalcore.models import Output
-from tests.annotate.pages.test_videos import video_benchmark
 from tests.browser.reels import make_drawn_reels
 from tests.factories import make_benchmark
 from tests.working import make_planned
@@ -125,18 +124,6 @@ def test_a_question_of_some_stories_is_trained_with_one_of_them():
     ]
 
 
-def test_a_unit_is_about_no_question_that_its_story_is_not_asked():
-    text = LIKERT.replace("key: place,", "key: place, stories: {angle: [LI]},")
-    benchmark = make_benchmark(stories=4)
-    benchmark.stories.update(tags={"angle": "TR"})
-    taught = chosen(text, benchmark).material.training
-    assert [[q.key for q in one.questions] for one in taught] == [
-        ["cast"],
-        ["beauty"],
-        ["cast"],
-    ]
-
-
 def test_an_output_is_met_once_in_the_training():
     study = make_planned(
         LIKERT.replace("twins: 3", "twins: 8"),
@@ -243,35 +230,6 @@ def test_videos_teach_as_pictures_do(tmp_path):
     asked = study.questions.get(key="cast")
     assert len(asked.example_shots) == 3
     assert sum(differs for _n, differs, _of in asked.example_shots) == 1
-
-
-def test_videos_of_two_shots_are_not_shuffled(tmp_path):
-    draft = chosen(PAIRS, video_benchmark(tmp_path))
-    assert draft.notes() == [
-        "No training story could be made by degrading outputs: “Cast” needs another "
-        "story with other pictures; “Order” needs three shots with different pictures."
-    ]
-
-
-def test_videos_check_by_twins(tmp_path):
-    checks = "checks: {per_session: 1, kinds: [twin], share: 1.0, degradations: "
-    asked = PAIRS.replace("training: {twins: 2}", checks + "[shuffled, blurred]}")
-    benchmark = make_drawn_reels(tmp_path, ["Alder", "Birch"], stories=2, seconds=0.5)
-    study = plan_study(
-        definition(asked),
-        benchmark=benchmark,
-        slug="films",
-        annotators=3,
-    )
-    checked = study.units.filter(purpose=Purpose.TWIN)
-    assert {unit.output_b.degradation for unit in checked} <= {"shuffled", "blurred"}
-    assert checked
-    assert all(unit.output_b.video_id != unit.output_a.video_id for unit in checked)
-
-
-def test_too_many_are_refused():
-    with pytest.raises(PlanningError, match="training units, up to 2 times"):
-        chosen(LIKERT.replace("twins: 3", "twins: 600"))
 
 
 @pytest.mark.parametrize(
