@@ -47,12 +47,12 @@ class WritingCommand(StudyCommand):
             "--out", type=Path, required=True, help="folder for the files; made if new"
         )
 
-    def handle(self, *, out: Path, **options: Any) -> None:
+    def handle(self, *, study: str, **options: Any) -> None:
         try:
-            super().handle(out=out, **options)
+            super().handle(study=study, **options)
         except OSError as error:
             raise CommandError(
-                f"{error.filename or out}: expected a place to write to "
+                f"{error.filename or options['out']}: expected a place to write to "
                 f"({error.strerror})",
                 returncode=2,
             ) from error

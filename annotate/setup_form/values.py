@@ -55,13 +55,14 @@ def to_values(definition: StudyDefinition) -> FormValues:
 
 def _leaves(value: Any, name: str) -> Iterator[tuple[str, list[str]]]:
     if name in ("pairs", "sets"):
-        kind = {dict: "cells", tuple: "chosen"}.get(type(value), value)
-        yield f"{name}.kind", [kind]
-        if kind == "cells":
+        if isinstance(value, dict):
             yield f"{name}.number", [str(value["number"])]
             yield f"{name}.by", [", ".join(value["by"])]
-        elif kind == "chosen":
+            value = "cells"
+        elif isinstance(value, tuple):
             yield f"{name}.chosen", ["\n".join(" | ".join(one) for one in value)]
+            value = "chosen"
+        yield f"{name}.kind", [value]
     elif name == "rules":
         yield "rules.kind", ["default" if value == "default" else "own"]
         if value != "default":

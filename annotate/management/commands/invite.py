@@ -73,15 +73,17 @@ class Command(StudyCommand):
 
 def _made(study: Study, base: str, options: dict[str, Any]) -> list[list[str]]:
     """Return the table of the links that are made."""
-    given = {name: str(options[name]) for name in ("language", "note")}
+    language, note = str(options["language"]), str(options["note"])
     try:
         if options["join"] is not None:
-            link = joining.make_link(study, most=options["join"], **given)
+            link = joining.make_link(
+                study, most=options["join"], language=language, note=note
+            )
             return [["join"], [base + reverse("join", args=[link.token])]]
         if options["new"]:
-            made = [inviting.invite_new(study, **given)]
+            made = [inviting.invite_new(study, language=language, note=note)]
         else:
-            made = inviting.invite(study, count=options["count"], note=given["note"])
+            made = inviting.invite(study, count=options["count"], note=note)
     except inviting.NobodyWaitsError as error:
         join = "--join 20 makes a link for 20 to join by, " if study.is_open else ""
         raise CommandError(
