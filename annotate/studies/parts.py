@@ -1,12 +1,11 @@
-"""The parts of a study definition, and what they ask of each other.
+"""The parts of a study definition; titles and descriptions are those of the form."""
 
-Titles and descriptions are those of the form.
-"""
-
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
+import yaml
 from django.utils.translation import gettext_noop as _
 from pydantic import (
     AfterValidator,
@@ -14,15 +13,17 @@ from pydantic import (
     Discriminator,
     Field,
     Tag,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
 
 from analysis.problems import InputError
-from analysis.rankings.composite_weights import check_composites
+from analysis.rankings.composite_weights import Composite, composites_in
 from annotate.kinds.base import Kind
-from annotate.kinds.question import DEGRADATIONS
-from annotate.models.studies import LETTERS
+from annotate.kinds.question import DEGRADATIONS, Scale
+from annotate.quality_rules.rules import Rule, parse_rules
 from annotate.schema import (
     Count,
     Name,
@@ -37,13 +38,11 @@ from annotate.schema import (
     Texts,
     no_truth,
     one_of,
+    refusal,
     refuse,
     says,
     some,
 )
-
-if TYPE_CHECKING:
-    from annotate.studies.definition import StudyDefinition
 
 # Seconds for which anybody can be asked to look at a picture.
 MOST_SECONDS = 60
@@ -244,148 +243,59 @@ class Consent(Part, extra="allow"):
         return dict(self.model_extra or {})
 
 
-# What they ask of each other
-
-Problems = Iterator[Problem]
-
-
-def problems_of_parts(study: "StudyDefinition") -> Problems:
-    """Yield what does not suit the rest of a study."""
-    yield from _outputs(study)
-    yield from _keys(study)
-    yield from _sets(study)
-    yield from _training(study)
-    yield from _checks(study)
-    yield from _rules(study)
-    yield from _adaptive(study)
-    yield from _composites(study)
-
-
-def _outputs(study: "StudyDefinition") -> Problems:
-    """Hold the number of outputs shown at once against every kind."""
-    kinds = study.kinds
-    least, most = max(k.least for k in kinds), min(k.most for k in kinds)
-    names = ", ".join(kind.name for kind in kinds)
-    if least > most:
-        told = f"{names}: not asked of equally many outputs; make it two studies"
-        yield Problem(["questions"], told)
-    elif not least <= study.outputs <= most:
-        span = f"{least} to {most}" if least < most else str(least)
-        yield Problem(["outputs"], f"write {span} for {names}")
-    have_scales = any("scale" in kind.definition.model_fields for kind in kinds)
-    if study.scale and not have_scales:
-        yield Problem(["scale"], f"a {kinds[0].name} has no scale")
-
-
-def _keys(study: "StudyDefinition") -> Problems:
-    keys = [question.key for question in study.questions]
-    for index, key in enumerate(keys):
-        if key in keys[:index]:
-            yield Problem(["questions", index, "key"], f"{key} is used twice")
-
-
-def _sets(study: "StudyDefinition") -> Problems:
-    wanted = {
-        "pairs": (study.pairs, study.outputs == 2, "two"),
-        "sets": (study.sets, study.outputs > 2, "three to five"),
-    }
-    for key, (sets, suits, number) in wanted.items():
-        if sets is not None and not suits:
-            told = f"only a study of {number} outputs at once has {key}"
-            yield Problem([key], told)
-        for index, one in enumerate(sets if isinstance(sets, tuple) and suits else ()):
-            if not len(set(one)) == study.outputs == len(one):
-                methods = ", ".join(LETTERS.upper()[: study.outputs])
-                told = f"write {study.outputs} methods, such as [{methods}]"
-                yield Problem([key, index], told)
-
-
-def _training(study: "StudyDefinition") -> Problems:
-    training = study.training
-    if training is None:
-        return
-    if not any(kind.has_known_answers for kind in study.kinds):
-        name = study.kinds[0].name
-        told = f"a {name} has no known answers to train with; leave it out"
-        yield Problem(["training"], told)
-    elif not (training.units or training.twins):
-        told = "write at least one unit, or twins: 3"
-        yield Problem(["training", "units"], told)
-    elif training.twins and not study.degradable:
-        told = "no question says which degradation makes its answer worse"
-        yield Problem(["training", "twins"], told)
-    yield from _known(study, training.units, ["training", "units"])
-
-
-def _checks(study: "StudyDefinition") -> Problems:
-    checks, kinds = study.checks, study.kinds
-    controls = tuple(dict.fromkeys(c for kind in kinds for c in kind.controls))
-    for key, control in (("degradations", "twin"), ("gold", "gold")):
-        if getattr(checks, key) and control not in controls:
-            told = f"a {kinds[0].name} has only {', '.join(controls)}"
-            yield Problem(["checks", key], told)
-    for index, kind in enumerate(checks.kinds):
-        if kind not in controls:
-            told = f"write one of {', '.join(controls)}"
-            yield Problem(["checks", "kinds", index], told)
-    if "gold" in controls:
-        yield from _known(study, checks.gold, ["checks", "gold"])
-
-
-def _known(
-    study: "StudyDefinition", units: Sequence[KnownUnit], path: Path
-) -> Problems:
-    """Put answers that are known in the form of their kind, or refuse them."""
-    questions = {question.key: question for question in study.questions}
-    for index, unit in enumerate(units):
-        for key, value in unit.expected.items():
-            at: Path = [*path, index, "expected", key]
-            if key not in questions:
-                told = f"no such question; there are {', '.join(questions)}"
-                yield Problem(at, told)
-                continue
-            try:
-                answer = questions[key].known_answer(value, unit.methods)
-                unit.expected[key] = answer
-            except PydanticCustomError as error:
-                yield Problem(at, error.message())
-
-
-def _rules(study: "StudyDefinition") -> Problems:
-    known = dict.fromkeys(s for kind in study.kinds for s in kind.signals)
-    if isinstance(study.rules, list):
-        for index, rule in enumerate(study.rules):
-            if rule["signal"] not in known:
-                told = f"write one of {', '.join(known)}"
-                yield Problem(["rules", index, "signal"], told)
-
-
-def _adaptive(study: "StudyDefinition") -> Problems:
-    adaptive = study.adaptive
-    if adaptive is None:
-        return
-    keys = [question.key for question in study.questions]
-    if study.outputs != 2:
-        yield Problem(["adaptive"], "only pairs can be chosen adaptively")
-    elif study.assignment != "open":
-        told = "pairs are chosen as annotators ask for them: write assignment: open"
-        yield Problem(["adaptive"], told)
-    elif adaptive.question not in keys:
-        yield Problem(["adaptive", "question"], f"write one of {', '.join(keys)}")
-
-
-def _composites(study: "StudyDefinition") -> Problems:
-    keys = {row["key"] for row in study.stored_questions}
-    try:
-        check_composites(study.composites, questions=keys, file="")
-    except InputError as error:
-        yield from problems_of_composites(error, ["composites"])
-
-
 def problems_of_composites(
     error: InputError, path: Path | None = None, *, is_located: bool = True
-) -> Problems:
+) -> Iterator[Problem]:
     """Yield the problems of composites, with their lines if these are of the file."""
     for one in error.problems:
         told = filter(None, [one.column, one.value, f"expected {one.expected}"])
         yield Problem(path or [], ": ".join(told), one.line if is_located else None)
+
+
+def _as_composites(value: Any) -> tuple[Composite, ...]:
+    """Read a block of YAML, whose nodes know their lines, or a mapping."""
+    if isinstance(value, tuple):
+        return value
+    is_block = isinstance(value, yaml.Node)
+    try:
+        block = value if is_block else yaml.compose(json.dumps(value, default=str))
+    except TypeError as error:  # of keys that are lists or mappings
+        raise refusal("write texts as keys") from error
+    assert isinstance(block, yaml.Node)  # JSON is never empty
+    try:
+        return composites_in(block, "")
+    except InputError as error:
+        refuse(problems_of_composites(error, is_located=is_block))
+        raise
+
+
+def _checked_rules(value: Any) -> Any:
+    parse_rules(value)
+    return value or []
+
+
+Rules = Annotated[
+    Any,
+    AfterValidator(_checked_rules),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"const": "default"},
+                {"type": "array", "items": TypeAdapter(Rule).json_schema()},
+            ]
+        }
+    ),
+]
+Composites = Annotated[
+    tuple[Any, ...],
+    BeforeValidator(_as_composites),
+    WithJsonSchema({"type": "object"}),
+]
+
+
+def is_scale(value: Any) -> bool:
+    try:
+        TypeAdapter(Scale).validate_python(value)
+    except ValidationError:
+        return False
+    return True

@@ -308,7 +308,7 @@ def test_a_study_is_planned_of_originals(twin):
         "trial",
         benchmark="woods",
         annotators=2,
-        redundancy=1,
+        set=["redundancy=1"],
         template="vistorybench-user-study",
     )
     units = Study.objects.get().units.filter(purpose="real")
