@@ -1,1 +1,58 @@
-"""Commands on studies."""
+"""Commands on studies, and what those on one study share."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotate.models import Study
+
+
+def find_study(slug: str) -> Study:
+    """Return the study of that name, or end the command."""
+    found = Study.objects.filter(slug=slug).select_related("benchmark").first()
+    if found is None:
+        known = ", ".join(Study.objects.values_list("slug", flat=True))
+        raise CommandError(
+            f"No study {slug!r}. There are: {known or 'none yet'}.", returncode=2
+        )
+    return found
+
+
+class StudyCommand(BaseCommand):
+    """A command whose first argument is the short name of a study."""
+
+    work: Callable[..., None]  # with the study and the options
+    refused: tuple[type[Exception], ...] = ()
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("study", help="its short name")
+
+    def handle(self, *, study: str, **options: Any) -> None:
+        found = find_study(study)
+        try:
+            self.work(found, **options)
+        except self.refused as error:
+            raise CommandError(str(error), returncode=2) from error
+
+
+class WritingCommand(StudyCommand):
+    """A command that writes files about a study into a folder."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--out", type=Path, required=True, help="folder for the files; made if new"
+        )
+
+    def handle(self, *, study: str, **options: Any) -> None:
+        try:
+            super().handle(study=study, **options)
+        except OSError as error:
+            raise CommandError(
+                f"{error.filename or options['out']}: expected a place to write to "
+                f"({error.strerror})",
+                returncode=2,
+            ) from error

@@ -25,7 +25,7 @@ from annotate.models import (
 from annotate.responses import giving_back
 from annotate.responses.analysis_views import hide_from_all, hiding_views, in_force
 from annotate.responses.leasing import count_submitted, locked_annotator
-from annotate.studies.extending import withdrawn_names
+from annotate.studies.changing import withdrawn_names
 from evalcore.models import most_letters
 
 LONGEST_REASON = most_letters(Exclusion, "reason")

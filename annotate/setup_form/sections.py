@@ -1,56 +1,61 @@
-"""The sections of the set-up form, with their present values."""
+"""The sections of the set-up form, and a card for each question."""
 
 from functools import partial
 
+from django.utils.translation import get_language, pgettext
 from django.utils.translation import gettext as _
-from django.utils.translation import pgettext
 
 from annotate.kinds.base import Kind
-from annotate.setup_form.fields import Choices, Field, FieldGroup, Section
-from annotate.setup_form.labels import (
-    degradations,
-    filled,
-    labelled,
+from annotate.setup_form.fields import (
+    Choices,
+    Field,
+    FieldGroup,
+    FieldMaker,
+    Section,
     language_name,
-    languages,
-    named,
-    texts,
 )
-from annotate.setup_form.values import FormValues, kind_at, questions, sets_key
+from annotate.setup_form.values import FormValues, kind_at, questions, sets_key, steps
 from annotate.studies.parts import Adaptive, Presentation
+from evalcore.metrics import registry
 from evalcore.models import Benchmark, Output, Story
 
 # More stories than this are named in a text instead of ticked.
 MOST_TICKS = 300
+# Of longer scales only the ends, the middle and what has a meaning stand there.
+MOST_ANCHORS = 11
 
 
-class Sections:
+def _degradations() -> Choices:
+    """Return the ways in which copies are degraded, in words."""
+    return [
+        ("shuffled", _("shots in another order")),
+        ("foreign_shot", _("a shot of another story")),
+        ("repeated_shot", _("a shot twice")),
+        ("blurred", _("blurred")),
+        ("swapped_characters", _("characters swapped")),
+    ]
+
+
+def _named(names: list[str]) -> Choices:
+    return [(name, name) for name in names]
+
+
+class Sections(FieldMaker):
     """The sections of one form."""
 
-    def __init__(self, values: FormValues) -> None:
-        self.values = values
-        self.one = partial(labelled, values)
-
-    def row(self, *names: str, only: str = "") -> FieldGroup:
-        """Return the fields of these paths, side by side."""
-        return FieldGroup([self.one(name) for name in names], only)
-
     def basics(self, *, fixed_slug: bool) -> Section:
-        slug = filled(
-            self.values,
+        slug = self.one(
             "slug",
-            _("Short name"),
-            _("Stands in addresses and commands: letters, digits, - and _."),
+            label=_("Short name"),
+            help=_("Stands in addresses and commands: letters, digits, - and _."),
             fixed=fixed_slug,
         )
-        fields = [slug, self.one("title")]
-        return Section("basics", _("Name"), [FieldGroup(fields)])
+        return Section("basics", _("Name"), [FieldGroup([slug, self.one("title")])])
 
     # What is judged
 
     def judged(self, benchmark: Benchmark) -> Section:
         """Return what is judged: methods, stories, a sample of them, pairs."""
-        one = partial(filled, self.values)
         outputs = Output.objects.filter(story__benchmark=benchmark)
         methods = sorted(set(outputs.values_list("method__name", flat=True)))
         rows = Story.objects.filter(outputs__in=outputs).distinct().order_by("key")
@@ -58,13 +63,15 @@ class Sections:
         tags = sorted({str(tag) for story in rows for tag in story.tags})
         all_methods = _("All %(n)d methods") % {"n": len(methods)}
         all_stories = _("All %(n)d stories") % {"n": len(stories)}
-        some = one("method", _("Methods"), kind="many", choices=named(methods))
-        by_tag = [("", _("no tag")), *named(tags)]
+        some = self.one(
+            "method", label=_("Methods"), kind="many", choices=_named(methods)
+        )
+        by_tag = [("", _("no tag")), *_named(tags)]
         by = self.one("stories.by", kind="select", choices=by_tag)
         groups = [
-            FieldGroup([one("all_method", all_methods, kind="tick")]),
+            FieldGroup([self.one("all_method", label=all_methods, kind="tick")]),
             FieldGroup([some], "some-method"),
-            FieldGroup([one("all_story", all_stories, kind="tick")]),
+            FieldGroup([self.one("all_story", label=all_stories, kind="tick")]),
             FieldGroup([self._some_stories(stories)], "some-story"),
             FieldGroup([self.one("stories.number"), by]),
         ]
@@ -73,17 +80,15 @@ class Sections:
         return Section("judged", _("What is judged"), groups)
 
     def _some_stories(self, stories: Choices) -> Field:
-        one = partial(filled, self.values, "story", _("Stories"))
-        if len(stories) <= MOST_TICKS:
-            return one(kind="many", choices=stories)
-        help = _("The keys of the stories, one in each line.")
-        listed = one(help, kind="area", rows=8)
-        listed.values = ["\n".join(listed.values)]
-        return listed
+        some = self.one("story", label=_("Stories"), kind="many", choices=stories)
+        if len(stories) > MOST_TICKS:
+            some.help = _("The keys of the stories, one in each line.")
+            some.kind, some.rows, some.choices = "area", 8, ()
+            some.values = ["\n".join(some.values)]
+        return some
 
     def _sets(self, key: str, tags: list[str]) -> list[FieldGroup]:
         """Return which methods stand side by side: pairs, or larger sets."""
-        one = partial(filled, self.values)
         kinds = [("all", _("every method with every other"))]
         if key == "pairs":
             together, sets = _("Pairs of methods"), _("Pairs")
@@ -100,15 +105,20 @@ class Sections:
                 ("chosen", _("these sets")),
             ]
             written = _("One set in each line: method A | method B | method C")
-        which = one(f"{key}.kind", together, "", "radio", usual="all", choices=kinds)
-        chosen = one(f"{key}.chosen", sets, written, "area", rows=4)
+        which = self._radio(f"{key}.kind", "all", kinds, label=together)
+        chosen = self.one(
+            f"{key}.chosen", label=sets, help=written, kind="area", rows=4
+        )
         groups = [FieldGroup([which]), FieldGroup([chosen], "pairs-chosen")]
         if key == "pairs":
-            listed = ", ".join(tags) or "–"
             told = _("With commas between them. There are: %(tags)s.")
-            by = one("pairs.by", _("Tags"), told % {"tags": listed})
+            told %= {"tags": ", ".join(tags) or "–"}
+            by = self.one("pairs.by", label=_("Tags"), help=told)
             groups.append(FieldGroup([self.one("pairs.number"), by], "pairs-cells"))
         return groups
+
+    def _radio(self, name: str, usual: str, choices: Choices, **given: str) -> Field:
+        return self.one(name, kind="radio", usual=usual, choices=choices, **given)
 
     # Who judges
 
@@ -117,59 +127,48 @@ class Sections:
             ("planned", _("known annotators, each with a balanced plan")),
             ("open", _("whoever arrives takes free slots")),
         ]
-        who = self.one("assignment", kind="radio", usual="planned", choices=comers)
-        numbers = [
-            filled(
-                self.values,
-                "annotators",
-                _("Annotators"),
-                _("How many people judge."),
-                "number",
-                least=1,
-                only="planned",
-            ),
-            self.one("redundancy"),
-            self.one("session_size"),
-        ]
-        return Section(
-            "people", _("Who judges"), [FieldGroup([who]), FieldGroup(numbers)]
+        people = self.one(
+            "annotators",
+            label=_("Annotators"),
+            help=_("How many people judge."),
+            kind="number",
+            least=1,
+            only="planned",
         )
+        numbers = [people, self.one("redundancy"), self.one("session_size")]
+        groups = [
+            FieldGroup([self._radio("assignment", "planned", comers)]),
+            FieldGroup(numbers),
+        ]
+        return Section("people", _("Who judges"), groups)
 
     def handing_out(self) -> Section:
         """Return the folded rest about who judges."""
-        by_language = [
-            FieldGroup(self._of_language(code, language_name(code)))
-            for code in languages(self.values, "languages", "annotators")
-        ]
-        by_language[0].fields[0].help = _(
+        whole = partial(self.one, kind="number", least=1)
+        groups = []
+        for code in self.languages("languages", "annotators"):
+            told = {"language": language_name(code)}
+            answers = _("Answers a unit · %(language)s") % told
+            people = _("Annotators · %(language)s") % told
+            asked = whole(f"languages.{code}", label=answers)
+            judging = whole(f"annotators.{code}", label=people, only="planned")
+            groups.append(FieldGroup([asked, judging]))
+        groups[0].fields[0].help = _(
             "Only if every unit is to be judged in several languages; replaces the "
             "numbers above."
         )
-        rows = [
+        often = _("Stories judged more often")
+        subset = [
+            self.one("subset.stories.number", label=often, help=""),
+            self.one("subset.stories.by"),
+            self.one("subset.redundancy"),
+        ]
+        groups += [
             self.row("lease_minutes", "cap", "rounds", "seed"),
-            FieldGroup(
-                [
-                    self.one(
-                        "subset.stories.number",
-                        label=_("Stories judged more often"),
-                        help="",
-                    ),
-                    self.one("subset.stories.by"),
-                    self.one("subset.redundancy"),
-                ]
-            ),
+            FieldGroup(subset),
         ]
         title = _("Languages, leases, rounds")
-        return Section("handing", title, [*by_language, *rows], folded=True)
-
-    def _of_language(self, code: str, name: str) -> list[Field]:
-        whole = partial(filled, self.values, kind="number", least=1)
-        answers = _("Answers a unit · %(language)s") % {"language": name}
-        people = _("Annotators · %(language)s") % {"language": name}
-        return [
-            whole(f"languages.{code}", answers),
-            whole(f"annotators.{code}", people, only="planned"),
-        ]
+        return Section("handing", title, groups, folded=True)
 
     # How it is shown, and how well it is done
 
@@ -193,46 +192,40 @@ class Sections:
         possible = (Kind if is_known else asked[0]).controls
         choices = [(name, controls[name]) for name in possible]
         checks = [self.one("checks.kinds", kind="many", choices=choices)]
-        rules = [
-            ("", _("none")),
-            ("default", _("the usual ones: warn and pause on strong evidence")),
-            ("own", _("these")),
-        ]
-        one = partial(filled, self.values)
-        ruled = [
-            FieldGroup(
-                [one("rules.kind", _("Rules"), "", "radio", usual="", choices=rules)]
-            ),
-            FieldGroup(
-                [
-                    one(
-                        "rules.own",
-                        _("Own rules"),
-                        _(
-                            "A list in YAML, such as: - {key: skips, signal: skips, "
-                            "above: 0.3, action: note}"
-                        ),
-                        "code",
-                        rows=8,
-                    )
-                ],
-                "rules-own",
-            ),
-        ]
         if not is_known:
-            groups = [self.row("checks.per_session"), FieldGroup(checks), *ruled]
+            groups = [
+                self.row("checks.per_session"),
+                FieldGroup(checks),
+                *self._rules(),
+            ]
             return Section("quality", _("Checks, rules"), groups, folded=True)
-        worse = degradations()
+        worse = _degradations()
         checks.append(self.one("checks.degradations", kind="many", choices=worse))
         groups = [
             self.row("checks.per_session", "checks.share"),
             FieldGroup(checks),
-            *ruled,
+            *self._rules(),
             self.row("training.twins", "training.pass_mark", "training.attempts"),
             self.row("training.units"),
             self.row("checks.gold"),
         ]
         return Section("quality", _("Training, checks, rules"), groups, folded=True)
+
+    def _rules(self) -> list[FieldGroup]:
+        rules = [
+            ("", _("none")),
+            ("default", _("the usual ones: warn and pause on strong evidence")),
+            ("own", _("these")),
+        ]
+        told = _(
+            "A list in YAML, such as: - {key: skips, signal: skips, above: 0.3, "
+            "action: note}"
+        )
+        own = self.one(
+            "rules.own", label=_("Own rules"), help=told, kind="code", rows=8
+        )
+        which = self._radio("rules.kind", "", rules, label=_("Rules"))
+        return [FieldGroup([which]), FieldGroup([own], "rules-own")]
 
     def adaptive(self, keys: list[str]) -> Section:
         """Return how an open study of pairs chooses the next pair."""
@@ -240,28 +233,119 @@ class Sections:
         for key, usual in Adaptive():
             if usual:
                 given.setdefault(f"adaptive.{key}", str(usual))
-        one = partial(labelled, given)
-        how = [one(f"adaptive.{k}") for k in ("top", "confidence", "least", "explore")]
-        choices = named(list(filter(None, keys)))
-        how.append(one("adaptive.question", kind="select", choices=choices))
-        chosen = filled(
-            self.values,
-            "adaptive.on",
-            _("Choose the next pair by what it tells"),
-            _("Only when whoever arrives takes free slots."),
-            "tick",
+        how = FieldMaker(given).row(
+            *(f"adaptive.{key}" for key in Adaptive.model_fields)
         )
-        groups = [FieldGroup([chosen]), FieldGroup(how)]
+        ranks = how.fields[-1]
+        ranks.kind, ranks.choices = "select", _named(list(filter(None, keys)))
+        chosen = self.one(
+            "adaptive.on",
+            label=_("Choose the next pair by what it tells"),
+            help=_("Only when whoever arrives takes free slots."),
+            kind="tick",
+        )
+        groups = [FieldGroup([chosen]), how]
         return Section("adaptive", _("Pairs that tell most"), groups, folded=True)
 
     def wording(self) -> Section:
+        groups = [
+            self.texts("consent", _("Consent"), kind="area", rows=6),
+            FieldGroup([self.one("consent.version", usual="1")]),
+            self.texts("instructions", _("Instructions"), kind="area", rows=6),
+        ]
+        title = pgettext("section", "Consent and instructions")
+        return Section("texts", title, groups, folded=True)
+
+    # Questions
+
+    def card(self, index: int) -> Section:
+        """Return all about one question."""
+        name = f"questions.{index}"
+        fields = kind_at(self.values, index).definition.model_fields
+        groups = [
+            self.texts(f"{name}.title", _("Title")),
+            self.texts(f"{name}.text", _("Sentence"), kind="area"),
+        ]
+        if "scale" in fields:
+            groups += self._scale(name)
+        if "allow_tie" in fields:
+            told = _("“No preference” is an answer")
+            tie = self.one(f"{name}.allow_tie", label=told, kind="tick")
+            groups.append(FieldGroup([tie]))
+        if "category" in fields:
+            groups.append(self.texts(f"{name}.category", _("Category")))
+        key = self.one(
+            f"{name}.key",
+            label=_("Key"),
+            help=_("Names the question in tables: letters, digits, - and _."),
+        )
+        metric = self.one(
+            f"{name}.metric",
+            label=_("Metric"),
+            help=_("The metric that is meant to measure this."),
+            choices=_named(registry.names()),
+        )
+        stories = self.one(
+            f"{name}.stories",
+            label=_("Only for stories with these tags"),
+            help=_("YAML, such as: angle: [TR]"),
+        )
+        more = FieldGroup([key, metric, stories])
+        if "degradation" in fields:
+            nothing = ("", _("nothing that copies can show"))
+            worse = self.one(
+                f"{name}.degradation",
+                label=_("What makes the answer worse"),
+                help=_("People are shown an example of it, and trained with it."),
+                kind="select",
+                choices=[nothing, *_degradations()],
+            )
+            more.fields.append(worse)
+        look = self.texts(f"{name}.help", _("What to look at"), kind="area")
         return Section(
-            "texts",
-            pgettext("section", "Consent and instructions"),
-            [
-                texts(self.values, "consent", _("Consent"), "area", 6),
-                FieldGroup([self.one("consent.version", usual="1")]),
-                texts(self.values, "instructions", _("Instructions"), "area", 6),
-            ],
-            folded=True,
+            name.replace(".", "-"),
+            self._shown(f"{name}.title") or key.value or _("New question"),
+            groups,
+            more=[look, more],
+            index=index,
+            kind=self.values.get(f"{name}.kind") or "",
+            has_scale="scale" in fields,
+            sentence=self._shown(f"{name}.text"),
+        )
+
+    def _shown(self, name: str) -> str:
+        """Return a text in the page's language if it is written in it, or English."""
+        language = (get_language() or "en").split("-")[0]
+        values = self.values
+        return values.get(f"{name}.{language}") or values.get(f"{name}.en") or ""
+
+    def _scale(self, name: str) -> list[FieldGroup]:
+        """Return the ends of the scale, and what its values mean."""
+        end = partial(self.one, kind="number", least=-100)
+        ends = [
+            end(f"{name}.scale.0", label=_("Lowest value")),
+            end(f"{name}.scale.1", label=_("Highest value")),
+        ]
+        on_scale = steps(self.values.get(one.name) for one in ends)
+        shown = [value for value in on_scale if self._is_shown(value, on_scale, name)]
+        groups = [FieldGroup(ends, "scale")]
+        for value in shown:
+            anchor = self.texts(f"{name}.anchors.{value}", "")
+            anchor.only = "anchor"
+            for one in anchor.fields:
+                one.label = f"{value} · {one.language}"
+            groups.append(anchor)
+        if len(shown) < len(on_scale):
+            label = _("Another value with a meaning")
+            another = Field(f"{name}.anchor", label, "number", least=on_scale[0])
+            groups.append(FieldGroup([another], "scale"))
+        return groups
+
+    def _is_shown(self, value: int, scale: range, name: str) -> bool:
+        begin = f"{name}.anchors.{value}."
+        return (
+            len(scale) <= MOST_ANCHORS
+            or value in (scale[0], scale[len(scale) // 2], scale[-1])
+            or self.values.get(f"{name}.anchor") == str(value)
+            or any(one.startswith(begin) for one in self.values)
         )

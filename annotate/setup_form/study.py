@@ -5,7 +5,7 @@ browser and one set up by command are the same.
 """
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -14,20 +14,18 @@ from django.utils.translation import gettext as _
 from annotate.assignment.designs.balanced import ImpossibleDesignError
 from annotate.kinds.base import Kind
 from annotate.schema import DefinitionError
-from annotate.setup_form import questions
-from annotate.setup_form.fields import Card, Field, FieldGroup, Section
+from annotate.setup_form.fields import Field, Section
 from annotate.setup_form.sections import Sections
 from annotate.setup_form.values import (
     FormValues,
     kind_at,
+    questions,
     rearranged,
     sets_key,
-    spoken,
     to_data,
     to_values,
     with_questions,
 )
-from annotate.setup_form.values import questions as question_values
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.planning import Draft, Setup, check_slug, outline, with_plan
 from annotate.studies.study_file import (
@@ -57,10 +55,14 @@ class StudyForm:
     def __init__(
         self, values: FormValues, benchmark: Benchmark, *, fixed_slug: bool = False
     ) -> None:
-        self.values = with_questions(values, question_values(values))
+        self.values = with_questions(values, questions(values))
         self.benchmark = benchmark
         self.fixed_slug = fixed_slug
         self.problems: list[FormProblem] = []
+        self.cards: list[Section] = []
+        self.file = Field(
+            "file", _("Study file"), "code", self.values.getlist("file"), rows=30
+        )
         self._arrange()
 
     @classmethod
@@ -80,32 +82,29 @@ class StudyForm:
         return cls(values, setup.benchmark, fixed_slug=fixed_slug)
 
     def _arrange(self) -> None:
-        values = self.values
+        """Lay out the sections; beside a file stands only what it does not say."""
         for code in self._languages_of_file():
-            values.setdefault(f"annotators.{code}", "")
-        sections = Sections(values)
-        name = sections.basics(fixed_slug=self.fixed_slug)
-        judged = sections.judged(self.benchmark)
-        who, handing = sections.people(), sections.handing_out()
-        self.cards: list[Card] = []
+            self.values.setdefault(f"annotators.{code}", "")
+        sections = Sections(self.values)
+        self.before = [
+            sections.basics(fixed_slug=self.fixed_slug),
+            sections.judged(self.benchmark),
+        ]
+        self.after = [sections.people(), sections.handing_out()]
         if self.in_file:
-            handing.title = _("Annotators of each language")
-            self.before = [_beside(name), _beside(judged)]
-            self.after = [_beside(who), _beside(handing)]
-            self.file = Field(
-                "file", _("Study file"), "code", values.getlist("file"), rows=30
-            )
-            fields = [self.file]
+            self.after[1].title = _("Annotators of each language")
+            for section in (*self.before, *self.after):
+                _keep_beside(section)
         else:
-            self.cards = questions.cards(values)
-            self.before = [name, judged]
-            self.after = [who, handing, sections.presentation(), sections.quality()]
-            if sets_key(values) == "pairs":
+            numbers = range(len(questions(self.values)))
+            self.cards = [sections.card(index) for index in numbers]
+            self.after += [sections.presentation(), sections.quality()]
+            if sets_key(self.values) == "pairs":
                 keys = [card.more[-1].fields[0].value for card in self.cards]
                 self.after.append(sections.adaptive(keys))
             self.after += [sections.composites(), sections.wording()]
-            fields = []
-        listed: list[Section] = [*self.before, *self.cards, *self.after]
+        listed = [*self.before, *self.cards, *self.after]
+        fields = [self.file] if self.in_file else []
         fields += [one for section in listed for one in section.fields]
         self.fields = {one.name: one for one in fields}
 
@@ -113,8 +112,7 @@ class StudyForm:
         """Return the languages of the file, whose people are asked for beside it."""
         with suppress(DefinitionError):
             if self.in_file:
-                text = self.values.get("file", "")
-                return read_definition(text, file="", name="study").languages or ()
+                return read_definition(self.file.value, file="", name="study").languages
         return ()
 
     @property
@@ -142,23 +140,18 @@ class StudyForm:
         text = write_data(data)
         with suppress(DefinitionError):  # what is wrong is shown as it is
             text = write_definition(define(data, name="study"))
-        values = self._beside()
-        values["mode"], values["file"] = "file", text
-        return self._again(values)
+        return self._again(self._beside(mode=["file"], file=[text]))
 
     def as_form(self) -> "StudyForm":
         """Return the same study as fields, if the text can be read."""
         definition = self._definition()
         if definition is None:
             return self
-        values = self._beside()
-        values.update(to_values(definition))  # type: ignore[arg-type] # takes its like
-        return self._again(values)
+        return self._again(self._beside(**dict(to_values(definition).lists())))
 
-    def _beside(self) -> FormValues:
-        return FormValues(
-            {name: given for name, given in self.values.lists() if _is_beside(name)}
-        )
+    def _beside(self, **also: list[str]) -> FormValues:
+        beside = {n: v for n, v in self.values.lists() if BESIDE.fullmatch(n)}
+        return FormValues(beside | also)
 
     def _again(self, values: FormValues) -> "StudyForm":
         return StudyForm(values, self.benchmark, fixed_slug=self.fixed_slug)
@@ -207,8 +200,7 @@ class StudyForm:
             return None
 
     def blame_planning(self, error: PlanningError | ImpossibleDesignError) -> None:
-        name = getattr(error, "field", "") or "annotators"
-        self.add_problem(name, str(error))
+        self.add_problem(getattr(error, "field", "") or "annotators", str(error))
 
     def add_problem(self, name: str, text: str) -> None:
         """Add a problem to the field of that name, or to the form as a whole."""
@@ -247,7 +239,7 @@ class StudyForm:
         definition = None
         try:
             if self.in_file:
-                text = self.values.get("file", "")
+                text = self.file.value
                 definition = read_definition(text, file="study.yaml", name=name[:80])
             else:
                 definition = define(to_data(self.values, problems), name=name[:80])
@@ -266,14 +258,17 @@ class StudyForm:
         return chosen
 
     def _annotators(self, definition: StudyDefinition | None) -> int | dict[str, int]:
-        languages: Collection[str] | None
         if definition is not None:
             is_open, languages = definition.assignment == "open", definition.languages
         elif self.in_file:
             return 0  # a text that cannot be read says nothing of languages
         else:
             is_open = self.values.get("assignment") == "open"
-            languages = spoken(self.values)
+            languages = {
+                name.removeprefix("languages."): 1
+                for name, number in self.values.items()
+                if name.startswith("languages.") and str(number).strip()
+            }
         if is_open:
             return 0
         if not languages:
@@ -288,15 +283,8 @@ class StudyForm:
         return 0
 
 
-def _is_beside(name: str) -> bool:
-    return BESIDE.fullmatch(name) is not None
-
-
-def _beside(section: Section) -> Section:
-    """Return the section without the fields that the file holds."""
-    groups = [
-        FieldGroup([one for one in group.fields if _is_beside(one.name)], group.only)
-        for group in section.groups
-    ]
-    section.groups = [group for group in groups if group.fields]
-    return section
+def _keep_beside(section: Section) -> None:
+    """Take out of a section the fields that the file holds."""
+    for group in section.groups:
+        group.fields = [one for one in group.fields if BESIDE.fullmatch(one.name)]
+    section.groups = [group for group in section.groups if group.fields]

@@ -33,6 +33,8 @@ QUESTION = re.compile(r"questions\.(\d{1,4})\.(.+)")
 # No value lies deeper; a browser may send any name.
 PATH = re.compile(r"[^.]+(\.[^.]+){0,5}")
 ROOTS = StudyDefinition.model_fields.keys() - {"name", "scale", "questions"}
+# Parts whose fields are not just those of the file.
+SHAPED = ("pairs", "sets", "rules", "adaptive", "training", "checks", "presentation")
 
 
 # From a definition to a form
@@ -43,9 +45,7 @@ def to_values(definition: StudyDefinition) -> FormValues:
         "checks": definition.checks.model_dump(),
         "presentation": definition.presentation.model_dump(),
     }
-    values = FormValues()
-    for name, found in _leaves(data, ""):
-        values.setlist(name, found)
+    values = FormValues(dict(_leaves(data, "")))
     for index, question in enumerate(definition.questions):
         if getattr(question, "allow_tie", False):
             values[f"questions.{index}.allow_tie"] = "1"
@@ -55,7 +55,14 @@ def to_values(definition: StudyDefinition) -> FormValues:
 
 def _leaves(value: Any, name: str) -> Iterator[tuple[str, list[str]]]:
     if name in ("pairs", "sets"):
-        yield from ((f"{name}.{part}", one) for part, one in _sets_to_values(value))
+        if isinstance(value, dict):
+            yield f"{name}.number", [str(value["number"])]
+            yield f"{name}.by", [", ".join(value["by"])]
+            value = "cells"
+        elif isinstance(value, tuple):
+            yield f"{name}.chosen", ["\n".join(" | ".join(one) for one in value)]
+            value = "chosen"
+        yield f"{name}.kind", [value]
     elif name == "rules":
         yield "rules.kind", ["default" if value == "default" else "own"]
         if value != "default":
@@ -78,18 +85,6 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, list[str]]]:
         yield name, [str(value).removesuffix(".0" if type(value) is float else "")]
 
 
-def _sets_to_values(sets: Any) -> Iterator[tuple[str, list[str]]]:
-    if isinstance(sets, dict):
-        yield "kind", ["cells"]
-        yield "number", [str(sets["number"])]
-        yield "by", [", ".join(sets["by"])]
-    elif isinstance(sets, tuple):
-        yield "kind", ["chosen"]
-        yield "chosen", ["\n".join(" | ".join(together) for together in sets)]
-    else:
-        yield "kind", [sets]
-
-
 # From a form to a definition
 
 
@@ -98,52 +93,53 @@ def to_data(values: FormValues, problems: list[DefinitionError]) -> Data:
 
     Fields for YAML that hold something else are left out and added to the problems.
     """
+    data = _nested(values, problems)
+    asked = data.get("questions", {}).items()
+    data["questions"] = [
+        _question(question, kind_named(question.get("kind") or data.get("kind")))
+        for _index, question in sorted(asked, key=lambda item: int(item[0]))
+    ]
+    parts = {name: _taken(data, name) for name in SHAPED}
+    if key := sets_key(values):
+        data[key] = _sets(parts[key])
+    rules = {"default": "default", "own": parts["rules"].get("own")}
+    data["rules"] = rules.get(_text(parts["rules"], "kind"))
+    if parts["adaptive"].pop("on", None):
+        data["adaptive"] = parts["adaptive"]
+    if parts["training"].get("twins") or parts["training"].get("units"):
+        data["training"] = parts["training"]
+    # What is not ticked is not sent.
+    data["checks"], data["presentation"] = parts["checks"], parts["presentation"]
+    if parts["checks"].pop("sent", None):
+        data["checks"] = {"kinds": [], "degradations": []} | parts["checks"]
+    if parts["presentation"].pop("sent", None):
+        for name, field in Presentation.model_fields.items():
+            if field.annotation is bool:
+                data["presentation"][name] = name in data["presentation"]
+    return {key: value for key, value in data.items() if value not in (None, {})}
+
+
+def _nested(values: FormValues, problems: list[DefinitionError]) -> Data:
+    """Return the values that are paths of a study file, as parts within parts."""
     data: Data = {}
+    left_out: list[str] = []
     yaml_fields = [name for name in values if AS_YAML.fullmatch(name)]
     if sum(len(values.get(name, "")) for name in yaml_fields) > LONGEST:
         reason = f"at most {LONGEST:,} characters in all fields for YAML together"
         problems.append(DefinitionError(yaml_fields[0], None, reason, [yaml_fields[0]]))
-        values = values.copy()
-        for name in yaml_fields:
-            values.pop(name)
-    for name in filter(PATH.fullmatch, list(values)):
+        left_out = yaml_fields
+    for name in values:
+        is_part = QUESTION.fullmatch(name) or name.partition(".")[0] in ROOTS
+        if not (is_part and PATH.fullmatch(name)) or name in left_out:
+            continue
         try:
             found = _value(name, values)
         except DefinitionError as error:
             problems.append(error)
             continue
-        is_part = QUESTION.fullmatch(name) or name.partition(".")[0] in ROOTS
-        if is_part and (found != "" or name in WANTED):
+        if found != "" or name in WANTED:
             _put(data, name.split("."), found)
-    data["questions"] = [
-        _question(question, kind_named(question.get("kind") or data.get("kind")))
-        for _index, question in sorted(
-            data.get("questions", {}).items(), key=lambda item: int(item[0])
-        )
-    ]
-    key, given = sets_key(values), {n: _taken(data, n) for n in ("pairs", "sets")}
-    if key:
-        data[key] = _sets(given[key])
-    rules = _taken(data, "rules")
-    data["rules"] = {"default": "default", "own": rules.get("own")}.get(
-        _text(rules, "kind")
-    )
-    adaptive = _taken(data, "adaptive")
-    if adaptive.pop("on", None):
-        data["adaptive"] = adaptive
-    training = _taken(data, "training")
-    if training.get("twins") or training.get("units"):
-        data["training"] = training
-    checks = _taken(data, "checks")
-    is_sent = checks.pop("sent", None)  # what is not ticked is not sent
-    data["checks"] = ({"kinds": [], "degradations": []} if is_sent else {}) | checks
-    shown = _taken(data, "presentation")
-    if shown.pop("sent", None):
-        fields = Presentation.model_fields.items()
-        switches = {key: key in shown for key, one in fields if one.annotation is bool}
-        shown |= switches
-    data["presentation"] = shown
-    return {key: value for key, value in data.items() if value not in (None, {})}
+    return data
 
 
 def _value(name: str, values: FormValues) -> Any:
@@ -152,6 +148,7 @@ def _value(name: str, values: FormValues) -> Any:
     text = values.get(name, "").replace("\r\n", "\n").strip()
     if not (AS_YAML.fullmatch(name) and text):
         return text
+    # Only a form with YAML in it loads what reads YAML.
     from annotate.studies.yaml_text import Document
 
     try:
@@ -179,10 +176,10 @@ def _taken(data: Data, key: str) -> Data:
     return part if isinstance(part, dict) else {}
 
 
-def _text(part: Data, key: str, default: str = "") -> str:
+def _text(part: Data, key: str) -> str:
     """Return a value that is a text; a browser may have sent parts of it."""
-    value = part.get(key, default)
-    return value if isinstance(value, str) else default
+    value = part.get(key)
+    return value if isinstance(value, str) else ""
 
 
 def kind_named(name: object) -> Kind:
@@ -191,8 +188,7 @@ def kind_named(name: object) -> Kind:
 
 
 def kind_at(values: FormValues, index: int = 0) -> Kind:
-    own = values.get(f"questions.{index}.kind")
-    return kind_named(own or values.get("kind"))
+    return kind_named(values.get(f"questions.{index}.kind") or values.get("kind"))
 
 
 def sets_key(values: FormValues) -> str:
@@ -207,13 +203,12 @@ def _question(given: Data, kind: Kind) -> Data:
     given = {key: value for key, value in given.items() if key in fields}
     if "allow_tie" in fields:
         given["allow_tie"] = bool(given.get("allow_tie"))
-    if "scale" not in fields:
-        return given
-    ends = _taken(given, "scale")
-    given["scale"] = [_text(ends, "0"), _text(ends, "1")]
-    inside = {str(value) for value in steps(given["scale"])}
-    anchors = _taken(given, "anchors").items()
-    given["anchors"] = {v: texts for v, texts in anchors if v in inside}
+    if "scale" in fields:
+        ends = _taken(given, "scale")
+        given["scale"] = [_text(ends, "0"), _text(ends, "1")]
+        inside = {str(value) for value in steps(given["scale"])}
+        anchors = _taken(given, "anchors").items()
+        given["anchors"] = {v: texts for v, texts in anchors if v in inside}
     return given
 
 
@@ -227,23 +222,14 @@ def steps(ends: Iterable[str | None]) -> range:
 
 
 def _sets(given: Data) -> Any:
-    kind = _text(given, "kind", "all")
+    kind = _text(given, "kind")
     if kind == "cells":
         by = [part.strip() for part in _text(given, "by").split(",")]
         return {"number": _text(given, "number"), "by": list(filter(None, by))}
     if kind == "chosen":
         lines = _text(given, "chosen").splitlines()
         return [[name.strip() for name in line.split("|")] for line in lines if line]
-    return kind
-
-
-def spoken(values: FormValues) -> list[str]:
-    """Return the languages in which every unit is to be judged."""
-    return [
-        name.removeprefix("languages.")
-        for name in values
-        if name.startswith("languages.") and values.get(name, "").strip()
-    ]
+    return kind or "all"
 
 
 # Questions
@@ -253,8 +239,7 @@ def questions(values: FormValues) -> list[dict[str, list[str]]]:
     """Return the values of each question, without the question's own path."""
     found: dict[int, dict[str, list[str]]] = {}
     for name, given in values.lists():
-        match = QUESTION.fullmatch(name)
-        if match:
+        if match := QUESTION.fullmatch(name):
             found.setdefault(int(match[1]), {})[match[2]] = given
     return [found[index] for index in sorted(found)]
 
@@ -263,13 +248,10 @@ def with_questions(
     values: FormValues, wanted: list[dict[str, list[str]]]
 ) -> FormValues:
     """Return the values with these questions instead of those that are there."""
-    kept = FormValues(
-        {name: given for name, given in values.lists() if not QUESTION.fullmatch(name)}
-    )
+    kept = {n: given for n, given in values.lists() if not QUESTION.fullmatch(n)}
     for index, question in enumerate(wanted):
-        for name, given in question.items():
-            kept.setlist(f"questions.{index}.{name}", given)
-    return kept
+        kept |= {f"questions.{index}.{name}": one for name, one in question.items()}
+    return FormValues(kept)
 
 
 def rearranged(values: FormValues, action: str, index: int) -> FormValues:

@@ -5,10 +5,8 @@ takes minutes, in which nobody else could write.
 """
 
 import random
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-
-from django.utils.translation import ngettext
 
 from analysis.problems import InputError
 from annotate.assignment.designs import sampling
@@ -70,10 +68,15 @@ def choose_known(
         KnownUnitOutputs(purpose, one, _found(purpose, one, outputs, number))
         for purpose, one in wanted
     )
-    for one in judged_too(known, shown):
-        if one.purpose == Purpose.GOLD:
+    judged = {one.outputs for one in shown}
+    for one in known:
+        if one.purpose == Purpose.GOLD and one.outputs in judged:
+            names = " and ".join(output.method.name for output in one.outputs)
             raise PlanningError(
-                _judged_itself(one, benchmark, shown), field="checks.gold"
+                f"Gold unit of story {one.wanted.story} ({names}) is judged in the "
+                "study itself, so that people would meet it twice. Leave a story or "
+                "more out of the study, and take gold from them.",
+                field="checks.gold",
             )
     return known
 
@@ -98,70 +101,18 @@ def _found(
 
 def _check_room(definition: StudyDefinition) -> None:
     """Refuse a training round whose slots would reach into those of the study."""
-    if definition.training is None:
-        return
     training = definition.training
-    attempts = training.attempts
+    if training is None:
+        return
     # A twin that is shown alone comes after its original.
     each = 2 if definition.outputs == 1 else 1
     number = len(training.units) + each * training.twins
-    if number * attempts >= FIRST_POSITION:
+    if number * training.attempts >= FIRST_POSITION:
         raise PlanningError(
-            f"{number} training units, up to {attempts} times, are too many: "
+            f"{number} training units, up to {training.attempts} times, are too many: "
             f"at most {FIRST_POSITION - 1} in all.",
             field="training",
         )
-
-
-def judged_too(
-    known: Iterable[KnownUnitOutputs], shown: Iterable[Shown]
-) -> list[KnownUnitOutputs]:
-    """Return the known units that show just what is judged in the study itself."""
-    judged = {tuple(output.pk for output in one.outputs) for one in shown}
-    return [one for one in known if tuple(o.pk for o in one.outputs) in judged]
-
-
-def _judged_itself(
-    one: KnownUnitOutputs, benchmark: Benchmark, shown: Sequence[Shown]
-) -> str:
-    """Say that gold is judged in the study itself, and what to take instead."""
-    names = " and ".join(output.method.name for output in one.outputs)
-    told = {unit.story.pk for unit in shown}
-    elsewhere = [
-        set(
-            Output.objects.filter(story__benchmark=benchmark, method=output.method)
-            .exclude(story__in=told)
-            .values_list("story__key", flat=True)
-        )
-        for output in one.outputs
-    ]
-    free = sorted(set.intersection(*elsewhere))[:3]
-    instead = (
-        f"Take stories for gold that the study leaves out, such as {', '.join(free)}."
-        if free
-        else "The study uses all stories: leave one or more out, and take gold from "
-        "them."
-    )
-    return (
-        f"Gold unit of story {one.wanted.story} ({names}) is judged in the study "
-        f"itself, so that people would meet it twice. {instead}"
-    )
-
-
-def training_note(known: Sequence[KnownUnitOutputs], shown: Sequence[Shown]) -> str:
-    """Say how much of the training people judge afterwards; empty: nothing."""
-    training = [one for one in known if one.purpose == Purpose.TRAINING]
-    number = len(judged_too(training, shown))
-    if not number:
-        return ""
-    text = ngettext(
-        "%(n)d training unit is judged in the study, too, by people who have been told "
-        "what is expected of it. Better take a story that the study leaves out.",
-        "%(n)d training units are judged in the study, too, by people who have been "
-        "told what is expected of them. Better take stories that the study leaves out.",
-        number,
-    )
-    return text % {"n": number}
 
 
 # Twins

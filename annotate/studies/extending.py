@@ -1,15 +1,13 @@
 """More methods, stories, answers or people for a study that is under way.
 
-What was begun, leased or submitted stays where it is. Units keep their identity (see
-docs/decisions/0003-what-was-judged-does-not-change.md): only units are added.
-`annotate.studies.withdrawing` does the opposite.
+Units keep their identity (see docs/decisions/0003-what-was-judged-does-not-change.md):
+only units are added. `annotate.studies.changing` withdraws them.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
@@ -19,9 +17,17 @@ from annotate.assignment.reassignment import WORKING, judged_units
 from annotate.models import Annotator, Event, Purpose, Slot, Study, Unit, User
 from annotate.people.inviting import name_people
 from annotate.presentation.same_size import outputs_of
+from annotate.studies.changing import (
+    ChangeError,
+    locked,
+    measure_balance,
+    names_now,
+    shows,
+    withdrawn_names,
+)
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.parts import CellPairs
-from annotate.studies.planning_limits import refuse_too_much_work
+from annotate.studies.planning import refuse_too_much_work
 from annotate.studies.study_file import (
     DefinitionError,
     read_definition,
@@ -33,16 +39,14 @@ from annotate.studies.units import (
     choose_outputs,
     choose_units,
     create_units,
+    missing_slots,
 )
 from evalcore.models import Output
 
 MOST_ANSWERS, MOST_PEOPLE = 1000, 10_000
+CHANGED = ["redundancy", "languages", "definition", "adaptive", "presentation"]
 
 Numbers = int | Mapping[str, int]
-
-
-class ExtendingError(ValueError):
-    """The study cannot be changed as asked; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -83,56 +87,50 @@ def extend(
     the study has not shown comes in, as one imported since. With `dry_run` nothing
     is kept.
     """
-    with transaction.atomic():
-        stored = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-        reassignment.lock_people(stored)
-        before = _definition(stored)
-        definition = _raised(before, redundancy)
-        people = _numbers(before, annotators, least=0, most=MOST_PEOPLE)
-        among = outputs_of(stored) if only_shown else None
-        shown = _shown(stored, definition, methods, stories, among)
-        units = _fresh(stored, shown)
-        raised = _raise(stored, definition, units, methods, stories)
-        new = Slot.objects.bulk_create(
-            _missing(stored, definition, units + raised), batch_size=500
-        )
-        added = name_people(stored, people)
-        if not (new or added):
-            raise ExtendingError(_("That adds nothing: the study has all of it."))
-        _store(stored, definition, went_on=bool(new))
-        result = _deal(stored, units, new, added)
-        event_log.note(
-            Event.Kind.STUDY_EXTENDED,
-            stored.pk,
-            user=user,
-            methods=list(methods),
-            stories=list(stories),
-            units=result.units,
-            slots=result.slots,
-            annotators=len(added),
-            redundancy=result.redundancy,
-            moved=result.moved,
-            free=result.free,
-        )
-        if dry_run:
-            transaction.set_rollback(True)
-    if not dry_run:
-        study.refresh_from_db()
+    try:
+        with locked(study, dry_run=dry_run) as (stored, _people):
+            before = _definition(stored)
+            definition = _raised(before, redundancy)
+            people = _numbers(before, annotators, least=0, most=MOST_PEOPLE)
+            among = outputs_of(stored) if only_shown else None
+            shown = _shown(stored, definition, methods, stories, among)
+            units = _fresh(stored, shown)
+            raised = _raise(stored, definition, units, methods, stories)
+            new = Slot.objects.bulk_create(
+                missing_slots(stored, definition, units + raised), batch_size=500
+            )
+            added = name_people(stored, people)
+            if not (new or added):
+                raise ChangeError(_("That adds nothing: the study has all of it."))
+            _store(stored, definition, went_on=bool(new))
+            result = _deal(stored, units, new, added)
+            event_log.note(
+                Event.Kind.STUDY_EXTENDED,
+                stored.pk,
+                user=user,
+                methods=list(methods),
+                stories=list(stories),
+                units=result.units,
+                slots=result.slots,
+                annotators=len(added),
+                redundancy=result.redundancy,
+                moved=result.moved,
+                free=result.free,
+            )
+    except (DefinitionError, PlanningError) as error:
+        raise ChangeError(str(error)) from error
     return result
 
 
 def _definition(study: Study) -> StudyDefinition:
     """Return the study's definition as far as it says what is judged how often."""
     if not study.definition:
-        raise ExtendingError(
+        raise ChangeError(
             _("This study was imported, not planned; plan a new one for more answers.")
         )
-    try:
-        return read_definition(
-            study.definition, file=f"{study.slug}.yaml", name=study.template
-        )
-    except DefinitionError as error:
-        raise ExtendingError(str(error)) from error
+    return read_definition(
+        study.definition, file=f"{study.slug}.yaml", name=study.template
+    )
 
 
 def _numbers(
@@ -144,14 +142,14 @@ def _numbers(
         given = dict.fromkeys(languages, given)
     if isinstance(given, int) or not set(given) <= set(languages):
         named = ", ".join(f"{name}=…" for name in languages if name)
-        raise ExtendingError(
+        raise ChangeError(
             _("Give a number for each language: %(named)s.") % {"named": named}
             if named
             else _("The study has no languages; give one number.")
         )
     for number in given.values():
         if not least <= number <= most:
-            raise ExtendingError(
+            raise ChangeError(
                 _("%(number)d: write a number from %(least)d to %(most)d.")
                 % {"number": number, "least": least, "most": most}
             )
@@ -166,7 +164,7 @@ def _raised(definition: StudyDefinition, given: Numbers | None) -> StudyDefiniti
     wanted = before | _numbers(definition, given, least=1, most=MOST_ANSWERS)
     for name, number in wanted.items():
         if number < before[name]:
-            raise ExtendingError(
+            raise ChangeError(
                 _(
                     "%(before)d answers a unit are planned; %(number)d would be fewer. "
                     "What is planned can only grow."
@@ -176,30 +174,6 @@ def _raised(definition: StudyDefinition, given: Numbers | None) -> StudyDefiniti
     if definition.languages:
         return definition.with_changes(languages=wanted)
     return definition.with_changes(redundancy=wanted[""])
-
-
-def withdrawn_names(study: Study) -> tuple[set[str], set[str]]:
-    """Return the methods and the stories that are withdrawn now, by the log."""
-    methods: set[str] = set()
-    stories: set[str] = set()
-    events = study.events.filter(
-        kind__in=[Event.Kind.STUDY_EDITED, Event.Kind.STUDY_EXTENDED]
-    )
-    for event in events.order_by("pk"):
-        methods |= set(event.details.get("withdrawn_methods", ()))
-        stories |= set(event.details.get("withdrawn_stories", ()))
-        if event.kind == Event.Kind.STUDY_EXTENDED:
-            methods -= set(event.details.get("methods", ()))
-            stories -= set(event.details.get("stories", ()))
-    return methods, stories
-
-
-def names_now(study: Study) -> tuple[set[str], set[str]]:
-    """Return the methods and the stories that are judged and not withdrawn."""
-    gone_methods, gone_stories = withdrawn_names(study)
-    units = list(judged_units(study))
-    methods = {name for unit in units for name in unit.methods}
-    return methods - gone_methods, {one.story.key for one in units} - gone_stories
 
 
 def _shown(
@@ -214,7 +188,7 @@ def _shown(
         return []
     drawn = isinstance(definition.pairs, CellPairs)
     if drawn and methods:
-        raise ExtendingError(
+        raise ChangeError(
             _(
                 "This study draws its pairs for each combination of tags; a new method "
                 "would change what was drawn. Add stories, or plan a new study."
@@ -222,17 +196,14 @@ def _shown(
         )
     here, told = names_now(study)
     every = definition.with_changes(stories=None, subset=None)
-    try:
-        outputs = choose_outputs(
-            study.benchmark,
-            sorted(here | set(methods)),
-            # Pairs that are drawn are drawn among the new stories.
-            sorted(set(stories) - told if drawn else told | set(stories)),
-            among=among,
-        )
-        return choose_units(every, outputs)
-    except PlanningError as error:
-        raise ExtendingError(str(error)) from error
+    outputs = choose_outputs(
+        study.benchmark,
+        sorted(here | set(methods)),
+        # Pairs that are drawn are drawn among the new stories.
+        sorted(set(stories) - told if drawn else told | set(stories)),
+        among=among,
+    )
+    return choose_units(every, outputs)
 
 
 def _fresh(study: Study, shown: Sequence[Shown]) -> list[Unit]:
@@ -240,7 +211,7 @@ def _fresh(study: Study, shown: Sequence[Shown]) -> list[Unit]:
     fresh = [one for one in shown if _outputs(one) not in known]
     gold = _shown_as(study, Purpose.GOLD)
     if twice := [one for one in fresh if _outputs(one) in gold]:
-        raise ExtendingError(
+        raise ChangeError(
             _(
                 "People meet these as gold units, whose answers are known, and cannot "
                 "judge them again: %(names)s. Add others, or plan a new study."
@@ -272,67 +243,18 @@ def _raise(
 ) -> list[Unit]:
     """Ask for as many answers of the older units as of the new ones."""
     gone_methods, gone_stories = withdrawn_names(study)
-    gone_methods -= set(methods)
-    gone_stories -= set(stories)
+    gone = gone_methods - set(methods), gone_stories - set(stories)
     wanted = sum(definition.answers.values())
     new = {unit.pk for unit in fresh}
     raised = [
         unit
         for unit in judged_units(study).select_for_update(no_key=True, of=("self",))
-        if unit.pk not in new
-        and unit.redundancy < wanted
-        and not gone_methods & set(unit.methods)
-        and unit.story.key not in gone_stories
+        if unit.pk not in new and unit.redundancy < wanted and not shows(unit, *gone)
     ]
     for unit in raised:
         unit.redundancy = wanted
     Unit.objects.bulk_update(raised, ["redundancy"], batch_size=500)
     return raised
-
-
-def _missing(
-    study: Study, definition: StudyDefinition, units: Iterable[Unit]
-) -> list[Slot]:
-    """Return the slots that these units lack; left and right make up for each other."""
-    standing: Counter[tuple[int, int, str]] = Counter()
-    highest: Counter[tuple[int, int]] = Counter()
-    lean: Counter[object] = Counter()
-    methods = {unit.pk: unit.methods for unit in judged_units(study)}
-    rows = study.slots.filter(purpose=Purpose.REAL, ordinal__isnull=False)
-    for pk, round_, language, ordinal, state, left in rows.values_list(
-        "unit", "round", "language", "ordinal", "state", "a_is_left"
-    ):
-        assert ordinal is not None
-        highest[pk, round_] = max(highest[pk, round_], ordinal)
-        if state != Slot.State.EXCLUDED:
-            standing[pk, round_, language] += 1
-            for key in ((pk, language), pk, methods[pk]):
-                lean[key] += 1 if left else -1
-    slots = []
-    for unit in units:
-        for round_ in range(1, study.rounds + 1):
-            level = sum(standing[unit.pk, round_, name] for name in definition.answers)
-            for language, number in definition.answers.items():
-                for _i in range(number - standing[unit.pk, round_, language]):
-                    level += 1
-                    highest[unit.pk, round_] += 1
-                    evened = (unit.pk, language), unit.pk, methods[unit.pk]
-                    left = [lean[key] for key in evened] <= [0, 0, 0]
-                    for key in evened:
-                        lean[key] += 1 if left else -1
-                    slots.append(
-                        Slot(
-                            study=study,
-                            unit=unit,
-                            round=round_,
-                            ordinal=highest[unit.pk, round_],
-                            level=level + (round_ - 1) * unit.redundancy,
-                            language=language,
-                            a_is_left=left,
-                            turn=highest[unit.pk, round_],
-                        )
-                    )
-    return slots
 
 
 def _store(study: Study, definition: StudyDefinition, *, went_on: bool) -> None:
@@ -344,15 +266,7 @@ def _store(study: Study, definition: StudyDefinition, *, went_on: bool) -> None:
         study.adaptive.pop("stopped", None)
     for found in ("box", "drawn"):  # new outputs may be larger
         study.presentation.pop(found, None)
-    study.save(
-        update_fields=[
-            "redundancy",
-            "languages",
-            "definition",
-            "adaptive",
-            "presentation",
-        ]
-    )
+    study.save(update_fields=CHANGED)
 
 
 def _as_it_is(study: Study, definition: StudyDefinition) -> StudyDefinition:
@@ -366,14 +280,6 @@ def _as_it_is(study: Study, definition: StudyDefinition) -> StudyDefinition:
     return definition.with_changes(stories=drawn, subset=subset)
 
 
-def _refuse_too_much_work(study: Study) -> None:
-    people, slots = study.annotators.count(), study.slots.count()
-    try:
-        refuse_too_much_work(people, slots)
-    except PlanningError as error:
-        raise ExtendingError(str(error)) from error
-
-
 def _deal(
     study: Study, units: Sequence[Unit], new: Sequence[Slot], added: Sequence[Annotator]
 ) -> Extension:
@@ -382,12 +288,11 @@ def _deal(
     taken: list[tuple[Slot, int]] = []
     dealt: list[Slot] = []
     if not study.is_open:
-        _refuse_too_much_work(study)
+        refuse_too_much_work(study.annotators.count(), study.slots.count())
         workers = list(study.annotators.filter(state__in=WORKING).order_by("pk"))
         taken = reassignment.even_out(study, workers) if added else []
         dealt = reassignment.deal(study, workers)
-        study.balance_report = reassignment.measured(study)
-        study.save(update_fields=["balance_report"])
+        measure_balance(study)
     before = {slot.pk: person for slot, person in taken}
     changed |= {slot.pk: slot for slot in [*(slot for slot, _p in taken), *dealt]}
     event_log.list_slots(study, list(changed.values()))

@@ -1,8 +1,11 @@
 """The parts of a study definition; titles and descriptions are those of the form."""
 
+import json
+from collections.abc import Iterator
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self
 
+import yaml
 from django.utils.translation import gettext_noop as _
 from pydantic import (
     AfterValidator,
@@ -10,17 +13,24 @@ from pydantic import (
     Discriminator,
     Field,
     Tag,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
     model_validator,
 )
 
+from analysis.problems import InputError
+from analysis.rankings.composite_weights import Composite, composites_in
 from annotate.kinds.base import Kind
-from annotate.kinds.question import DEGRADATIONS
+from annotate.kinds.question import DEGRADATIONS, Scale
+from annotate.quality_rules.rules import Rule, parse_rules
 from annotate.schema import (
     Count,
     Name,
     Names,
     Number,
     Part,
+    Path,
     Problem,
     Share,
     Switch,
@@ -28,6 +38,7 @@ from annotate.schema import (
     Texts,
     no_truth,
     one_of,
+    refusal,
     refuse,
     says,
     some,
@@ -230,3 +241,61 @@ class Consent(Part, extra="allow"):
     @property
     def texts(self) -> dict[str, str]:
         return dict(self.model_extra or {})
+
+
+def problems_of_composites(
+    error: InputError, path: Path | None = None, *, is_located: bool = True
+) -> Iterator[Problem]:
+    """Yield the problems of composites, with their lines if these are of the file."""
+    for one in error.problems:
+        told = filter(None, [one.column, one.value, f"expected {one.expected}"])
+        yield Problem(path or [], ": ".join(told), one.line if is_located else None)
+
+
+def _as_composites(value: Any) -> tuple[Composite, ...]:
+    """Read a block of YAML, whose nodes know their lines, or a mapping."""
+    if isinstance(value, tuple):
+        return value
+    is_block = isinstance(value, yaml.Node)
+    try:
+        block = value if is_block else yaml.compose(json.dumps(value, default=str))
+    except TypeError as error:  # of keys that are lists or mappings
+        raise refusal("write texts as keys") from error
+    assert isinstance(block, yaml.Node)  # JSON is never empty
+    try:
+        return composites_in(block, "")
+    except InputError as error:
+        refuse(problems_of_composites(error, is_located=is_block))
+        raise
+
+
+def _checked_rules(value: Any) -> Any:
+    parse_rules(value)
+    return value or []
+
+
+Rules = Annotated[
+    Any,
+    AfterValidator(_checked_rules),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"const": "default"},
+                {"type": "array", "items": TypeAdapter(Rule).json_schema()},
+            ]
+        }
+    ),
+]
+Composites = Annotated[
+    tuple[Any, ...],
+    BeforeValidator(_as_composites),
+    WithJsonSchema({"type": "object"}),
+]
+
+
+def is_scale(value: Any) -> bool:
+    try:
+        TypeAdapter(Scale).validate_python(value)
+    except ValidationError:
+        return False
+    return True

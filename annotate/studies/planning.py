@@ -18,24 +18,15 @@ from annotate.models import Event, Question, Slot, Study, StudyMember, Unit, Use
 from annotate.people.inviting import name_people
 from annotate.presentation.same_size import ShapeNote, odd_shapes
 from annotate.responses.analysis_views import add_views
-from annotate.responses.leasing import FIRST_POSITION, SPACING
-from annotate.studies import training_material, training_units
+from annotate.studies import training_material
 from annotate.studies.check_units import (
     KnownUnitOutputs,
     Twin,
     choose_known,
     create_check_units,
     make_twins,
-    training_note,
 )
 from annotate.studies.definition import StudyDefinition
-from annotate.studies.free_slots import free_slots
-from annotate.studies.planning_limits import (
-    MOST_ANNOTATORS,
-    MOST_SLOTS,
-    MOST_WORK_AT_ONCE,
-    refuse_too_much_work,
-)
 from annotate.studies.study_file import write_definition
 from annotate.studies.units import (
     PlanningError,
@@ -43,11 +34,20 @@ from annotate.studies.units import (
     choose_outputs,
     choose_units,
     create_units,
+    free_slots,
     gaps_note,
+    planned_slots,
 )
 from evalcore.database.postgresql import analyze
 from evalcore.models import Benchmark, Output, Shot
 
+# More is a slip of the pen, and would take the server's memory.
+MOST_ANNOTATORS, MOST_SLOTS = 100_000, 1_000_000
+# People times slots: what it costs to plan who judges what. A web process plans what
+# takes less than about a second, a worker up to the limit.
+MOST_WORK, MOST_WORK_AT_ONCE = 50_000_000, 4_000_000
+# What a study keeps of its training beside the units.
+PASSING = {"pass_mark", "attempts"}
 # Looking at a picture: what the cost assumes, beside `Kind.seconds`.
 SECONDS_PER_PICTURE = 3
 
@@ -97,18 +97,13 @@ class Draft:
         return -(-self.slots // self.definition.session_size)
 
     @property
-    def work(self) -> int:
-        """Return what it costs to plan: people times slots; an open study has none."""
-        return sum(self.people.values()) * self.slots
-
-    @property
     def needs_worker(self) -> bool:
-        return self.work > MOST_WORK_AT_ONCE
+        """Say whether planning takes long; an open study has nobody to plan for."""
+        return sum(self.people.values()) * self.slots > MOST_WORK_AT_ONCE
 
     def notes(self) -> list[str]:
         """Return what is possible, but better known before people begin."""
-        told = [training_note(self.known, self.shown), gaps_note(self.shown)]
-        return [*filter(None, told), *self.material.notes()]
+        return list(filter(None, [gaps_note(self.shown), self.material.note()]))
 
     def shape_notes(self) -> list[ShapeNote]:
         """Return what is to be told of shapes and sizes of pictures."""
@@ -116,15 +111,9 @@ class Draft:
         return odd_shapes(Output.objects.filter(pk__in=outputs))
 
     def hours(self) -> float:
-        """Return the annotators' time: pictures and questions of all slots, checks too.
-
-        The time is an assumption (`assumed`), not a measurement.
-        """
-        shots = Counter(
-            Shot.objects.filter(story__benchmark=self.setup.benchmark).values_list(
-                "story", flat=True
-            )
-        )
+        """Return the annotators' time, as `assumed`: for all slots, checks too."""
+        rows = Shot.objects.filter(story__benchmark=self.setup.benchmark)
+        shots = Counter(rows.values_list("story", flat=True))
         seconds = sum(
             one.redundancy * self._seconds(shots[one.story.pk], len(one.outputs))
             for one in self.shown
@@ -199,6 +188,22 @@ def with_plan(draft: Draft, progress: Progress = silent) -> Draft:
     return replace(draft, plan=plan)
 
 
+def refuse_too_much_work(people: int, slots: int) -> None:
+    """Raise where so many people and slots are more than is planned."""
+    if people * slots <= MOST_WORK:
+        return
+    text = _(
+        "%(people)s annotators times %(slots)s ratings are %(work)s; at most %(most)s "
+        "can be planned. Ask for fewer people or fewer ratings per item, or set the "
+        "assignment to open, which needs no plan."
+    )
+    told = {"people": people, "slots": slots, "work": people * slots, "most": MOST_WORK}
+    raise PlanningError(
+        text % {name: f"{number:,}" for name, number in told.items()},
+        field="annotators",
+    )
+
+
 def _check_shots(definition: StudyDefinition, shown: Sequence[Shown]) -> None:
     """Refuse stories without shots in a checklist, which asks about each shot."""
     if not definition.is_of_shots:
@@ -256,24 +261,14 @@ def plan_study(
     benchmark: Benchmark,
     slug: str,
     annotators: People = 0,
-    title: str = "",
     methods: Sequence[str] = (),
     stories: Sequence[str] = (),
-    redundancy: int | None = None,
-    session_size: int | None = None,
-    seed: int | None = None,
     user: User | None = None,
+    **changes: object,
 ) -> Study:
-    """Create a draft study with questions, units, annotators and planned slots."""
+    """Create a draft study, with these changes of what its definition says."""
     check_slug(slug)
-    changes = {
-        "title": title or None,
-        "redundancy": redundancy,
-        "session_size": session_size,
-        "seed": seed,
-    }
-    given = {key: value for key, value in changes.items() if value is not None}
-    definition = definition.with_changes(**given)
+    definition = definition.with_changes(**changes)
     chosen = tuple(methods), tuple(stories)
     setup = Setup(slug, benchmark, definition, annotators, *chosen)
     return store(with_twins(prepare(setup)), user)
@@ -316,11 +311,12 @@ def store(draft: Draft, user: User | None, previous: Study | None = None) -> Stu
     study = _create_study(draft.setup, previous)
     units = create_units(study, draft.shown)
     create_check_units(study, units, draft.known, draft.twins)
-    training_units.store(study, draft.material)
+    training_material.store(study, draft.material)
     if draft.plan is None:
         slots = free_slots(study, units, draft.definition)
     else:
-        slots = _planned_slots(study, draft, units)
+        people = name_people(study, draft.people)
+        slots = planned_slots(study, draft.plan, people, units)
         study.balance_report = draft.plan.balance.as_dict()
         study.save(update_fields=["balance_report"])
     event_log.list_slots(study, Slot.objects.bulk_create(slots, batch_size=500))
@@ -360,9 +356,7 @@ def _create_study(setup: Setup, previous: Study | None) -> Study:
         cap=definition.cap,
         lease_minutes=definition.lease_minutes,
         seed=definition.seed,
-        training={"pass_mark": training.pass_mark, "attempts": training.attempts}
-        if training
-        else {},
+        training=training.model_dump(include=PASSING) if training else {},
         checks={"per_session": checks.per_session, "kinds": list(checks.kinds)},
         rules=definition.rules,
         adaptive=dict(definition.adaptive) if definition.adaptive else {},
@@ -398,30 +392,3 @@ def _check_fields(row: Study | Question, name: str) -> None:
             f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items()
         ]
         raise PlanningError(f"Of {name}, {'; '.join(problems)}") from error
-
-
-def _planned_slots(study: Study, draft: Draft, units: Sequence[Unit]) -> list[Slot]:
-    assert draft.plan is not None
-    people = name_people(study, draft.people)
-    ordinals: Counter[tuple[int, int]] = Counter()
-    slots = []
-    for planned in draft.plan.assignments:
-        key = planned.unit, planned.round
-        ordinals[key] += 1
-        unit, annotator = units[planned.unit], people[planned.annotator]
-        slots.append(
-            Slot(
-                study=study,
-                unit=unit,
-                round=planned.round,
-                ordinal=ordinals[key],
-                level=ordinals[key] + (planned.round - 1) * unit.redundancy,
-                language=annotator.language,
-                annotator=annotator,
-                session=planned.session,
-                position=FIRST_POSITION + SPACING * (planned.position - 1),
-                a_is_left=planned.a_is_left,
-                turn=ordinals[key],
-            )
-        )
-    return slots

@@ -43,7 +43,7 @@ def read_definition(text: str, *, file: str, name: str) -> StudyDefinition:
         raise document.error("a study file is a mapping of keys")
     data = dict(document.data)
     if data.get("composites") is not None:
-        data["composites"] = _composites(document, text) or data["composites"]
+        data["composites"] = document.block("composites")
     return define(data, name=name, document=document)
 
 
@@ -79,19 +79,6 @@ def _without_tags(loc: Steps) -> Steps:
 
 def _is_kind(loc: Steps) -> bool:
     return loc[0] == "questions" and loc[2] in KINDS
-
-
-def _composites(document: "Document", text: str) -> Any:
-    """Return the block of composites as nodes, from which `analysis` tells lines.
-
-    None: it is merged in from elsewhere (`<<`).
-    """
-    try:
-        root = yaml.compose(text, yaml.SafeLoader)
-        assert isinstance(root, yaml.MappingNode)
-        return next((v for k, v in root.value if k.value == "composites"), None)
-    except yaml.YAMLError as error:
-        raise document.error(str(error), ["composites"]) from error
 
 
 # Writing

@@ -2,23 +2,37 @@
 
 A question that says which degradation makes its answer worse gets a pictured example;
 the training round gets units whose right answers are known, since they were made so.
+
+On a scale an output is shown as it was made and then its degraded twin, which must be
+rated lower than it was: that the one is worse than the other is known, how good either
+is, is not. Of several outputs shown at once, the original must win. Which of them is
+the twin depends on the slot: the page says it before the stored text.
 """
 
 import random
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import ceil
 
+from django.conf import settings
+from django.utils import translation
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
 from analysis.problems import InputError
+from annotate.kinds.likert.kind import LikertQuestion
 from annotate.kinds.question import DegradableQuestion
 from annotate.kinds.registry import KINDS
-from annotate.models import localised
-from annotate.presentation.examples import listed
+from annotate.models import Purpose, Question, Study, Unit, localised
+from annotate.models.studies import LETTERS
+from annotate.models.units import as_fields
+from annotate.presentation.examples import (
+    changed_shots,
+    picked,
+    quoted,
+    what_is_wrong,
+)
 from annotate.studies.check_units import KnownUnitOutputs
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.units import PlanningError, Shown
@@ -39,6 +53,19 @@ NEEDS: dict[str, Promise] = {
         "shots with different characters on stage"
     ),
 }
+
+Expected = dict[str, list[int] | str]
+
+ORIGINAL_ALONE = gettext_lazy("The next story is compared with this one.")
+TWIN_ALONE = gettext_lazy(
+    "This is the story before, made worse on purpose. %(wrong)s So it deserves less "
+    "than that for %(questions)s."
+)
+PAIR = gettext_lazy("%(wrong)s So the other one is better in %(questions)s.")
+SEVERAL = gettext_lazy(
+    "It is a copy of another one. %(wrong)s So it comes after that one in "
+    "%(questions)s."
+)
 
 
 @dataclass(frozen=True)
@@ -63,87 +90,19 @@ class Contrast:
 class TrainingMaterial:
     """Contrasts for examples, a question each, and for the training round.
 
-    `judged` are the outputs that the study itself judges; `lacking` says why there are
-    fewer contrasts in the training than `wanted`. `pass_mark` is that of a training
-    side by side, in which these contrasts are all there is.
+    `lacking` says why there are fewer contrasts in the training than `wanted`.
     """
 
     examples: tuple[Contrast, ...] = ()
     training: tuple[Contrast, ...] = ()
-    judged: frozenset[int] = frozenset()
     wanted: int = 0
     lacking: tuple[str, ...] = ()
-    pass_mark: float | None = None
 
     @property
     def originals(self) -> set[int]:
         return {one.original.pk for one in (*self.examples, *self.training)}
 
-    def summary(self) -> str:
-        """Say what people are taught with; empty: nothing is made for them."""
-        parts = []
-        if self.training:
-            text = ngettext(
-                "%(n)d training story and its copy made worse on purpose",
-                "%(n)d training stories and their copies made worse on purpose",
-                len(self.training),
-            )
-            parts.append(text % {"n": len(self.training)})
-        if self.examples:
-            text = ngettext(
-                "a pictured example of %(n)d question",
-                "pictured examples of %(n)d questions",
-                len(self.examples),
-            )
-            parts.append(text % {"n": len(self.examples)})
-        if not parts:
-            return ""
-        told = _("Taught by %(parts)s.") % {"parts": listed(parts)}
-        return " ".join(filter(None, [told, self._judged_too()]))
-
-    def _judged_too(self) -> str:
-        """Say how much of it people judge afterwards; empty: nothing."""
-        training = sum(
-            any(output.pk in self.judged for output in (one.original, *one.others))
-            for one in self.training
-        )
-        examples = sum(one.original.pk in self.judged for one in self.examples)
-        parts = []
-        if training:
-            text = ngettext("%(n)d training story", "%(n)d training stories", training)
-            parts.append(text % {"n": training})
-        if examples:
-            text = ngettext("%(n)d example", "%(n)d examples", examples)
-            parts.append(text % {"n": examples})
-        if not parts:
-            return ""
-        return _(
-            "The study judges the outputs of %(parts)s, too; those of stories that it "
-            "leaves out would come first."
-        ) % {"parts": listed(parts)}
-
-    def notes(self) -> list[str]:
-        """Return what is possible in this training, but better known before."""
-        return list(filter(None, [self._shortness(), self._one_side()]))
-
-    def _one_side(self) -> str:
-        """Say that one side holds enough right answers; empty: it does not."""
-        marks = [len(one.questions) for one in self.training]
-        if not marks or self.pass_mark is None:
-            return ""
-        sums = {0}
-        for count in marks:
-            sums |= {so_far + count for so_far in sums}
-        # The sides are dealt as evenly as that many answers to each twin can be.
-        most, n = min(max(left, sum(marks) - left) for left in sums), sum(marks)
-        if most < ceil(self.pass_mark * n - 1e-9):
-            return ""
-        return _(
-            "Who always answers the same side may pass this training: one side has "
-            "%(most)d of its %(n)d right answers. Ask for more twins."
-        ) % {"most": most, "n": n}
-
-    def _shortness(self) -> str:
+    def note(self) -> str:
         """Say why training is shorter than was asked for; empty: it is not."""
         if len(self.training) == self.wanted:
             return ""
@@ -182,19 +141,11 @@ def choose(
     candidates = _Candidates(definition, benchmark, shown, known)
     examples = [found for one in asked if (found := candidates.contrast([one]))]
     candidates.lacking.clear()
-    rules = definition.training
-    wanted = rules.twins if rules else 0
+    wanted = definition.training.twins if definition.training else 0
     marked = [one for one in asked if KINDS[one.kind].has_known_answers]
     training = _training(candidates, marked, wanted)
     return TrainingMaterial(
-        tuple(examples),
-        tuple(training),
-        frozenset(candidates.judged),
-        wanted,
-        tuple(candidates.lacking),
-        rules.pass_mark
-        if rules and not rules.units and definition.outputs == 2
-        else None,
+        tuple(examples), tuple(training), wanted, tuple(candidates.lacking)
     )
 
 
@@ -209,8 +160,8 @@ def _training(
         one = queue.popleft()
         if one.key in met and not met.issuperset(other.key for other in queue):
             queue.append(one)
-        elif contrast := candidates.training_contrast(
-            [one, *(q for q in asked if q is not one)]
+        elif contrast := candidates.contrast(
+            [one, *(q for q in asked if q is not one)], is_training=True
         ):
             found.append(contrast)
             met |= {question.key for question in contrast.questions}
@@ -241,23 +192,13 @@ class _Candidates:
         self.trained: set[int] = set()
         self.lacking: dict[str, None] = {}
 
-    def training_contrast(
-        self, questions: Sequence[DegradableQuestion]
-    ) -> Contrast | None:
-        """Return a contrast whose output no other training unit is about."""
-        found = self.contrast(questions, is_training=True)
-        if found is None:
-            return None
-        self.trained.add(found.original.pk)
-        return replace(found, others=tuple(self._others_of(found.original)))
-
     def contrast(
         self, questions: Sequence[DegradableQuestion], *, is_training: bool = False
     ) -> Contrast | None:
         """Return an output to degrade for the first of these questions.
 
         With it come those that the same degradation makes worse, if they are asked of
-        that story.
+        that story. In training no output comes twice.
         """
         first = questions[0]
         found = self._output(first, is_training=is_training)
@@ -265,12 +206,15 @@ class _Candidates:
             return None
         for one in (found, found.story, found.method, (found, first.degradation)):
             self.taken[one] += 1
-        also = (
+        also = tuple(
             one
             for one in questions
             if one.degradation == first.degradation and found.story.suits(one.stories)
         )
-        return Contrast(found, tuple(also))
+        if not is_training:
+            return Contrast(found, also)
+        self.trained.add(found.pk)
+        return Contrast(found, also, tuple(self._others_of(found)))
 
     def _others_of(self, original: Output) -> list[Output]:
         """Return as many outputs of the same story as stand beside the two."""
@@ -341,3 +285,92 @@ def _drawn(contrasts: Iterable[Contrast], seed: int) -> Iterable[Contrast]:
         except InputError as error:
             raise PlanningError(str(error), field="training.twins") from error
         yield replace(one, twin=twin)
+
+
+# Storing
+
+
+def store(study: Study, material: TrainingMaterial) -> None:
+    """Store the units of the training round and the examples of the questions."""
+    drawn = [(one, one.twin) for one in material.training if one.twin]
+    if study.outputs_at_once == 1:
+        pairs = [_one_after_the_other(study, *pair) for pair in drawn]
+        Unit.objects.bulk_create(unit for pair in pairs for unit in pair)
+        for original, twin in pairs:
+            twin.original = original
+        Unit.objects.bulk_update([twin for _original, twin in pairs], ["original"])
+    else:
+        Unit.objects.bulk_create(_side_by_side(study, *pair) for pair in drawn)
+    questions = {row.key: row for row in study.questions.all()}
+    illustrated = []
+    for one in material.examples:
+        if one.twin:
+            question = questions[one.questions[0].key]
+            question.example = one.twin
+            shots = changed_shots(one.twin)
+            question.example_shots = picked(shots, question.degradation)
+            illustrated.append(question)
+    Question.objects.bulk_update(illustrated, ["example", "example_shots"])
+
+
+def _one_after_the_other(
+    study: Study, contrast: Contrast, twin: Output
+) -> tuple[Unit, Unit]:
+    """Return an original, which has no right answers, and its twin.
+
+    What the twin deserves at most is known, whatever is said of its original.
+    """
+    expected: Expected = {}
+    for one in contrast.questions:
+        assert isinstance(one, LikertQuestion)
+        low, high = one.scale
+        expected[one.key] = [low, high - 1]
+    told = _in_each_language(ORIGINAL_ALONE, contrast, twin)
+    original = _unit(study, [contrast.original], {}, told)
+    told = _in_each_language(TWIN_ALONE, contrast, twin)
+    return original, _unit(study, [twin], expected, told)
+
+
+def _side_by_side(study: Study, contrast: Contrast, twin: Output) -> Unit:
+    """Return the original beside its twin, and beside others where more are shown."""
+    outputs = [contrast.original, *contrast.others]
+    outputs.sort(key=lambda output: output.method.name)
+    place = outputs.index(contrast.original)
+    outputs.insert(place + 1, twin)
+    is_pair = len(outputs) == 2
+    told = _in_each_language(PAIR if is_pair else SEVERAL, contrast, twin)
+    # Of a pair the better one is expected, of more the two letters in their order.
+    right = "a" if is_pair else LETTERS[place : place + 2]
+    expected: Expected = dict.fromkeys((one.key for one in contrast.questions), right)
+    return _unit(study, outputs, expected, told)
+
+
+def _unit(
+    study: Study,
+    outputs: Sequence[Output],
+    expected: Expected,
+    feedback: dict[str, str],
+) -> Unit:
+    return Unit(
+        study=study,
+        story=outputs[0].story,
+        purpose=Purpose.TRAINING,
+        **as_fields(outputs),
+        expected=expected,
+        feedback=feedback,
+    )
+
+
+def _in_each_language(
+    text: Promise, contrast: Contrast, twin: Output
+) -> dict[str, str]:
+    """Return a text of what was done to a twin, in all languages of the pages."""
+    shots = [one.number for one in changed_shots(twin) if one.is_changed]
+    told = {}
+    for code, _name in settings.LANGUAGES:
+        with translation.override(code):
+            told[code.split("-")[0]] = str(text) % {
+                "wrong": what_is_wrong(twin, shots),
+                "questions": quoted([localised(q.title) for q in contrast.questions]),
+            }
+    return told

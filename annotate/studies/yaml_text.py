@@ -7,6 +7,7 @@ are texts.
 
 from typing import Any
 
+import yaml
 from ruamel.yaml import YAML
 from ruamel.yaml.composer import Composer
 from ruamel.yaml.constructor import SafeConstructor
@@ -114,6 +115,11 @@ class Document:
         """Return an error that names the place of the value at `path`."""
         return DefinitionError(self.file, self.place(path or []), reason, path)
 
+    def block(self, key: str) -> yaml.Node:
+        """Return the value of a key as PyYAML has it, for whoever tells its lines."""
+        assert self.root is not None
+        return next(_as_plain(v) for k, v in self.root.value if k.value == key)
+
     def place(self, path: Path) -> tuple[int, int]:
         """Return line and column of a value, or of the last step that is there."""
         node = found = self.root
@@ -131,6 +137,17 @@ class Document:
             node = found
         mark = node.start_mark if node is not None else None
         return (mark.line + 1, mark.column + 1) if mark else (1, 1)
+
+
+def _as_plain(node: Node) -> yaml.Node:
+    """Return a node as PyYAML has it."""
+    marks = node.start_mark, node.end_mark
+    if isinstance(node, MappingNode):
+        pairs = [(_as_plain(key), _as_plain(value)) for key, value in node.value]
+        return yaml.MappingNode(str(node.tag), pairs, *marks)
+    if isinstance(node, SequenceNode):
+        return yaml.SequenceNode(str(node.tag), [*map(_as_plain, node.value)], *marks)
+    return yaml.ScalarNode(str(node.tag), node.value, *marks)
 
 
 def _size(node: Node, known: dict[int, int], above: set[int]) -> int:

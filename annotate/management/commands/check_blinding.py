@@ -7,7 +7,7 @@ from tqdm import tqdm
 
 from annotate.blinding.blinding_check import SLOTS, BlindingCheck
 from annotate.blinding.findings import BlindingReport
-from annotate.management.studies import StudyCommand
+from annotate.management import StudyCommand
 from annotate.models import Study
 
 

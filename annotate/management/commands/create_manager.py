@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from annotate.management.studies import find_study
+from annotate.management import find_study
 from annotate.models import StudyMember, User
 
 

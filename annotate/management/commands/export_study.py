@@ -1,7 +1,7 @@
 from pathlib import Path
 from typing import Any
 
-from annotate.management.studies import WritingCommand
+from annotate.management import WritingCommand
 from annotate.models import Study
 from annotate.reports.downloads import write_export
 
@@ -13,9 +13,5 @@ class Command(WritingCommand):
     )
 
     def work(self, study: Study, *, out: Path, **_options: Any) -> None:
-        try:
-            written = write_export(study, out)
-        except OSError as error:
-            raise self.unwritable(out, error) from error
-        for path in written:
+        for path in write_export(study, out):
             self.stdout.write(str(path))

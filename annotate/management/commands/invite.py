@@ -1,7 +1,6 @@
 import argparse
 import csv
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -10,15 +9,17 @@ from django.core.management.base import CommandError
 from django.urls import reverse
 
 from analysis.tables import Lines, defused
-from annotate.management.studies import StudyCommand
+from annotate.management import StudyCommand
 from annotate.models import Invitation, Study
 from annotate.people import inviting, joining, outcomes
-from annotate.people.invitation_list import invite_list
+
+LISTED = ("annotator", "note", "state", "link", "completion_code", "outcome")
 
 
 class Command(StudyCommand):
     help = (
-        "Invite planned annotators and print their links as CSV, or print them again. "
+        "Invite planned annotators and print their links as CSV, or print them again; "
+        "lists of people and caps are given on the study's page. "
         "Example: invite pilot --count 20 --base-url https://study.example.org, "
         "then invite pilot --list"
     )
@@ -37,24 +38,12 @@ class Command(StudyCommand):
             "those who finished",
         )
         what.add_argument(
-            "--people",
-            type=Path,
-            help="invite everybody in a file: name or id, language, cap, note, one "
-            "person a line",
-        )
-        what.add_argument(
             "--join",
             type=int,
             metavar="MOST",
             help="make a link for so many to join by",
         )
         parser.add_argument("--language", default="", help="with --new or --join")
-        parser.add_argument("--cap", type=int, help="with --join: most slots of each")
-        parser.add_argument(
-            "--any-device",
-            action="store_true",
-            help="with --join: ids in the address are enough to go on, on any device",
-        )
         parser.add_argument("--note", default="", help="seen by managers only")
         parser.add_argument(
             "--base-url",
@@ -69,7 +58,7 @@ class Command(StudyCommand):
             writer.writerow(LISTED)
             writer.writerows(_listed(study, base))
         else:
-            writer.writerows(self._made(study, base, options))
+            writer.writerows(_made(study, base, options))
         if study.state != Study.State.OPEN:
             self.stderr.write(
                 f"note: the study is {study.state}: nobody can answer or join until "
@@ -81,58 +70,30 @@ class Command(StudyCommand):
                 "annotators reach with --base-url, or for good with BASE_URL"
             )
 
-    def _made(
-        self, study: Study, base: str, options: dict[str, Any]
-    ) -> Iterable[list[str]]:
-        """Return the table of the links that are made."""
-        try:
-            if options["join"] is not None:
-                names = ("language", "cap", "any_device", "note")
-                given = {name: options[name] for name in names}
-                link = joining.make_link(study, most=options["join"], **given)
-                return [["join"], [base + reverse("join", args=[link.token])]]
-            made = self._invite(study, options)
-        except inviting.NobodyWaitsError as error:
-            join = "--join 20 makes a link for 20 to join by, " if study.is_open else ""
-            raise CommandError(
-                f"{error} {join}--new adds one person, --list prints every link there "
-                "is.",
-                returncode=2,
-            ) from error
-        except inviting.InvitingError as error:
-            problems = getattr(error, "problems", [str(error)])
-            raise CommandError("\n".join(problems), returncode=2) from error
-        rows = [["annotator", "person", "link"]]
-        for one in made:
-            person = defused(one.annotator.external_id)
-            rows.append([one.annotator.name, person, _link(one, base)])
-        if options["people"] is None:
-            return [[name, link] for name, _person, link in rows]
-        return rows
 
-    def _invite(self, study: Study, options: dict[str, Any]) -> Sequence[Invitation]:
-        note = str(options["note"])
-        if options["people"] is not None:
-            return self._invite_list(study, options["people"])
+def _made(study: Study, base: str, options: dict[str, Any]) -> list[list[str]]:
+    """Return the table of the links that are made."""
+    language, note = str(options["language"]), str(options["note"])
+    try:
+        if options["join"] is not None:
+            link = joining.make_link(
+                study, most=options["join"], language=language, note=note
+            )
+            return [["join"], [base + reverse("join", args=[link.token])]]
         if options["new"]:
-            language = str(options["language"])
-            return [inviting.invite_new(study, language=language, note=note)]
-        return inviting.invite(study, count=options["count"], note=note)
-
-    def _invite_list(self, study: Study, path: Path) -> Sequence[Invitation]:
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise CommandError(
-                f"{path}: expected a text file in UTF-8 ({error})", returncode=2
-            ) from error
-        result = invite_list(study, text)
-        for person in result.known:
-            self.stderr.write(f"note: {person} takes part already")
-        return result.made
-
-
-LISTED = ("annotator", "note", "state", "link", "completion_code", "outcome")
+            made = [inviting.invite_new(study, language=language, note=note)]
+        else:
+            made = inviting.invite(study, count=options["count"], note=note)
+    except inviting.NobodyWaitsError as error:
+        join = "--join 20 makes a link for 20 to join by, " if study.is_open else ""
+        raise CommandError(
+            f"{error} {join}--new adds one person, --list prints every link there is.",
+            returncode=2,
+        ) from error
+    except inviting.InvitingError as error:
+        raise CommandError(str(error), returncode=2) from error
+    rows = [[one.annotator.name, _link(one, base)] for one in made]
+    return [["annotator", "link"], *rows]
 
 
 def _listed(study: Study, base: str) -> Iterable[list[str]]:

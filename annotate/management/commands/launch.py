@@ -1,10 +1,28 @@
-from annotate.management.studies import LifecycleCommand
+from typing import Any
+
+from annotate.management import StudyCommand
+from annotate.models import Study
+from annotate.presentation import shape_notes
 from annotate.studies import lifecycle
 
 
-class Command(LifecycleCommand):
+class Command(StudyCommand):
     help = (
         "Open a study for its annotators; also resumes and reopens one. "
         "Example: launch pilot"
     )
-    move = staticmethod(lifecycle.launch)
+    refused = (lifecycle.LifecycleError,)
+
+    def work(self, study: Study, **_options: Any) -> None:
+        before = study.state
+        after = lifecycle.launch(study)
+        already = " already" if before == after.state else ""
+        self.stdout.write(f"{study.slug} is {after.get_state_display()}{already}.")
+        if before == Study.State.DRAFT:
+            for note in shape_notes.of_study(after):
+                self.stderr.write(f"note: {note.text}")
+        if lifecycle.reach(after).is_empty:
+            self.stderr.write(
+                f"note: nobody has a link yet; make some with: invite {study.slug}"
+                + " --join 20" * after.is_open
+            )

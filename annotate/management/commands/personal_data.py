@@ -8,7 +8,6 @@ from django.utils import timezone
 
 from annotate.models import User
 from annotate.personal_data import accounts, erasing
-from annotate.personal_data.places import PLACES, Says
 
 Work = Callable[..., None]
 
@@ -33,7 +32,6 @@ class Command(BaseCommand):
         find = add("find", self._find, "where somebody is known by a name or id")
         find.add_argument("text", help="a name, an e-mail address, an id, or a part")
         add("due", self._due, "who will be erased, and when; erases nobody")
-        add("places", self._places, "list what each column holds of people")
         own = add("export_account", self._export_account, "print all of an account")
         own.add_argument("name", help="which somebody logs in with")
         gone = add("erase_account", self._erase_account, "take the person out of it")
@@ -64,14 +62,6 @@ class Command(BaseCommand):
             self.stdout.write(f"{study.slug}: {when}: {names}")
         self.stdout.write("Nothing was erased by this command.")
 
-    def _places(self, **_options: Any) -> None:
-        for says in Says:
-            if says is not Says.NOTHING:
-                self.stdout.write(f"{says.value}:")
-                for table, held in PLACES.items():
-                    if says in held:
-                        self.stdout.write(f"  {table}: {held[says]}")
-
     def _export_account(self, *, name: str, **_options: Any) -> None:
         found = accounts.record(_account(name))
         text = json.dumps(found, ensure_ascii=False, indent=1, default=accounts.as_text)
@@ -80,14 +70,12 @@ class Command(BaseCommand):
     def _erase_account(self, *, name: str, for_good: bool, **_options: Any) -> None:
         user = _account(name)
         if not for_good:
-            self._would(f"erase the account {name}")
+            self.stdout.write(
+                f"This would erase the account {name}. It cannot be undone; add "
+                "--for-good to do it."
+            )
             return
         self.stdout.write(f"{name} is erased; the log says {accounts.erase(user)}.")
-
-    def _would(self, text: str) -> None:
-        self.stdout.write(
-            f"This would {text}. It cannot be undone; add --for-good to do it."
-        )
 
 
 def _account(name: str) -> User:

@@ -1,6 +1,6 @@
 import argparse
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
@@ -10,7 +10,6 @@ from annotate.assignment.designs.balanced import ImpossibleDesignError
 from annotate.models import User
 from annotate.studies import lifecycle
 from annotate.studies.definition import StudyDefinition, template_names
-from annotate.studies.parts import EverySet, StorySample
 from annotate.studies.planning import (
     SECONDS_PER_PICTURE,
     Draft,
@@ -20,38 +19,24 @@ from annotate.studies.planning import (
     store,
     with_twins,
 )
-from annotate.studies.study_fields import Assignment
 from annotate.studies.study_file import (
     DefinitionError,
+    define,
     load_definition,
-    read_definition,
-    write_definition,
 )
 from annotate.studies.units import PlanningError
+from annotate.studies.yaml_text import Document
 from evalcore.models import Benchmark
-
-# Options that take the place of a value of the template or study file.
-CHANGES = (
-    "title",
-    "redundancy",
-    "session_size",
-    "seed",
-    "assignment",
-    "cap",
-    "rounds",
-    "lease_minutes",
-    "sets",
-    "languages",
-    "stories_drawn",
-)
 
 
 def names(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def by_language(text: str) -> dict[str, int]:
-    """Read numbers by language, such as en=10,zh=8."""
+def people(text: str) -> int | dict[str, int]:
+    """Read a number of people, or one for each language, such as en=10,zh=8."""
+    if text.strip().isdecimal():
+        return int(text)
     parts = [part.partition("=") for part in names(text)]
     try:
         return {name.strip(): int(number) for name, _equals, number in parts}
@@ -59,19 +44,6 @@ def by_language(text: str) -> dict[str, int]:
         raise argparse.ArgumentTypeError(
             f"{text!r}: write numbers by language, such as en=10,zh=8"
         ) from None
-
-
-def people(text: str) -> int | dict[str, int]:
-    """Read a number of people, or one for each language."""
-    return int(text) if text.strip().isdecimal() else by_language(text)
-
-
-def sample(text: str) -> StorySample:
-    """Read how many stories, and in proportion to which tag: 30 or 30:genre."""
-    number, _colon, tag = text.partition(":")
-    if not number.isdecimal() or int(number) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: write a number, or 30:TAG")
-    return StorySample(number=int(number), by=tag)
 
 
 class Command(BaseCommand):
@@ -96,9 +68,16 @@ class Command(BaseCommand):
             type=people,
             default=0,
             help="how many people judge, or how many of each language: en=10,zh=8; "
-            "not needed with --assignment open",
+            "not needed where the assignment is open",
         )
-        self._add_changes(parser)
+        parser.add_argument(
+            "--set",
+            action="append",
+            default=[],
+            metavar="KEY=VALUE",
+            help="instead of what the template or file says, written as there: "
+            "--set redundancy=5 --set 'stories={number: 30, by: genre}'",
+        )
         parser.add_argument(
             "--methods", type=names, default=[], help='"A,B": only these'
         )
@@ -112,41 +91,6 @@ class Command(BaseCommand):
             action="store_true",
             help="print cost and balance, keep nothing",
         )
-
-    def _add_changes(self, parser: argparse.ArgumentParser) -> None:
-        group = parser.add_argument_group(
-            "instead of what the template or file says",
-            "Everything else (questions, wording, training, checks, rules, adaptive "
-            "pairs) is said in a study file.",
-        )
-        group.add_argument("--title", help="as people read it")
-        group.add_argument("--redundancy", type=int, help="judgements per unit")
-        group.add_argument(
-            "--languages", type=by_language, help="judgements by language: en=5,zh=5"
-        )
-        group.add_argument("--session-size", type=int, help="slots in one sitting")
-        group.add_argument(
-            "--assignment",
-            choices=get_args(Assignment),
-            help="planned for known annotators, or open to whoever arrives",
-        )
-        group.add_argument("--cap", type=int, help="most slots of one annotator")
-        group.add_argument("--rounds", type=int, help="repetitions by the same people")
-        group.add_argument("--lease-minutes", type=int, help="how long a slot is held")
-        group.add_argument(
-            "--pairs",
-            "--sets",
-            dest="sets",
-            choices=get_args(EverySet),
-            help="which pairs or larger sets of methods",
-        )
-        group.add_argument(
-            "--sample",
-            dest="stories_drawn",
-            type=sample,
-            help="so many random stories: 30, or 30:genre in proportion to a tag",
-        )
-        group.add_argument("--seed", type=int, help="same seed, same plan")
 
     def handle(self, **options: Any) -> None:
         try:
@@ -192,8 +136,6 @@ class Command(BaseCommand):
             f"sessions, {draft.hours():.1f} annotator hours (a picture takes "
             f"{SECONDS_PER_PICTURE} s, a question {draft.assumed()})"
         )
-        if summary := draft.material.summary():
-            self.stdout.write(summary)
         if draft.plan is not None:
             for line in draft.plan.balance.lines():
                 self.stdout.write(line)
@@ -204,17 +146,15 @@ class Command(BaseCommand):
 
 
 def _definition(options: dict[str, Any]) -> StudyDefinition:
-    """Return the template or file with the options' changes, read as a file again."""
+    """Return the template or file with the values that are set instead."""
     definition = load_definition(options["template"] or options["file"])
-    changes = {name: options[name] for name in CHANGES}
-    changes["stories"] = changes.pop("stories_drawn")
-    sets = changes.pop("sets")
-    if definition.outputs > 1:
-        changes[definition.sets_key] = sets
-    given = {key: value for key, value in changes.items() if value is not None}
-    changed = definition.with_changes(**given)
-    text = write_definition(changed)
-    return read_definition(text, file="options", name=definition.name)
+    changes = {}
+    for one in options["set"]:
+        key, equals, value = one.partition("=")
+        if not equals:
+            raise DefinitionError("--set", None, f"{one}: write KEY=VALUE")
+        changes[key.strip()] = Document(value, f"--set {key}").data
+    return define(definition.model_dump() | changes, name=definition.name)
 
 
 def _benchmark(slug: object) -> Benchmark:

@@ -16,7 +16,7 @@ from analysis.options import AlignOptions, OptionError
 from analysis.problems import InputError
 from annotate.audit_log import as_of_event
 from annotate.audit_log.as_of_event import MomentError
-from annotate.management.studies import WritingCommand
+from annotate.management import WritingCommand
 from annotate.models import MAIN, Study
 from annotate.reports import study_scores
 from annotate.reports.writing import ReportError, write_study_report
@@ -63,7 +63,9 @@ class Command(WritingCommand):
         composites: Path | None = None,
         **given: Any,
     ) -> None:
-        _check_view(study, view)
+        known = list(study.analysis_views.values_list("key", flat=True))
+        if view not in known:
+            raise _refusal("view", f"{view!r}: expected one of {', '.join(known)}")
         files = _files(hypotheses=hypotheses, composites=composites)
         if as_of is None and (missing := study_scores.missing_now(study)):
             self.stderr.write(
@@ -71,40 +73,33 @@ class Command(WritingCommand):
                 f"{', '.join(missing)}"
             )
         names = [field.name for field in fields(AlignOptions)]
-        try:
-            options = AlignOptions(**{n: given[n] for n in names if n in given})
-            with tqdm(bar_format="{desc} {elapsed}", disable=None) as bar:
-                if as_of is None:
-                    moment = as_of_event.now(study)
-                else:
-                    moment = as_of_event.moment(study, as_of)
-                page = write_study_report(
-                    study,
-                    view=view,
-                    moment=moment,
-                    options=options,
-                    out=out,
-                    files=files,
-                    images="" if images == "none" else images,
-                    progress=bar.set_description_str,
-                )
-        except OSError as error:
-            raise self.unwritable(out, error) from error
+        options = AlignOptions(**{n: given[n] for n in names if n in given})
+        with tqdm(bar_format="{desc} {elapsed}", disable=None) as bar:
+            if as_of is None:
+                moment = as_of_event.now(study)
+            else:
+                moment = as_of_event.moment(study, as_of)
+            page = write_study_report(
+                study,
+                view=view,
+                moment=moment,
+                options=options,
+                out=out,
+                files=files,
+                images="" if images == "none" else images,
+                progress=bar.set_description_str,
+            )
         self.stdout.write(str(page))
 
 
-def _check_view(study: Study, view: str) -> None:
-    known = list(study.analysis_views.values_list("key", flat=True))
-    if view not in known:
-        raise CommandError(
-            f"--view: {view!r}: expected one of {', '.join(known)}", returncode=2
-        )
+def _refusal(option: str, text: str) -> CommandError:
+    return CommandError(f"--{option}: {text}", returncode=2)
 
 
 def _files(**given: Path | None) -> dict[str, Path]:
     """Return the files that are given, by their options."""
     files = {name: path for name, path in given.items() if path is not None}
-    for name, path in files.items():
+    for name, path in sorted(files.items()):
         if not path.is_file():
-            raise CommandError(f"--{name}: {path}: expected a file", returncode=2)
+            raise _refusal(name, f"{path}: expected a file")
     return files

@@ -3,7 +3,7 @@ import argparse
 from django.core.management.base import BaseCommand, CommandError
 
 from annotate.audit_log.verifying import problems, strays
-from annotate.management.studies import find_study
+from annotate.management import find_study
 from annotate.models import Study
 from evalcore.database import damage
 

@@ -27,8 +27,8 @@ from annotate.pages.annotator.media_files import (
 )
 from annotate.presentation import checklist_sheets, shot_comments, slot_view
 from annotate.responses import writing
+from annotate.studies.drafting import first_slot, read_code
 from annotate.studies.planning import Setup
-from annotate.studies.previewing import first_slot, read_code
 from evalcore.models import Output
 
 LANGUAGES = {"en": "en", "zh": "zh-hans"}

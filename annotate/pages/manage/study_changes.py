@@ -25,10 +25,9 @@ from annotate.pages.study_views import (
 from annotate.people.inviting import free_slots
 from annotate.people.presence import answers_by_day, patience_days
 from annotate.presentation.same_size import outputs_of
-from annotate.studies import extending, lifecycle, redistributing, withdrawing
-from annotate.studies.extending import ExtendingError, Extension
-from annotate.studies.redistributing import RedistributingError, Redistribution
-from annotate.studies.withdrawing import Withdrawal
+from annotate.studies import changing, extending, lifecycle
+from annotate.studies.changing import ChangeError, Redistribution, Withdrawal
+from annotate.studies.extending import Extension
 from evalcore.models import Output
 
 ACTIONS = {
@@ -117,7 +116,7 @@ def study_withdraw(request: UserRequest, study: Study) -> HttpResponse:
         request,
         study,
         "withdrawing",
-        partial(withdrawing.withdraw_units, **_chosen(request)),
+        partial(changing.withdraw_units, **_chosen(request)),
         lambda done: (
             _("%(slots)d slots were withdrawn; %(kept)d that were begun or given stay.")
             % {"slots": done.slots, "kept": done.kept}
@@ -136,7 +135,7 @@ def study_redistribute(request: UserRequest, study: Study) -> HttpResponse:
         request,
         study,
         "giving",
-        partial(redistributing.redistribute, annotators=named),
+        partial(changing.redistribute, annotators=named),
         lambda done: (
             _(
                 "Given away. Slots: %(slots)d; people who take them: %(people)d; free "
@@ -153,7 +152,7 @@ def study_redistribute(request: UserRequest, study: Study) -> HttpResponse:
 
 def _check_reach(request: UserRequest, study: Study) -> None:
     """Let only members of the benchmark name what the study has never shown."""
-    gone_methods, gone_stories = extending.withdrawn_names(study)
+    gone_methods, gone_stories = changing.withdrawn_names(study)
     chosen = _chosen(request)
     if {*chosen["methods"]} - gone_methods or {*chosen["stories"]} - gone_stories:
         check_benchmark_of(request.user, study)
@@ -177,7 +176,7 @@ def _change(
     checks_only = "check" in request.POST
     try:
         result = change(study, user=request.user, dry_run=checks_only)
-    except (ExtendingError, RedistributingError) as error:
+    except ChangeError as error:
         return _answer(request, study, form, error=str(error))
     if checks_only:
         return _answer(request, study, form, result=result)
@@ -212,8 +211,8 @@ def _answer(
 def _page(
     request: UserRequest, study: Study, status: int = 200, **context: Any
 ) -> HttpResponse:
-    gone_methods, gone_stories = extending.withdrawn_names(study)
-    methods, stories = extending.names_now(study)
+    gone_methods, gone_stories = changing.withdrawn_names(study)
+    methods, stories = changing.names_now(study)
     outputs = Output.objects.filter(story__benchmark=study.benchmark)
     if not can_use_benchmark(request.user, study):
         outputs = outputs.filter(
@@ -243,12 +242,12 @@ def _people_page(
     request: UserRequest, study: Study, status: int = 200, **context: Any
 ) -> HttpResponse:
     """Show who has work left; those named, away or idle are chosen beforehand."""
-    holders = redistributing.presences(study)
+    holders = changing.presences(study)
     days = request.GET.get("idle", "")
     idle_days = int(days) if days.isdecimal() and len(days) < 5 else None
     chosen = {*request.GET.getlist("annotator"), *request.POST.getlist("annotator")}
     if idle_days is not None:
-        chosen |= {person.name for person in redistributing.idle(study, idle_days)}
+        chosen |= {person.name for person in changing.idle(study, idle_days)}
     if "away" in request.GET:
         chosen |= {found.person.name for found in holders if found.is_missed}
     usual = patience_days(answers_by_day(study))

@@ -1,7 +1,7 @@
 """API tokens and sessions end with the password that they were made for."""
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 from rest_framework.authtoken.models import Token
@@ -112,12 +112,7 @@ def test_account_page_shows_and_revokes_the_token(alice):
     assert is_logged_in(client)
 
 
-def test_revoke_token_command_revokes(alice, capsys):
-    token = token_of(OLD)
-    call_command("revoke_token", "alice")
-    assert not opens(token)
-    call_command("revoke_token", "alice")
-    told = capsys.readouterr().out.splitlines()
-    assert told == ["The API token of alice is revoked.", "alice has no API token."]
-    with pytest.raises(CommandError, match="There is no user 'bob'"):
-        call_command("revoke_token", "bob")
+def test_account_page_belongs_to_accounts():
+    for name in ("account", "token-revoke"):
+        answer = Client().post(reverse(name))
+        assert answer.url.startswith(reverse("login"))

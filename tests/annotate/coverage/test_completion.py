@@ -11,7 +11,7 @@ from annotate.coverage.dashboard import standing
 from annotate.models import Annotator, Event, Invitation, Study
 from annotate.people import inviting
 from annotate.people.presence import calendar, patience_of
-from annotate.studies import lifecycle, redistributing
+from annotate.studies import changing, lifecycle
 from tests.factories import make_study
 from tests.people import alice
 from tests.studies import study_with_vanished
@@ -136,7 +136,7 @@ def test_while_a_study_is_paused_everybody_stands_as_at_that_moment(vanished):
     carol = vanished.annotators.get(name="A03")
     measure = calendar(vanished, 3)
     assert measure.presence(carol, now - timedelta(hours=1), later).is_at_work
-    found = redistributing.presences(vanished, later)
+    found = changing.presences(vanished, later)
     assert [(one.person.name, one.is_missed) for one in found] == [
         ("A01", True),
         ("A02", True),

@@ -25,7 +25,7 @@ from annotate.models import (
     Unit,
 )
 from annotate.quality import exclusion
-from annotate.studies.withdrawing import withdraw_units
+from annotate.studies.changing import withdraw_units
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, rob
 from tests.studies import flag, running_study, set_aside

@@ -111,10 +111,3 @@ def test_the_last_manager_of_everything_stays(study):
         call_command("personal_data", "erase_account", "alice", "--for-good")
     with pytest.raises(CommandError, match="no account 'bob'"):
         call_command("personal_data", "export_account", "bob")
-
-
-def test_places_are_listed_for_a_form(capsys):
-    call_command("personal_data", "places")
-    told = capsys.readouterr().out
-    assert "annotate.Annotator: external_id completion_code" in told
-    assert "Benchmark: id" not in told

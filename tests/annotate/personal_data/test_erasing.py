@@ -8,7 +8,7 @@ from annotate.imported_judgements.importing import import_ratings
 from annotate.models import Annotator, Event, Exclusion, Invitation, Slot
 from annotate.people import joining
 from annotate.personal_data import accounts, erasing
-from annotate.studies.redistributing import redistribute
+from annotate.studies.changing import redistribute
 from tests.annotate.personal_data.people_of_studies import (
     ADA,
     NOTE,

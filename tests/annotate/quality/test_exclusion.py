@@ -8,8 +8,8 @@ from annotate.people import inviting
 from annotate.quality import exclusion
 from annotate.responses import analysis_views
 from annotate.responses.bulk import SlotAnswers, store_judgements
+from annotate.studies.changing import withdraw_units
 from annotate.studies.extending import extend
-from annotate.studies.withdrawing import withdraw_units
 from tests.annotate.studies.test_extending import planned_study
 from tests.factories import make_study
 from tests.people import answer_everything

@@ -11,8 +11,8 @@ from annotate.models import Annotator, Purpose, Slot
 from annotate.people import inviting
 from annotate.quality import training
 from annotate.reports import study_tables
+from annotate.studies.changing import redistribute
 from annotate.studies.planning import PlanningError
-from annotate.studies.redistributing import redistribute
 from tests.working import (
     LIKERT,
     PAIRWISE,

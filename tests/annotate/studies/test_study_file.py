@@ -231,7 +231,10 @@ MERGED = "a: &a {k: v}\n" + "".join(
         ("a: [" + "x," * 60_000 + "]", "more than 50,000 values"),
         ("a: !!bool x", "does not fit the tag"),
         ("composites: {? [a] : 2}\nkind: choice\nquestions: [{key: a}]", "composites"),
-        ("<<: {composites: {? [a] : 2}}\nkind: choice\nquestions: [{key: a}]", "keys"),
+        (
+            "<<: {composites: {? [a] : 2}}\nkind: choice\nquestions: [{key: a}]",
+            "a name",
+        ),
         ("kind: choice\ncap: 99999999999\nquestions: [{key: a}]", "cap: write a whole"),
         ("a: &a [*a]", "contains itself"),
         ("[" * 100_000, "too deep"),
@@ -286,6 +289,29 @@ MERGED = "a: &a {k: v}\n" + "".join(
             "kind: choice\nquestions: [{key: a}]\ntraining:\n  twins: 0",
             "training.units: write at least one unit, or twins: 3",
         ),
+        ("kind: likert\nscale: [0, 4\n", r"bad.yaml:3:1: "),
+        ("kind: stars\n", "bad.yaml:1:7: kind: write one of likert, choice"),
+        (
+            "title: x\nkind: likert\nredundancy: 0\nscale: [0, 4]\n"
+            "questions: [{key: a}]\n",
+            "bad.yaml:3:13: redundancy: write a whole number",
+        ),
+        (
+            "kind: likert\nquestions:\n  - key: a\n",
+            "bad.yaml:3:5: questions.0.scale: is missing",
+        ),
+        ("kind: likert\nscale: [4, 0]\nquestions: [{key: a}]\n", "bad.yaml:2:8: scale"),
+        (
+            "kind: choice\nquestions:\n  - key: a\n  - key: a\n",
+            "bad.yaml:4:10: questions.1.key: a is used twice",
+        ),
+        ("kind: choice\nquestoins: []\n", "bad.yaml:2:12: questoins: unknown key"),
+        (
+            "kind: likert\nscale: [0, 2]\nquestions:\n  - key: a\n    anchors:\n"
+            "      7: high\n",
+            "bad.yaml:6:10: questions.0.anchors.7",
+        ),
+        ("- 1\n", "a study file is a mapping"),
     ],
 )
 def test_a_wrong_or_hostile_file_is_refused(text, reason):
@@ -395,3 +421,8 @@ def test_colon_inside_a_text_is_to_be_quoted():
     text = "kind: choice\nquestions:\n  - key: a\n    text: Better: left or right?"
     with pytest.raises(DefinitionError, match="put a text with a colon in quotes"):
         read_definition(text, file="bad.yaml", name="bad")
+
+
+def test_an_unknown_template_names_the_known_ones():
+    with pytest.raises(DefinitionError, match="vistar-pairwise"):
+        load_definition("vistory")

@@ -1,19 +1,15 @@
 """Training and examples made of degraded twins, as a study is planned."""
 
-import re
-
 import pytest
 
 from annotate.audit_log.verifying import problems
 from annotate.models import Purpose
-from annotate.quality.training import result
-from annotate.studies.planning import PlanningError, Setup, plan_study, prepare
+from annotate.studies.planning import Setup, plan_study, prepare
 from annotate.studies.study_file import load_definition, read_definition
 from evalcore.models import Output
-from tests.annotate.pages.test_videos import video_benchmark
 from tests.browser.reels import make_drawn_reels
 from tests.factories import make_benchmark
-from tests.working import always, join, make_planned, work
+from tests.working import make_planned
 
 pytestmark = pytest.mark.django_db
 
@@ -105,7 +101,7 @@ def test_each_question_comes_first_until_the_number_is_reached():
         text = LIKERT.replace("twins: 3", f"twins: {number}")
         draft = chosen(text, make_benchmark(stories=4, slug=f"w{number}"))
         assert [one.degradation for one in draft.material.training] == expected
-        assert draft.material.notes() == []
+        assert draft.material.note() == ""
 
 
 def test_a_question_of_some_stories_is_trained_with_one_of_them():
@@ -125,18 +121,6 @@ def test_a_question_of_some_stories_is_trained_with_one_of_them():
     assert [q.key for one in draft.material.examples for q in one.questions] == [
         "cast",
         "place",
-    ]
-
-
-def test_a_unit_is_about_no_question_that_its_story_is_not_asked():
-    text = LIKERT.replace("key: place,", "key: place, stories: {angle: [LI]},")
-    benchmark = make_benchmark(stories=4)
-    benchmark.stories.update(tags={"angle": "TR"})
-    taught = chosen(text, benchmark).material.training
-    assert [[q.key for q in one.questions] for one in taught] == [
-        ["cast"],
-        ["beauty"],
-        ["cast"],
     ]
 
 
@@ -233,33 +217,6 @@ def test_what_is_impossible_is_said_and_nothing_fails(made, told):
     assert problems(study) == []
 
 
-THREE_MARKS = PAIRS.replace(
-    "training:", "  - {key: place, degradation: foreign_shot}\ntraining:"
-)
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        (PAIRS, None),
-        (PAIRS.replace("twins: 2", "twins: 1"), "1 of its 1 right answers"),
-        (THREE_MARKS, None),
-        (THREE_MARKS.replace("2}", "2, pass_mark: 0.6}"), "2 of its 3 right answers"),
-        (THREE_MARKS.replace("twins: 2", "twins: 1"), "2 of its 2 right answers"),
-    ],
-)
-def test_the_plan_says_when_one_side_passes(text, told):
-    study = make_planned(text, annotators=6, redundancy=1)
-    passed = []
-    for number in range(1, 7):
-        person = join(study, f"A0{number}")
-        work(person, always("left"), most=len(training(study)))
-        passed.append(result(person, 1).passed)
-    assert any(passed) is bool(told)
-    notes = prepare(Setup("t", study.benchmark, definition(text), 6)).notes()
-    assert [told in note for note in notes] == ([True] if told else [])
-
-
 def test_videos_teach_as_pictures_do(tmp_path):
     benchmark = make_drawn_reels(tmp_path, ["Alder", "Birch"], stories=3, seconds=0.5)
     study = plan_study(
@@ -273,65 +230,6 @@ def test_videos_teach_as_pictures_do(tmp_path):
     asked = study.questions.get(key="cast")
     assert len(asked.example_shots) == 3
     assert sum(differs for _n, differs, _of in asked.example_shots) == 1
-
-
-def test_videos_of_two_shots_are_not_shuffled(tmp_path):
-    draft = chosen(PAIRS, video_benchmark(tmp_path))
-    assert draft.notes() == [
-        "No training story could be made by degrading outputs: “Cast” needs another "
-        "story with other pictures; “Order” needs three shots with different pictures."
-    ]
-
-
-def test_videos_check_by_twins(tmp_path):
-    checks = "checks: {per_session: 1, kinds: [twin], share: 1.0, degradations: "
-    asked = PAIRS.replace("training: {twins: 2}", checks + "[shuffled, blurred]}")
-    benchmark = make_drawn_reels(tmp_path, ["Alder", "Birch"], stories=2, seconds=0.5)
-    study = plan_study(
-        definition(asked),
-        benchmark=benchmark,
-        slug="films",
-        annotators=3,
-    )
-    checked = study.units.filter(purpose=Purpose.TWIN)
-    assert {unit.output_b.degradation for unit in checked} <= {"shuffled", "blurred"}
-    assert checked
-    assert all(unit.output_b.video_id != unit.output_a.video_id for unit in checked)
-
-
-def test_the_plan_says_what_people_are_taught_with():
-    draft = chosen(LIKERT, make_benchmark(stories=6), stories=("01", "02", "03"))
-    assert draft.material.summary() == (
-        "Taught by 3 training stories and their copies made worse on purpose and "
-        "pictured examples of 3 questions."
-    )
-
-
-@pytest.mark.parametrize(
-    ("judged", "told"),
-    [
-        (
-            ("01", "02", "03", "04"),
-            "The study judges the outputs of 3 training stories and 3 examples, too;",
-        ),
-        # Five of six take story 04 by each method, for one fault and then for another.
-        (("01", "02", "03"), "The study judges the outputs of 1 training story, too;"),
-    ],
-)
-def test_the_plan_says_how_much_of_it_is_judged_too(judged, told):
-    draft = chosen(LIKERT, stories=judged)
-    assert told in draft.material.summary()
-    shown = {output.pk for one in draft.shown for output in one.outputs}
-    counted = [
-        sum(one.original.pk in shown for one in some)
-        for some in (draft.material.training, draft.material.examples)
-    ]
-    assert counted == [int(n) for n in re.findall(r"[0-9]+", f"{told} 0")][:2]
-
-
-def test_too_many_are_refused():
-    with pytest.raises(PlanningError, match="training units, up to 2 times"):
-        chosen(LIKERT.replace("twins: 3", "twins: 600"))
 
 
 @pytest.mark.parametrize(
