@@ -2,7 +2,7 @@ from typing import Any
 
 from annotate.management import StudyCommand
 from annotate.models import Study
-from annotate.presentation import shape_notes
+from annotate.presentation import same_size
 from annotate.studies import lifecycle
 
 
@@ -19,7 +19,7 @@ class Command(StudyCommand):
         already = " already" if before == after.state else ""
         self.stdout.write(f"{study.slug} is {after.get_state_display()}{already}.")
         if before == Study.State.DRAFT:
-            for note in shape_notes.of_study(after):
+            for note in same_size.odd_shapes(same_size.outputs_of(after)):
                 self.stderr.write(f"note: {note.text}")
         if lifecycle.reach(after).is_empty:
             self.stderr.write(
