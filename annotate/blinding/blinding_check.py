@@ -193,7 +193,7 @@ def choose_units(study: Study, slots: int | None) -> list[Unit]:
     lacking = Counter(
         {(unit.purpose, name): LEAST for unit in units for name in unit.methods}
     )
-    chosen = []
+    chosen: list[Unit] = []
     for unit in units:
         shown = {(unit.purpose, name): 1 for name in unit.methods}
         is_real = unit.purpose == Purpose.REAL

