@@ -44,7 +44,8 @@ CHARACTER = f"character/(?P<index>[0-9]{{1,4}})/{NUMBERED}"
 
 def page(address: str, view: Any, name: str = "", **fixed: str) -> URLPattern:
     name = name or view.__name__.replace("_", "-")
-    return path(address, view, fixed, name=name)
+    url: URLPattern = path(address, view, fixed, name=name)
+    return url
 
 
 def of_study(rest: str, view: Any, name: str = "", **fixed: str) -> URLPattern:

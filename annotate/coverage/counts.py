@@ -326,9 +326,9 @@ def _cell(
         query = urlencode({"stories": column.span, "rows": band.span})
     else:
         query = urlencode({"method": methods, "story": column.names[0]}, doseq=True)
-    sums = (
+    done, doubted, leased, wanted, aside = (
         sum(getattr(unit, name) for unit in units)
         for name in ("done", "doubted", "leased", "wanted", "aside")
     )
     worst = min(units, key=lambda unit: unit.done / max(unit.wanted, 1))
-    return Cell(query, folded, *sums, worst)
+    return Cell(query, folded, done, doubted, leased, wanted, aside, worst)

@@ -16,7 +16,6 @@ from annotate.coverage.counts import (
     HeatMap,
     Totals,
     grid,
-    leases,
     of_question,
     totals,
     units,
@@ -26,7 +25,7 @@ from annotate.kinds.registry import kind_of
 from annotate.models import CHECKS, Annotator, Flag, Question, Slot, Study
 from annotate.people.presence import last_seen
 
-PEOPLE_SHOWN, LEASES_SHOWN = 30, 20
+PEOPLE_SHOWN = 30
 VERSION_LASTS = 600  # seconds after which a page is drawn anew, alerts may be due
 SEVERITY = {"exclude": 0, "pause": 1, "warn": 2, "note": 3}
 
@@ -118,7 +117,6 @@ class Dashboard(StudyStanding):
     alphas: list[AlphaRow]
     people: list[PersonRow]
     n_people: int
-    leases: list[Slot]
 
     @property
     def has_checks(self) -> bool:
@@ -190,11 +188,6 @@ def dashboard(
         alphas=[_alpha_row(topic, known, total) for topic in topics(study)],
         people=person_rows(study, known, None if everybody else PEOPLE_SHOWN),
         n_people=study.annotators.count(),
-        leases=list(
-            leases(study).select_related(
-                "annotator", "unit__story", *study.output_paths("unit__", "__method")
-            )[:LEASES_SHOWN]
-        ),
     )
 
 

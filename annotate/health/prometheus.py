@@ -112,10 +112,12 @@ class ServerGauges(Collector):
         except Error:
             logger.exception("the database cannot be asked for gauges")
             found = []
-        up = {(): int(bool(found))}
+        up: gauges.Values = {(): int(bool(found))}
         yield _gauge("database_up", "1 while the database answers", (), up)
         yield from found
-        free = {(name,): one.free for one in gauges.disks() for name in one.names}
+        free: gauges.Values = {
+            (name,): one.free for one in gauges.disks() for name in one.names
+        }
         yield _gauge("disk_free_bytes", "Room left on a disk", ("folder",), free)
 
 

@@ -76,7 +76,7 @@ def status(now: datetime) -> dict[str, object]:
         "workers": [
             {
                 "kind": row.kind,
-                "title": str(WORKERS[row.kind]),
+                "title": str(WORKERS[Worker.Kind(row.kind)]),
                 "seen_at": row.seen_at,
                 "restart_at": row.restart_at,
                 "is_late": workers.is_late(row, now),

@@ -59,13 +59,12 @@ def ask(study: Study, user: User | None, **wanted: Any) -> Report:
 def from_stored(stored: dict[str, Any]) -> AlignOptions:
     """Return the options of a stored report."""
     known = {one.name for one in fields(AlignOptions)}
-    return AlignOptions(
-        **{
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in stored.items()
-            if name in known
-        }
-    )
+    given: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in stored.items()
+        if name in known
+    }
+    return AlignOptions(**given)
 
 
 def folder(report: Report) -> Path:

@@ -4,8 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from math import fsum
+from typing import Any
 
-from django.db.models import Count, F, Q
+from django.db.models import Count, F, Q, QuerySet
 from django.utils.translation import gettext
 
 from annotate.kinds.base import Kind
@@ -70,7 +71,7 @@ def _worths(study: Study, output: Output) -> dict[int, Worths]:
     kinds = {question.pk: kind_of(question) for question in study.asked}
     found: dict[int, Worths] = defaultdict(lambda: defaultdict(list))
     for model in tables_of(study):
-        said = model.objects.filter(
+        said: QuerySet[Any] = model.objects.filter(
             is_current=True,
             annotator=F("slot__annotator"),
             slot__study=study,

@@ -158,13 +158,13 @@ def _without_value(study: Study, moment: Moment) -> Iterator[str]:
         if method is not None
     }
     present: dict[MetricKey, set[tuple[int, str]]] = defaultdict(set)
-    for story, method, *key in _cells(scores_of(study, moment), moment):
-        present[key[0], key[1], key[2]].add((story, method))
+    for story, method, *name in _cells(scores_of(study, moment), moment):
+        present[name[0], name[1], name[2]].add((story, method))
     absent: dict[MetricKey, set[tuple[int, str]]] = defaultdict(set)
     reasons: dict[MetricKey, Counter[str]] = defaultdict(Counter)
     absences = about_judged(MetricAbsence.objects.all(), study, moment)
-    for story, method, *key, reason in _cells(absences, moment, "reason"):
-        cell, metric = (story, method), (key[0], key[1], key[2])
+    for story, method, *name, reason in _cells(absences, moment, "reason"):
+        cell, metric = (story, method), (name[0], name[1], name[2])
         if cell not in absent[metric]:
             reasons[metric][reason] += 1
         absent[metric].add(cell)
