@@ -33,7 +33,7 @@ from evalcore.metrics import registry
 from evalcore.models import Story
 
 if TYPE_CHECKING:
-    from analysis.report.titles import Titles
+    from analysis.report.tables import Titles
 
 # VISTAR demands that a metric prefers what people prefer in so many pairs.
 VISTAR_DEMANDS = 0.75
@@ -173,7 +173,7 @@ def _heading(study: Study, command: str, language: str) -> str:
 
 def _titles(study: Study, metrics: Iterable[str], language: str) -> "Titles":
     """Return what readers of a language call the study's questions and metrics."""
-    from analysis.report.titles import Titles
+    from analysis.report.tables import Titles
 
     known = set(metrics) & set(registry.names())
     with translation.override(language.lower()):
