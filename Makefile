@@ -8,8 +8,8 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 WEB := .venv/web.stamp
 FULL := .venv/full.stamp
-# The Chinese catalogue; `make messages` collects new texts into the .po file.
-PO := annotate/locale/zh_Hans/LC_MESSAGES/django.po
+# The Chinese catalogues of pages and of reports; `make messages` collects new texts.
+PO := annotate/locale/zh_Hans/LC_MESSAGES/django.po analysis/report/locale/zh_Hans/LC_MESSAGES/report.po
 MO := $(PO:.po=.mo)
 # Templates of pages, which are Django's, and of the report, which are Jinja's.
 PAGES := templates
@@ -25,7 +25,7 @@ ON_POSTGRESQL := $(BIN)/python -m tests.with_postgres $(PYTEST) $(SPREAD)
 # Whose tests ask a database; metrics do not, and their networks take long to import.
 STORED := tests/annotate tests/evalcore --ignore=tests/evalcore/metrics
 # In processes of their own: one that has run thousands of tests is slow to drive a page.
-BROWSER := tests/browser tests/analysis/report/test_static_figures.py
+BROWSER := tests/browser tests/analysis/report/test_rendering.py
 
 .DEFAULT_GOAL := help
 .PHONY: help setup install demo run metrics check test test-all lint rules types format messages bench wheel requirements clean
@@ -49,10 +49,10 @@ $(FULL): $(WEB) requirements.txt requirements-proxies.txt
 	$(PIP) --no-deps -r requirements-proxies.txt
 	@touch "$@"
 
-$(MO): $(PO) $(WEB)
+$(MO) &: $(PO) $(WEB)
 	$(BIN)/python -m annotate.translation --compile-only
 
-messages: $(WEB) ## collect new texts of pages for translation
+messages: $(WEB) ## collect new texts of pages and reports for translation
 	$(BIN)/python -m annotate.translation
 
 # exec: whoever stops make's shell stops Plumbline with it.

@@ -6,8 +6,8 @@ importing this loads neither numpy nor pandas.
 """
 
 import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
@@ -57,9 +57,7 @@ class Coefficient(Statistic):
     letter
         What the ranks of metrics call it; empty where they leave it out.
     formula, explained
-        How it is computed: a formula (`analysis.report.formulas`), and words.
-    chinese
-        Its texts in Chinese, where the catalogue of reports has none.
+        How it is computed: a formula (`analysis.report.page.math`), and words.
     """
 
     key: str = ""
@@ -69,7 +67,6 @@ class Coefficient(Statistic):
     letter: str = ""
     formula: str = ""
     explained: str = ""
-    chinese: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -1,28 +1,35 @@
-"""The Chinese catalogue: found in the sources, kept in a .po file, compiled by Babel.
+"""The Chinese catalogues: found in the sources, kept in .po files, compiled by Babel.
 
 Babel does the work of GNU gettext, so that no system package is needed.
-`make messages` runs this module: new texts appear in the .po file untranslated, texts
-that are gone leave it, and the compiled catalogue is written beside it.
+`make messages` runs this module: new texts appear in the .po files untranslated, texts
+that are gone leave them, and the compiled catalogues are written beside them. One
+catalogue is of pages, the other of the reports that the library writes.
 """
 
+import ast
 import io
 import sys
-from collections.abc import Iterable, Sequence
+import tomllib
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from babel.messages.catalog import Catalog
 from babel.messages.extract import extract, extract_from_file
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from django.utils.translation.template import templatize
+from jinja2.ext import babel_extract
 
+from analysis.options import DOES, title
+from analysis.sentences import counted
+from analysis.statistics import TABLE_GROUPS, TABLES, coefficients, named
 from evalcore.metrics import registry
 
 ROOT = Path(__file__).resolve().parent.parent
 PO = ROOT / "annotate" / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po"
-MO = PO.with_suffix(".mo")
+REPORT_PO = ROOT / "analysis" / "report" / "locale" / "zh_Hans/LC_MESSAGES/report.po"
 # A date that never changes keeps the file free of noise.
 FIXED_DATE = datetime(2025, 1, 1, tzinfo=UTC)
 SOURCES = ("annotate", "annotate/reports", "evalcore", "fixtures")
@@ -36,6 +43,13 @@ KEYWORDS = {
     "pgettext": ((1, "c"), 2),
     "pgettext_lazy": ((1, "c"), 2),
     "npgettext": ((1, "c"), 2, 3),
+}
+# What the library says: in sentences alone, and in the texts of its reports.
+SENTENCES = {"sentence": None, "chained": None, "counted": (1, 2)}
+REPORT_KEYWORDS = SENTENCES | {
+    "_": None,
+    "gettext_noop": None,
+    "ngettext": (1, 2),
 }
 
 
@@ -54,6 +68,72 @@ def find_messages() -> Catalog:
     for text in metric_texts():
         catalogue.add(text, locations=[("evalcore/metrics", None)])  # type: ignore[list-item] # no line
     return catalogue
+
+
+def find_report_messages() -> Catalog:
+    """Return every text that reports say, and what the library tells in sentences."""
+    catalogue = Catalog(locale="zh_Hans", domain="report", fuzzy=False)
+    report = ROOT / "analysis" / "report"
+    for path in sorted((ROOT / "analysis").rglob("*.py")):
+        _add(catalogue, path, extract_from_file(extract_calls, path, REPORT_KEYWORDS))
+    for path in sorted((ROOT / "annotate" / "reports").rglob("*.py")):
+        _add(catalogue, path, extract_from_file(extract_calls, path, SENTENCES))
+    for path in sorted((report / "templates").iterdir()):
+        _add(catalogue, path, extract_from_file(babel_extract, path, {"_": None}))
+        for noun in extract_from_file(babel_extract, path, {"counted": (2,)}):
+            catalogue.add(_of_noun(str(noun[1])))
+    for path in (report / "words.toml", report / "figures.toml"):
+        tables = [*tomllib.loads(path.read_text(encoding="utf-8")).values()]
+        texts = [t for one in tables for key, t in one.items() if key != "section"]
+        texts += [
+            one["look"]["axis"] for one in tables if "axis" in one.get("look", {})
+        ]
+        _add(catalogue, path, ((0, x, [], None) for x in texts if isinstance(x, str)))
+    for text in declared_texts() - {""}:
+        catalogue.add(text, locations=[("analysis/statistics.toml", None)])  # type: ignore[list-item] # no line
+    return catalogue
+
+
+def declared_texts() -> set[str]:
+    """Return what tables, statistics and the reports of commands are called."""
+    names = {text for key in ("name", "title", "asked") for text in named(key).values()}
+    names |= {one.explained for one in coefficients().values()}
+    names |= set(TABLE_GROUPS) | {table.title for table in TABLES.values()}
+    return names | {title(name) for name in DOES} | {title("align", with_metrics=False)}
+
+
+def extract_calls(
+    file: IO[bytes],
+    keywords: Collection[str],
+    tags: Collection[str],
+    options: object,
+) -> Iterator[tuple[int, str, str | tuple[str, str], list[str]]]:
+    """Extract messages for Babel from calls, of both branches of a condition, too."""
+    for call in ast.walk(ast.parse(file.read())):
+        if not isinstance(call, ast.Call):
+            continue
+        name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+        if name not in keywords:
+            continue
+        first, second, *others = (*map(_texts, call.args), [], [])
+        found: Iterable[str | tuple[str, str]] = first
+        if name == "ngettext":
+            found = zip(first, second, strict=True)
+        elif name == "counted":
+            found = [_of_noun(noun, *others[0]) for noun in second]
+        yield from ((call.lineno, name, message, []) for message in found)
+
+
+def _of_noun(noun: str, plural: str = "") -> tuple[str, str]:
+    one, many = (counted(n, noun, plural)[1:] for n in (1, 2))
+    return f"{{n}}{one}", f"{{n}}{many}"
+
+
+def _texts(node: ast.expr) -> list[str]:
+    if isinstance(node, ast.IfExp):
+        return [*_texts(node.body), *_texts(node.orelse)]
+    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return [node.value] if is_text else []
 
 
 def metric_texts() -> list[str]:
@@ -75,15 +155,17 @@ def _add(catalogue: Catalog, path: Path, found: Iterable[tuple[Any, ...]]) -> No
         catalogue.add(message, locations=[(name, None)], context=context)  # type: ignore[list-item] # no line
 
 
-def read() -> Catalog:
-    with PO.open("rb") as stream:
-        return read_po(stream, locale="zh_Hans", domain="django")
+def read(path: Path = PO) -> Catalog:
+    with path.open("rb") as stream:
+        return read_po(stream, locale="zh_Hans", domain=path.stem)
 
 
-def update() -> Catalog:
-    """Bring the .po file up to date with the sources and return it."""
-    stored = read() if PO.is_file() else Catalog(locale="zh_Hans", domain="django")
-    stored.update(find_messages(), no_fuzzy_matching=True)
+def update(path: Path, find: Callable[[], Catalog]) -> Catalog:
+    """Bring a .po file up to date with the sources and return it."""
+    stored = (
+        read(path) if path.is_file() else Catalog(locale="zh_Hans", domain=path.stem)
+    )
+    stored.update(find(), no_fuzzy_matching=True)
     stored.obsolete.clear()
     stored.fuzzy = False
     stored.header_comment = "# Plumbline in Chinese. `make messages` keeps this file."
@@ -91,14 +173,14 @@ def update() -> Catalog:
     stored.creation_date = stored.revision_date = FIXED_DATE
     buffer = io.BytesIO()
     write_po(buffer, stored, omit_header=False, sort_output=True, width=88)
-    PO.write_bytes(buffer.getvalue())
+    path.write_bytes(buffer.getvalue())
     return stored
 
 
-def compile_catalogue() -> None:
+def compile_catalogue(path: Path) -> None:
     buffer = io.BytesIO()
-    write_mo(buffer, read())
-    MO.write_bytes(buffer.getvalue())
+    write_mo(buffer, read(path))
+    path.with_suffix(".mo").write_bytes(buffer.getvalue())
 
 
 def missing(catalogue: Catalog) -> list[str]:
@@ -114,8 +196,11 @@ def _forms(string: str | Sequence[str] | None) -> Sequence[str]:
     return (string or "",) if isinstance(string, str | None) else string
 
 
+CATALOGUES = {PO: find_messages, REPORT_PO: find_report_messages}
+
 if __name__ == "__main__":
-    if "--compile-only" not in sys.argv:
-        for text in missing(update()):
-            print(f"not translated yet: {text}")
-    compile_catalogue()
+    for path, find in CATALOGUES.items():
+        if "--compile-only" not in sys.argv:
+            for text in missing(update(path, find)):
+                print(f"not translated yet: {text}")
+        compile_catalogue(path)

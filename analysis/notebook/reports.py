@@ -16,8 +16,8 @@ from analysis.commands.requests import Request
 from analysis.options import OptionError, check_known
 from analysis.problems import one_of
 from analysis.report.figure import Panel
-from analysis.report.figures_metrics import verdict_forest
-from analysis.report.language import language, say
+from analysis.report.figures_verdicts import verdict_forest
+from analysis.report.language import gettext, language
 from analysis.report.page import templates
 from analysis.report.sections import Said, all_figures, both
 from analysis.report.verdict_grid import verdict_grids
@@ -123,7 +123,7 @@ class Report:
         if panel is not None and panel not in titles:
             expected = one_of(panel, titles)
             raise KeyError(f"figure {name!r}: no panel {panel!r}: expected {expected}")
-        from analysis.report.plotly_figures import plotly_figure  # loads plotly
+        from analysis.report.rendering import plotly_figure  # loads plotly
 
         return plotly_figure([p for p in panels if panel in (None, p.title)])
 
@@ -185,7 +185,7 @@ class Report:
 
     def __repr__(self) -> str:
         with language(self._options["language"]):
-            title = say(self._title)
+            title = gettext(self._title)
         return "\n".join([title, *self._sentences(), f"Tables: {', '.join(self)}"])
 
     def _repr_html_(self) -> str:
@@ -193,7 +193,7 @@ class Report:
         template = templates().get_template("notebook.html")
         with language(self._options["language"]):
             return template.render(
-                title=say(self._title),
+                title=gettext(self._title),
                 sentences=self._sentences(),
                 grids=[] if verdicts is None else verdict_grids(verdicts),
                 tables=list(self),

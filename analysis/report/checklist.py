@@ -1,6 +1,8 @@
 """What reviewers ask of a human evaluation, answered from the report's own numbers."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -8,25 +10,24 @@ from analysis.correlations.metric_differences import SIGNIFICANT
 from analysis.options import KNOWN_COEFFICIENTS
 from analysis.planning.best_subset import SPLITS
 from analysis.reading.scores import BASELINE, BASELINES, RANDOM
-from analysis.report.checklist_people import (
-    ChecklistAnswer,
-    agreement_of_people,
-    answer,
-    exclusions,
-    people,
-    spread,
-    values,
+from analysis.report.language import AND, SEMICOLON, SPACE, counted, listed, remark
+from analysis.report.language import gettext as _
+from analysis.report.metric_order import human_ceiling, level_titles, levels_in
+from analysis.report.wording import (
+    ResultTables,
+    interval,
+    number,
+    per_cent,
+    records,
+    title_of,
+    word,
 )
-from analysis.report.language import listed, say, texts
-from analysis.report.metric_order import LEVEL_NAMES, levels_in, title_of
-from analysis.report.wording import ResultTables, per_cent
+from analysis.statistics import named
 
-# Who says which of a pair is better.
-DECIDING = texts(
-    ratings="mean ratings",
-    choices="the majority of annotators",
-    rankings="the majority of annotators over the pairs in their rankings",
-)
+ChecklistAnswer = tuple[str, str]
+# A list of questions longer than this is told as a range.
+MOST_LISTED = 6
+NOUNS = ("annotator", "unit", "answer")
 
 
 def answers(
@@ -44,17 +45,116 @@ def answers(
     standard error instead, `by_answers` the units over which others sum answers.
     """
     known = {name: table for name, table in tables.items() if len(table)}
+    intervals = _intervals(known, drawn, by_error, by_answers, run)
     return [
-        *people(tables),
-        *exclusions(notes, run),
-        *agreement_of_people(tables),
+        *_people(tables),
+        (word("asked", "excluded"), _excluded(notes, run)),
+        *_agreement(tables),
         *_coefficients(tables),
         *_pairs(known),
-        *_uncertainty(known, drawn, by_error, by_answers, run),
+        (word("asked", "intervals"), intervals),
         *_tests(known),
-        *_boards(known),
+        *_leaderboards(known),
         *_other(known, run),
     ]
+
+
+def _answer(key: str, kind: str = "", **values: object) -> ChecklistAnswer:
+    return word("asked", key), word("answered", kind or key, **values)
+
+
+def _spread(pairs: Sequence[tuple[object, str, float]]) -> str:
+    """Return each question's value, or the range of many."""
+    known = [one for one in pairs if one[2] == one[2]]
+    if len(known) <= MOST_LISTED:
+        told = [
+            word("answered", "one", question=name, text=text)
+            for name, text, _value in known
+        ]
+        return listed(told, SEMICOLON)
+    low, high = (pick(known, key=lambda one: one[2]) for pick in (min, max))
+    ends = {"low": low[1], "lowest": low[0], "high": high[1], "highest": high[0]}
+    n = counted(len(known), "question")
+    return word("answered", "range", questions=n, **ends)
+
+
+def _values(rows: pd.DataFrame, without: str = "") -> str:
+    """Return each question's value with its interval, or what is said without one."""
+    known = records(rows[rows["value"].notna()])
+    told = [f"{number(row['value'])}{interval(row) or without}" for row in known]
+    return _spread(
+        [
+            (row["question"], text, float(row["value"]))
+            for row, text in zip(known, told, strict=True)
+        ]
+    )
+
+
+# People -------------------------------------------------------------------------------
+
+
+def _people(tables: ResultTables) -> Iterator[ChecklistAnswer]:
+    """Say how many annotators, units and answers there are, and how they overlap."""
+    agreement = tables.get("agreement")
+    if agreement is None or agreement.empty:
+        return
+    first = agreement.drop_duplicates("question")
+    if not (first["n_units"].astype(float) > 0).any():
+        yield _answer("people", "people unknown")
+        return
+    counts = []
+    for row in records(first):
+        found = {f"{noun}s": _count(row[f"n_{noun}s"], noun) for noun in NOUNS}
+        text = word("answered", "people", **found)
+        counts.append((row["question"], text, float(row["n_units"])))
+    yield word("asked", "people"), _spread(counts)
+    share = first["n_answers"].astype(float) / first["n_units"].astype(float)
+    if share.notna().any() and share.max() < math.inf:
+        low, high = share.min(), share.max()
+        text = f"{low:.1f}"
+        if high - low >= 0.05:
+            text = word("answered", "one to other", low=text, high=f"{high:.1f}")
+        yield _answer("overlap", n=text)
+
+
+def _count(n: Any, noun: str) -> str:
+    return word("unknown-counts", noun) if pd.isna(n) else counted(float(n), noun)
+
+
+def _excluded(notes: Sequence[str], run: Mapping[str, str]) -> str:
+    """Say what was left out, as the remarks have it."""
+    found = [remark(note) for note in notes if "left out" in note.lower()]
+    methods = run.get("excluded methods", "")
+    if not found:
+        kind = "methods left out" if methods else "nothing"
+        found = [word("answered", kind, methods=methods)]
+    if "view" in run:
+        view = {"view": run["view"], "moment": run["as of"]}
+        found.insert(0, word("answered", "view", **view))
+    return listed([*found, word("answered", "rules")], SPACE)
+
+
+def _agreement(tables: ResultTables) -> Iterator[ChecklistAnswer]:
+    """Say how well people agree, and what the human ceiling is."""
+    if "agreement" not in tables:
+        return
+    agreement = tables["agreement"]
+    known = set(agreement.loc[agreement["value"].notna(), "statistic"])
+    for statistic, asks in named("asked").items():
+        if statistic == "alpha_nominal" and "alpha_ordinal" in known:
+            continue
+        if text := _values(agreement[agreement["statistic"] == statistic]):
+            yield _(asks), text
+    ceilings = [
+        (name, f"{value:.2f}", value)
+        for name in sorted(agreement["question"].unique())
+        if (value := human_ceiling(agreement, str(name), "kendall")) is not None
+    ]
+    if ceilings:
+        yield word("asked", "ceiling"), _spread(ceilings)
+
+
+# Metrics ------------------------------------------------------------------------------
 
 
 def _coefficients(tables: ResultTables) -> Iterator[ChecklistAnswer]:
@@ -64,43 +164,21 @@ def _coefficients(tables: ResultTables) -> Iterator[ChecklistAnswer]:
     known = correlations[correlations["value"].notna()]
     present = set(known["coefficient"])
     names = [title_of(key) for key in KNOWN_COEFFICIENTS if key in present]
-    levels = [say(LEVEL_NAMES[level]) for level in levels_in(known)]
-    yield answer(
-        "Which tau, and at which level?",
-        "{coefficients} at {levels}; every row of the table names both.",
-        coefficients=listed(names) or say("no coefficient"),
-        levels=listed(levels) or say("no level"),
+    levels = level_titles(levels_in(known))
+    yield _answer(
+        "tau",
+        coefficients=listed(names) or word("answered", "no coefficient"),
+        levels=listed(levels) or word("answered", "no level"),
     )
-    yield answer("The same items for all metrics?", _same_items(known))
-    yield answer(
-        "Which sign is good?",
-        "Positive always means agreement: lower-is-better metrics are turned first.",
-    )
-
-
-def _same_items(known: pd.DataFrame) -> str:
-    """Say over what metrics are compared, also where a coefficient is undefined."""
-    told = [
-        say(
-            "For comparisons, yes: a question's metrics are compared on the cells that "
-            "they share; alone, each is held against people on all cells that it "
-            "scores. Remarks say how many these are."
-        )
-    ]
+    told = [word("answered", "items")]
     inside = known[known["level"] == "story"]
     spread = inside.groupby(["dimension", "coefficient"])["n_groups"].nunique()
     if (spread > 1).any():
-        low, high = inside["n_groups"].min(), inside["n_groups"].max()
-        told.append(
-            say(
-                "But not the same stories where coefficients are averaged inside them "
-                "({low} to {high}): a metric that ties all methods of a story has none "
-                "there, so nothing is called best by them.",
-                low=f"{low:.0f}",
-                high=f"{high:.0f}",
-            )
-        )
-    return listed(told, " ")
+        stories = inside["n_groups"]
+        low, high = (f"{n:.0f}" for n in (stories.min(), stories.max()))
+        told.append(word("answered", "items inside", low=low, high=high))
+    yield word("asked", "items"), listed(told, SPACE)
+    yield _answer("sign")
 
 
 def _pairs(tables: ResultTables) -> Iterator[ChecklistAnswer]:
@@ -109,82 +187,48 @@ def _pairs(tables: ResultTables) -> Iterator[ChecklistAnswer]:
     pairwise = tables["pairwise_accuracy"]
     ties = pairwise.loc[~pairwise["metric"].isin(BASELINES), "metric_tie_rate"].dropna()
     if len(ties):
-        yield answer(
-            "How often does a metric tie?",
-            "{low} to {high} of the pairs; accuracy is given strict and half.",
-            low=per_cent(ties.min()),
-            high=per_cent(ties.max()),
-        )
+        yield _answer("ties", low=per_cent(ties.min()), high=per_cent(ties.max()))
     base = pairwise[(pairwise["metric"] == BASELINE) & pairwise["ppa_half"].notna()]
     if len(base):
-        yield answer(
-            "What is chance?",
-            "The constant baseline: {half} half, {strict} strict, acc_eq up to "
-            "{equal}. Guessing: 50 % half and strict, acc_eq up to {guess}. Each "
-            "metric's acc_eq is tested against the chance of its own ties.",
+        guess = pairwise.loc[pairwise["metric"] == RANDOM, "acc_eq"].max()
+        yield _answer(
+            "chance",
             half=per_cent(base["ppa_half"].mean()),
             strict=per_cent(base["ppa_strict"].mean()),
             equal=per_cent(base["acc_eq"].max()),
-            guess=per_cent(pairwise.loc[pairwise["metric"] == RANDOM, "acc_eq"].max()),
+            guess=per_cent(guess),
         )
     sources = sorted(set(pairwise["source"]))
-    deciding = listed((say(DECIDING.get(x, x)) for x in sources), " and ")
-    yield answer(
-        "Who says which of a pair is better?",
-        say("{text}.", text=deciding[:1].upper() + deciding[1:]),
-    )
-    yield answer(
-        "Is the tie threshold tuned on the same data?",
-        "Yes, and flagged."
-        if pairwise["epsilon_in_sample"].astype(bool).any()
-        else "No.",
-    )
+    deciding = listed((word("deciding", source) for source in sources), AND)
+    yield _answer("deciding", "text", text=deciding[:1].upper() + deciding[1:])
+    tuned = pairwise["epsilon_in_sample"].astype(bool).any()
+    yield _answer("threshold", "tuned" if tuned else "no")
 
 
-def _uncertainty(
+def _intervals(
     tables: ResultTables,
     drawn: Sequence[str],
     by_error: Sequence[str],
     by_answers: Sequence[str],
     run: Mapping[str, str],
-) -> Iterator[ChecklistAnswer]:
-    parts = [
-        drawn
-        and say(
-            "Whole clusters, {resamples} times at {confidence}: {units}.",
-            resamples=run["resamples"],
-            confidence=run["confidence"],
-            units=listed(drawn, "; "),
-        ),
-        by_error
-        and say(
-            "By a standard error for what the columns drawn and test name: {tables}.",
-            tables=listed(by_error),
-        ),
-        by_answers
-        and say(
-            "By what each answer adds, summed over whole {units}.",
-            units=listed(by_answers, "; "),
-        ),
-        _has_intervals(tables, "best_subset")
-        and say(
-            "Of best_subset: the middle {confidence} of {n} halvings of the methods.",
-            confidence=run["confidence"],
-            n=SPLITS,
-        ),
-        _has_intervals(tables, "stability")
-        and say(
-            "Of stability, what trials do to means: trials of the same outputs, by "
-            "chi-square."
-        ),
+) -> str:
+    """Say what the intervals of each table rest on."""
+    resamples, confidence = run["resamples"], run["confidence"]
+    sampled = {"resamples": resamples, "units": listed(drawn, SEMICOLON)}
+    parts: dict[str, tuple[bool, dict[str, object]]] = {
+        "clusters": (bool(drawn), sampled),
+        "error": (bool(by_error), {"tables": listed(by_error)}),
+        "answers": (bool(by_answers), {"units": listed(by_answers, SEMICOLON)}),
+        "halvings": (_has_intervals(tables, "best_subset"), {"n": SPLITS}),
+        "trials": (_has_intervals(tables, "stability"), {}),
+    }
+    told = [
+        word("answered", kind, confidence=confidence, **values)
+        for kind, (is_there, values) in parts.items()
+        if is_there
     ]
-    none = say(
-        "There are none: --resamples 0."
-        if run["resamples"] == "0"
-        else "There are none: the tables give the reasons."
-    )
-    told = listed([str(part) for part in parts if part], " ")
-    yield answer("What do the intervals draw?", told or none)
+    none = "no resamples" if resamples == "0" else "no intervals"
+    return listed(told, SPACE) or word("answered", none)
 
 
 def _has_intervals(tables: ResultTables, name: str) -> bool:
@@ -195,93 +239,54 @@ def _tests(tables: ResultTables) -> Iterator[ChecklistAnswer]:
     if "metric_comparisons" in tables:
         known = tables["metric_comparisons"]["p_adjusted"].dropna()
         if len(known):
-            yield answer(
-                "Are metrics compared by paired tests, and adjusted?",
-                "Yes, Holm: {n} of {total} differences have an adjusted p of .05 or "
-                "less.",
-                n=int((known <= SIGNIFICANT).sum()),
-                total=len(known),
-            )
-    if "verdicts" in tables:
-        told = _unbeaten(tables["verdicts"])
-        yield answer("Which metrics does no other beat?", told)
-
-
-def _unbeaten(verdicts: pd.DataFrame) -> str:
-    """Count those that no test shows to be worse, by what leads each question."""
+            n = int((known <= SIGNIFICANT).sum())
+            yield _answer("tests", n=n, total=len(known))
+    if "verdicts" not in tables:
+        return
+    # Those that no test shows to be worse, by what leads each question.
+    verdicts = tables["verdicts"]
     leading = verdicts[verdicts["leads"] & verdicts["n_better"].notna()]
-    counts = [
-        (
-            str(question),
-            say("{n} of {total}", n=int((own["n_better"] == 0).sum()), total=len(own)),
-            float((own["n_better"] == 0).mean()),
-        )
-        for question, own in leading.groupby("question", sort=True)
-    ]
-    if not counts:
-        return say("Not known: no test was made.")
-    return say("{text}; the table of verdicts names them.", text=spread(counts))
+    counts = []
+    for question, own in leading.groupby("question", sort=True):
+        unbeaten = own["n_better"] == 0
+        n = {"n": int(unbeaten.sum()), "total": len(own)}
+        text = word("answered", "n of total", **n)
+        counts.append((question, text, float(unbeaten.mean())))
+    kind = "unbeaten" if counts else "untested"
+    yield _answer("unbeaten", kind, text=_spread(counts))
 
 
-def _boards(tables: ResultTables) -> Iterator[ChecklistAnswer]:
+# Leaderboards -------------------------------------------------------------------------
+
+
+def _leaderboards(tables: ResultTables) -> Iterator[ChecklistAnswer]:
     if "leaderboard" in tables:
-        yield answer(
-            "Which model of ties has the leaderboard?",
-            "The remarks and the command say; the default counts a tie as half a "
-            "win for each.",
-        )
+        yield _answer("model")
         yield from _connected(tables["leaderboard"])
     if "ranking_leaderboard" in tables:
-        yield answer("May rankings hold ties?", "No: every ranking is a strict order.")
-        yield from _connected(tables["ranking_leaderboard"], of_rankings=True)
-    side = say("Does the side decide?")
+        yield _answer("ranking ties")
+        yield from _connected(tables["ranking_leaderboard"], "ranking ")
     if "position_bias" in tables:
-        text = values(tables["position_bias"], say(", no interval that draws clusters"))
-        yield side, text or say("Not known: see the reasons in the table.")
+        text = _values(tables["position_bias"], word("answered", "no clusters"))
+        yield word("asked", "side"), text or word("answered", "no side")
     elif "leaderboard" in tables:
-        yield side, say("Not known: left_method is not in the table.")
+        yield _answer("side", "no left method")
 
 
-def _connected(
-    board: pd.DataFrame, *, of_rankings: bool = False
-) -> Iterator[ChecklistAnswer]:
+def _connected(table: pd.DataFrame, kind: str = "") -> Iterator[ChecklistAnswer]:
     """Say of a leaderboard what its ratings and ranks rest on."""
-    rated = board.groupby("criterion")["rating"].apply(lambda x: x.notna().all())
-    yield answer(
-        "Are all methods connected by rankings?"
-        if of_rankings
-        else "Are all methods connected by comparisons?",
-        "Yes, in every question."
-        if rated.all()
-        else say(
-            "Not in {questions}: see the remarks.",
-            questions=listed(map(str, rated[~rated].index)),
-        ),
-    )
-    known = board.dropna(subset=["rank_low", "rank_high"])
+    rated = table.groupby("criterion")["rating"].apply(lambda x: x.notna().all())
+    names = listed(map(str, rated[~rated].index))
+    connected = "yes" if rated.all() else "unconnected"
+    yield _answer(f"{kind}connected", connected, questions=names)
+    known = table.dropna(subset=["rank_low", "rank_high"])
     settled = int((known["rank_low"] == known["rank_high"]).sum())
-    yield answer(
-        "Do ranks of the leaderboard of rankings have intervals?"
-        if of_rankings
-        else "Do ranks have intervals?",
-        say(
-            "Yes: {n} of {total} ranks are settled, their interval being one rank.",
-            n=settled,
-            total=len(known),
-        )
-        if len(known)
-        else "No.",
-    )
+    ranks = "ranks" if len(known) else "no"
+    yield _answer(f"{kind}ranks", ranks, n=settled, total=len(known))
 
 
 def _other(tables: ResultTables, run: Mapping[str, str]) -> Iterator[ChecklistAnswer]:
     if not {"agreement", "method_means"} & set(tables):
-        yield answer("Raw data by annotator?", "Not in this report.")
-    yield answer(
-        "Can it be made again?",
-        "Seed {seed}, versions and hashes of the inputs in run.csv; the command "
-        "stands at the end of this page."
-        if run.get("command")
-        else "Seed {seed}, versions and hashes of the inputs in run.csv.",
-        seed=run["seed"],
-    )
+        yield _answer("raw")
+    again = "again by command" if run.get("command") else "again"
+    yield _answer("again", again, seed=run["seed"])

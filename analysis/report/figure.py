@@ -8,15 +8,17 @@ what each figure says of itself.
 import html
 import json
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import wraps
 from importlib.resources import files
+from inspect import signature
 from typing import Any
 
 import pandas as pd
 
-from analysis.report.language import listed, say
+from analysis.report.language import SEMICOLON, SPACE, listed
+from analysis.report.language import gettext as _
 
 # Names longer than this are shortened on an axis; the tables have them whole.
 LONGEST_NAME = 28
@@ -26,6 +28,8 @@ DIGITS = 5
 MOST_ROWS = 60
 # With more panels than this a figure that would go on for long draws the first ones.
 MOST_PANELS = 12
+# Names with their values that stand for a figure where it cannot be seen.
+MOST_NAMED = 5
 # What a cell of a table takes on the page.
 CELL_BYTES = 22
 # What fits on a sheet of A4 between its margins, in CSS pixels.
@@ -98,6 +102,7 @@ class Figure:
 class Declared:
     """What a figure says of itself, and how much of it is drawn: see `figures.toml`."""
 
+    section: str
     title: str = ""
     caption: str = ""
     alt: str = ""
@@ -105,15 +110,21 @@ class Declared:
     panels: int | None = None
     words: int | None = None
     tells_cut: bool = False
+    further: bool = False
+    look: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Instead:
-    """What a figure says in place of what is declared, and from which tables."""
+    """What a figure says in place of what is declared, and from which tables.
+
+    With a key of its own it begins another figure.
+    """
 
     title: str = ""
     alt: str = ""
     tables: tuple[str, ...] = ()
+    key: str = ""
 
 
 # A panel, a part of the caption (nothing where empty or False), or other texts.
@@ -124,31 +135,45 @@ DECLARED = {
         files("analysis.report").joinpath("figures.toml").read_text(encoding="utf-8")
     ).items()
 }
+# Functions that draw the declared figures, by key.
+DRAWN: dict[str, Callable[..., list[Figure]]] = {}
 
 
 def figure(
     key: str,
 ) -> Callable[[Callable[..., Iterable[Part]]], Callable[..., list[Figure]]]:
-    """Make a function that yields the parts of a declared figure return the figure."""
+    """Make a function that yields the parts of a declared figure return the figure.
+
+    Its parameters name the tables that it draws, its rows are those of the first.
+    """
 
     def decorated(draw: Callable[..., Iterable[Part]]) -> Callable[..., list[Figure]]:
-        @wraps(draw)
-        def drawn(*tables: Any, **further: Any) -> list[Figure]:
-            return figure_of(key, draw(*tables, **further))
+        first = next(iter(signature(draw).parameters))
+        tables = () if first == "cells" else (first,)
 
+        @wraps(draw)
+        def drawn(*given: Any, **further: Any) -> list[Figure]:
+            groups: dict[str, list[Part]] = {key: []}
+            current = key
+            for part in draw(*given, **further):
+                current = part.key or current if isinstance(part, Instead) else current
+                groups.setdefault(current, []).append(part)
+            made = (_figure(name, key, own, tables) for name, own in groups.items())
+            return [one for one in made if one is not None]
+
+        DRAWN[key] = drawn
         return drawn
 
     return decorated
 
 
-def figure_of(key: str, parts: Iterable[Part], declared: str = "") -> list[Figure]:
-    """Return the figure of some parts, or nothing without a panel.
-
-    `declared` names its texts where these are not those of its key.
-    """
-    given, texts = DECLARED[declared or key], Instead()
+def _figure(
+    key: str, declared: str, parts: Iterable[Part], tables: tuple[str, ...]
+) -> Figure | None:
+    """Return the figure of some parts, or nothing without a panel."""
+    given, texts = DECLARED[declared], Instead()
     drawn: list[Panel] = []
-    caption = [say(given.caption)] if given.caption else []
+    caption = [_(given.caption)] if given.caption else []
     for part in parts:
         if isinstance(part, Panel):
             drawn.append(part)
@@ -157,26 +182,25 @@ def figure_of(key: str, parts: Iterable[Part], declared: str = "") -> list[Figur
         elif part:
             caption.append(str(part))
     if not drawn:
-        return []
-    n = given.panels
-    if given.tells_cut and n and len(drawn) > n:
-        total = len(drawn)
+        return None
+    n, total = given.panels, len(drawn)
+    if given.tells_cut and n and total > n:
         caption.append(
-            say("The first {n} of {total} panels are drawn.", n=n, total=total)
+            _("The first {n} of {total} panels are drawn.", n=n, total=total)
         )
-    words = listed([panel.words for panel in drawn if panel.words][: given.words], "; ")
-    alt = texts.alt or say(given.alt)
-    return [
-        Figure(
-            key,
-            texts.title or say(given.title),
-            listed(caption, " "),
-            say("{text}.", text=listed([alt, words], " ") if words else alt),
-            tuple(drawn[:n]),
-            given.width,
-            texts.tables,
-        )
-    ]
+    told = [panel.words for panel in drawn if panel.words][: given.words]
+    alt = [texts.alt or _(given.alt)]
+    alt += [listed(told, SEMICOLON)] if told else []
+    return Figure(
+        key,
+        texts.title or _(given.title),
+        listed(caption, SPACE),
+        _("{text}.", text=listed(alt, SPACE)),
+        tuple(drawn[:n]),
+        given.width,
+        texts.tables or tables,
+        given.section,
+    )
 
 
 def grouped(
@@ -221,13 +245,7 @@ def best_first(
     return rows.sort_values([value, name], ascending=[False, True]).head(MOST_ROWS)
 
 
-def by_value(rows: pd.DataFrame, name: str = "metric") -> list[str]:
-    """Return the metrics, best first, by their mean over levels."""
-    means = rows.groupby(name)["value"].mean()
-    return [str(x) for x in means.sort_values(ascending=False, kind="stable").index]
-
-
-def said(rows: pd.DataFrame, names: str, value: str = "value", most: int = 5) -> str:
+def said(rows: pd.DataFrame, names: str, value: str = "value") -> str:
     """Return names with their values, best first: for who cannot see the figure.
 
     >>> said(pd.DataFrame({"m": ["a", "b"], "value": [0.1, 0.5]}), "m")
@@ -235,7 +253,8 @@ def said(rows: pd.DataFrame, names: str, value: str = "value", most: int = 5) ->
     """
     known = rows.dropna(subset=[value])
     known = known.sort_values(value, ascending=False, kind="stable")
-    first = zip(known[names][:most], known[value][:most], strict=True)
-    told = listed(f"{name} {float(x):.3g}" for name, x in first)
-    rest = len(known) - most
-    return say("{names} and {n} more", names=told, n=rest) if rest > 0 else told
+    first = known[:MOST_NAMED]
+    pairs = zip(first[names], first[value], strict=True)
+    told = listed(f"{name} {float(x):.3g}" for name, x in pairs)
+    rest = len(known) - MOST_NAMED
+    return _("{names} and {n} more", names=told, n=rest) if rest > 0 else told

@@ -1,12 +1,14 @@
-"""Figures of metrics against people: coefficients, ranks, and verdicts."""
+"""Figures of metrics against people: coefficients, ranks, pairs, judges and trials."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 
+from analysis.pairwise.human_ceiling import ONE_ANNOTATOR
 from analysis.questions import declared
+from analysis.reading.scores import BASELINES
 from analysis.report import metric_order, panels
 from analysis.report.figure import (
     MOST_ROWS,
@@ -16,26 +18,42 @@ from analysis.report.figure import (
     Trace,
     as_text,
     best_first,
-    by_value,
     figure,
     grouped,
     said,
     short,
     values,
 )
-from analysis.report.language import headed, listed, say
-from analysis.report.metric_order import LEVEL_NAMES, level_texts, levels_in, title_of
-from analysis.report.wording import LEVELS, NAMES, number, per_cent, records
-from analysis.sentences import counted
-from analysis.verdicts import AGREES
+from analysis.report.language import gettext as _
+from analysis.report.language import headed, listed
+from analysis.report.metric_order import (
+    LEVELS,
+    by_value,
+    level_titles,
+    levels_in,
+    main_coefficient,
+    without_baselines,
+)
+from analysis.report.panels import dots, dots_of, in_per_cent
+from analysis.report.wording import (
+    WORDS,
+    Row,
+    at_level,
+    board,
+    number,
+    of_answers,
+    per_cent,
+    records,
+    title_of,
+    with_interval,
+    word,
+)
 
 # Of more metrics than this those are drawn that stand highest in the first column.
 MOST_LINES = 30
 # A metric that moves by as many ranks is drawn in colour.
 FLIP = 3
-HALF = "ppa_half"
-AXES = {HALF: "PPA half: share of pairs preferred as people do, ties being half"}
-POINTS = {"pairs": "pair", "method": "method"}
+BOTH = ["question", "source"]
 
 
 @figure("coefficients")
@@ -59,53 +77,52 @@ def forests(
         bold |= any(meant)
         levels = levels_in(rows)
         highest = said(rows[rows["level"] == levels[0]], "metric")
-        panel = panels.dots(
+        panel = dots(
+            "coefficients",
             question,
-            rows.assign(at=level_texts(rows)),
-            "metric",
-            coefficient,
-            groups="at",
-            marks=[say(name) for name in LEVEL_NAMES.values()],
+            rows.assign(at=level_titles(rows["level"])),
+            axis=coefficient,
+            marks=level_titles(LEVELS),
             order=metrics,
             bold=meant,
-            lines=[0.0],
             dashed=[ceilings[question]] if question in ceilings else [],
-            words=headed(metric_order.at_level(question, levels[0]), highest),
+            words=headed(at_level(question, levels[0]), highest),
         )
         height = panels.row_height(len(metrics), lines=len(levels), extra=100)
         yield replace(panel, height=height)
-    title = say("Agreement with people ({coefficient})", coefficient=coefficient)
+    title = _("Agreement with people ({coefficient})", coefficient=coefficient)
     yield Instead(title=title)
     if data["low"].notna().any():
-        yield say("Bars are intervals; one that crosses 0 shows no agreement.")
+        yield _("Bars are intervals; one that crosses 0 shows no agreement.")
     yield _ceilings(ceilings)
-    yield bold and say("Metrics in bold were declared to measure this question.")
+    yield bold and _("Metrics in bold were declared to measure this question.")
     if (data.groupby("dimension")["metric"].nunique() > MOST_ROWS).any():
         yield metric_order.highest_drawn(MOST_ROWS)
 
 
 def _main(correlations: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     """Return the coefficient that is drawn, and its rows with a value."""
-    name = metric_order.main_coefficient(correlations)
+    name = main_coefficient(correlations)
     known = (correlations["coefficient"] == name) & correlations["value"].notna()
     return name, correlations[known]
 
 
 def _ceilings(ceilings: Mapping[str, float]) -> str:
     """Say at what one annotator stands, question by question."""
-    if not ceilings:
-        return ""
-    if len(ceilings) > 1:
-        return say(
+    told = [f"{name} {ceiling:.2f}" for name, ceiling in ceilings.items()]
+    if len(told) > 1:
+        return _(
             "Dashed lines are one annotator against the rest, the human ceiling: "
             "{ceilings}.",
-            ceilings=listed(f"{name} {x:.2f}" for name, x in ceilings.items()),
+            ceilings=listed(told),
         )
-    return say(
-        "The dashed line at {ceiling} is one annotator against the rest, the human "
-        "ceiling.",
-        ceiling=f"{next(iter(ceilings.values())):.2f}",
-    )
+    for ceiling in ceilings.values():
+        return _(
+            "The dashed line at {ceiling} is one annotator against the rest, the human "
+            "ceiling.",
+            ceiling=f"{ceiling:.2f}",
+        )
+    return ""
 
 
 @figure("matrix")
@@ -114,19 +131,14 @@ def metric_matrix(correlations: pd.DataFrame) -> Iterator[Part]:
     name, data = _main(correlations)
     if correlations["dimension"].nunique() < 2 or data.empty:
         return
-    order = by_value(data)
+    order, shown = by_value(data), ("value", "text")
     for level in levels_in(data):
         rows = data[data["level"] == level]
         rows = rows.assign(text=[_with_doubt(row) for row in records(rows)])
         here = [metric for metric in order if metric in set(rows["metric"])]
-        z, text = (
-            panels.table_of(rows, "metric", "dimension", column, here)
-            for column in ("value", "text")
-        )
         panel = panels.heat(
-            say(LEVEL_NAMES[level]),
-            z,
-            text.fillna(""),
+            word("level-titles", level),
+            *panels.tables_of(rows, "metric", "dimension", shown, here),
             (-1, 1),
             panels.red_to_blue("#f7f7f7"),
             height=135 + 22 * len(here),
@@ -141,21 +153,21 @@ def metric_matrix(correlations: pd.DataFrame) -> Iterator[Part]:
         for row in best
     )
     yield Instead(
-        alt=say(
+        alt=_(
             "Matrix of coefficients; the highest of each question are {metrics}",
             metrics=told,
         )
     )
-    yield say("{text}.", text=title_of(name))
-    yield say(
+    yield _("{text}.", text=title_of(name))
+    yield _(
         "Blue agrees with people, red disagrees; read a row to see whether a metric "
         "measures what it is meant to, or just quality at large."
     )
     if data["low"].notna().any():
-        yield say("In parentheses: the interval includes 0.")
+        yield _("In parentheses: the interval includes 0.")
 
 
-def _with_doubt(row: dict[str, Any]) -> str:
+def _with_doubt(row: Row) -> str:
     text = number(row["value"])
     return f"({text})" if row["low"] <= 0 <= row["high"] else text
 
@@ -172,21 +184,21 @@ def rank_flips(
             continue
         ways = [metric_order.way_text(str(way)) for way in ranks]
         firsts = listed(
-            say("{metric} by {way}", metric=metric, way=way)
+            _("{metric} by {way}", metric=metric, way=way)
             for metric, way in zip(ranks.idxmin(), ways, strict=True)
         )
         cut = cut or len(ranks) > MOST_LINES
         highest = ranks.sort_values(list(ranks.columns), kind="stable")[:MOST_LINES]
         highest = highest.set_axis(ways, axis=1)
         yield _bumps(question, highest, headed(question, firsts))
-    yield say(
+    yield _(
         "Rank of each metric (1 is best) by level and coefficient. Level lines: the "
         "choice does not matter. Lines that cross: it does, and one column alone would "
         "mislead. Coloured are metrics that move by {n} ranks or more.",
         n=FLIP,
     )
     n = MOST_LINES
-    yield cut and say("Of many metrics the {n} first by the left column stand.", n=n)
+    yield cut and _("Of many metrics the {n} first by the left column stand.", n=n)
 
 
 def _bumps(question: str, ranks: pd.DataFrame, words: str) -> Panel:
@@ -198,26 +210,25 @@ def _bumps(question: str, ranks: pd.DataFrame, words: str) -> Panel:
     x = list(range(ranks.shape[1]))
     data: list[Trace] = []
     for metric, row in shown.iterrows():
-        color = colours.get(metric, panels.GREY)
+        width = 2.5 if metric in colours else 1
         trace = {
             "type": "scatter",
             "mode": "lines+markers",
             "x": x,
             "y": values(row),
-            "line": {"color": color, "width": 2.5 if metric in colours else 1},
+            "line": {"color": colours.get(metric, panels.GREY), "width": width},
             "marker": {"size": 7},
             "name": as_text(metric),
             "hovertemplate": as_text(metric) + ": %{y:d}<extra></extra>",
         }
         data.append(trace)
     lowest = float(shown.to_numpy().max())
+    ticks = {"tickvals": x, "ticktext": list(ranks.columns), "tickangle": -45}
     layout = {
-        "xaxis": panels.column_axis([])
-        | {"tickvals": x, "ticktext": list(ranks.columns), "tickangle": -45}
-        | {"range": [-0.15, len(x) - 0.85]},
+        "xaxis": panels.column_axis([]) | ticks | {"range": [-0.15, len(x) - 0.85]},
         "yaxis": {
             "range": [lowest + 0.7, 0.3],
-            "title": {"text": say("rank")},
+            "title": {"text": _("rank")},
             "automargin": True,
             "dtick": max(1, int(lowest) // 10),
             "tick0": 1,
@@ -231,71 +242,115 @@ def _bumps(question: str, ranks: pd.DataFrame, words: str) -> Panel:
     return panels.name_on_the_right(panel, values(shown.iloc[:, -1]), names)
 
 
-# Verdicts, for notebooks --------------------------------------------------------------
+# On pairs, by judges, and over trials -------------------------------------------------
 
 
-def leading(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Return metrics by the statistic that leads their question."""
-    rows = verdicts[verdicts["leads"].astype(bool) & (verdicts["role"] != "baseline")]
-    return rows[rows["value"].notna()]
-
-
-def verdict_forest(verdicts: pd.DataFrame) -> tuple[Panel, ...]:
-    """Draw every question by the statistic that leads it: value, interval, chance.
-
-    Filled marks are metrics that are shown to agree with people, those in bold were
-    declared. The dashed line is an annotator who predicts the others.
-    """
-    rows = leading(verdicts)
-    return tuple(_verdicts(question, own) for question, own in grouped(rows))
-
-
-def _verdicts(question: str, rows: pd.DataFrame) -> Panel:
-    shown = best_first(rows)
-    order = list(dict.fromkeys(shown["metric"]))
-    meant = set(shown.loc[shown["role"] == "declared", "metric"])
-    chances, ceilings = (
-        sorted(map(float, shown[name].dropna().unique()))
-        for name in ("chance", "ceiling")
+@figure("pairs")
+def pair_dots(
+    pairwise_accuracy: pd.DataFrame, verdicts: pd.DataFrame | None = None
+) -> Iterator[Part]:
+    """Draw pairwise accuracy, half and strict, with chance and what is demanded."""
+    demanded = math.nan if verdicts is None else float(verdicts["demanded"].max())
+    is_demanded = not math.isnan(demanded)
+    kinds = {kind: word("accuracies", kind) for kind in WORDS["accuracies"]}
+    for (question, source), rows in pairwise_accuracy.groupby(BOTH, sort=True):
+        real = rows[~rows["metric"].isin(BASELINES)].dropna(subset=["ppa_half"])
+        if real.empty:
+            continue
+        real = real.sort_values(["ppa_half", "metric"], ascending=[False, True])
+        half, strict = (in_per_cent(real, "metric", *kind) for kind in kinds.items())
+        yield dots(
+            "pairs",
+            of_answers(question, source),
+            pd.concat([half.head(MOST_ROWS), strict.head(MOST_ROWS)]),
+            dotted=[100 * demanded] if is_demanded else [],
+            words=headed(question, said(half, "metric")),
+        )
+    yield is_demanded and _(
+        "The dotted line is the {share} that are demanded.", share=per_cent(demanded)
     )
-    statistic, level = (str(shown[name].iloc[0]) for name in ("statistic", "level"))
-    axis = AXES.get(statistic, f"{NAMES.get(statistic, statistic)} {LEVELS.get(level)}")
-    panel = panels.dots(
-        question,
-        shown,
-        "metric",
-        axis,
-        groups="source" if shown["source"].nunique() > 1 else "",
-        order=order,
-        bold=[metric in meant for metric in order],
-        lines=chances,
-        dashed=ceilings,
-        words="",
-    )
-    # A trace holds one kind of answers.
-    for trace, source in zip(panel.data, dict.fromkeys(shown["source"]), strict=True):
-        own = records(shown[shown["source"] == source])
-        symbol = trace["marker"]["symbol"]
-        symbols = [symbol + "-open" * (row["verdict"] != AGREES) for row in own]
-        trace["marker"] |= {"size": 9, "symbol": symbols}
-        trace["text"] = [_beside_pointer(row) for row in own]
-        trace["hovertemplate"] = "%{text}<extra></extra>"
-    named = [(x, "chance") for x in chances[:1]]
-    named += [(x, "one annotator") for x in ceilings[:1]]
-    look = {"yref": "paper", "yanchor": "bottom", "showarrow": False, "y": 1}
-    look["font"] = {"size": 11, "color": panels.GREY}
-    panel.layout["annotations"] = [
-        look | {"x": x, "xanchor": anchor, "text": text}
-        for (x, text), anchor in zip(sorted(named), ("right", "left"), strict=False)
+
+
+@figure("human-pairs")
+def human_pair_dots(human_pairs: pd.DataFrame) -> Iterator[Part]:
+    """Draw how well one annotator, and each metric, predicts the other annotators."""
+    for (question, source), rows in without_baselines(human_pairs).groupby(BOTH):
+        one = rows[rows["metric"] == ONE_ANNOTATOR]
+        if one.empty or len(rows) == len(one):
+            continue
+        rows = best_first(rows)
+        scaled = _named(rows).assign(
+            **{c: 100 * rows[c] for c in ("value", "low", "high")}
+        )
+        ceiling = 100 * float(one["value"].iloc[0])
+        yield dots(
+            "human-pairs",
+            of_answers(question, source),
+            scaled,
+            bold=[metric == ONE_ANNOTATOR for metric in rows["metric"]],
+            dashed=[ceiling],
+            span=(45, ceiling),
+            words=headed(question, said(scaled, "metric")),
+        )
+
+
+def _named(rows: pd.DataFrame) -> pd.DataFrame:
+    """Name what is no metric in the language of the report."""
+    return rows.assign(metric=[word("no-metrics", name) for name in rows["metric"]])
+
+
+@figure("spa")
+def spa_dots(spa: pd.DataFrame) -> Iterator[Part]:
+    """Draw soft pairwise accuracy, question by question."""
+    yield from dots_of("spa", without_baselines(spa))
+
+
+@figure("calibration")
+def calibration_dots(calibration: pd.DataFrame) -> Iterator[Part]:
+    """Draw held-out accuracy of the weighted metrics beside each one, and weights."""
+    for question, rows in grouped(calibration[calibration["value"].notna()]):
+        held_out = _named(rows[rows["statistic"] == "ppa_half"])
+        if held_out.empty:
+            continue
+        order = by_value(held_out)
+        told = [said(held_out, "metric")]
+        for row in records(rows[rows["statistic"] == "gain"]):
+            against, gain = word("no-metrics", row["against"]), with_interval(row)
+            told.append(_("gain over {metric} {gain}", metric=against, gain=gain))
+        title = _("{question}: held out", question=question)
+        look = {"order": order, "words": headed(question, listed(told))}
+        yield dots("calibration", title, held_out, **look)
+        weights = rows[rows["statistic"] == "weight"]
+        if len(weights):
+            title = _("{question}: weights", question=question)
+            here = [metric for metric in order if metric in set(weights["metric"])]
+            look = {"axis": _("weight (shares of 1)"), "lines": [0.0], "words": ""}
+            yield dots("calibration", title, weights, order=here, **look)
+
+
+@figure("stability")
+def stability_dots(stability: pd.DataFrame) -> Iterator[Part]:
+    """Draw what repeated trials of a judge give, statistic by statistic."""
+    known = stability[
+        stability["value"].notna() & (stability["method"].fillna("") == "")
     ]
-    return replace(panel, height=panel.height + 12)
+    known = known.assign(board=[board(row) for row in records(known)])
+    for statistic in WORDS["trials"]:
+        if len(rows := known[known["statistic"] == statistic].head(MOST_ROWS)):
+            yield dots("stability", word("trials", statistic), rows)
 
 
-def _beside_pointer(row: dict[str, Any]) -> str:
-    """Return metric, value, interval, n, and verdict."""
-    write = per_cent if row["statistic"] == HALF else number
-    lines = [f"{as_text(row['metric'])}: {write(row['value'])}"]
-    if row["low"] == row["low"] and row["high"] == row["high"]:
-        lines.append(f"interval {write(row['low'])} to {write(row['high'])}")
-    n = counted(row["n"], POINTS.get(row["level"], "output"))
-    return "<br>".join([*lines, n, str(row["verdict"])])
+@figure("judges")
+def judge_dots(judges: pd.DataFrame) -> Iterator[Part]:
+    """Draw how judges agree with people and with one another."""
+    known = judges[judges["value"].notna()]
+    if known.empty:
+        return
+    name = main_coefficient(known)
+    for question, rows in grouped(known[known["coefficient"] == name]):
+        both = zip(rows["metric_a"], rows["metric_b"], strict=True)
+        pairs = [listed(word("judges", one) for one in names) for names in both]
+        rows = rows.assign(pair=pairs, at=level_titles(rows["level"]))
+        order = list(dict.fromkeys(pairs))[:MOST_ROWS]
+        own = rows[rows["pair"].isin(order)]
+        yield dots("judges", question, own, axis=title_of(name), order=order)

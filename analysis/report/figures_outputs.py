@@ -8,22 +8,28 @@ import pandas as pd
 
 from analysis.report.figure import (
     MOST_PANELS,
-    Figure,
     Instead,
     Panel,
     Part,
     Trace,
     as_text,
     figure,
-    figure_of,
     grouped,
     short,
     values,
 )
 from analysis.report.label_places import in_shares, placed_labels, telling_order
-from analysis.report.language import counted, headed, listed, say
+from analysis.report.language import counted, headed, listed
+from analysis.report.language import gettext as _
 from analysis.report.metric_order import nearest_metrics
-from analysis.report.panels import GREY, LEGEND, PALETTE, SYMBOLS, error_bars
+from analysis.report.panels import (
+    GREY,
+    LEGEND,
+    PALETTE,
+    SYMBOLS,
+    error_bars,
+    has_intervals,
+)
 from analysis.results import Array, Counts, Mask
 
 LONGEST_LABEL = 18
@@ -37,18 +43,21 @@ MOST_POINTS = 600
 MOST_BINS, BINS, FEW = 24, 20, 2
 # Diameters of the marks of bins, in pixels, of few outputs and of most.
 SMALL, LARGE = 6, 15
+# Where a point stands, as plotly fills it in beside the pointer.
+AT = {"x": "%{x:.3g}", "y": "%{y:.3g}"}
 # What a page knows an output by: it may link to it.
 OUTPUT = "output"
 # Of each plot as many outputs are linked by their names too, for who has no pointer.
 FARTHEST = 3
 
 
+@figure("scatter")
 def scatters(
     cells: pd.DataFrame,
     correlations: pd.DataFrame | None,
     method_means: pd.DataFrame | None = None,
     hypotheses: pd.DataFrame | None = None,
-) -> list[Figure]:
+) -> Iterator[Part]:
     """Draw method means: people against the metrics that agree best."""
     points = _method_points(cells, method_means)
     ranked: dict[str, list[str]] = {}
@@ -57,20 +66,20 @@ def scatters(
         if metrics := nearest_metrics(name, *asked):
             ranked[name] = metrics
     told = []
-    if points["low"].notna().any():
-        told.append(say("Bars are the intervals of what people say."))
-    if sum(map(len, ranked.values())) <= MOST_SCATTERS:
-        found: list[Figure] = []
-        for i, (question, metrics) in enumerate(ranked.items()):
-            shown = [(question, metric) for metric in metrics]
-            title = say("{question}: people and the nearest metrics", question=question)
-            parts = *told, *_scatters(title, points, shown)
-            found += figure_of(f"scatter-{i}", parts, "scatter")
-        return found
-    best = [(question, metrics[0]) for question, metrics in ranked.items()]
-    told.append(say("Of each question only the best metric is drawn."))
-    title = say("People and the best metric of each question")
-    return figure_of("scatter", (*told, *_scatters(title, points, best)))
+    if has_intervals(points):
+        told.append(_("Bars are the intervals of what people say."))
+    if sum(map(len, ranked.values())) > MOST_SCATTERS:
+        best = [(question, metrics[0]) for question, metrics in ranked.items()]
+        told.append(_("Of each question only the best metric is drawn."))
+        title = _("People and the best metric of each question")
+        yield from _scatters("scatter", title, points, best)
+        yield from told
+        return
+    for i, (question, metrics) in enumerate(ranked.items()):
+        shown = [(question, metric) for metric in metrics]
+        title = _("{question}: people and the nearest metrics", question=question)
+        yield from _scatters(f"scatter-{i}", title, points, shown)
+        yield from told
 
 
 def _method_points(cells: pd.DataFrame, means: pd.DataFrame | None) -> pd.DataFrame:
@@ -94,7 +103,7 @@ def _method_points(cells: pd.DataFrame, means: pd.DataFrame | None) -> pd.DataFr
 
 
 def _scatters(
-    title: str, points: pd.DataFrame, shown: list[tuple[str, str]]
+    key: str, title: str, points: pd.DataFrame, shown: list[tuple[str, str]]
 ) -> Iterator[Part]:
     several, drawn = len({question for question, _metric in shown}) > 1, []
     for question, metric in shown:
@@ -106,12 +115,12 @@ def _scatters(
         heading = headed(question, metric) if several else metric
         trace, layout = _method_trace(part, around), _layout(metric, part)
         drawn.append(Panel(heading, 300, [trace], layout))
-    alt = say(
+    alt = _(
         "Scatter of {n} methods, people by metric: {metrics}",
         n=int(points["method"].nunique()),
         metrics=listed(panel.title for panel in drawn),
     )
-    yield Instead(title=title, alt=alt)
+    yield Instead(title=title, alt=alt, key=key)
     yield from drawn
 
 
@@ -134,16 +143,15 @@ def _method_trace(part: pd.DataFrame, around: Array) -> Trace:
         "cliponaxis": False,
         "marker": {"size": 8, "color": PALETTE[0]},
         "customdata": [as_text(name) for name in part["method"]],
-        "hovertemplate": say(
+        "hovertemplate": _(
             "{method}<br>metric {x}<br>people {y}<extra></extra>",
             method="%{customdata}",
-            x="%{x:.3g}",
-            y="%{y:.3g}",
+            **AT,
         ),
     }
-    if part["low"].notna().any():
-        bars = error_bars(part, "human")
-        trace["error_y"] = bars | {"color": PALETTE[0], "thickness": 1}
+    if has_intervals(part):
+        look = {"color": PALETTE[0], "thickness": 1}
+        trace["error_y"] = error_bars(part, "human", **look)
     return trace
 
 
@@ -151,14 +159,11 @@ def _layout(metric: str, part: pd.DataFrame) -> Trace:
     """Return the axes of people's values by a metric's scores."""
     axis = metric
     if not part["higher_is_better"].all():
-        axis = say("{metric} (lower is better)", metric=metric)
+        axis = _("{metric} (lower is better)", metric=metric)
+    people = {"title": {"text": _("people")}, "automargin": True}
     return {
         "xaxis": {"title": {"text": short(axis, 44)}, "zeroline": False, "nticks": 5},
-        "yaxis": {
-            "title": {"text": say("people")},
-            "zeroline": False,
-            "automargin": True,
-        },
+        "yaxis": people | {"zeroline": False},
         "showlegend": False,
     }
 
@@ -194,13 +199,11 @@ def outputs(
             panel = _outputs(title, own, mean, metric)
             yield replace(panel, words=told, outputs=apart)
     if cells["method"].nunique() > len(SYMBOLS):
-        yield say("As many methods are named as have room.")
+        yield _("As many methods are named as have room.")
     if (cells.groupby(["question", "metric"]).size() > MOST_POINTS).any():
-        yield say(
-            "A hexagon stands for several outputs, a larger one for more of them."
-        )
+        yield _("A hexagon stands for several outputs, a larger one for more of them.")
     if n_questions > MOST_PANELS:
-        yield say("The first {n} questions are drawn.", n=MOST_PANELS)
+        yield _("The first {n} questions are drawn.", n=MOST_PANELS)
 
 
 def _farthest(
@@ -259,12 +262,11 @@ def _points(method: str, cells: pd.DataFrame, look: Trace) -> Trace:
         "y": values(cells["human"]),
         "text": [as_text(story) for story in cells["story"]],
         "marker": look | {"size": 6, "opacity": 0.6},
-        "hovertemplate": say(
+        "hovertemplate": _(
             "{story}<br>{method}<br>metric {x}<br>people {y}<extra></extra>",
             story="%{text}",
             method="%{fullData.name}",
-            x="%{x:.3g}",
-            y="%{y:.3g}",
+            **AT,
         ),
     }
 
@@ -290,11 +292,10 @@ def _bins(points: Array) -> tuple[Trace, Mask]:
             "opacity": 0.6,
         },
         "showlegend": False,
-        "hovertemplate": say(
+        "hovertemplate": _(
             "{n} outputs<br>metric {x}<br>people {y}<extra></extra>",
             n="%{text}",
-            x="%{x:.3g}",
-            y="%{y:.3g}",
+            **AT,
         ),
     }
     return trace, ~many[place]

@@ -1,11 +1,11 @@
 """Figures of people: what they answered, how well they agree, and each of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 
-from analysis.reliability.random_responding import ALL_QUESTIONS
+from analysis.reliability.random_responding import ALL_QUESTIONS, MARKED
 from analysis.report import panels
 from analysis.report.figure import (
     MOST_PANELS,
@@ -13,15 +13,20 @@ from analysis.report.figure import (
     Panel,
     Part,
     as_text,
-    by_value,
     figure,
     grouped,
     said,
     values,
 )
-from analysis.report.language import headed, say, texts
-from analysis.report.metric_order import title_of
+from analysis.report.language import gettext as _
+from analysis.report.language import headed
+from analysis.report.metric_order import by_value
 from analysis.report.panels import dots
+from analysis.report.wording import (
+    WORDS,
+    title_of,
+    word,
+)
 
 # Light to dark, readable for any colour vision; grey text stands on both ends.
 SHADES = ("#CA0020", "#F4A582", "#D0D0D0", "#92C5DE", "#0571B0")
@@ -29,23 +34,6 @@ SHADES = ("#CA0020", "#F4A582", "#D0D0D0", "#92C5DE", "#0571B0")
 OF_RATINGS = ("alpha_ordinal", "ac2_quadratic", "icc_2_1", "rater_vs_rest_kendall")
 OF_CHOICES = ("alpha_nominal", "ac1", "fleiss_kappa", "majority_share")
 OF_RANKINGS = ("kendall_between_annotators",)
-# Statistics of annotators that draw, and what their panels are called.
-OF_ANNOTATORS = texts(
-    kendall_others="agreement with the others (tau-b)",
-    mean_kendall_others="agreement with the orders of the others (tau)",
-    majority_agreement="agreement with the others' majority",
-    severity="severity (own less the others' rating)",
-    left_share="share of the left side",
-    exact_agreement="share of identical answers",
-    most_frequent_share="share of the commonest answer",
-)
-# Who is marked as answering so, beside the name.
-LABELS = texts(
-    {
-        "like chance": "{annotator} (like chance)",
-        "below chance": "{annotator} (against the others)",
-    }
-)
 CENTRES = {"severity": 0.0, "left_share": 0.5}
 # With more questions than this a panel of annotators holds one question.
 FEW_QUESTIONS = 3
@@ -60,7 +48,7 @@ def distribution_bars(distributions: pd.DataFrame) -> Iterator[Part]:
         means = (table * table.columns.to_numpy(float)).sum(axis=1)
         order = list(means.sort_values(ascending=False, kind="stable").index)
         top = table.columns.max()
-        told = say(
+        told = _(
             "{question}: rating {rating} is given most to {method} ({share})",
             question=question,
             rating=f"{top:g}",
@@ -79,7 +67,7 @@ def _stack(question: str, table: pd.DataFrame, words: str) -> Panel:
             "marker": {"color": color},
             "text": [as_text(method) for method in methods],
             "textposition": "none",
-            "hovertemplate": say(
+            "hovertemplate": _(
                 "{method}: {share} % gave {rating}<extra></extra>",
                 method="%{text}",
                 share="%{x:.1f}",
@@ -88,8 +76,9 @@ def _stack(question: str, table: pd.DataFrame, words: str) -> Panel:
         }
         for rating, color in zip(table.columns, shades(table.shape[1]), strict=True)
     ]
-    axis = say("per cent of ratings")
-    return panels.stacked(question, methods, bars, axis, words=words)
+    return panels.stacked(
+        question, methods, bars, _("per cent of ratings"), words=words
+    )
 
 
 def shades(n: int) -> list[str]:
@@ -101,10 +90,8 @@ def shades(n: int) -> list[str]:
     stops = np.array([[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in SHADES])
     at = np.linspace(0, len(SHADES) - 1, n) if n > 1 else [len(SHADES) - 1]
     mixed = [np.interp(at, range(len(SHADES)), part).round() for part in stops.T]
-    return [
-        "#" + "".join(f"{int(x):02x}" for x in color)
-        for color in zip(*mixed, strict=True)
-    ]
+    colours = zip(*mixed, strict=True)
+    return ["#" + "".join(f"{int(x):02x}" for x in colour) for colour in colours]
 
 
 @figure("agreement")
@@ -120,18 +107,13 @@ def agreement_dots(agreement: pd.DataFrame) -> Iterator[Part]:
         # One question: its statistics are the rows.
         rows = known.assign(name=[title_of(s) for s in known["statistic"]])
         order = [title_of(c) for c in chosen if c in set(known["statistic"])]
-        yield _agreement(str(rows["question"].iloc[0]), rows, "name", order)
+        question = str(rows["question"].iloc[0])
+        yield dots("agreement", question, rows, names="name", order=order)
         return
     known = known.sort_values("question", kind="stable")
     for name in chosen:
         if len(rows := known[known["statistic"] == name]):
-            yield _agreement(title_of(name), rows.head(MOST_ROWS), "question")
-
-
-def _agreement(
-    title: str, rows: pd.DataFrame, names: str, order: Sequence[str] = ()
-) -> Panel:
-    return dots(title, rows, names, "", order=order, lines=[0], span=(0.0, 1.0))
+            yield dots("agreement", title_of(name), rows.head(MOST_ROWS))
 
 
 @figure("annotators")
@@ -139,24 +121,22 @@ def annotator_dots(annotators: pd.DataFrame) -> Iterator[Part]:
     """Draw what tells annotators apart; the table has the other statistics."""
     known = annotators[
         annotators["value"].notna()
-        & annotators["statistic"].isin(OF_ANNOTATORS)
+        & annotators["statistic"].isin(WORDS["annotators"])
         & (annotators["question"] != ALL_QUESTIONS)
     ]
-    known = known.assign(annotator=known["annotator"].replace(_labels(annotators)))
+    known = known.assign(annotator=known["annotator"].replace(_marked(annotators)))
     few, n_drawn = known["question"].nunique() <= FEW_QUESTIONS, 0
     # Of many questions only the first two statistics are drawn.
-    present = [name for name in OF_ANNOTATORS if name in set(known["statistic"])]
+    present = [name for name in WORDS["annotators"] if name in set(known["statistic"])]
     # The same order in all panels of a figure: an annotator is one row.
     everybody = by_value(known[known["statistic"].isin(present[:1])], "annotator")
     everybody += sorted({*known["annotator"]} - {*everybody})
     for statistic in present if few else present[:2]:
-        title = say(OF_ANNOTATORS[statistic])
+        title = word("annotators", statistic)
         rows = known[known["statistic"] == statistic]
-        told = say(
-            "{statistic} from {low} to {high}",
-            statistic=title,
-            low=f"{rows['value'].min():.2f}",
-            high=f"{rows['value'].max():.2f}",
+        low, high = (f"{end:.2f}" for end in (rows["value"].min(), rows["value"].max()))
+        told = _(
+            "{statistic} from {low} to {high}", statistic=title, low=low, high=high
         )
         parts = [(title, rows)]
         if not few:
@@ -166,10 +146,9 @@ def annotator_dots(annotators: pd.DataFrame) -> Iterator[Part]:
             kept = _ends([name for name in everybody if name in here])
             middle = CENTRES.get(statistic, float(own["value"].mean()))
             yield dots(
+                "annotators",
                 heading,
                 own[own["annotator"].isin(kept)],
-                "annotator",
-                "",
                 order=kept,
                 dotted=[middle],
                 span=(middle,),
@@ -178,20 +157,21 @@ def annotator_dots(annotators: pd.DataFrame) -> Iterator[Part]:
             )
             told, n_drawn = "", n_drawn + 1
     if len(everybody) > MOST_ROWS:
-        yield say("Of many, the {n} at the two ends are drawn.", n=MOST_ROWS)
+        yield _("Of many, the {n} at the two ends are drawn.", n=MOST_ROWS)
     if n_drawn > MOST_PANELS:
         n = MOST_PANELS
-        yield say("The first {n} panels are drawn; the table has all.", n=n)
+        yield _("The first {n} panels are drawn; the table has all.", n=n)
 
 
-def _labels(annotators: pd.DataFrame) -> dict[str, str]:
+def _marked(annotators: pd.DataFrame) -> dict[str, str]:
     """Return what annotators are called who answer like chance on some question."""
     if "verdict" not in annotators:
         return {}
-    marked = annotators[annotators["verdict"].isin(LABELS)]
+    marked = annotators[annotators["verdict"].isin(MARKED)]
+    pairs = zip(marked["annotator"], marked["verdict"], strict=True)
     return {
-        str(name): say(LABELS[verdict], annotator=name)
-        for name, verdict in zip(marked["annotator"], marked["verdict"], strict=True)
+        str(name): word("marked-annotators", verdict, annotator=name)
+        for name, verdict in pairs
     }
 
 
@@ -207,19 +187,12 @@ def position_dots(position_bias: pd.DataFrame) -> Iterator[Part]:
     rows = position_bias[position_bias["value"].notna()].head(MOST_ROWS)
     if rows.empty:
         return
-    parts = [rows.assign(kind=say("as counted"))]
+    parts = [rows.assign(kind=_("as counted"))]
     if "adjusted" in rows and rows["adjusted"].notna().any():
-        balanced = rows.assign(
-            value=rows["adjusted"], low=rows["adjusted_low"], high=rows["adjusted_high"]
-        )
-        parts.append(balanced.assign(kind=say("each pair both ways alike")))
-    yield dots(
-        say("Share of wins on the left"),
-        pd.concat(parts),
-        "question",
-        say("share of answers"),
-        groups="kind",
-        lines=[0.5],
-        span=(0.4, 0.6),
-        words=said(rows, "question"),
-    )
+        adjusted = {
+            end: rows[f"adjusted{column}"]
+            for end, column in (("value", ""), ("low", "_low"), ("high", "_high"))
+        }
+        parts.append(rows.assign(kind=_("each pair both ways alike"), **adjusted))
+    title, told = _("Share of wins on the left"), said(rows, "question")
+    yield dots("position", title, pd.concat(parts), words=told)

@@ -9,18 +9,16 @@ from analysis.report import panels
 from analysis.report.figure import (
     DECLARED,
     MOST_PANELS,
-    Figure,
     Instead,
     Panel,
     Part,
     Trace,
     figure,
-    figure_of,
     grouped,
     short,
     values,
 )
-from analysis.report.language import say
+from analysis.report.language import gettext as _
 from analysis.report.panels import GREY, PALETTE
 from analysis.report.wording import per_cent
 from analysis.results import Array
@@ -64,8 +62,8 @@ def wins(win_rates: pd.DataFrame) -> Iterator[Part]:
     by_question = list(grouped(rates, "criterion"))
     if (sizes > MOST_BARS).any():
         for name, rows in by_question:
-            yield _win_matrix(name, rows, _ties(name, rows))
-        yield say(
+            yield _win_matrix(name, rows)
+        yield _(
             "Per cent of votes that the method of the row wins against the method of "
             "the column, a tie being half a win; darker is more. Methods in the order "
             "of their wins."
@@ -80,31 +78,28 @@ def wins(win_rates: pd.DataFrame) -> Iterator[Part]:
     yield from _bar_caption(rates)
 
 
-def strata_wins(strata_win_rates: pd.DataFrame) -> list[Figure]:
+@figure("strata-wins")
+def strata_wins(strata_win_rates: pd.DataFrame) -> Iterator[Part]:
     """Draw for each tag the wins, ties and losses of each pair in each group.
 
     A pair has a panel, in which the groups stand below one another question by
     question.
     """
-    found: list[Figure] = []
-    groups = DECLARED["strata"]
+    n = 0
     for tag, rates in _voted(strata_win_rates).groupby("tag", sort=False):
-        pairs = list(_pairs_of(rates))
+        pairs = _pairs_of(rates)
         if (
             rates["stratum"].nunique() > MOST_GROUPS
             or len(pairs) > MOST_BARS
             or max(map(len, pairs)) > MOST_LINES
         ):
             continue
-        key = f"strata-wins-{len(found) + 1}" if found else "strata-wins"
-        parts = [
-            Instead(title=say("Side by side, by {tag}", tag=tag)),
-            *_bar_caption(rates),
-            say(groups.caption),
-            *(_groups_of_pair(rows, rates) for rows in pairs),
-        ]
-        found += figure_of(key, parts, "strata-wins")
-    return found
+        n += 1
+        key = f"strata-wins-{n}" if n > 1 else "strata-wins"
+        yield Instead(title=_("Side by side, by {tag}", tag=tag), key=key)
+        yield from _bar_caption(rates)
+        yield _(DECLARED["strata"].caption)
+        yield from (_groups_of_pair(rows, rates) for rows in pairs)
 
 
 def _voted(rates: pd.DataFrame) -> pd.DataFrame:
@@ -112,16 +107,16 @@ def _voted(rates: pd.DataFrame) -> pd.DataFrame:
     return rates[rates[PARTS].sum(axis=1) > 0]
 
 
-def _pairs_of(rates: pd.DataFrame) -> Iterator[pd.DataFrame]:
+def _pairs_of(rates: pd.DataFrame) -> list[pd.DataFrame]:
     """Return the rows of each pair of methods, in the order of the table."""
-    for _pair, rows in rates.groupby(["method_a", "method_b"], sort=False):
-        yield rows
+    pairs = rates.groupby(["method_a", "method_b"], sort=False)
+    return [rows for _names, rows in pairs]
 
 
 def _ties(name: str, rows: pd.DataFrame) -> str:
     """Say how many votes of a panel are ties."""
     votes = int(rows[PARTS].to_numpy().sum())
-    return say(
+    return _(
         "{question}: {share} of {n} votes are ties",
         question=name,
         share=per_cent(rows["ties"].sum() / max(1, votes)),
@@ -132,30 +127,30 @@ def _ties(name: str, rows: pd.DataFrame) -> str:
 def _bar_caption(rates: pd.DataFrame) -> Iterator[Part]:
     """Say what bars and lines are."""
     if _has_majorities(rates):
-        yield say(
+        yield _(
             "Per cent of stories in which the majority of annotators prefers a method, "
             "no majority being a tie; below it, paler, of single votes."
         )
     else:
-        yield say("Per cent of votes.")
-    if rates["low"].notna().any():
-        yield say(
+        yield _("Per cent of votes.")
+    if panels.has_intervals(rates):
+        yield _(
             "The line is the interval of the wins on the left with half of the ties: "
             "where it crosses the middle, the two are not told apart by their own "
             "votes alone. It is not adjusted for how many pairs there are; p_adjusted "
             "in the table is."
         )
     if "weighted" in rates and rates["weighted"].any():
-        yield say(
+        yield _(
             "Bars count answers; the line of single votes weighs them by the inverse "
             "of the probability with which they were asked for."
         )
 
 
-def _win_matrix(title: str, rows: pd.DataFrame, words: str = "") -> Panel:
-    """Draw methods in the order of their wins; by default the first one is told."""
+def _win_matrix(title: str, rows: pd.DataFrame) -> Panel:
+    """Draw methods in the order of their wins."""
     methods = sorted({*rows["method_a"], *rows["method_b"]})
-    won, tied = (np.zeros((len(methods), len(methods))) for _ in range(2))
+    won, tied = (np.zeros((len(methods), len(methods))) for _side in range(2))
     a, b = (pd.Index(methods).get_indexer(rows[f"method_{side}"]) for side in "ab")
     np.add.at(won, (a, b), rows["wins_a"].to_numpy(float))
     np.add.at(won, (b, a), rows["wins_b"].to_numpy(float))
@@ -170,7 +165,6 @@ def _win_matrix(title: str, rows: pd.DataFrame, words: str = "") -> Panel:
         [f"{won[i, j]:.0f} / {tied[i, j]:.0f} / {won[j, i]:.0f}" for j in order]
         for i in order
     ]
-    first = say("{question}: most wins {method}", question=title, method=names[0])
     return panels.heat(
         title,
         pd.DataFrame(share[np.ix_(order, order)], names, names),
@@ -179,9 +173,9 @@ def _win_matrix(title: str, rows: pd.DataFrame, words: str = "") -> Panel:
         WINS,
         height=170 + 19 * len(names),
         angle=-60,
-        words=words or first,
+        words=_ties(title, rows),
         texttemplate="%{z:.0f}" if len(names) <= MOST_NUMBERS else "",
-        hovertemplate=say(
+        hovertemplate=_(
             "{row} · {column}: {share} %<br>won / tied / lost: {counts}<extra></extra>",
             row="%{y}",
             column="%{x}",
@@ -193,7 +187,7 @@ def _win_matrix(title: str, rows: pd.DataFrame, words: str = "") -> Panel:
 
 def _pairs(criterion: str, rows: pd.DataFrame) -> Panel:
     """Draw a row for each pair, with the name of a method at either end."""
-    names = say("left one wins"), say("tie"), say("right one wins")
+    names = _("left one wins"), _("tie"), _("right one wins")
     words = _ties(criterion, rows)
     panel = _bars(criterion, list(rows["method_a"]), rows, names, PALETTE[:2], words)
     first, others = ([short(x, 16) for x in rows[f"method_{side}"]] for side in "ab")
@@ -216,8 +210,8 @@ def _pair(
     colours = PALETTE[:2]
     if len(methods) <= len(PALETTE):
         colours = PALETTE[methods.index(a)], PALETTE[methods.index(b)]
-    parts = short(a, 30), say("tie"), short(b, 30)
-    title = say("{first} against {second}", first=a, second=b)
+    parts = short(a, 30), _("tie"), short(b, 30)
+    title = _("{first} against {second}", first=a, second=b)
     return _bars(title, names, rows, parts, colours, _ties(title, rows), places)
 
 
@@ -274,13 +268,13 @@ def _bars(
         _part(bars, name, label, colour)
         for name, label, colour in zip(PARTS, parts, shades, strict=True)
     ]
-    panel = panels.stacked(title, names, data, say("per cent"))
+    panel = panels.stacked(title, names, data, _("per cent"))
     panel.layout["yaxis"] |= {
         "ticktext": [short(name, 24) for name in names],
         "tickvals": places,
         "range": [places[-1] + 0.6, -0.6],
     }
-    panel.layout["shapes"] = [panels.vertical(50) | {"layer": "above"}]
+    panel.layout["shapes"] = [panels.line(50) | {"layer": "above"}]
     panel.data.append(_intervals(bars))
     lines = 3 if bars["of_majorities"].any() else 1
     # However many rows there are, each has room for its numbers.
@@ -328,7 +322,7 @@ def _part(bars: pd.DataFrame, name: str, label: str, colour: str) -> Trace:
         "textangle": 0,
         "insidetextfont": {"color": [INK if p else ink for p in below]},
         "customdata": values(bars[name]),
-        "hovertemplate": say(
+        "hovertemplate": _(
             "{part}: {share} %, {n}<extra></extra>",
             part=label,
             share="%{x:.1f}",
@@ -359,7 +353,7 @@ def _intervals(bars: pd.DataFrame) -> Trace:
         "showlegend": False,
         "hoverinfo": "skip",
     }
-    if found["low"].notna().any():
+    if panels.has_intervals(found):
         look = {"color": "#000000", "thickness": 2}
-        trace["error_x"] = panels.error_bars(found) | look
+        trace["error_x"] = panels.error_bars(found, **look)
     return trace

@@ -11,11 +11,11 @@ import pandas as pd
 
 from analysis.rankings.method_verdicts import APART, PREFERRED, not_told_apart
 from analysis.reliability.checklist_labels import ALL
-from analysis.report.language import counted, listed, say, texts
+from analysis.report.language import counted, listed
+from analysis.report.language import gettext as _
 from analysis.report.wording import (
     MINUS,
     ClaimText,
-    claim,
     claim_of,
     drawn_units,
     p_text,
@@ -23,26 +23,13 @@ from analysis.report.wording import (
     records,
     share,
     with_interval,
+    word,
 )
 
 # More methods, or pairs, than this are counted instead of named.
 MOST_NAMED = 3
-AHEAD = texts(
-    choices="{method} is preferred to all {n} others",
-    rankings="{method} is ranked above all {n} others",
-    ratings="{method} is rated above all {n} others",
-)
-AHEAD_OF_ONE = texts(
-    choices="{method} is preferred to the other one",
-    rankings="{method} is ranked above the other one",
-    ratings="{method} is rated above the other one",
-)
-VALUES = texts(
-    win_rate="it wins {value} against the others on average, ties being half",
-    mean="its mean is {value}",
-    rating="its rating is {value}",
-)
 NOUNS = {"choices": "answer", "ratings": "rating", "rankings": "ranking"}
+MethodRow = Mapping[str, Any]
 Untold = list[tuple[str, str]]
 
 
@@ -64,66 +51,113 @@ def preferred_claims(
     for row in records(method_verdicts):
         question = row["question"]
         if parts[question, row["source"]] > 1:
-            question = say("{question} (part {n})", question=question, n=row["part"])
+            question = word("methods", "part", question=question, n=row["part"])
         preferred, asked = row["verdict"] == PREFERRED, sets.get(_place(row))
         apart = asked is not None and asked["verdict"] == APART
         if preferred or not apart:
             untold: Untold = []
             if method_comparisons is not None:
                 untold = [*not_told_apart(method_comparisons, row, confidence)]
-            yield claim_of(preferred, question, _text(row, untold))
+            yield claim_of(preferred, question, *_clauses(row, untold))
         if asked is not None:
-            yield claim_of(apart, question, _set_text(asked))
+            yield claim_of(apart, question, *_of_best(asked))
 
 
-def _place(row: Mapping[str, Any]) -> tuple[str, str, int]:
+def _place(row: MethodRow) -> tuple[str, str, int]:
     return row["question"], row["source"], row["part"]
 
 
-def _set_text(row: Mapping[str, Any]) -> str:
-    """Say whether the best few methods are told from all others."""
+def _clauses(row: MethodRow, untold: Untold) -> list[str]:
+    if row["reason"] == "shared":
+        return [word("methods", "shared"), *_told_apart(row)]
+    if row["verdict"] != PREFERRED:
+        return [_evidence(row, _open(row, untold)), *_told_apart(row)]
+    n = row["n_methods"] - 1
+    table = "ahead-of-one" if n == 1 else "ahead"
+    head = word(table, row["source"], method=row["method"], n=n)
+    return [_evidence(row, head), *_others(n, untold)]
+
+
+def _open(row: MethodRow, untold: Untold) -> str:
+    """Say that the first place is open, and between whom."""
+    first = row["method"]
+    if row["reason"] == "untested":
+        return word("methods", "untested", method=first)
+    rivals = [b if a == first else a for a, b in untold if first in (a, b)]
+    others, total = listed(rivals), row["n_methods"] - 1
+    if len(rivals) > MOST_NAMED:
+        others = word("methods", "others", n=len(rivals), total=total)
+    return word("methods", "open", method=first, others=others)
+
+
+def _evidence(row: MethodRow, head: str) -> str:
+    """Add the value of the first method, the test, and of what it speaks."""
+    words = {"win_rate": share, "rating": _points}.get(row["statistic"], with_interval)
+    told = word("values", row["statistic"], value=words(row))
+    if not pd.isna(row["n"]):
+        answers = counted(row["n"], NOUNS[row["source"]])
+        told = _("{first} ({second})", first=told, second=answers)
+    if row["verdict"] == PREFERRED:
+        # The largest p-value, and of which other answers the tests speak.
+        test = {
+            "p": p_text(float(row["p_adjusted"])),
+            "pairs": counted(row["n_pairs"], "pair of methods"),
+            "units": drawn_units(str(row["drawn"])),
+        }
+        tested = word("methods", "tested", **test)
+        told = _("{first}, {second}", first=told, second=tested)
+    return _("{head}: {evidence}", head=head, evidence=told)
+
+
+def _others(others: int, untold: Untold) -> list[str]:
+    """Say which of the other methods are not told apart."""
+    if others < 2:
+        return []
+    if not untold:
+        return [word("methods", "others apart")]
+    if len(untold) <= MOST_NAMED:
+        pairs = listed(word("methods", "both", first=a, second=b) for a, b in untold)
+        return [word("methods", "others few", pairs=pairs)]
+    total = others * (others - 1) // 2
+    return [word("methods", "others many", total=total, n=len(untold))]
+
+
+def _told_apart(row: MethodRow) -> list[str]:
+    """Say of how many pairs the order is shown."""
+    if row["n_pairs"] < 2:
+        return []
+    pairs = counted(row["n_pairs"], "pair of methods")
+    return [word("methods", "apart", pairs=pairs, n=row["n_apart"])]
+
+
+def _points(row: MethodRow) -> str:
+    text = f"{row['value']:.0f}"
+    if not pd.isna(row["low"]):
+        text += f" [{row['low']:.0f}, {row['high']:.0f}]"
+    return text.replace("-", MINUS)
+
+
+def _of_best(row: MethodRow) -> list[str]:
+    """Say whether the best few methods are told from all others, and one another."""
     n, methods = row["size"], row["methods"]
     if not methods:
-        return say(
-            "no {n} methods stand before all others, since some share a place", n=n
-        )
-    values = {"n": n, "methods": methods}
+        return [word("best-methods", "none", n=n)]
     if pd.isna(row["p_value"]):
-        return say(
-            "whether the best {n}, {methods}, are the best has no test", **values
-        )
+        return [word("best-methods", "untested", n=n, methods=methods)]
+    p, units = p_text(float(row["p_value"])), drawn_units(str(row["drawn"]))
+    evidence = word("best-methods", "evidence", p=p, units=units)
+    others = counted(row["n_methods"] - n, "other method")
+    values = {"n": n, "methods": methods, "others": others, "evidence": evidence}
     shown = row["verdict"] == APART
-    units = drawn_units(str(row["drawn"]).split("+"))
-    p = p_text(float(row["p_value"]))
-    values["others"] = counted(row["n_methods"] - n, "other method")
-    values["evidence"] = say("{p}, for other {units}", p=p, units=units)
-    if n == 1:
-        return say(
-            "{methods} is ahead of the {others} ({evidence})"
-            if shown
-            else "{methods} is not shown to be ahead of all of the {others} "
-            "({evidence})",
-            **values,
-        )
-    text = say(
-        "the best {n}, {methods}, are all ahead of the {others} ({evidence})"
-        if shown
-        else "the best {n}, {methods}, are not all shown to be ahead of the {others} "
-        "({evidence})",
-        **values,
-    )
-    return listed([text, _inside(row)], "; ") if shown else text
-
-
-def _inside(row: Mapping[str, Any]) -> str:
-    """Say whether the best few are told apart from one another."""
+    kind = f"{'one ' if n == 1 else ''}{'shown' if shown else 'open'}"
+    text = word("best-methods", kind, **values)
+    if n == 1 or not shown:
+        return [text]
     apart = row["n_inside_apart"]
     if row["n_inside"] == 1:
-        return say(
-            "the two are told apart, too" if apart else "the two are not told apart"
-        )
+        return [text, word("best-methods", "two apart" if apart else "two alike")]
     pairs = counted(row["n_inside"], "pair")
-    return say("among them {told} of {pairs} are told apart", told=apart, pairs=pairs)
+    return [text, word("best-methods", "inside", told=apart, pairs=pairs)]
 
 
 def label_claims(labels: pd.DataFrame) -> Iterator[ClaimText]:
@@ -132,103 +166,16 @@ def label_claims(labels: pd.DataFrame) -> Iterator[ClaimText]:
     if known.empty:
         return
     rows = records(known.sort_values(["recall", "method"], ascending=[False, True]))
-    told = rows if len(rows) <= MOST_NAMED else [rows[0], rows[-1]]
-    yield claim(
-        not pd.isna(rows[0]["recall_low"]),
-        "Of what the text asks for is shown: {shares}."
-        if len(told) == len(rows)
-        else "Of what the text asks for is shown, from most to least of {n} methods: "
-        "{shares}.",
-        shares=listed(_shown_of(row) for row in told),
-        n=len(rows),
-    )
-
-
-def _shown_of(row: Mapping[str, Any]) -> str:
-    share = per_cent(row["recall"], row["recall_low"], row["recall_high"])
-    return say("{share} by {method}", share=share, method=row["method"])
-
-
-def _text(row: Mapping[str, Any], untold: Untold) -> str:
-    if row["reason"] == "shared":
-        clauses = [say("no method stands first alone"), *_told_apart(row)]
-    elif row["verdict"] == PREFERRED:
-        n = row["n_methods"] - 1
-        template = (AHEAD_OF_ONE if n == 1 else AHEAD)[row["source"]]
-        head = say(template, method=row["method"], n=n)
-        clauses = [_evidence(row, head), *_others(row, untold)]
-    else:
-        clauses = [_evidence(row, _open(row, untold)), *_told_apart(row)]
-    return listed(clauses, "; ")
-
-
-def _open(row: Mapping[str, Any], untold: Untold) -> str:
-    """Say that the first place is open, and between whom."""
-    first = row["method"]
-    if row["reason"] == "untested":
-        return say("{method} ranks first, without a test", method=first)
-    rivals = [b if a == first else a for a, b in untold if first in (a, b)]
-    others = listed(rivals)
-    if len(rivals) > MOST_NAMED:
-        total = row["n_methods"] - 1
-        others = say("{n} of the {total} others", n=len(rivals), total=total)
-    return say(
-        "{method} ranks first, but not distinguishably from {others}",
-        method=first,
-        others=others,
-    )
-
-
-def _evidence(row: Mapping[str, Any], head: str) -> str:
-    """Add the value of the first method, the test, and of what it speaks."""
-    words = {"win_rate": share, "rating": _points}.get(row["statistic"], with_interval)
-    told = say(VALUES[row["statistic"]], value=words(row))
-    if not pd.isna(row["n"]):
-        answers = counted(row["n"], NOUNS[row["source"]])
-        told = say("{first} ({second})", first=told, second=answers)
-    if row["verdict"] == PREFERRED:
-        # The largest p-value, and of which other answers the tests speak.
-        tested = say(
-            "{p} adjusted over {pairs}, for other {units}",
-            p=p_text(float(row["p_adjusted"])),
-            pairs=counted(row["n_pairs"], "pair of methods"),
-            units=drawn_units(str(row["drawn"]).split("+")),
+    few = len(rows) <= MOST_NAMED
+    shares = [
+        word(
+            "labels",
+            "one",
+            share=per_cent(row["recall"], row["recall_low"], row["recall_high"]),
+            method=row["method"],
         )
-        told = say("{first}, {second}", first=told, second=tested)
-    return say("{head}: {evidence}", head=head, evidence=told)
-
-
-def _others(row: Mapping[str, Any], untold: Untold) -> list[str]:
-    """Say which of the other methods are not told apart."""
-    others = row["n_methods"] - 1
-    if others < 2:
-        return []
-    if not untold:
-        return [say("the others are told apart, too")]
-    if len(untold) <= MOST_NAMED:
-        pairs = listed(
-            say("{first} and {second}", first=a, second=b) for a, b in untold
-        )
-        return [say("not distinguishable among the others: {pairs}", pairs=pairs)]
-    return [
-        say(
-            "of the {total} pairs of the others {n} are not told apart",
-            total=others * (others - 1) // 2,
-            n=len(untold),
-        )
+        for row in (rows if few else [rows[0], rows[-1]])
     ]
-
-
-def _told_apart(row: Mapping[str, Any]) -> list[str]:
-    """Say of how many pairs the order is shown."""
-    if row["n_pairs"] < 2:
-        return []
-    pairs = counted(row["n_pairs"], "pair of methods")
-    return [say("of {pairs} {n} are told apart", pairs=pairs, n=row["n_apart"])]
-
-
-def _points(row: Mapping[str, Any]) -> str:
-    text = f"{row['value']:.0f}"
-    if not pd.isna(row["low"]):
-        text += f" [{row['low']:.0f}, {row['high']:.0f}]"
-    return text.replace("-", MINUS)
+    shown = not pd.isna(rows[0]["recall_low"])
+    kind = "few" if few else "many"
+    yield shown, word("labels", kind, shares=listed(shares), n=len(rows))

@@ -1,63 +1,149 @@
-"""Write sentences on metrics beside verdicts: stability, selection, ties, judges.
+"""Write sentences on metrics beside verdicts: pairs, levels, ties, judges.
 
 Sentences word rows of tables and decide nothing.
 """
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import pandas as pd
 
 from analysis.options import KNOWN_COEFFICIENTS
+from analysis.pairwise.human_ceiling import ONE_ANNOTATOR
 from analysis.pairwise.metric_errors import MISSES
 from analysis.reading.scores import BASELINES
-from analysis.report.language import counted, listed, say, texts
+from analysis.report.findings_verdicts import named_metric
+from analysis.report.language import AND, counted, listed, ngettext, retold
 from analysis.report.metric_order import metric_ranks
 from analysis.report.wording import (
     LEVELS,
-    NAMES,
-    PEOPLE,
+    WORDS,
     ClaimText,
+    ResultTables,
+    Row,
     claim,
     claim_of,
+    drawn_units,
+    first_row,
+    name_of,
     nth,
+    of_answers,
     records,
     share,
+    signed,
     with_interval,
+    word,
 )
 from analysis.verdicts import AGREES, FEW_METHODS
 
-ResultTables = Mapping[str, pd.DataFrame]
+BOTH = ["question", "source"]
 # A metric that is best in one way and at least this rank in another flips.
 FLIP = 3
 INSIDE = "story τ"
 # The way that leads a question, or else the first of these.
 LEADING = ("PPA half", "method τ")
-WAYS = texts(
-    {
-        "method τ": "over method means",
-        INSIDE: "inside stories",
-        "pooled τ": "over all cells together",
-        "within methods τ": "within methods",
-        "PPA half": "by pairwise accuracy (half)",
-        "acc_eq": "by acc_eq",
-    }
-)
-# What twins show, by the names of `evalcore.perturbations`.
-SHOWN = texts(
-    shuffled="shuffled shots",
-    foreign_shot="shots of another story",
-    repeated_shot="repeated shots",
-    blurred="blurred pictures",
-    swapped_characters="swapped characters",
-)
-# By whether all, some or none of those that it misses score alike.
-MISSED = texts(
-    alike="gives {twins} the same score in {n} of {outputs} ({share})",
-    some="prefers {twins}, or scores them the same, in {n} of {outputs} ({share})",
-    none="prefers {twins} in {n} of {outputs} ({share})",
-)
+
+
+# On pairs -----------------------------------------------------------------------------
+
+
+def human_pair_claims(
+    human_pairs: pd.DataFrame, verdicts: pd.DataFrame | None
+) -> Iterator[ClaimText]:
+    """Hold the metric that verdicts name against one annotator, on the same pairs."""
+    unsettled = []
+    for (name, source), rows in human_pairs.groupby(BOTH, sort=True):
+        known = rows[rows["value"].notna()].set_index("metric", drop=False)
+        first = named_metric(verdicts, str(name), str(source))
+        if not {ONE_ANNOTATOR, first} <= set(known.index):
+            continue
+        person, named = (first_row(known.loc[[who]]) for who in (ONE_ANNOTATOR, first))
+        values = {
+            "question": _asked(str(name), str(source), human_pairs),
+            "share": share(person),
+            "judgements": counted(person["n"], "judgement"),
+            "metric": first,
+            "metric_share": share(named),
+        }
+        text = word("human-pairs", "first", **values)
+        if math.isnan(named["difference_low"]):
+            reason = named["reason"]
+            why = {"first": text, "reason": retold(reason)}
+            yield False, word("human-pairs", "reason" if reason else "undefined", **why)
+            continue
+        ahead, low, high = (
+            100 * named[f"difference{end}"] for end in ("", "_low", "_high")
+        )
+        if low <= 0 <= high:
+            values |= {"n": signed(ahead), "ends": f"[{signed(low)}, {signed(high)}]"}
+            unsettled.append(word("human-pairs", "one", **values))
+            continue
+        near, far = sorted(map(abs, (low, high)))
+        difference = {
+            "n": f"{abs(ahead):.0f}",
+            "ends": f"[{near:.0f}, {far:.0f}]",
+            "units": drawn_units(str(named["drawn"])),
+        }
+        where = "lower" if high < 0 else "higher"
+        yield True, word("human-pairs", where, first=text, **difference)
+    if unsettled:
+        yield claim("human-pairs", False, names=listed(unsettled))
+
+
+def _asked(question: str, source: str, table: pd.DataFrame) -> str:
+    """Name the question, and the answers where there are two kinds of them."""
+    own = table[table["question"] == question]
+    return of_answers(question, source) if own["source"].nunique() > 1 else question
+
+
+def calibration_claims(calibration: pd.DataFrame) -> Iterator[ClaimText]:
+    """Say whether weighted metrics beat the best single one on held-out stories."""
+    gains = calibration[
+        (calibration["statistic"] == "gain")
+        & calibration["value"].notna()
+        # The best component's gain stands first; the other is against their mean.
+        & (calibration["against"] != "mean of components")
+    ]
+    within = []
+    for row in records(gains):
+        values = {
+            "question": _asked(row["question"], row.get("source", ""), calibration),
+            "gain": _gain(row),
+            "pairs": counted(row["n"], "pair"),
+        }
+        if row["low"] > 0:
+            yield claim("calibration", True, **values)
+        else:
+            within.append(word("calibration", "one", **values))
+    if within:
+        yield claim("calibration", False, names=listed(within))
+
+
+def _gain(row: Row) -> str:
+    value, low, high = (signed(100 * row[key], 1) for key in ("value", "low", "high"))
+    kind = "gain alone" if math.isnan(row["low"]) else "gain"
+    ends = f"[{low}, {high}]"
+    return word("calibration", kind, n=value, ends=ends, against=row["against"])
+
+
+def disagreement_claims(
+    disagreement: pd.DataFrame, verdicts: pd.DataFrame | None
+) -> Iterator[ClaimText]:
+    """Say on which pair the metric that verdicts name and people differ most."""
+    pairs = disagreement[disagreement["kind"] == "pair"]
+    for (name, source), rows in pairs.groupby(BOTH, sort=True):
+        metric = named_metric(verdicts, str(name), str(source))
+        own = rows[rows["metric"] == metric]
+        if own.empty:
+            continue
+        row = first_row(own.sort_values("value", ascending=False, kind="stable"))
+        numbers = ("score", "score_other", "human", "human_other")
+        row |= {key: f"{row[key]:.3g}" for key in numbers}
+        row["question"] = _asked(str(name), str(source), disagreement)
+        yield claim("disagreement", True, other=row["other_method"], **row)
+
+
+# Levels and statistics ----------------------------------------------------------------
 
 
 def coverage_limits(correlations: pd.DataFrame, tables: ResultTables) -> Iterator[str]:
@@ -68,15 +154,12 @@ def coverage_limits(correlations: pd.DataFrame, tables: ResultTables) -> Iterato
         if few.empty:
             continue
         metrics = zip(few["metric"], few["n_groups"], strict=True)
-        yield say(
-            "{question}: inside stories, a metric that gives all methods of a story "
-            "the same score, or none, has no coefficient there. Of {stories} these are "
-            "defined in fewer than half: {metrics}. Their coefficients say nothing of "
-            "the others, and are not over the same stories as one another.",
-            question=name,
-            stories=counted(stories, "story"),
-            metrics=listed(f"{metric} {n:.0f}" for metric, n in metrics),
-        )
+        values = {
+            "question": name,
+            "stories": counted(stories, "story"),
+            "metrics": listed(f"{metric} {n:.0f}" for metric, n in metrics),
+        }
+        yield word("coverage", "open", **values)
 
 
 def _inside_stories(rows: pd.DataFrame) -> pd.DataFrame:
@@ -102,56 +185,45 @@ def flip_limits(
     """Say where the best metric depends on the level or the statistic."""
     for question, rows in correlations.groupby("dimension", sort=True):
         ranks = metric_ranks(rows, pairwise_accuracy, str(question))
-        ways = set(WAYS)
+        ways = set(WORDS["ways"])
         if _inside_stories(rows)["n_groups"].nunique() > 1:
             ways -= {INSIDE}  # over other stories for every metric
         ranks = ranks[[column for column in ranks if column in ways]]
         if len(ranks) < FLIP or ranks.shape[1] < 2:
             continue
         main = next((c for c in LEADING if c in ranks), ranks.columns[0])
-        best = str(ranks[main].idxmin())
+        best, n = str(ranks[main].idxmin()), len(ranks)
         places = {str(c): int(ranks[c].loc[best]) for c in ranks}
         elsewhere = [
-            say("{place} {way}", place=nth(place, len(ranks)), way=say(WAYS[c]))
+            word("flips", "place", place=nth(place, n), way=word("ways", c))
             for c, place in places.items()
             if place >= FLIP
         ]
         if elsewhere:
-            yield say(
-                "{question}: which metric is best depends on how one asks: {metric} "
-                "stands first of {n} {way}, but {elsewhere}; places are those of "
-                "values, without a test.",
-                question=question,
-                metric=best,
-                n=len(ranks),
-                way=say(WAYS[str(main)]),
-                elsewhere=listed(elsewhere),
-            )
+            values = {"question": question, "metric": best, "n": n}
+            values |= {"way": word("ways", main), "elsewhere": listed(elsewhere)}
+            yield word("flips", "open", **values)
 
 
 def interval_limits(correlations: pd.DataFrame) -> Iterator[str]:
     """Say how many coefficients may be 0, and how many lie outside their interval."""
     known = correlations[correlations["low"].notna()]
+    value, low, high = (known[name] for name in ("value", "low", "high"))
     total = counted(len(known), "coefficient")
-    around = int(((known["low"] <= 0) & (known["high"] >= 0)).sum())
-    if around:
-        yield say(
-            "{n} of {total} has an interval that includes 0."
-            if around == 1
-            else "{n} of {total} have an interval that includes 0.",
-            n=around,
+    if around := int(((low <= 0) & (high >= 0)).sum()):
+        yield ngettext(
+            "{n} of {total} has an interval that includes 0.",
+            "{n} of {total} have an interval that includes 0.",
+            around,
             total=total,
         )
-    value = known["value"]
-    off = int(((value < known["low"]) | (value > known["high"])).sum())
-    if off:
-        yield say(
+    if off := int(((value < low) | (value > high)).sum()):
+        yield ngettext(
             "{n} of {total} has an interval that does not hold it: resamples of few "
-            "clusters are noisier than the study itself, so draw other clusters."
-            if off == 1
-            else "{n} of {total} have an interval that does not hold it: resamples of "
-            "few clusters are noisier than the study itself, so draw other clusters.",
-            n=off,
+            "clusters are noisier than the study itself, so draw other clusters.",
+            "{n} of {total} have an interval that does not hold it: resamples of few "
+            "clusters are noisier than the study itself, so draw other clusters.",
+            off,
             total=total,
         )
 
@@ -161,30 +233,27 @@ def selection_limits(verdicts: pd.DataFrame) -> Iterator[str]:
     explored = verdicts[verdicts["leads"] & (verdicts["role"] == "exploratory")]
     named = [
         len(rows) > 1 and bool((rows["verdict"] == AGREES).any())
-        for _, rows in explored.groupby(["question", "source"])
+        for _names, rows in explored.groupby(BOTH)
     ]
     if any(named):
-        yield say(
-            "A metric that is named as the highest of several was chosen by the same "
-            "data that show its value: expect it to be somewhat lower in another "
-            "study. Its p-value is adjusted for that (Holm), its interval is not."
-        )
+        yield word("selection", "open")
 
 
 def tie_limits(pairwise_accuracy: pd.DataFrame) -> Iterator[str]:
     """Say where metrics tie often."""
     real = pairwise_accuracy[~pairwise_accuracy["metric"].isin(BASELINES)]
-    tied = int((real["metric_tie_rate"] > 0.2).sum())
-    if tied:
-        yield say(
+    if tied := int((real["metric_tie_rate"] > 0.2).sum()):
+        yield ngettext(
             "{n} of {total} has more than 20 % metric ties: strict and half accuracy "
-            "differ, so quote both."
-            if tied == 1
-            else "{n} of {total} have more than 20 % metric ties: strict and half "
-            "accuracy differ, so quote both.",
-            n=tied,
+            "differ, so quote both.",
+            "{n} of {total} have more than 20 % metric ties: strict and half accuracy "
+            "differ, so quote both.",
+            tied,
             total=counted(len(real), "row of pairwise accuracy"),
         )
+
+
+# Judges, and degraded copies ----------------------------------------------------------
 
 
 def stability_claims(stability: pd.DataFrame) -> Iterator[ClaimText]:
@@ -194,26 +263,13 @@ def stability_claims(stability: pd.DataFrame) -> Iterator[ClaimText]:
         known = {row["statistic"]: row for row in records(rows[rows["value"].notna()])}
         if "sd_output" not in known:
             continue
-        text = say(
-            "from trial to trial {metric} moves the score of an output by {value} "
-            "(standard deviation)",
-            metric=judge,
-            value=with_interval(known["sd_output"]),
-        )
-        if "same_share" in known:
-            text = say(
-                "{first} and gives one and the same in {share} of outputs",
-                first=text,
-                share=share(known["same_share"]),
-            )
+        moves = with_interval(known["sd_output"])
+        text = word("stability", "moves", metric=judge, value=moves)
+        if same := known.get("same_share"):
+            text = word("stability", "same", first=text, share=share(same))
         clauses = [text]
-        if "noise_to_methods" in known:
-            noise = say(
-                "of the mean of a method this is {share} of how far methods stand "
-                "apart",
-                share=share(known["noise_to_methods"]),
-            )
-            clauses.append(noise)
+        if noise := known.get("noise_to_methods"):
+            clauses.append(word("stability", "noise", share=share(noise)))
         yield claim_of(True, question, *clauses)
 
 
@@ -226,50 +282,29 @@ def judge_claims(judges: pd.DataFrame) -> Iterator[ClaimText]:
         level = next(level for level in LEVELS if level in levels)
         row = levels[level]
         few = level == "method" and row["n"] < FEW_METHODS
-        shown = row["low"] > 0 and not few
-        evidence = say(
-            "{value}, n = {n}",
-            value=f"{say(NAMES['kendall'])} {with_interval(row)}",
-            n=f"{row['n']:.0f}",
-        )
+        value = f"{name_of('kendall')} {with_interval(row)}"
+        evidence = word("judge", "evidence", value=value, n=f"{row['n']:.0f}")
         if few:
-            evidence = say("{evidence}, too few methods to show it", evidence=evidence)
-        yield claim(
-            shown,
-            "{question}: {one} and {other} agree {where}: {evidence}."
-            if shown
-            else "{question}: {one} and {other} are not shown to agree {where}: "
-            "{evidence}.",
-            question=question,
-            one=say(PEOPLE.get(str(one), str(one))),
-            other=say(PEOPLE.get(str(other), str(other))),
-            where=say(LEVELS[level]),
-            evidence=evidence,
-        )
+            evidence = word("judge", "few", evidence=evidence)
+        names = {"one": word("judges", one), "other": word("judges", other)}
+        values = {"where": word("levels", level), "evidence": evidence, **names}
+        yield claim("judge", row["low"] > 0 and not few, question=question, **values)
 
 
 def twin_claims(sanity: pd.DataFrame) -> Iterator[str]:
     """Say of each metric which degradations it is shown not to see."""
     missed = sanity[sanity["verdict"] == MISSES]
     for metric, rows in missed.groupby("metric", sort=True):
-        yield say(
-            "{metric} {clauses}, although these were made worse on purpose.",
-            metric=metric,
-            clauses=listed([_missed(row) for row in records(rows)], " and "),
-        )
+        clauses = listed([_missed(row) for row in records(rows)], AND)
+        yield word("copies", "shown", metric=metric, clauses=clauses)
 
 
-def _missed(row: Mapping[str, Any]) -> str:
+def _missed(row: Row) -> str:
     n, alike = int(row["n_missed"]), int(row["n_alike"])
     how = "none" if not alike else "alike" if alike == n else "some"
     noun = "story" if row["n"] == row["n_stories"] else "output"
-    return say(
-        MISSED[how],
-        twins=twins_text(str(row["twin"])),
-        n=n,
-        outputs=counted(row["n"], noun),
-        share=share(row),
-    )
+    values = {"n": n, "outputs": counted(row["n"], noun), "share": share(row)}
+    return word("missed", how, twins=twins_text(str(row["twin"])), **values)
 
 
 def twins_text(twin: str) -> str:
@@ -278,6 +313,6 @@ def twins_text(twin: str) -> str:
     >>> twins_text("repeated_shot"), twins_text("half_speed")
     ('repeated shots', 'twins with half speed')
     """
-    if twin in SHOWN:
-        return say(SHOWN[twin])
-    return say("twins with {kind}", kind=twin.replace("_", " "))
+    if twin in WORDS["degradations"]:
+        return word("degradations", twin)
+    return word("copies", "other", kind=twin.replace("_", " "))

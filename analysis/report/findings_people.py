@@ -7,25 +7,22 @@ from typing import Any
 import pandas as pd
 
 from analysis.reliability.random_responding import ALL_QUESTIONS, MARKED
-from analysis.report.language import counted, listed, retold, say, texts
+from analysis.report.language import counted, listed, ngettext, retold
 from analysis.report.wording import (
     MOST_SENTENCES,
-    NAMES,
     ClaimText,
     claim,
     first_row,
     is_clear,
+    name_of,
     number,
     per_cent,
     records,
     share,
     with_interval,
+    word,
 )
 
-ANSWERS = texts(
-    {"like chance": "answers like chance", "below chance": "answers against the others"}
-)
-QUESTIONS = texts({ALL_QUESTIONS: "All questions together"})
 # What tells how well people agree: the first of these that there is.
 AGREEMENT = ("alpha_ordinal", "alpha_nominal", "kendall_between_annotators")
 # Of many annotators, those whose answers agree least are named.
@@ -45,57 +42,29 @@ def agreement_claims(agreement: pd.DataFrame) -> Iterator[ClaimText]:
         if math.isnan(alpha["value"]):
             undefined.setdefault(str(alpha["reason"]), []).append(str(question))
             continue
-        evidence = say(
-            "{value} ({annotators}, {units} with two or more answers)",
-            value=f"{say(NAMES[name])} {with_interval(alpha)}",
+        evidence = word(
+            "agreement",
+            "evidence",
+            value=f"{name_of(name)} {with_interval(alpha)}",
             annotators=counted(alpha["n_annotators"], "annotator"),
             units=counted(alpha["n_units"], "unit"),
         )
         if math.isnan(alpha["low"]):
-            evidence = say("for want of an interval: {evidence}", evidence=evidence)
+            evidence = word("agreement", "no interval", evidence=evidence)
         one = float(alpha["value"]), str(question), evidence
         told[bool(alpha["low"] > 0)].append(one)
     for shown, own in told.items():
-        yield from _agreeing(own, shown=shown)
+        if len(own) > MOST_SENTENCES:
+            low, high = (pick(own, key=lambda one: one[0]) for pick in (min, max))
+            ends = {"low": low[1], "low_evidence": low[2]}
+            ends |= {"high": high[1], "high_evidence": high[2]}
+            yield claim("agreement-of-many", shown, n=len(own), **ends)
+            continue
+        for _value, name, evidence in own:
+            yield claim("agreement", shown, question=name, evidence=evidence)
     for reason, questions in undefined.items():
-        yield claim(
-            False,
-            "{questions}: agreement of people beyond chance is undefined, since "
-            "{reason}.",
-            questions=listed(questions),
-            reason=retold(reason),
-        )
-
-
-def _agreeing(
-    told: list[tuple[float, str, str]], *, shown: bool
-) -> Iterator[ClaimText]:
-    if len(told) > MOST_SENTENCES:
-        ends = (pick(told, key=lambda one: one[0]) for pick in (min, max))
-        (_, low, low_evidence), (_, high, high_evidence) = ends
-        yield claim(
-            shown,
-            "People agree beyond chance in {n} questions, from {low}, {low_evidence}, "
-            "to {high}, {high_evidence}."
-            if shown
-            else "People are not shown to agree beyond chance in {n} questions, from "
-            "{low}, {low_evidence}, to {high}, {high_evidence}.",
-            n=len(told),
-            low=low,
-            low_evidence=low_evidence,
-            high=high,
-            high_evidence=high_evidence,
-        )
-        return
-    for _value, question, evidence in told:
-        yield claim(
-            shown,
-            "{question}: people agree beyond chance, {evidence}."
-            if shown
-            else "{question}: people are not shown to agree beyond chance, {evidence}.",
-            question=question,
-            evidence=evidence,
-        )
+        values = {"questions": listed(questions), "reason": retold(reason)}
+        yield False, word("agreement", "undefined", **values)
 
 
 def side_claims(position_bias: pd.DataFrame, confidence: float) -> Iterator[ClaimText]:
@@ -118,32 +87,21 @@ def side_claims(position_bias: pd.DataFrame, confidence: float) -> Iterator[Clai
             is_clear(x, CHANCE, choices=len(known), confidence=confidence)
             for x in (own, turned)
         ):
-            moved.append(
-                say(
-                    "{question} (left wins {share} of {answers} that choose)",
-                    question=row["question"],
-                    share=share(own),
-                    answers=counted(row["n"], "answer"),
-                )
-            )
-    unmoved = len(known) - len(moved)
-    if moved:
-        yield claim(
-            True,
-            "The side matters in {names}; intervals draw clusters of answers.",
-            names=listed(moved),
-        )
+            values = {"question": row["question"], "share": share(own)}
+            values["answers"] = counted(row["n"], "answer")
+            moved.append(word("sides", "one", **values))
     if not moved:
-        yield claim(False, "No question shows a side preference.")
-    elif unmoved:
-        yield claim(
-            False,
-            "{n} of {total} does not show a preference for a side."
-            if unmoved == 1
-            else "{n} of {total} do not show a preference for a side.",
-            n=unmoved,
+        yield claim("sides", False)
+        return
+    yield claim("sides", True, names=listed(moved))
+    if unmoved := len(known) - len(moved):
+        text = ngettext(
+            "{n} of {total} does not show a preference for a side.",
+            "{n} of {total} do not show a preference for a side.",
+            unmoved,
             total=counted(len(known), "question"),
         )
+        yield False, text
 
 
 # Answers like chance ------------------------------------------------------------------
@@ -165,53 +123,32 @@ def chance_claims(
             yield True, _evidence(row, annotators)
     else:
         lowest = marked.sort_values(["value", "annotator"])["annotator"]
-        yield claim(
-            True,
-            "{annotators} answer like chance or against the others, as column "
-            "verdict of the table annotators says, most of all {names}.",
-            annotators=counted(marked["annotator"].nunique(), "annotator"),
-            names=listed(list(dict.fromkeys(map(str, lowest)))[:NAMED]),
-        )
+        names = listed(list(dict.fromkeys(map(str, lowest)))[:NAMED])
+        n = counted(marked["annotator"].nunique(), "annotator")
+        yield True, word("chance", "many", annotators=n, names=names)
     if without_marked is not None:
         yield from _changes(without_marked)
 
 
 def _evidence(row: Mapping[str, Any], annotators: pd.DataFrame) -> str:
     values = {
-        "question": say(QUESTIONS.get(row["question"], row["question"])),
+        "question": word("questions", row["question"]),
         "annotator": row["annotator"],
-        "answers": say(ANSWERS[row["verdict"]]),
+        "answers": word("chance-answers", row["verdict"]),
         "value": with_interval(row),
         "others": number(row["others"]),
     }
-    if row["statistic"] == "spearman_others":
-        return say(
-            "{question}: {annotator} {answers}: the ratings correlate with the others' "
-            "means by {value} (Spearman's rho), those of the other annotators by "
-            "{others} in the median.",
-            **values,
-        )
-    if row["statistic"] == "mean_kendall_others":
-        return say(
-            "{question}: {annotator} {answers}: the orders agree with the others' by "
-            "{value} in the mean (Kendall's tau, 0 for random orders), those of the "
-            "other annotators by {others} in the median.",
-            **values,
-        )
+    if row["statistic"] in ("spearman_others", "mean_kendall_others"):
+        return word("chance", row["statistic"], **values)
     here = annotators[
         (annotators["question"] == row["question"])
         & (annotators["annotator"] == row["annotator"])
         & (annotators["statistic"] == "shuffled_agreement")
     ]
     shuffled = float(here["value"].iloc[0])
-    return say(
-        "{question}: {annotator} {answers}: agrees with the others in {observed}, and "
-        "the same answers shuffled over the units would in {shuffled}. Above chance "
-        "that is {value}, of the other annotators {others} in the median.",
-        observed=per_cent(shuffled + row["value"] * (1 - shuffled)),
-        shuffled=per_cent(shuffled),
-        **values,
-    )
+    observed = per_cent(shuffled + row["value"] * (1 - shuffled))
+    values |= {"observed": observed, "shuffled": per_cent(shuffled)}
+    return word("chance", "shuffled", **values)
 
 
 def _changes(without: pd.DataFrame) -> Iterator[ClaimText]:
@@ -219,19 +156,16 @@ def _changes(without: pd.DataFrame) -> Iterator[ClaimText]:
     is_first = without["statistic"].isin(AGREEMENT)
     questions = [rows for _number, rows in without.groupby(is_first.cumsum())]
     if len(questions) <= MOST_SENTENCES:
-        for rows in questions:
-            yield True, _change(rows)
+        yield from ((True, _change(rows)) for rows in questions)
         return
     agreed = without[is_first]
     change = (agreed["value"] - agreed["value_all"]).abs().fillna(0).to_numpy()
-    yield claim(
-        True,
-        "Without those who are marked, methods change their rank in {n} of "
-        "{questions}; agreement moves most here. {example}",
-        n=sum(len(_moved(rows)) > 0 for rows in questions),
-        questions=counted(len(questions), "question"),
-        example=_change(questions[int(change.argmax())]),
-    )
+    values = {
+        "n": sum(len(_moved(rows)) > 0 for rows in questions),
+        "questions": counted(len(questions), "question"),
+        "example": _change(questions[int(change.argmax())]),
+    }
+    yield True, word("without", "many", **values)
 
 
 def _change(rows: pd.DataFrame) -> str:
@@ -242,47 +176,26 @@ def _change(rows: pd.DataFrame) -> str:
     values = {
         "question": agreed["question"],
         "annotators": agreed["left_out"],
-        "statistic": say(NAMES[agreed["statistic"]]),
+        "statistic": name_of(agreed["statistic"]),
         "value": _known(agreed["value"]),
         "all": _known(agreed["value_all"]),
+        "methods": counted(len(standing), "method"),
+        "n": len(moved),
     }
-    if standing["value"].isna().any():
-        return say(
-            "{question}, without {annotators}: {statistic} is {value} instead of "
-            "{all}, and not every method has a rank.",
-            **values,
-        )
-    if moved.empty:
-        return say(
-            "{question}, without {annotators}: {statistic} is {value} instead of "
-            "{all}, and every method keeps its rank.",
-            **values,
-        )
-    values |= {"methods": counted(len(standing), "method"), "n": len(moved)}
+    if standing["value"].isna().any() or moved.empty:
+        unranked = standing["value"].isna().any()
+        return word("without", "unranked" if unranked else "kept", **values)
     before, after = (
         sorted(standing.loc[standing[column] == 1, "method"].astype(str))
         for column in ("value_all", "value")
     )
     if before != after:
-        return say(
-            "{question}, without {annotators}: {statistic} is {value} instead of "
-            "{all}, the first place goes from {before} to {after}, and {n} of "
-            "{methods} change their rank.",
-            before=listed(before),
-            after=listed(after),
-            **values,
-        )
+        ends = {"before": listed(before), "after": listed(after)}
+        return word("without", "first", **ends, **values)
     change = (moved["value"] - moved["value_all"]).abs()
-    farthest = first_row(moved.loc[[change.idxmax()]])
-    return say(
-        "{question}, without {annotators}: {statistic} is {value} instead of {all}, "
-        "and {n} of {methods} change their rank, {method} most, from {before} to "
-        "{after}.",
-        method=farthest["method"],
-        before=f"{farthest['value_all']:.0f}",
-        after=f"{farthest['value']:.0f}",
-        **values,
-    )
+    far = first_row(moved.loc[[change.idxmax()]])
+    ends = {"before": f"{far['value_all']:.0f}", "after": f"{far['value']:.0f}"}
+    return word("without", "moved", method=far["method"], **ends, **values)
 
 
 def _moved(rows: pd.DataFrame) -> pd.DataFrame:
@@ -292,4 +205,4 @@ def _moved(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _known(value: float) -> str:
-    return say("undefined") if math.isnan(value) else number(value)
+    return word("without", "undefined") if math.isnan(value) else number(value)

@@ -1,43 +1,40 @@
-"""Write sentences on sample size: methods, stories, annotators, subsets."""
+"""Write sentences on groups of stories, on sample size, and on what a study needs."""
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator
 
 import pandas as pd
 
+from analysis.correlations.metric_differences import SIGNIFICANT
 from analysis.inference.significance import EXACT_BELOW
-from analysis.report.language import counted, listed, retold, say, texts
+from analysis.options import KNOWN_COEFFICIENTS
+from analysis.report.language import SPACE, counted, listed, ngettext, retold
 from analysis.report.wording import (
     FEW_STORIES,
+    LEVELS,
+    MOST_SENTENCES,
+    NAMES,
     ClaimText,
+    ResultTables,
+    Row,
     board,
     claim,
     first_row,
     interval,
+    name_of,
     number,
+    p_text,
     per_cent,
     records,
     with_interval,
+    word,
 )
 from analysis.verdicts import FEW_METHODS
 
-# Components of variance in words.
-COMPONENTS = texts(
-    {
-        "method": "the method",
-        "story": "the story",
-        "annotator": "the annotator",
-        "method x story": "what a method makes of a story",
-        "method x annotator": "an annotator's liking of a method",
-        "story x annotator": "an annotator's liking of a story",
-        "rest": "what is left over",
-    }
-)
-RANDOM = "kendall_random"
 # Resamples of fewer methods repeat the same few.
 FEW_DRAWN = 10
 # Below, tests that speak of other annotators reject too often (docs/coverage.md).
 FEW_ANNOTATORS = 5
-ResultTables = Mapping[str, pd.DataFrame]
 
 
 def few_methods(correlations: pd.DataFrame) -> Iterator[str]:
@@ -45,14 +42,8 @@ def few_methods(correlations: pd.DataFrame) -> Iterator[str]:
     over_methods = (correlations["level"] == "method") & correlations["value"].notna()
     methods = correlations.loc[over_methods, "n"].max()
     if 0 < methods < EXACT_BELOW:
-        yield say(
-            "Only {methods}: not even a perfect order of their means can be told from "
-            "chance."
-            if methods < FEW_METHODS
-            else "Only {methods}: over their means only strong agreement can be shown, "
-            "by the exact test of all their orders.",
-            methods=counted(methods, "method"),
-        )
+        kind = "no methods" if methods < FEW_METHODS else "methods"
+        yield word("sample", kind, methods=counted(methods, "method"))
 
 
 def few_stories(tables: ResultTables) -> Iterator[str]:
@@ -64,11 +55,7 @@ def few_stories(tables: ResultTables) -> Iterator[str]:
     ]
     most = max((int(count) for count in counts if not pd.isna(count)), default=0)
     if _have_intervals(tables) and 1 < most < FEW_STORIES:
-        yield say(
-            "Only {stories}: intervals that resample them are too narrow with so few, "
-            "so treat borderline results as undecided.",
-            stories=counted(most, "story"),
-        )
+        yield word("sample", "stories", stories=counted(most, "story"))
 
 
 def few_annotators(
@@ -80,31 +67,20 @@ def few_annotators(
     drawn = method_verdicts["drawn"].str.contains("annotators")
     n = int(agreement["n_annotators"].fillna(0).max())
     if drawn.any() and 1 < n < FEW_ANNOTATORS:
-        yield say(
-            "Only {annotators}: what is said of other annotators rests on so few, and "
-            "errs somewhat more often than it says where they differ.",
-            annotators=counted(n, "annotator"),
-        )
+        yield word("sample", "annotators", annotators=counted(n, "annotator"))
 
 
 def interval_limits(tables: ResultTables) -> Iterator[str]:
     """Say of what intervals speak, or that there are none."""
     if _have_intervals(tables):
-        yield say(
-            "Intervals come from this study's own answers; they say nothing "
-            "about stories or methods of another kind."
-        )
+        yield word("sample", "intervals")
     elif any("low" in table for table in tables.values()):
-        yield say(
-            "No interval was computed: how far any of these values would move with "
-            "other stories, methods or annotators is not known."
-        )
+        yield word("sample", "no intervals")
 
 
 def _have_intervals(tables: ResultTables) -> bool:
-    return any(
-        bool(table["low"].notna().any()) for table in tables.values() if "low" in table
-    )
+    known = [table["low"] for table in tables.values() if "low" in table]
+    return any(bool(low.notna().any()) for low in known)
 
 
 def variance_claims(
@@ -123,24 +99,22 @@ def variance_claims(
         if "method" not in set(largest["component"]):
             largest = pd.concat([largest, known[known["component"] == "method"]])
         told = [
-            say(
-                "{share} comes with {component}"
-                if i == 0
-                else "{share} with {component}",
+            word(
+                "variance-shares",
+                "other" if i else "first",
                 share=per_cent(row["share"], row["low"] / total, row["high"] / total),
-                component=say(COMPONENTS[row["component"]]),
+                component=word("variance", row["component"]),
             )
             for i, row in enumerate(records(largest))
         ]
         *before, shares = told
         if before:
-            shares = say("{parts} and {last}", parts=listed(before), last=shares)
-        yield claim(
-            True,
-            "{question}: of the variance of ratings, {shares}.",
-            question=question,
-            shares=shares,
-        )
+            ends = {"parts": listed(before), "last": shares}
+            shares = word("variance-shares", "last", **ends)
+        yield claim("variance-shares", True, question=question, shares=shares)
+
+
+# Subsets ------------------------------------------------------------------------------
 
 
 def subset_claims(subset: pd.DataFrame) -> Iterator[ClaimText]:
@@ -164,30 +138,22 @@ def _order_claims(name: str, order: pd.DataFrame) -> Iterator[ClaimText]:
             continue
         evidence = _from_to(own.sort_values("value", kind="stable"))
         if own["n"].max() < FEW_DRAWN:
-            evidence = say("{evidence}, too few to show it", evidence=evidence)
-        yield claim(
-            shown,
-            "{subset} orders the methods like the whole by {scores}: {evidence}."
-            if shown
-            else "{subset} is not shown to order the methods like the whole by "
-            "{scores}: {evidence}.",
-            subset=name,
-            scores=_of(len(own), len(order)),
-            evidence=evidence,
-        )
+            evidence = word("subset-order", "few", evidence=evidence)
+        scores = _of(len(own), len(order))
+        values = {"subset": name, "scores": scores, "evidence": evidence}
+        yield claim("subset-order", shown, **values)
 
 
 def _from_to(rows: pd.DataFrame) -> str:
     """Word the lowest and the highest of sorted coefficients."""
     ends = records(rows.iloc[[0, -1]])
     low, high = (
-        say("{value} ({scores})", value=with_interval(row), scores=board(row))
+        word("subset-order", "end", value=with_interval(row), scores=board(row))
         for row in ends
     )
     n = counted(int(ends[0]["n"]), "method")
-    if len(rows) == 1:
-        return say("Kendall's tau-b {value}, n = {n}", value=low, n=n)
-    return say("Kendall's tau-b from {low} to {high}, n = {n}", low=low, high=high, n=n)
+    kind = "one" if len(rows) == 1 else "several"
+    return word("subset-order", kind, value=low, low=low, high=high, n=n)
 
 
 def _random_claims(
@@ -195,47 +161,35 @@ def _random_claims(
 ) -> Iterator[ClaimText]:
     """Say whether the subset beats nearly all random ones of its size."""
     keys = ["question", "metric"]
-    random = rows[rows["statistic"] == RANDOM].set_index(keys)["high"]
+    random = rows[rows["statistic"] == "kendall_random"].set_index(keys)["high"]
     own = order.set_index(keys)["value"]
     both = pd.concat([own, random], axis=1, keys=["own", "random"]).dropna()
     better = int((both["own"] > both["random"]).sum())
     for shown, n in ((True, better), (False, len(both) - better)):
         if n:
-            yield claim(
-                shown,
-                "{subset} keeps the order better than random subsets of its size "
-                "by {scores}."
-                if shown
-                else "{subset} is not shown to keep the order better than random "
-                "subsets of its size by {scores}.",
-                subset=name,
-                scores=_of(n, len(both)),
-            )
+            scores = _of(n, len(both))
+            yield claim("subset-random", shown, subset=name, scores=scores)
 
 
 def _mean_claims(name: str, rows: pd.DataFrame) -> Iterator[ClaimText]:
     moved = rows[(rows["statistic"] == "difference_percent") & rows["low"].notna()]
     apart = moved[(moved["low"] > 0) | (moved["high"] < 0)]
+    values = {"subset": name, "scores": _of(len(apart), len(moved))}
     if len(apart):
         far = first_row(apart.loc[[apart["value"].abs().idxmax()]])
-        yield claim(
-            True,
-            "{subset} moves the mean of {scores}: by {most} at most ({score}).",
-            subset=name,
-            scores=_of(len(apart), len(moved)),
-            most=f"{number(far['value'])} %{interval(far)}",
-            score=board(far),
-        )
+        most = f"{number(far['value'])} %{interval(far)}"
+        yield claim("subset-means", True, most=most, score=board(far), **values)
     if len(apart) < len(moved):
         bounds = moved.drop(apart.index)[["low", "high"]].abs().max(axis=1)
-        yield claim(
-            False,
-            "{subset} is not shown to move the mean of {scores}; by up to {most} "
-            "remains possible.",
-            subset=name,
-            scores=_of(len(moved) - len(apart), len(moved)),
-            most=f"{number(float(bounds.max()))} %",
-        )
+        values["scores"] = _of(len(moved) - len(apart), len(moved))
+        most = f"{number(float(bounds.max()))} %"
+        yield claim("subset-means", False, most=most, **values)
+
+
+def _of(n: int, total: int) -> str:
+    all_of_them = "both" if total == 2 else "all"
+    kind = "one" if total == 1 else "some" if n < total else all_of_them
+    return word("scores", kind, n=n, total=total)
 
 
 def choice_claims(best_subset: pd.DataFrame) -> Iterator[ClaimText]:
@@ -248,36 +202,103 @@ def choice_claims(best_subset: pd.DataFrame) -> Iterator[ClaimText]:
     if gain.empty:
         undefined = best_subset.loc[best_subset["value"].isna(), "reason"]
         for reason in undefined.unique():
-            yield claim(
-                False,
-                "No stories are chosen to stand for all: {reason}.",
-                reason=retold(reason),
-            )
+            yield False, word("choice", "none", reason=retold(reason))
         return
     better = gain[gain["low"] > 0]
     for row in records(better):
-        yield claim(
-            True,
-            "{n} chosen stories keep the order by {scores} better than random "
-            "ones, for methods that had no part in the choice: {value} of "
-            "Kendall's tau-b.",
-            n=f"{row['size']:.0f}",
-            scores=board(row),
-            value=with_interval(row),
-        )
-    if len(better) < len(gain):
-        yield claim(
-            False,
-            "Choosing stories is not shown to beat random ones for methods that "
-            "had no part in the choice, in {n} of {total} sizes and orders.",
-            n=len(gain) - len(better),
-            total=len(gain),
-        )
+        values = {"n": f"{row['size']:.0f}", "scores": board(row)}
+        yield claim("choice", True, value=with_interval(row), **values)
+    if rest := len(gain) - len(better):
+        yield claim("choice", False, n=rest, total=len(gain))
 
 
-def _of(n: int, total: int) -> str:
-    if total == 1:
-        return say("the one score")
-    if n < total:
-        return say("{n} of {total} scores", n=n, total=total)
-    return say("both scores") if total == 2 else say("all {n} scores", n=total)
+# Groups of stories, and what a next study would need ----------------------------------
+
+
+def stratum_claims(strata_differences: pd.DataFrame) -> Iterator[ClaimText]:
+    """Say which groups of stories differ: by the adjusted test and by the interval."""
+    known = strata_differences[strata_differences["p_adjusted"].notna()]
+    clear = (known["low"] > 0) | (known["high"] < 0)
+    apart = known[(known["p_adjusted"] <= SIGNIFICANT) & clear]
+    apart = apart.sort_values("p_adjusted", kind="stable")
+    for row in records(apart.head(MOST_SENTENCES)):
+        yield True, _stratum(row)
+    if len(apart) > MOST_SENTENCES:
+        yield True, word("groups", "more", n=len(apart) - MOST_SENTENCES)
+    if rest := len(known) - len(apart):
+        text = ngettext(
+            "{n} of {total} between groups of stories is not shown (adjusted p > .05, "
+            "or an interval with 0 or none): groups that look apart need not be.",
+            "{n} of {total} between groups of stories are not shown (adjusted p > .05, "
+            "or an interval with 0 or none): groups that look apart need not be.",
+            rest,
+            total=counted(len(known), "difference"),
+        )
+        yield False, listed([text, *_families(known)], SPACE)
+
+
+def _families(known: pd.DataFrame) -> list[str]:
+    """Say how many differences adjustment lets pass by chance, of many families."""
+    n = known.groupby(["question", "tag", "statistic", "level"], dropna=False).ngroups
+    by_chance = round(SIGNIFICANT * n)
+    return [word("groups", "families", n=n, by_chance=by_chance)] if by_chance else []
+
+
+def _stratum(row: Row) -> str:
+    what, about = str(row["statistic"]), row["question"]
+    named: tuple[str, ...] = ("metric", "method")
+    if not _is_named(about):
+        # Scores themselves: there is nobody's question, and the method is what differs.
+        about, named, what = row["metric"], ("method",), "score"
+    who = next((str(row[key]) for key in named if _is_named(row.get(key))), "")
+    by = with_interval(row)
+    if row["statistic"] == "drop_percent":
+        by = word("groups", "drop", n=by, stratum=row["stratum_a"])
+    values = {
+        "question": about,
+        "what": _statistic(name_of(what), who, str(row.get("level") or "")),
+        "tag": row["tag"],
+        "first": row["stratum_a"],
+        "second": row["stratum_b"],
+        "by": by,
+        "n": f"{row['n']:.0f}",
+        "p": p_text(float(row["p_adjusted"])),
+    }
+    return word("groups", "shown", **values)
+
+
+def _statistic(text: str, who: str, level: str) -> str:
+    """Name a statistic, of whom it is, and its level, where it has these."""
+    if who:
+        text = word("groups", "of", statistic=text, who=who)
+    if level in LEVELS:
+        text = word("groups", "at", statistic=text, where=word("levels", level))
+    return text
+
+
+def _is_named(value: object) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def needed_limits(needed: pd.DataFrame) -> Iterator[str]:
+    """Say what a narrow interval would take: the first statistic of each question."""
+    told: set[tuple[str, str, bool]] = set()
+    for (question, statistic, level, grows, target), rows in needed.groupby(
+        ["question", "statistic", "level", "grows", "target"], sort=False, dropna=False
+    ):
+        row, name = first_row(rows), str(statistic)
+        # One coefficient speaks for the others of its level.
+        kind = (str(question), str(level), statistic in KNOWN_COEFFICIENTS)
+        if len(told) >= MOST_SENTENCES or grows != "stories" or kind in told:
+            continue
+        told.add(kind)
+        who = row["metric"] if _is_named(row["metric"]) else ""
+        text = name_of(name if name in NAMES else name.replace("_", " "))
+        what = _statistic(text, who, str(level))
+        values = {"question": question, "target": f"{target:.2g}", "what": what}
+        if pd.isna(row["value"]):
+            reason = retold(row["reason"])
+            yield word("needed", "unpromised", reason=reason, **values)
+        else:
+            stories = counted(math.ceil(row["value"]), "story")
+            yield word("needed", "stories", stories=stories, **values)

@@ -1,10 +1,10 @@
-"""What a report says, in the language of its readers: English is the template.
+"""Texts of a report in the language of its readers, by gettext.
 
-A catalogue in ``languages/`` has the templates of another language by the English ones;
-what it lacks is said in English. Names and numbers stand in placeholders.
+A message is the English text; ``locale/`` has a catalogue of every other language.
+Names and numbers stand in placeholders.
 """
 
-import json
+import gettext as catalogues
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,21 +12,20 @@ from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from string import Formatter
-from typing import Any
 
 from markupsafe import Markup
 
 from analysis import sentences
 from analysis.options import LANGUAGES
 from analysis.sentences import Sentence
-from analysis.statistics import coefficients
 
-ENGLISH, CHINESE_NAME = LANGUAGES
+ENGLISH = LANGUAGES[0]
+LOCALE = Path(__file__).parent / "locale"
 # Two letters that stand side by side: both Chinese, or one of them.
 CHINESE = re.compile("[\u4e00-\u9fff]{2}")
+MIXED = re.compile("[\u4e00-\u9fff][A-Za-z0-9]|[A-Za-z0-9%][\u4e00-\u9fff]")
 # Words of an English sentence, which may name what is called in Chinese.
 WORDS = re.compile("[A-Za-z]+ [A-Za-z]+")
-MIXED = re.compile("[\u4e00-\u9fff][A-Za-z0-9]|[A-Za-z0-9%][\u4e00-\u9fff]")
 
 _current: ContextVar[str] = ContextVar("language", default=ENGLISH)
 _known: ContextVar[Mapping[str, Sentence]] = ContextVar("sentences")
@@ -53,30 +52,44 @@ def current() -> str:
     return _current.get()
 
 
-def say(template: str, /, **values: object) -> str:
-    """Return a template in the current language, its placeholders filled.
+@cache
+def _catalogue(name: str) -> catalogues.NullTranslations:
+    names = [name.replace("-", "_")]
+    return catalogues.translation("report", LOCALE, names, fallback=True)
+
+
+def gettext(message: str, /, **values: object) -> str:
+    """Return a message in the current language, its placeholders filled.
 
     >>> with language("zh-Hans"):
-    ...     say("chance is {share}", share="50 %")
+    ...     gettext("chance is {share}", share="50 %")
     '随机水平为 50 %'
     """
-    text = catalogue(current()).get(template, template)
-    if current() == ENGLISH or not values:
-        return text.format(**values) if values else text
-    return _filled(text, values)
+    # Of no message a catalogue has its own header.
+    return _filled(_catalogue(current()).gettext(message) if message else "", values)
 
 
-def _filled(template: str, values: Mapping[str, object]) -> str:
-    """Fill a Chinese template: a space parts its letters from Latin ones and digits.
+def ngettext(one: str, many: str, n: int, /, **values: object) -> str:
+    """Return the message for a number, which fills the placeholder ``n``."""
+    text = _catalogue(current()).ngettext(one, many, n)
+    return _filled(text, {"n": n, **values})
+
+
+def _filled(text: str, values: Mapping[str, object]) -> str:
+    """Fill placeholders; in Chinese a space parts its letters from Latin ones.
 
     Only where a placeholder begins or ends: values stay as they are.
     """
-    text = ""
-    for literal, name, _spec, _conversion in Formatter().parse(template):
-        text = _beside(text, literal)
+    if not values:
+        return text
+    if current() == ENGLISH:
+        return text.format(**values)
+    filled = ""
+    for literal, name, _spec, _conversion in Formatter().parse(text):
+        filled = _beside(filled, literal)
         if name is not None:
-            text = _beside(text, str(values[name]))
-    return text
+            filled = _beside(filled, str(values[name]))
+    return filled
 
 
 def _beside(before: str, after: str) -> str:
@@ -92,9 +105,7 @@ def retold(text: str) -> str:
     if current() == ENGLISH:
         return text
     known = text if isinstance(text, Sentence) else _known.get({}).get(text)
-    if known is not None:
-        return _of_sentence(known)
-    return say(text) if text in catalogue(current()) else text
+    return gettext(text) if known is None else _of_sentence(known)
 
 
 def _of_sentence(text: object) -> str:
@@ -104,57 +115,42 @@ def _of_sentence(text: object) -> str:
     if not isinstance(text, Sentence):
         return str(text)
     values = {name: _of_sentence(value) for name, value in text.values.items()}
-    return say(text.template, **values)
+    return gettext(text.template, **values)
 
 
 def remark(text: str) -> str:
-    """Say a remark in the current language; one that is not known is marked English."""
+    """Say a remark in the current language; mark one for pages that stays English."""
     told = retold(text)
-    if current() == ENGLISH or told != text:
-        return told
     is_chinese = CHINESE.search(told) and not WORDS.search(told)
-    return told if is_chinese else english(told)
-
-
-def texts(table: Any = None, /, **entries: str) -> Any:
-    """Return a table whose texts are templates, to be said where they are used."""
-    return entries if table is None else table
+    if current() == ENGLISH or told != text or is_chinese:
+        return told
+    return Markup('<span lang="en">{}</span>').format(told)
 
 
 def counted(n: float, noun: str) -> str:
     """Return a number with its noun; in Chinese with the measure word."""
-    template = f"{{n}} {noun}"
-    if template in catalogue(current()):
-        return say(template, n=int(n))
-    return sentences.counted(n, noun)
+    return retold(sentences.counted(n, noun))
 
 
-def listed(parts: Iterable[str], separator: str = ", ") -> str:
-    """Return parts between separators, as the language writes these."""
+def gettext_noop(message: str) -> str:
+    """Return a message that is said where it is used."""
+    return message
+
+
+# Two parts of a list, of a sentence, and two sentences.
+COMMA, AND = gettext_noop("{a}, {b}"), gettext_noop("{a} and {b}")
+SEMICOLON, SPACE = gettext_noop("{a}; {b}"), gettext_noop("{a} {b}")
+
+
+def listed(parts: Iterable[str], between: str = COMMA) -> str:
+    """Return parts with what the language writes between two of them."""
     known = list(parts)
+    separator = gettext(between).removeprefix("{a}").removesuffix("{b}")
     # What is marked for a page stays so, and what stands beside it is escaped.
     marked = any(isinstance(part, Markup) for part in known)
-    return (Markup(say(separator)) if marked else say(separator)).join(known)
+    return (Markup(separator) if marked else separator).join(known)
 
 
 def headed(name: object, text: str) -> str:
     """Return a text after the name that it is about."""
-    return say("{name}: {text}", name=name, text=text)
-
-
-def english(text: str) -> str:
-    """Return a text that is there in English only, marked so for other pages."""
-    if current() == ENGLISH:
-        return text
-    return Markup('<span lang="en">{}</span>').format(text)
-
-
-@cache
-def catalogue(name: str) -> Mapping[str, str]:
-    """Return the templates of a language by the English ones; none of English."""
-    if name == ENGLISH:
-        return {}
-    path = Path(__file__).parent / "languages" / f"{name}.json"
-    found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
-    declared = coefficients().values() if name == CHINESE_NAME else ()
-    return {**found, **{k: v for one in declared for k, v in one.chinese.items()}}
+    return gettext("{name}: {text}", name=name, text=text)

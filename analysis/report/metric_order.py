@@ -1,30 +1,18 @@
 """Which metrics figures and sentences name, and how each ranks by every statistic."""
 
+from collections.abc import Iterable
+
 import pandas as pd
 
 from analysis.options import KNOWN_COEFFICIENTS
 from analysis.questions import declared
 from analysis.reading.scores import BASELINES
-from analysis.report.figure import by_value
-from analysis.report.language import say, texts
-from analysis.report.wording import FIGURE_TITLES
+from analysis.report.language import gettext as _
+from analysis.report.wording import WORDS, word
 from analysis.statistics import named
 
-LEVEL_NAMES = texts(
-    method="method level",
-    story="story level",
-    pooled="pooled",
-    within_method="within methods",
-)
-# Ways of ranking metrics, whose letters are those of coefficients.
-WAYS = texts(
-    {
-        "method": "method {letter}",
-        "story": "story {letter}",
-        "pooled": "pooled {letter}",
-        "within methods": "within methods {letter}",
-    }
-)
+# Levels in reading order.
+LEVELS = tuple(WORDS["level-titles"])
 
 
 def main_coefficient(correlations: pd.DataFrame) -> str:
@@ -35,27 +23,23 @@ def main_coefficient(correlations: pd.DataFrame) -> str:
 
 def levels_in(rows: pd.DataFrame) -> list[str]:
     """Return the levels of some rows in reading order."""
-    return [level for level in LEVEL_NAMES if level in set(rows["level"])]
+    return [level for level in LEVELS if level in set(rows["level"])]
 
 
-def at_level(question: object, level: str) -> str:
-    """Name a question and the level at which it is asked."""
-    return say("{question}, {level}", question=question, level=say(LEVEL_NAMES[level]))
+def level_titles(levels: Iterable[str]) -> list[str]:
+    """Return what levels are called over figures."""
+    return [word("level-titles", level) for level in levels]
 
 
-def level_texts(rows: pd.DataFrame) -> list[str]:
-    """Return the level of each row in the language of the report."""
-    return [say(LEVEL_NAMES[level]) for level in rows["level"]]
+def by_value(rows: pd.DataFrame, name: str = "metric") -> list[str]:
+    """Return the metrics, best first, by their mean over levels."""
+    means = rows.groupby(name)["value"].mean()
+    return [str(x) for x in means.sort_values(ascending=False, kind="stable").index]
 
 
-def title_of(statistic: str) -> str:
-    """Return what a statistic is called over figures."""
-    return say(FIGURE_TITLES[statistic])
-
-
-def highest_drawn(n: int) -> str:
-    """Say that a figure leaves out metrics."""
-    return say("The {n} highest metrics are drawn; the table has all.", n=n)
+def without_baselines(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with a value, without those of the baselines."""
+    return rows[rows["value"].notna() & ~rows["metric"].isin(BASELINES)]
 
 
 def human_ceiling(
@@ -70,11 +54,6 @@ def human_ceiling(
     ]
     known = rows["value"][:1].dropna()
     return None if known.empty else float(known.iloc[0])
-
-
-def without_baselines(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with a value, without those of the baselines."""
-    return rows[rows["value"].notna() & ~rows["metric"].isin(BASELINES)]
 
 
 def nearest_metrics(
@@ -103,13 +82,13 @@ def metric_ranks(
     are left out, equal ones share the best rank.
     """
     columns: dict[str, pd.Series[float]] = {}
-    for level, title in LEVEL_NAMES.items():
+    for level in LEVELS:
         for name, letter in named("letter").items():
             rows = correlations[
                 (correlations["level"] == level) & (correlations["coefficient"] == name)
             ]
             own = rows.set_index("metric")["value"]
-            columns[f"{title.removesuffix(' level')} {letter}"] = own
+            columns[_way(level, letter)] = own
     if pairwise is not None and "question" in pairwise:
         rows = pairwise[
             (pairwise["question"] == question)
@@ -122,7 +101,19 @@ def metric_ranks(
     return known.rank(ascending=False, method="min").astype(int)
 
 
+def _way(level: str, letter: str) -> str:
+    return WORDS["level-letters"][level].format(letter=letter)
+
+
 def way_text(way: str) -> str:
     """Return a column of `metric_ranks` in the language of the report."""
-    level, _space, letter = way.rpartition(" ")
-    return say(WAYS[level], letter=letter) if level in WAYS else way
+    for level in LEVELS:
+        for letter in named("letter").values():
+            if way == _way(level, letter):
+                return word("level-letters", level, letter=letter)
+    return way
+
+
+def highest_drawn(n: int) -> str:
+    """Say that a figure leaves out metrics."""
+    return _("The {n} highest metrics are drawn; the table has all.", n=n)

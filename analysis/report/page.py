@@ -4,20 +4,20 @@ import base64
 import hashlib
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 from urllib.parse import quote
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from analysis.options import VERSION, OptionError
-from analysis.report import checklist, formulas, language
+from analysis.report import checklist, language
 from analysis.report.figure import Figure
-from analysis.report.language import current, say
 from analysis.report.sections import Said, first_of_each, opening_figure, sections_of
-from analysis.report.table_list import listed_tables
+from analysis.report.tables import listed_tables
 from analysis.report.uncertainty import (
     by_answers,
     by_error,
@@ -28,8 +28,8 @@ from analysis.report.verdict_grid import Grid, verdict_grids
 from analysis.result_tables.contract import Analysis
 from analysis.statistics import TABLES, coefficients
 
-# What templates say: see `analysis.report.language`.
-SPOKEN = ("say", "counted", "listed", "remark", "current")
+# What templates say beside messages: see `analysis.report.language`.
+SPOKEN = ("counted", "listed", "remark", "current")
 # How it was computed, whole, in each language.
 METHODS = {"en": "methods.html", "zh-Hans": "methods.zh-Hans.html"}
 # Addresses of pages, and of those on the host that the report comes from.
@@ -38,6 +38,15 @@ NAMED = re.compile(r"\{([^{}]*)\}")
 PLACEHOLDERS = {"story", "method"}
 # How plotly's source sets the text of a style element.
 STYLE_TEXT = re.compile(r"\.textContent='((?:[^'\\]|\\.)*)'")
+# What formulas are made of: quoted words, letters, digits, signs.
+TOKEN = re.compile(r'"[^"]*"|[^\W\d_]+|\d+|\S')
+# What has its bounds below and above instead of behind.
+BOUNDED = tuple('∑∏"')
+SCRIPTS = {
+    "_": ("msub", "munder"),
+    "^": ("msup", "mover"),
+    "_^": ("msubsup", "munderover"),
+}
 
 
 @cache
@@ -49,10 +58,13 @@ def templates() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        extensions=["jinja2.ext.i18n"],
     )
-    found.globals |= {"math": formulas.math, "display": formulas.display}
-    found.globals["address_of_output"] = address
+    spoken = language.gettext, language.ngettext
+    found.install_gettext_callables(*spoken, newstyle=False)  # type: ignore[attr-defined]
     found.globals |= {name: getattr(language, name) for name in SPOKEN}
+    found.globals |= {"math": math, "display": partial(math, display=True)}
+    found.globals["address_of_output"] = address
     return found
 
 
@@ -77,7 +89,8 @@ def as_html(
     `shown` are the tables with titles for keys.
     """
     values = dict(zip(run["key"], run["value"], strict=True))
-    units = resampled_units(analysis)
+    units, errors = resampled_units(analysis), by_error(analysis)
+    answers = by_answers(analysis)
     grids: list[Grid] = []
     if "verdicts" in shown:
         grids = verdict_grids(shown["verdicts"])
@@ -87,12 +100,13 @@ def as_html(
     if grids or not said.methods:
         sections["methods"] = (*said.methods, *sections.get("methods", ()))
     below = [figure for figure in drawn if figure is not opening]
-    computed = _computed(analysis)
+    computed = _computed(analysis) | {"by_error": errors, "by_answers": answers}
+    weight = sum(one.weight for one in (*grids, *drawn))
     page = (
         templates()
         .get_template("report.html")
         .render(
-            title=say(title),
+            title=language.gettext(title),
             run=values,
             verdicts=first,
             further=further,
@@ -108,19 +122,11 @@ def as_html(
             figures=drawn,
             plotly=plotly_source() if drawn else "",
             asked=checklist.answers(
-                shown,
-                analysis.notes,
-                values,
-                units,
-                by_error(analysis),
-                by_answers(analysis),
+                shown, analysis.notes, values, units, errors, answers
             ),
-            tables=listed_tables(
-                {**analysis.tables, "run": run},
-                sum(one.weight for one in grids) + sum(one.weight for one in drawn),
-            ),
+            tables=listed_tables({**analysis.tables, "run": run}, weight),
             computed=computed,
-            computed_how=METHODS[current()],
+            computed_how=METHODS[language.current()],
             images_note=images_note,
             story_link=story_link,
             version=VERSION,
@@ -135,7 +141,8 @@ def _computed(analysis: Analysis) -> dict[str, Any]:
     """Return what the methods section speaks of: tables, and what is in them."""
     tables = analysis.tables
     found: dict[str, Any] = {name: len(tables.get(name, ())) > 0 for name in TABLES}
-    found["metrics"] = any(_has_metrics(frame) for frame in tables.values())
+    of_metrics = (one["metric"] for one in tables.values() if "metric" in one)
+    found["metrics"] = any(bool(x.fillna("").ne("").any()) for x in of_metrics)
     found["cells"] = len(analysis.cells) > 0 or found["method_means"]
     for key, table, column in (
         ("sources", "pairwise_accuracy", "source"),
@@ -150,16 +157,64 @@ def _computed(analysis: Analysis) -> dict[str, Any]:
         every = [one for one in coefficients().values() if one.key in computed]
         found["coefficients"] = sorted(every, key=lambda one: not one.formula)
     found["ordinal"] = "alpha_ordinal" in found["statistics"]
-    found["by_error"] = by_error(analysis)
-    found["by_answers"] = by_answers(analysis)
     of_people = analysis.resampled.get("agreement", ())
     found["by_annotators"] = "annotators" in of_people
     found["many_values"] = bool(of_people) and found["ordinal"]
     return found
 
 
-def _has_metrics(table: pd.DataFrame) -> bool:
-    return "metric" in table and bool(table["metric"].fillna("").ne("").any())
+# Formulas -----------------------------------------------------------------------------
+
+
+def math(text: str, *, display: bool = False) -> Markup:
+    """Return a formula as MathML, from text that reads like it.
+
+    >>> print(math("a_1 = 2"))
+    <math><msub><mi>a</mi><mn>1</mn></msub><mo>=</mo><mn>2</mn></math>
+    """
+    attribute = ' display="block"' if display else ""
+    items = "".join(_items(TOKEN.findall(text)))
+    return Markup(f"<math{attribute}>{items}</math>" if text else "")
+
+
+def _items(tokens: list[str]) -> list[str]:
+    """Take what stands before a closing brace, or the end."""
+    found = []
+    while tokens and tokens[0] != "}":
+        found.append(_scripted(tokens))
+    return found
+
+
+def _scripted(tokens: list[str]) -> str:
+    """Take one thing with what is set low and high."""
+    is_bounded = tokens[0].startswith(BOUNDED)
+    parts, signs = [_one(tokens)], ""
+    while tokens and tokens[0] in ("_", "^"):
+        signs += tokens.pop(0)
+        parts.append(_one(tokens))
+    return _tag(SCRIPTS[signs][is_bounded], *parts) if signs else parts[0]
+
+
+def _one(tokens: list[str]) -> str:
+    token = tokens.pop(0)
+    if token == "{":
+        items = _items(tokens)
+        tokens.pop(0)
+        return items[0] if len(items) == 1 else _tag("mrow", *items)
+    if token == "frac":
+        return _tag("mfrac", _one(tokens), _one(tokens))
+    if token == "sqrt":
+        return _tag("msqrt", _one(tokens))
+    if token == "bar":
+        return _tag("mover", _one(tokens), _tag("mo", "¯"))
+    if token.startswith('"'):
+        return _tag("mtext", Markup.escape(token.strip('"')))
+    kind = "mi" if token.isalpha() else "mn" if token.isdigit() else "mo"
+    return _tag(kind, Markup.escape(token))
+
+
+def _tag(name: str, *parts: str) -> str:
+    return f"<{name}>{''.join(parts)}</{name}>"
 
 
 # What a browser may do ----------------------------------------------------------------

@@ -5,13 +5,24 @@ shape or position repeats what they say. Text and background follow the reader's
 or dark page.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pandas as pd
 
-from analysis.report.figure import Panel, Trace, as_text, said, short, values
-from analysis.report.language import headed, say
+from analysis.report.figure import (
+    DECLARED,
+    Panel,
+    Trace,
+    as_text,
+    best_first,
+    grouped,
+    said,
+    short,
+    values,
+)
+from analysis.report.language import gettext as _
+from analysis.report.language import headed
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A8A00")
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star")
@@ -26,57 +37,52 @@ def red_to_blue(middle: str) -> Colours:
     return [(i / 4, shade) for i, shade in enumerate(shades)]
 
 
-def error_bars(rows: pd.DataFrame, value: str = "value") -> Trace:
+def error_bars(rows: pd.DataFrame, value: str = "value", **look: object) -> Trace:
     """Return the bars from `low` to `high`; none where there is no interval."""
-    return {
-        "type": "data",
-        "symmetric": False,
-        "thickness": 1.5,
-        "width": 0,
-        "array": values((rows["high"] - rows[value]).astype(float).fillna(0)),
-        "arrayminus": values((rows[value] - rows["low"]).astype(float).fillna(0)),
-    }
+    bars = {"type": "data", "symmetric": False, "thickness": 1.5, "width": 0}
+    above, below = rows["high"] - rows[value], rows[value] - rows["low"]
+    bars["array"] = values(above.astype(float).fillna(0))
+    bars["arrayminus"] = values(below.astype(float).fillna(0))
+    return bars | look
+
+
+def has_intervals(rows: pd.DataFrame) -> bool:
+    """Say whether any row has an interval."""
+    return "low" in rows and bool(rows["low"].notna().any())
 
 
 def in_per_cent(rows: pd.DataFrame, names: str, column: str, kind: str) -> pd.DataFrame:
     """Return a share with its bounds in per cent, and what kind of share it is."""
     ends = {"value": column, "low": f"{column}_low", "high": f"{column}_high"}
     shares = {name: 100 * rows[end] for name, end in ends.items()}
-    return rows[[names]].assign(kind=say(kind), **shares)
+    return rows[[names]].assign(kind=kind, **shares)
+
+
+# Axes ---------------------------------------------------------------------------------
+
+
+def _named_axis(
+    places: Sequence[float | None], texts: Sequence[str], **look: object
+) -> Trace:
+    axis = {"tickmode": "array", "tickvals": list(places), "ticktext": list(texts)}
+    return axis | {"automargin": True, "zeroline": False, "fixedrange": True} | look
 
 
 def row_axis(names: Sequence[object], *, bold: Sequence[bool] = ()) -> Trace:
     """Return a vertical axis with one named row each, the first on top."""
     texts = [short(name) for name in names]
-    marked = list(bold) or [False] * len(texts)
-    return {
-        "tickmode": "array",
-        "tickvals": list(range(len(texts))),
-        "ticktext": [
-            f"<b>{text}</b>" if is_bold else text
-            for text, is_bold in zip(texts, marked, strict=True)
-        ],
-        "range": [len(texts) - 0.4, -0.6],
-        "automargin": True,
-        "zeroline": False,
-        "showgrid": True,
-        "fixedrange": True,
-    }
+    marked = zip(texts, list(bold) or [False] * len(texts), strict=True)
+    texts = [f"<b>{text}</b>" if is_bold else text for text, is_bold in marked]
+    ends = [len(texts) - 0.4, -0.6]
+    return _named_axis(range(len(texts)), texts, range=ends, showgrid=True)
 
 
 def column_axis(names: Sequence[object]) -> Trace:
     """Return a horizontal axis with one named column each."""
-    return {
-        "tickmode": "array",
-        "tickvals": list(range(len(names))),
-        "ticktext": [short(name, 22) for name in names],
-        "automargin": True,
-        "showgrid": False,
-        "zeroline": False,
-        "fixedrange": True,
-        # Names that do not fit would be left out on a narrow screen.
-        "tickangle": -35 if sum(map(len, map(str, names))) > 24 else 0,
-    }
+    texts = [short(name, 22) for name in names]
+    # Names that do not fit would be left out on a narrow screen.
+    angle = -35 if sum(map(len, map(str, names))) > 24 else 0
+    return _named_axis(range(len(texts)), texts, showgrid=False, tickangle=angle)
 
 
 def row_height(n_rows: int, *, lines: int = 1, extra: int = 90) -> int:
@@ -89,45 +95,49 @@ def name_on_the_right(
     panel: Panel, places: Sequence[float | None], names: Sequence[str]
 ) -> Panel:
     """Give a panel names at some places of its right side."""
-    panel.layout["yaxis2"] = {
-        "overlaying": "y",
-        "side": "right",
-        "range": panel.layout["yaxis"]["range"],
-        "tickmode": "array",
-        "tickvals": list(places),
-        "ticktext": list(names),
-        "showgrid": False,
-        "automargin": True,
-        "zeroline": False,
-        "fixedrange": True,
-    }
+    look = {"overlaying": "y", "side": "right", "showgrid": False}
+    look["range"] = panel.layout["yaxis"]["range"]
+    panel.layout["yaxis2"] = _named_axis(places, names, **look)
     # An axis without a trace is not drawn.
     mark = {"type": "scatter", "x": panel.layout["xaxis"]["range"][:1], "y": [None]}
     panel.data.append(mark | {"yaxis": "y2", "hoverinfo": "skip", "showlegend": False})
     return panel
 
 
-def vertical(x: float, *, dash: str = "solid") -> Trace:
-    """Return a line from bottom to top."""
-    ends = {"x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"}
-    return {"type": "line", "layer": "below"} | ends | _line(dash)
-
-
-def _line(dash: str) -> Trace:
-    return {"line": {"color": GREY, "width": 1, "dash": dash}}
+def line(place: float, *, dash: str = "solid", across: bool = False) -> Trace:
+    """Return a line from bottom to top, or from left to right."""
+    at, along = ("y", "x") if across else ("x", "y")
+    ends = {f"{at}0": place, f"{at}1": place, f"{along}0": 0, f"{along}1": 1}
+    look = {"color": GREY, "width": 1, "dash": dash}
+    return {"type": "line", f"{along}ref": "paper", "line": look} | ends
 
 
 # Kinds of panels ----------------------------------------------------------------------
 
 
-def dots(
+def dots_of(
+    key: str, table: pd.DataFrame, by: str = "question", **look: Any
+) -> Iterator[Panel]:
+    """Draw a panel of dots for each question, or other group, the highest on top."""
+    given = DECLARED[key].look
+    for title, rows in grouped(table, by):
+        rows = best_first(rows, given.get("value", "value"), given["names"])
+        yield dots(key, title, rows, **look)
+
+
+def dots(key: str, title: str, rows: pd.DataFrame, **look: Any) -> Panel:
+    """Draw rows of dots as `figures.toml` declares, or as `look` says instead."""
+    given = {"axis": ""} | dict(DECLARED[key].look)
+    return rows_of_dots(title, rows, **(given | {"axis": _(given["axis"])} | look))
+
+
+def rows_of_dots(
     title: str,
     rows: pd.DataFrame,
     names: str,
     axis: str,
-    *,
-    groups: str = "",
     value: str = "value",
+    groups: str = "",
     lines: Sequence[float] = (),
     dashed: Sequence[float] = (),
     dotted: Sequence[float] = (),
@@ -149,30 +159,31 @@ def dots(
         own, mark = own[own[names].isin(order)], known.index(part)
         shift = 0.7 * ((i + 0.5) / len(parts) - 0.5)
         color = PALETTE[mark % len(PALETTE)]
-        symbol = SYMBOLS[mark % len(SYMBOLS)]
         trace: Trace = {
             "type": "scatter",
             "mode": "markers",
             "name": as_text(part),
             "x": values(own[value]),
             "y": [round(float(place[name] + shift), 3) for name in own[names]],
-            "marker": {"color": color, "symbol": symbol, "size": 7},
+            "marker": {
+                "color": color,
+                "symbol": SYMBOLS[mark % len(SYMBOLS)],
+                "size": 7,
+            },
             "hovertemplate": "%{text}%{x:.3g}<extra></extra>",
             "text": [f"{as_text(label)}: " for label in own[names]] or "",
         }
-        if {"low", "high"} <= set(own) and own["low"].notna().any():
-            trace["error_x"] = error_bars(own, value) | {"color": color}
+        if "high" in own and has_intervals(own):
+            trace["error_x"] = error_bars(own, value, color=color)
         data.append(trace)
+    ends = _ends(rows, value, [*lines, *dashed] if span is None else span)
+    drawn = (("solid", lines), ("dash", dashed), ("dot", dotted))
     layout = {
-        "xaxis": {
-            "title": {"text": as_text(axis)},
-            "zeroline": False,
-            "range": _ends(rows, value, [*lines, *dashed] if span is None else span),
-        },
+        "xaxis": {"title": {"text": as_text(axis)}, "zeroline": False, "range": ends},
         "yaxis": row_axis(order, bold=bold),
         "shapes": [
-            vertical(x, dash=dash)
-            for dash, places in (("solid", lines), ("dash", dashed), ("dot", dotted))
+            line(x, dash=dash) | {"layer": "below"}
+            for dash, places in drawn
             for x in places
         ],
         "showlegend": bool(groups),
@@ -258,11 +269,19 @@ def heat(
     return Panel(title, height, [cells | look], layout, words)
 
 
-def table_of(
-    rows: pd.DataFrame, index: str, columns: str, value: str, order: Sequence[str]
-) -> pd.DataFrame:
-    """Return values by two columns, the first in some order."""
-    return rows.pivot(index=index, columns=columns, values=value).reindex(list(order))
+def tables_of(
+    rows: pd.DataFrame,
+    index: str,
+    columns: str,
+    shown: tuple[str, str],
+    order: Sequence[str],
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return values and their texts by two columns, the first in some order."""
+    z, text = (
+        rows.pivot(index=index, columns=columns, values=value).reindex(list(order))
+        for value in shown
+    )
+    return z, text.fillna("")
 
 
 def curve(
@@ -315,6 +334,5 @@ def curves(
         "legend": LEGEND,
     }
     if target is not None:
-        ends = {"x0": 0, "x1": 1, "xref": "paper", "y0": target, "y1": target}
-        layout["shapes"] = [{"type": "line"} | ends | _line("dot")]
+        layout["shapes"] = [line(target, dash="dot", across=True)]
     return Panel(title, height, traces, layout, words)

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import pandas as pd
 
 from analysis.inference.cluster_variance import LEAST
-from analysis.report.language import listed, say
+from analysis.report.language import SEMICOLON, listed
+from analysis.report.language import gettext as _
 from analysis.report.wording import drawn_units
 from analysis.result_tables.contract import Analysis
 from analysis.statistics import TABLES
@@ -25,7 +26,7 @@ def resampled_units(analysis: Analysis) -> list[str]:
         if _is_by_error(table, parts):
             if table != "correlations" or not few.any():
                 continue
-            name = say("correlations of method means")
+            name = _("correlations of method means")
         tables[name] = parts
     return _with_units(tables)
 
@@ -48,7 +49,7 @@ def _with_units(tables: Mapping[str, tuple[str, ...]]) -> list[str]:
     for name, parts in tables.items():
         found.setdefault(drawn_units(parts), []).append(name)
     return [
-        say("{units} for {tables}", units=units, tables=listed(names))
+        _("{units} for {tables}", units=units, tables=listed(names))
         for units, names in found.items()
     ]
 
@@ -75,6 +76,6 @@ def units_drawn(analysis: Analysis) -> dict[str, str]:
         rows = analysis.tables.get(table, pd.DataFrame())
         column = "test" if table.endswith("_comparisons") else "drawn"
         told = sorted(set(rows[column].dropna()) - {""}) if column in rows else []
-        units = [tuple(drawn.split("+")) for drawn in told] or [parts]
-        found[table] = listed((drawn_units(one) for one in units), "; ")
+        units = (drawn_units(one) for one in (told or [parts]))
+        found[table] = listed(units, SEMICOLON)
     return found

@@ -1,7 +1,7 @@
-"""Every metric by every statistic, as one table a question: words of verdicts."""
+"""Every metric by every statistic, as one table a question, with bars of what leads."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,10 @@ import pandas as pd
 from analysis.options import KNOWN_COEFFICIENTS
 from analysis.pairwise.metric_errors import MISSES
 from analysis.report.findings_metrics import twins_text
-from analysis.report.forest_bars import Axis, Bar, axis_of
-from analysis.report.language import counted, say, texts
-from analysis.report.wording import ANSWERS, number, per_cent, records
+from analysis.report.findings_verdicts import COUNTED
+from analysis.report.language import counted
+from analysis.report.language import gettext as _
+from analysis.report.wording import MINUS, WORDS, number, per_cent, records, word
 from analysis.statistics import named
 from analysis.verdicts import ACCURACIES, AGREES, DOES_NOT
 
@@ -20,35 +21,42 @@ from analysis.verdicts import ACCURACIES, AGREES, DOES_NOT
 STATISTICS = (*ACCURACIES, "spa", *KNOWN_COEFFICIENTS)
 LEVELS = ("pairs", "story", "pooled", "within_method", "method")
 SHARES = (*ACCURACIES, "spa")
-OF_LEVELS = texts(
-    story="story {letter}",
-    pooled="pooled {letter}",
-    within_method="within methods {letter}",
-    method="method {letter}",
-)
-# What is counted, where all metrics of a column have the same number.
-COUNTED = {
-    "ppa_half": "pair",
-    "acc_eq": "pair",
-    "spa": "pair of methods",
-    "method": "method",
-    "story": "story",
-    "within_method": "method",
-    "pooled": "output",
-}
-# The same where each cell has its own number.
-IN_CELLS = texts(
-    {
-        "pair": "· pairs",
-        "pair of methods": "· pairs of methods",
-        "method": "· methods",
-        "story": "· stories",
-        "output": "· outputs",
-    }
-)
-# What metrics are held against: the column of verdicts, and its row in the table.
-REFERENCES = texts({"chance": "Chance", "ceiling": "One annotator"})
+# What is counted of statistics without a level.
+OF_SHARES = {"ppa_half": "pair", "acc_eq": "pair", "spa": "pair of methods"}
+SHOWN = {AGREES: "agrees", DOES_NOT: "below"}
+# The axis of bars has at most so many numbers; the room beside its ends, where none of
+# them stands, is a share of what it holds.
+MOST_TICKS = 4
+MARGIN = 0.08
+STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 Way = tuple[str, str, str]  # statistic, level, source
+Rows = Mapping[str, Mapping[str, Any]]  # by metric
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A value and its interval, as places in the width of the drawing."""
+
+    at: str
+    low: str = ""
+    high: str = ""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What the bars stand on: the values at both ends, and numbers with their places.
+
+    `marks` are places of what metrics are held against, by the name of its row.
+    """
+
+    low: float
+    high: float
+    ticks: tuple[tuple[str, str], ...] = ()
+    marks: Mapping[str, str] | None = None
+
+    def place(self, value: float) -> str:
+        """Return where a value stands, in per cent of the width."""
+        return f"{100 * (value - self.low) / (self.high - self.low):.1f}%"
 
 
 @dataclass(frozen=True)
@@ -108,6 +116,72 @@ def verdict_grids(verdicts: pd.DataFrame) -> list[Grid]:
     ]
 
 
+def _grid(question: str, rows: list[dict[str, Any]]) -> Grid:
+    by_way: dict[Way, dict[str, dict[str, Any]]] = {}
+    for row in rows:
+        way = str(row["statistic"]), str(row["level"]), str(row["source"])
+        by_way.setdefault(way, {})[str(row["metric"])] = row
+    by_way = {way: own for way, own in by_way.items() if _counts(own, way)} or by_way
+    ways = sorted(
+        by_way,
+        key=lambda way: (
+            not any(row["leads"] for row in by_way[way].values()),
+            LEVELS.index(way[1]),
+            STATISTICS.index(way[0]),
+            way[2],
+        ),
+    )
+    first = by_way[ways[0]]
+    real = {str(row["metric"]): row for row in rows if row["role"] != "baseline"}
+    misses = {
+        str(row["metric"]): twins_text(str(row["twins"]))
+        for row in rows
+        if row["role"] != "baseline" and row.get("twins_verdict") == MISSES
+    }
+
+    def place(name: str) -> tuple[bool, float, str]:
+        # What has no interval there cannot be judged, and stands below what can.
+        value, low = (_number(first.get(name), key) for key in ("value", "low"))
+        return math.isnan(low), math.inf if math.isnan(value) else -value, name
+
+    names = sorted(real, key=place)
+    tells = {way: _tells(by_way[way], way) for way in ways}
+    axis = _axis([first[name] for name in names if name in first], ways[0])
+    lines = [
+        Line(
+            name,
+            str(real[name]["role"]),
+            tuple(_cell(by_way[way].get(name), way, *tells[way]) for way in ways),
+            _bar(axis, first.get(name)),
+            misses.get(name, ""),
+        )
+        for name in names
+    ]
+    several = len({way[2] for way in ways}) > 1
+    columns = [(way_title(way, several=several), _n(by_way[way], way)) for way in ways]
+    references = [_reference(name, by_way, ways, axis) for name in WORDS["references"]]
+    # Chance is known, one annotator where several judged the same.
+    known = [
+        *references[:1],
+        *(x for x in references[1:] if any(c.text for c in x.cells)),
+    ]
+    return Grid(question, axis, tuple(columns), tuple(lines), tuple(known))
+
+
+def way_title(way: Way, *, several: bool) -> str:
+    """Return what a statistic is called, of several kinds of answers with its own."""
+    statistic, level, source = way
+    title = named("symbol")[statistic]
+    if statistic not in SHARES and level in WORDS["level-letters"]:
+        title = word("level-letters", level, letter=title)
+    if not several or level != "pairs":
+        return title
+    return _("{title}, {answers}", title=title, answers=word("answers", source))
+
+
+# Cells --------------------------------------------------------------------------------
+
+
 def letter(number: int) -> str:
     """Return the letter of a cluster.
 
@@ -118,163 +192,74 @@ def letter(number: int) -> str:
     return (letter(before) if before else "") + chr(ord("a") + last)
 
 
-def _grid(question: str, rows: list[dict[str, Any]]) -> Grid:
-    by_way: dict[Way, dict[str, dict[str, Any]]] = {}
-    for row in rows:
-        way = str(row["statistic"]), str(row["level"]), str(row["source"])
-        by_way.setdefault(way, {})[str(row["metric"])] = row
-    by_way = {way: own for way, own in by_way.items() if _counts(own, way)} or by_way
-    leading = {way for way, own in by_way.items() if _any(own, "leads")}
-    ways = sorted(by_way, key=lambda way: (way not in leading, *_place(way)))
-    sources = {way[2] for way in ways}
-    real = [row for row in rows if row["role"] != "baseline"]
-    roles = {str(row["metric"]): str(row["role"]) for row in real}
-    misses = {
-        str(row["metric"]): twins_text(str(row["twins"]))
-        for row in real
-        if row.get("twins_verdict") == MISSES
-    }
-    first = by_way[ways[0]]
-    # What has no interval there cannot be judged, and stands below what can.
-    names = sorted(
-        roles,
-        key=lambda name: (
-            _number(first.get(name), "low") == -9,
-            -_number(first.get(name), "value"),
-            name,
-        ),
-    )
-    told = [_told(by_way[way], way) for way in ways]
-    axis = _axis([first[name] for name in names if name in first], ways[0])
-    lines = [
-        Line(
-            name,
-            roles[name],
-            tuple(
-                _cell(by_way[way].get(name), way, wanted)
-                for way, wanted in zip(ways, told, strict=True)
-            ),
-            _bar(axis, first.get(name)),
-            misses.get(name, ""),
-        )
-        for name in names
-    ]
-    references = [_reference("chance", by_way, ways, axis)]
-    ceiling = _reference("ceiling", by_way, ways, axis)
-    if any(cell.text for cell in ceiling.cells):
-        references.append(ceiling)
-    columns = tuple(
-        (way_title(way, several=len(sources) > 1), _counted(by_way[way], way))
-        for way in ways
-    )
-    return Grid(question, axis, columns, tuple(lines), tuple(references))
+def _number(row: Mapping[str, Any] | None, name: str) -> float:
+    return math.nan if row is None or pd.isna(row[name]) else float(row[name])
 
 
-def _axis(rows: list[dict[str, Any]], way: Way) -> Axis | None:
-    """Return what the bars of a statistic stand on, chance and one annotator."""
-    known = [row for row in rows if _number(row, "value") > -9]
-    values = [_known(row, key) for row in known for key in ("value", "low", "high")]
-    marks = {}
-    for name, title in REFERENCES.items():
-        reached = {_number(row, name) for row in rows} - {-9.0}
-        if len(reached) == 1:
-            marks[say(title)] = reached.pop()
-    return axis_of(values, marks, per_cent if way[0] in SHARES else number)
+def _numbers(rows: Iterable[Mapping[str, Any]], name: str) -> set[float]:
+    """Return the different numbers that rows of metrics have."""
+    real = [_number(row, name) for row in rows if row["role"] != "baseline"]
+    return {value for value in real if not math.isnan(value)}
 
 
-def _bar(axis: Axis | None, row: dict[str, Any] | None) -> Bar | None:
-    if axis is None or row is None or _number(row, "value") == -9:
-        return None
-    return axis.bar(*(_known(row, key) for key in ("value", "low", "high")))
-
-
-def _known(row: dict[str, Any], name: str) -> float:
-    value = _number(row, name)
-    return math.nan if value == -9 else value
-
-
-def _place(way: Way) -> tuple[int, int, str]:
-    return LEVELS.index(way[1]), STATISTICS.index(way[0]), way[2]
-
-
-def _any(own: dict[str, dict[str, Any]], name: str) -> bool:
-    return any(bool(row[name]) for row in own.values())
-
-
-def _number(row: dict[str, Any] | None, name: str) -> float:
-    """Return a number of a row; where there is none, one below all."""
-    return -9.0 if row is None or pd.isna(row[name]) else float(row[name])
-
-
-def way_title(way: Way, *, several: bool) -> str:
-    """Return what a statistic is called, of several kinds of answers with its own."""
-    statistic, level, source = way
-    title = named("symbol")[statistic]
-    if statistic not in SHARES and level in OF_LEVELS:
-        title = say(OF_LEVELS[level], letter=title)
-    if not several or level != "pairs":
-        return title
-    answers = say(ANSWERS.get(source, source))
-    return say("{title}, {answers}", title=title, answers=answers)
-
-
-def _counts(own: dict[str, dict[str, Any]], way: Way) -> set[float]:
-    real = [row for row in own.values() if row["role"] != "baseline"]
-    return {_number(row, _n(way)) for row in real if _number(row, "value") > -9}
-
-
-def _counted(own: dict[str, dict[str, Any]], way: Way) -> str:
-    """Return what is counted in a column: the number, where it is one for all."""
-    counts = _counts(own, way)
-    noun = COUNTED[way[0] if way[0] in SHARES else way[1]]
-    return counted(counts.pop(), noun) if len(counts) == 1 else say(IN_CELLS[noun])
-
-
-def _told(own: dict[str, dict[str, Any]], way: Way) -> tuple[bool, bool]:
-    """Say whether cells of a column tell what is counted, and letters of clusters."""
-    clusters = {_number(row, "cluster") for row in own.values()} - {-9.0}
-    return len(_counts(own, way)) > 1, len(clusters) > 1
-
-
-def _cell(row: dict[str, Any] | None, way: Way, told: tuple[bool, bool]) -> Cell:
-    value, (tells_n, tells_cluster) = _number(row, "value"), told
-    if row is None or value == -9:
-        return Cell(sorts="-9")
-    is_share = way[0] in SHARES
-    low, high = _number(row, "low"), _number(row, "high")
-    parts = [_bounds([low, high], is_share=is_share)] * (low > -9 and high > -9)
-    if tells_n:
-        parts.append(f"· {_number(row, _n(way)):.0f}")
-    cluster = _number(row, "cluster")
-    return Cell(
-        per_cent(value) if is_share else number(value),
-        " ".join(parts),
-        letter(int(cluster)) if cluster > 0 and tells_cluster else "",
-        f"{value:.5f}",
-        {AGREES: "agrees", DOES_NOT: "below"}.get(str(row["verdict"]), ""),
-    )
-
-
-def _n(way: Way) -> str:
+def _counted_in(way: Way) -> str:
     """Return what is counted: stories, or methods, that are averaged; else points."""
     return "n_groups" if way[1] in ("story", "within_method") else "n"
 
 
-def _bounds(values: Sequence[float], *, is_share: bool) -> str:
-    ends = [
-        f"{100 * value:.0f}".replace("-", "\N{MINUS SIGN}")
-        if is_share
-        else number(value)
-        for value in values
-    ]
-    return say("{low} to {high}", low=ends[0], high=ends[1])
+def _counts(own: Rows, way: Way) -> set[float]:
+    known = [row for row in own.values() if not math.isnan(_number(row, "value"))]
+    return _numbers(known, _counted_in(way))
+
+
+def _n(own: Rows, way: Way) -> str:
+    """Return what is counted in a column: the number, where it is one for all."""
+    counts = _counts(own, way)
+    noun = OF_SHARES[way[0]] if way[0] in SHARES else COUNTED[way[1]]
+    return counted(counts.pop(), noun) if len(counts) == 1 else word("counts", noun)
+
+
+def _tells(own: Rows, way: Way) -> tuple[bool, bool]:
+    """Say whether cells of a column tell what is counted, and letters of clusters."""
+    clusters = {_number(row, "cluster") for row in own.values()} - {math.nan}
+    return len(_counts(own, way)) > 1, len(clusters) > 1
+
+
+def _cell(
+    row: Mapping[str, Any] | None, way: Way, tells_n: bool, tells_cluster: bool
+) -> Cell:
+    value, low, high = (_number(row, key) for key in ("value", "low", "high"))
+    if row is None or math.isnan(value):
+        return Cell(sorts="-9")
+    known = not (math.isnan(low) or math.isnan(high))
+    parts = [_from_to([low, high], way)] if known else []
+    if tells_n:
+        parts.append(f"· {_number(row, _counted_in(way)):.0f}")
+    cluster = _number(row, "cluster")
+    return Cell(
+        _text(value, way),
+        " ".join(parts),
+        letter(int(cluster)) if cluster > 0 and tells_cluster else "",
+        f"{value:.5f}",
+        SHOWN.get(str(row["verdict"]), ""),
+    )
+
+
+def _text(value: float, way: Way) -> str:
+    return per_cent(value) if way[0] in SHARES else number(value)
+
+
+def _from_to(ends: Sequence[float], way: Way) -> str:
+    is_share = way[0] in SHARES
+    low, high = (
+        f"{100 * end:.0f}".replace("-", MINUS) if is_share else number(end)
+        for end in ends
+    )
+    return _("{low} to {high}", low=low, high=high)
 
 
 def _reference(
-    name: str,
-    by_way: dict[Way, dict[str, dict[str, Any]]],
-    ways: list[Way],
-    axis: Axis | None,
+    name: str, by_way: Mapping[Way, Rows], ways: Sequence[Way], axis: Axis | None
 ) -> Line:
     """Return what chance makes of each statistic, or one annotator reaches.
 
@@ -282,12 +267,67 @@ def _reference(
     """
     cells = []
     for way in ways:
-        real = [r for r in by_way[way].values() if r["role"] != "baseline"]
-        known = sorted({_number(row, name) for row in real} - {-9.0})
-        told = [per_cent(x) if way[0] in SHARES else number(x) for x in known]
+        told = [_text(x, way) for x in sorted(_numbers(by_way[way].values(), name))]
         ends = [*dict.fromkeys([*told[:1], *told[-1:]])]
-        text = say("{low} to {high}", low=ends[0], high=ends[1]) if ends[1:] else ""
+        text = _("{low} to {high}", low=ends[0], high=ends[1]) if ends[1:] else ""
         cells.append(Cell(text or "".join(ends)))
-    title = say(REFERENCES[name])
-    place = axis.marks.get(title) if axis else None
+    title = word("references", name)
+    place = axis.marks.get(title) if axis and axis.marks else None
     return Line(title, "reference", tuple(cells), Bar(place) if place else None)
+
+
+# Bars ---------------------------------------------------------------------------------
+
+
+def _axis(rows: Sequence[Mapping[str, Any]], way: Way) -> Axis | None:
+    """Return what the bars of a statistic stand on, with chance and one annotator."""
+    known = [row for row in rows if not math.isnan(_number(row, "value"))]
+    values = [_number(row, key) for row in known for key in ("value", "low", "high")]
+    marks = {}
+    for name in WORDS["references"]:
+        reached = _numbers(rows, name)
+        if len(reached) == 1:
+            marks[word("references", name)] = reached.pop()
+    return axis_of(values, marks, per_cent if way[0] in SHARES else number)
+
+
+def axis_of(
+    values: Iterable[float], marks: Mapping[str, float], text: Callable[[float], str]
+) -> Axis | None:
+    """Return an axis that holds all values and marks; None where all are NaN.
+
+    `text` writes a number of the axis.
+    """
+    known = [x for x in (*values, *marks.values()) if not math.isnan(x)]
+    if not known:
+        return None
+    room = MARGIN * (max(known) - min(known) or 1.0)
+    low, high = min(known) - room, max(known) + room
+    place = Axis(low, high).place
+    numbers = _ticks(low + room / 2, high - room / 2)
+    ticks = tuple((place(x), text(x)) for x in numbers)
+    return Axis(low, high, ticks, {name: place(x) for name, x in marks.items()})
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Return round numbers inside the bounds.
+
+    >>> _ticks(0.46, 0.71)
+    [0.5, 0.6, 0.7]
+    """
+    size = 10.0 ** math.floor(math.log10((high - low) / MOST_TICKS))
+    for step in (size * step for step in STEPS):
+        first, last = math.ceil(low / step), math.floor(high / step)
+        if last - first < MOST_TICKS:
+            break
+    return [round(n * step, 10) for n in range(first, last + 1)]
+
+
+def _bar(axis: Axis | None, row: Mapping[str, Any] | None) -> Bar | None:
+    """Return a value with its interval, or without where there is none."""
+    value, low, high = (_number(row, key) for key in ("value", "low", "high"))
+    if axis is None or math.isnan(value):
+        return None
+    if math.isnan(low) or math.isnan(high):
+        return Bar(axis.place(value))
+    return Bar(axis.place(value), axis.place(low), axis.place(high))

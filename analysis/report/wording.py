@@ -1,36 +1,26 @@
-"""How the report words numbers: coefficients, intervals, p-values, ranks."""
+"""How the report words numbers and names: coefficients, intervals, p-values, ranks."""
 
 import math
+import tomllib
 from collections.abc import Iterable, Mapping
+from importlib.resources import files
 from typing import Any
 
 import pandas as pd
 from scipy.stats import norm
 
 from analysis.correlations.metric_differences import SIGNIFICANT
-from analysis.report.language import listed, say, texts
+from analysis.report.language import AND, SEMICOLON, listed
+from analysis.report.language import gettext as _
 from analysis.statistics import named
 
-# What statistics are called in sentences, and over figures.
-NAMES, FIGURE_TITLES = named("name"), named("title")
-LEVELS = texts(
-    story="inside stories",
-    pooled="over all cells together",
-    method="over method means",
-    within_method="within methods",
+# What keys are called, by the heading of `words.toml` under which they stand.
+WORDS: dict[str, dict[str, str]] = tomllib.loads(
+    files("analysis.report").joinpath("words.toml").read_text(encoding="utf-8")
 )
-# Kinds of answers, and what is drawn for intervals.
-ANSWERS = texts({"ratings": "ratings", "choices": "choices", "rankings": "rankings"})
-UNITS = texts(
-    stories="stories", methods="methods", annotators="annotators", units="units"
-)
-ENDINGS = texts({0: "{n}th", 1: "{n}st", 2: "{n}nd", 3: "{n}rd"})
-# Who stands in a table of judges without being one.
-PEOPLE = texts({"people": "people"})
-PLACES = (
-    *texts(("first", "second", "third", "fourth", "fifth", "sixth", "seventh")),
-    *texts(("eighth", "ninth", "tenth")),
-)
+# What statistics are called in sentences.
+NAMES = named("name")
+LEVELS = tuple(WORDS["levels"])
 # Below, intervals over stories contain the truth too seldom (docs/coverage.md).
 FEW_STORIES = 20
 SMALLEST_P = 0.01
@@ -43,15 +33,60 @@ ResultTables = Mapping[str, pd.DataFrame]
 ClaimText = tuple[bool, str]
 
 
-def claim(shown: object, template: str, /, **values: object) -> ClaimText:
-    """Return a sentence with whether the data show it."""
-    return bool(shown), say(template, **values)
+# Names --------------------------------------------------------------------------------
+
+
+def word(table: str, key: object, /, **values: object) -> str:
+    """Return what a key is called; a key that is not known is its own name."""
+    return _(WORDS[table].get(str(key), str(key)), **values)
+
+
+def name_of(statistic: object) -> str:
+    """Return what a statistic is called in sentences."""
+    return _(NAMES.get(str(statistic), str(statistic)))
+
+
+def title_of(statistic: str) -> str:
+    """Return what a statistic is called over figures."""
+    return _(named("title")[statistic])
+
+
+def of_answers(question: object, source: object) -> str:
+    """Name a question with the kind of its answers."""
+    answers = word("answers", source)
+    return _("{question} ({answers})", question=question, answers=answers)
+
+
+def at_level(question: object, level: str) -> str:
+    """Name a question and the level at which it is asked."""
+    title = word("level-titles", level)
+    return _("{question}, {level}", question=question, level=title)
+
+
+def board(row: Row) -> str:
+    """Name what methods are ordered by: a question, a metric, or both."""
+    given = [row[key] for key in ("question", "metric") if isinstance(row[key], str)]
+    return ": ".join(name for name in given if name) or _("all")
+
+
+def drawn_units(units: Iterable[str] | str, between: str = AND) -> str:
+    """Name what is drawn, such as stories and methods, also of a text with ``+``."""
+    names = units.split("+") if isinstance(units, str) else units
+    return listed((word("units", name) for name in names), between)
+
+
+def claim(table: str, shown: object, /, **values: object) -> ClaimText:
+    """Return the sentence of a table for what the data show, or do not."""
+    return bool(shown), word(table, "shown" if shown else "open", **values)
 
 
 def claim_of(shown: object, question: object, *clauses: str) -> ClaimText:
     """Return clauses on a question as one sentence."""
-    text = listed(clauses, "; ")
-    return claim(shown, "{question}: {text}.", question=question, text=text)
+    text = listed(clauses, SEMICOLON)
+    return bool(shown), _("{question}: {text}.", question=question, text=text)
+
+
+# Numbers ------------------------------------------------------------------------------
 
 
 def number(value: float) -> str:
@@ -76,58 +111,9 @@ def interval(row: Row) -> str:
     return f" [{number(row['low'])}, {number(row['high'])}]"
 
 
-def first_row(rows: pd.DataFrame) -> dict[str, Any]:
-    """Return the first row by column name."""
-    return {str(column): rows[column].iloc[0] for column in rows.columns}
-
-
-def records(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows by column name, numbers as Python has them."""
-    return [
-        {str(key): value for key, value in row.items()}
-        for row in rows.astype(object).to_dict("records")
-    ]
-
-
-def p_text(value: float) -> str:
-    """Return a p-value as text.
-
-    >>> p_text(0.034), p_text(0.0004)
-    ('p = 0.03', 'p < 0.01')
-    """
-    return f"p < {SMALLEST_P}" if value < SMALLEST_P else f"p = {number(value)}"
-
-
 def share(row: Row) -> str:
     """Return the value of a row in per cent with its interval."""
     return per_cent(row["value"], row["low"], row["high"])
-
-
-def source_name(source: object) -> str:
-    """Return what a kind of answers is called."""
-    return say(ANSWERS.get(str(source), str(source)))
-
-
-def of_answers(question: object, source: object) -> str:
-    """Name a question with the kind of its answers."""
-    answers = source_name(source)
-    return say("{question} ({answers})", question=question, answers=answers)
-
-
-def board(row: Row) -> str:
-    """Name what methods are ordered by: a question, a metric, or both."""
-    given = [row[key] for key in ("question", "metric") if isinstance(row[key], str)]
-    return ": ".join(name for name in given if name) or say("all")
-
-
-def signed(value: float, decimals: int = 0) -> str:
-    """Return a number with its sign, also a positive one."""
-    return f"{value + 0.0:+.{decimals}f}".replace("-", MINUS)
-
-
-def drawn_units(units: Iterable[str], separator: str = " and ") -> str:
-    """Name what is drawn, such as stories and methods."""
-    return listed((say(UNITS.get(unit, unit)) for unit in units), separator)
 
 
 def per_cent(value: float, low: float = math.nan, high: float = math.nan) -> str:
@@ -142,6 +128,20 @@ def per_cent(value: float, low: float = math.nan, high: float = math.nan) -> str
     return text.replace("-", MINUS)
 
 
+def signed(value: float, decimals: int = 0) -> str:
+    """Return a number with its sign, also a positive one."""
+    return f"{value + 0.0:+.{decimals}f}".replace("-", MINUS)
+
+
+def p_text(value: float) -> str:
+    """Return a p-value as text.
+
+    >>> p_text(0.034), p_text(0.0004)
+    ('p = 0.03', 'p < 0.01')
+    """
+    return f"p < {SMALLEST_P}" if value < SMALLEST_P else f"p = {number(value)}"
+
+
 def nth(rank: int, last: int = 0) -> str:
     """Return a rank as people say it, of so many if given.
 
@@ -149,11 +149,11 @@ def nth(rank: int, last: int = 0) -> str:
     ('first', 'sixth', '11th', '22nd', 'last')
     """
     if rank == last:
-        return say("last")
-    if rank <= len(PLACES):
-        return say(PLACES[rank - 1])
-    ending = 0 if rank % 100 in (11, 12, 13) else rank % 10
-    return say(ENDINGS.get(ending, ENDINGS[0]), n=rank)
+        return _("last")
+    if str(rank) in WORDS["places"]:
+        return word("places", rank)
+    ending = 0 if rank % 100 in (11, 12, 13) or rank % 10 > 3 else rank % 10
+    return word("endings", ending, n=rank)
 
 
 def is_clear(row: Row, null: float, *, choices: int, confidence: float) -> bool:
@@ -167,3 +167,19 @@ def is_clear(row: Row, null: float, *, choices: int, confidence: float) -> bool:
         return False
     stretch = norm.isf(SIGNIFICANT / choices / 2) / norm.isf((1 - confidence) / 2)
     return bool(value - max(1.0, stretch) * (value - low) > null)
+
+
+# Rows ---------------------------------------------------------------------------------
+
+
+def first_row(rows: pd.DataFrame) -> dict[str, Any]:
+    """Return the first row by column name."""
+    return {str(column): rows[column].iloc[0] for column in rows.columns}
+
+
+def records(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return rows by column name, numbers as Python has them."""
+    return [
+        {str(key): value for key, value in row.items()}
+        for row in rows.astype(object).to_dict("records")
+    ]

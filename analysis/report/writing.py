@@ -1,7 +1,6 @@
 """Write a report: one self-contained page, its tables, and how it was made."""
 
 import hashlib
-import io
 import json
 import math
 import platform
@@ -15,14 +14,13 @@ from typing import Any
 import pandas as pd
 
 from analysis.options import VERSION, AlignOptions, OptionError
-from analysis.report import latex, static_figures
-from analysis.report.language import language, retold, say
+from analysis.report.language import gettext, language, retold
 from analysis.report.page import as_html, check_story_link
+from analysis.report.rendering import remove_images, write_images
 from analysis.report.sections import Said, all_figures, both
-from analysis.report.titles import Titles, apart, titled
+from analysis.report.tables import Titles, apart, as_csv, as_latex, titled
 from analysis.result_tables.contract import Analysis
 from analysis.statistics import TABLES
-from analysis.tables import Lines, defused
 
 LIBRARIES = ("numpy", "scipy", "pandas", "krippendorff", "plotly")
 
@@ -129,7 +127,7 @@ def write_report(
         (staging / "tables").mkdir()
         for name, frame in tables.items():
             _write(staging / "tables" / f"{name}.csv", as_csv(frame))
-            _write(staging / "tables" / f"{name}.tex", latex.table(frame))
+            _write(staging / "tables" / f"{name}.tex", as_latex(frame))
         names = apart([*analysis.tables.values(), analysis.cells], titles or Titles())
         shown = {name: titled(frame, names) for name, frame in analysis.tables.items()}
         with language(values["language"], analysis.sentences):
@@ -138,7 +136,7 @@ def write_report(
             every = values["figures"] == "all"
             cells = titled(analysis.cells, names)
             drawn = all_figures(shown, cells, more=every)
-            note = static_figures.write_images(drawn, staging / "figures", images)
+            note = write_images(drawn, staging / "figures", images)
             page = as_html(analysis, title, run, shown, drawn, said, note, story_link)
         _write(staging / "report.html", page)
         _move(staging, out)
@@ -176,7 +174,7 @@ def _move(staging: Path, out: Path) -> None:
     for name in TABLES:
         for suffix in (".csv", ".tex"):
             (out / "tables" / f"{name}{suffix}").unlink(missing_ok=True)
-    static_figures.remove_images(out)
+    remove_images(out)
     for folder in (staging / "tables", staging / "figures", staging):
         if not folder.is_dir():
             continue
@@ -190,26 +188,10 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="")
 
 
-def as_csv(frame: pd.DataFrame) -> str:
-    """Return a table as CSV: full precision, empty for undefined, no formulas.
-
-    Text that a spreadsheet would run as a formula gets an apostrophe before it.
-    """
-    safe = frame.copy()
-    for column in safe.columns:
-        if not pd.api.types.is_numeric_dtype(safe[column]):
-            safe[column] = safe[column].map(
-                lambda x: defused(x) if isinstance(x, str) else x
-            )
-    text = io.StringIO()
-    safe.to_csv(Lines(text), index=False, lineterminator="\r\n")  # type: ignore[call-overload]  # it only writes there
-    return text.getvalue()
-
-
 def _as_json(title: str, analysis: Analysis, run: pd.DataFrame, said: Said) -> str:
     """Return everything as JSON, a row of a table on a line of its own."""
     head = {
-        "title": say(title),
+        "title": gettext(title),
         "claims": said.shown,
         "limits": said.not_shown,
         "notes": [retold(note) for note in analysis.notes],

@@ -27,7 +27,7 @@ from evalcore.models import Story
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.report.titles import Titles
+    from analysis.report.tables import Titles
     from analysis.result_tables.contract import Analysis
 
 # VISTAR demands that a metric prefers what people prefer in so many pairs.
@@ -190,7 +190,7 @@ def _story_link(study: Study) -> str:
 
 def _titles(study: Study, metrics: Iterable[str], language: str) -> "Titles":
     """Return what readers of a language call the study's questions and metrics."""
-    from analysis.report.titles import Titles
+    from analysis.report.tables import Titles
 
     known = set(metrics) & set(registry.names())
     with translation.override(language.lower()):

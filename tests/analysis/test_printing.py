@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from analysis.report.latex import table
+from analysis.report.tables import as_latex
 from analysis.results import column_texts
 
 NAN = float("nan")
@@ -31,7 +31,7 @@ def test_latex_sets_signs_bounds_and_powers_as_mathematics():
     frame = pd.DataFrame(
         {"p_value": [1e-6, 0.5], "e": [1.06e-13, -0.5], "flag": [True, False]}
     )
-    assert table(frame).splitlines()[4:6] == [
+    assert as_latex(frame).splitlines()[4:6] == [
         r"$<0.001$ & $1.1 \times 10^{-13}$ & yes \\",
         r"0.500 & $-0.500$ & no \\",
     ]

@@ -19,7 +19,7 @@ BUILD = tomllib.loads((LIBRARY / "pyproject.toml").read_text())
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # Packages that are imported by another name.
 PACKAGES = {"yaml": "pyyaml"}
-MODULES = sorted(LIBRARY.rglob("*.py"))
+MODULES = sorted(path for path in LIBRARY.rglob("*.py") if path.stem != "setup")
 
 
 def imported(path, *, at_once=False):
@@ -81,14 +81,12 @@ def test_it_holds_every_module_template_language_and_mark_of_types(wheel):
     held = {
         name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info" not in name
     }
-    others = [
-        path
-        for folder in ("languages", "templates")
-        for path in (LIBRARY / "report" / folder).iterdir()
-    ]
+    others = [*(LIBRARY / "report/templates").iterdir()]
     assert len(others) > 2
-    declared = [LIBRARY / "statistics.toml", LIBRARY / "report/figures.toml"]
-    files = [*MODULES, *others, *declared, LIBRARY / "py.typed"]
+    others += [LIBRARY / "report" / f"{name}.toml" for name in ("figures", "words")]
+    others.append(LIBRARY / "report/locale/zh_Hans/LC_MESSAGES/report.mo")
+    declared = [LIBRARY / "statistics.toml", LIBRARY / "py.typed"]
+    files = [*MODULES, *others, *declared]
     assert held == {str(path.relative_to(ROOT)) for path in files}
 
 

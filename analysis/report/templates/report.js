@@ -42,7 +42,7 @@
       button.addEventListener("click", async () => {
         await copy(button.dataset.as === "latex" ? latex(table) : tabbed(table));
         const before = button.textContent;
-        button.textContent = {{ say("Copied")|tojson }};
+        button.textContent = {{ _("Copied")|tojson }};
         announce(button.textContent);
         setTimeout(() => { button.textContent = before; }, 2000);
       });
@@ -55,7 +55,7 @@
         const text = row.textContent.toLowerCase();
         row.hidden = !words.every((word) => text.includes(word));
       }
-      announce({{ say("{n} rows")|tojson }}.replace("{n}", rows.filter((row) => !row.hidden).length));
+      announce({{ _("{n} rows")|tojson }}.replace("{n}", rows.filter((row) => !row.hidden).length));
     });
   }
 
@@ -73,7 +73,7 @@
         table.tBodies[0].append(...[...table.tBodies[0].rows].sort((a, b) => turn * compare(a, b)));
         for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
         head.setAttribute("aria-sort", order);
-        const told = order === "ascending" ? {{ say("Sorted by {title}, ascending")|tojson }} : {{ say("Sorted by {title}, descending")|tojson }};
+        const told = order === "ascending" ? {{ _("Sorted by {title}, ascending")|tojson }} : {{ _("Sorted by {title}, descending")|tojson }};
         announce(told.replace("{title}", button.textContent));
       });
     }
@@ -91,7 +91,7 @@
   document.getElementById("unfold")?.addEventListener("click", (event) => {
     const open = sections.some((box) => !box.open);
     for (const box of sections) box.open = open;
-    event.target.textContent = open ? {{ say("Close all")|tojson }} : {{ say("Open all")|tojson }};
+    event.target.textContent = open ? {{ _("Close all")|tojson }} : {{ _("Open all")|tojson }};
   });
 
   // On paper stands what is open, and of the tables of metrics as many as fit a few sheets.
@@ -168,7 +168,7 @@
     button.addEventListener("click", async () => {
       const box = document.querySelector(`.panels[data-figure="${button.dataset.figure}"]`);
       save(await Figures.svg(box), `${button.dataset.figure}.svg`, "image/svg+xml");
-      announce({{ say("Saved")|tojson }});
+      announce({{ _("Saved")|tojson }});
     });
   }
 })();

@@ -4,20 +4,18 @@ import json
 import math
 import re
 from inspect import signature
+from itertools import chain
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from analysis.report.figure import short
-from analysis.report.figures_methods import metric_shares
-from analysis.report.figures_metrics import MOST_LINES
+from analysis.report.figure import DECLARED, DRAWN
+from analysis.report.figures_metrics import MOST_LINES, pair_dots
 from analysis.report.figures_outputs import MOST_SCATTERS, scatters
-from analysis.report.figures_pairs import pair_dots
 from analysis.report.figures_planning import power_curves
 from analysis.report.metric_order import metric_ranks
-from analysis.report.panels import dots
 from analysis.report.sections import SECTIONS, all_figures
 from analysis.statistics import COLUMNS
 
@@ -83,7 +81,6 @@ BASE = {
     "reason": "",
 }
 EMPTY = {"value": NAN, "low": NAN, "high": NAN, "reason": "nothing in common"}
-CLUSTER = {"level": "story", "coefficient": "kendall", "not_worse_than_best": True}
 STRATUM = {"tag": "style", "method": "", "statistic": "kendall", "level": "story"}
 LADDER = {"criterion": "q", "low": 900, "high": 1100, "rank_low": 1, "rank_high": 2}
 POWER = {"statistic": "kendall", "level": "story", "grows": "stories"}
@@ -96,10 +93,6 @@ RATED = {
     "mean_rank": 1,
     "mean_rank_low": 1,
     "mean_rank_high": 2,
-    "standardised": 0.1,
-    "standardised_low": 0.0,
-    "standardised_high": 0.2,
-    "standardised_rank": 2,
 }
 JUDGE = {"metric_a": "people", "coefficient": "kendall", "level": "story"}
 
@@ -111,13 +104,6 @@ def row(**changes):
 # By table the key of its figure, and rows.
 FURTHER = {
     "spa": ("spa", [BASE, row(**EMPTY | {"metric": "l"})]),
-    "clusters": (
-        "clusters",
-        [
-            row(**CLUSTER, cluster=1),
-            row(**CLUSTER | {"not_worse_than_best": False}, metric="l", cluster=2),
-        ],
-    ),
     "calibration": (
         "calibration",
         [
@@ -148,7 +134,7 @@ FURTHER = {
             for r, n in zip((1.0, 5.0), counts, strict=True)
         ],
     ),
-    "rating_leaderboard": ("standings", [RATED, RATED | {"method": "B"}]),
+    "rating_leaderboard": ("method-ranks", [RATED | {"method": m} for m in "ABC"]),
     "ranking_leaderboard": (
         "ranking-ladder",
         [
@@ -202,7 +188,7 @@ FURTHER = {
     ),
 }
 UNDEFINED = {"value", "low", "high", "share", "half_width", "mean", "rating"}
-UNDEFINED |= {"standardised", "mixed"}
+UNDEFINED |= {"mean_rank"}
 
 
 @pytest.mark.parametrize("name", FURTHER)
@@ -217,7 +203,7 @@ def test_every_further_table_has_its_figure_and_an_empty_one_has_none(name):
     assert name in found[key].tables
     assert found[key].caption.endswith(".")
     # Who cannot see the figure hears its main numbers.
-    assert re.search(r"\d", found[key].alt) or name in ("clusters", "composites")
+    assert re.search(r"\d", found[key].alt) or name == "composites"
     assert figures(**{name: frame.iloc[:0]}) == {}
     undefined = frame.assign(**dict.fromkeys(UNDEFINED & set(frame), NAN))
     if name != "distributions":
@@ -236,27 +222,6 @@ def test_shares_of_ratings_fill_each_bar_and_the_best_mean_is_on_top():
     assert plot["data"][1]["x"] == [75, 25]
 
 
-def test_lower_is_better_and_the_best_is_the_rim():
-    cells = points("q", ("up", "fid"), "AB")
-    cells["score"] = [2.0, 4.0, 10.0, 50.0]
-    cells["higher_is_better"] = [True, True, False, False]
-    shares = metric_shares(cells)
-    assert shares["up"].to_dict() == {"A": 0.5, "B": 1.0}
-    assert shares["fid"].to_dict() == {"A": 1.0, "B": 0.2}
-
-
-def test_a_metric_below_zero_has_no_share():
-    cells = points("q", ("k", "l"), "AB")
-    cells["score"] = [-1.0, 4.0, 1.0, 2.0]
-    assert list(metric_shares(cells)) == ["l"]
-
-
-def test_a_question_more_does_not_count_an_output_twice():
-    cells = points(("p", "q"), ("k",), "AB")
-    cells["score"] = [1.0, 2.0, 1.0, 2.0]
-    assert metric_shares(cells)["k"].to_dict() == {"A": 0.5, "B": 1.0}
-
-
 # The forest ---------------------------------------------------------------------------
 
 
@@ -267,20 +232,6 @@ def test_bars_of_the_forest_reach_from_low_to_high():
     assert by_level["story level"]["error_x"]["array"] == [0.1]
     assert by_level["story level"]["error_x"]["arrayminus"] == [0.3]
     assert "error_x" not in by_level["pooled"]
-
-
-def test_levels_of_a_metric_stand_apart_in_one_order():
-    rows = correlations(*[{"level": level} for level in ("pooled", "method", "story")])
-    plot = drawn(figures(correlations=rows)["coefficients"])
-    assert [trace["name"] for trace in plot["data"]] == [
-        "method level",
-        "story level",
-        "pooled",
-    ]
-    heights = [trace["y"][0] for trace in plot["data"]]
-    assert heights == sorted(heights)
-    assert len(set(heights)) == 3
-    assert all(-0.5 < y < 0.5 for y in heights)
 
 
 def test_the_axis_of_the_forest_holds_intervals_0_and_the_ceiling():
@@ -515,18 +466,10 @@ def test_intervals_of_people_stand_only_where_the_means_are_the_same():
 # Size ---------------------------------------------------------------------------------
 
 
-def test_cells_never_go_into_the_page_one_by_one():
-    cells = pd.concat(
-        [points("q", "k").assign(story=f"s{i}") for i in range(2000)], ignore_index=True
-    )
-    found = figures(cells)
-    assert sum(len(p.plot) for f in found.values() for p in f.panels) < 5000
-
-
 def test_ranks_have_their_intervals_best_on_top():
     ranks = {"mean_rank_low": [2, 1, 1], "mean_rank_high": [3, 1, 3]}
     rows = pd.DataFrame([RATED, RATED, RATED]).assign(
-        method=list("CAB"), mean_rank=[3, 1, 2], **ranks, standardised_rank=1
+        method=list("CAB"), mean_rank=[3, 1, 2], **ranks
     )
     figure = figures(rating_leaderboard=rows)["method-ranks"]
     plot = drawn(figure)
@@ -537,23 +480,6 @@ def test_ranks_have_their_intervals_best_on_top():
     assert figure.alt == "Ranks with intervals. q: 1 of 3 ranks settled."
     for less in (rows[:2], rows.assign(mean_rank_low=NAN)):
         assert "method-ranks" not in figures(rating_leaderboard=less)
-
-
-def test_a_guess_and_a_constant_are_no_metrics_of_any_figure():
-    row = {
-        "question": "q",
-        "source": "ratings",
-        "ppa_strict": 0.5,
-        "ppa_half": 0.5,
-        "ppa_strict_low": 0.4,
-        "ppa_strict_high": 0.6,
-        "ppa_half_low": 0.4,
-        "ppa_half_high": 0.6,
-        "metric_tie_rate": 0.0,
-    }
-    names = ("k", "constant", "random (expected)")
-    table = pd.DataFrame([row | {"metric": name} for name in names])
-    assert "random" not in figures(pairwise_accuracy=table)["pairs"].panels[0].plot
 
 
 def test_means_of_metrics_are_not_drawn_as_ratings():
@@ -568,21 +494,6 @@ def test_means_of_metrics_are_not_drawn_as_ratings():
     (panel,) = figures(strata=table)["strata-mean"].panels
     assert panel.title == "q, by set"
     assert panel.data[0]["x"] == [0.5]
-
-
-def test_what_all_tests_leave_together_is_no_figure():
-    row = BASE | {
-        "level": "story",
-        "coefficient": "kendall",
-        "cluster": 1,
-        "not_worse_than_best": True,
-    }
-    alike = [row, row | {"metric": "l"}]
-    assert figures(clusters=pd.DataFrame(alike)) == {}
-    apart = [r | {"level": "pooled", "cluster": i} for i, r in enumerate(alike, 1)]
-    found = figures(clusters=pd.DataFrame(alike + apart))["clusters"]
-    assert len(found.panels) == 1
-    assert found.caption.endswith("No two metrics are told apart at: story level.")
 
 
 def test_one_question_has_its_statistics_as_rows():
@@ -613,21 +524,13 @@ def test_an_annotator_stands_in_the_same_row_everywhere():
     assert second.layout["yaxis"]["ticktext"] == ["Bob", "Ann"]
 
 
-def test_the_side_has_a_share_counted_both_ways():
+def test_side_has_a_share_counted_both_ways():
     bias = pd.DataFrame(FURTHER["position_bias"][1])
     (share,) = figures(position_bias=bias)["position"].panels
     assert [trace["x"] for trace in share.data] == [[0.5], [0.55]]
 
 
 # Panels -----------------------------------------------------------------------------
-
-
-def test_long_names_that_begin_alike_stay_two_rows():
-    names = [f"{'x' * 40}{end}{'y' * 40}" for end in "ab"]
-    rows = pd.DataFrame({"m": names, "value": [1.0, 2.0]})
-    panel = dots("", rows, "m", "")
-    assert panel.data[0]["y"] == [0, 1]
-    assert short(names[0]) == short(names[1])
 
 
 def test_a_curve_falls_and_its_text_says_how_far():
@@ -639,10 +542,10 @@ def test_a_curve_falls_and_its_text_says_how_far():
     assert "down to 0.05" in figure.alt
 
 
-@pytest.mark.parametrize("section", SECTIONS.values(), ids=SECTIONS)
-def test_functions_of_a_section_name_tables_that_exist(section):
+def test_functions_of_sections_name_tables_that_exist():
     """A misspelt one would be skipped as if its table were empty."""
     known = {*COLUMNS, "cells", "tables", "confidence"}
-    for function in (*section.claims, *section.figures, *section.further):
+    assert DRAWN.keys() == DECLARED.keys()
+    for function in (*chain(*SECTIONS.values()), *DRAWN.values()):
         named = set(signature(function).parameters)
         assert named <= known, function

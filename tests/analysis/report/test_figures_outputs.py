@@ -1,7 +1,6 @@
 """Outputs are drawn where the cells lie, each with its story and its method."""
 
 import json
-from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -103,25 +102,5 @@ def test_of_many_outputs_bins_hold_what_is_not_drawn_by_itself():
     assert "hexagon" not in outputs(few, None)[0].caption
 
 
-def test_means_of_ratings_have_a_bin_for_each_of_their_steps():
-    """Bins of another size would hold two steps here, one there: false stripes."""
-    frame = cells(MOST_POINTS, "AB")
-    frame["score"] = np.random.default_rng(2).integers(0, 11, len(frame)) / 10
-    bins = drawn(frame)["data"][0]
-    steps = Counter(zip(frame["score"], map(in_digits, frame["human"]), strict=True))
-    found = zip(bins["x"], bins["y"], bins["text"], strict=True)
-    assert {(x, y): n for x, y, n in found} == {
-        step: n for step, n in steps.items() if n > FEW
-    }
-    assert (len(set(bins["x"])), len(set(bins["y"]))) == (11, 21)
-
-
 def test_values_of_whole_methods_have_no_outputs_to_draw():
     assert outputs(cells(1).assign(story=""), None) == []
-
-
-def test_outputs_of_a_large_study_take_little_room_on_the_page():
-    """72 metrics, 6 questions, 10 methods, 96 stories: a published size."""
-    names = [f"m{i}" for i in range(10)]
-    (figure,) = outputs(cells(96, names, "abcdef", "kl"), None)
-    assert sum(len(panel.plot) for panel in figure.panels) < 60_000

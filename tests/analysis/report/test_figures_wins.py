@@ -67,16 +67,6 @@ def test_several_questions_have_a_panel_a_pair_as_storybench_prints_them():
     assert interval["error_x"]["arrayminus"] == pytest.approx([25, 25, 10, 10])
 
 
-def test_a_method_has_one_colour_in_all_panels():
-    (figure,) = wins(rates(("look", "plot")))
-    colours = {}
-    for panel in figure.panels:
-        for name, part in bars(panel)[0].items():
-            colours.setdefault(name, set()).add(part["marker"]["color"][0])
-    assert all(len(found) == 1 for found in colours.values())
-    assert len({*map(tuple, colours.values())}) == 4
-
-
 def test_one_question_has_all_pairs_with_names_at_both_ends():
     (figure,) = wins(rates())
     (panel,) = figure.panels
@@ -93,14 +83,6 @@ def test_where_each_story_has_one_vote_there_is_one_bar():
     assert parts["A"]["x"] == [50.0, 50.0]
     assert len(interval["x"]) == 2
     assert "majority" not in figure.caption
-
-
-def test_many_pairs_of_one_question_make_all_questions_matrices():
-    names = "ABCDEFGH"
-    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
-    table = pd.concat([rates(pairs=pairs), rates(("r",))])
-    (figure,) = wins(table)
-    assert [panel.data[0]["type"] for panel in figure.panels] == ["heatmap", "heatmap"]
 
 
 def test_a_matrix_has_both_sides_of_a_pair():

@@ -127,21 +127,6 @@ def test_every_sentence_stands_in_a_section_once_and_shown_or_not():
 
 
 @pytest.mark.parametrize(
-    "change", [{}, {"level": "method", "n": 1, "value": NAN, "low": NAN, "high": NAN}]
-)
-def test_a_coefficient_that_is_undefined_is_not_called_uninformative(change):
-    told = limits({"correlations": correlations(change)})
-    assert not any("Only" in text for text in told)
-
-
-def test_ties_of_metrics_are_a_limit_but_not_those_of_the_constant():
-    table = pd.DataFrame(
-        {"metric": ["constant", "a", "b"], "metric_tie_rate": [1.0, 0.5, 0.1]}
-    )
-    assert limits({"pairwise_accuracy": table})[0].startswith("1 of 2 rows")
-
-
-@pytest.mark.parametrize(
     ("n", "said"),
     [
         (4, "not even a perfect order of their means can be told from chance."),

@@ -123,16 +123,6 @@ def test_without_a_test_nothing_is_shown():
     )
 
 
-def test_parts_are_told_apart_by_their_number():
-    rows = pd.DataFrame([verdict(), verdict(part=2, method="X")])
-    pairs = pd.concat([comparisons(), comparisons("YZ", methods="XYZ", part=2)])
-    one, two = (text for _, text in preferred_claims(rows, pairs, None, 0.95))
-    assert one.startswith("q (part 1): A is preferred")
-    assert one.endswith("the others are told apart, too.")
-    assert two.startswith("q (part 2): X is preferred")
-    assert two.endswith("not distinguishable among the others: Y and Z.")
-
-
 def asked(**changes):
     row = {
         "question": "q",
@@ -175,18 +165,6 @@ def test_a_set_stands_behind_a_method_that_is_preferred():
     two = asked(n_inside_apart=1)
     _, (_, text) = preferred_claims(rows, comparisons(), two, 0.95)
     assert text.endswith("; the two are told apart, too.")
-
-
-def test_a_set_that_is_not_shown_stands_beside_the_verdict():
-    rows = pd.DataFrame([verdict()])
-    table = asked(verdict="open", p_value=0.2)
-    (yes, other), (no, text) = preferred_claims(rows, comparisons(), table, 0.95)
-    assert (no, yes) == (False, True)
-    assert text == (
-        "q: the best 2, A, B, are not all shown to be ahead of the 2 other methods "
-        "(p = 0.20, for other stories)."
-    )
-    assert other.startswith("q: A is preferred to all 3 others")
 
 
 @pytest.mark.parametrize(

@@ -242,14 +242,6 @@ def test_an_interval_with_0_shows_no_difference_whatever_the_test_says():
     assert sentences(tables) == ()
 
 
-def test_a_difference_without_a_value_or_an_interval_is_not_shown():
-    """A drop of a negative mean is undefined; one story has no interval."""
-    for gone in ({"value": NAN, "low": NAN, "high": NAN}, {"low": NAN, "high": NAN}):
-        tables = {"strata_differences": strata(0.01).assign(**gone)}
-        assert sentences(tables) == ()
-        assert limits(tables)[0].startswith("1 of 1 difference between")
-
-
 @pytest.mark.parametrize(
     ("question", "statistic", "begin", "unit"),
     [

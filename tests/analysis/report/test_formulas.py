@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.report.formulas import display, math
+from analysis.report.page import math
 
 
 def row(text):
@@ -29,4 +29,4 @@ def test_what_formulas_consist_of(text, expected):
 
 
 def test_a_formula_on_a_line_of_its_own():
-    assert display("n") == '<math display="block"><mi>n</mi></math>'
+    assert math("n", display=True) == '<math display="block"><mi>n</mi></math>'

@@ -61,25 +61,6 @@ def test_no_name_covers_another_or_a_point_and_none_leaves_the_plot(places):
         assert box[3] <= PLOT[1] + BEYOND + 1e-6
 
 
-def test_who_comes_first_has_the_room():
-    points = np.array([[0.5, 0.5], [0.5, 0.52]])
-    names = ["a rather long name", "another long name"]
-    first, second = (
-        [text for text, _place in placed_labels(points, names, order)]
-        for order in ([0, 1], [1, 0])
-    )
-    assert first[0] == names[0]
-    assert second[1] == names[1]
-
-
-def test_chinese_names_take_more_room():
-    """Eight letters of 10.5 pixels go beyond the right edge, of 5.8 they do not."""
-    point = np.array([[0.72, 0.5]])
-    assert placed_labels(point, ["abcdefgh"], [0]) == [("abcdefgh", "middle right")]
-    chinese = "一二三四五六七八"
-    assert placed_labels(point, [chinese], [0]) == [(chinese, "middle left")]
-
-
 def test_ends_come_first_and_then_those_that_differ_most():
     """Ranks of people 1 to 6; the metric puts the second lowest highest."""
     part = pd.DataFrame({"human": range(6), "score": [0, 9, 1, 2, 3, 4]})

@@ -11,42 +11,31 @@ from analysis import sentences
 from analysis.__main__ import main
 from analysis.options import LANGUAGES, AlignOptions, OptionError
 from analysis.report import language
-from analysis.report.language import catalogue, counted, listed, remark, retold, say
+from analysis.report.language import (
+    SEMICOLON,
+    SPACE,
+    counted,
+    gettext,
+    listed,
+    ngettext,
+    remark,
+    retold,
+)
 from analysis.report.wording import nth
 from analysis.sentences import sentence
-from tests.analysis.report import templates_said
 
 OTHERS = LANGUAGES[1:]
 METHODS = ("UNO", "GPT-4o", "A & B", "the old one")
 LEFT_OUT = "a bad one"
 METRICS = ("csd", "a_long_name_of_a_metric", "fid")
+VERBS = ("has", "have")
 QUESTIONS = ("environment consistency", "the plot as told", "side")
 WORDS = re.compile(r"[A-Za-z][a-z'’-]*(?:[ \n]+[A-Za-z][a-z'’-]*){2,}")
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_a_catalogue_has_what_the_code_says_and_nothing_else(name):
-    assert set(catalogue(name)) == templates_said.said() - {""}
-
-
-def test_no_template_is_put_together_of_parts():
-    assert templates_said.unread() == []
-
-
-@pytest.mark.parametrize("name", OTHERS)
-@pytest.mark.parametrize("pattern", [r"\{\w+\}", r"\d", r"<[^>]*>"])
-def test_a_translation_keeps_placeholders_numbers_and_marks(name, pattern):
-    wrong = [
-        template
-        for template, text in catalogue(name).items()
-        if sorted(re.findall(pattern, template)) != sorted(re.findall(pattern, text))
-    ]
-    assert wrong == []
-
-
-@pytest.mark.parametrize("name", OTHERS)
 def test_the_methods_have_the_formulas_and_conditions_of_the_english_ones(name):
-    templates = templates_said.ROOM / "templates"
+    templates = language.LOCALE.parent / "templates"
     there, here = (
         (templates / f"methods{ending}.html").read_text("utf-8")
         for ending in ("", f".{name}")
@@ -63,18 +52,25 @@ def test_the_methods_have_the_formulas_and_conditions_of_the_english_ones(name):
         assert found == wanted
 
 
-def test_what_no_catalogue_has_is_said_in_english(monkeypatch):
-    monkeypatch.setattr(language, "catalogue", lambda _: {"Only {a}.": "只有 {a}。"})
+def test_unknown_text_stays_english():
     with language.language("zh-Hans"):
-        assert say("Only {a}.", a=1) == "只有 1。"
-        assert say("Never said, {a}.", a=1) == "Never said, 1."
-        assert counted(2, "story") == "2 stories"
+        assert gettext("Never said, {a}.", a=1) == "Never said, 1."
+
+
+@pytest.mark.parametrize(("n", "verb"), [(1, "has"), (2, "have")])
+def test_plural_follows_the_number(n, verb):
+    texts = [f"{{n}} of {{total}} {x} an interval that includes 0." for x in VERBS]
+    said = ngettext(*texts, n, total=2)
+    assert said == f"{n} of 2 {verb} an interval that includes 0."
+    with language.language("zh-Hans"):
+        said = ngettext(*texts, n, total="3 个系数")
+    assert said == f"3 个系数中有 {n} 个的区间包含 0。"
 
 
 def test_counts_lists_and_places_in_chinese():
     with language.language("zh-Hans"):
         assert counted(1, "pair of methods") == "1 对方法"
-        assert listed(["a", "b"]) + listed(["c", "d"], "; ") == "a、bc；d"
+        assert listed(["a", "b"]) + listed(["c", "d"], SEMICOLON) == "a、bc；d"
         places = [nth(6), nth(11), nth(22), nth(5, 5)]
         assert places == ["第六", "第 11", "第 22", "最后"]
     assert [nth(11), nth(22), nth(23), nth(101)] == ["11th", "22nd", "23rd", "101st"]
@@ -91,13 +87,13 @@ def test_counts_lists_and_places_in_chinese():
 )
 def test_a_space_parts_chinese_letters_from_others_and_leaves_names(who, what, text):
     with language.language("zh-Hans"):
-        assert say("{statistic} of {who}", statistic=what, who=who) == text
+        assert gettext("{statistic} of {who}", statistic=what, who=who) == text
 
 
 def test_unknown_notes_are_marked_and_escaped_on_pages_of_another_language():
     assert remark("a < b") == "a < b"
     with language.language("zh-Hans"):
-        marked = listed([remark("a < b"), "<i>"], " ")
+        marked = listed([remark("a < b"), "<i>"], SPACE)
         assert remark("没有单元") == "没有单元"
         assert 'lang="en"' in remark("No score of 狐狸 was kept.")
     assert marked == '<span lang="en">a &lt; b</span>&lt;i&gt;'

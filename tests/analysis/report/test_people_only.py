@@ -106,24 +106,6 @@ def test_no_word_of_metrics_that_are_not_there(tmp_path, kind, language):
     assert (heading[language] in told) == (kind != "rankings")
 
 
-def test_without_a_metric_asked_for_scores_are_not_spoken_of(tmp_path):
-    scores_of(tmp_path)
-    (tmp_path / "own.yaml").write_text(
-        "composites: {both: {over: metrics, weights: {csd: 1}}}"
-    )
-    (tmp_path / "h.csv").write_text("question,metric\nlooks,csd\n")
-    options = ["--scores", tmp_path / "scores.csv", "--metrics", ""]
-    options += ["--composites", tmp_path / "own.yaml"]
-    options += ["--hypotheses", tmp_path / "h.csv"]
-    page = report(tmp_path, "ratings", *options)
-    told = texts(page)
-    assert "Report: what people say of methods" in told
-    assert any("Left out as asked: metrics csd." in text for text in told)
-    assert any("Left out with all metrics: composites both." in text for text in told)
-    tables = {path.name for path in (page.parent / "tables").iterdir()}
-    assert not {"correlations.csv", "composites.csv", "verdicts.csv"} & tables
-
-
 def test_metrics_beside_choices_which_have_no_correlation_are_spoken_of(tmp_path):
     scores_of(tmp_path)
     page = report(tmp_path, "choices", "--scores", tmp_path / "scores.csv")

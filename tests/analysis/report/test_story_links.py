@@ -2,7 +2,6 @@
 
 import html
 import re
-import shutil
 from urllib.parse import unquote, urlsplit
 
 import pandas as pd
@@ -12,9 +11,7 @@ from hypothesis import strategies as st
 
 from analysis.__main__ import main
 from analysis.options import OptionError
-from analysis.report.figure import MOST_PANELS
 from analysis.report.page import address, check_story_link
-from tests.analysis.report.test_language import WORDS
 
 LINK = "https://host/stories/{story}?as={method}"
 METHODS = ("UNO", 'A & "B"', "<b>x</b>", "{story}")
@@ -100,36 +97,8 @@ def test_the_page_links_to_the_outputs_that_the_table_has_farthest_apart(
     assert GROUPS.findall(page) == ["k:"]
 
 
-@pytest.mark.slow
-def test_each_plot_that_is_drawn_names_its_question_before_its_links(
-    tables, tmp_path_factory
-):
-    """Of twenty questions only the first ones are drawn, and only they have links."""
-    folder, questions = tmp_path_factory.mktemp("many"), [f"q{i:02}" for i in range(20)]
-    ratings = pd.read_csv(tables / "ratings.csv")
-    many = pd.concat([ratings.assign(dimension=question) for question in questions])
-    many.to_csv(folder / "ratings.csv", index=False)
-    shutil.copy(tables / "scores.csv", folder)
-    assert align(folder, folder / "out", "--story-link", LINK) == 0
-    page = (folder / "out/report.html").read_text("utf-8")
-    assert GROUPS.findall(page) == [f"{name}: k:" for name in questions[:MOST_PANELS]]
-    assert len(LINKS.findall(page)) == 3 * MOST_PANELS
-
-
 def test_without_an_address_there_is_no_link(tables, tmp_path):
     assert align(tables, tmp_path) == 0
     page = (tmp_path / "report.html").read_text("utf-8")
     assert "data-stories" not in page
     assert LINKS.findall(page) == []
-
-
-def test_the_words_around_the_links_are_chinese_in_a_chinese_report(tables, tmp_path):
-    assert align(tables, tmp_path, "--story-link", LINK, "--language", "zh-Hans") == 0
-    page = (tmp_path / "report.html").read_text("utf-8")
-    (words,) = re.findall(
-        r'<p class="source stories">([^<]*)</p>\s+<ul class="source stories">\s+<li>',
-        page,
-    )
-    assert WORDS.findall(words) == []
-    assert "故事" in words
-    assert GROUPS.findall(page) == ["k："]

@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis.commands.alignment import align
 from analysis.options import AlignOptions
-from analysis.report.titles import Titles, apart, titled
+from analysis.report.tables import Titles, apart, titled
 from analysis.report.writing import run_table, write_report
 
 

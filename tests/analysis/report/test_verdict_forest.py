@@ -7,8 +7,8 @@ import pytest
 from analysis.commands.alignment import align
 from analysis.options import AlignOptions
 from analysis.report.figure import Panel
-from analysis.report.figures_metrics import verdict_forest
-from analysis.report.plotly_figures import plotly_figure
+from analysis.report.figures_verdicts import verdict_forest
+from analysis.report.rendering import plotly_figure
 from analysis.report.sections import all_figures
 from tests.analysis.commands.test_alignment import study
 
@@ -67,14 +67,6 @@ def test_chance_and_one_annotator_are_lines_with_names(tables):
     assert named == {"chance": 0.5, "one annotator": row["ceiling"]}
 
 
-def test_chance_is_shown_also_where_every_metric_is_far_above_it(tables):
-    verdicts = tables.tables["verdicts"]
-    layout = forest(verdicts[verdicts["metric"] == "echo"], "aesthetics").layout
-    assert leading(tables, "aesthetics", "echo")["low"] > 0.6
-    low, high = layout.xaxis.range
-    assert all(low < line.x0 < high for line in layout.shapes)
-
-
 def test_what_agrees_is_filled_and_the_rest_is_open(tables):
     (trace,) = forest(tables.tables["verdicts"], "aesthetics").data
     assert leading(tables, "aesthetics", "echo")["verdict"] == "agrees"
@@ -91,41 +83,6 @@ def test_the_pointer_shows_metric_value_interval_and_n(tables):
         f"{row['n']:.0f} pairs",
         row["verdict"],
     ]
-
-
-def test_two_kinds_of_answers_to_one_question_stand_beside_each_other(tables):
-    figure = forest(tables.tables["verdicts"], "identity")
-    assert [trace.name for trace in figure.data] == ["ratings", "choices"]
-    assert figure.layout.showlegend
-    assert {trace.marker.symbol[0].split("-")[0] for trace in figure.data} == {
-        "circle",
-        "diamond",
-    }
-
-
-def test_means_of_methods_are_led_by_their_coefficient():
-    whole = RATINGS.assign(story="").drop_duplicates(
-        ["method", "dimension", "annotator"]
-    )
-    scores = SCORES.groupby(["method", "metric"])["score"].mean().reset_index()
-    found = align(
-        ratings=whole, scores=scores.assign(story=""), options=AlignOptions(resamples=9)
-    )
-    layout = forest(found.tables["verdicts"], "identity").layout
-    assert layout.xaxis.title.text == "Kendall's tau-b over method means"
-    assert [line.x0 for line in layout.shapes] == [0.0]
-
-
-def test_a_question_that_nothing_leads_has_no_metric(tables):
-    verdicts = tables.tables["verdicts"].assign(leads=False)
-    assert verdict_forest(verdicts) == ()
-
-
-def test_names_are_no_markup():
-    scores = SCORES.replace({"metric": {"cids": "<b>c</b>"}})
-    found = align(ratings=RATINGS, scores=scores, options=AlignOptions(resamples=0))
-    (trace,) = forest(found.tables["verdicts"], "identity").data
-    assert sum("&lt;b&gt;c&lt;/b&gt;: " in text for text in trace.text) == 1
 
 
 def test_every_panel_of_the_page_is_a_row_with_its_own_marks_and_lines(tables):
@@ -150,11 +107,3 @@ def test_a_name_stands_in_the_legend_once():
     assert found.layout.showlegend
     quiet = plotly_figure([Panel("p", 100, data, {"showlegend": False})])
     assert not quiet.layout.showlegend
-
-
-def test_an_axis_on_the_right_stays_on_the_right():
-    data = [{"type": "scatter", "x": [0], "y": [None], "yaxis": "y2"}]
-    layout = {"yaxis2": {"overlaying": "y", "side": "right", "ticktext": ["m"]}}
-    found = plotly_figure([Panel("p", 100, data, layout)] * 2)
-    assert [trace.yaxis for trace in found.data] == ["y2", "y4"]
-    assert (found.layout.yaxis4.side, found.layout.yaxis4.ticktext) == ("right", ("m",))

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.report.forest_bars import MOST_TICKS, axis_of
-from analysis.report.verdict_grid import verdict_grids
+from analysis.report.verdict_grid import MOST_TICKS, axis_of, verdict_grids
 from tests.analysis.test_verdicts import (
     BELOW,
     NAN,
@@ -92,16 +91,6 @@ def test_letters_stand_where_tests_set_metrics_apart(p_value, letters):
     assert [found[name].cluster for name in values] == letters
 
 
-def test_the_number_of_stories_stands_in_each_cell_where_it_differs():
-    changes = [
-        {"metric": name, "level": "story", "n_groups": n}
-        for name, n in (("csd", 40), ("fid", 12))
-    ]
-    (grid,) = verdict_grids(verdicts(correlations=correlations(*changes)))
-    assert grid.columns == (("story τ", "· stories"),)
-    assert cells(grid, "story τ")["fid"].interval == "0.20 to 0.70 · 12"
-
-
 def test_what_is_below_chance_is_marked_and_undefined_cells_are_empty():
     rows = BELOW, {"metric": "fid", "ppa_half": NAN, "p_half": NAN}
     (grid,) = verdict_grids(verdicts(pairwise_accuracy=pairwise(*rows)))
@@ -110,25 +99,11 @@ def test_what_is_below_chance_is_marked_and_undefined_cells_are_empty():
     assert (found["fid"].text, found["fid"].shows) == ("", "")
 
 
-def test_a_level_at_which_no_metric_has_a_value_is_no_column():
-    undefined = {"level": "story", "value": NAN, "low": NAN, "high": NAN}
-    table = correlations({}, undefined | {"p_value": NAN, "n_groups": 0})
-    (grid,) = verdict_grids(verdicts(correlations=table))
-    assert [title for title, _ in grid.columns] == ["method τ"]
-
-
 def test_the_statistic_that_leads_is_the_first_column():
     """Over method means, which stand last elsewhere."""
     table = correlations({}, {"level": "pooled", "n": 90})
     (grid,) = verdict_grids(verdicts(correlations=table))
     assert [title for title, _ in grid.columns] == ["method τ", "pooled τ"]
-
-
-def test_two_kinds_of_answers_are_columns_of_one_table():
-    both = pd.concat([pairwise({}), pairwise({}).assign(source="choices")])
-    (grid,) = verdict_grids(verdicts(pairwise_accuracy=both))
-    titles = [title for title, _ in grid.columns]
-    assert {"PPA half, choices", "PPA half, ratings"} <= set(titles)
 
 
 def test_the_drawing_stands_on_one_axis_with_chance_and_one_annotator():

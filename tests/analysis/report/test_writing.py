@@ -4,7 +4,6 @@ import base64
 import csv
 import hashlib
 import itertools
-import json
 import os
 import re
 import subprocess
@@ -15,19 +14,18 @@ import pandas as pd
 import pytest
 
 from analysis.__main__ import main
-from analysis.commands.alignment import align as analysed
 from analysis.options import AlignOptions
-from analysis.reading.cells import CELL_COLUMNS
-from analysis.report.latex import escaped, table
 from analysis.report.page import STYLE_TEXT, content_security_policy, plotly_source
 from analysis.report.sections import sections_of
-from analysis.report.table_list import (
+from analysis.report.tables import (
     LEAST_ROWS,
     MOST_CELLS,
+    as_csv,
+    as_latex,
+    escaped,
     listed_tables,
 )
-from analysis.report.uncertainty import units_drawn
-from analysis.report.writing import as_csv, run_table, write_report
+from analysis.report.writing import run_table, write_report
 from analysis.result_tables.contract import Analysis
 from analysis.statistics import COLUMNS, TABLE_GROUPS
 from analysis.tables import restored
@@ -131,61 +129,6 @@ def test_two_runs_are_identical_and_another_seed_is_not(study):
 
     assert files("qqq1") == files("qqq2")
     assert files("qqq1")["correlations.csv"] != files("qqq3")["correlations.csv"]
-
-
-@pytest.mark.parametrize("command", ["align", "power", "subset"])
-def test_a_metric_without_a_score_is_named(study, command):
-    """Its rows are gone when a table was read; no table would tell that it was."""
-    path = study / "scores.csv"
-    path.write_text(path.read_text() + "s0,UNO,three,\ns1,UNO,three,\n")
-    ratings = [] if command == "subset" else ["--ratings", study / "ratings.csv"]
-    given = [
-        command,
-        *ratings,
-        "--scores",
-        path,
-        "--resamples",
-        "9",
-        "--out",
-        study / "out",
-    ]
-    assert main([*map(str, given), "--images", "none"]) == 0
-    notes = json.loads((study / "out/report.json").read_text())["notes"]
-    assert "Metrics without a single score are left out: three." in notes
-
-
-@pytest.mark.parametrize("command", ["align", "agreement", "leaderboard"])
-def test_choices_without_resamples_have_no_intervals(study, command):
-    scores = ["--scores", study / "scores.csv"] if command == "align" else []
-    given = [
-        command,
-        "--choices",
-        study / "choices.csv",
-        *scores,
-        "--resamples",
-        "0",
-        "--out",
-        study / "out",
-    ]
-    assert main([*map(str, given), "--images", "none"]) == 0
-    for path in (study / "out/tables").glob("*.csv"):
-        frame = pd.read_csv(path)
-        for column in [name for name in frame if name.endswith(("low", "high"))]:
-            assert frame[column].isna().all(), (path.name, column)
-
-
-def test_a_winner_that_lost_once_is_reported(tmp_path):
-    rows = ["story,method_a,method_b,criterion,annotator,choice"]
-    rows += [f"s{i},A,B,q,R{i % 8},{'b' if i == 0 else 'a'}" for i in range(32)]
-    (tmp_path / "choices.csv").write_text("\n".join(rows) + "\n")
-    assert reported("leaderboard --choices choices.csv", tmp_path) == 0
-    board = pd.read_csv(tmp_path / "out/tables/leaderboard.csv", index_col="method")
-    assert list(board.loc[["A", "B"], "rank"]) == [1, 2]
-    assert list(board.loc[["A", "B"], "rank_high"]) == [1, 2]
-    page = (tmp_path / "out/report.html").read_text("utf-8")
-    assert "A is preferred to the other one: it wins 97 %" in page.replace(
-        "\u00a0", " "
-    )
 
 
 def test_inputs_that_lie_in_the_folder_of_the_report_stay(study):
@@ -328,21 +271,6 @@ def test_the_page_says_what_was_drawn_and_how_often(study):
     assert run["resample correlations"] == "stories+methods"
 
 
-def test_units_drawn_follow_rows_of_ratings_of_whole_methods():
-    """They have no stories to draw, though the default draws stories and methods."""
-    ratings = pd.DataFrame({"method": list("abcdefghijkl")}).assign(
-        dimension="q", story="", annotator="mean", rating=[*map(float, range(12))]
-    )
-    scores = ratings[["method", "story"]].assign(
-        metric="m", score=[*map(float, range(12))]
-    )
-    found = analysed(
-        ratings=ratings, choices=None, scores=scores, options=AlignOptions(resamples=20)
-    )
-    assert set(found.tables["correlations"]["drawn"]) == {"methods", ""}
-    assert units_drawn(found)["correlations"] == "methods"
-
-
 def test_the_policy_admits_every_style_that_plotly_adds():
     html = "<style>a{}</style><script>e.textContent='.map{font:1px}'</script>"
     policy = content_security_policy(html)
@@ -350,34 +278,6 @@ def test_the_policy_admits_every_style_that_plotly_adds():
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         assert f"'sha256-{digest}'" in policy
     assert STYLE_TEXT.search(plotly_source())
-
-
-@pytest.mark.parametrize(
-    "extra", [["--resample", "planets"], ["--levels", "galaxy"], ["--scale", "4:0"]]
-)
-def test_bad_options_end_with_status_2(study, extra, capsys):
-    try:
-        status = align(study, study / "out", *extra)
-    except SystemExit as error:
-        status = error.code
-    assert status == 2
-    assert extra[1] in capsys.readouterr().err
-    assert not (study / "out").exists()
-
-
-def test_a_lower_is_better_metric_changes_its_sign(study, capsys):
-    for out, extra in (("up", []), ("down", ["--lower-is-better", "one"])):
-        assert align(study, study / out, *extra) == 0
-    up, down = (
-        pd.read_csv(study / out / "tables/correlations.csv").set_index(
-            ["metric", "level", "coefficient"]
-        )["value"]
-        for out in ("up", "down")
-    )
-    pd.testing.assert_series_equal(up["one"], -down["one"])
-    pd.testing.assert_series_equal(up["two"], down["two"])
-    assert align(study, study / "bad", "--lower-is-better", "fid") == 2
-    assert "'fid': expected some of one, two" in capsys.readouterr().err
 
 
 def test_a_new_report_replaces_the_tables_and_keeps_other_files(study):
@@ -388,15 +288,6 @@ def test_a_new_report_replaces_the_tables_and_keeps_other_files(study):
     assert {"agreement.csv", "run.csv"} <= names
     assert not {"correlations.csv", "leaderboard.csv"} & names
     assert (study / "out/notes.txt").read_text() == "mine"
-
-
-@pytest.mark.parametrize("extra", [[], ["--majority"], ["--ties", "davidson"]])
-def test_leaderboards(study, extra):
-    assert (
-        reported("leaderboard --choices choices.csv --resamples 10", study, *extra) == 0
-    )
-    board = pd.read_csv(study / "out/tables/leaderboard.csv")
-    assert board["rating"].mean() == pytest.approx(1000)
 
 
 @pytest.mark.shared
@@ -436,7 +327,7 @@ def test_latex_is_balanced_and_every_row_has_its_columns(n):
     frame = pd.DataFrame(
         {"x & y": [name] * n, "p_value": [1e-9] * n, "v": [-2e-9] * n, "e": [None] * n}
     )
-    text = table(frame)
+    text = as_latex(frame)
     kind = "longtable" if n > 40 else "tabular"
     assert text.startswith(rf"\begin{{{kind}}}{{lrrl}}")
     assert text.endswith(f"\\end{{{kind}}}\n")
@@ -521,28 +412,6 @@ def test_what_a_metric_does_not_see_is_marked_as_a_warning(tmp_path):
     assert ["clip"] in rows
 
 
-def test_figures_leave_less_room_for_rows_of_tables(tmp_path):
-    """What the page holds beside plotly stays below a megabyte, whatever it draws."""
-    run = run_of(resamples=0)
-    table = pd.DataFrame({"a": range(MOST_CELLS)})
-    cells = [
-        (q, "k", f"a story with a long name {s}", m, s / 7 + m, s / 3 - m, True)
-        for q in "abcdef"
-        for s in range(200)
-        for m in range(3)
-    ]
-    sizes, rows = {}, {}
-    for name, drawn in (("without", []), ("with", cells)):
-        points = pd.DataFrame(drawn, columns=CELL_COLUMNS)
-        found = Analysis({"spa_more": table}, points, (), {})
-        write_report(found, out=tmp_path / name, title="T", run=run)
-        page = (tmp_path / name / "report.html").read_text("utf-8")
-        sizes[name] = len(page.replace(plotly_source(), "").encode())
-        rows[name] = page.count("<tr>")
-    assert rows["with"] < rows["without"] <= MOST_CELLS
-    assert sizes["with"] < 1_000_000
-
-
 TWO, FOUR = [(True, "a1"), (False, "a2")], [(False, f"b{k}") for k in range(4)]
 
 
@@ -567,6 +436,6 @@ def test_latex_escapes_everything_special():
 @pytest.mark.parametrize("name", ["[a] b", "*b"])
 def test_a_row_of_latex_is_no_option_of_the_line_before(name):
     """After a line break, and after a rule, TeX takes [ and * for options."""
-    text = table(pd.DataFrame({name: [name, name]}))
+    text = as_latex(pd.DataFrame({name: [name, name]}))
     assert not re.search(r"(\\\\|rule)\s*[\[*]", text)
     assert text.count(name[0]) == 3

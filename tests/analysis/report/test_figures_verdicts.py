@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import pytest
 
 from analysis.__main__ import main
-from analysis.report.figures_tests import MOST_METRICS, MOST_NUMBERS, p_matrices
+from analysis.report.figures_verdicts import MOST_METRICS, MOST_NUMBERS, p_matrices
 
 
 def verdicts(values, way=("kendall", "method", "ratings"), clusters=None, question="q"):

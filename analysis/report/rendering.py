@@ -1,7 +1,8 @@
-"""Figures as files: one headless start of Chromium draws them all.
+"""Figures outside the page: as files, and as notebooks have them.
 
-plotly draws in a browser only. A page with all figures is opened without a window, and
-what it made is read from its document: no other program and no server is needed.
+plotly draws in a browser only. A page with all figures is opened by Chromium without a
+window, and what it made is read from its document: no other program and no server is
+needed.
 """
 
 import base64
@@ -12,13 +13,18 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import canonicalize
 
 from analysis.options import check_known
-from analysis.report import language
-from analysis.report.figure import Figure
+from analysis.report.figure import Figure, Panel, as_text
+from analysis.report.language import gettext as _
 from analysis.report.page import plotly_source, templates
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 KINDS = ("svg", "png")
 # The names under which Chromium is installed; the first that is found is taken.
@@ -35,6 +41,12 @@ PATIENCE = 180
 FOUND = re.compile(r'<pre id="images">(.*?)</pre>', re.S)
 # Where a page names its figures, which are the names of their files.
 NAMED = re.compile(r'<figure id="figure-([a-z0-9-]+)"')
+# What a panel says of its own axes, and of the figure as a whole.
+OWN = {"xaxis", "yaxis", "yaxis2", "shapes", "annotations"}
+OWN |= {"margin", "legend", "showlegend"}
+LEGEND = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0}
+# Room above each panel for its title, below it for the axis, in pixels.
+BETWEEN = 110
 
 
 def browser() -> str | None:
@@ -52,11 +64,11 @@ def write_images(drawn: list[Figure], folder: Path, kind: str) -> str:
         return ""
     check_known("--images", (kind,), KINDS)
     if not drawn:
-        return language.say("There is no figure to write as a file.")
+        return _("There is no figure to write as a file.")
     path = browser()
     images = path and draw(drawn, kind, path)
     if not images:
-        return language.say(
+        return _(
             "Figures were not written as files: Chromium did not draw them. Each can "
             "be saved from this page."
             if path
@@ -66,7 +78,7 @@ def write_images(drawn: list[Figure], folder: Path, kind: str) -> str:
     folder.mkdir()
     for key, content in images.items():
         (folder / f"{key}.{kind}").write_bytes(content)
-    return language.say("Every figure lies in figures/ as {kind}.", kind=kind.upper())
+    return _("Every figure lies in figures/ as {kind}.", kind=kind.upper())
 
 
 def draw(drawn: list[Figure], kind: str, path: str) -> dict[str, bytes] | None:
@@ -129,3 +141,69 @@ def remove_images(out: Path) -> None:
             (folder / f"{key}.{kind}").unlink(missing_ok=True)
     if not any(folder.iterdir()):
         folder.rmdir()
+
+
+# In notebooks -------------------------------------------------------------------------
+
+
+def plotly_figure(panels: Sequence[Panel]) -> "go.Figure":
+    """Return one figure of some panels, each as high as on the page."""
+    from plotly.subplots import make_subplots  # loads plotly
+
+    heights = [panel.height for panel in panels]
+    total = sum(heights) + BETWEEN * (len(panels) - 1)
+    found = make_subplots(
+        rows=len(panels),
+        specs=[[{"secondary_y": "yaxis2" in panel.layout}] for panel in panels],
+        row_heights=heights,
+        vertical_spacing=BETWEEN / total if len(panels) > 1 else 0,
+        subplot_titles=[as_text(panel.title) for panel in panels],
+    )
+    for title in found.layout.annotations:
+        title.update(x=0, xanchor="left", yshift=14)
+    named: set[str] = set()
+    for row, panel in enumerate(panels, 1):
+        _add(found, panel, row, named)
+    whole = {k: v for k, v in panels[0].layout.items() if k not in OWN}
+    return found.update_layout(
+        **whole,
+        height=total + 80,
+        template="plotly_white",
+        margin={"t": 80, "b": 80, "l": 20, "r": 20},
+        showlegend=bool(named),
+        legend=LEGEND,
+    )
+
+
+def _add(figure: "go.Figure", panel: Panel, row: int, named: set[str]) -> None:
+    """Put a panel into its row of a figure; a name stands in the legend once."""
+    place = {"row": row, "col": 1}
+    for trace in panel.data:
+        second = trace.get("yaxis") == "y2"
+        own = {key: value for key, value in trace.items() if key != "yaxis"}
+        name = str(trace.get("name", ""))
+        own["showlegend"] = bool(panel.layout.get("showlegend")) and name not in named
+        named |= {name} if own["showlegend"] else set()
+        figure.add_trace(own, **place, secondary_y=second or None)
+    figure.update_xaxes(panel.layout.get("xaxis", {}), **place)
+    figure.update_yaxes(panel.layout.get("yaxis", {}), **place, secondary_y=False)
+    if "yaxis2" in panel.layout:
+        second = {k: v for k, v in panel.layout["yaxis2"].items() if k != "overlaying"}
+        figure.update_yaxes(second, **place, secondary_y=True)
+    for shape in _in_panel(panel.layout.get("shapes", ())):
+        figure.add_shape(shape, **place)
+    for note in _in_panel(panel.layout.get("annotations", ())):
+        figure.add_annotation(note, **place)
+
+
+def _in_panel(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return lines and names whose ends are those of the panel, not of the figure."""
+    return [
+        {
+            key: f"{key[0]} domain"
+            if key in ("xref", "yref") and value == "paper"
+            else value
+            for key, value in part.items()
+        }
+        for part in parts
+    ]

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 import pandas as pd
 import pytest
 
-from analysis.report import static_figures
+from analysis.report import rendering
 from analysis.report.sections import all_figures
 
 NAMES = ["<b>x</b>", "A & B", "方法"]
@@ -35,11 +35,9 @@ def drawn():
 
 @pytest.mark.browser
 def test_two_runs_are_identical_and_all_names_stand_as_text(drawn, tmp_path):
-    if static_figures.browser() is None:
+    if rendering.browser() is None:
         pytest.skip("needs Chromium")
-    notes = [
-        static_figures.write_images(drawn, tmp_path / f, "svg") for f in ("a", "b")
-    ]
+    notes = [rendering.write_images(drawn, tmp_path / f, "svg") for f in ("a", "b")]
     assert notes == ["Every figure lies in figures/ as SVG."] * 2
     first, second = ((tmp_path / f / "means.svg").read_bytes() for f in ("a", "b"))
     assert first == second
@@ -53,21 +51,21 @@ def test_two_runs_are_identical_and_all_names_stand_as_text(drawn, tmp_path):
 
 def test_the_order_in_which_a_browser_writes_attributes_does_not_matter():
     either = '<svg><rect x="1" y="2"/></svg>', '<svg><rect y="2" x="1"/></svg>'
-    first, second = map(static_figures.file_content, either)
+    first, second = map(rendering.file_content, either)
     assert first == second == b'<svg><rect x="1" y="2"></rect></svg>\n'
 
 
 @pytest.mark.browser
 def test_png_is_a_picture(drawn, tmp_path):
-    if static_figures.browser() is None:
+    if rendering.browser() is None:
         pytest.skip("needs Chromium")
-    static_figures.write_images(drawn, tmp_path / "figures", "png")
+    rendering.write_images(drawn, tmp_path / "figures", "png")
     assert (tmp_path / "figures/means.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_without_chromium_the_page_says_so(drawn, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    note = static_figures.write_images(drawn, tmp_path / "figures", "svg")
+    note = rendering.write_images(drawn, tmp_path / "figures", "svg")
     assert "Chromium was not found" in note
     assert not (tmp_path / "figures").exists()
 
@@ -79,8 +77,8 @@ def test_a_browser_that_fails_is_told_and_leaves_nothing(
     fake = tmp_path / "chromium"
     fake.write_text(f"#!/bin/sh\n{script}\n")
     fake.chmod(0o755)
-    monkeypatch.setattr(static_figures, "browser", lambda: str(fake))
-    note = static_figures.write_images(drawn, tmp_path / "figures", "svg")
+    monkeypatch.setattr(rendering, "browser", lambda: str(fake))
+    note = rendering.write_images(drawn, tmp_path / "figures", "svg")
     assert "Chromium did not draw them" in note
     assert not (tmp_path / "figures").exists()
 
@@ -90,34 +88,13 @@ def test_older_images_go_as_the_older_page_names_them_and_other_files_stay(tmp_p
     folder.mkdir()
     for name in ("forest.svg", "scatter-12.png", "forest.txt", "mine.svg"):
         (folder / name).touch()
-    static_figures.remove_images(tmp_path)
+    rendering.remove_images(tmp_path)
     assert len(list(folder.iterdir())) == 4
     page = '<figure id="figure-forest"><figure id="figure-scatter-12" class="whole">'
     (tmp_path / "report.html").write_text(page)
-    static_figures.remove_images(tmp_path)
+    rendering.remove_images(tmp_path)
     assert sorted(path.name for path in folder.iterdir()) == ["forest.txt", "mine.svg"]
     for path in folder.iterdir():
         path.unlink()
-    static_figures.remove_images(tmp_path)
+    rendering.remove_images(tmp_path)
     assert not folder.exists()
-
-
-def test_every_figure_of_a_page_has_a_name_that_is_found(drawn):
-    figure = '<figure id="figure-{{ f.key }}"></figure>'
-    text = f"{{% for f in figures %}}{figure}{{% endfor %}}"
-    page = static_figures.templates().from_string(text).render(figures=drawn)
-    assert static_figures.NAMED.findall(page) == [figure.key for figure in drawn]
-
-
-@pytest.mark.browser
-def test_long_headings_stand_in_lines_that_fit(tmp_path):
-    if static_figures.browser() is None:
-        pytest.skip("needs Chromium")
-    long = "a question of many words and_a_very_long_name_of_its_own"
-    drawn = means_of(*(f"{long} {i}" for i in range(3)))
-    static_figures.write_images(drawn, tmp_path / "figures", "svg")
-    picture = ET.fromstring((tmp_path / "figures/means.svg").read_bytes())
-    lines = [e.text for e in picture if e.tag.endswith("text") and e.get("x") == "4"]
-    assert len(lines) > 1
-    assert max(map(len, lines)) < 45
-    assert "".join(lines).replace(" ", "") == f"{long}0".replace(" ", "")

@@ -1,0 +1,216 @@
+"""Tables of a report: with titles for keys, on the page, as CSV and as LaTeX."""
+
+import io
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from analysis.report.language import counted, retold
+from analysis.report.language import gettext as _
+from analysis.report.wording import MINUS
+from analysis.results import column_texts
+from analysis.statistics import IN_WORDS, TABLE_GROUPS, TABLES
+from analysis.tables import Lines, defused
+
+# Columns that hold keys of questions, and of metrics.
+QUESTIONS = ("question", "dimension", "criterion")
+METRICS = ("metric", "metric_a", "metric_b", "against")
+# A page with more cells would be slow: the longest tables are cut, and never to fewer
+# rows than these. The files have them all.
+MOST_CELLS = 28_000
+LEAST_ROWS = 10
+# What LaTeX would not print as it stands.
+SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    # A row that began with one of these would be read as an option of the one before.
+    "[": "{[}",
+    "*": "{*}",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+}
+LATEX = str.maketrans(SPECIAL)
+# Longer tables do not fit on a page: they break over several.
+LONGEST = 40
+
+
+# Titles for keys ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Titles:
+    """What questions and metrics are called, by their keys; others keep the key."""
+
+    questions: Mapping[str, str] = field(default_factory=dict)
+    metrics: Mapping[str, str] = field(default_factory=dict)
+
+
+def titled(frame: pd.DataFrame, titles: Titles) -> pd.DataFrame:
+    """Return a table with titles in place of keys; see `apart`."""
+    names = {
+        **dict.fromkeys(QUESTIONS, titles.questions),
+        **dict.fromkeys(METRICS, titles.metrics),
+    }
+    shown = {
+        column: frame[column].map(lambda key, own=own: own.get(key, key))
+        for column, own in names.items()
+        if column in frame and own
+    }
+    return frame.assign(**shown)
+
+
+def apart(tables: Iterable[pd.DataFrame], titles: Titles) -> Titles:
+    """Return titles that are taken for no other name of these tables.
+
+    A title that two keys have, or that is also the name of what has no title, has its
+    key behind it.
+    """
+    frames = list(tables)
+    return Titles(
+        _apart(frames, QUESTIONS, titles.questions),
+        _apart(frames, METRICS, titles.metrics),
+    )
+
+
+def _apart(
+    frames: Iterable[pd.DataFrame], columns: tuple[str, ...], titles: Mapping[str, str]
+) -> dict[str, str]:
+    names = {
+        str(name)
+        for frame in frames
+        for column in columns
+        if column in frame
+        for name in frame[column].unique()
+    }
+    known = {key: title for key, title in titles.items() if title}
+    used = Counter([*known.values(), *(names - known.keys())])
+    return {
+        key: title if used[title] == 1 else f"{title} ({key})"
+        for key, title in known.items()
+    }
+
+
+# On the page --------------------------------------------------------------------------
+
+
+def listed_tables(
+    tables: Mapping[str, pd.DataFrame], cells_above: int = 0
+) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Return the tables under the headings of their groups; unknown ones come last.
+
+    `cells_above` are cells that the page holds already, which leave less room.
+    """
+    rows = _most_rows(list(tables.values()), MOST_CELLS - cells_above)
+    groups = {_(heading): names for heading, names in TABLE_GROUPS.items()}
+    groups[_("Further tables")] = tuple(name for name in tables if name not in TABLES)
+    found = {
+        heading: [_listed(name, tables[name], rows) for name in names if name in tables]
+        for heading, names in groups.items()
+    }
+    return [(heading, group) for heading, group in found.items() if group]
+
+
+def _most_rows(frames: Sequence[pd.DataFrame], room: int) -> int:
+    """Return how many rows a table may have for all of them to fit."""
+    rows = max(map(len, frames), default=0)
+    while rows > LEAST_ROWS:
+        if sum(min(rows, len(one)) * len(one.columns) for one in frames) <= room:
+            return rows
+        rows = rows * 4 // 5
+    return LEAST_ROWS
+
+
+def _are_numbers(frame: pd.DataFrame) -> list[bool]:
+    return [pd.api.types.is_numeric_dtype(frame[column]) for column in frame.columns]
+
+
+def _listed(name: str, frame: pd.DataFrame, most: int) -> dict[str, Any]:
+    numeric = _are_numbers(frame)
+    # What is printed alike in all rows is told by all of them.
+    cells = {c: column_texts(frame[c])[:most] for c in frame.columns}
+    cells |= {c: [*map(retold, cells[c])] for c in IN_WORDS.intersection(cells)}
+    columns = [
+        [text.replace("-", MINUS) if is_number else text for text in cells[c]]
+        for c, is_number in zip(frame.columns, numeric, strict=True)
+    ]
+    known = name in TABLES
+    title = TABLES[name].title if known else name.replace("_", " ").capitalize()
+    return {
+        "name": name,
+        "total": len(frame),
+        "count": counted(len(frame), "row"),
+        "title": _(title),
+        "columns": list(zip(frame.columns, numeric, strict=True)),
+        "rows": [
+            list(zip(row, numeric, strict=True)) for row in zip(*columns, strict=True)
+        ],
+    }
+
+
+# As files -----------------------------------------------------------------------------
+
+
+def as_csv(frame: pd.DataFrame) -> str:
+    """Return a table as CSV: full precision, empty for undefined, no formulas.
+
+    Text that a spreadsheet would run as a formula gets an apostrophe before it.
+    """
+    safe = frame.copy()
+    for column in safe.columns:
+        if not pd.api.types.is_numeric_dtype(safe[column]):
+            safe[column] = safe[column].map(
+                lambda x: defused(x) if isinstance(x, str) else x
+            )
+    text = io.StringIO()
+    safe.to_csv(Lines(text), index=False, lineterminator="\r\n")  # type: ignore[call-overload]  # it only writes there
+    return text.getvalue()
+
+
+def escaped(text: str) -> str:
+    r"""Return text that LaTeX prints as it stands.
+
+    >>> print(escaped("50 % of a_b"))
+    50 \% of a\_b
+    """
+    return text.translate(LATEX)
+
+
+def as_latex(frame: pd.DataFrame) -> str:
+    r"""Return a table with rules; numbers with three decimals, right-aligned.
+
+    It needs `\usepackage{booktabs}`, `\usepackage[T1]{fontenc}` for quotes, and, for
+    more than 40 rows, `\usepackage{longtable}`: such a table breaks over pages and
+    repeats its head. In two columns longtable needs `\onecolumn` before it.
+    """
+    numeric = _are_numbers(frame)
+    alignment = "".join("r" if is_number else "l" for is_number in numeric)
+    is_long = len(frame) > LONGEST
+    name = "longtable" if is_long else "tabular"
+    head = [r"\toprule", " & ".join(escaped(str(c)) for c in frame.columns) + r" \\"]
+    head.append(r"\midrule")
+    lines = [rf"\begin{{{name}}}{{{alignment}}}", *head]
+    if is_long:
+        again = [r"\endfirsthead", *head, r"\endhead"]
+        lines += [*again, r"\bottomrule", r"\endfoot"]
+    columns = [
+        map(_numeral if is_number else escaped, column_texts(frame[c]))
+        for c, is_number in zip(frame.columns, numeric, strict=True)
+    ]
+    lines += [" & ".join(row) + r" \\" for row in zip(*columns, strict=True)]
+    end = [rf"\end{{{name}}}", ""]
+    return "\n".join([*lines, *(end if is_long else [r"\bottomrule", *end])])
+
+
+def _numeral(text: str) -> str:
+    """Set what needs it as mathematics: signs, bounds, powers of ten."""
+    digits, _e, power = text.partition("e")
+    if power.lstrip("+-").isdigit():
+        return rf"${digits} \times 10^{{{int(power)}}}$"
+    return f"${text}$" if text.startswith(("-", "<")) else text
