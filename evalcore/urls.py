@@ -13,4 +13,4 @@ urlpatterns = [
 handler500 = "evalcore.serving.request_log.server_error"
 
 if settings.DEMO:
-    urlpatterns.insert(0, path("", include("fixtures.urls")))
+    urlpatterns.insert(0, path("", include("fixtures.views")))

@@ -130,9 +130,11 @@ def pytest_collection_modifyitems(config, items):
     """Run again on PostgreSQL only what touches the database; browsers come last.
 
     The browser's driver runs an event loop in the tests' thread until the end, and what
-    starts a loop of its own would be refused.
+    starts a loop of its own would be refused. The demo takes longest and comes first:
+    no process waits for it alone in the end.
     """
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+    items.sort(key=lambda item: item.path.parent.name != "fixtures")
     if slow := too_slow(config, items):
         config.hook.pytest_deselected(items=list(slow))
         items[:] = [item for item in items if item not in slow]
