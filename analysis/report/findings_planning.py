@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from analysis.inference.significance import EXACT_BELOW
+from analysis.inference.resampling import EXACT_BELOW
 from analysis.report.language import counted, listed, retold, say, texts
 from analysis.report.wording import (
     FEW_STORIES,

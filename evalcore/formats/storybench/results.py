@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from analysis.problems import InputError, Problem, Problems
-from analysis.reading.metric_names import higher_by_name
+from analysis.reading.texts import higher_by_name
 from analysis.tables import is_text
 from evalcore.formats.foreign_scores import ForeignScores, FoundScore
 from evalcore.formats.json_files import number_of, read_text, refuse

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from analysis.reading.metric_names import higher_by_name
+from analysis.reading.texts import higher_by_name
 from evalcore.metrics import registry
 from evalcore.metrics.baselines.colourfulness import colourfulness
 from evalcore.metrics.baselines.palette_consistency import (
