@@ -54,40 +54,8 @@ class Sampling(TypedDict):
 class AlignOptions:
     """What to compute and how; the options of the command line.
 
-    Attributes
-    ----------
-    questions, metrics
-        What is covered; None: all there are. Without metrics it is people alone.
-    exclude_methods
-        Methods left out of every table.
-    scale
-        Lowest and highest rating; the categories of AC1 and AC2.
-    scales
-        The same of dimensions that have their own.
-    levels, coefficients
-        Which rows `correlations` and `metric_comparisons` hold.
-    split_by
-        Tags of stories that split the tables; None: every tag there is.
-    components
-        Metrics whose weights are fitted to people's preferences; none named: all.
-    top
-        Whether so many of the best methods differ from all others; 0: not
-        asked.
-    top_confidence
-        How sure that has to be; 0: as `confidence`.
-    demanded
-        Half accuracy that a metric which agrees is held against; 0: none.
-    epsilon
-        Tie threshold of acc_eq: ``"heldout"`` (tuned on other stories),
-        ``"insample"`` (tuned on the same ones, flagged) or ``"0"``.
-    resamples, resample, confidence, seed
-        Number and unit of bootstrap resamples (None: the default of each
-        analysis), coverage of intervals, and seed of every random step.
-    figures
-        ``"main"``, or ``"all"``: accuracies by level, weighted metrics, each annotator,
-        composites and profiles are drawn too.
-    language
-        Of sentences, headings and figures: one of `LANGUAGES`.
+    `scales` are those of dimensions that have their own. `resample` None is the default
+    of each analysis; 0 for `top`, `top_confidence` and `demanded` is not asked.
     """
 
     questions: tuple[str, ...] | None = None

@@ -78,20 +78,8 @@ def one_of(name: str, known: Collection[str]) -> str:
 class Problem:
     """One thing that is wrong with an input, and what would be right.
 
-    Parameters
-    ----------
-    file
-        File name or path.
-    expected
-        What was expected, in words that go on after "expected".
-    line
-        Line in the file, 1 being the header; None where lines do not apply.
-    column
-        Column name, or empty.
-    value
-        The offending text, or empty; the message shortens it.
-    rule
-        `expected` as it would be in any other place; by default without its numbers.
+    `expected` goes on after the word; `line` 1 is the header, None where lines do not
+    apply; `rule` is `expected` as it would be in any other place.
     """
 
     file: str
@@ -221,15 +209,7 @@ def by_line(problems: Iterable[Problem]) -> Problems[Problem]:
 
 
 class InputError(ValueError):
-    """An input was refused.
-
-    Parameters
-    ----------
-    problems
-        Every reason.
-    table
-        What could be read of the input, for whoever can find more in it.
-    """
+    """An input was refused for `problems`; `table` is what could be read of it."""
 
     def __init__(self, problems: Iterable[Problem], table: object = None) -> None:
         self.problems = Problems(problems)

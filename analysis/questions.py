@@ -48,22 +48,9 @@ def kept_scores(scores: pd.DataFrame | None, excluded: tuple[str, ...]) -> Score
 class QuestionData:
     """What people answered to one question, beside the scores of metrics.
 
-    Attributes
-    ----------
-    name
-        A dimension or a criterion.
-    answers
-        Kept rows: ratings of the dimension or choices of the criterion; of a criterion
-        by which outputs are ranked, the choices that rankings imply.
-    by_annotator, grid
-        Cells of the ratings, and the common subset; None for a criterion.
-    pairs
-        Pairs inside stories; without metrics where there are none.
-    scale
-        Lowest and highest rating, where it is known.
-    alone
-        The same question for each metric that scores other outputs than those on which
-        metrics are compared: what it is judged on.
+    `answers` are kept rows: ratings, choices, or the choices that rankings imply.
+    `by_annotator` and `grid` are None for a criterion. `alone` is the same question for
+    each metric that scores other outputs than those on which metrics are compared.
     """
 
     name: str

@@ -28,21 +28,7 @@ ONE = {
 
 @dataclass(frozen=True)
 class Groups:
-    """Over how many groups a statistic is averaged, and why not over the others.
-
-    Attributes
-    ----------
-    kind
-        ``"story"`` or ``"method"``.
-    averaged
-        Groups in which it is defined.
-    too_few
-        Groups of fewer than two points.
-    people_same, metric_same
-        Groups in which all of people's values are equal, or else all scores are.
-    sides
-        Whose values and whose scores those are.
-    """
+    """Over how many groups a statistic is averaged, and why not over the others."""
 
     kind: str
     averaged: int
@@ -102,23 +88,9 @@ class Groups:
 class Estimate:
     """A statistic with its interval, or the reason why it has none.
 
-    Attributes
-    ----------
-    value
-        The statistic on the data as they are; NaN when it is undefined.
-    low, high
-        Its interval; NaN when there is none.
-    n
-        Number of points it rests on.
-    groups
-        Those averaged, and why not the others; None when there are no groups.
-    p_value
-        Two-sided, for "no association"; NaN when no test was made.
-    reason
-        Why the value, or only the interval, is missing; empty otherwise.
-    drawn
-        What interval and test think of as drawn, such as ``stories+methods``; empty
-        without an interval, and where a table says so of all its rows.
+    `value`, `low` and `high` are NaN where there is none, `n` counts the points it
+    rests on, `p_value` is two-sided for "no association", and `drawn` names what
+    interval and test think of as drawn, such as ``stories+methods``.
     """
 
     value: float

@@ -10,15 +10,7 @@ from functools import reduce
 
 
 class Sentence(str):
-    """A text in English, made by `sentence` or `counted`.
-
-    Attributes
-    ----------
-    template
-        What the catalogue of a language has.
-    values
-        What stands in its placeholders: numbers, names, lists of names, sentences.
-    """
+    """A text in English, made by `sentence` or `counted`, with its template."""
 
     template: str
     values: Mapping[str, object]

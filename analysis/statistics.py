@@ -24,15 +24,7 @@ MODULES = {
 
 @dataclass(frozen=True)
 class Statistic:
-    """What a statistic is called.
-
-    Attributes
-    ----------
-    name, title, symbol
-        In sentences, over figures, over columns; empty where it stands in none.
-    asked
-        What a reviewer asks about it.
-    """
+    """What a statistic is called in sentences, over figures and by reviewers."""
 
     name: str = ""
     title: str = ""
@@ -44,20 +36,10 @@ class Statistic:
 class Coefficient(Statistic):
     """A coefficient of correlation between people and a metric; chance is 0.
 
-    Attributes
-    ----------
-    key
-        What options and tables call it.
-    counts
-        Whether it rests on the order of pairs, on ranks, or on values: permutation
-        tests, and studies that are simulated without ties, take it so.
-    of_sums, of_values
-        Its function, one of the two: of `weighted_sums.RankSums`, or of people's
-        values, scores and weights, shaped as for `coefficients.correlate`.
-    letter
-        What the ranks of metrics call it; empty where they leave it out.
-    formula, explained
-        How it is computed: a formula (`analysis.report.page.math`), and words.
+    `counts` says whether it rests on the order of pairs, on ranks, or on values. Its
+    function is `of_sums`, of `kendall.RankSums`, or `of_values`, of people's values,
+    scores and weights, shaped as for `coefficients.correlate`. `letter` is what the
+    ranks of metrics call it; `formula` and `explained` say how it is computed.
     """
 
     key: str = ""
@@ -71,17 +53,10 @@ class Coefficient(Statistic):
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a result.
+    """A table of a result: its heading, what one row is, what its columns hold.
 
-    Attributes
-    ----------
-    title, row, about
-        Its heading on the page, what one row is, and what its columns hold.
-    columns
-        In reading order.
-    interval
-        How its intervals are made where they do not resample: by a standard "error",
-        or by what "answers" add.
+    `interval` says how its intervals are made where they do not resample: by a standard
+    "error", or by what "answers" add.
     """
 
     title: str

@@ -39,7 +39,7 @@ from analysis.correlations.metric_differences import (
     cluster_rows,
     metrics_compared,
 )
-from analysis.inference.significance import EXACT_BELOW, holm
+from analysis.inference.resampling import EXACT_BELOW, holm
 from analysis.options import KNOWN_COEFFICIENTS
 from analysis.pairwise.accuracy_differences import CHANCE
 from analysis.pairwise.human_ceiling import ONE_ANNOTATOR

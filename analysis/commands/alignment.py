@@ -60,7 +60,7 @@ from analysis.result_tables.leaderboards import (
     add_method_verdicts,
     add_ranking_leaderboard,
 )
-from analysis.result_tables.subgroups import add_strata
+from analysis.result_tables.parts import add_strata
 from analysis.result_tables.supplementary import (
     add_clusters,
     add_composites,

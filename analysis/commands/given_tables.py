@@ -21,8 +21,8 @@ from analysis.reading import inputs
 from analysis.reading.files import Table, placed_in
 from analysis.reading.inputs import left_out_columns, left_out_ids, read_twins
 from analysis.reading.kept_answers import COLUMNS, isolated_ratings
-from analysis.reading.metric_names import UNTOLD, higher_by_name
 from analysis.reading.story_tags import read_stories
+from analysis.reading.texts import UNTOLD, higher_by_name
 from analysis.sentences import sentence
 
 # Name to what it is made of, as in a file of composites, or such a file.
@@ -91,7 +91,7 @@ def directed(
     """Return scores with the direction of every metric, and remarks on those guessed.
 
     Of metrics in `lower` and `higher` that is better, whatever the table says. Of
-    others whose direction no cell tells, names do (`analysis.reading.metric_names`),
+    others whose direction no cell tells, names do (`analysis.reading.texts`),
     else higher is taken to be better.
     """
     metrics = {str(name) for name in scores["metric"].unique()}

@@ -50,24 +50,9 @@ NO_DATE = "unknown date"
 class Request:
     """The tables and options of one command.
 
-    Attributes
-    ----------
-    command
-        Its name.
-    tables
-        Keyword to file, frame, or whatever else names a table; None for none.
-    options
-        As an analysis takes them.
-    text
-        How to ask the same again.
-    further
-        The keywords that this command alone knows.
-    wide
-        How wide tables are read.
-    warn
-        Called with each remark that should be shown at once.
-    remarks
-        On the tables that were read.
+    `tables` are files, frames, or whatever else names a table, by keyword; `text` says
+    how to ask the same again; `further` are the keywords that this command alone knows;
+    `warn` is called with each remark that should be shown at once.
     """
 
     command: str

@@ -22,29 +22,16 @@ def correlate(
 ) -> dict[str, Array]:
     r"""Correlate scores with human values, in groups and under many weights.
 
-    With :math:`s_{ij} = w_i w_j \operatorname{sgn}(x_i - x_j)
-    \operatorname{sgn}(y_i - y_j)` summed over all i, j,
+    With :math:`s_{ij} = w_i w_j \operatorname{sgn}(x_i - x_j) \operatorname{sgn}(y_i -
+    y_j)` summed over all i, j, tau-b is :math:`(C - D) / \sqrt{(C + D + T_m)(C + D +
+    T_h)}`: a point drawn twice ties with itself in both. Tau-c (Stuart 1953) is
+    :math:`2 (C - D) / (n^2 (m - 1) / m)`, with n the sum of the weights and m the
+    smaller number of distinct values. Spearman is Pearson's r of the mid-ranks.
+    Pearson's r is computed from values standardised in their group, whatever their
+    unit. Sums of the first three are whole numbers and therefore exact.
 
-    - Kendall's tau-b is :math:`(C - D) / \sqrt{(C + D + T_m)(C + D + T_h)}`:
-      pairs tied in one variable only stay in the other's factor, pairs tied in
-      both leave everything. A point drawn twice ties with itself in both.
-    - Kendall's tau-c (Stuart 1953) is :math:`2 (C - D) / (n^2 (m - 1) / m)`, where
-      n is the sum of the weights (a point drawn twice counts twice) and m the
-      smaller number of distinct values among the points that have weight (drawn
-      twice it is one value).
-    - Spearman is Pearson's r of the mid-ranks, here
-      :math:`r_i = \sum_j w_j \operatorname{sgn}(x_i - x_j)`, an affine function
-      of them.
-    - Pearson's r is computed from values standardised in their group, whatever their
-      unit: scores of 1e-318 or 1e300 correlate as their multiples do.
-
-    Sums of the first three are whole numbers and therefore exact: the result
-    does not depend on the order of the points.
-
-    Source: Kendall, M. G. (1945), The treatment of ties in ranking problems, Biometrika
-    33(3). Stuart, A. (1953), The estimation and comparison of strengths of association
-    in contingency tables, Biometrika 40(1/2). Values equal ``scipy.stats.kendalltau``
-    (variants b and c), ``spearmanr`` and ``pearsonr``.
+    Values equal ``scipy.stats.kendalltau`` (variants b and c), ``spearmanr``,
+    ``pearsonr``.
     """
     declared = [coefficient(name) for name in coefficients]
     found = {}
@@ -109,9 +96,8 @@ def _pearson(human: Array, scores: Array, weights: Floats) -> Array:
         sums = np.matmul(w, features[groups])
         found, small = _pearson_of(sums.transpose(2, 0, 1), total)
         values[:, groups] = found
-        sides = human[groups], scores[:, groups]
-        unsure = _lacking_digits(small, *sides, used[groups], total)
-        for k, g, b in _places(unsure, N):
+        # There a variance is small for want of digits, or values are all the same.
+        for k, g, b in _places(small[:1] | small[1:], N):
             values[k, start + g, b] = _pearson_alone(
                 human[start + g], scores[k, start + g], w[g, b]
             )
@@ -136,36 +122,6 @@ def _pearson_of(sums: Array, total: Array) -> tuple[Array, Mask]:
     small = np.concatenate([vh <= LEAST_VARIANCE, vx <= LEAST_VARIANCE])
     value = np.where(small[:1] | small[1:], np.nan, np.clip(value, -1, 1))
     return value, small & (total > 1)
-
-
-def _lacking_digits(
-    small: Mask, human: Array, scores: Array, used: Mask, total: Array
-) -> Mask:
-    """Tell where a variance may be small for want of digits: `_pearson_alone` knows.
-
-    Values in a range R have a deviation of at most R/2. If n of them are not all
-    equal, and differ by d or more where they do, their variance is at least
-    :math:`d^2 (n - 1)/n^2`, and so :math:`2 (d/R)^2/n` of the group's own.
-    """
-    if not small.any():
-        return small[1:]
-    differences = [
-        _least_difference(human, used)[None],
-        _least_difference(scores, used),
-    ]
-    # Twice the least variance: sums are rounded.
-    near = np.concatenate(differences) ** 2 < LEAST_VARIANCE * total.max(axis=-1)
-    possible = near[..., None] | ~small
-    return np.asarray((small[:1] | small[1:]) & possible[:1] & possible[1:])
-
-
-def _least_difference(values: Array, used: Mask) -> Array:
-    """Return the least difference of unequal values as a share of the largest one."""
-    ordered = np.sort(np.where(used, values, np.nan))
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        gaps = np.diff(ordered)
-        least = np.where(gaps > 0, gaps, np.inf).min(axis=-1, initial=np.inf)
-        return np.asarray(least / np.where(gaps > 0, gaps, 0.0).sum(axis=-1))
 
 
 def _places(unsure: Mask, size: int) -> Iterator[tuple[Counts, ...]]:

@@ -24,18 +24,16 @@ from analysis.inference.cluster_variance import (
 )
 from analysis.inference.resampling import (
     DECIMALS,
+    EXACT_BELOW,
     Draws,
     cluster_counts,
     draw,
     estimate,
-    no_draws,
-    stream,
-)
-from analysis.inference.significance import (
-    EXACT_BELOW,
     follow_test,
+    no_draws,
     permutation_p,
     rejects,
+    stream,
 )
 from analysis.options import Sampling
 from analysis.reading.cells import CellGrid

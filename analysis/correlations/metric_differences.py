@@ -89,16 +89,8 @@ def cluster_rows(
 
     Metrics are ordered by their mean difference to the others, on the outputs that all
     of them score. A metric opens a new cluster when any metric of the current one is
-    significantly better (the ranks of WMT). Inside a cluster the tests separate no two
-    metrics. Metrics of different clusters need not differ significantly: only some
-    member of the cluster above is better than the first of the next. `p_adjusted` is
-    used, Holm's over all pairs of the same question, level and coefficient, because
-    every pair is tested: with 45 pairs and plain p-values of 0.05 about two pairs of
-    equal metrics would be split. A pair without a p-value counts as not different.
-
-    Source: Freitag, M. et al. (2023), Results of WMT23 Metrics Shared Task, section 6;
-    Holm, S. (1979), A simple sequentially rejective multiple test procedure,
-    Scandinavian Journal of Statistics 6(2).
+    significantly better by `p_adjusted` (the ranks of WMT: Freitag et al. 2023, section
+    6). A pair without a p-value counts as not different.
     """
     worse = _significantly_worse(comparisons)
     named = metrics_compared(comparisons)

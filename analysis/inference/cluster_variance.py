@@ -1,12 +1,10 @@
 """How far a statistic would move with other stories and other methods.
 
-Every method renders every story, so answers cluster twice. A statistic varies with the
-methods that were taken, with the stories, and with what a method makes of a story; the
-latter is in the variance of both, and is counted once (Cameron, Gelbach and Miller
-2011, Robust inference with multiway clustering, JBES 29(2)). Methods are few and enter
-in pairs, so that their part is taken apart into what belongs to a method and what to a
-pair of methods: the jackknife counts the latter twice (Efron and Stein 1981, The
-jackknife estimate of variance, Annals of Statistics 9(3)).
+Every method renders every story, so answers cluster twice; what a method makes of a
+story is in the variance of both and counted once (Cameron, Gelbach and Miller 2011,
+JBES 29(2)). Methods are few and enter in pairs: their part is taken apart into what
+belongs to a method and what to a pair, which the jackknife counts twice (Efron and
+Stein 1981, Annals of Statistics 9(3)).
 """
 
 import itertools
@@ -18,8 +16,7 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from analysis.inference.crossed_clusters import share_intervals
-from analysis.inference.resampling import DECIMALS
-from analysis.inference.significance import follow_test, holm, rejects
+from analysis.inference.resampling import DECIMALS, follow_test, holm, rejects
 from analysis.options import Sampling
 from analysis.results import NAN, Array, Counts, Estimate, TableRow
 from analysis.sentences import counted, sentence

@@ -1,22 +1,12 @@
 r"""How far estimates would move with other stories and other annotators.
 
-Every annotator answers in many stories, so answers cluster twice. An estimate is, to
-first order, a sum of what each answer adds to it; sums over whole stories and whole
-annotators give its variance, from which what both contain is taken off (Cameron,
-Gelbach and Miller 2011, Robust inference with multiway clustering, JBES 29(2)).
-
-Annotators are few: three say little of how much others would differ in one estimate.
-Several estimates say more together. The variance of each is therefore moved towards
-what all of them have in common, the factor by which clusters widen them, as if that had
-been seen in `PRIOR_FREEDOM` clusters more (Smyth 2004, Linear models and empirical
-Bayes methods, Statistical Applications in Genetics and Molecular Biology 3).
-
-Clusters are uneven: an estimate lies close to what a cluster of half of all answers
-says, so that this one seems to vary little. What a cluster with a share h of the
-answers adds is divided by 1 - h, which holds it against the others alone (the
-jackknife; Bell and McCaffrey 2002, Survey Methodology 28), and clusters count as
-:math:`1 / \sum h^2` of equal size (Carter, Schnepel and Steigerwald 2017, Review of
-Economics and Statistics 99).
+An estimate is, to first order, a sum of what each answer adds to it; sums over whole
+stories and whole annotators give its variance, from which what both contain is taken
+off (Cameron, Gelbach and Miller 2011, JBES 29(2)). Annotators are few, so the variance
+of each estimate is moved towards the factor by which clusters widen all of them, as if
+that had been seen in `PRIOR_FREEDOM` clusters more (Smyth 2004). Clusters are uneven:
+what one with a share h adds is divided by 1 - h (Bell and McCaffrey 2002), and clusters
+count as :math:`1 / \sum h^2` of equal size (Carter, Schnepel and Steigerwald 2017).
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,10 @@
 """The commands as functions: tables as frames or files, options as keywords."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from numbers import Integral
 from os import PathLike, fspath
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import pandas as pd
 
@@ -27,31 +28,8 @@ NAMES = (
 )
 
 
-class Options(TypedDict, total=False):
-    """Keywords that every function takes: the options of the command line."""
-
-    scale: Scale | None
-    wide: bool
-    method_column: str
-    story_column: str
-    value_columns: Sequence[str] | str
-    questions: Sequence[str] | str | None
-    metrics: Sequence[str] | str | None
-    exclude_methods: Sequence[str] | str
-    levels: Sequence[str] | str
-    coefficients: Sequence[str] | str
-    split_by: Sequence[str] | str | None
-    components: Sequence[str] | str
-    top: int
-    top_confidence: float
-    demanded: float
-    epsilon: str
-    resamples: int
-    resample: str | None
-    confidence: float
-    seed: int
-    figures: str
-    language: str
+# Keywords that every function takes: the options of the command line.
+OPTIONS = {field.name for field in fields(AlignOptions)} - {"scales"} | {*WIDE}
 
 
 def align(
@@ -66,7 +44,7 @@ def align(
     twins: Table | None = None,
     lower_is_better: Sequence[str] | str = (),
     higher_is_better: Sequence[str] | str = (),
-    **options: Unpack[Options],
+    **options: Any,
 ) -> Report:
     """Report what people say of methods, and compare every metric with people.
 
@@ -173,7 +151,7 @@ def agreement(
     ratings: Table | None = None,
     choices: Table | None = None,
     rankings: Table | None = None,
-    **options: Unpack[Options],
+    **options: Any,
 ) -> Report:
     """Measure how well people agree with one another.
 
@@ -199,7 +177,7 @@ def leaderboard(
     rankings: Table | None = None,
     ties: str = "half",
     majority: bool = False,
-    **options: Unpack[Options],
+    **options: Any,
 ) -> Report:
     """Rank methods by side-by-side answers, or by orders of several outputs.
 
@@ -229,7 +207,7 @@ def power(
     ratings: Table,
     scores: Table | None = None,
     target: float = 0.05,
-    **options: Unpack[Options],
+    **options: Any,
 ) -> Report:
     """Foretell from a pilot what larger studies would show.
 
@@ -258,7 +236,7 @@ def subset(
     subset: Sequence[str] | Table | None = None,
     name: str = "subset",
     sizes: Sequence[int] = SIZES,
-    **options: Unpack[Options],
+    **options: Any,
 ) -> Report:
     """Hold a subset of a benchmark against the whole, and look for better ones.
 
@@ -290,7 +268,7 @@ def stability(
     people: Table | None = None,
     scores: Table | None = None,
     other_scores: Table | None = None,
-    **options: Unpack[Options],
+    **options: Any,
 ) -> Report:
     """Tell how stable a judge is over repeated trials, and whom it agrees with.
 
@@ -326,8 +304,8 @@ def _report(
     options: Mapping[str, Any],
 ) -> Report:
     for name in options:
-        if name not in Options.__annotations__:
-            expected = one_of(name, Options.__annotations__)
+        if name not in OPTIONS:
+            expected = one_of(name, OPTIONS)
             raise TypeError(
                 f"{command}() got an unexpected keyword {name!r}: expected {expected}"
             )

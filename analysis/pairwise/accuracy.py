@@ -9,10 +9,11 @@ from analysis.inference.resampling import (
     bootstrap_p,
     cluster_counts,
     divided,
+    follow_test,
     interval,
+    rejects,
     stream,
 )
-from analysis.inference.significance import follow_test, rejects
 from analysis.pairwise.accuracy_differences import (
     CHANCE,
     STATISTICS,
@@ -54,28 +55,16 @@ def pair_agreement(
     confidence: float,
     seed: int,
 ) -> list[PairAgreement]:
-    r"""Measure how every metric predicts people's preferences inside stories.
+    """Measure how every metric predicts people's preferences inside stories.
 
-    With C concordant and D discordant pairs, Th tied by people only, Tm by the
-    metric only, Thm by both, and N their sum:
+    With C concordant and D discordant pairs, Th tied by people only, Tm by the metric
+    only, Thm by both, and N their sum: strict PPA is :math:`C / (C + D + T_m)`, half
+    PPA :math:`(C + T_m / 2) / (C + D + T_m)`, and acc_eq :math:`(C + T_{hm}) / N` with
+    metric ties up to epsilon (Deutsch, Foster and Freitag 2023, arXiv 2305.14324).
 
-    - strict PPA :math:`C / (C + D + T_m)`: pairs which people tie are dropped, a
-      metric tie is a miss (VISTAR);
-    - half PPA :math:`(C + T_m / 2) / (C + D + T_m)`: chance is 0.5 for every
-      metric, the constant one included;
-    - acc_eq :math:`(C + T_{hm}) / N` with metric ties up to epsilon (Deutsch,
-      Foster and Freitag 2023, Ties Matter, arXiv 2305.14324).
-
-    By chance acc_eq is :math:`t p + (1 - t)(1 - p) / 2`, where the metric ties a share
-    t of all pairs and people a share p (`accuracy_variance.accuracy_variances`).
-
-    Values are NaN where no pair counts.
-
-    Intervals and tests are those of `analysis.inference.cluster_variance`, for what
-    `parts` names as drawn. Fewer than five methods are too few to speak of others: then
-    they are of these methods in new stories (`drawn`), and of fewer than five stories
-    there are none. Where annotators are drawn those of both PPA are of the bootstrap,
-    and acc_eq has none.
+    Fewer than five methods are too few to speak of others: then intervals and tests are
+    of these methods in new stories. Where annotators are drawn those of both PPA are of
+    the bootstrap, and acc_eq has none.
     """
     names = (*pairs.metrics, BASELINE)
     constant = np.zeros((1, len(pairs.human)))

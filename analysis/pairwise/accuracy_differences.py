@@ -15,8 +15,7 @@ from analysis.inference.cluster_variance import (
     compared,
     variances_of_pairs,
 )
-from analysis.inference.resampling import DECIMALS, stream
-from analysis.inference.significance import follow_test, rejects
+from analysis.inference.resampling import DECIMALS, follow_test, rejects, stream
 from analysis.options import Sampling
 from analysis.pairwise.output_pairs import Pairs
 from analysis.results import NAN, Array, Counts, Estimate, Mask, TableRow

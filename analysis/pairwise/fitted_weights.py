@@ -43,25 +43,16 @@ def calibrate(
 ) -> list[TableRow]:
     r"""Fit the weights of a composite score to people's preferences.
 
-    The probability that people prefer the first output is :math:`\sigma(\beta' x)`
-    with x the differences of the scores, each divided by its root mean square: a
-    Bradley-Terry model whose abilities are weighted sums of scores. The likelihood
-    of the pairs that people decide is maximised with a penalty
-    :math:`\lambda n |\beta|^2 / 8` (1/4 is the information of an undecided pair). No
-    constant is fitted, so that swapping the outputs swaps the prediction.
-
-    Stories fall into five folds, methods into five others. The composite of a pair
-    comes from the stories of the other folds and from the methods of the folds of
-    neither of the two: scales and weights from all of their pairs. Lambda comes from
-    all pairs of these methods (the best likelihood on stories left out). The best
-    component is the one with the highest half accuracy on all pairs: the composite has
-    not seen the pairs it is judged on, the choice of the best component has, so a gain
-    is not flattered. Intervals of accuracies and gains are those of
-    `analysis.inference.cluster_variance`, with the predictions kept.
+    The probability that people prefer the first output is :math:`\sigma(\beta' x)` with
+    x the differences of the scores, each divided by its root mean square, with a
+    penalty :math:`\lambda n |\beta|^2 / 8`. Stories fall into five folds, methods into
+    five others: the composite of a pair comes from the stories of the other folds and
+    from the methods of the folds of neither of the two, lambda from all pairs of these
+    methods. The best component has seen the pairs it is judged on, so a gain is not
+    flattered.
 
     Weights are fitted to all pairs, and shares: absolute values add up to 1. Their
-    intervals draw what `parts` names, each with one Newton step from the fit to all of
-    them. Fits use at most 10,000 pairs, drawn at random.
+    intervals draw what `parts` names, each with one Newton step from the fit to all.
     """
     names = tuple(metrics) or pairs.metrics
     scores = pairs.scores[[pairs.metrics.index(name) for name in names]]

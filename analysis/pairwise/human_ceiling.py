@@ -24,28 +24,18 @@ def human_pairs(
 ) -> list[TableRow]:
     r"""Measure how one annotator, and each metric, predict all other annotators.
 
-    Each annotator in turn predicts, by the order of his or her two ratings or by the
-    choice, what the mean or the majority of all others prefers, on the pairs which
-    both judged. Metrics are held against the same people on the same pairs, so the
-    rows can be compared with each other; they cannot be with
-    ``pairwise_accuracy.csv``, where people are all annotators together. That is why
-    this is a table of its own. The others are one fewer than all, hence a little
-    noisier: the accuracies of metrics are slightly lower here.
-
-    A metric is held against one annotator more, who has an ability and a taste of his
-    or her own. With :math:`w_a` the share of the judgements that are annotator a's, and
-    :math:`d_{as}` what a and a story s add to the difference, around that of the story
-    and times :math:`\sqrt{m_s / (m_s - 1)}` for its :math:`m_s` annotators, the
-    variance between annotators is
+    Each annotator in turn predicts what the mean or the majority of all others prefers,
+    on the pairs which both judged. A metric is held against one annotator more, who has
+    an ability and a taste of his or her own. With :math:`w_a` the share of the
+    judgements that are annotator a's, and :math:`d_{as}` what a and a story s add to
+    the difference, around that of the story and times :math:`\sqrt{m_s / (m_s - 1)}`
+    for its :math:`m_s` annotators, the variance between annotators is
 
     .. math:: \tau^2 = \frac{1}{\sum_a w_a^2} \max\Bigl(0,
         \sum_a \bigl(\sum_s d_{as}\bigr)^2 - \sum_{a,s} d_{as}^2\Bigr)
 
     and that of the difference :math:`V + (1 + \sum_a w_a^2) \tau^2`, where V is that of
-    drawing `parts` (`variances_of_pairs`). Metric and annotator meet the same others,
-    so whom these are is no part of it. Degrees of freedom are Satterthwaite's, at most
-    A - 1. ``docs/coverage.md`` shows how often a metric that is one more annotator is
-    called better or worse.
+    drawing `parts`. Degrees of freedom are Satterthwaite's, at most A - 1.
     """
     kept = tuple(part for part in parts if part in CROSSED) or ("stories",)
     tally = _tally(pairs)

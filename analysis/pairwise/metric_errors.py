@@ -23,19 +23,14 @@ KEYS = ["metric", "twin", "story", "method"]
 def sanity_rows(
     table: ScoreTable, twins: pd.DataFrame, *, confidence: float = 0.95
 ) -> list[TableRow]:
-    r"""Count the degraded outputs that score at least as high as their originals.
+    """Count the degraded outputs that score at least as high as their originals.
 
     Scores are means over the shots that twin and original both have. An original's
-    score is the one beside its twin's, by the same program, where there is one, else
-    that of `table`.
-
-    The interval is Clopper and Pearson's exact one of as many outputs as those of
-    different stories would be worth as much as the n: :math:`n^* = (p (1 - p) / V)
-    (t_{n-1} / t_{S-1})^2`, at most n, V being the variance of p over S stories, and t
-    quantiles (Korn and Graubard 1998, Confidence intervals for proportions with small
-    expected number of positive counts, Survey Methodology 24(2)). With one output a
-    story it is n; where all are missed, or none, it is S. So no interval has width
-    zero, nor is one narrower for outputs that share a story.
+    score is the one beside its twin's where there is one, else that of `table`. The
+    interval is Clopper and Pearson's, of as many outputs as those of different stories
+    would be worth: :math:`n^* = (p (1 - p) / V) (t_{n-1} / t_{S-1})^2`, at most n (Korn
+    and Graubard 1998, Survey Methodology 24(2)); where all are missed, or none, it is
+    S.
     """
     pairs = _beside_originals(table, twins)
     rows: list[TableRow] = []

@@ -32,20 +32,13 @@ class _SideAnswers:
 def position_bias(
     choices: pd.DataFrame, *, parts: tuple[str, ...] = PARTS, confidence: float = 0.95
 ) -> list[TableRow]:
-    r"""Test whether the left output wins more often than the right one.
+    """Test whether the left output wins more often than the right one.
 
     `p_value` is the exact two-sided binomial test of 1/2, which takes answers as
     independent; intervals are Wilson's, of as many independent answers as have the
-    variance of these by stories and annotators. Answers "both bad" are neither wins nor
-    ties.
-
-    Where the better method stands on the left more often, left wins without any
-    bias. `adjusted` is free of that: inside each pair of methods the answers with
-    the one on the left weigh as much as those with the other on the left. With
-    :math:`n_1` and :math:`n_2` decided answers of the two orders, an answer of the
-    first weighs :math:`n_2/(n_1 + n_2)`; a pair that was shown in one order only
-    weighs nothing. Both shares of a pair then have the same weight, whose total is
-    that of Cochran, Mantel and Haenszel.
+    variance of these by stories and annotators. `adjusted` is free of strong methods
+    that stand on the left more often: with :math:`n_1` and :math:`n_2` decided answers
+    of the two orders of a pair, an answer of the first weighs :math:`n_2/(n_1 + n_2)`.
     """
     rows: list[TableRow] = []
     for criterion, answers in choices.groupby("criterion", sort=True):

@@ -36,20 +36,12 @@ def soft_pairwise_accuracy(
     .. math:: SPA = 1 - \frac{1}{n} \sum_{i<j} |p^{human}_{ij} - p^{metric}_{ij}|
 
     where :math:`p_{ij}` is the one-sided p-value of a paired permutation test that
-    flips the sign of each story's difference (Thompson, Mathur, Deutsch and
-    Khayrallah 2024, Improving Statistical Significance in Human Evaluation of
-    Automatic Metrics via Soft Pairwise Accuracy, WMT). All pairs and metrics
-    share the flips. With g flips above and e equal to the observed difference,
-    itself included, :math:`p = (g + e/2) / (k + 1)`: ties count half, so that the
-    order of the methods does not matter, and a metric that ties all methods is 0.5
-    sure of every pair.
+    flips the sign of each story's difference (Thompson, Mathur, Deutsch and Khayrallah
+    2024, WMT). With g flips above and e equal to the observed difference, itself
+    included, :math:`p = (g + e/2) / (k + 1)`.
 
-    The interval draws stories. Flipping signs again in every resample would take k
-    times as long, so :math:`p = \Phi(-\sum d / \sqrt{\sum d^2})` stands for its
-    p-values there. p-values of resamples scatter more than those of the data, which
-    lowers SPA: percentiles are moved up by as much as the mean of the resamples lies
-    below what the data themselves give with these p-values, and end at 1. What such
-    intervals hold is counted in ``docs/coverage.md``.
+    The interval draws stories, with :math:`p = \Phi(-\sum d / \sqrt{\sum d^2})` in
+    resamples; percentiles are moved up by the bias of these, and end at 1.
     """
     usable = [k for k, m in enumerate(grid.metrics) if m not in grid.method_level]
     if not usable:

@@ -98,18 +98,13 @@ def rating_trials(ratings: pd.DataFrame) -> pd.DataFrame:
 def stability(
     trials: pd.DataFrame, *, resamples: int, confidence: float, seed: int
 ) -> list[TableRow]:
-    r"""Describe how a judge's scores vary over trials, in all and for each method.
+    """Describe how a judge's scores vary over trials, in all and for each method.
 
-    In each trial k the mean over outputs is :math:`m_k`. ``mean``, ``sd`` (K - 1),
-    ``sd_population`` (K, as in Envision, equation 5), ``minimum``, ``maximum`` and
-    ``coefficient_of_variation`` (sd/mean) are of the K means (ViStoryBench, H.6; the
-    bounds of Envision, equations 6 and 7). ``sd_output`` is the root mean square of the
-    outputs' own standard deviations (K - 1), ``same_share`` the share of outputs with
-    one score in all trials. Of all methods together: ``icc_2_1`` and ``icc_2_k``
-    (reliability of one trial and of the mean of K), ``noise_to_methods`` (the root mean
-    square over methods of their sd over trials, by the standard deviation of their
-    means: what ViStoryBench calls an order of magnitude), and correlations over
-    outputs between two trials, averaged over the pairs.
+    ``mean`` to ``coefficient_of_variation`` are of the means over outputs of the K
+    trials (ViStoryBench, H.6; Envision, equations 5 to 7). ``sd_output`` is the root
+    mean square of the outputs' own standard deviations, ``same_share`` the share of
+    outputs with one score in all trials, ``noise_to_methods`` the root mean square over
+    methods of their sd over trials, by the standard deviation of their means.
     """
     found: list[TableRow] = []
     for (question, metric), rows in trials.groupby(["question", "metric"], sort=True):

@@ -46,18 +46,12 @@ def subset_rows(
     confidence: float,
     seed: int,
 ) -> list[TableRow]:
-    """Hold a subset of a benchmark against the whole.
+    """Hold a subset of a benchmark against the whole, over the methods that both have.
 
-    Means are over the methods that both have. Statistics: ``mean_full``,
-    ``mean_subset``; ``difference_percent`` is the subset's mean less the whole's in per
-    cent of the whole's, ``difference_percent_symmetric`` in per cent of the mean of
-    both (so prints ViStoryBench, table S2, without sign); ``kendall``, ``spearman``
-    and ``pearson`` correlate method means; with ``_others`` they correlate with the
-    stories outside the subset; with ``_random`` they are means over random subsets of
-    the same size, with the range of the middle share; ``largest_rank_change``;
-    ``top_kept`` is 1 where the best method is the same. Where the two have different
-    methods, ``_all_methods`` gives means over whatever each has: their difference is
-    also one of methods.
+    ``difference_percent_symmetric`` is in per cent of the mean of both (ViStoryBench,
+    table S2, without sign); with ``_others`` coefficients are with the stories outside
+    the subset, with ``_random`` means over random subsets of the same size;
+    ``_all_methods`` gives means over whatever each has.
     """
     rows: list[TableRow] = []
     for board in full:

@@ -183,17 +183,13 @@ def reliability(
     r"""Foretell how reliable means are in a study of a given size.
 
     The share of the variance of observed means that is universe variance. With k
-    ratings an output, A annotators and S stories, for an output's mean:
-    universe :math:`\sigma_m^2 + \sigma_s^2 + \sigma_{ms}^2`, error
-    :math:`(\sigma_{ma}^2 + \sigma_{sa}^2 + \sigma_e^2)/k` (generalizability
-    :math:`E\rho^2`, for comparing outputs that the same annotators rate; as a
-    function of k it is Spearman and Brown's formula), and :math:`+ \sigma_a^2/k`
-    (dependability :math:`\Phi`, ICC(2,k)). For a method's mean: universe
-    :math:`\sigma_m^2`, error :math:`\sigma_{ms}^2/S + \sigma_{ma}^2/A +
-    \sigma_e^2/(Sk)`, and :math:`+ \sigma_s^2/S + \sigma_a^2/A +
-    \sigma_{sa}^2/(S b)` with b annotators a story. Negative components count as 0.
-
-    Source: Brennan, R. L. (2001), Generalizability Theory, section 4.1.
+    ratings an output, A annotators, S stories and b annotators a story, for an output's
+    mean: universe :math:`\sigma_m^2 + \sigma_s^2 + \sigma_{ms}^2`, error
+    :math:`(\sigma_{ma}^2 + \sigma_{sa}^2 + \sigma_e^2)/k`, and :math:`+ \sigma_a^2/k`
+    (dependability). For a method's mean: universe :math:`\sigma_m^2`, error
+    :math:`\sigma_{ms}^2/S + \sigma_{ma}^2/A + \sigma_e^2/(Sk)`, and :math:`+
+    \sigma_s^2/S + \sigma_a^2/A + \sigma_{sa}^2/(S b)`. Source: Brennan (2001),
+    Generalizability Theory, section 4.1.
     """
 
     def part(*source: str) -> Array:

@@ -121,25 +121,15 @@ def leaderboard(
     parts: tuple[str, ...] = ("stories", "annotators"),
     confidence: float = 0.95,
 ) -> Standings[LeaderboardRow]:
-    r"""Rank the methods of one criterion by maximum likelihood.
+    r"""Rank the methods of one criterion by maximum likelihood: see `fit_model`.
 
-    Bradley-Terry: :math:`P(i > j) = \operatorname{sigmoid}(\theta_i - \theta_j)`.
-    Davidson: :math:`P(tie) \propto \nu \sqrt{\pi_i \pi_j}` with
-    :math:`\pi = e^\theta`. Rating
-    :math:`1000 + 400/\ln 10\,(\theta - \bar\theta)`.
-
-    Methods that no chain of answers joins are rated apart, part by part. Inside a part
-    the maximum exists where from every method a chain of wins (or ties that count)
-    leads to every other (Ford 1957); Davidson's also needs such a chain from a method
-    back to itself with more wins than ties, where there are both. Where it does not
-    exist, a weak prior makes one, and a remark says so: as if each method had met one
-    more, of a strength that is fitted like the others, and had won half an answer and
-    lost half of one.
-
-    Intervals and tests of differences rest on what each answer adds to the fit, summed
-    over stories and over annotators (`analysis.inference.crossed_clusters`); with a
-    prior no error is less than that of independent answers. Ranks hold together for all
-    methods, see `analysis.rankings.standings`.
+    Rating :math:`1000 + 400/\ln 10\,(\theta - \bar\theta)`. Methods that no chain of
+    answers joins are rated apart, part by part. Inside a part the maximum exists where
+    from every method a chain of wins (or ties that count) leads to every other (Ford
+    1957); Davidson's also needs such a chain from a method back to itself with more
+    wins than ties, where there are both. Where it does not exist, a weak prior makes
+    one, and a remark says so. Intervals and tests rest on what each answer adds to the
+    fit (`analysis.inference.crossed_clusters`); ranks hold together for all methods.
 
     Source: Bradley and Terry (1952), Biometrika 39; Davidson (1970), JASA 65.
     """

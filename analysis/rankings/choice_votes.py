@@ -182,15 +182,10 @@ def inverse_weights(
 
     .. math:: 1 + \frac{N - M}{N - t} (u_t - 1), \quad u_t = 1 / (a_t q_t)
 
-    with q the probability of the slot and a the number of slots available: inverse
-    probabilities (Horvitz and Thompson 1952, Journal of the American Statistical
-    Association 47) relative to a uniform choice, levelled for sampling without
-    replacement (Farquhar, Gal and Rainforth 2021, On statistical bias in active
-    learning, ICLR; the idea is Des Raj's of 1956). A pair whose slots are used up
-    needs no probability: its answers are all known. Unbiased at a number of answers
-    fixed beforehand, if what was available does not depend on the answers. The
-    likelihood of abilities needs no weights: given the answers so far, choices do not
-    depend on abilities (Rubin 1976, Biometrika 63). It is consistent, not unbiased.
+    with q the probability of the slot and a the number of slots available (Horvitz and
+    Thompson 1952, JASA 47), levelled for sampling without replacement (Farquhar, Gal
+    and Rainforth 2021, ICLR). Unbiased at a number of answers fixed beforehand, if what
+    was available does not depend on the answers.
     """
     relative = 1 / (np.asarray(available, float) * np.asarray(per_slot, float))
     left = slots - np.arange(1, len(relative) + 1)

@@ -1,18 +1,14 @@
 r"""Composites as answers of people and as scores: a value of every output.
 
-For output o of story s, with the parts p that are taken from s (all without a tag, and
-those whose tag s has), their weights :math:`w_p` (which sum to 1 over all parts), N
-outputs of the method that have a value and :math:`N_p` of these that have part p,
+For output o of story s, with the parts p that are taken from s, their weights
+:math:`w_p` (which sum to 1 over all parts), N outputs of the method that have a value
+and :math:`N_p` of these that have part p,
 
 .. math:: v(o) = \sum_p w_p \frac{N}{N_p} v_p(o)
 
-so that without tags it is the weighted mean of its parts, and with them the mean of a
-method's outputs is the weighted mean of the parts' means. An output that lacks one of
-its parts has no value, and a method without any output of a part has none. With tags
-values of different stories have no common scale: nothing is pooled over them. So each
-part is compared on its own stories: pairs of outputs of a story are formed of the parts
-that are taken from there, and no part is limited by another that has fewer stories or
-scores.
+so that the mean of a method's outputs is the weighted mean of the parts' means. An
+output that lacks one of its parts has no value. With tags values of different stories
+have no common scale: nothing is pooled over them.
 """
 
 from collections.abc import Mapping

@@ -22,8 +22,8 @@ from analysis.rankings.composite_weights import (
     split_part,
 )
 from analysis.rankings.standings import rank_intervals, ranks
-from analysis.reading.metric_names import contained
 from analysis.reading.story_tags import tagged
+from analysis.reading.texts import contained
 from analysis.results import NAN, Array, TableRow
 from analysis.sentences import sentence
 
@@ -59,18 +59,11 @@ def composites(
     r"""Join several questions or metrics into one number a method.
 
     With :math:`v_p` a method's mean of part p over its stories, or its value of the
-    composite p:
-
-    - ``mean``: :math:`\sum_p w_p v_p / \sum_p w_p`, a part with a tag over the stories
-      of the tag. A binary mask of roles and angles is weights of 1 (VISTAR); Envision's
-      overall has weights of .4, .4 and .2.
-    - ``ranks``: the same mean of the method's ranks over the parts, 1 being best and
-      ties sharing the middle (ViStoryBench's leaderboard); less is better. Only
-      methods with all parts are ranked.
-    - ``drop``: :math:`100 (v_1 - v_2) / |v_1|` of the two parts in their order, in per
-      cent (VISTAR, from core to hard); less is better.
-
-    A method that lacks a part has no value, and a reason that names what it lacks.
+    composite p: ``mean`` is :math:`\sum_p w_p v_p / \sum_p w_p`, ``ranks`` the same
+    mean of the method's ranks over the parts, ties sharing the middle (ViStoryBench's
+    leaderboard), and ``drop`` :math:`100 (v_1 - v_2) / |v_1|` of the two parts in their
+    order (VISTAR). A method that lacks a part has no value, and a reason that names
+    what it lacks.
     """
     methods = tuple(sorted(cells["method"].unique()))
     names = tuple(sorted(cells["part"].unique()))

@@ -54,24 +54,16 @@ def fit_mixed(
 ) -> MixedModel:
     r"""Fit methods as fixed, annotators, stories and outputs as random effects.
 
-    :math:`y = \mu_m + a_u + s_t + o_{tm} + e`, all but :math:`\mu` normal with mean 0
-    and variances of their own, estimated by REML. Without :math:`o`, the effect of an
-    output (story and method), which is left out only where no output has two ratings,
-    those of one output would count as independent given their story, and intervals
-    would be too narrow. With :math:`V_o = I + \gamma_o Z_o Z_o'` of blocks
-    :math:`(I + \gamma_o 11')^{-1} = I - \gamma_o / (1 + n \gamma_o) 11'`, outputs leave
-    the equations of Henderson by sums over outputs with the same number n of ratings;
-    stories, whose block stays diagonal, by a Schur complement.
-
-    Annotators are few, so that their variance is uncertain: means have t intervals
-    with Satterthwaite's degrees of freedom, as if each method had been rated by its
-    annotators in equal shares,
+    :math:`y = \mu_m + a_u + s_t + o_{tm} + e`, all but :math:`\mu` normal, estimated by
+    REML; :math:`o` is left out where no output has two ratings. Outputs leave the
+    equations of Henderson by sums over outputs with the same number n of ratings, since
+    :math:`(I + \gamma_o 11')^{-1} = I - \gamma_o / (1 + n \gamma_o) 11'`; stories by a
+    Schur complement. Means have t intervals with Satterthwaite's degrees of freedom,
     :math:`(\sum_k v_k)^2 / \sum_k (v_k^2 / f_k)`, where v are the variances of the mean
     of annotators, of stories with their outputs, and of single ratings.
 
     Source: Searle, Casella and McCulloch (1992), Variance Components, sections 6.6 and
-    7.6; Bates et al. (2015), Journal of Statistical Software 67(1), section 3;
-    Satterthwaite (1946), Biometrics Bulletin 2(6).
+    7.6; Bates et al. (2015), Journal of Statistical Software 67(1), section 3.
     """
     M, S, A = (int(codes.max()) + 1 for codes in (method, story, annotator))
     none = np.full(M, np.nan)

@@ -204,19 +204,12 @@ def ranking_leaderboard(
     parts: tuple[str, ...] = ("stories", "annotators"),
     confidence: float = 0.95,
 ) -> Standings[RankingLeaderboardRow]:
-    r"""Rank the methods of one criterion by maximum likelihood.
+    """Rank the methods of one criterion by maximum likelihood: see `fit`.
 
-    Plackett-Luce: see `fit`. Rating
-    :math:`1000 + 400/\ln 10\,(\theta - \bar\theta)`, as in the leaderboard of pairs,
-    which orders of two methods agree with. So do parts that were never ranked together,
-    and the weak prior where no maximum exists: see
-    `analysis.rankings.bradley_terry.leaderboard`. It exists where from every method a
-    chain of others, each ranked below the one before in some answer, leads to every
-    other (Hunter 2004, assumption 1 and section 5). Intervals and ranks are made as
-    there.
-
-    Source: Plackett (1975), Applied Statistics 24; Hunter (2004), Annals of Statistics
-    32.
+    Ratings, parts, the weak prior, intervals and ranks are as in the leaderboard of
+    pairs, which orders of two methods agree with. The maximum exists where from every
+    method a chain of others, each ranked below the one before in some answer, leads to
+    every other (Hunter 2004, Annals of Statistics 32, assumption 1 and section 5).
     """
     stages = ranking_stages(rankings)
     if not stages.methods:

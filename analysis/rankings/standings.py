@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from analysis.inference.crossed_clusters import Cluster, CrossedCovariance
-from analysis.inference.significance import holm
+from analysis.inference.resampling import holm
 from analysis.rankings.likelihood import never_beaten
 from analysis.results import NAN, ONE, Array, Counts, TableRow
 from analysis.sentences import chained, sentence
@@ -38,18 +38,13 @@ def rank_intervals(
 ) -> tuple[Array, Array]:
     r"""Return the ranks that each method may have.
 
-    One plus the number of methods that are surely better, to the number of methods
-    that are not surely worse. Surely: the interval of their difference excludes 0,
-    and all M - 1 intervals of a method hold together, :math:`\hat d_j \pm c s_j` with
-    :math:`s_j` the bootstrap standard deviation and c the quantile of
-    :math:`\max_j |d^*_j - \hat d_j| / s_j` over resamples.
+    One plus the number of methods that are surely better, to the number that are not
+    surely worse. Surely: the interval of their difference excludes 0, and all M - 1
+    intervals of a method hold together, :math:`\hat d_j \pm c s_j` with :math:`s_j` the
+    bootstrap standard deviation and c the quantile of :math:`\max_j |d^*_j - \hat d_j|
+    / s_j`.
 
-    Percentiles of resampled ranks are not used: where methods are nearly equal they
-    miss the true rank far too often, since resampling adds noise to ranks that noise
-    has already spread (Xie, Singh and Zhang 2009).
-
-    Source: Mogstad, Romano, Shaikh and Wilhelm (2024), Review of Economic Studies 91,
-    section 3.1; Xie, Singh and Zhang (2009), JASA 104, 775-788.
+    Source: Mogstad, Romano, Shaikh and Wilhelm (2024), Review of Economic Studies 91.
     """
     M = len(values)
     low, high = np.full(M, np.nan), np.full(M, np.nan)

@@ -17,7 +17,7 @@ from analysis.inference.crossed_clusters import (
     share_intervals,
     widened_clusters,
 )
-from analysis.inference.significance import holm
+from analysis.inference.resampling import holm
 from analysis.rankings.choice_votes import PairVotes, kinds_drawn, pair_votes
 from analysis.results import NAN, Array, Counts, TableRow
 

@@ -29,8 +29,7 @@ from analysis.reading.column_cleaning import (
 )
 from analysis.reading.csv_files import DECIMAL_COMMA
 from analysis.reading.files import place
-from analysis.reading.metric_names import UNTOLD
-from analysis.reading.texts import with_code_points
+from analysis.reading.texts import UNTOLD, with_code_points
 from analysis.tables import FLAGS, control_character, is_text
 
 Mask = Any  # a boolean array or series, one entry a row

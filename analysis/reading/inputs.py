@@ -13,10 +13,10 @@ from analysis.problems import InputError, Problem, by_line, listed
 from analysis.reading.column_checks import LARGEST_RATING, LARGEST_SCORE, TableCheck
 from analysis.reading.column_cleaning import as_text, coded, numbers
 from analysis.reading.files import Table, opened
-from analysis.reading.metric_names import UNTOLD
 from analysis.reading.rankings import check_orders, ordered_choices
 from analysis.reading.scores import BASELINES, OTHER_NAME
 from analysis.reading.shared_names import FILE
+from analysis.reading.texts import UNTOLD
 from analysis.results import Array
 from analysis.tables import (
     ANSWER_OPTIONAL,

@@ -1,16 +1,11 @@
 r"""Agreement beyond chance: alpha, AC1, AC2, Fleiss' kappa; and the majority's share.
 
-Every statistic is written with one weight a unit and, where annotators are drawn,
-one weight an annotator, so that a bootstrap is a few matrix products.
-
-A unit drawn twice is two units. An annotator drawn twice is one annotator who
-counts twice: as two people he would agree with himself, and every coefficient would
-be too high. Agreement is a mean of some h(a, b) over ordered pairs of *different*
-annotators, a U-statistic of degree two; with :math:`v_a` the times that annotator a
-was drawn, it becomes :math:`\sum_{a \ne b} v_a v_b h(a, b) / \sum_{a \ne b} v_a v_b`,
-the generalised bootstrap of U-statistics (Hušková and Janssen 1993, Statistics &
-Probability Letters 16, 225-233). With all weights 1 every formula below is the
-textbook's.
+A unit drawn twice is two units. An annotator drawn twice counts twice and is never
+paired with himself: agreement is a mean of some h(a, b) over different annotators, and
+with :math:`v_a` the times that a was drawn it becomes
+:math:`\sum_{a \ne b} v_a v_b h(a, b) / \sum_{a \ne b} v_a v_b` (Hušková and Janssen
+1993, Statistics & Probability Letters 16). With all weights 1 every formula below is
+the textbook's.
 """
 
 from collections.abc import Iterator

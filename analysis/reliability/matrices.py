@@ -182,22 +182,15 @@ LARGEST_TABLE = 20_000
 def icc(
     data: Reliability, weights: Array, kind: str, people: Array | None = None
 ) -> Array:
-    r"""Intraclass correlation, two-way random effects, absolute agreement.
+    """Intraclass correlation, two-way random effects, absolute agreement.
 
-    With mean squares of units (R), raters (C) and error (E):
-    :math:`(R - E)/(R + (k-1)E + k(C - E)/n)` and
-    :math:`(R - E)/(R + (C - E)/n)`.
+    With mean squares of units (R), raters (C) and error (E): :math:`(R - E)/(R + (k-1)E
+    + k(C - E)/n)` and :math:`(R - E)/(R + (C - E)/n)`. All three are means over pairs
+    of different raters: of their covariances, half variances less covariances, and half
+    squared differences of means. Drawn raters weight these pairs by :math:`v_a v_b`, so
+    that nobody is paired with himself.
 
-    All three are means over pairs of different raters a, b of the covariance over
-    units :math:`c_{ab}`, the variances and the means :math:`m_a`:
-    :math:`(R - E)/k = \overline{c_{ab}}`,
-    :math:`E = \overline{(c_{aa} + c_{bb})/2 - c_{ab}}` and
-    :math:`C/n = \overline{(m_a - m_b)^2/2}`. Drawn raters weight these pairs by
-    :math:`v_a v_b`, so that nobody is paired with himself (see `chance_corrected`);
-    k stays the number of raters in the study.
-
-    Source: Shrout, P. E. and Fleiss, J. L. (1979), Intraclass correlations,
-    Psychological Bulletin 86(2).
+    Source: Shrout and Fleiss (1979), Psychological Bulletin 86(2).
     """
     x = data.matrix - data.matrix.mean()
     w = weights[:, data.complete]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from analysis.correlations.metric_differences import SIGNIFICANT
-from analysis.inference.significance import EXACT_BELOW
+from analysis.inference.resampling import EXACT_BELOW
 from analysis.options import KNOWN_COEFFICIENTS
 from analysis.report.language import SPACE, counted, listed, ngettext, retold
 from analysis.report.wording import (

@@ -32,20 +32,9 @@ SKEWED = 0.75
 class Analysis:
     """The tables of a report, the points behind its figures, and its remarks.
 
-    Attributes
-    ----------
-    tables
-        File name without suffix to frame, with the columns of the contract.
-    cells
-        The common subset of every question: columns question, metric, story,
-        method, human, score (as given, not turned), higher_is_better.
-    notes
-        Plain sentences: what was left out, dropped, or undefined.
-    resampled
-        Table to the clusters that were drawn for its intervals; none of a table
-        without intervals.
-    sentences
-        Reasons in the tables by their text, with the templates that frames forget.
+    `cells` is the common subset of every question, with scores as given; `resampled`
+    names what was drawn for the intervals of a table; `sentences` are the reasons in
+    tables by their text, with the templates that frames forget.
     """
 
     tables: dict[str, pd.DataFrame]

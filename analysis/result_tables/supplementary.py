@@ -58,7 +58,7 @@ from analysis.reliability.ranking_annotators import (
 from analysis.reliability.retest import choice_repeats, rating_repeats
 from analysis.result_tables.contract import TableCollector
 from analysis.result_tables.leaderboards import add_rating_leaderboard
-from analysis.result_tables.sensitivity import add_without_marked
+from analysis.result_tables.parts import add_without_marked
 from analysis.results import NAN, TableRow
 from analysis.sentences import counted, sentence
 from analysis.verdicts import verdict_rows

@@ -22,9 +22,9 @@ from analysis.inference.resampling import (
     LEAST_DEFINED,
     Draws,
     divided,
+    holm,
     stream,
 )
-from analysis.inference.significance import holm
 from analysis.options import AlignOptions
 from analysis.pairwise.accuracy import ppa_by_story_weights
 from analysis.questions import QuestionData

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.problems import InputError, Problem, Problems
-from analysis.reading.metric_names import higher_by_name
+from analysis.reading.texts import higher_by_name
 from analysis.tables import is_text
 from evalcore.formats.json_files import number_of, read_json, read_text, refuse
 from evalcore.formats.story_scripts import (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from django.db import transaction
 
 from analysis.problems import InputError, Problem, Problems
-from analysis.reading.metric_names import UNTOLD, higher_by_name, known_name
+from analysis.reading.texts import UNTOLD, higher_by_name, known_name
 from evalcore.formats.story_scripts import ForeignScores
 from evalcore.importing.names import Names
 from evalcore.importing.score_writing import (

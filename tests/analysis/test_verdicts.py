@@ -327,21 +327,6 @@ def test_a_threshold_that_was_tuned_on_the_same_pairs_shows_nothing():
     assert found(rows)["csd"]["verdict"] == "agrees"
 
 
-def test_others_that_are_better_or_worse_are_counted_by_their_tests():
-    """a is shown to be better than c only, which opens a cluster, as in WMT."""
-    values = {"a": 0.7, "b": 0.65, "c": 0.6}
-    keys = {"question": "look", "source": "ratings", "statistic": "ppa_half"}
-    tests = compared(values, {("a", "c"): 0.01}, **keys)
-    rows = [{"metric": name, "ppa_half": x} for name, x in values.items()]
-    table = verdicts(pairwise_accuracy=pairwise(*rows), accuracy_comparisons=tests)
-    told = found(table)
-    assert [told[name]["n_worse"] for name in values] == [1, 0, 0]
-    assert [told[name]["n_better"] for name in values] == [0, 0, 1]
-    assert [told[name]["cluster"] for name in values] == [1, 1, 2]
-    (((_, text),),) = question_claims(table)
-    assert text.endswith("; it is shown to be better than 1 of the 2 others.")
-
-
 # Words --------------------------------------------------------------------------------
 
 
@@ -376,21 +361,6 @@ def test_demanded_accuracy_is_compared_with_the_interval(low, high, line):
     assert "demanded" not in text
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"p_half": 0.3}, "is not shown to agree with people: "),
-        (BELOW, "does not agree with people: "),
-    ],
-)
-def test_what_is_not_shown_is_no_claim(change, words):
-    ((shown, text),) = said(pairwise_accuracy=pairwise(change), hypotheses=meant("csd"))
-    assert not shown
-    assert words in text
-    reason = "cannot be distinguished from" if "p_half" in change else "is below"
-    assert text.endswith(f"; it {reason} chance.")
-
-
 def test_the_highest_of_several_is_said_to_be_chosen():
     """Not where it was declared, nor where it is alone."""
     chosen = [{"metric": "a"}, {"metric": "b"}]
@@ -418,20 +388,6 @@ def test_a_declared_metric_without_a_value_is_told():
         "look: far, declared for this question, is not shown to agree with people; it "
         "has no value for what was judged.",
     )
-
-
-@pytest.mark.parametrize(
-    ("drawn", "words"),
-    [
-        ("stories", "(chance is 50 %, p < 0.01), for these methods, in other stories"),
-        ("annotators", ", for these stories and methods, as rated by other annotators"),
-        ("stories+annotators", ", where stories+annotators are drawn"),
-    ],
-)
-def test_a_test_of_other_populations_says_so_and_passes_no_line(drawn, words):
-    ((_, text),) = said(0.75, pairwise_accuracy=pairwise({"drawn": drawn}))
-    assert text.endswith(f"{words}.")
-    assert "demanded" not in text
 
 
 def test_soft_accuracy_never_leads_nor_does_that_of_ties():

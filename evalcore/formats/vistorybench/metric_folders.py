@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.problems import InputError, Problem
-from analysis.reading.metric_names import higher_by_name
+from analysis.reading.texts import higher_by_name
 from evalcore.formats.folder_layouts import MOST_SHOTS
 from evalcore.formats.json_files import (
     NO_LINK,

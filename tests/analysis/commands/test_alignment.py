@@ -113,29 +113,6 @@ def test_the_order_of_rows_does_not_matter(seed):
     assert_same(plain(), run(*shuffled))
 
 
-def test_gold_repeated_and_excluded_rows_change_nothing_but_notes():
-    ratings, choices, scores = study()
-    known = plain()
-    extra = ratings.iloc[:3].assign(rating=0, annotator="Mallory")
-    marked = pd.concat([ratings, extra])
-    for column in ("is_gold", "is_repeat", "excluded"):
-        marked[column] = False
-    for i, column in enumerate(("is_gold", "is_repeat", "excluded")):
-        marked.iloc[len(ratings) + i, marked.columns.get_loc(column)] = True
-    found = run(marked, choices, scores)
-    for name, frame in known.tables.items():
-        pd.testing.assert_frame_equal(frame, found.tables[name])
-    note = (
-        f"3 of {len(marked)} ratings left out of every table as gold, repeated or "
-        "excluded."
-    )
-    alone = (
-        f"{extra['dimension'].iloc[1]}: 1 repeated answer without a first answer of "
-        "the same annotator, so in no table."
-    )
-    assert set(found.notes) - set(known.notes) == {note, alone}
-
-
 @pytest.mark.slow
 def test_excluding_a_method_is_not_having_it():
     data = study()
@@ -364,32 +341,6 @@ def test_published_coefficients_of_tifa(shared):
             assert table[metric, name] == pytest.approx(number, abs=5.1e-7)
 
 
-@pytest.mark.parametrize("ties", ["half", "drop", "davidson"])
-@pytest.mark.parametrize("majority", [False, True])
-def test_rank_counts_votes_or_majorities(ties, majority):
-    _, choices, _ = study(n_stories=20)
-    found = leaderboard(
-        choices=choices, ties=ties, majority=majority, options=FAST
-    ).tables
-    board = found["leaderboard"]
-    assert board["rating"].mean() == pytest.approx(1000)
-    order = board["rating"].round(6).rank(ascending=False, method="min")
-    assert board["rank"].tolist() == order.tolist()
-    rates = found["win_rates"]
-    assert len(rates) == 6
-    assert (rates[["wins_a", "ties", "wins_b"]].sum(axis=1) == 60).all()
-    majorities = ["majority_wins_a", "majority_ties", "majority_wins_b"]
-    assert (rates[majorities].sum(axis=1) == rates["n_stories"]).all()
-
-
-def test_both_bad_is_told_apart():
-    _, choices, scores = study()
-    choices.loc[:4, "choice"] = "both_bad"
-    found = run(None, choices, scores)
-    assert any("both bad in 5 answers, counted" in note for note in found.notes)
-    assert "correlations" not in found.tables
-
-
 def test_nothing_left_to_analyse_is_refused():
     ratings, _, scores = study()
     with pytest.raises(OptionError, match="ratings: no row is left"):
@@ -444,15 +395,6 @@ def test_each_table_says_what_was_drawn_for_its_intervals():
     assert drawn["correlations"] == ("annotators",)
     assert "agreement" not in drawn  # four annotators are too few to be drawn
     assert run(ratings, choices, scores, LEAST).resampled == {}
-
-
-def test_ratings_without_a_story_beside_others_are_left_out():
-    ratings, _, scores = study()
-    stray = ratings.iloc[:2].assign(story="", rating=0)
-    found = run(pd.concat([ratings, stray]), None, scores)
-    for name, frame in rated().tables.items():
-        pd.testing.assert_frame_equal(frame, found.tables[name])
-    assert any("2 ratings without a story left out" in n for n in found.notes)
 
 
 def test_means_over_raters_are_not_counted_as_one_annotator():
@@ -591,14 +533,3 @@ def test_how_alike_people_rank():
 def test_what_rankings_have_not_is_refused(asked, told):
     with pytest.raises(OptionError, match=told):
         leaderboard(**asked, options=FAST)
-
-
-def test_methods_are_left_out_of_rankings():
-    options = AlignOptions(resamples=0, exclude_methods=("good",))
-    found = leaderboard(rankings=ranked(), options=options)
-    assert set(found.tables["ranking_leaderboard"]["method"]) == {
-        "copy",
-        "drift",
-        "swap",
-    }
-    assert found.notes[0] == "Left out as asked: good."

@@ -106,15 +106,6 @@ def test_a_subset_is_named_by_a_tag(files):
     }
 
 
-def test_a_subset_may_be_a_table_of_its_own(files):
-    lite = pd.read_csv(files / "scores.csv").query("story < 's05'")
-    lite.to_csv(files / "lite.csv", index=False)
-    given = ["subset", "--scores", files / "scores.csv", "--subset", files / "lite.csv"]
-    assert run(files, *given) == 0
-    means = table(files, "subset").set_index("statistic")["value"]
-    assert means["mean_subset"] == pytest.approx(lite["score"].mean())
-
-
 @pytest.mark.parametrize(
     ("given", "says"),
     [

@@ -121,28 +121,6 @@ def test_interval_of_a_coefficient_holds_zero_where_the_test_does_not_reject(
     assert -1 <= found.low <= found.value <= found.high <= 1
 
 
-@pytest.mark.parametrize(
-    ("values", "n_methods", "options", "reason"),
-    [
-        ([0.2, np.nan], 8, {}, "one of the two is undefined"),
-        ([0.2, 0.1], 4, {}, "4 methods are too few"),
-        ([0.2, 0.1], 1, {}, "1 method is too few"),
-        ([0.2, 0.1], 8, {"resamples": 0}, ""),
-    ],
-)
-def test_what_cannot_be_tested_says_why(values, n_methods, options, reason):
-    (row,) = compared(
-        np.array(values),
-        "ab",
-        lambda a, b: ClusterVariances(1, 0, 0, n_methods, 9, STEP),
-        DRAWN | options,
-    )
-    assert row["reason"] == reason
-    assert np.isnan(
-        [row[key] for key in ("low", "high", "p_value", "p_adjusted")]
-    ).all()
-
-
 def test_a_family_is_adjusted_together():
     values = np.array([0.0, 1.0, 3.0])
     rows = compared(

@@ -89,16 +89,6 @@ def test_two_kinds_take_off_what_is_in_both():
     assert found.freedom[0] == pytest.approx(total**2 / below)
 
 
-def test_what_has_one_cluster_is_not_drawn():
-    story, _, y = answers()
-    one = (np.zeros(len(y), int), 1)
-    alone = crossed_covariance(*added(y), [(story, STORIES)], rank=1)
-    beside = crossed_covariance(*added(y), [(story, STORIES), one], rank=1)
-    assert alone.of(np.eye(1)) == beside.of(np.eye(1))
-    assert crossed_covariance(*added(y), [one, one], rank=1) is None
-    assert crossed_covariance(*added(y), [], rank=1) is None
-
-
 def test_intervals_and_p_values_are_students():
     errors = Errors(np.array([4.0, NOTHING / 10]), np.array([5.0, 5.0]))
     values = np.array([5.0, 0.5])

@@ -10,8 +10,7 @@ import pytest
 
 import analysis
 from analysis.__main__ import main
-from analysis.notebook.functions import Options
-from analysis.options import WIDE, AlignOptions, OptionError
+from analysis.options import OptionError
 from analysis.problems import InputError
 from tests.analysis.commands.test_alignment import study
 
@@ -123,17 +122,6 @@ def test_files_give_what_the_command_writes_and_frames_give_their_tables(
     assert list(found) == list(report)
     for name in set(found) - {"run"}:
         assert found[name].to_csv() == report[name].to_csv(), name
-
-
-def test_a_run_of_frames_names_each_by_the_hash_of_its_csv(tmp_path):
-    path = tmp_path / "r.csv"
-    RATINGS.to_csv(path, index=False)
-    run = [
-        analysis.agreement(ratings=given, resamples=0)["run"].set_index("key")["value"]
-        for given in (RATINGS, path)
-    ]
-    assert run[0]["sha256 of ratings (frame)"] == run[1]["sha256 of ratings (r.csv)"]
-    assert run[0]["command"] == "analysis.agreement(ratings=ratings, resamples=0)"
 
 
 def test_the_date_is_that_of_the_files_and_frames_have_none(tmp_path, monkeypatch):
@@ -266,12 +254,6 @@ def test_a_wrong_option_is_named_as_the_keyword_it_is(options, problem):
 def test_an_unknown_keyword_names_the_nearest():
     with pytest.raises(TypeError, match=r"'resample_s'.*\(nearest: resamples"):
         aligned(resample_s=3)
-
-
-def test_every_option_of_an_analysis_is_a_keyword():
-    """A scale for each question is what studies have, which know their questions."""
-    options = {*AlignOptions.__dataclass_fields__} - {"scales"}
-    assert set(Options.__annotations__) == options | set(WIDE)
 
 
 def test_a_wide_frame():

@@ -3,7 +3,6 @@
 import re
 from itertools import chain
 
-import plotly.graph_objects as go
 import pytest
 
 import analysis
@@ -25,20 +24,6 @@ def report():
 @pytest.fixture(scope="module")
 def people():
     return analysis.agreement(ratings=RATINGS, resamples=9)
-
-
-def test_a_table_is_a_copy(report):
-    table = report["correlations"]
-    table["value"] = 7.0
-    del table["metric"]
-    assert "metric" in report["correlations"]
-    assert (report["correlations"]["value"] != 7.0).all()
-    assert report.tables["correlations"].equals(report["correlations"])
-
-
-def test_an_unknown_table_names_the_nearest(report):
-    with pytest.raises(KeyError, match=r"no table 'corelation'.*nearest: correlations"):
-        report["corelation"]
 
 
 def test_analyses_of_people_have_no_verdicts(people):
@@ -85,15 +70,6 @@ def test_the_html_runs_nothing_and_loads_nothing():
         *("table", "thead", "tbody", "tr", "th", "td", "sup"),
     }
     assert not re.search(r"http|src=|href=|style", re.sub("&[^;]*;[^<]*", "", html))
-
-
-def test_every_figure_is_one_for_plotly(report):
-    for name in report.figures:
-        figure = report.figure(name)
-        assert isinstance(figure, go.Figure)
-        assert figure.data
-        assert figure.layout.height > 150
-    assert {"forest", "coefficients", "matrix"} <= set(report.figures)
 
 
 def test_the_forest_has_a_panel_a_question_and_each_can_be_had_alone(report):

@@ -149,44 +149,6 @@ def test_held_out_epsilon_comes_from_the_other_stories_only():
     assert measure(pairs, epsilon="insample")["k"].acc_eq.value == 0.5
 
 
-def test_choices_by_majority_against_scores():
-    rows = [
-        ("s1", "y", "x", "q", "Ann", "a"),
-        ("s1", "x", "y", "q", "Bob", "b"),
-        ("s1", "x", "y", "q", "Eve", "a"),  # y by 2 of 3
-        ("s2", "x", "y", "q", "Ann", "a"),
-        ("s2", "x", "y", "q", "Bob", "b"),
-        ("s2", "x", "y", "q", "Eve", "tie"),  # no majority
-        ("s3", "x", "y", "q", "Ann", "a"),
-        ("s3", "x", "y", "q", "Bob", "a"),
-        ("s4", "x", "y", "q", "Ann", "a"),  # no score
-    ]
-    choices = pd.DataFrame(
-        rows,
-        columns=["story", "method_a", "method_b", "criterion", "annotator", "choice"],
-    )
-    scores = pd.DataFrame(
-        [
-            ("s1", "x", 1.0),
-            ("s1", "y", 2.0),
-            ("s2", "x", 5.0),
-            ("s2", "y", 5.0),
-            ("s3", "x", 1.0),
-            ("s3", "y", 4.0),
-            ("s4", "x", 1.0),
-        ],
-        columns=["story", "method", "score"],
-    ).assign(metric="k")
-    pairs = choice_pairs("q", ordered_choices(choices), score_table(scores))
-    assert pairs.human.tolist() == [-1.0, 0.0, 1.0]
-    row = measure(pairs)["k"]
-    assert (row.n_pairs, row.strict.value) == (2, 0.5)
-    assert row.acc_eq.value == pytest.approx(2 / 3)
-    drawn, judged = pairs.redraw(np.array([[0, 0, 3]]))  # Eve only
-    assert drawn[0, 0] == 1.0
-    assert judged.tolist() == [[True, True, False]]
-
-
 def test_dropped_pairs_and_metrics_of_choices_are_named():
     rows = [(s, "x", "y", "q", "Ann", "a") for s in ("s1", "s2")]
     choices = pd.DataFrame(

@@ -97,15 +97,3 @@ def test_each_annotator_has_an_exact_test():
     assert ann["p_value"] == pytest.approx(2 * 11 / 1024)
     assert ann["p_adjusted"] == pytest.approx(4 * 11 / 1024)
     assert (bob["annotator"], bob["value"], bob["p_value"]) == ("Bob", 0.5, 1)
-
-
-def test_what_has_no_side_says_so():
-    rows = answers(4, "a", "x")
-    row = position_bias(rows.drop(columns="left_method"), **OPTIONS)[0]
-    assert np.isnan([row["value"], row["low"], row["p_value"]]).all()
-    assert row["reason"] == "no answer says which output stood on the left"
-    row = position_bias(answers(4, "tie", "x"), **OPTIONS)[0]
-    assert (row["reason"], row["ties"]) == ("no answer chooses a side", 4)
-    mixed = pd.concat([rows, answers(2, "a", ""), answers(1, "b", float("nan"))])
-    row = position_bias(mixed, **OPTIONS)[0]
-    assert (row["n"], row["reason"]) == (4, "3 answers without a known side left out")

@@ -1,9 +1,7 @@
 """Soft pairwise accuracy against Google's program, and its laws."""
 
-import itertools
 import json
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -51,27 +49,3 @@ def test_differences_are_those_of_the_values_and_tested_over_methods(hole):
     )
     assert (row["test"], row["n"], row["reason"]) == ("methods", 28, "")
     assert row["low"] < row["difference"] < row["high"]
-
-
-def study(n_stories=12, n_methods=4, seed=0, **metrics):
-    rng = np.random.default_rng(seed)
-    keys = list(
-        itertools.product((f"s{i}" for i in range(n_stories)), range(n_methods))
-    )
-    frame = pd.DataFrame(keys, columns=["story", "method"])
-    rating = rng.integers(0, 5, len(frame)) + frame["method"]
-    frame["method"] = [f"m{m}" for m in frame["method"]]
-    ratings = frame.assign(dimension="d", annotator="Ann", rating=rating)
-    scores = [frame.assign(metric=n, score=f(rating, rng)) for n, f in metrics.items()]
-    return ratings, pd.concat(scores)
-
-
-def test_what_cannot_be_compared_says_why():
-    one = measure(grid_of(*study(n_methods=1, k=lambda r, _: r)))["k"]
-    assert np.isnan(one["value"])
-    assert one["reason"] == "no two methods have a story in common"
-    ratings, scores = study(k=lambda r, _: r)
-    whole = ratings.assign(story="").drop_duplicates("method")
-    row = measure(grid_of(whole, scores))["k"]
-    assert np.isnan(row["value"])
-    assert "method-level" in row["reason"]

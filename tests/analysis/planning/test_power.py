@@ -123,22 +123,6 @@ def test_half_widths_shrink_as_the_study_grows():
     assert ratio == pytest.approx(np.sqrt(1 / 8), abs=0.1)
 
 
-@pytest.mark.parametrize(
-    ("change", "word"),
-    [
-        (lambda rows: rows[rows["method"] == "m00"], "fewer than two methods"),
-        (lambda rows: rows.assign(rating=3.0), "the same"),
-        (lambda rows: rows[rows["story"] == "s000"].assign(story=""), "method-level"),
-    ],
-)
-def test_degenerate_pilots_have_reasons(change, word):
-    rows, scores = frames(8, 4, 2)
-    power, wanted = analysis(change(rows), scores)
-    assert power.loc[power["value"].isna(), "reason"].ne("").all()
-    assert power["reason"].str.contains(word).any()
-    assert (wanted["value"].notna() | (wanted["reason"] != "")).all()
-
-
 def test_an_unknown_metric_and_bad_options_are_told():
     rows, scores = frames(6, 4, 2)
     other = scores.assign(metric="other", story="nowhere")
@@ -174,21 +158,3 @@ def test_needed_numbers_follow_the_law():
     assert "0.060 remain" in reason
     assert "as good as never" in needed(points(0, 100), "stories", 0.05)[1]
     assert size.methods == 5
-
-
-def test_choices_and_single_resamples_are_refused():
-    rows, _ = frames(4, 3, 2)
-    choices = pd.DataFrame(
-        {
-            "story": ["s"],
-            "method_a": ["m"],
-            "method_b": ["n"],
-            "criterion": ["c"],
-            "annotator": ["a"],
-            "choice": ["a"],
-        }
-    )
-    with pytest.raises(OptionError, match=r"--ratings: .*choices"):
-        analysis(choices)
-    with pytest.raises(OptionError, match="expected 2 or more"):
-        analysis(rows, resamples=1)

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 from analysis.planning.stability import (
     judge_values,
@@ -91,36 +90,6 @@ def test_reliability_of_trials_as_shrout_and_fleiss_print_it():
     found = table(rating_trials(answers(cube)))
     assert found["gpt", "", "icc_2_1"]["value"] == pytest.approx(0.29, abs=0.005)
     assert found["gpt", "", "icc_2_k"]["value"] == pytest.approx(0.62, abs=0.005)
-
-
-def test_the_interval_of_a_deviation_over_trials_is_chi_squares():
-    # Between 0.9 and 1.1 five trials have a deviation of .0791; SciPy's own interval
-    # of a variance, by its square: 4 s^2 / chi2.
-    means = np.array([0.9, 0.95, 1.0, 1.05, 1.1])
-    cube = means[:, None, None] + np.linspace(-1, 1, 20)[None, :, None] + np.zeros(3)
-    found = table(rating_trials(answers(cube)), 50)
-    expected = np.std(means, ddof=1) * np.sqrt(4 / stats.chi2(4).ppf([0.975, 0.025]))
-    for method in ("", "m1"):
-        row = found["gpt", method, "sd"]
-        assert [row["low"], row["high"]] == pytest.approx(expected)
-    # Trials move all methods together: no more is known of their mean deviation.
-    trials = rating_trials(answers(cube + np.arange(3)))
-    noise = table(trials, 50)["gpt", "", "noise_to_methods"]
-    assert [noise["low"], noise["high"]] == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("rounds", [1, 2])
-def test_too_few_trials_or_none_in_common_have_a_reason(rounds):
-    rows = answers(simulated(K=2))
-    if rounds == 1:
-        rows, word = rows[rows["round"] == 1], "only one trial"
-    else:
-        apart = (rows["round"] == 1) == (rows["story"] == "s0")
-        rows, word = rows[apart], "no output has a score in every trial"
-    found = table(rating_trials(rows))
-    assert all(
-        np.isnan(row["value"]) and row["reason"] == word for row in found.values()
-    )
 
 
 @pytest.mark.shared

@@ -95,20 +95,6 @@ def test_a_subset_of_stories():
     assert found["k", "top_kept"]["value"] == best
 
 
-@pytest.mark.parametrize(
-    ("values", "subset", "word"),
-    [
-        (np.ones((4, 1)), ["s00"], "fewer than two methods"),
-        (np.ones((4, 3)), ["nowhere"], "none of its stories"),
-        (np.ones((4, 3)), [], "no value"),
-    ],
-)
-def test_nothing_to_compare_has_a_reason(values, subset, word):
-    found = compared(boards(scores(values)), subset)
-    assert word in found["k", "mean_full"]["reason"]
-    assert np.isnan(found["k", "mean_full"]["value"])
-
-
 def best(values, sizes=(4,)):
     rows, stories = best_subsets(
         boards(scores(values)), sizes=sizes, confidence=0.95, seed=0

@@ -64,22 +64,6 @@ def frame(cube, holes=()):
     )
 
 
-def simulated(sd, shape, seed=0):
-    """An A x S x M array; sd by source."""
-    rng = np.random.default_rng(seed)
-    A, S, M = shape
-    shapes = {
-        "annotator": (A, 1, 1),
-        "story": (1, S, 1),
-        "method": (1, 1, M),
-        "method x story": (1, S, M),
-        "method x annotator": (A, 1, M),
-        "story x annotator": (A, S, 1),
-        "rest": (A, S, M),
-    }
-    return sum(sd.get(name, 0) * rng.normal(size=n) for name, n in shapes.items())
-
-
 def table(rows, resamples=0, **options):
     found = variance_components(
         rows, question="d", resamples=resamples, confidence=0.95, seed=0, **options
@@ -170,27 +154,6 @@ def test_a_mixed_model_fitted_by_another_program():
     assert found["method"]["value"] == pytest.approx(named["m"], rel=1e-3)
     assert found["story"]["value"] == pytest.approx(named["s"], rel=1e-3)
     assert found["rest"]["value"] == pytest.approx(fit.scale, rel=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("shape", "name", "word"),
-    [
-        ((1, 5, 4), "annotator", "only one annotator"),
-        ((1, 5, 4), "method x story", "rest"),
-        ((3, 5, 1), "method", "only one method"),
-        ((3, 1, 4), "story", "only one story"),
-    ],
-)
-def test_what_a_design_cannot_tell_has_a_reason(shape, name, word):
-    found = table(frame(simulated({"method": 1, "rest": 1}, shape)))
-    expected = "cannot be told apart" if word == "rest" else word
-    if shape[0] == 1 and name == "method x story":
-        expected = "only one annotator"
-        assert np.isnan(found["annotator"]["value"])
-        assert np.isfinite(found["rest"]["value"])
-        return
-    assert np.isnan(found[name]["value"])
-    assert expected in found[name]["reason"]
 
 
 def test_the_interval_of_a_variance_is_satterthwaites():

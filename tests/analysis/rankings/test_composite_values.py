@@ -125,17 +125,6 @@ def test_an_annotator_chooses_what_the_weighted_sum_of_choices_is_for():
     assert set(found["story"]) == {"a"}
 
 
-def test_a_part_is_asked_of_the_stories_of_its_tag():
-    rows = [("a", "x", "y", "style", "Ann", "b"), ("c", "x", "y", "stuff", "Ann", "a")]
-    core = equally("core", ["style@SF", "stuff@MA"], over="questions")
-    found, notes = chosen(rows, core, tags=TAGS)
-    assert dict(zip(found["story"], found["choice"], strict=True)) == {
-        "a": "b",
-        "c": "a",
-    }
-    assert notes == ()
-
-
 def test_what_is_not_asked_is_told():
     rows = [("a", "x", "y", "p", "Ann", "a")]
     _, notes = chosen(rows, equally("all", "pz", over="questions"))

@@ -288,3 +288,17 @@ def test_ranks_hold_together_and_say_what_comparisons_say():
     for row in found.rows:
         assert row.rank_low == 1 + sum(b == row.method for _, b in apart)
         assert row.rank_high == 5 - sum(a == row.method for a, _ in apart)
+
+
+@pytest.mark.parametrize("ties", ["half", "davidson"])
+def test_influence_of_an_answer_is_the_slope_of_the_fit_by_its_weight(ties):
+    votes = choice_votes(simulated(), by_majority=False)
+    counts = votes.counts()
+    fit = fit_model(counts, ties=ties)
+    adds = fit.influence.reshape(votes.size, -1)
+    assert np.abs(np.bincount(votes.cell, minlength=votes.size) @ adds).max() < 1e-6
+    for cell in np.unique(votes.cell)[::7]:
+        less = counts.copy()
+        less.reshape(-1)[cell] -= 1e-3
+        slope = (fit.theta - fit_model(less, ties=ties).theta) / 1e-3
+        np.testing.assert_allclose(adds[cell, :5], slope, atol=2e-5)

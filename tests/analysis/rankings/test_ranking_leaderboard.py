@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.problems import InputError
 from analysis.rankings.bradley_terry import leaderboard
 from analysis.rankings.plackett_luce import (
     ranking_leaderboard,
@@ -81,12 +80,3 @@ def test_islands_are_named_and_ranked_apart():
     placed = [(row.part, row.method, row.rank) for row in standings]
     assert placed == [(1, "c", 1), (1, "d", 2), (1, "e", 3), (2, "a", 1), (2, "b", 2)]
     assert all(row.low < row.rating < row.high for row in standings)
-
-
-@pytest.mark.parametrize(
-    ("column", "value", "told"),
-    [("rank", 1, "each rank once in an answer"), ("method", "a", "each method once")],
-)
-def test_ties_and_doubled_methods_are_refused(column, value, told):
-    with pytest.raises(InputError, match=f"rankings: {column}: .*expected {told}"):
-        board(simulated(3).assign(**{column: value}))

@@ -3,8 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from analysis.rankings.win_rates import method_win_rates, win_rates
 
@@ -111,16 +109,6 @@ def test_one_story_and_one_annotator_have_no_interval():
     assert np.isnan(row["majority_low"])
 
 
-def test_answers_that_hang_together_count_for_fewer():
-    alone = independent(300, 0.6)
-    told = frame(alone, parts=("stories",))["n_effective"].iloc[0]
-    # The same answers, three times each: nothing more is known.
-    thrice = pd.concat([alone.assign(annotator=f"r{i}") for i in range(3)])
-    again = frame(thrice, parts=("stories",))["n_effective"].iloc[0]
-    assert again == pytest.approx(told, rel=0.01)
-    assert frame(thrice, parts=("units",))["n_effective"].iloc[0] < 1.01 * told
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("parts", [("stories",), ("annotators",)])
 def test_errors_are_those_of_resampled_clusters(parts):
@@ -163,19 +151,3 @@ def test_methods_average_over_the_methods_they_met():
     assert found["n_votes"].to_dict() == {"x": 210, "y": 30, "z": 220}
     assert (found["low"] < found["rate"]).all()
     assert (found["rate"] < found["high"]).all()
-
-
-@given(st.integers(1, 1000))
-def test_weights_are_numbers_of_answers(seed):
-    rng = np.random.default_rng(seed)
-    choices = simulated(5, people=4, seed=seed)
-    weight = rng.integers(1, 4, len(choices))
-    several = choices.loc[choices.index.repeat(weight)]
-    weighed = frame(choices.assign(weight=weight.astype(float)), parts=())
-    np.testing.assert_allclose(weighed["rate_a"], frame(several, parts=())["rate_a"])
-    rates = (
-        pd.DataFrame(method_win_rates(rows, parts=())).set_index("method")["rate"]
-        for rows in (choices.assign(weight=weight.astype(float)), several)
-    )
-    one, two = rates
-    pd.testing.assert_series_equal(one.sort_index(), two.sort_index())

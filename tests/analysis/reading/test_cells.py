@@ -132,18 +132,6 @@ def test_the_score_of_a_whole_output_stands_for_its_shots():
     )
 
 
-def test_scores_that_cannot_be_used_are_refused():
-    with pytest.raises(OptionError, match="scores: no row has a score"):
-        score_table(scores(("s", "x", "k", np.nan)))
-    with pytest.raises(OptionError, match="'constant': expected another name"):
-        score_table(scores(("s", "x", "constant", 1.0)))
-    versions = scores(("s", "x", "random", 1.0), ("s", "y", "random", 1.0))
-    versions["backend"] = ["expected", "drawn"]
-    told = r"'random \(expected\)': expected another name"
-    with pytest.raises(OptionError, match=told):
-        score_table(versions)
-
-
 # The same whatever the order of the rows ----------------------------------------------
 
 
@@ -200,18 +188,3 @@ def test_a_cell_is_a_mean_of_annotators_means(tables):
                 own.setdefault(other.annotator, []).append(other.rating)
         expected = fmean(fmean(values) for values in own.values())
         assert row.human == pytest.approx(expected, abs=1e-8)
-
-
-def test_sums_that_depend_on_their_order_are_made_in_one_order():
-    values = [1e16, 1.0, -1e16, 0.1]
-    frame = ratings(
-        *[("s", "x", "Ann", str(shot), value) for shot, value in enumerate(values)],
-        columns=("story", "method", "annotator", "shot", "rating"),
-    )
-    mixed = frame.iloc[[1, 3, 0, 2]]
-    assert annotator_cells(frame)["rating"][0] != annotator_cells(mixed)["rating"][0]
-    first, second = (
-        annotator_cells(kept_rows(rows, RATING_KEYS))["rating"][0]
-        for rows in (frame, mixed)
-    )
-    assert first == second

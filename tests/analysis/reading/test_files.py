@@ -8,7 +8,7 @@ import pytest
 from analysis.problems import InputError
 from analysis.reading import files
 from analysis.reading.files import read_file
-from analysis.reading.inputs import read_ratings, read_scores
+from analysis.reading.inputs import read_ratings
 
 
 def complaints(path, read=read_file):
@@ -62,24 +62,6 @@ def test_json_rows_need_not_have_the_same_columns(tmp_path):
         [1, "x", "", ""],
         ["", "", "", ""],
         ["", "x", "", 2.5],
-    ]
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
-def test_a_wide_table_is_the_same_in_every_kind_of_file(tmp_path, suffix):
-    rows = pd.DataFrame({"method": ["a", "b"], "k": [1.5, None], "j": [2.0, 1.0]})
-    path = tmp_path / f"s{suffix}"
-    if suffix == ".csv":
-        rows.to_csv(path, index=False)
-    elif suffix == ".jsonl":
-        rows.to_json(path, orient="records", lines=True)
-    else:
-        rows.to_parquet(path)
-    found = read_scores(path, wide=True)
-    assert found[["method", "metric", "score"]].to_numpy().tolist() == [
-        ["a", "k", 1.5],
-        ["a", "j", 2.0],
-        ["b", "j", 1.0],
     ]
 
 

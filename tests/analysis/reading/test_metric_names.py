@@ -1,6 +1,6 @@
 import pytest
 
-from analysis.reading.metric_names import MEANS, contained, higher_by_name
+from analysis.reading.texts import MEANS, contained, higher_by_name
 
 # As headers of papers, results of programs and people's own tables have them.
 SPELLINGS = {

@@ -101,19 +101,6 @@ def test_published_agreement_of_dsg(shared):
     assert (found["ac1"].estimate.n, found["ac1"].n_answers) == (800, 3995)
 
 
-def test_icc_of_shrout_and_fleiss():
-    # Shrout and Fleiss (1979), table 2: 6 targets, 4 judges; table 4: .29 and .62.
-    judges = [
-        [9, 6, 8, 7, 10, 6],
-        [2, 1, 4, 1, 5, 2],
-        [5, 3, 6, 2, 6, 4],
-        [8, 2, 8, 6, 9, 7],
-    ]
-    data = reliability(judges)
-    assert value(data, "icc_2_1") == pytest.approx(0.2897638, abs=1e-6)
-    assert value(data, "icc_2_k") == pytest.approx(0.6200505, abs=1e-6)
-
-
 matrices = st.integers(2, 4).flatmap(
     lambda raters: st.lists(
         st.lists(
@@ -219,21 +206,6 @@ def test_undefined_is_empty_with_a_reason(matrix, name, reason):
     assert np.isnan(row.value)
     assert np.isnan(row.low)
     assert row.reason == reason
-
-
-def test_means_over_raters_have_a_reason_of_their_own_and_no_counts():
-    rows = pd.DataFrame(
-        {
-            "story": "",
-            "method": list("abc"),
-            "dimension": "d",
-            "annotator": "mean",
-            "rating": [1.5, 2.5, 3.0],
-        }
-    )
-    for row in table(rating_reliability(rows)).values():
-        assert row.estimate.reason.startswith("the ratings are means over raters")
-        assert (row.n_annotators, row.n_answers) == (None, None)
 
 
 def choices(answers):

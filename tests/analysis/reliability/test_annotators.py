@@ -64,27 +64,6 @@ def test_correlations_as_scipy_computes_them():
         assert rows.loc[(f"r{a}", "spearman_others"), "n"] == shared.sum()
 
 
-@pytest.mark.parametrize(
-    ("matrix", "statistic", "reason"),
-    [
-        ([[1, 2, 3, 4]], "severity", "nobody else answered the same units"),
-        ([[1, 2, 3, 4]], "kendall_others", "nobody else answered the same units"),
-        ([[2, 2, 2], [1, 2, 3]], "spearman_others", "the own ratings are all the same"),
-        (
-            [[1, 2, 3], [2, 2, 2]],
-            "spearman_others",
-            "the others' means are all the same",
-        ),
-        ([[1], [2]], "sd", "only one rating"),
-    ],
-)
-def test_undefined_is_empty_with_a_reason(matrix, statistic, reason):
-    row = found(ratings(matrix), 20).loc[("r0", statistic)]
-    assert np.isnan(row["value"])
-    assert np.isnan(row["low"])
-    assert row["reason"] == reason
-
-
 def choices(answers, left=None):
     rows = [
         {

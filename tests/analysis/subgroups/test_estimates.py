@@ -13,7 +13,7 @@ from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.kept_answers import RATING_KEYS
 from analysis.report.sections import all_figures
 from analysis.sentences import Notes
-from analysis.subgroups.estimates import OTHERS, splits
+from analysis.subgroups.estimates import OTHERS
 from tests.cases import slow
 
 OPTIONS = AlignOptions(resamples=0)
@@ -159,45 +159,12 @@ def test_several_strata_are_each_compared_with_all_others():
     }
 
 
-def test_tags_that_make_no_strata_are_named():
-    stories = [f"s{i:02}" for i in range(20)]
-    tags = pd.DataFrame({"story": stories, "one": "x", "each": stories, "none": ""})
-    found, notes = splits(tags, stories)
-    assert found == []
-    assert [note.split(",")[0] for note in notes] == [
-        "not split by one",
-        "not split by each",
-        "not split by none",
-    ]
-    assert "20 values among 20 stories" in notes[1]
-
-
 def test_split_by_chooses_tags_and_refuses_unknown_ones():
     tags = halves().assign(genre=halves()["set"].map({"core": "a", "hard": "b"}))
     rows = strata(AlignOptions(resamples=0, split_by=("genre",)), tags=tags).tables
     assert set(rows["strata"]["tag"]) == {"genre"}
     with pytest.raises(OptionError, match="--split-by: 'style': expected set, genre"):
         strata(AlignOptions(resamples=0, split_by=("style",)), tags=tags)
-
-
-def test_choices_are_split_too():
-    rng = np.random.default_rng(1)
-    rows = [
-        (f"s{s:02}", "m0", "m1", "which", name, "ab"[int(rng.random() < 0.3)])
-        for s in range(12)
-        for name in "xyz"
-    ]
-    choices = pd.DataFrame(
-        rows,
-        columns=["story", "method_a", "method_b", "criterion", "annotator", "choice"],
-    )
-    _, scores = study(n_methods=2)
-    found = align(
-        ratings=None, choices=choices, scores=scores, options=OPTIONS, tags=halves()
-    ).tables
-    statistics = set(found["strata"]["statistic"])
-    assert {"ppa_strict", "ppa_half", "fleiss_kappa"} <= statistics
-    assert "kendall" not in statistics
 
 
 def chosen(n_stories=12, seed=0):

@@ -7,7 +7,7 @@ from itertools import groupby
 import numpy as np
 import pytest
 
-from analysis.reading.metric_names import higher_by_name
+from analysis.reading.texts import higher_by_name
 from evalcore.metrics import registry
 from evalcore.metrics.baselines import colourfulness, palette_consistency, sharpness
 from evalcore.metrics.weights import WeightsError
