@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from tqdm import tqdm
 
@@ -23,6 +24,8 @@ from evalcore.video.decoding import UnreadableVideoError
 
 # What is stored already, by method, story and shot number, or VIDEO: no shot has it.
 VIDEO = 0
+Written = TypeVar("Written")
+PreparedFiles = dict[Path, media.Prepared]
 StoredMedia = Mapping[tuple[str, str, int], MediaFile]
 # Returns what is expected in place of a file where another is stored, or nothing; adds
 # what is assumed of it to a list.
@@ -134,3 +137,13 @@ def without(
             what = "none of its files is readable, so none is imported"
             warnings.append(f"{r.method}: story {r.story}: {what}")
     return kept
+
+
+def written(
+    paths: Iterable[Path], write: Callable[[Path], Written], what: str
+) -> dict[Path, Written]:
+    """Write files side by side; `what` they are is shown while that takes."""
+    listed = list(paths)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        bar = tqdm(pool.map(write, listed), total=len(listed), desc=what, disable=None)
+        return dict(zip(listed, bar, strict=True))

@@ -13,13 +13,14 @@ from evalcore.formats import renderings as reading
 from evalcore.formats.file_checks import (
     ANOTHER,
     VIDEO,
+    PreparedFiles,
     StoredMedia,
     check_files,
     without,
+    written,
 )
 from evalcore.formats.folder_layouts import as_name, find_folders
 from evalcore.formats.renderings import FolderRendering, Shots
-from evalcore.importing.media_files import PreparedFiles, written
 from evalcore.models import Benchmark, Frame, MediaFile, Method, Output, Shot, Story
 from evalcore.perturbations import degraded_copies
 from evalcore.scoring import score_rows

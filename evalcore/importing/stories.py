@@ -10,9 +10,9 @@ from tqdm import tqdm
 
 from analysis.problems import InputError, Problem
 from evalcore import media
+from evalcore.formats.file_checks import PreparedFiles, written
 from evalcore.formats.story_scripts import ReadCharacter, ReadStory
 from evalcore.importing.formats import read_stories
-from evalcore.importing.media_files import PreparedFiles, written
 from evalcore.models import Benchmark, Character, CharacterImage, Frame, Shot, Story
 from evalcore.perturbations import degraded_copies
 from evalcore.scoring import score_rows

@@ -26,7 +26,6 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.declarations import declared
 from evalcore.metrics.llm_judge.client import (
     JudgeAnswer,
     Refusal,
@@ -36,6 +35,7 @@ from evalcore.metrics.llm_judge.client import (
 )
 from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
 from evalcore.metrics.llm_judge.replies import Unclear, digits_after, scores_after
+from evalcore.metrics.registry import declared
 
 CODE, PAPER = "envision-code-05be960", "envision-paper"
 HIGHEST = 5

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from evalcore.metrics.base import Image, MetricInfo, Rendering, Scoring, Value
-from evalcore.metrics.declarations import declared
 from evalcore.metrics.llm_judge.client import (
     JudgeAnswer,
     Refusal,
@@ -20,6 +19,7 @@ from evalcore.metrics.llm_judge.client import (
 )
 from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
 from evalcore.metrics.oneig.prompt import seen_pictures, split_profile, told
+from evalcore.metrics.registry import declared
 
 NONE = 0  # stands for no other question
 

@@ -22,7 +22,6 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.declarations import declared
 from evalcore.metrics.encoders.published import OCR, OCR_PACKAGES
 from evalcore.metrics.errors import Lacks
 from evalcore.metrics.formulas import edit_distance
@@ -42,6 +41,7 @@ from evalcore.metrics.oneig.prompt import (
     split_profile,
     told,
 )
+from evalcore.metrics.registry import declared
 from evalcore.metrics.weights import lacking
 
 # Up to how many characters an edit distance lowers the score.

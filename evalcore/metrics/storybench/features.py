@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Literal
 
 from evalcore.metrics.base import Clip, Encoder, Image, MetricInfo, Pair, Rendering, Run
-from evalcore.metrics.declarations import declared
 from evalcore.metrics.encoders.published import (
     CLIP_PACKAGES,
     I3D,
@@ -22,6 +21,7 @@ from evalcore.metrics.encoders.published import (
     clip_weights,
 )
 from evalcore.metrics.errors import FeatureError, Lacks
+from evalcore.metrics.registry import declared
 from evalcore.metrics.weights import lacking
 
 Features = Literal["inception", "clip", "i3d"]

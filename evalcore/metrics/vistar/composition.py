@@ -18,7 +18,6 @@ from evalcore.metrics.base import (
     Text,
     Value,
 )
-from evalcore.metrics.declarations import declared
 from evalcore.metrics.encoders.published import (
     APPEARANCE,
     CLIP_PACKAGES,
@@ -29,6 +28,7 @@ from evalcore.metrics.encoders.published import (
 )
 from evalcore.metrics.encoders.scene_features import Boxed
 from evalcore.metrics.errors import FeatureError, Lacks
+from evalcore.metrics.registry import declared
 from evalcore.metrics.vistar.prompt_language import parameter
 from evalcore.metrics.weights import lacking
 

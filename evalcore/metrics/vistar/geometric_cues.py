@@ -20,9 +20,9 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.declarations import declared
 from evalcore.metrics.encoders.published import DEPTH, TRANSFORMERS
 from evalcore.metrics.formulas import LUMA, PixelFormula, laplacian
+from evalcore.metrics.registry import declared
 from evalcore.metrics.weights import needing
 
 TILE = 16  # pixels: surfaces are compared within squares of that side

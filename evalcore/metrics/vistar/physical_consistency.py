@@ -17,9 +17,9 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.declarations import declared
 from evalcore.metrics.encoders.published import DEPTH, OBJECTS, TRANSFORMERS
 from evalcore.metrics.encoders.scene_features import Instance, unpacked
+from evalcore.metrics.registry import declared
 from evalcore.metrics.vistar.geometric_cues import scaled_depth
 from evalcore.metrics.weights import needing
 

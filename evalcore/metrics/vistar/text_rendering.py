@@ -12,9 +12,9 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.declarations import declared
 from evalcore.metrics.encoders.published import OCR, OCR_PACKAGES
 from evalcore.metrics.formulas import edit_distance
+from evalcore.metrics.registry import declared
 from evalcore.metrics.vistar.prompt_language import parameter
 from evalcore.metrics.weights import needing
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from evalcore.metrics.base import Ask, Floats, Rendering, Scoring, Value
-from evalcore.metrics.declarations import declared
+from evalcore.metrics.registry import declared
 from evalcore.metrics.vistorybench import character_matching
 from evalcore.metrics.vistorybench.character_matching import (
     Cast,

@@ -4,8 +4,8 @@ import math
 from typing import Literal
 
 from evalcore.metrics.base import Rendering, Scoring, Value
-from evalcore.metrics.declarations import declared
 from evalcore.metrics.errors import Lacks
+from evalcore.metrics.registry import declared
 from evalcore.metrics.vistorybench import character_matching
 from evalcore.metrics.vistorybench.cids import (
     BACKEND,
