@@ -36,10 +36,7 @@ ANOTHER = "another rendering is another method, so give it a name of its own (--
 
 @dataclass(frozen=True)
 class BadFile:
-    """A file that cannot be taken, and what was expected instead.
-
-    `is_stored` says whether something is stored that it would have been held against.
-    """
+    """A file that cannot be taken, and what was expected instead."""
 
     path: Path
     expected: str
@@ -56,10 +53,7 @@ class BadFile:
 
 
 def check_picture(path: Path, notes: list[str]) -> BadFile | None:
-    """Return why the file of a new picture cannot be taken; None: it can.
-
-    What is assumed of it is added to `notes`.
-    """
+    """Return why the file of a new picture cannot be taken; None: it can."""
     return _bad((path, None, _picture), notes)
 
 
@@ -97,10 +91,7 @@ def _video(path: Path, stored: MediaFile | None, _notes: list[str]) -> str:
 def check_files(
     renderings: Iterable[FolderRendering], stored: StoredMedia, warnings: list[str]
 ) -> list[BadFile]:
-    """Read every file of the renderings and return the bad ones.
-
-    What is assumed of the others is added to `warnings`.
-    """
+    """Read every file of the renderings and return the bad ones."""
     jobs: list[FileJob] = []
     for r in renderings:
         if r.video is not None:

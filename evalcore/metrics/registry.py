@@ -15,8 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from evalcore.metrics.base import Metric, MetricInfo, Scoring
-from evalcore.metrics.errors import Lacks
+from evalcore.metrics.base import Lacks, Metric, MetricInfo, Scoring
 from evalcore.metrics.weights import WeightsError, unobtainable
 
 PAPERS = Path(__file__).with_name("papers.toml")

@@ -81,10 +81,7 @@ class TwinSummary:
 def possible(
     output: Output, wanted: Iterable[str] = tuple(Degradation.values)
 ) -> list[str]:
-    """Return which of the wanted degradations can be made of an output.
-
-    No picture is read: blurring one that is blank turns out later to change nothing.
-    """
+    """Return which of the wanted degradations can be made of an output."""
     names = dict.fromkeys(wanted)
     return [name for name in names if why_impossible(output, name) is None]
 
@@ -140,10 +137,7 @@ def find_twin(output: Output, degradation: str) -> Output | None:
 
 
 def prepare_twin(output: Output, degradation: str, seed: int) -> PreparedTwin:
-    """Write the pictures of a twin, or its video; the database is only read.
-
-    Raises what `make_twin` raises.
-    """
+    """Write the pictures of a twin, or its video; the database is only read."""
     if output.video_id is not None:
         return _prepare_video(output, Degradation(degradation), seed)
     before = pictures_of(output)

@@ -16,7 +16,7 @@ from evalcore.formats.json_files import (
     storable,
 )
 from evalcore.formats.story_scripts import ForeignScores, FoundScore
-from evalcore.formats.vistorybench.layout import (
+from evalcore.formats.vistorybench.writing import (
     COMPLETE,
     FORM,
     ITEMS,

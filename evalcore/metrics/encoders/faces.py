@@ -15,9 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 from PIL import Image
 
-from evalcore.metrics.base import Encoder, Feature, Floats, Picture
+from evalcore.metrics.base import Encoder, Feature, FeatureError, Floats, Lacks, Picture
 from evalcore.metrics.encoders import published
-from evalcore.metrics.errors import FeatureError, Lacks
 from evalcore.metrics.weights import AnyWeights, lacking
 
 

@@ -19,8 +19,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
-from evalcore.metrics.base import Feature
-from evalcore.metrics.errors import FatalError, FeatureError
+from evalcore.metrics.base import FatalError, Feature, FeatureError
 from evalcore.metrics.weights import AnyWeights, WeightsError, fingerprint
 
 PRECISIONS = ("fp32", "bf16")
@@ -71,10 +70,7 @@ def precision() -> str:
 
 
 def in_fp32() -> torch.autocast:
-    """Return a context for the part of a network that is never rounded to bf16.
-
-    What comes into it may be bf16: it is for the forward to widen.
-    """
+    """Return a context for the part of a network that is never rounded to bf16."""
     return torch.autocast(device().type, enabled=False)
 
 
@@ -88,11 +84,7 @@ def describe() -> dict[str, str]:
 def load_strictly(
     network: nn.Module, state: Mapping[str, torch.Tensor], file: object
 ) -> None:
-    """Load weights into a network, every one of them and no other.
-
-    Files from before torch counted batches lack the counters, which only training
-    needs; they may lack all of them.
-    """
+    """Load weights into a network, every one of them and no other."""
     wanted = network.state_dict()
     if not any(key.endswith(COUNTER) for key in state):
         counters = {key: t for key, t in wanted.items() if key.endswith(COUNTER)}

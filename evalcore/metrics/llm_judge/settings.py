@@ -15,7 +15,7 @@ from threading import Condition, Lock
 from typing import Protocol
 from urllib.parse import SplitResult, urlsplit
 
-from evalcore.metrics.errors import FatalError
+from evalcore.metrics.base import FatalError
 
 ENDPOINT = "/chat/completions"
 MOST_CONCURRENT = 256

@@ -16,6 +16,7 @@ from evalcore.metrics.base import (
     Ask,
     Encoder,
     Image,
+    Lacks,
     MetricInfo,
     Rendering,
     Run,
@@ -23,7 +24,6 @@ from evalcore.metrics.base import (
     Value,
 )
 from evalcore.metrics.encoders.published import OCR, OCR_PACKAGES
-from evalcore.metrics.errors import Lacks
 from evalcore.metrics.formulas import edit_distance
 from evalcore.metrics.llm_judge.client import (
     Refusal,
@@ -32,7 +32,7 @@ from evalcore.metrics.llm_judge.client import (
     missing_judge,
 )
 from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
-from evalcore.metrics.oneig.prompt import (
+from evalcore.metrics.oneig.alignment import (
     HAN,
     GridSize,
     Language,
@@ -196,10 +196,7 @@ class OneigText:
         return self.reader.missing()
 
     def score(self, subject: Rendering | Run) -> Scoring:
-        """Return one value over all pictures; undefined without a text.
-
-        So is that of a method whose prompts are in two languages.
-        """
+        """Return one value over all pictures; undefined without a text."""
         outputs = subject.outputs if isinstance(subject, Run) else (subject,)
         wanted: list[WantedText] = []
         languages: set[Language] = set()

@@ -141,9 +141,6 @@ def character_portrayal(
     return sum(weights[name] * match for name, match in parts.items()) / total
 
 
-# What the prompt wants ---------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class WantedPeople:
     """What a prompt says of its people; None or empty where it says nothing."""
@@ -210,11 +207,7 @@ class CharacterPortrayal:
     missing = needing(TRANSFORMERS, (OBJECTS, POSE, EXPRESSION))
 
     def score(self, rendering: Rendering) -> Scoring:
-        """Return one value a shot that is there.
-
-        Undefined where the prompt says nothing of its people, or what cannot be
-        recognised.
-        """
+        """Return one value a shot that is there."""
         try:
             wanted = wanted_people(rendering)
         except ValueError as error:

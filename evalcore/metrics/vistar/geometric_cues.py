@@ -105,9 +105,6 @@ def texture_score(rgb: Floats) -> float:
     return float((changes <= 2).mean())
 
 
-# GC without its sixth cue -------------------------------------------------------------
-
-
 PIXEL_CUES = ("highlight", "contour", "texture")
 
 

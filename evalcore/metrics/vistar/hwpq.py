@@ -40,10 +40,7 @@ class Vote:
 
 
 def parse_boolean(text: str) -> bool:
-    """Return the truth value that a reply consists of.
-
-    Case, white space, quotes, asterisks and a full stop around it do not matter.
-    """
+    """Return the truth value that a reply consists of."""
     word = text.strip(ORNAMENT).casefold()
     if word not in WORDS:
         raise ValueError("expected the one word True or False")

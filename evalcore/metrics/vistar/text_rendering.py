@@ -36,10 +36,7 @@ def normalised_text(text: str) -> str:
 
 
 def tokens(text: str) -> set[str]:
-    """Return the words of a normalised text, and its other signs each by itself.
-
-    An ideograph is a token by itself, having no spaces around it.
-    """
+    """Return the words of a normalised text, and its other signs each by itself."""
     return set(TOKEN.findall(text))
 
 

@@ -119,7 +119,7 @@ class Aesthetic:
 
     @cached_property
     def encoder(self) -> Encoder:
-        from evalcore.metrics.encoders.siglip import aesthetic_encoder
+        from evalcore.metrics.encoders.scenes import aesthetic_encoder
 
         official = self.info.profile == "vsb-paper"
         return aesthetic_encoder("official" if official else "vsb")

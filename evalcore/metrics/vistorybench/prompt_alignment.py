@@ -20,13 +20,13 @@ import numpy as np
 
 from evalcore.metrics.base import (
     Ask,
+    Lacks,
     MetricInfo,
     RenderedShot,
     Rendering,
     Scoring,
     Value,
 )
-from evalcore.metrics.errors import Lacks
 from evalcore.metrics.llm_judge.client import (
     JudgeAnswer,
     Refusal,
