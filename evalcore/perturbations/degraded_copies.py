@@ -231,23 +231,17 @@ def current_twins(benchmark: Benchmark) -> list[Output]:
         for twin in twins
         if twin.twin_of
         and _layout(twin) == _layout(twin.twin_of)
-        and _cuts(twin) == segments_of(twin.twin_of)
+        and segments_of(twin.twin_of)
+        == {
+            number: arranging.Segment(twin.twin_of.video, range(start, stop))
+            for number, start, stop, _shown in twin.parts
+            if twin.twin_of.video is not None
+        }
     ]
 
 
 def _layout(output: Output) -> dict[int, bool]:
     return {frame.number: frame.media_id is not None for frame in output.frames.all()}
-
-
-def _cuts(twin: Output) -> arranging.Segments:
-    """Return which frames of its original a twin was made of; none of pictures."""
-    assert twin.twin_of is not None
-    video = twin.twin_of.video
-    return {
-        number: arranging.Segment(video, range(start, stop))
-        for number, start, stop, _shown in twin.parts
-        if video is not None
-    }
 
 
 def _alterations(

@@ -129,9 +129,6 @@ SIDE, FACENET_SIDE = 112, 160
 LENGTH = 512  # of a feature
 
 
-# What is needed ----------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Needs:
     """Packages, by the name they are imported under, and weights of an encoder."""
@@ -151,9 +148,6 @@ def missing(*needs: Needs) -> Lacks:
     packages = dict.fromkeys(name for one in needs for name in one.packages)
     weights = dict.fromkeys(file for one in needs for file in one.weights)
     return lacking(packages, weights)
-
-
-# Encoders ----------------------------------------------------------------------------
 
 
 class Finder(Protocol):

@@ -7,7 +7,7 @@ always fp32.
 
 import os
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from typing import Any
@@ -174,15 +174,13 @@ def load_pretrained(
         f"{key} is {tuple(is_)}, not {tuple(wanted)}"
         for key, is_, wanted in sorted(found["mismatched_keys"])
     ]
-    missing = _others(found["missing_keys"], unused)
-    unexpected = _others(found["unexpected_keys"], beside)
+    missing, unexpected = (
+        sorted(key for key in found[what] if not key.startswith(tuple(beginnings)))
+        for what, beginnings in (("missing_keys", unused), ("unexpected_keys", beside))
+    )
     _refuse(folder, architecture.__name__, missing, unexpected, other)
     loaded: nn.Module = network
     return loaded
-
-
-def _others(keys: Iterable[str], beginnings: Sequence[str]) -> list[str]:
-    return sorted(key for key in keys if not key.startswith(tuple(beginnings)))
 
 
 class Network:

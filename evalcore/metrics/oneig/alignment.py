@@ -147,9 +147,6 @@ def seen_pictures(rendering: Rendering, grid: GridSize | None) -> AskedCells:
     }
 
 
-# Alignment ----------------------------------------------------------------------------
-
-
 NONE = 0  # stands for no other question
 
 

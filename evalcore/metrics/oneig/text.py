@@ -111,9 +111,6 @@ def text_score(comparisons: Sequence[Comparison], language: Language) -> TextSco
     return TextScore(1 - lost, distance, complete, accuracy)
 
 
-# Text rendering -----------------------------------------------------------------------
-
-
 JUDGE = "oneig-judge"
 # What was read from pictures, or why nothing usable came.
 ReadText = str | Refusal

@@ -92,9 +92,6 @@ def _distance(joints: Floats, of: tuple[int, int]) -> float | None:
     return float(np.hypot(*(a - b)[:2]))
 
 
-# CPA ----------------------------------------------------------------------------------
-
-
 PERSON = 1  # COCO's number
 WIDER = 1.25  # a person's box for the pose network, as it was trained
 PARTS = ("count", "posture", "expression")

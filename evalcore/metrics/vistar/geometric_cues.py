@@ -108,11 +108,10 @@ def texture_score(rgb: Floats) -> float:
 PIXEL_CUES = ("highlight", "contour", "texture")
 
 
-def _pixel_cues(rgb: Floats) -> Floats:
-    return np.array([highlight_score(rgb), contour_score(rgb), texture_score(rgb)])
-
-
-PIXELS = PixelFormula("VISTAR pixel cues 1: highlight, contour, texture", _pixel_cues)
+PIXELS = PixelFormula(
+    "VISTAR pixel cues 1: highlight, contour, texture",
+    lambda rgb: [highlight_score(rgb), contour_score(rgb), texture_score(rgb)],
+)
 
 
 class GeometricCues:

@@ -18,7 +18,6 @@ from evalcore.metrics.base import (
     Ask,
     Box,
     Encoder,
-    Feature,
     FeatureError,
     Floats,
     Image,
@@ -282,7 +281,9 @@ def _recognise_references(
     )
     for character in characters:
         crops = [
-            crop for image in character.references if (crop := _best(image, boxes))
+            replace(image, box=box)
+            for image in character.references
+            if len(boxes[image]) and (box := pixel_box(boxes[image][0], image.size))
         ]
         for images in (crops, list(character.references)):
             seen = yield from identities(images, eyes.of(character), cast.tallies)
@@ -291,12 +292,6 @@ def _recognise_references(
                 cast.anchors[character.key] = known[0][0]
                 break
         cast.references[character.key] = [who for _image, who in known]
-
-
-def _best(image: Image, boxes: Mapping[Image, Feature]) -> Image | None:
-    found = boxes[image]
-    box = pixel_box(found[0], image.size) if len(found) else None
-    return replace(image, box=box) if box else None
 
 
 def _match_shots(
