@@ -41,8 +41,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.figures import head, row, timed
 from evalcore.metrics.base import Text
-from evalcore.metrics.encoders import clip, published, runtime, siglip
+from evalcore.metrics.encoders import clip, published, runtime
 from evalcore.metrics.encoders import clip as csd
+from evalcore.metrics.encoders import scenes as siglip
 from evalcore.metrics.encoders import subjects as boxes
 from evalcore.metrics.encoders import torchvision_networks as inception
 from evalcore.metrics.encoders.runtime import Network

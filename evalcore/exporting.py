@@ -12,8 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from analysis.problems import InputError, Problem
-from evalcore.formats.vistorybench.layout import FORM, LANGUAGES, RunPath
-from evalcore.formats.vistorybench.writing import Score, result_files
+from evalcore.formats.vistorybench.writing import (
+    FORM,
+    LANGUAGES,
+    RunPath,
+    Score,
+    result_files,
+)
 from evalcore.formats.written_files import Files, Written, as_lines, write_files
 from evalcore.metrics.vistar.prompt_language import parse
 from evalcore.metrics.vistar.questionnaire import (

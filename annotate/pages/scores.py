@@ -31,8 +31,7 @@ from annotate.pages.study_views import (
 from annotate.reports.outputs import shown_output
 from annotate.reports.study_scores import about_judged, scores_of
 from evalcore.metrics import registry
-from evalcore.metrics.base import Metric
-from evalcore.metrics.errors import Lack, Lacks
+from evalcore.metrics.base import Lack, Lacks, Metric
 from evalcore.models import MetricAbsence, Output
 from evalcore.scoring import judge_budget, metric_runs
 from evalcore.scoring.chunks import ScoringError

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from tqdm import tqdm
 
@@ -23,6 +24,8 @@ from evalcore.video.decoding import UnreadableVideoError
 
 # What is stored already, by method, story and shot number, or VIDEO: no shot has it.
 VIDEO = 0
+Written = TypeVar("Written")
+PreparedFiles = dict[Path, media.Prepared]
 StoredMedia = Mapping[tuple[str, str, int], MediaFile]
 # Returns what is expected in place of a file where another is stored, or nothing; adds
 # what is assumed of it to a list.
@@ -33,10 +36,7 @@ ANOTHER = "another rendering is another method, so give it a name of its own (--
 
 @dataclass(frozen=True)
 class BadFile:
-    """A file that cannot be taken, and what was expected instead.
-
-    `is_stored` says whether something is stored that it would have been held against.
-    """
+    """A file that cannot be taken, and what was expected instead."""
 
     path: Path
     expected: str
@@ -53,10 +53,7 @@ class BadFile:
 
 
 def check_picture(path: Path, notes: list[str]) -> BadFile | None:
-    """Return why the file of a new picture cannot be taken; None: it can.
-
-    What is assumed of it is added to `notes`.
-    """
+    """Return why the file of a new picture cannot be taken; None: it can."""
     return _bad((path, None, _picture), notes)
 
 
@@ -94,10 +91,7 @@ def _video(path: Path, stored: MediaFile | None, _notes: list[str]) -> str:
 def check_files(
     renderings: Iterable[FolderRendering], stored: StoredMedia, warnings: list[str]
 ) -> list[BadFile]:
-    """Read every file of the renderings and return the bad ones.
-
-    What is assumed of the others is added to `warnings`.
-    """
+    """Read every file of the renderings and return the bad ones."""
     jobs: list[FileJob] = []
     for r in renderings:
         if r.video is not None:
@@ -134,3 +128,13 @@ def without(
             what = "none of its files is readable, so none is imported"
             warnings.append(f"{r.method}: story {r.story}: {what}")
     return kept
+
+
+def written(
+    paths: Iterable[Path], write: Callable[[Path], Written], what: str
+) -> dict[Path, Written]:
+    """Write files side by side; `what` they are is shown while that takes."""
+    listed = list(paths)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        bar = tqdm(pool.map(write, listed), total=len(listed), desc=what, disable=None)
+        return dict(zip(listed, bar, strict=True))

@@ -143,10 +143,7 @@ def storable(value: Any) -> Any:
 
 
 def number_of(value: Any) -> float | str:
-    """Return a finite number, or in words why there is none.
-
-    Numbers are taken from text too: some programs write every value as text.
-    """
+    """Return a finite number, or in words why there is none."""
     if value is None or str(value).strip().lower() in ("", "null", "none", "n/a"):
         return NO_VALUE
     if is_nan_word(str(value)):

@@ -156,11 +156,7 @@ def _texts(cell: str) -> list[str]:
 
 
 def question_problem(questions: Any, dependencies: Any) -> str:
-    """Return what would be right where questions are wrong; empty if they are not.
-
-    Questions are an object of texts by number, dependencies an object of lists of
-    numbers; both may be JSON in text.
-    """
+    """Return what would be right where questions are wrong; empty if they are not."""
     try:
         read_questionnaire(questions, dependencies or {})
     except (ValueError, RecursionError) as error:

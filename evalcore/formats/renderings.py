@@ -87,10 +87,7 @@ def choose(
 def gather(
     folders: list[FoundFolder], problems: list[Problem], warnings: list[str]
 ) -> list[FolderRendering]:
-    """Collect the pictures or the video of each output and name its method.
-
-    A method with several modes or languages becomes several methods.
-    """
+    """Collect the pictures or the video of each output and name its method."""
     modes: dict[str, set[str]] = defaultdict(set)
     languages: dict[str, set[str]] = defaultdict(set)
     for folder in folders:

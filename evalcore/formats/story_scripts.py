@@ -38,11 +38,7 @@ class ReadShot:
 
 @dataclass
 class ReadStory:
-    """A story as the file describes it.
-
-    `conditioning` is how many seconds of a video were given to the methods; `extra`
-    what the file says beyond shots and characters, by format.
-    """
+    """A story as the file describes it."""
 
     file: Path
     key: str

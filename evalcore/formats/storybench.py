@@ -141,11 +141,7 @@ BACKEND = "DOVER"
 def read_dover(
     path: Path, stories: Collection[str], *, method: str, version: str, backend: str
 ) -> ForeignScores:
-    """Read a table of perceptual quality: name, aesthetic, technical, overall.
-
-    The name is the story's up to the first dot, as DOVER's program cuts it. Columns may
-    end in `_score`.
-    """
+    """Read a table of perceptual quality: name, aesthetic, technical, overall."""
     text = read_text(path)
     if not is_text(text):
         refuse(path, "text without NUL or broken letters")
@@ -206,10 +202,7 @@ def read_dover(
 def read_samples(
     path: Path, *, method: str, metric: str, version: str, backend: str
 ) -> ForeignScores:
-    """Read `result.txt`: a number a sample, of all of a method's stories.
-
-    The mean over samples is what StoryBench reports; the numbers stay beside it.
-    """
+    """Read `result.txt`: a number a sample, of all of a method's stories."""
     samples: list[float] = []
     problems: Problems[Problem] = Problems()
     for line, text in enumerate(read_text(path).split("\n"), start=1):

@@ -49,7 +49,7 @@ def write_files(root: Path, files: Mapping[str, str], *, replace: bool) -> Writt
     problems: list[Problem] = []
     todo: dict[Path, bytes] = {}
     for name, text in sorted(files.items()):
-        problem = _wrong_name(name) or _in_the_way(root, name)
+        problem = _in_the_way(root, name)
         if problem:
             problems.append(Problem(str(root / name), problem))
             continue
@@ -70,16 +70,12 @@ def write_files(root: Path, files: Mapping[str, str], *, replace: bool) -> Writt
     return written
 
 
-def _wrong_name(name: str) -> str:
+def _in_the_way(root: Path, name: str) -> str:
     parts = PurePosixPath(name).parts
     if not parts or name.startswith("/") or set(parts) & {"..", "."}:
         return "a name that stays in the folder"
     if set(name) & set("\\\0") or max(len(part.encode()) for part in parts) > 240:
         return "a name that can name a file"
-    return ""
-
-
-def _in_the_way(root: Path, name: str) -> str:
     path = root / name
     if path.is_symlink() or path.is_dir():
         return "no link and no folder in this place"

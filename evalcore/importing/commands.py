@@ -78,10 +78,7 @@ class ImportCommand(BaseCommand):
     def read(
         self, reader: Callable[..., Any], path: Path, **options: object
     ) -> tuple[Any, Sequence[Problem]]:
-        """Return a table and what is wrong with it, if the rows can be read at all.
-
-        So names are checked as well, and every kind of problem is told in one go.
-        """
+        """Return a table and what is wrong with it, if the rows can be read at all."""
         try:
             return reader(path, **options), ()
         except InputError as error:
@@ -108,11 +105,7 @@ class ImportCommand(BaseCommand):
                 self.stdout.write(f"  {file}")
 
     def warn(self, warnings: Iterable[str], kind: str = "") -> None:
-        """Print what was passed over on purpose, each kind at its first places.
-
-        All are of the kind given; without one it is the text after the place, without
-        its numbers.
-        """
+        """Print what was passed over on purpose, each kind at its first places."""
         notes = Problems(
             ToldProblem(
                 f"note: {text}",

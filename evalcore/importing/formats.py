@@ -1,5 +1,6 @@
 """Which formats of benchmarks are read, and telling them apart."""
 
+import contextlib
 import json
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -91,22 +92,16 @@ def _of_folder(path: Path) -> str:
 
 def _of_fields(path: Path) -> str:
     """Tell by the fields of the first object; the readers say what else is wrong."""
-    fields = _first_fields(read_text(path))
+    text, fields = read_text(path), set()
+    with contextlib.suppress(ValueError, RecursionError):
+        first, _end = json.JSONDecoder().raw_decode(text, text.find("{"))
+        fields = set(first) if isinstance(first, dict) else set()
     found = [name for name, telling in TELLING.items() if telling & fields]
     if not fields:  # perhaps no JSON at all: these say where
         (read_json if path.suffix.lower() == ".json" else read_json_lines)(path)
     if len(found) == 1:
         return found[0]
     raise _unclear(path)
-
-
-def _first_fields(text: str) -> set[str]:
-    start = text.find("{")
-    try:
-        first, _end = json.JSONDecoder().raw_decode(text, start)
-    except (ValueError, RecursionError):
-        return set()
-    return set(first) if isinstance(first, dict) else set()
 
 
 def _unclear(path: Path) -> InputError:

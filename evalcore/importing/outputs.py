@@ -13,13 +13,14 @@ from evalcore.formats import renderings as reading
 from evalcore.formats.file_checks import (
     ANOTHER,
     VIDEO,
+    PreparedFiles,
     StoredMedia,
     check_files,
     without,
+    written,
 )
 from evalcore.formats.folder_layouts import as_name, find_folders
 from evalcore.formats.renderings import FolderRendering, Shots
-from evalcore.importing.media_files import PreparedFiles, written
 from evalcore.models import Benchmark, Frame, MediaFile, Method, Output, Shot, Story
 from evalcore.perturbations import degraded_copies
 from evalcore.scoring import score_rows
@@ -79,7 +80,11 @@ def import_outputs(
     """Import every rendered story below `root`; a second time changes nothing."""
     if not root.is_dir():
         raise InputError([Problem(str(root), "a folder of outputs")])
-    shots = _known_shots(benchmark)
+    stories = Story.objects.filter(benchmark__slug=benchmark.slug)
+    shots: Shots = {key: set() for key in stories.values_list("key", flat=True)}
+    rows = Shot.objects.filter(story__benchmark__slug=benchmark.slug)
+    for key, number in rows.values_list("story__key", "number"):
+        shots[key].add(number)
     if not method and (root / CONTAINER).is_dir():
         root = root / CONTAINER
     method = as_name(method)
@@ -140,15 +145,6 @@ def import_outputs(
     summary.unreadable = [str(one) for one in left_out if not one.is_stored]
     summary.spoilt = [str(one) for one in left_out if one.is_stored]
     return summary
-
-
-def _known_shots(benchmark: Benchmark) -> Shots:
-    stories = Story.objects.filter(benchmark__slug=benchmark.slug)
-    known: Shots = {key: set() for key in stories.values_list("key", flat=True)}
-    rows = Shot.objects.filter(story__benchmark__slug=benchmark.slug)
-    for key, number in rows.values_list("story__key", "number"):
-        known[key].add(number)
-    return known
 
 
 def _stored(benchmark: Benchmark) -> StoredMedia:

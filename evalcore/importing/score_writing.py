@@ -151,9 +151,6 @@ def _differs(old: MetricScore | None, row: ScoreRow) -> Problem:
     return Problem(where[0], expected, where[1], "higher_is_better", value)
 
 
-# Store imported scores ----------------------------------------------------------------
-
-
 MOST_LETTERS = most_letters(MetricRun, "file_name")
 
 

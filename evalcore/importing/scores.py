@@ -143,9 +143,9 @@ def import_rows(
     problems += _doubled(rows)
     changes = Changes()
     for row in rows:
-        problem = changes.note(row, stored)
-        if problem is not None and not replace:
-            problems.append(problem)
+        against = changes.note(row, stored)
+        if against is not None and not replace:
+            problems.append(against)
     if problems:
         raise InputError(_in_order(problems))
     if changes:

@@ -10,9 +10,9 @@ from tqdm import tqdm
 
 from analysis.problems import InputError, Problem
 from evalcore import media
+from evalcore.formats.file_checks import PreparedFiles, written
 from evalcore.formats.story_scripts import ReadCharacter, ReadStory
 from evalcore.importing.formats import read_stories
-from evalcore.importing.media_files import PreparedFiles, written
 from evalcore.models import Benchmark, Character, CharacterImage, Frame, Shot, Story
 from evalcore.perturbations import degraded_copies
 from evalcore.scoring import score_rows
@@ -149,15 +149,6 @@ def _other_extras(read: Extra, stored: Extra) -> Iterator[str]:
                     yield f"{part!r} of {name}"
 
 
-def _with_extras(stored: Extra, read: Extra) -> Extra:
-    """Return all that is stored, and what a file says that was not known."""
-    merged = read | stored
-    for name in set(read) & set(stored):
-        if isinstance(read[name], dict) and isinstance(stored[name], dict):
-            merged[name] = read[name] | stored[name]
-    return merged
-
-
 def _character_differences(read: ReadCharacter, stored: Character) -> Iterator[str]:
     if (stored.names, stored.descriptions, stored.kind) != (
         read.names,
@@ -182,7 +173,11 @@ def _store_story(
     story.title = story.title or read.title
     story.tags = {**read.tags, **story.tags}
     story.conditioning_seconds = story.conditioning_seconds or read.conditioning
-    story.extra = _with_extras(story.extra, read.extra)
+    known_extra, story.extra = story.extra, read.extra | story.extra
+    for name in set(read.extra) & set(known_extra):
+        parts = read.extra[name], known_extra[name]
+        if isinstance(parts[0], dict) and isinstance(parts[1], dict):
+            story.extra[name] = parts[0] | parts[1]
     after = (story.title, story.tags, story.conditioning_seconds, story.extra)
     if created or after != before:
         story.save(update_fields=["title", "tags", "conditioning_seconds", "extra"])

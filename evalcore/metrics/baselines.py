@@ -100,9 +100,6 @@ class ClipScore:
         ]
 
 
-# How colourful a picture is -----------------------------------------------------------
-
-
 def colourfulness(rgb: Floats) -> float:
     """Return the colourfulness of a picture: 0 for grey, about 100 for a vivid one.
 
@@ -182,9 +179,6 @@ class PaletteConsistency:
         if len(histograms) < 2:
             return [Value(None, reason="fewer than two shots have a picture")]
         return [Value(palette_consistency(histograms))]
-
-
-# How sharp a picture is ---------------------------------------------------------------
 
 
 def sharpness(grey: Floats) -> float:

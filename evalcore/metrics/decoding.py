@@ -14,8 +14,7 @@ from functools import cached_property
 from threading import Condition
 from typing import Any
 
-from evalcore.metrics.base import Encoder, Item, Picture, Source
-from evalcore.metrics.errors import FeatureError
+from evalcore.metrics.base import Encoder, FeatureError, Item, Picture, Source
 
 # What a formula, a decoder or an encoder raises about one item or output. Anything
 # else, such as a database that is gone or a spent budget, ends the whole run.
@@ -71,10 +70,7 @@ class Ahead:
     def prepare(
         self, wants: Iterable[tuple[Encoder, Item]]
     ) -> Generator[PreparedItem, None, None]:
-        """Prepare items, each source decoded once.
-
-        Who stops early closes the iterator: the threads wait for that.
-        """
+        """Prepare items, each source decoded once."""
         try:
             for load in _loads(wants):
                 if len(self._lines) >= self._most_loads:

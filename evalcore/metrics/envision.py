@@ -13,7 +13,6 @@ a trial together.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,6 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.declarations import declared
 from evalcore.metrics.llm_judge.client import (
     JudgeAnswer,
     Refusal,
@@ -36,25 +34,27 @@ from evalcore.metrics.llm_judge.client import (
 )
 from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
 from evalcore.metrics.llm_judge.replies import Unclear, digits_after, scores_after
+from evalcore.metrics.registry import declared
 
 CODE, PAPER = "envision-code-05be960", "envision-paper"
 HIGHEST = 5
 # The program's heavier weight is that of the last one.
-DIMENSIONS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
-    {
-        "consistency": ("semantic", "factual", "spatial_temporal"),
-        "physicality": ("basic_properties", "dynamics", "physical_reliability"),
-        "aesthetic": ("expressiveness", "artistic_quality", "authenticity"),
-    }
-)
+DIMENSIONS: Mapping[str, tuple[str, str, str]] = {
+    "consistency": ("semantic", "factual", "spatial_temporal"),
+    "physicality": ("basic_properties", "dynamics", "physical_reliability"),
+    "aesthetic": ("expressiveness", "artistic_quality", "authenticity"),
+}
 SUB_SCORES = tuple(name for names in DIMENSIONS.values() for name in names)
 PARTS = (*SUB_SCORES, *DIMENSIONS, "overall")
-SUB_WEIGHTS: Mapping[str, tuple[float, float, float]] = MappingProxyType(
-    {CODE: (0.33, 0.33, 0.34), PAPER: (1 / 3, 1 / 3, 1 / 3)}
-)
-WEIGHTS: Mapping[str, float] = MappingProxyType(
-    {"consistency": 0.4, "physicality": 0.4, "aesthetic": 0.2}
-)
+SUB_WEIGHTS: Mapping[str, tuple[float, float, float]] = {
+    CODE: (0.33, 0.33, 0.34),
+    PAPER: (1 / 3, 1 / 3, 1 / 3),
+}
+WEIGHTS: Mapping[str, float] = {
+    "consistency": 0.4,
+    "physicality": 0.4,
+    "aesthetic": 0.2,
+}
 
 
 def dimension_score(sub_scores: Sequence[float], profile: str = PAPER) -> float:
@@ -113,8 +113,6 @@ def stability(trials: Sequence[float]) -> Stability:
         float(scores.std()),
     )
 
-
-# What judges write ------------------------------------------------------------------
 
 # How each sub-score is called, and how judges write that, as a regular expression.
 NAMES: Mapping[str, tuple[str, str]] = {

@@ -7,6 +7,7 @@ import numpy as np
 from evalcore.metrics.base import (
     Ask,
     Encoder,
+    Lacks,
     MetricInfo,
     Rendering,
     Run,
@@ -15,7 +16,6 @@ from evalcore.metrics.base import (
 )
 from evalcore.metrics.encoders import faces
 from evalcore.metrics.encoders.published import MOBILENET
-from evalcore.metrics.errors import Lacks
 from evalcore.metrics.formulas import consistency, mean_cosine
 from evalcore.metrics.weights import needing
 

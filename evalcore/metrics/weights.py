@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
-from evalcore.metrics.errors import FatalError, Lack, Lacks
+from evalcore.metrics.base import FatalError, Lack, Lacks
 
 VARIABLE = "EVALCORE_WEIGHTS_DIR"
 
@@ -103,10 +103,7 @@ def _checked(path: Path | None, sha256: str, lack: Lack) -> Path:
 
 
 def lacking(packages: Iterable[str] = (), weights: Iterable[AnyWeights] = ()) -> Lacks:
-    """Return which packages and weights are not here, and how to get them.
-
-    Nothing is imported and no hash is computed, so asking is quick.
-    """
+    """Return which packages and weights are not here, and how to get them."""
     absent = [name for name in packages if importlib.util.find_spec(name) is None]
     return Lacks(
         [
@@ -140,11 +137,7 @@ def _hash_of(path: str, size: int, changed_ns: int) -> str:
 
 
 def file_hash(path: Path) -> str:
-    """Return the SHA-256 of a file, or of what a folder holds; remembered.
-
-    Of a folder, what a download notes of itself does not count: hidden files, and
-    texts for people.
-    """
+    """Return the SHA-256 of a file, or of what a folder holds; remembered."""
     if path.is_dir():
         whole = hashlib.sha256()
         for file in sorted(p for p in path.iterdir() if _counts(p)):

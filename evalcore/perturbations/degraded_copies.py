@@ -81,10 +81,7 @@ class TwinSummary:
 def possible(
     output: Output, wanted: Iterable[str] = tuple(Degradation.values)
 ) -> list[str]:
-    """Return which of the wanted degradations can be made of an output.
-
-    No picture is read: blurring one that is blank turns out later to change nothing.
-    """
+    """Return which of the wanted degradations can be made of an output."""
     names = dict.fromkeys(wanted)
     return [name for name in names if why_impossible(output, name) is None]
 
@@ -140,10 +137,7 @@ def find_twin(output: Output, degradation: str) -> Output | None:
 
 
 def prepare_twin(output: Output, degradation: str, seed: int) -> PreparedTwin:
-    """Write the pictures of a twin, or its video; the database is only read.
-
-    Raises what `make_twin` raises.
-    """
+    """Write the pictures of a twin, or its video; the database is only read."""
     if output.video_id is not None:
         return _prepare_video(output, Degradation(degradation), seed)
     before = pictures_of(output)
@@ -237,23 +231,17 @@ def current_twins(benchmark: Benchmark) -> list[Output]:
         for twin in twins
         if twin.twin_of
         and _layout(twin) == _layout(twin.twin_of)
-        and _cuts(twin) == segments_of(twin.twin_of)
+        and segments_of(twin.twin_of)
+        == {
+            number: arranging.Segment(twin.twin_of.video, range(start, stop))
+            for number, start, stop, _shown in twin.parts
+            if twin.twin_of.video is not None
+        }
     ]
 
 
 def _layout(output: Output) -> dict[int, bool]:
     return {frame.number: frame.media_id is not None for frame in output.frames.all()}
-
-
-def _cuts(twin: Output) -> arranging.Segments:
-    """Return which frames of its original a twin was made of; none of pictures."""
-    assert twin.twin_of is not None
-    video = twin.twin_of.video
-    return {
-        number: arranging.Segment(video, range(start, stop))
-        for number, start, stop, _shown in twin.parts
-        if video is not None
-    }
 
 
 def _alterations(

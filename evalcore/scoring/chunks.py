@@ -15,8 +15,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from evalcore.metrics.base import Pair, Rendering, Run, Value
-from evalcore.metrics.engine import Engine, MetricJob
-from evalcore.metrics.feature_cache import FeatureStore
+from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
 from evalcore.models import MetricChunk, MetricRun, Output
 from evalcore.scoring import judged_outputs, score_rows
 from evalcore.scoring.judged_outputs import OddOutputError

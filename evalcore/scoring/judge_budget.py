@@ -16,7 +16,7 @@ from django.db.models import F, Q, Sum
 from django.utils import timezone
 
 from evalcore.database.postgresql import one_at_a_time
-from evalcore.metrics.errors import FatalError
+from evalcore.metrics.base import FatalError
 from evalcore.metrics.llm_judge.client import Judge, asking
 from evalcore.metrics.llm_judge.settings import (
     TO_GO_ON,
@@ -124,10 +124,7 @@ def asking_for_run(run: int) -> Iterator[Judge]:
 
 @contextmanager
 def asking_for_command(benchmark: Benchmark, metrics: Sequence[str]) -> Iterator[Judge]:
-    """Have the judge asked inside by a command that stores no scores.
-
-    What it pays stands as a run of its own, which has ended: nobody takes it up.
-    """
+    """Have the judge asked inside by a command that stores no scores."""
     settings = read_settings()
     if not settings.costs_money:
         with asking(Judge(settings)) as judge:

@@ -19,7 +19,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from evalcore.metrics import registry
-from evalcore.metrics.errors import FatalError, Lacks
+from evalcore.metrics.base import FatalError, Lacks
 from evalcore.models import Benchmark, MetricChunk, MetricRun, Output
 from evalcore.scoring import judged_outputs, score_rows
 from evalcore.scoring.chunks import (
@@ -80,9 +80,6 @@ def queue_run(
         metrics=names,
         options={"truth": truth} if truth else {},
     )
-
-
-# Cutting a run into chunks ----------------------------------------------------------
 
 
 def plan(run: MetricRun) -> None:
@@ -220,10 +217,7 @@ def _free() -> Q:
 
 
 def run(run_id: int, progress: ChunkProgress | None = None) -> MetricRun:
-    """Compute what a run lacks, here, until it has ended.
-
-    Chunks that other workers have taken are waited for.
-    """
+    """Compute what a run lacks, here, until it has ended."""
     row = MetricRun.objects.select_related("benchmark").get(pk=run_id)
     plan(row)
     while True:
@@ -279,11 +273,7 @@ def _take(
 
 
 def lacking_here(names: Iterable[str]) -> dict[str, Lacks]:
-    """Return what metrics lack on this machine; those that lack nothing are absent.
-
-    A metric that is gone from the registry lacks nothing: whoever takes its chunk says
-    what is wrong.
-    """
+    """Return what metrics lack on this machine; those that lack nothing are absent."""
     known = [name for name in names if name.partition("@")[0] in registry.METRICS]
     found = {name: registry.load(name).missing() for name in known}
     return {name: lacks for name, lacks in found.items() if lacks}

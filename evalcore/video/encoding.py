@@ -33,10 +33,7 @@ Filters = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Shape:
-    """The size of a rendition, and of the video within it; the rest is black.
-
-    All four are even, as the codec needs them.
-    """
+    """The size of a rendition, and of the video within it; the rest is black."""
 
     width: int
     height: int

@@ -11,9 +11,7 @@ from typing import Any
 from analysis.problems import InputError, Problem, Problems
 from evalcore.formats.envision.stories import has_index, key_of
 from evalcore.formats.json_files import (
-    NO_LINK,
     number_of,
-    read_json,
     read_rows,
     storable,
 )
@@ -87,15 +85,10 @@ def read_results(
     for key in full | rows:
         reader = _SequenceReader(key, rows.get(key), full.get(key), problems, found)
         reader.read(method, version or PROFILE, backend)
-    report = path / REPORT
-    if path.is_dir() and report.is_symlink():
-        problems.append(Problem(str(report), NO_LINK))
     if not found.scores and not problems:
         problems.append(Problem(str(path), "results of Envision's programs"))
     if problems:
         raise InputError(problems)
-    if path.is_dir() and report.is_file():
-        found.options[str(path)] = {FORM: {"report": storable(read_json(report))}}
     for score in found.scores:
         score.run = str(path)
     return found
@@ -131,7 +124,11 @@ class _SequenceReader:
     def read(self, method: str, version: str, backend: str) -> None:
         scores: dict[str, FoundScore] = {}
         for place, file, said in self.sources():
-            for name, value in _with_doubled(said).items():
+            values = {name: said[name] for name in KEYS if name in said}
+            for other, name in DOUBLED.items():  # fills a gap only
+                if other in said:
+                    values.setdefault(name, said[other])
+            for name, value in values.items():
                 number = self.number(place, file, name, value)
                 if number is None:
                     continue
@@ -187,12 +184,3 @@ class _SequenceReader:
         source = self.full if self.full and self.full[1] == file else self.row
         row = source[2] if source else {}
         self.problems.append(_problem(file, place, row, expected, what))
-
-
-def _with_doubled(said: dict[str, Any]) -> dict[str, Any]:
-    """Return the values that are scores; a doubled one fills a gap only."""
-    values = {name: said[name] for name in KEYS if name in said}
-    for other, name in DOUBLED.items():
-        if other in said:
-            values.setdefault(name, said[other])
-    return values

@@ -16,7 +16,7 @@ from evalcore.formats.json_files import (
     storable,
 )
 from evalcore.formats.story_scripts import ForeignScores, FoundScore
-from evalcore.formats.vistorybench.layout import (
+from evalcore.formats.vistorybench.writing import (
     COMPLETE,
     FORM,
     ITEMS,
@@ -130,8 +130,6 @@ class MetricReader:
             self.run.found.scores += scores.values()
         self.run.found.scores += self.shots.values()
 
-    # Stories ---------------------------------------------------------------------
-
     def records(self, path: Path) -> None:
         data = self.run.json(path)
         if data is None:
@@ -180,8 +178,6 @@ class MetricReader:
                 score.details = {FORM: {"judged": shot}}
                 self.shots[JUDGED, story, number] = score
                 self.numbers.add(number)
-
-    # Shots -----------------------------------------------------------------------
 
     def lines(self, path: Path) -> None:
         rows: Any
@@ -249,8 +245,6 @@ class MetricReader:
         for score in self.shots.values():
             if score.shot is not None:
                 score.shot += 1
-
-    # Methods ---------------------------------------------------------------------
 
     def of_method(self, path: Path) -> None:
         data = self.run.json(path)

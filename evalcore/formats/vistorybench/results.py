@@ -16,14 +16,14 @@ from analysis.tables import is_name
 from evalcore.formats.folder_layouts import as_name, walked
 from evalcore.formats.json_files import NO_LINK, read_json, refuse
 from evalcore.formats.story_scripts import ForeignScores
-from evalcore.formats.vistorybench.layout import (
+from evalcore.formats.vistorybench.metric_folders import MetricReader, RunReader
+from evalcore.formats.vistorybench.writing import (
     FORM,
     LANGUAGES,
     METADATA,
     OURS,
     RunPath,
 )
-from evalcore.formats.vistorybench.metric_folders import MetricReader, RunReader
 
 METRICS_FOLDER = "metrics"
 LONGEST = 200

@@ -7,8 +7,7 @@ from itertools import groupby
 from django.core.management.base import BaseCommand, CommandError
 
 from evalcore.metrics import registry
-from evalcore.metrics.base import MetricInfo
-from evalcore.metrics.errors import Lack, Lacks
+from evalcore.metrics.base import Lack, Lacks, MetricInfo
 
 WIDTH = 88
 

@@ -15,9 +15,8 @@ from evalcore.exporting import (
 )
 from evalcore.formats.written_files import write_files
 from evalcore.importing.commands import ImportCommand
-from evalcore.metrics.base import Scoring
+from evalcore.metrics.base import FatalError, Scoring
 from evalcore.metrics.engine import Engine, MetricJob
-from evalcore.metrics.errors import FatalError
 from evalcore.metrics.llm_judge.client import Refusal, missing_judge
 from evalcore.metrics.vistar.questionnaire import (
     HierarchicalQuestionnaire,

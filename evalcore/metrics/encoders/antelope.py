@@ -159,10 +159,7 @@ class Scrfd:
         return f"best face of SCRFD at {SIDE} above {steps}; {self.network.id}"
 
     def points(self, picture: Picture) -> Floats | None:
-        """Return the five points of the best face; None where there is none.
-
-        They are remembered for a while, as several encoders look at one picture.
-        """
+        """Return the five points of the best face; None where there is none."""
         content = hashlib.blake2b(picture.tobytes(), digest_size=16)
         key = content.digest() + repr(picture.shape).encode()
         with self._lock:
@@ -197,11 +194,7 @@ class Scrfd:
 
 
 def letterboxed(picture: Picture) -> tuple[Picture, float]:
-    """Return the picture in the top left of a black square, and the scale.
-
-    The longer side becomes 640; smaller pictures are enlarged. The scale is that of the
-    height, for both directions, as in insightface.
-    """
+    """Return the picture in the top left of a black square, and the scale."""
     height, width = picture.shape[:2]
     if not picture.size:
         raise ValueError(f"a picture of {width} x {height} pixels shows nothing")

@@ -80,11 +80,7 @@ def clip_text_encoder(name: str = LARGE) -> NetworkEncoder:
 
 
 def unloaded(name: str) -> Any:
-    """Return the network of open_clip, its weights still to be loaded.
-
-    open_clip warns that they are random then, which would be the last word that the
-    user reads of it.
-    """
+    """Return the network of open_clip, its weights still to be loaded."""
     root = logging.getLogger()
     root.addFilter(_is_of_others)
     try:
@@ -184,11 +180,7 @@ def load_csd(architecture: str) -> nn.Module:
 
 
 def plain_keys(checkpoint: object) -> dict[str, torch.Tensor]:
-    """Return the weights of a checkpoint by the network's own names.
-
-    The authors' file holds them under `model_state_dict`, each name preceded by
-    `module.`. Of what is no such file there are none.
-    """
+    """Return the weights of a checkpoint by the network's own names."""
     if not isinstance(checkpoint, Mapping):
         return {}
     state = checkpoint.get("model_state_dict", checkpoint)

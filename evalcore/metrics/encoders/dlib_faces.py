@@ -13,10 +13,9 @@ from typing import Any
 import dlib
 import numpy as np
 
-from evalcore.metrics.base import Encoder, Feature, Picture
+from evalcore.metrics.base import Encoder, Feature, FeatureError, Picture
 from evalcore.metrics.encoders.faces import of_faces
 from evalcore.metrics.encoders.published import DLIB_NETWORK, DLIB_POINTS
-from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.weights import AnyWeights, WeightsError, fingerprint
 
 BATCH = 32

@@ -96,10 +96,7 @@ def adaface(
     units: Sequence[int] = UNITS_101,
     widths: Sequence[int] = WIDTHS,
 ) -> NetworkEncoder:
-    """Return an encoder of aligned faces, 112 x 112 RGB, into 512 numbers.
-
-    The network is given BGR, (x / 255 - 0.5) / 0.5.
-    """
+    """Return an encoder of aligned faces, 112 x 112 RGB, into 512 numbers."""
 
     def load() -> nn.Module:
         path = weights.need()
@@ -194,10 +191,7 @@ class Convolution(nn.Module):
 
 
 class Parallel(nn.Module):
-    """Branches side by side, their channels put one behind the other.
-
-    Those that halve width and height are not padded.
-    """
+    """Branches side by side, their channels put one behind the other."""
 
     def __init__(self, width: int, branches: Branches) -> None:
         super().__init__()

@@ -15,9 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 from PIL import Image
 
-from evalcore.metrics.base import Encoder, Feature, Floats, Picture
+from evalcore.metrics.base import Encoder, Feature, FeatureError, Floats, Lacks, Picture
 from evalcore.metrics.encoders import published
-from evalcore.metrics.errors import FeatureError, Lacks
 from evalcore.metrics.weights import AnyWeights, lacking
 
 
@@ -130,9 +129,6 @@ SIDE, FACENET_SIDE = 112, 160
 LENGTH = 512  # of a feature
 
 
-# What is needed ----------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Needs:
     """Packages, by the name they are imported under, and weights of an encoder."""
@@ -152,9 +148,6 @@ def missing(*needs: Needs) -> Lacks:
     packages = dict.fromkeys(name for one in needs for name in one.packages)
     weights = dict.fromkeys(file for one in needs for file in one.weights)
     return lacking(packages, weights)
-
-
-# Encoders ----------------------------------------------------------------------------
 
 
 class Finder(Protocol):

@@ -24,10 +24,7 @@ SWITCHES = ("rescale", "resize", "return_features")
 
 
 def i3d_encoder(weights: Weights = I3D) -> NetworkEncoder:
-    """Return an encoder of clips: 400 numbers.
-
-    Clips have their own lengths and sizes, so that one goes after the other.
-    """
+    """Return an encoder of clips: 400 numbers."""
     return NetworkEncoder(
         "I3D of StyleGAN-V",
         weights,

@@ -16,9 +16,8 @@ from rapidocr import RapidOCR
 from rapidocr.inference_engine.onnxruntime.main import ONNXRuntimeError
 from rapidocr.utils.process_img import ResizeImgError
 
-from evalcore.metrics.base import Feature, Picture
+from evalcore.metrics.base import Feature, FeatureError, Picture
 from evalcore.metrics.encoders.published import OCR, TEXT_LINES, TEXT_TURNED, TEXT_WORDS
-from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.weights import fingerprint
 
 BATCH = 8

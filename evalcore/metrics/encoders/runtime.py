@@ -7,7 +7,7 @@ always fp32.
 
 import os
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from typing import Any
@@ -19,8 +19,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
-from evalcore.metrics.base import Feature
-from evalcore.metrics.errors import FatalError, FeatureError
+from evalcore.metrics.base import FatalError, Feature, FeatureError
 from evalcore.metrics.weights import AnyWeights, WeightsError, fingerprint
 
 PRECISIONS = ("fp32", "bf16")
@@ -71,10 +70,7 @@ def precision() -> str:
 
 
 def in_fp32() -> torch.autocast:
-    """Return a context for the part of a network that is never rounded to bf16.
-
-    What comes into it may be bf16: it is for the forward to widen.
-    """
+    """Return a context for the part of a network that is never rounded to bf16."""
     return torch.autocast(device().type, enabled=False)
 
 
@@ -88,11 +84,7 @@ def describe() -> dict[str, str]:
 def load_strictly(
     network: nn.Module, state: Mapping[str, torch.Tensor], file: object
 ) -> None:
-    """Load weights into a network, every one of them and no other.
-
-    Files from before torch counted batches lack the counters, which only training
-    needs; they may lack all of them.
-    """
+    """Load weights into a network, every one of them and no other."""
     wanted = network.state_dict()
     if not any(key.endswith(COUNTER) for key in state):
         counters = {key: t for key, t in wanted.items() if key.endswith(COUNTER)}
@@ -182,15 +174,13 @@ def load_pretrained(
         f"{key} is {tuple(is_)}, not {tuple(wanted)}"
         for key, is_, wanted in sorted(found["mismatched_keys"])
     ]
-    missing = _others(found["missing_keys"], unused)
-    unexpected = _others(found["unexpected_keys"], beside)
+    missing, unexpected = (
+        sorted(key for key in found[what] if not key.startswith(tuple(beginnings)))
+        for what, beginnings in (("missing_keys", unused), ("unexpected_keys", beside))
+    )
     _refuse(folder, architecture.__name__, missing, unexpected, other)
     loaded: nn.Module = network
     return loaded
-
-
-def _others(keys: Iterable[str], beginnings: Sequence[str]) -> list[str]:
-    return sorted(key for key in keys if not key.startswith(tuple(beginnings)))
 
 
 class Network:

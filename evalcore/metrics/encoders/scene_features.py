@@ -53,11 +53,7 @@ def place(width: int, height: int) -> tuple[int, int, int, int]:
 
 
 def unframed(joints: Feature, size: tuple[int, int]) -> Floats:
-    """Return joints in pixels of the picture that was framed.
-
-    `joints`: joints x 3: x and y as shares of the frame, and a score. `size`: width and
-    height of the picture.
-    """
+    """Return joints in pixels of the picture that was framed."""
     left, top, width, height = place(*size)
     found = np.array(joints, dtype=np.float64)
     found[:, 0] = (found[:, 0] * WIDTH - left) * size[0] / width

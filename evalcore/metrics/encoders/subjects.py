@@ -21,7 +21,7 @@ from transformers import (
     SamModel,
 )
 
-from evalcore.metrics.base import Feature, Picture
+from evalcore.metrics.base import Feature, FeatureError, Picture
 from evalcore.metrics.encoders.preprocessing import (
     BILINEAR,
     IMAGENET,
@@ -32,7 +32,6 @@ from evalcore.metrics.encoders.preprocessing import (
 from evalcore.metrics.encoders.published import APPEARANCE, CUT_OUT, DETECTOR
 from evalcore.metrics.encoders.runtime import Network, device, load_pretrained
 from evalcore.metrics.encoders.scene_features import ShareOfBox
-from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.weights import WeightsError, fingerprint
 
 SHORT, LONG = 800, 1333
@@ -128,9 +127,6 @@ def load_tokeniser() -> Any:
             f"needs tokenizer.json or vocab.txt as published: {DETECTOR.lack}"
         )
     return tokeniser
-
-
-# What a subject looks like ------------------------------------------------------------
 
 
 SIDE = 1024  # SAM's; the picture lies in its upper left corner

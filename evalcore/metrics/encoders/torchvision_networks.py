@@ -59,11 +59,7 @@ def fid_encoder(weights: Weights = INCEPTION_FID) -> NetworkEncoder:
 
 
 def fid_network() -> nn.Module:
-    """Return the network of FID, without weights.
-
-    It is torchvision's, with what its pooling branches give replaced: nine blocks
-    average over the pixels that are there, the last one takes their maximum.
-    """
+    """Return the network of FID, without weights."""
     network: nn.Module = Inception3(
         num_classes=FID_CLASSES, aux_logits=False, init_weights=False
     )
@@ -105,16 +101,10 @@ def _repool(block: nn.Module, pool: Pool) -> None:
     block.register_forward_hook(replaced)
 
 
-# torchvision's network ---------------------------------------------------------------
-
-
 def imagenet_encoder(
     *, transform_input: bool, weights: Weights = INCEPTION_IMAGENET
 ) -> NetworkEncoder:
-    """Return an encoder of pictures: the probabilities of ImageNet's 1,000 classes.
-
-    Short side 299 (bilinear), middle square, ImageNet's mean and deviation.
-    """
+    """Return an encoder of pictures: the probabilities of ImageNet's 1,000 classes."""
     how = "inputs as trained" if transform_input else "inputs not transformed"
     return NetworkEncoder(
         f"Inception v3 of torchvision, probabilities, {how}",
@@ -162,10 +152,7 @@ RESIZED, MOBILENET_SIDE = 256, 224
 
 
 def mobilenet_encoder(what: Literal["features", "probabilities"]) -> NetworkEncoder:
-    """Return an encoder of pictures: 1,280 features of length 1, or 1,000 shares.
-
-    Short side 256 (bilinear), middle 224 x 224, as the network was trained.
-    """
+    """Return an encoder of pictures: 1,280 features of length 1, or 1,000 shares."""
     return NetworkEncoder(
         f"MobileNetV2 {what}",
         MOBILENET,

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from evalcore.metrics.errors import FatalError, FeatureError
+from evalcore.metrics.base import FatalError, FeatureError
 from evalcore.metrics.llm_judge.questions import Payload
 from evalcore.metrics.llm_judge.replies import (
     answer_of,
@@ -129,10 +129,7 @@ class _Failure:
 
 
 class _Patience:
-    """How long one question may take, from when it is sent first.
-
-    Waiting for one's turn does not count: a slow pace is no fault of the judge.
-    """
+    """How long one question may take, from when it is sent first."""
 
     def __init__(self, seconds: float, clock: Clock) -> None:
         self._seconds = seconds

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import numpy as np
 
-from evalcore.metrics.base import Ask, Feature
-from evalcore.metrics.errors import FatalError, FeatureError, Lack, Lacks
+from evalcore.metrics.base import Ask, FatalError, Feature, FeatureError, Lack, Lacks
 from evalcore.metrics.llm_judge.attempts import (
     Attempts,
     Clock,
@@ -97,10 +96,7 @@ class Judge:
     def stream(
         self, prepared: Sequence[Payload]
     ) -> Generator[tuple[int, Feature | FeatureError]]:
-        """Give each answer as it comes, with its place; otherwise as `encode`.
-
-        Who stops early waits for the questions that are under way.
-        """
+        """Give each answer as it comes, with its place; otherwise as `encode`."""
         from evalcore.metrics.llm_judge.sending import Sender
 
         halt, answered = _Halt(), False

@@ -14,8 +14,7 @@ from typing import Any, Literal
 
 from PIL import Image as Pillow
 
-from evalcore.metrics.base import Image, Picture
-from evalcore.metrics.errors import FeatureError
+from evalcore.metrics.base import FeatureError, Image, Picture
 from evalcore.metrics.llm_judge.settings import (
     MESSAGE_TOKENS,
     picture_tokens,

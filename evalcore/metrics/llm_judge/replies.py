@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from evalcore.metrics.errors import FeatureError
+from evalcore.metrics.base import FeatureError
 from evalcore.metrics.llm_judge.questions import Payload
 
 SHOWN = 160
@@ -173,11 +173,7 @@ def scores_after(label: str, text: str, highest: int) -> list[float | Unclear]:
 
 
 def digits_after(label: str, text: str) -> list[int]:
-    """Return the first digit after each mention of a label, whatever follows it.
-
-    So a program reads that looks for one digit: 4 of `4.5`, 3 of `3-4`, 1 of `10`. A
-    colon may be missing.
-    """
+    """Return the first digit after each mention of a label, whatever follows it."""
     mentions = _mentions(label, rf"(?:{COLON}[{OPENING}\s]*|\s*)(?P<digit>\d)", text)
     return [int(match["digit"]) for match in mentions]
 

@@ -15,7 +15,7 @@ from threading import Condition, Lock
 from typing import Protocol
 from urllib.parse import SplitResult, urlsplit
 
-from evalcore.metrics.errors import FatalError
+from evalcore.metrics.base import FatalError
 
 ENDPOINT = "/chat/completions"
 MOST_CONCURRENT = 256
@@ -100,9 +100,9 @@ def _address(text: str) -> str:
     """Return the address below which the endpoint lies, without a slash at its end."""
     parts = _split(text)
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+        shown = re.sub(r"[?#].*", "", text.rpartition("@")[2])  # neither user nor query
         raise JudgeSettingsError(
-            f"JUDGE_BASE_URL={_without_user(text)!r} is no address: "
-            "write https://HOST/v1"
+            f"JUDGE_BASE_URL={shown!r} is no address: write https://HOST/v1"
         )
     if parts.username is not None or parts.query or parts.fragment:
         raise JudgeSettingsError(
@@ -122,11 +122,6 @@ def _split(text: str) -> SplitResult | None:
     except ValueError:
         return None
     return parts
-
-
-def _without_user(text: str) -> str:
-    """Return an address as it may be shown: neither user nor query."""
-    return re.sub(r"[?#].*", "", text.rpartition("@")[2])
 
 
 def _key(text: str) -> str:

@@ -16,15 +16,14 @@ from evalcore.metrics.base import (
     Ask,
     Encoder,
     Image,
+    Lacks,
     MetricInfo,
     Rendering,
     Run,
     Scoring,
     Value,
 )
-from evalcore.metrics.declarations import declared
 from evalcore.metrics.encoders.published import OCR, OCR_PACKAGES
-from evalcore.metrics.errors import Lacks
 from evalcore.metrics.formulas import edit_distance
 from evalcore.metrics.llm_judge.client import (
     Refusal,
@@ -33,7 +32,7 @@ from evalcore.metrics.llm_judge.client import (
     missing_judge,
 )
 from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
-from evalcore.metrics.oneig.prompt import (
+from evalcore.metrics.oneig.alignment import (
     HAN,
     GridSize,
     Language,
@@ -42,6 +41,7 @@ from evalcore.metrics.oneig.prompt import (
     split_profile,
     told,
 )
+from evalcore.metrics.registry import declared
 from evalcore.metrics.weights import lacking
 
 # Up to how many characters an edit distance lowers the score.
@@ -109,9 +109,6 @@ def text_score(comparisons: Sequence[Comparison], language: Language) -> TextSco
     accuracy = sum(one.matched for one in comparisons) / words
     lost = min(most, distance) * (1 - complete) * (1 - accuracy) / most
     return TextScore(1 - lost, distance, complete, accuracy)
-
-
-# Text rendering -----------------------------------------------------------------------
 
 
 JUDGE = "oneig-judge"
@@ -196,10 +193,7 @@ class OneigText:
         return self.reader.missing()
 
     def score(self, subject: Rendering | Run) -> Scoring:
-        """Return one value over all pictures; undefined without a text.
-
-        So is that of a method whose prompts are in two languages.
-        """
+        """Return one value over all pictures; undefined without a text."""
         outputs = subject.outputs if isinstance(subject, Run) else (subject,)
         wanted: list[WantedText] = []
         languages: set[Language] = set()

@@ -19,7 +19,7 @@ from evalcore.metrics.base import (
     Text,
     Value,
 )
-from evalcore.metrics.storybench.features import (
+from evalcore.metrics.storybench.frechet import (
     CLIP_NAMES,
     GENERATION,
     Features,

@@ -20,9 +20,9 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.declarations import declared
 from evalcore.metrics.encoders.published import EXPRESSION, OBJECTS, POSE, TRANSFORMERS
 from evalcore.metrics.encoders.scene_features import EXPRESSIONS, unframed, unpacked
+from evalcore.metrics.registry import declared
 from evalcore.metrics.vistar.prompt_language import parameter
 from evalcore.metrics.weights import needing
 
@@ -92,9 +92,6 @@ def _distance(joints: Floats, of: tuple[int, int]) -> float | None:
     return float(np.hypot(*(a - b)[:2]))
 
 
-# CPA ----------------------------------------------------------------------------------
-
-
 PERSON = 1  # COCO's number
 WIDER = 1.25  # a person's box for the pose network, as it was trained
 PARTS = ("count", "posture", "expression")
@@ -139,9 +136,6 @@ def character_portrayal(
     if not total:
         raise ValueError(f"of {', '.join(PARTS)} there is none with a weight")
     return sum(weights[name] * match for name, match in parts.items()) / total
-
-
-# What the prompt wants ---------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -210,11 +204,7 @@ class CharacterPortrayal:
     missing = needing(TRANSFORMERS, (OBJECTS, POSE, EXPRESSION))
 
     def score(self, rendering: Rendering) -> Scoring:
-        """Return one value a shot that is there.
-
-        Undefined where the prompt says nothing of its people, or what cannot be
-        recognised.
-        """
+        """Return one value a shot that is there."""
         try:
             wanted = wanted_people(rendering)
         except ValueError as error:

@@ -11,14 +11,15 @@ import numpy as np
 from evalcore.metrics.base import (
     Ask,
     Encoder,
+    FeatureError,
     Floats,
     Image,
+    Lacks,
     Rendering,
     Scoring,
     Text,
     Value,
 )
-from evalcore.metrics.declarations import declared
 from evalcore.metrics.encoders.published import (
     APPEARANCE,
     CLIP_PACKAGES,
@@ -28,7 +29,7 @@ from evalcore.metrics.encoders.published import (
     clip_weights,
 )
 from evalcore.metrics.encoders.scene_features import Boxed
-from evalcore.metrics.errors import FeatureError, Lacks
+from evalcore.metrics.registry import declared
 from evalcore.metrics.vistar.prompt_language import parameter
 from evalcore.metrics.weights import lacking
 
@@ -106,11 +107,7 @@ class Composition:
         )
 
     def score(self, rendering: Rendering) -> Scoring:
-        """Return one value.
-
-        Undefined without a picture or a text, and where the subject is found in fewer
-        than two pictures.
-        """
+        """Return one value."""
         texts = [
             Text(text) for shot in rendering.shots if (text := shot.wording.strip())
         ]

@@ -20,9 +20,9 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.declarations import declared
 from evalcore.metrics.encoders.published import DEPTH, TRANSFORMERS
 from evalcore.metrics.formulas import LUMA, PixelFormula, laplacian
+from evalcore.metrics.registry import declared
 from evalcore.metrics.weights import needing
 
 TILE = 16  # pixels: surfaces are compared within squares of that side
@@ -105,17 +105,13 @@ def texture_score(rgb: Floats) -> float:
     return float((changes <= 2).mean())
 
 
-# GC without its sixth cue -------------------------------------------------------------
-
-
 PIXEL_CUES = ("highlight", "contour", "texture")
 
 
-def _pixel_cues(rgb: Floats) -> Floats:
-    return np.array([highlight_score(rgb), contour_score(rgb), texture_score(rgb)])
-
-
-PIXELS = PixelFormula("VISTAR pixel cues 1: highlight, contour, texture", _pixel_cues)
+PIXELS = PixelFormula(
+    "VISTAR pixel cues 1: highlight, contour, texture",
+    lambda rgb: [highlight_score(rgb), contour_score(rgb), texture_score(rgb)],
+)
 
 
 class GeometricCues:

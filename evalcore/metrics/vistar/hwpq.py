@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from evalcore.metrics.base import Ask, Image, MetricInfo, Rendering, Scoring, Value
-from evalcore.metrics.declarations import declared
 from evalcore.metrics.llm_judge.client import (
     Refusal,
     ask_judge,
@@ -14,6 +13,7 @@ from evalcore.metrics.llm_judge.client import (
     missing_judge,
 )
 from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
+from evalcore.metrics.registry import declared
 from evalcore.metrics.vistar.prompt_language import vistar_of
 from evalcore.metrics.vistar.questionnaire import (
     HierarchicalQuestionnaire,
@@ -40,10 +40,7 @@ class Vote:
 
 
 def parse_boolean(text: str) -> bool:
-    """Return the truth value that a reply consists of.
-
-    Case, white space, quotes, asterisks and a full stop around it do not matter.
-    """
+    """Return the truth value that a reply consists of."""
     word = text.strip(ORNAMENT).casefold()
     if word not in WORDS:
         raise ValueError("expected the one word True or False")

@@ -17,9 +17,9 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.declarations import declared
 from evalcore.metrics.encoders.published import DEPTH, OBJECTS, TRANSFORMERS
 from evalcore.metrics.encoders.scene_features import Instance, unpacked
+from evalcore.metrics.registry import declared
 from evalcore.metrics.vistar.geometric_cues import scaled_depth
 from evalcore.metrics.weights import needing
 
@@ -143,10 +143,7 @@ class PhysicalConsistency:
     missing = needing(TRANSFORMERS, (OBJECTS, DEPTH))
 
     def score(self, rendering: Rendering) -> Scoring:
-        """Return one value a shot that is there; undefined for a flat depth map.
-
-        A shot without a pair that can be judged scores 1, as one without an overlap.
-        """
+        """Return one value a shot that is there; undefined for a flat depth map."""
         things, far = self.encoders
         found = yield Ask(things, rendering.images)
         maps = yield Ask(far, rendering.images)

@@ -12,9 +12,9 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.declarations import declared
 from evalcore.metrics.encoders.published import OCR, OCR_PACKAGES
 from evalcore.metrics.formulas import edit_distance
+from evalcore.metrics.registry import declared
 from evalcore.metrics.vistar.prompt_language import parameter
 from evalcore.metrics.weights import needing
 
@@ -36,10 +36,7 @@ def normalised_text(text: str) -> str:
 
 
 def tokens(text: str) -> set[str]:
-    """Return the words of a normalised text, and its other signs each by itself.
-
-    An ideograph is a token by itself, having no spaces around it.
-    """
+    """Return the words of a normalised text, and its other signs each by itself."""
     return set(TOKEN.findall(text))
 
 

@@ -18,16 +18,16 @@ from evalcore.metrics.base import (
     Ask,
     Box,
     Encoder,
-    Feature,
+    FeatureError,
     Floats,
     Image,
+    Lacks,
     RenderedCharacter,
     RenderedShot,
     Rendering,
 )
 from evalcore.metrics.encoders import faces
 from evalcore.metrics.encoders.published import DETECTOR, clip_weights
-from evalcore.metrics.errors import FeatureError, Lacks
 from evalcore.metrics.weights import lacking
 
 # What is known of who a figure is: a vector of length 1 from each encoder that saw it.
@@ -94,9 +94,6 @@ def pixel_box(shares: Sequence[float], size: tuple[int, int]) -> Box | None:
     top, bottom = (min(max(side, 0), height) for side in (y - h / 2, y + h / 2))
     box = int(left), int(top), int(right), int(bottom)
     return box if box[0] < box[2] and box[1] < box[3] else None
-
-
-# Who appears in which shot ------------------------------------------------------------
 
 
 # ViStoryBench looks for every character with this one word, whatever its kind.
@@ -203,11 +200,7 @@ def the_detector() -> Encoder:
 
 @cache
 def the_eyes(profile: Profile) -> Eyes:
-    """Return what ViStoryBench recognises characters with.
-
-    Profiles differ in how faces are placed and fed to AdaFace and FaceNet; see
-    `evalcore.metrics.encoders.faces`.
-    """
+    """Return what ViStoryBench recognises characters with."""
     from evalcore.metrics.encoders.clip import clip_image_encoder
 
     return Eyes(
@@ -288,7 +281,9 @@ def _recognise_references(
     )
     for character in characters:
         crops = [
-            crop for image in character.references if (crop := _best(image, boxes))
+            replace(image, box=box)
+            for image in character.references
+            if len(boxes[image]) and (box := pixel_box(boxes[image][0], image.size))
         ]
         for images in (crops, list(character.references)):
             seen = yield from identities(images, eyes.of(character), cast.tallies)
@@ -297,12 +292,6 @@ def _recognise_references(
                 cast.anchors[character.key] = known[0][0]
                 break
         cast.references[character.key] = [who for _image, who in known]
-
-
-def _best(image: Image, boxes: Mapping[Image, Feature]) -> Image | None:
-    found = boxes[image]
-    box = pixel_box(found[0], image.size) if len(found) else None
-    return replace(image, box=box) if box else None
 
 
 def _match_shots(
@@ -360,10 +349,7 @@ def identities(
     encoders: Mapping[str, Encoder],
     tallies: dict[str, Tally],
 ) -> Generator[Ask, list[Any], list[Identity]]:
-    """Return what each encoder sees in each image, without those that see nothing.
-
-    An encoder that fails on an image is left out of it, and counted in `tallies`.
-    """
+    """Return what each encoder sees in each image, without those that see nothing."""
     seen: list[dict[str, Any]] = [{} for _image in images]
     for name, encoder in encoders.items() if images else ():
         tally = tallies.setdefault(name, Tally())

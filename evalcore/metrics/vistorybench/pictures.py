@@ -18,7 +18,6 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.declarations import declared
 from evalcore.metrics.encoders.published import (
     AESTHETIC_HEAD,
     CLIP_PACKAGES,
@@ -29,6 +28,7 @@ from evalcore.metrics.encoders.published import (
     TRANSFORMERS,
 )
 from evalcore.metrics.formulas import consistency
+from evalcore.metrics.registry import declared
 from evalcore.metrics.weights import needing
 
 Profile = Literal["vsb-code-2026.02", "vsb-paper"]
@@ -119,7 +119,7 @@ class Aesthetic:
 
     @cached_property
     def encoder(self) -> Encoder:
-        from evalcore.metrics.encoders.siglip import aesthetic_encoder
+        from evalcore.metrics.encoders.scenes import aesthetic_encoder
 
         official = self.info.profile == "vsb-paper"
         return aesthetic_encoder("official" if official else "vsb")

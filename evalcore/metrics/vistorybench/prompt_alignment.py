@@ -20,14 +20,13 @@ import numpy as np
 
 from evalcore.metrics.base import (
     Ask,
+    Lacks,
     MetricInfo,
     RenderedShot,
     Rendering,
     Scoring,
     Value,
 )
-from evalcore.metrics.declarations import declared
-from evalcore.metrics.errors import Lacks
 from evalcore.metrics.llm_judge.client import (
     JudgeAnswer,
     Refusal,
@@ -37,6 +36,7 @@ from evalcore.metrics.llm_judge.client import (
 )
 from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
 from evalcore.metrics.llm_judge.replies import Unclear, scores_after
+from evalcore.metrics.registry import declared
 from evalcore.metrics.vistorybench import character_matching
 from evalcore.metrics.vistorybench.character_matching import Cast, Profile
 

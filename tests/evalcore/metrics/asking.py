@@ -13,8 +13,7 @@ from evalcore.metrics.base import (
     Rendering,
     Source,
 )
-from evalcore.metrics.engine import Engine, MetricJob
-from evalcore.metrics.feature_cache import FeatureStore
+from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
 
 
 def image_of(picture: np.ndarray) -> Image:

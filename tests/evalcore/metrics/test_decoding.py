@@ -10,8 +10,7 @@ import pytest
 
 from evalcore.metrics.base import Ask, Image, Source, Text, Value
 from evalcore.metrics.decoding import Ahead
-from evalcore.metrics.engine import Engine, MetricJob
-from evalcore.metrics.feature_cache import FeatureStore
+from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
 from tests.serving import wait_until
 
 THREADS = 2

@@ -53,10 +53,11 @@ from evalcore.metrics.vistorybench.character_matching import (
 )
 from evalcore.metrics.vistorybench.cids import (
     CharacterConsistency,
+    CharacterCount,
     CopyPaste,
     copy_paste_rate,
+    occm,
 )
-from evalcore.metrics.vistorybench.occm import CharacterCount, occm
 from evalcore.metrics.vistorybench.pictures import (
     StyleConsistency,
     StyleFaithfulness,

@@ -6,10 +6,17 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from evalcore.metrics.base import Ask, Clip, Image, Source, Text, Value
-from evalcore.metrics.engine import Engine, MetricJob
-from evalcore.metrics.errors import FatalError, FeatureError
-from evalcore.metrics.feature_cache import FeatureStore
+from evalcore.metrics.base import (
+    Ask,
+    Clip,
+    FatalError,
+    FeatureError,
+    Image,
+    Source,
+    Text,
+    Value,
+)
+from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
 from tests.evalcore.metrics.asking import image_of, noise
 
 

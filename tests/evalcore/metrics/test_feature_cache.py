@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from evalcore.metrics.feature_cache import FeatureStore
+from evalcore.metrics.engine import FeatureStore
 
 FEATURES = arrays.arrays(
     dtype=st.sampled_from([np.float32, np.float64, np.int64, np.uint8]),

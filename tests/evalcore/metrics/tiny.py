@@ -22,8 +22,9 @@ from transformers import (
     SwinConfig,
 )
 
-from evalcore.metrics.encoders import clip, published, siglip
+from evalcore.metrics.encoders import clip, published
 from evalcore.metrics.encoders import clip as csd
+from evalcore.metrics.encoders import scenes as siglip
 from evalcore.metrics.encoders import subjects as detector
 
 CLIP = "tiny-plumbline-quickgelu"

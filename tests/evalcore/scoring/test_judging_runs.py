@@ -9,7 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from evalcore.metrics import registry
-from evalcore.metrics.errors import FatalError
+from evalcore.metrics.base import FatalError
 from evalcore.metrics.llm_judge.settings import BudgetExceededError, read_settings
 from evalcore.models import (
     Benchmark,

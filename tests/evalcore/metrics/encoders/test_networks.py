@@ -21,7 +21,7 @@ from evalcore.metrics.encoders.clip import (
     csd_encoder,
 )
 from evalcore.metrics.encoders.runtime import Network
-from evalcore.metrics.encoders.siglip import aesthetic_encoder
+from evalcore.metrics.encoders.scenes import aesthetic_encoder
 from evalcore.metrics.encoders.subjects import DETECTOR, Detector
 from evalcore.metrics.weights import WeightsError
 from tests.evalcore.metrics import tiny

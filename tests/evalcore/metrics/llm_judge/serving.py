@@ -11,7 +11,7 @@ from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from evalcore.metrics.errors import FeatureError
+from evalcore.metrics.base import FeatureError
 from evalcore.metrics.llm_judge.client import Judge
 from evalcore.metrics.llm_judge.questions import JudgeQuestion
 from evalcore.metrics.llm_judge.settings import CostMeter, JudgeSettings

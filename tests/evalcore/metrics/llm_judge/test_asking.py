@@ -2,8 +2,7 @@
 
 import pytest
 
-from evalcore.metrics.engine import Engine, MetricJob
-from evalcore.metrics.feature_cache import FeatureStore
+from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
 from evalcore.metrics.llm_judge.attempts import NoAnswerError
 from evalcore.metrics.llm_judge.client import JudgeAnswer, Refusal, ask_judge, asking
 from evalcore.metrics.llm_judge.questions import JudgeQuestion

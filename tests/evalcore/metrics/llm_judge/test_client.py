@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from evalcore.metrics.errors import FeatureError
+from evalcore.metrics.base import FeatureError
 from evalcore.metrics.llm_judge.attempts import MOST_TRIES, JudgeError
 from evalcore.metrics.llm_judge.client import Judge
 from evalcore.metrics.llm_judge.questions import JudgeQuestion

@@ -5,8 +5,7 @@ from decimal import Decimal
 import pytest
 
 from evalcore.metrics.base import Ask
-from evalcore.metrics.engine import Engine, MetricJob
-from evalcore.metrics.feature_cache import FeatureStore
+from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
 from evalcore.metrics.llm_judge.client import Judge, NotAskedError
 from evalcore.metrics.llm_judge.questions import JudgeQuestion
 from evalcore.metrics.llm_judge.settings import BudgetExceededError

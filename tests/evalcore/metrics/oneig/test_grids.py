@@ -6,7 +6,7 @@ import pytest
 from evalcore.metrics import registry
 from evalcore.metrics.base import Image, Run, Source
 from evalcore.metrics.llm_judge.client import asking
-from evalcore.metrics.oneig.prompt import cells
+from evalcore.metrics.oneig.alignment import cells
 from tests.evalcore.metrics.asking import noise, rendering_of, score
 from tests.evalcore.metrics.llm_judge.serving import answers, judge_at
 

@@ -7,7 +7,7 @@ import torch
 from PIL import Image as PillowImage
 
 from evalcore.metrics.base import Pair, Run
-from evalcore.metrics.storybench import features
+from evalcore.metrics.storybench import frechet as features
 from evalcore.metrics.storybench.frechet import (
     FrechetDistance,
     frechet_distance,

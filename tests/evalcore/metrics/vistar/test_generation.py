@@ -3,8 +3,7 @@ import json
 import pytest
 
 from evalcore.metrics.base import Value
-from evalcore.metrics.engine import Engine, MetricJob
-from evalcore.metrics.feature_cache import FeatureStore
+from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
 from evalcore.metrics.llm_judge.client import Refusal, asking
 from evalcore.metrics.vistar.questionnaire import (
     PromptForJudge,

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 from evalcore.metrics import registry
-from evalcore.metrics.errors import FeatureError
+from evalcore.metrics.base import FeatureError
 from evalcore.metrics.vistorybench import character_matching
 from evalcore.metrics.vistorybench.character_matching import Eyes
-from evalcore.metrics.vistorybench.cids import CharacterConsistency, CopyPaste
-from evalcore.metrics.vistorybench.occm import CharacterCount
+from evalcore.metrics.vistorybench.cids import (
+    CharacterConsistency,
+    CharacterCount,
+    CopyPaste,
+)
 from tests.evalcore.metrics.asking import score
 from tests.evalcore.metrics.vistorybench.paper_dolls import (
     EYES,
