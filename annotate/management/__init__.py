@@ -10,6 +10,13 @@ from django.core.management.base import BaseCommand, CommandError
 from annotate.models import Study
 
 
+def count_from_one(text: str) -> int:
+    """Parse the number of an option."""
+    if not (text.isascii() and text.isdecimal() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text}: write a number from 1")
+    return int(text)
+
+
 def find_study(slug: str) -> Study:
     """Return the study of that name, or end the command."""
     found = Study.objects.filter(slug=slug).select_related("benchmark").first()

@@ -35,9 +35,7 @@ from annotate.schema import (
     refuse,
     some,
 )
-from annotate.schema import (
-    Path as Steps,
-)
+from annotate.schema import Path as Steps
 from annotate.studies.parts import (
     Adaptive,
     CellPairs,
@@ -322,7 +320,7 @@ def _checks(study: StudyDefinition) -> Iterator[Problem]:
 
 
 def _known(
-    study: StudyDefinition, units: Sequence[KnownUnit], path: Path
+    study: StudyDefinition, units: Sequence[KnownUnit], path: Steps
 ) -> Iterator[Problem]:
     """Put answers that are known in the form of their kind, or refuse them."""
     questions = {question.key: question for question in study.questions}

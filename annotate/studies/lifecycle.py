@@ -1,6 +1,7 @@
 """Launching, pausing and closing a study, and until when it may be edited."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from django.db import transaction
 from django.db.models import Q
@@ -26,18 +27,29 @@ class LifecycleError(ValueError):
     """The study's state does not allow that; the message says why."""
 
 
-def launch(study: Study, user: User | None = None) -> Study:
-    """Let invited annotators in; also resumes a paused and reopens a closed study."""
-    return _move(study, Study.State.OPEN, Event.Kind.STUDY_LAUNCHED, user)
+@transaction.atomic
+def _move(
+    state: Study.State, kind: Event.Kind, study: Study, user: User | None = None
+) -> Study:
+    current = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    if current.state == state:
+        return current
+    if current.state not in ALLOWED[state]:
+        raise LifecycleError(
+            _("%(action)s is not possible: the study is %(state)s.")
+            % {"action": ACTION_NAMES[state], "state": current.get_state_display()}
+        )
+    current.state = study.state = state
+    current.save(update_fields=["state"])
+    event_log.note(kind, study.pk, user=user)
+    return current
 
 
-def pause(study: Study, user: User | None = None) -> Study:
-    """Take no answers for a while; links stay valid and nothing is lost."""
-    return _move(study, Study.State.PAUSED, Event.Kind.STUDY_PAUSED, user)
-
-
-def close(study: Study, user: User | None = None) -> Study:
-    return _move(study, Study.State.CLOSED, Event.Kind.STUDY_CLOSED, user)
+# Let invited annotators in; also resumes a paused and reopens a closed study.
+launch = partial(_move, Study.State.OPEN, Event.Kind.STUDY_LAUNCHED)
+# Take no answers for a while; links stay valid and nothing is lost.
+pause = partial(_move, Study.State.PAUSED, Event.Kind.STUDY_PAUSED)
+close = partial(_move, Study.State.CLOSED, Event.Kind.STUDY_CLOSED)
 
 
 @dataclass(frozen=True)
@@ -108,21 +120,3 @@ def is_editable(study: Study) -> bool:
     except LifecycleError:
         return False
     return True
-
-
-@transaction.atomic
-def _move(
-    study: Study, state: Study.State, kind: Event.Kind, user: User | None
-) -> Study:
-    current = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    if current.state == state:
-        return current
-    if current.state not in ALLOWED[state]:
-        raise LifecycleError(
-            _("%(action)s is not possible: the study is %(state)s.")
-            % {"action": ACTION_NAMES[state], "state": current.get_state_display()}
-        )
-    current.state = study.state = state
-    current.save(update_fields=["state"])
-    event_log.note(kind, study.pk, user=user)
-    return current

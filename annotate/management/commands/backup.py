@@ -4,6 +4,7 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.sentences import counted
+from annotate.management import count_from_one
 from evalcore.backup import making
 from evalcore.backup.databases import BackupError
 
@@ -19,7 +20,7 @@ class Command(BaseCommand):
         parser.add_argument("folder", type=Path, help="of all backups; made if new")
         parser.add_argument(
             "--keep",
-            type=_number,
+            type=count_from_one,
             metavar="N",
             help="remove all but the newest N afterwards; by default all are kept",
         )
@@ -59,9 +60,3 @@ class Command(BaseCommand):
                 returncode=1,
             ) from error
         self.stdout.write(f"{counted(removed, 'older backup')} removed.")
-
-
-def _number(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"{text}: write a number from 1")
-    return int(text)

@@ -7,7 +7,7 @@ from tqdm import tqdm
 
 from annotate.blinding.blinding_check import SLOTS, BlindingCheck
 from annotate.blinding.findings import BlindingReport
-from annotate.management import StudyCommand
+from annotate.management import StudyCommand, count_from_one
 from annotate.models import Study
 
 
@@ -22,7 +22,7 @@ class Command(StudyCommand):
         how_many = parser.add_mutually_exclusive_group()
         how_many.add_argument(
             "--slots",
-            type=_number,
+            type=count_from_one,
             default=SLOTS,
             metavar="N",
             help="units to look at; every method is among them (default %(default)s)",
@@ -59,9 +59,3 @@ class Command(StudyCommand):
         self.stdout.write(report.summary())
         if report.is_blind:
             self.stdout.write("Nothing that annotators can fetch tells a method.")
-
-
-def _number(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError("write a whole number of at least 1")
-    return int(text)
