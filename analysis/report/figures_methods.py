@@ -39,10 +39,8 @@ def label_dots(labels: pd.DataFrame) -> Iterator[Part]:
 def mean_dots(method_means: pd.DataFrame) -> Iterator[Part]:
     """Draw what people think of each method, question by question."""
     yield from dots_of("means", method_means, "dimension")
-    yield _(
-        "Mean ratings of the methods with their intervals, best on top."
-        if has_intervals(method_means)
-        else "Mean ratings of the methods, best on top."
+    yield word(
+        "captions", "means intervals" if has_intervals(method_means) else "means"
     )
 
 
@@ -85,17 +83,13 @@ def _ladders(key: str, leaderboard: pd.DataFrame, model: str) -> Iterator[Part]:
         panel = dots(key, name, rows)
         texts = _rank_texts(rows)
         yield panels.name_on_the_right(panel, [*range(len(rows))], texts)
-    yield _(
-        "{model} ratings with their intervals; 400 points are odds of ten to one."
-        if has_intervals(leaderboard)
-        else "{model} ratings; 400 points are odds of ten to one.",
+    yield word(
+        "captions",
+        "ladder intervals" if has_intervals(leaderboard) else "ladder",
         model=model,
     )
     if "rank_low" in leaderboard and leaderboard["rank_low"].notna().any():
-        yield _(
-            "On the right the ranks that each method may have: overlapping ranges are "
-            "places that are not settled."
-        )
+        yield word("captions", "ladder ranks")
 
 
 def _rank_texts(rows: pd.DataFrame) -> list[str]:

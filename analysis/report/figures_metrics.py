@@ -93,9 +93,9 @@ def forests(
     title = _("Agreement with people ({coefficient})", coefficient=coefficient)
     yield Instead(title=title)
     if data["low"].notna().any():
-        yield _("Bars are intervals; one that crosses 0 shows no agreement.")
+        yield word("captions", "coefficients intervals")
     yield _ceilings(ceilings)
-    yield bold and _("Metrics in bold were declared to measure this question.")
+    yield bold and word("captions", "coefficients bold")
     if (data.groupby("dimension")["metric"].nunique() > MOST_ROWS).any():
         yield metric_order.highest_drawn(MOST_ROWS)
 
@@ -111,17 +111,9 @@ def _ceilings(ceilings: Mapping[str, float]) -> str:
     """Say at what one annotator stands, question by question."""
     told = [f"{name} {ceiling:.2f}" for name, ceiling in ceilings.items()]
     if len(told) > 1:
-        return _(
-            "Dashed lines are one annotator against the rest, the human ceiling: "
-            "{ceilings}.",
-            ceilings=listed(told),
-        )
+        return word("captions", "ceilings", ceilings=listed(told))
     for ceiling in ceilings.values():
-        return _(
-            "The dashed line at {ceiling} is one annotator against the rest, the human "
-            "ceiling.",
-            ceiling=f"{ceiling:.2f}",
-        )
+        return word("captions", "ceiling", ceiling=f"{ceiling:.2f}")
     return ""
 
 
@@ -152,19 +144,11 @@ def metric_matrix(correlations: pd.DataFrame) -> Iterator[Part]:
         headed(row["dimension"], f"{row['metric']} {number(row['value'])}")
         for row in best
     )
-    yield Instead(
-        alt=_(
-            "Matrix of coefficients; the highest of each question are {metrics}",
-            metrics=told,
-        )
-    )
+    yield Instead(alt=word("captions", "matrix alt", metrics=told))
     yield _("{text}.", text=title_of(name))
-    yield _(
-        "Blue agrees with people, red disagrees; read a row to see whether a metric "
-        "measures what it is meant to, or just quality at large."
-    )
+    yield word("captions", "matrix")
     if data["low"].notna().any():
-        yield _("In parentheses: the interval includes 0.")
+        yield word("captions", "matrix doubt")
 
 
 def _with_doubt(row: Row) -> str:
@@ -191,14 +175,9 @@ def rank_flips(
         highest = ranks.sort_values(list(ranks.columns), kind="stable")[:MOST_LINES]
         highest = highest.set_axis(ways, axis=1)
         yield _bumps(question, highest, headed(question, firsts))
-    yield _(
-        "Rank of each metric (1 is best) by level and coefficient. Level lines: the "
-        "choice does not matter. Lines that cross: it does, and one column alone would "
-        "mislead. Coloured are metrics that move by {n} ranks or more.",
-        n=FLIP,
-    )
+    yield word("captions", "ranks", n=FLIP)
     n = MOST_LINES
-    yield cut and _("Of many metrics the {n} first by the left column stand.", n=n)
+    yield cut and word("captions", "ranks cut", n=n)
 
 
 def _bumps(question: str, ranks: pd.DataFrame, words: str) -> Panel:
@@ -266,9 +245,7 @@ def pair_dots(
             dotted=[100 * demanded] if is_demanded else [],
             words=headed(question, said(half, "metric")),
         )
-    yield is_demanded and _(
-        "The dotted line is the {share} that are demanded.", share=per_cent(demanded)
-    )
+    yield is_demanded and word("captions", "pairs demanded", share=per_cent(demanded))
 
 
 @figure("human-pairs")

@@ -30,6 +30,7 @@ from analysis.report.panels import (
     error_bars,
     has_intervals,
 )
+from analysis.report.wording import word
 from analysis.results import Array, Counts, Mask
 
 LONGEST_LABEL = 18
@@ -115,8 +116,9 @@ def _scatters(
         heading = headed(question, metric) if several else metric
         trace, layout = _method_trace(part, around), _layout(metric, part)
         drawn.append(Panel(heading, 300, [trace], layout))
-    alt = _(
-        "Scatter of {n} methods, people by metric: {metrics}",
+    alt = word(
+        "captions",
+        "scatter alt",
         n=int(points["method"].nunique()),
         metrics=listed(panel.title for panel in drawn),
     )
@@ -199,9 +201,9 @@ def outputs(
             panel = _outputs(title, own, mean, metric)
             yield replace(panel, words=told, outputs=apart)
     if cells["method"].nunique() > len(SYMBOLS):
-        yield _("As many methods are named as have room.")
+        yield word("captions", "outputs names")
     if (cells.groupby(["question", "metric"]).size() > MOST_POINTS).any():
-        yield _("A hexagon stands for several outputs, a larger one for more of them.")
+        yield word("captions", "outputs bins")
     if n_questions > MOST_PANELS:
         yield _("The first {n} questions are drawn.", n=MOST_PANELS)
 

@@ -48,8 +48,9 @@ def distribution_bars(distributions: pd.DataFrame) -> Iterator[Part]:
         means = (table * table.columns.to_numpy(float)).sum(axis=1)
         order = list(means.sort_values(ascending=False, kind="stable").index)
         top = table.columns.max()
-        told = _(
-            "{question}: rating {rating} is given most to {method} ({share})",
+        told = word(
+            "captions",
+            "distributions alt",
             question=question,
             rating=f"{top:g}",
             method=table[top].idxmax(),

@@ -97,8 +97,9 @@ def variance_bars(variance: pd.DataFrame) -> Iterator[Part]:
         own = known[known["question"] == question].set_index("component")["share"]
         most, share = word("components", own.idxmax()), per_cent(own.max())
         told.append(
-            _(
-                "{question}: most from {component} ({share})",
+            word(
+                "captions",
+                "variance alt",
                 question=question,
                 component=most,
                 share=share,

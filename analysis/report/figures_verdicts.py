@@ -31,6 +31,7 @@ from analysis.report.wording import (
     number,
     per_cent,
     records,
+    word,
 )
 from analysis.sentences import counted
 from analysis.verdicts import AGREES
@@ -80,10 +81,7 @@ def p_matrices(
         lettered |= own["cluster"].nunique() > 1
         title = headed(question, way_title(way, several=several))
         yield _p_matrix(title, own, tests)
-    yield lettered and _(
-        "A new letter begins where any metric of the letter before is shown to be "
-        "better."
-    )
+    yield lettered and word("captions", "letters")
     yield cut and highest_drawn(MOST_METRICS)
     yield Instead(tables=tuple(sorted(used)))
 

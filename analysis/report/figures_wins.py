@@ -20,7 +20,7 @@ from analysis.report.figure import (
 )
 from analysis.report.language import gettext as _
 from analysis.report.panels import GREY, PALETTE
-from analysis.report.wording import per_cent
+from analysis.report.wording import per_cent, word
 from analysis.results import Array
 
 # With more pairs than this there are no bars.
@@ -63,11 +63,7 @@ def wins(win_rates: pd.DataFrame) -> Iterator[Part]:
     if (sizes > MOST_BARS).any():
         for name, rows in by_question:
             yield _win_matrix(name, rows)
-        yield _(
-            "Per cent of votes that the method of the row wins against the method of "
-            "the column, a tie being half a win; darker is more. Methods in the order "
-            "of their wins."
-        )
+        yield word("captions", "wins matrix")
         return
     if n_pairs == 1 or (len(sizes) > 1 and n_pairs <= MOST_PANELS):
         for rows in _pairs_of(rates):
@@ -116,8 +112,9 @@ def _pairs_of(rates: pd.DataFrame) -> list[pd.DataFrame]:
 def _ties(name: str, rows: pd.DataFrame) -> str:
     """Say how many votes of a panel are ties."""
     votes = int(rows[PARTS].to_numpy().sum())
-    return _(
-        "{question}: {share} of {n} votes are ties",
+    return word(
+        "captions",
+        "wins alt",
         question=name,
         share=per_cent(rows["ties"].sum() / max(1, votes)),
         n=votes,
@@ -127,24 +124,13 @@ def _ties(name: str, rows: pd.DataFrame) -> str:
 def _bar_caption(rates: pd.DataFrame) -> Iterator[Part]:
     """Say what bars and lines are."""
     if _has_majorities(rates):
-        yield _(
-            "Per cent of stories in which the majority of annotators prefers a method, "
-            "no majority being a tie; below it, paler, of single votes."
-        )
+        yield word("captions", "wins majorities")
     else:
         yield _("Per cent of votes.")
     if panels.has_intervals(rates):
-        yield _(
-            "The line is the interval of the wins on the left with half of the ties: "
-            "where it crosses the middle, the two are not told apart by their own "
-            "votes alone. It is not adjusted for how many pairs there are; p_adjusted "
-            "in the table is."
-        )
+        yield word("captions", "wins intervals")
     if "weighted" in rates and rates["weighted"].any():
-        yield _(
-            "Bars count answers; the line of single votes weighs them by the inverse "
-            "of the probability with which they were asked for."
-        )
+        yield word("captions", "wins weights")
 
 
 def _win_matrix(title: str, rows: pd.DataFrame) -> Panel:

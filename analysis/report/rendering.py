@@ -5,6 +5,8 @@ window, and what it made is read from its document: no other program and no serv
 needed.
 """
 
+from __future__ import annotations
+
 import base64
 import html
 import json
@@ -146,7 +148,7 @@ def remove_images(out: Path) -> None:
 # In notebooks -------------------------------------------------------------------------
 
 
-def plotly_figure(panels: Sequence[Panel]) -> "go.Figure":
+def plotly_figure(panels: Sequence[Panel]) -> go.Figure:
     """Return one figure of some panels, each as high as on the page."""
     from plotly.subplots import make_subplots  # loads plotly
 
@@ -175,7 +177,7 @@ def plotly_figure(panels: Sequence[Panel]) -> "go.Figure":
     )
 
 
-def _add(figure: "go.Figure", panel: Panel, row: int, named: set[str]) -> None:
+def _add(figure: go.Figure, panel: Panel, row: int, named: set[str]) -> None:
     """Put a panel into its row of a figure; a name stands in the legend once."""
     place = {"row": row, "col": 1}
     for trace in panel.data:

@@ -63,7 +63,7 @@ def test_what_an_extra_brings_is_imported_only_where_it_is_used():
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
-    left_out = shutil.ignore_patterns("__pycache__")
+    left_out = shutil.ignore_patterns("__pycache__", "*.mo")
     shutil.copytree(LIBRARY, folder / "analysis", ignore=left_out)
     offline = ["--no-deps", "--no-build-isolation", "--no-index", "--quiet"]
     subprocess.run(
@@ -108,6 +108,8 @@ ratings = cells.assign(dimension="look", annotator="Ann", rating=[1, 2, 2, 4])
 scores = cells.assign(metric="csd", score=[0.1, 0.3, 0.2, 0.6])
 report = analysis.align(ratings=ratings, scores=scores, resamples=9)
 assert "look" in report._repr_html_()
+chinese = analysis.align(ratings=ratings, resamples=9, language="zh-Hans")
+assert "报告" in chinese._repr_html_()
 print(report.save("out", images="none"))
 print(sorted({{"django", "celery", "pyarrow.parquet"}} & set(sys.modules)))
 """
