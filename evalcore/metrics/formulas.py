@@ -41,6 +41,27 @@ def laplacian(values: Floats) -> Floats:
     return inner
 
 
+def stretched(picture: Picture, width: int, height: int) -> Picture:
+    """Return the picture in another size, interpolated linearly and not smoothed."""
+    high, wide = picture.shape[:2]
+    return sampled(picture, (width, height), (wide / width, 0, 0, 0, high / height, 0))
+
+
+def sampled(
+    picture: Picture,
+    size: tuple[int, int],
+    matrix: tuple[float, ...],
+    border: tuple[int, int, int] = (0, 0, 0),
+) -> Picture:
+    image = Pillow.fromarray(np.ascontiguousarray(picture))
+    how = (
+        Pillow.Transform.AFFINE,
+        [float(x) for x in matrix],
+        Pillow.Resampling.BILINEAR,
+    )
+    return np.asarray(image.transform(size, *how, fillcolor=border))
+
+
 class PixelFormula:
     """An encoder without weights: a formula on the pixels of a normalised picture."""
 

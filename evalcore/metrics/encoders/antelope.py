@@ -18,7 +18,7 @@ import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as states
 
 from evalcore.metrics.base import Feature, Floats, Picture
-from evalcore.metrics.encoders.faces import stretched
+from evalcore.metrics.formulas import stretched
 from evalcore.metrics.weights import Weights, WeightsError, fingerprint
 
 # What onnxruntime raises; they have no common parent of their own.

@@ -13,10 +13,10 @@ from functools import cache, cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from PIL import Image
 
 from evalcore.metrics.base import Encoder, Feature, FeatureError, Floats, Lacks, Picture
 from evalcore.metrics.encoders import published
+from evalcore.metrics.formulas import sampled
 from evalcore.metrics.weights import AnyWeights, lacking
 
 
@@ -99,29 +99,12 @@ def aligned(picture: Picture, points: Floats, template: Template) -> Picture:
     inverse = np.linalg.inv(matrix[:, :2])
     # Pillow counts from the corner of the first pixel.
     start = 0.5 - inverse @ (matrix[:, 2] + 0.5)
-    return _sampled(
+    return sampled(
         picture,
         (template.side, template.side),
         (*inverse[0], start[0], *inverse[1], start[1]),
         template.border,
     )
-
-
-def stretched(picture: Picture, width: int, height: int) -> Picture:
-    """Return the picture in another size, interpolated linearly and not smoothed."""
-    high, wide = picture.shape[:2]
-    return _sampled(picture, (width, height), (wide / width, 0, 0, 0, high / height, 0))
-
-
-def _sampled(
-    picture: Picture,
-    size: tuple[int, int],
-    matrix: tuple[float, ...],
-    border: tuple[int, int, int] = (0, 0, 0),
-) -> Picture:
-    image = Image.fromarray(np.ascontiguousarray(picture))
-    how = Image.Transform.AFFINE, [float(x) for x in matrix], Image.Resampling.BILINEAR
-    return np.asarray(image.transform(size, *how, fillcolor=border))
 
 
 CODE, PAPER = "vsb-code-2026.02", "vsb-paper"
