@@ -12,6 +12,7 @@ from annotate import event_log
 from annotate.assignment.designs.counterbalancing import SideTrails
 from annotate.assignment.designs.planned_slots import Bools, DesignUnit, Layout
 from annotate.assignment.designs.shown_sides import ShownSides
+from annotate.kinds.registry import drafted_pairs
 from annotate.models import Annotator, Event, Purpose, Skip, Slot, Study, Unit
 from annotate.models.studies import LETTERS
 from annotate.responses import giving_back, leasing
@@ -67,9 +68,7 @@ def even_sides(study: Study, units: Mapping[int, Unit]) -> None:
 
 def _unseen(study: Study, rows: Sequence[tuple[Any, ...]]) -> Bools:
     """Say which slots are of sessions that are not begun, and have no draft."""
-    drafted = set(
-        study.slots.filter(choices__isnull=False).values_list("pk", flat=True)
-    )
+    drafted = drafted_pairs(study)
     waiting = Q(state=Slot.State.OPEN, started_at__isnull=True)
     begun = study.slots.filter(annotator__isnull=False).exclude(waiting)
     seen = set(begun.values_list("annotator", "session"))

@@ -7,7 +7,7 @@ from itertools import pairwise
 from django.db.models import Count, Exists, F, OuterRef, Q
 
 from annotate.audit_log import as_of_event
-from annotate.kinds.registry import kind_of, kinds_of, tables_of
+from annotate.kinds.registry import is_required, kind_of, kinds_of, tables_of
 from annotate.models import (
     EVERYTHING,
     MAIN,
@@ -196,7 +196,7 @@ def _answers(study: Study) -> Iterator[str]:
     questions = list(study.questions.all())
     closed = study.slots.filter(state__in=[SlotState.SUBMITTED, SlotState.EXCLUDED])
     for model, kinds in tables_of(study).items():
-        asked = [q for q in questions if kind_of(q) in kinds]
+        asked = [(q, kind_of(q)) for q in questions if kind_of(q) in kinds]
         current = model.objects.filter(
             slot__in=closed, is_current=True, annotator=F("slot__annotator")
         )
@@ -205,22 +205,26 @@ def _answers(study: Study) -> Iterator[str]:
         for slot in closed.select_related("unit__story").iterator(2000):
             number = given.get(slot.pk, 0)
             story = slot.unit.story
-            wanted = sum(
-                shots.get(story.pk, 0) if kind_of(question).of_shots else 1
-                for question in asked
-                if question.is_asked_of(story)
+            most, least = (
+                sum(
+                    shots.get(story.pk, 0) if kind.of_shots else 1
+                    for question, kind in asked
+                    if question.is_asked_of(story)
+                    and (is_required(question) or not only_needed)
+                )
+                for only_needed in (False, True)
             )
-            if not (1 if study.is_imported else wanted) <= number <= wanted:
-                told = f"{number} current {kinds[0].table} for {wanted} questions"
+            if not (1 if study.is_imported else least) <= number <= most:
+                told = f"{number} current {kinds[0].table} for {most} questions"
                 yield f"slot {slot.code}: {told}"
-        yield from _answers_of(model, study)
+        place = ["shot"] if any(kind.of_shots for kind in kinds) else []
+        yield from _answers_of(model, study, place)
 
 
-def _answers_of(model: type[Answer], study: Study) -> Iterator[str]:
+def _answers_of(model: type[Answer], study: Study, place: list[str]) -> Iterator[str]:
     alien = model.objects.filter(slot__study=study).exclude(question__study=study)
     for answer in alien:
         yield f"{model.__name__.lower()} {answer.pk}: answers another study's question"
-    place = ["shot"] if model is Rating else []
     doubled = (
         model.objects.filter(slot__study=study, is_current=True)
         .values("slot", "question", "annotator", *place)

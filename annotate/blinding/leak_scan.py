@@ -4,11 +4,12 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from django.conf import settings
 from django.db.models import Count, Q, QuerySet
+from django.template import Engine
 from django.utils import translation
 
 from annotate.blinding.findings import (
@@ -26,7 +27,6 @@ from annotate.models import CHECKS, Purpose, Skip, Study, Unit
 from annotate.presentation.shape_notes import ShapeNote
 from evalcore.models import Frame, Output, Story
 
-TEMPLATES = settings.BASE_DIR / "templates"
 ORDINARY = ("base.html", "_*.html", "40*.html", "500.html", "rate/*.html")
 _TRANSLATED = re.compile(r'translate "([^"]+)"')
 # Shorter parts of a path stand in every text.
@@ -117,7 +117,8 @@ def interface() -> str:
     sources = [
         path.read_text(encoding="utf-8")
         for pattern in ORDINARY
-        for path in sorted(TEMPLATES.glob(pattern))
+        for folder in Engine.get_default().dirs
+        for path in sorted(Path(folder).glob(pattern))
     ]
     said = [text for source in sources for text in _TRANSLATED.findall(source)]
     spoken = []

@@ -23,7 +23,7 @@ from annotate.coverage.counts import (
 )
 from annotate.coverage.heat_map import HeatMap, grid
 from annotate.coverage.snapshots import Topic, topics
-from annotate.kinds.registry import kind_of
+from annotate.kinds.registry import counted, kind_of
 from annotate.models import CHECKS, Annotator, Flag, Question, Slot, Study
 from annotate.people.presence import last_seen
 
@@ -211,7 +211,7 @@ def dashboard(
     stands = standing(study, now, found)
     known, total = stands.known, stands.totals
     # Whoever submits a checklist has looked at all of it.
-    questions = [q for q in study.asked if not kind_of(q).of_shots]
+    questions = [q for q in counted(study.asked) if not kind_of(q).of_shots]
     chosen = next((q for q in questions if q.key == question), None)
     shown = of_question(found, study, chosen) if chosen else found
     drawn, by_day = _chart(known.tallies, total, stands.outlook, now)

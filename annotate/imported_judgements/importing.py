@@ -32,7 +32,7 @@ from annotate.imported_judgements.checklist_rows import (
 )
 from annotate.kinds.base import Kind
 from annotate.kinds.checklist.kind import TICKED
-from annotate.kinds.registry import KINDS, kinds_of
+from annotate.kinds.registry import kind_of_table, kinds_of
 from annotate.models import Annotator, Event, Question, Slot, Study, Unit
 from annotate.models.units import as_fields
 from annotate.responses.analysis_views import add_views
@@ -112,7 +112,7 @@ def import_ratings(
         row["outputs"] = (row["method"],)
         row["question"] = row["dimension"]
         row["answer"] = int(row["rating"])
-    kind = KINDS["checklist" if of_boxes else "likert"]
+    kind = kind_of_table("ratings", of_shots=of_boxes)
     return _import(rows, study, names, file, kind, scale)
 
 
@@ -146,7 +146,7 @@ def import_choices(
     problems += spelled_twice(rows, file, "criterion")
     if problems:
         raise InputError(by_line(problems))
-    return _import(rows, study, names, file, KINDS["choice"], None)
+    return _import(rows, study, names, file, kind_of_table("choices"), None)
 
 
 def _import(

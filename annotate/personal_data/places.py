@@ -2,6 +2,9 @@
 
 from enum import Enum
 
+from annotate.kinds.base import Kind
+from annotate.kinds.registry import KINDS
+
 
 class Says(Enum):
     """What a column holds of somebody, and so what becomes of it."""
@@ -16,10 +19,6 @@ class Says(Enum):
 
 WHO, COMMENT, DEED, WORDS, ACCOUNT, NOTHING = Says
 
-_ANSWER = {
-    DEED: "slot question annotator revision is_current created_at value",
-    NOTHING: "id client_key",
-}
 _VISIT = "user_agent ip_address username http_accept path_info attempt_time"
 PLACES: dict[str, dict[Says, str]] = {
     "annotate.Annotator": {
@@ -47,13 +46,6 @@ PLACES: dict[str, dict[Says, str]] = {
         NOTHING: "id study unit code purpose repeat_of round ordinal state a_is_left "
         "turn language level draw probability alternatives",
     },
-    "annotate.Rating": {
-        **_ANSWER,
-        DEED: _ANSWER[DEED] + " shot",
-        NOTHING: "id client_key scale_min scale_max",
-    },
-    "annotate.Choice": {**_ANSWER, DEED: _ANSWER[DEED] + " a_is_left"},
-    "annotate.Ranking": {**_ANSWER, DEED: _ANSWER[DEED] + " shown"},
     "annotate.Look": {DEED: "slot annotator shot created_at", NOTHING: "id"},
     "annotate.StoryComment": {
         COMMENT: "text",
@@ -192,10 +184,24 @@ PLACES: dict[str, dict[Says, str]] = {
 }
 
 
+def _of_answers(kind: Kind) -> dict[Says, str]:
+    """Return what the table of a kind's answers says: a deed, or words of one's own."""
+    names = [field.name for field in kind.model._meta.concrete_fields]
+    nothing = ["id", "client_key"]
+    words = ["value"] if kind.is_free_text else []
+    deeds = [name for name in names if name not in [*nothing, *words]]
+    found = {DEED: deeds, COMMENT: words, NOTHING: nothing}
+    return {says: " ".join(held) for says, held in found.items()}
+
+
+ANSWERS = {kind.model._meta.label: _of_answers(kind) for kind in KINDS.values()}
+PLACES |= ANSWERS
+
+
 def columns(says: Says) -> set[str]:
     """Return the columns that hold this, as `Annotator.external_id`."""
     return {
-        f"{table.partition('.')[2]}.{name}"
+        f"{'Answer' if table in ANSWERS else table.partition('.')[2]}.{name}"
         for table, held in PLACES.items()
         for name in held.get(says, "").split()
     }

@@ -287,7 +287,7 @@ class PlanForm(ScopeForm):
 
     def questions_of(self, study: Study) -> list[Question]:
         asked = super().questions_of(study)
-        return [one for one in asked if kind_of(one).table == "ratings"]
+        return [one for one in asked if kind_of(one).is_numeric]
 
     def further(self) -> dict[str, Any]:
         """Return what the command takes beside its options; call after validation."""

@@ -10,7 +10,13 @@ from django.db.models import Count, F, Q, QuerySet
 from django.utils.translation import gettext
 
 from annotate.kinds.base import Kind
-from annotate.kinds.registry import asks_of_shots, kind_of, tables_of
+from annotate.kinds.registry import (
+    asks_of_shots,
+    counted,
+    kind_of,
+    tables_of,
+    whole_tables,
+)
 from annotate.models import Answer, Purpose, Question, ShotComment, Slot, Study
 from annotate.presentation import shot_comments
 from annotate.presentation.checklist_sheets import ToldShot, told_by_slot
@@ -115,7 +121,7 @@ def people_means(study: Study, output: Output) -> list[PeopleMean]:
     worths = _worths(study, output.story)
     method = output.method.name
     shown = []
-    for question in asked_of(study, output.story):
+    for question in counted(asked_of(study, output.story)):
         kind, of_methods = kind_of(question), worths[question.pk]
         means = {
             name: round(_mean(kind, given), DECIMALS)
@@ -132,14 +138,14 @@ def _worths(study: Study, story: Story) -> dict[int, dict[str, Worths]]:
     units = judged_units(study).filter(story=story)
     named = units.values_list("pk", *study.output_paths(below="__method__name"))
     methods = {unit: names for unit, *names in named}
-    kinds = {question.pk: kind_of(question) for question in study.asked}
+    kinds = {question.pk: kind_of(question) for question in counted(study.asked)}
     found: dict[int, dict[str, Worths]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
     )
     for model in tables_of(study):
-        said = _current(model, slot__study=study, slot__unit__in=methods).filter(
-            slot__state=Slot.State.SUBMITTED, slot__ordinal__isnull=False
-        )
+        said = _current(
+            model, slot__study=study, slot__unit__in=methods, question__in=kinds
+        ).filter(slot__state=Slot.State.SUBMITTED, slot__ordinal__isnull=False)
         rows = said.order_by().values_list(
             "question", "slot__unit", "annotator", "value"
         )
@@ -156,7 +162,7 @@ def _current(model: type[Answer], **of: object) -> QuerySet[Any]:
 
 
 def _mean(kind: Kind, given: Worths) -> float:
-    if kind.table != "ratings":
+    if not kind.is_numeric:
         return _weighted(row for rows in given.values() for row in rows)
     return fsum(map(_weighted, given.values())) / len(given)
 
@@ -219,9 +225,8 @@ def _in_words(
     held = {slot.pk: slot for slot in slots}
     questions = {question.pk: question for question in study.asked}
     words = {}
-    for model, kinds in tables_of(study).items():
-        whole = [kind.name for kind in kinds if not kind.of_shots]
-        said = _current(model, slot__in=held, question__kind__in=whole)
+    for model, names in whole_tables(study).items():
+        said = _current(model, slot__in=held, question__kind__in=names)
         for pk, asked, value in said.values_list("slot", "question", "value"):
             slot, question = held[pk], questions[asked]
             place = [one.pk for one in slot.unit.outputs].index(output.pk)

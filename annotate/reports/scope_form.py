@@ -18,6 +18,7 @@ from analysis.options import (
     AlignOptions,
 )
 from analysis.problems import listed, shown
+from annotate.kinds.registry import counted
 from annotate.models import MAIN, AnalysisView, Question, Study
 from annotate.reports import study_scores
 
@@ -144,7 +145,7 @@ class ScopeForm(forms.Form):
 
     def questions_of(self, study: Study) -> list[Question]:
         """Return the questions that can be covered."""
-        return list(study.questions.all())
+        return counted(study.questions.all())
 
     def options(self) -> AlignOptions:
         """Return what was asked for; call after validation."""

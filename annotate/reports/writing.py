@@ -158,7 +158,7 @@ def _data(study: Study, view: str, moment: Moment) -> StudyData:
         scores = study_tables.scores_frame(study, as_of=moment)
     answers = {
         table: study_tables.answers_frame(study, table, view=view, as_of=moment)
-        for table in answer_tables(study)
+        for table in answer_tables(study, only_counted=True)
     }
     return StudyData(study, moment, answers, scores, study_tables.tags_frame(study))
 

@@ -46,6 +46,11 @@ def labelled(values: FormValues, name: str, **more: Any) -> Field:
     """Return the field of a path as the schema has it, with `more` said of it."""
     parent, _dot, key = name.rpartition(".")
     found = PARTS.get(parent, StudyDefinition).model_fields[key]
+    return described(values, name, found, **more)
+
+
+def described(values: FormValues, name: str, found: FieldInfo, **more: Any) -> Field:
+    """Return the field of a path with the words that the schema has for it."""
     told = {
         "label": _(found.title) if found.title else "",
         "help": _(found.description) if found.description else "",

@@ -1,12 +1,13 @@
 """The questions of the set-up form, each a card of its own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
+from pydantic.fields import FieldInfo
 
 from annotate.setup_form.fields import Card, Field, FieldGroup
-from annotate.setup_form.labels import degradations, filled, named, texts
+from annotate.setup_form.labels import degradations, described, filled, named, texts
 from annotate.setup_form.values import FormValues, kind_at, questions, steps
 from evalcore.metrics import registry
 
@@ -55,6 +56,7 @@ def _card(values: FormValues, index: int) -> Card:
             texts(values, f"{name}.title", _("Title")),
             texts(values, f"{name}.text", _("Sentence"), "area"),
             *(g for key in PARTS if key in fields for g in PARTS[key](values, name)),
+            *_plain(values, name, fields),
         ],
         more=[texts(values, f"{name}.help", _("What to look at"), "area"), more],
         index=index,
@@ -85,9 +87,13 @@ def _category(values: FormValues, name: str) -> list[FieldGroup]:
     return [texts(values, f"{name}.category", _("Category"))]
 
 
-def _tie(values: FormValues, name: str) -> list[FieldGroup]:
-    told = _("“No preference” is an answer")
-    return [FieldGroup([filled(values, f"{name}.allow_tie", told, kind="tick")])]
+def _plain(
+    values: FormValues, name: str, fields: Mapping[str, FieldInfo]
+) -> Iterator[FieldGroup]:
+    """Yield the fields that the schema of the kind itself has words for."""
+    for key, found in fields.items():
+        if found.title:
+            yield FieldGroup([described(values, f"{name}.{key}", found)])
 
 
 def _scale(values: FormValues, name: str) -> list[FieldGroup]:
@@ -133,6 +139,5 @@ def _anchor(values: FormValues, name: str, value: str) -> FieldGroup:
 # Fields that only questions of some kinds have.
 PARTS: dict[str, Callable[[FormValues, str], list[FieldGroup]]] = {
     "scale": _scale,
-    "allow_tie": _tie,
     "category": _category,
 }

@@ -190,7 +190,8 @@ class Sections:
         }
         asked = [kind_at(self.values, i) for i in range(len(questions(self.values)))]
         is_known = not asked or any(kind.has_known_answers for kind in asked)
-        possible = (Kind if is_known else asked[0]).controls
+        suited = dict.fromkeys(one for kind in asked for one in kind.controls)
+        possible = Kind.controls if is_known else suited
         choices = [(name, controls[name]) for name in possible]
         checks = [self.one("checks.kinds", kind="many", choices=choices)]
         rules = [

@@ -77,7 +77,8 @@ class StudyDefinition(StudyFields):
             controls = dict.fromkeys(c for kind in kinds for c in kind.controls)
             self._put("checks", self.checks.with_changes(kinds=tuple(controls)))
         if self.adaptive and not self.adaptive.question:
-            first = self.questions[0].key
+            pairs = (q.key for q in self.questions if KINDS[q.kind].is_pairwise)
+            first = next(pairs, self.questions[0].key)
             self._put("adaptive", self.adaptive.with_changes(question=first))
         refuse(suiting.problems(self))
         self._put("scale", None)

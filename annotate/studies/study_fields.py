@@ -18,7 +18,7 @@ from analysis.problems import InputError
 from analysis.rankings.composite_weights import Composite, composites_in
 from annotate.kinds.base import Kind
 from annotate.kinds.question import DegradableQuestion, Scale
-from annotate.kinds.registry import KINDS, AnyQuestion
+from annotate.kinds.registry import AnyQuestion, kinds_named
 from annotate.quality_rules.rules import Rule, parse_rules
 from annotate.schema import (
     Count,
@@ -195,7 +195,7 @@ class StudyFields(Part):
 
     @property
     def kinds(self) -> list[Kind]:
-        return list(dict.fromkeys(KINDS[one.kind] for one in self.questions))
+        return kinds_named(one.kind for one in self.questions)
 
     @property
     def sets_key(self) -> str:
@@ -205,7 +205,8 @@ class StudyFields(Part):
     @property
     def brief(self) -> str:
         """Return what is asked, and how often, in a few words."""
-        return self.kinds[0].brief(self.questions)
+        kind = self.kinds[0]
+        return kind.brief([one for one in self.questions if one.kind == kind.name])
 
     @property
     def is_of_shots(self) -> bool:

@@ -6,6 +6,7 @@ from pydantic_core import PydanticCustomError
 
 from analysis.problems import InputError
 from analysis.rankings.composite_weights import check_composites
+from annotate.kinds.registry import KINDS
 from annotate.models.studies import LETTERS
 from annotate.schema import Path, Problem
 from annotate.studies.parts import KnownUnit
@@ -29,6 +30,9 @@ def problems(study: StudyFields) -> Problems:
 def _outputs(study: StudyFields) -> Problems:
     """Hold the number of outputs shown at once against every kind."""
     kinds = study.kinds
+    if not kinds[0].is_counted:
+        told = f"ask at least one question that is no {kinds[0].name}"
+        yield Problem(["questions"], told)
     least, most = max(k.least for k in kinds), min(k.most for k in kinds)
     names = ", ".join(kind.name for kind in kinds)
     if least > most:
@@ -127,7 +131,7 @@ def _adaptive(study: StudyFields) -> Problems:
     adaptive = study.adaptive
     if adaptive is None:
         return
-    keys = [question.key for question in study.questions]
+    keys = [q.key for q in study.questions if KINDS[q.kind].is_pairwise]
     if study.outputs != 2:
         yield Problem(["adaptive"], "only pairs can be chosen adaptively")
     elif study.assignment != "open":
@@ -138,7 +142,8 @@ def _adaptive(study: StudyFields) -> Problems:
 
 
 def _composites(study: StudyFields) -> Problems:
-    keys = {row["key"] for row in study.stored_questions}
+    stored = study.stored_questions
+    keys = {row["key"] for row in stored if KINDS[row["kind"]].is_counted}
     try:
         check_composites(study.composites, questions=keys, file="")
     except InputError as error:

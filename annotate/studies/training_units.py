@@ -12,8 +12,6 @@ from django.conf import settings
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from annotate.kinds.likert.kind import LikertQuestion
-from annotate.kinds.question import QuestionDefinition
 from annotate.models import Purpose, Question, Study, Unit, localised
 from annotate.models.studies import LETTERS
 from annotate.models.units import as_fields
@@ -76,7 +74,7 @@ def _original_text() -> str:
 
 def _twin_alone(study: Study, contrast: Contrast, twin: Output) -> Unit:
     told = _in_each_language(_twin_text, contrast, twin)
-    expected: Expected = {one.key: _below_the_top(one) for one in contrast.questions}
+    expected: Expected = {one.key: one.alone() for one in contrast.questions}
     return _unit(study, [twin], expected, told)
 
 
@@ -85,13 +83,6 @@ def _twin_text() -> str:
         "This is the story before, made worse on purpose. %(wrong)s So it deserves "
         "less than that for %(questions)s."
     )
-
-
-def _below_the_top(question: QuestionDefinition) -> list[int]:
-    """Return what a twin may deserve, whatever is said of its original."""
-    assert isinstance(question, LikertQuestion)
-    low, high = question.scale
-    return [low, high - 1]
 
 
 def _side_by_side(study: Study, contrast: Contrast, twin: Output) -> Unit:

@@ -31,6 +31,7 @@ class ChecklistKind(LikertKind):
     """A box that is ticked (1) or not (0) in every shot."""
 
     name = "checklist"
+    place = 3
     title = gettext_lazy("checklist")
     phrase = gettext_lazy("a checklist for each shot")
     heading = gettext_lazy("Say what occurs in the story")
@@ -40,8 +41,9 @@ class ChecklistKind(LikertKind):
         "n",
     )
     template = "rate/_checklist.html"
-    script = "checklist"
+    scripts = ("checklist",)
     keys_template = "rate/_keys_checklist.html"
+    wanted = ""  # its boxes are sent by shots
     of_shots = True
     is_nominal = True
     has_known_answers = False
@@ -62,3 +64,6 @@ class ChecklistKind(LikertKind):
     )
     definition = Label
     brief = Kind.brief
+
+
+KIND = ChecklistKind()

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from django.db.models import F
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext_lazy
 from pydantic import Field
 
 from annotate.kinds.base import Fields, Kind, Option, Row, Value
@@ -39,7 +39,9 @@ class ChoiceQuestion(DegradableQuestion):
     """A criterion; with `allow_tie`, no preference is an answer."""
 
     kind: Literal["choice"]
-    allow_tie: Switch = Field(True, exclude_if=bool)
+    allow_tie: Switch = Field(
+        True, exclude_if=bool, title=gettext_noop("“No preference” is an answer")
+    )
 
     def known_answer(self, value: Any, methods: Sequence[str]) -> str:
         """Return the better method's name, or tie."""
@@ -53,6 +55,8 @@ class ChoiceKind(Kind):
     """Left, right, or no preference where the question allows it."""
 
     name = "choice"
+    place = 2
+    is_pairwise = True
     title = gettext_lazy("side by side")
     phrase = gettext_lazy("two methods side by side")
     heading = gettext_lazy("Compare two stories")
@@ -62,6 +66,7 @@ class ChoiceKind(Kind):
         "n",
     )
     keys_template = "rate/_keys_choice.html"
+    wanted = "left, right or tie"
     options_class = "options-pair"
     least = most = 2
     model: ClassVar[type[Answer]] = Choice
@@ -173,3 +178,6 @@ class ChoiceKind(Kind):
 
     def agreement_value(self, judgement: Value) -> float:
         return CODES[str(judgement)]
+
+
+KIND = ChoiceKind()

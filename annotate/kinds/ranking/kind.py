@@ -56,6 +56,8 @@ class RankingKind(ChoiceKind):
     """An order of all outputs, without ties; it stands for the choices it implies."""
 
     name = "ranking"
+    place = 4
+    is_pairwise = False
     title = gettext_lazy("rankings")
     phrase = gettext_lazy("several methods in order")
     heading = gettext_lazy("Put the versions of the story in order")
@@ -65,8 +67,9 @@ class RankingKind(ChoiceKind):
         "n",
     )
     template = "rate/_ranking.html"
-    script = "ranking"
+    scripts = ("ranking",)
     keys_template = "rate/_keys_ranking.html"
+    wanted = "versions, the best first, such as 2>1>3"
     least, most = 3, len(LETTERS)
     model = Ranking
     table = "rankings"
@@ -121,8 +124,8 @@ class RankingKind(ChoiceKind):
             raise AnswerError(f"{value!r} is no order of {', '.join(sorted(shown))}.")
         return {"value": value, "shown": shown}
 
-    def posted(self, question: Question, form: Mapping[str, str]) -> str:
-        """Return the places by their ranks, or what is no order; empty without ranks.
+    def posted(self, question: Question, form: Mapping[str, str]) -> str | None:
+        """Return the places by their ranks, or what is no order; None without ranks.
 
         Two versions of one rank would have an order by chance.
         """
@@ -134,7 +137,7 @@ class RankingKind(ChoiceKind):
         }
         if len(set(ranks.values())) < len(ranks):
             return BEFORE.join(map(str, ranks.values()))
-        return BEFORE.join(sorted(ranks, key=ranks.__getitem__))
+        return BEFORE.join(sorted(ranks, key=ranks.__getitem__)) or None
 
     def options(self, slot: Slot, question: Question) -> tuple[Option, ...]:
         labels = self.labels()[: len(slot.unit.outputs)]
@@ -214,3 +217,6 @@ class RankingKind(ChoiceKind):
         """Return the share of the other outputs that the output stands above."""
         others = len(str(value)) - 1
         return (others - _rank(value, place)) / others
+
+
+KIND = RankingKind()
