@@ -166,8 +166,11 @@ class Kind(ABC):
         """Return an answer's cells of its own columns; methods as in the unit."""
 
     def checked(self, frame: "pd.DataFrame", *, file: str) -> "pd.DataFrame":
-        """Return the table, checked as a file would be."""
-        return frame
+        """Return the table of answers that count, checked as a file would be."""
+        from analysis.reading import inputs
+
+        checked: pd.DataFrame = getattr(inputs, f"check_{self.table}")(frame, file=file)
+        return checked
 
     # Statistics
 

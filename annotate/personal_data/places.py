@@ -19,6 +19,15 @@ class Says(Enum):
 
 WHO, COMMENT, DEED, WORDS, ACCOUNT, NOTHING = Says
 
+# Tables without a column that is about people.
+ABOUT_NOBODY = (
+    "annotate.Exclusion_views annotate.Question annotate.Unit auth.Group "
+    "auth.Group_permissions auth.Permission axes.AccessAttemptExpiration "
+    "contenttypes.ContentType evalcore.Character evalcore.CharacterImage "
+    "evalcore.Frame evalcore.MediaFile evalcore.Method evalcore.MetricAbsence "
+    "evalcore.MetricChunk evalcore.MetricScore evalcore.Shot "
+    "evalcore.Shot_characters evalcore.Story evalcore.TwinScore evalcore.Worker"
+)
 _VISIT = "user_agent ip_address username http_accept path_info attempt_time"
 PLACES: dict[str, dict[Says, str]] = {
     "annotate.Annotator": {
@@ -78,7 +87,6 @@ PLACES: dict[str, dict[Says, str]] = {
         ACCOUNT: "author",
         NOTHING: "id replacement views",
     },
-    "annotate.Exclusion_views": {NOTHING: "id exclusion analysisview"},
     "annotate.AnalysisView": {WORDS: "title", NOTHING: "id study key created_at"},
     "annotate.Event": {
         WORDS: "details",
@@ -106,14 +114,6 @@ PLACES: dict[str, dict[Says, str]] = {
         "balance_report created_at",
     },
     "annotate.StudyMember": {ACCOUNT: "user role", NOTHING: "id study"},
-    "annotate.Question": {
-        NOTHING: "id study key kind ordinal categories titles texts help_texts anchors "
-        "scale_min scale_max allow_tie metric degradation example example_shots stories"
-    },
-    "annotate.Unit": {
-        NOTHING: "id study story output_a output_b output_c output_d output_e purpose "
-        "redundancy submitted original expected feedback set_aside_at"
-    },
     "annotate.User": {
         ACCOUNT: "password last_login is_superuser username first_name last_name email "
         "is_staff is_active date_joined groups user_permissions",
@@ -125,77 +125,41 @@ PLACES: dict[str, dict[Says, str]] = {
         ACCOUNT: "action_time user object_id object_repr change_message",
         NOTHING: "id content_type action_flag",
     },
-    "auth.Group": {NOTHING: "id name permissions"},
-    "auth.Group_permissions": {NOTHING: "id group permission"},
-    "auth.Permission": {NOTHING: "id name content_type codename"},
     "authtoken.Token": {ACCOUNT: "key user created"},
     "axes.AccessAttempt": {
         ACCOUNT: f"{_VISIT} get_data post_data",
         NOTHING: "id failures_since_start",
     },
-    "axes.AccessAttemptExpiration": {NOTHING: "access_attempt expires_at"},
     "axes.AccessFailureLog": {ACCOUNT: _VISIT, NOTHING: "id locked_out"},
     "axes.AccessLog": {ACCOUNT: f"{_VISIT} logout_time session_hash", NOTHING: "id"},
-    "contenttypes.ContentType": {NOTHING: "id app_label model"},
     "sessions.Session": {ACCOUNT: "session_key session_data expire_date"},
     "evalcore.Benchmark": {WORDS: "source", NOTHING: "id slug title created_at"},
     "evalcore.BenchmarkMember": {ACCOUNT: "user role", NOTHING: "id benchmark"},
-    "evalcore.Character": {NOTHING: "id story key names descriptions kind"},
-    "evalcore.CharacterImage": {NOTHING: "id character ordinal media"},
-    "evalcore.Frame": {NOTHING: "id output shot number media"},
-    "evalcore.MediaFile": {
-        NOTHING: "sha256 source_sha256 content_type extension bytes width height "
-        "duration_seconds frame_rate"
-    },
-    "evalcore.Method": {NOTHING: "id name family created_at"},
-    "evalcore.MetricAbsence": {
-        NOTHING: "id run benchmark method story shot metric metric_version backend "
-        "reason details"
-    },
-    "evalcore.MetricChunk": {
-        NOTHING: "id run queue metrics outputs method state worker lost heartbeat_at "
-        "failures environment"
-    },
     "evalcore.MetricRun": {
         WORDS: "file_name",
         NOTHING: "id benchmark source metrics state total done created_at started_at "
         "finished_at error options dollars reserved reserved_at posted_to file_sha256",
-    },
-    "evalcore.MetricScore": {
-        NOTHING: "id run benchmark method story shot metric metric_version backend "
-        "higher_is_better value posted_to details"
     },
     "evalcore.Output": {
         WORDS: "source",
         NOTHING: "id story method video mode language timestamp index_shift twin_of "
         "degradation parts",
     },
-    "evalcore.Shot": {
-        NOTHING: "id story number text start_seconds end_seconds characters"
-    },
-    "evalcore.Shot_characters": {NOTHING: "id shot character"},
-    "evalcore.Story": {
-        NOTHING: "id benchmark key title tags conditioning_seconds extra"
-    },
-    "evalcore.TwinScore": {
-        NOTHING: "id twin metric metric_version backend value original created_at"
-    },
-    "evalcore.Worker": {NOTHING: "kind seen_at restart_at"},
 }
 
 
 def _of_answers(kind: Kind) -> dict[Says, str]:
     """Return what the table of a kind's answers says: a deed, or words of one's own."""
-    names = [field.name for field in kind.model._meta.concrete_fields]
     nothing = ["id", "client_key"]
     words = ["value"] if kind.is_free_text else []
+    names = [field.name for field in kind.model._meta.concrete_fields]
     deeds = [name for name in names if name not in [*nothing, *words]]
     found = {DEED: deeds, COMMENT: words, NOTHING: nothing}
     return {says: " ".join(held) for says, held in found.items()}
 
 
 ANSWERS = {kind.model._meta.label: _of_answers(kind) for kind in KINDS.values()}
-PLACES |= ANSWERS
+PLACES |= ANSWERS | {table: {} for table in ABOUT_NOBODY.split()}
 
 
 def columns(says: Says) -> set[str]:

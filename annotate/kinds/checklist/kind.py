@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy, ngettext_lazy
 from annotate.kinds.base import Fields, Kind
 from annotate.kinds.likert.kind import LikertKind
 from annotate.kinds.question import QuestionDefinition
+from annotate.quality_rules.signals import EFFORT, HASTE
 from annotate.schema import Texts
 
 # What a box is about; each is a question of its own, `label|box`.
@@ -50,18 +51,7 @@ class ChecklistKind(LikertKind):
     seconds = 1
     controls = ("repeat",)
     # What can be told of an annotator by ticks alone.
-    signals = (
-        "seconds_per_unit",
-        "seconds_per_shot",
-        "seconds_in_sight",
-        "shots_seen",
-        "flat",
-        "repeat",
-        "agreement",
-        "skips",
-        "no_time",
-        "impossible_time",
-    )
+    signals = (*HASTE, "flat", "repeat", "agreement", *EFFORT)
     definition = Label
     brief = Kind.brief
 

@@ -1,7 +1,7 @@
 """Which of two outputs is better, or neither."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from django.db.models import F
 from django.utils.translation import gettext as _
@@ -13,9 +13,6 @@ from annotate.kinds.errors import AnswerError, BadAnswerError
 from annotate.kinds.question import DegradableQuestion, QuestionDefinition
 from annotate.models import Answer, Choice, Question, Slot, Study
 from annotate.schema import Switch, refusal
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SIDES = ("left", "right", "tie")
 # The same in every question, whether it allows a tie or not.
@@ -161,11 +158,6 @@ class ChoiceKind(Kind):
                 "alternatives": answer["slot__alternatives"],
             }
         ]
-
-    def checked(self, frame: "pd.DataFrame", *, file: str) -> "pd.DataFrame":
-        from analysis.reading.inputs import check_choices
-
-        return check_choices(frame, file=file)
 
     def numeric_value(self, judgement: Value) -> float:
         """Return the vote for a; ties count half."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from django.db.models import F
 from django.utils.translation import gettext as _
@@ -14,9 +14,6 @@ from annotate.kinds.errors import BadAnswerError
 from annotate.kinds.question import DegradableQuestion, QuestionDefinition, Scale, Whole
 from annotate.models import Question, Rating, Slot, Study
 from annotate.schema import Problem, Texts, refusal, refuse
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 WHOLE_NUMBER = re.compile(r"-?[0-9]{1,6}")
 
@@ -127,11 +124,6 @@ class LikertKind(Kind):
                 "rating": answer["value"],
             }
         ]
-
-    def checked(self, frame: "pd.DataFrame", *, file: str) -> "pd.DataFrame":
-        from analysis.reading.inputs import check_ratings
-
-        return check_ratings(frame, file=file)
 
     def text_for_annotator(
         self, slot: Slot, question: Question, values: Sequence[Value]

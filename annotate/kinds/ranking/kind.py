@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
@@ -13,10 +13,8 @@ from annotate.kinds.errors import AnswerError, BadAnswerError
 from annotate.kinds.question import DegradableQuestion
 from annotate.models import Question, Ranking, Slot, Study
 from annotate.models.studies import LETTERS, PLACES
+from annotate.quality_rules.signals import EFFORT, HASTE
 from annotate.schema import refusal
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Between the places of an answer as it is seen.
 BEFORE = ">"
@@ -75,17 +73,7 @@ class RankingKind(ChoiceKind):
     table = "rankings"
     controls = ("repeat",)
     # Nothing is left or right, and an order does not repeat itself by chance alone.
-    signals = (
-        "seconds_per_unit",
-        "seconds_per_shot",
-        "seconds_in_sight",
-        "shots_seen",
-        "repeat",
-        "majority",
-        "skips",
-        "no_time",
-        "impossible_time",
-    )
+    signals = (*HASTE, "repeat", "majority", *EFFORT)
     seconds = 20
     definition = RankingQuestion
     columns = ("story", "method", "criterion", "annotator", "rank", "place")
@@ -199,11 +187,6 @@ class RankingKind(ChoiceKind):
             }
             for rank, letter in enumerate(answer["value"], start=1)
         ]
-
-    def checked(self, frame: "pd.DataFrame", *, file: str) -> "pd.DataFrame":
-        from analysis.reading.inputs import check_rankings
-
-        return check_rankings(frame, file=file)
 
     def judgements(self, key: str, value: Value) -> dict[str, Value]:
         """Return the choice between each two outputs that the order implies."""

@@ -8,10 +8,8 @@ from django.core.management.base import CommandError
 
 from annotate.audit_log.verifying import problems
 from annotate.models import Choice, Rating, Slot, Study
-from annotate.reports import study_tables
 from evalcore.models import Benchmark
-from tests.factories import make_benchmark, make_study
-from tests.people import answer_everything
+from tests.factories import make_benchmark
 
 pytestmark = pytest.mark.django_db
 
@@ -223,74 +221,10 @@ def test_a_study_needs_a_name_that_addresses_can_hold(tmp_path):
         load(tmp_path, RATINGS, study="my study")
 
 
-TICKS = """story,method,shot,dimension,annotator,rating
-01,Alder,1,pan|text,R1,1
-01,Alder,1,pan|video,R1,0
-01,Alder,2,pan|text,R1,0
-01,Alder,2,pan|video,R1,1
-"""
-
-
-def test_ratings_with_shots_become_a_checklist(tmp_path, capsys):
-    load(tmp_path, TICKS)
-    assert "Imported 4 answers in 1 slots." in capsys.readouterr().out
-    study = Study.objects.get()
-    assert study.questions.filter(kind="checklist").exists()
-    assert [q.key for q in study.questions.all()] == ["pan|text", "pan|video"]
-    rows = Rating.objects.order_by("shot", "question__ordinal")
-    assert list(rows.values_list("shot", "question__key", "value", "scale_max")) == [
-        (1, "pan|text", 1, 1),
-        (1, "pan|video", 0, 1),
-        (2, "pan|text", 0, 1),
-        (2, "pan|video", 1, 1),
-    ]
-    assert problems(study) == []
-    load(tmp_path, TICKS)
-    assert "Nothing new: 4 answers" in capsys.readouterr().out
-    with pytest.raises(CommandError, match=r"ratings.csv:3: .* into a new study"):
-        load(tmp_path, TICKS.replace("1,pan|video,R1,0", "1,pan|video,R1,1"))
-
-
-def test_an_exported_checklist_is_imported_again(tmp_path):
-    from annotate.reports import downloads
-
-    study = make_study(
-        kind="checklist", benchmark=Benchmark.objects.get(), slug="first"
-    )
-    answer_everything(study, 1)
-    load(tmp_path, "".join(downloads.csv_lines(study, "ratings")))
-    again = Study.objects.get(slug="past")
-    assert problems(again) == []
-    columns = ("story", "method", "shot", "dimension", "annotator", "rating")
-    for column in columns:
-        old, new = (
-            [row[column] for row in study_tables.answer_rows(one, "ratings")]
-            for one in (study, again)
-        )
-        assert sorted(map(str, old)) == sorted(map(str, new)), column
-
-
-@pytest.mark.parametrize(
-    ("new", "told"),
-    [
-        ("9,pan|text,R1,0", "shot: 9: expected a shot of story 01: 1, 2, 3"),
-        (",pan|text,R1,0", "shot: expected the number of a shot"),
-        ("2,pan|text,R1,3", "rating: 3: expected 0 or 1"),
-        ("2,pan,R1,0", "dimension: pan: expected a box"),
-    ],
-)
-def test_what_is_wrong_with_a_box_is_named(tmp_path, new, told):
-    with pytest.raises(CommandError) as caught:
-        load(tmp_path, TICKS.replace("2,pan|text,R1,0", new))
-    assert f"ratings.csv:4: {told}" in str(caught.value)
-    assert not Study.objects.exists()
-
-
-def test_shots_of_new_stories_are_made(tmp_path):
-    load(tmp_path, TICKS.replace("01,", "new,"), create=True)
-    shots = Benchmark.objects.get().stories.get(key="new").shots
-    assert list(shots.values_list("number", flat=True)) == [1, 2]
-    assert problems(Study.objects.get()) == []
+def test_answers_about_shots_are_refused(tmp_path):
+    text = RATINGS.replace(",seconds", ",shot")
+    with pytest.raises(CommandError, match=r"csv:2: shot: 12: .* whole output"):
+        load(tmp_path, text)
 
 
 HEAD = "story,method,dimension,annotator,rating\n"
