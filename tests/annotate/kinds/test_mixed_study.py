@@ -250,16 +250,6 @@ def test_the_instructions_tell_labels_and_questions_apart(client):
     assert text.index("The questions") < text.index("How nice?")
 
 
-def test_the_study_page_lists_labels_and_questions():
-    study = mixed()
-    text = alice(study).get(reverse("study-detail", args=[study.slug]))
-    labels, questions = text.content.decode().split("<h2>Questions</h2>")
-    assert "<strong>Camera:</strong>" in labels
-    assert "How nice?" not in labels
-    assert "How nice?" in questions
-    assert "It turns." not in questions
-
-
 def test_the_slot_page_has_ratings_and_ticks():
     study = mixed()
     client = alice(study)

@@ -82,14 +82,6 @@ def test_before_that_nobody_goes(settings, days, setting, reopened):
     assert ADA in whole_database()
 
 
-def test_a_study_that_only_rests_is_not_due(settings):
-    settings.RETENTION_DAYS = 30
-    study = closed(31)
-    lifecycle.launch(study)
-    lifecycle.pause(study)
-    assert erasing.due_at(study) is None
-
-
 def test_days_count_from_the_end_and_not_from_a_rest_before_it(settings):
     settings.RETENTION_DAYS = 30
     study = known_person().study
