@@ -1,4 +1,7 @@
-"""Which column of the database says what of a person: the one place that tells."""
+"""Which column of the database says what of a person: the one place that tells.
+
+Of tables about annotators every column stands here, of others those about people.
+"""
 
 from enum import Enum
 
@@ -19,15 +22,6 @@ class Says(Enum):
 
 WHO, COMMENT, DEED, WORDS, ACCOUNT, NOTHING = Says
 
-# Tables without a column that is about people.
-ABOUT_NOBODY = (
-    "annotate.Exclusion_views annotate.Question annotate.Unit auth.Group "
-    "auth.Group_permissions auth.Permission axes.AccessAttemptExpiration "
-    "contenttypes.ContentType evalcore.Character evalcore.CharacterImage "
-    "evalcore.Frame evalcore.MediaFile evalcore.Method evalcore.MetricAbsence "
-    "evalcore.MetricChunk evalcore.MetricScore evalcore.Shot "
-    "evalcore.Shot_characters evalcore.Story evalcore.TwinScore evalcore.Worker"
-)
 _VISIT = "user_agent ip_address username http_accept path_info attempt_time"
 PLACES: dict[str, dict[Says, str]] = {
     "annotate.Annotator": {
@@ -43,12 +37,7 @@ PLACES: dict[str, dict[Says, str]] = {
         ACCOUNT: "created_by",
         NOTHING: "id",
     },
-    "annotate.JoinLink": {
-        WORDS: "note",
-        ACCOUNT: "created_by",
-        NOTHING: "id study token language most joined cap any_device created_at "
-        "closed_at",
-    },
+    "annotate.JoinLink": {WORDS: "note", ACCOUNT: "created_by"},
     "annotate.Slot": {
         DEED: "annotator session position claimed lease lease_until started_at "
         "submitted_at offered_at seconds claimed_seconds in_sight",
@@ -85,66 +74,37 @@ PLACES: dict[str, dict[Says, str]] = {
         WORDS: "reason",
         DEED: "slot rule created_at undone_at",
         ACCOUNT: "author",
-        NOTHING: "id replacement views",
     },
-    "annotate.AnalysisView": {WORDS: "title", NOTHING: "id study key created_at"},
+    "annotate.AnalysisView": {WORDS: "title"},
     "annotate.Event": {
         WORDS: "details",
         DEED: "at kind annotator slot",
         ACCOUNT: "user",
         NOTHING: "id study",
     },
-    "annotate.Snapshot": {DEED: "data", NOTHING: "id study event at seconds"},
-    "annotate.Report": {
-        ACCOUNT: "created_by",
-        NOTHING: "id study view as_of state waits command options inputs created_at "
-        "heartbeat_at finished_at step error",
-    },
-    "annotate.StudyPlan": {
-        ACCOUNT: "created_by",
-        WORDS: "definition",
-        NOTHING: "id benchmark study action chosen created_at state heartbeat_at "
-        "finished_at step balance error",
-    },
-    "annotate.Study": {
-        WORDS: "definition consent instructions",
-        NOTHING: "id slug title benchmark outputs_at_once template state assignment "
-        "redundancy rounds languages session_size cap lease_minutes seed training "
-        "checks rules adaptive presentation previous_version consent_version "
-        "balance_report created_at",
-    },
-    "annotate.StudyMember": {ACCOUNT: "user role", NOTHING: "id study"},
+    "annotate.Snapshot": {DEED: "data"},
+    "annotate.Report": {ACCOUNT: "created_by"},
+    "annotate.StudyPlan": {ACCOUNT: "created_by", WORDS: "definition"},
+    "annotate.Study": {WORDS: "definition consent instructions"},
+    "annotate.StudyMember": {ACCOUNT: "user role"},
     "annotate.User": {
         ACCOUNT: "password last_login is_superuser username first_name last_name email "
         "is_staff is_active date_joined groups user_permissions",
-        NOTHING: "id",
     },
-    "annotate.User_groups": {ACCOUNT: "user group", NOTHING: "id"},
-    "annotate.User_user_permissions": {ACCOUNT: "user permission", NOTHING: "id"},
+    "annotate.User_groups": {ACCOUNT: "user group"},
+    "annotate.User_user_permissions": {ACCOUNT: "user permission"},
     "admin.LogEntry": {
-        ACCOUNT: "action_time user object_id object_repr change_message",
-        NOTHING: "id content_type action_flag",
+        ACCOUNT: "action_time user object_id object_repr change_message"
     },
     "authtoken.Token": {ACCOUNT: "key user created"},
-    "axes.AccessAttempt": {
-        ACCOUNT: f"{_VISIT} get_data post_data",
-        NOTHING: "id failures_since_start",
-    },
-    "axes.AccessFailureLog": {ACCOUNT: _VISIT, NOTHING: "id locked_out"},
-    "axes.AccessLog": {ACCOUNT: f"{_VISIT} logout_time session_hash", NOTHING: "id"},
+    "axes.AccessAttempt": {ACCOUNT: f"{_VISIT} get_data post_data"},
+    "axes.AccessFailureLog": {ACCOUNT: _VISIT},
+    "axes.AccessLog": {ACCOUNT: f"{_VISIT} logout_time session_hash"},
     "sessions.Session": {ACCOUNT: "session_key session_data expire_date"},
-    "evalcore.Benchmark": {WORDS: "source", NOTHING: "id slug title created_at"},
-    "evalcore.BenchmarkMember": {ACCOUNT: "user role", NOTHING: "id benchmark"},
-    "evalcore.MetricRun": {
-        WORDS: "file_name",
-        NOTHING: "id benchmark source metrics state total done created_at started_at "
-        "finished_at error options dollars reserved reserved_at posted_to file_sha256",
-    },
-    "evalcore.Output": {
-        WORDS: "source",
-        NOTHING: "id story method video mode language timestamp index_shift twin_of "
-        "degradation parts",
-    },
+    "evalcore.Benchmark": {WORDS: "source"},
+    "evalcore.BenchmarkMember": {ACCOUNT: "user role"},
+    "evalcore.MetricRun": {WORDS: "file_name"},
+    "evalcore.Output": {WORDS: "source"},
 }
 
 
@@ -159,7 +119,7 @@ def _of_answers(kind: Kind) -> dict[Says, str]:
 
 
 ANSWERS = {kind.model._meta.label: _of_answers(kind) for kind in KINDS.values()}
-PLACES |= ANSWERS | {table: {} for table in ABOUT_NOBODY.split()}
+PLACES |= ANSWERS
 
 
 def columns(says: Says) -> set[str]:
