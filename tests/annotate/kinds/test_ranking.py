@@ -133,7 +133,11 @@ def test_all_sets_and_a_ring():
 @pytest.mark.postgresql
 @pytest.mark.parametrize(
     ("shown", "broken"),
-    [("aba", "unit_outputs_differ"), ("abb", "unit_outputs_differ"), ("abc", "(?i)unique")],
+    [
+        ("aba", "unit_outputs_differ"),
+        ("abb", "unit_outputs_differ"),
+        ("abc", "(?i)unique"),
+    ],
 )
 def test_unit_shows_no_output_twice_and_stands_once(study, shown, broken):
     unit = study.units.first()
