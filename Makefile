@@ -12,7 +12,7 @@ FULL := .venv/full.stamp
 PO := annotate/locale/zh_Hans/LC_MESSAGES/django.po analysis/report/locale/zh_Hans/LC_MESSAGES/report.po
 MO := $(PO:.po=.mo)
 # Templates of pages, which are Django's, and of the report, which are Jinja's.
-PAGES := templates
+PAGES := templates annotate/kinds
 REPORT := analysis/report/templates
 
 # The tests start hundreds of Pythons; without compiled files each compiles everything.

@@ -56,7 +56,8 @@ REPORT_KEYWORDS = SENTENCES | {
 def find_messages() -> Catalog:
     """Return every text that pages and views mark for translation."""
     catalogue = Catalog(locale="zh_Hans", domain="django", fuzzy=False)
-    for path in sorted((ROOT / "templates").rglob("*.html")):
+    kinds = (ROOT / "annotate" / "kinds").rglob("*.html")
+    for path in sorted([*(ROOT / "templates").rglob("*.html"), *kinds]):
         # Indentation means something to the reader of Python that looks for the texts.
         lines = templatize(path.read_text(encoding="utf-8")).splitlines()
         source = "\n".join(line.strip() for line in lines)

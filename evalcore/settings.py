@@ -102,7 +102,7 @@ if METRICS:  # after probes, which nobody needs to count
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [BASE_DIR / "templates", *BASE_DIR.glob("annotate/kinds/*/templates")],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -156,6 +156,7 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 
 STATIC_URL = "static/"
+STATICFILES_DIRS = list(BASE_DIR.glob("annotate/kinds/*/static"))
 STORAGES = {
     "default": {
         "BACKEND": "django.core.files.storage.FileSystemStorage",

@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1] / "templates"
-TEMPLATES = sorted(str(path.relative_to(ROOT)) for path in ROOT.rglob("*.html"))
+ROOT = Path(__file__).resolve().parents[1]
+TEMPLATES = sorted(
+    str(path.relative_to(ROOT))
+    for folder in ("templates", "annotate/kinds")
+    for path in (ROOT / folder).rglob("*.html")
+)
 SEEN = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.S)
 
 

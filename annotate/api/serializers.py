@@ -6,7 +6,10 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.authtoken import serializers as authtoken
 
+from annotate.kinds.registry import KINDS
 from annotate.models import Study
+
+WANTED = [kind.wanted for kind in KINDS.values()]
 
 
 class AuthTokenSerializer(authtoken.AuthTokenSerializer):
@@ -155,8 +158,7 @@ class AnswersSerializer(serializers.Serializer):
     answers = serializers.DictField(
         child=serializers.CharField(),
         default=dict,
-        help_text="question key: a number on the scale; left, right or tie; "
-        "or versions, the best first, such as 2>1>3",
+        help_text=f"question key: {'; '.join(filter(None, WANTED))}",
     )
     ticked = serializers.DictField(
         child=serializers.ListField(child=serializers.CharField(max_length=80)),

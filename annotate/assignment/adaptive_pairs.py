@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from django.db import transaction
@@ -13,7 +13,8 @@ from django.utils import timezone
 from annotate import event_log
 from annotate.assignment import adaptive
 from annotate.assignment.designs.shown_sides import ShownSides
-from annotate.models import Choice, Event, Purpose, Slot, Study
+from annotate.kinds.registry import kind_of
+from annotate.models import Event, Purpose, Question, Slot, Study
 from evalcore.models import Method
 
 if TYPE_CHECKING:
@@ -120,27 +121,34 @@ def _allowed(
 def _posterior(study: Study, board: MethodBoard) -> adaptive.MethodEstimates:
     size = len(board.methods)
     wins, ties = np.zeros((2, size, size))
+    worth = kind_of(_question(study)).numeric_value
     counted = answers(study).values_list("slot__unit", "value")
     given = counted.annotate(n=Count("pk")).order_by()
     for unit, value, n in given:
         i, j, _story = board.places[unit]
-        if value == Choice.Value.A:
+        if worth(value) == 1:
             wins[i, j] += n
-        elif value == Choice.Value.B:
+        elif worth(value) == 0:
             wins[j, i] += n
         else:
             ties[i, j] += n
     return adaptive.posterior(wins, ties)
 
 
-def answers(study: Study) -> QuerySet[Choice]:
+def _question(study: Study) -> Question:
+    """Return the question by which pairs are chosen."""
+    key = study.adaptive["question"]
+    return next(question for question in study.asked if question.key == key)
+
+
+def answers(study: Study) -> QuerySet[Any]:
     """Return what was submitted to the question by which pairs are chosen."""
-    return Choice.objects.filter(
+    question = _question(study)
+    return kind_of(question).model.objects.filter(
         slot__study=study,
         slot__ordinal__isnull=False,
         slot__state=Slot.State.SUBMITTED,
-        question__study=study,
-        question__key=study.adaptive["question"],
+        question=question,
         is_current=True,
         annotator=F("slot__annotator"),
     )
@@ -186,7 +194,7 @@ def _slot_of(
     return slot
 
 
-def best_methods(study: Study, answers: QuerySet[Choice], size: int) -> "TopMethods":
+def best_methods(study: Study, answers: QuerySet[Any], size: int) -> "TopMethods":
     """Return the best methods, by the texts of their keys, and the test of the set."""
     import pandas as pd
 

@@ -8,6 +8,7 @@ from django.db.models import Max, QuerySet
 from annotate.assignment.designs.balance import measure
 from annotate.assignment.designs.planned_slots import Assignment, DesignUnit
 from annotate.assignment.designs.replanning import replan
+from annotate.kinds.registry import drafted_pairs
 from annotate.models import Annotator, Purpose, Skip, Slot, Study, Unit
 from annotate.responses.leasing import FIRST_POSITION, SPACING
 
@@ -73,9 +74,7 @@ class _Dealer:
         last = real.values("annotator").annotate(last=Max("position")).order_by()
         self.last = {row["annotator"]: row["last"] for row in last}
         # The answers of a draft know which side they meant.
-        self.drafted = set(
-            real.filter(choices__isnull=False).values_list("pk", flat=True)
-        )
+        self.drafted = drafted_pairs(study)
 
     def _skipped(self) -> list[Assignment]:
         """Return what people skipped, as if they held it."""

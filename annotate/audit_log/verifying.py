@@ -7,7 +7,7 @@ from itertools import pairwise
 from django.db.models import Count, Exists, F, Model, OuterRef, Q, QuerySet
 
 from annotate.audit_log import as_of_event
-from annotate.kinds.registry import kind_of, kinds_of, tables_of
+from annotate.kinds.registry import is_required, kind_of, kinds_of, tables_of
 from annotate.models import (
     EVERYTHING,
     MAIN,
@@ -240,11 +240,16 @@ def _answers(study: Study) -> Iterator[str]:
         n_shots = len(numbers[slot.unit.story_id])
         asked = [one for one in questions if one[0].is_asked_of(slot.unit.story)]
         for model, kinds in tables_of(study).items():
-            own = [kind for _question, kind in asked if kind in kinds]
-            wanted = sum(n_shots if kind.of_shots else 1 for kind in own)
+            wanted = [
+                (n_shots if kind.of_shots else 1, is_required(question))
+                for question, kind in asked
+                if kind in kinds
+            ]
+            most = sum(n for n, _needed in wanted)
+            least = sum(n for n, needed in wanted if needed)
             number = given[model].get(slot.pk, 0)
-            if not (1 if study.is_imported else wanted) <= number <= wanted:
-                told = f"{number} current {kinds[0].table} for {wanted} questions"
+            if not (1 if study.is_imported else least) <= number <= most:
+                told = f"{number} current {kinds[0].table} for {most} questions"
                 yield f"slot {slot.code}: {told}"
         has_boxes = any(kind.of_shots for _question, kind in asked)
         if has_boxes and not study.is_imported and slot.looks_n != n_shots:
@@ -259,12 +264,12 @@ def _answers(study: Study) -> Iterator[str]:
 
 def _answer_rows(study: Study) -> Iterator[str]:
     """Check that answers are to the study's questions, the current one alone."""
-    for model in tables_of(study):
+    for model, kinds in tables_of(study).items():
         answers: QuerySet[Answer] = model.objects.filter(slot__study=study)
         name = model.__name__.lower()
         for answer in answers.exclude(question__study=study):
             yield f"{name} {answer.pk}: answers another study's question"
-        place = ["shot"] if model is Rating else []
+        place = ["shot"] if any(kind.of_shots for kind in kinds) else []
         same = answers.filter(is_current=True).order_by()
         same = same.values("slot", "question", "annotator", *place)
         for row in same.annotate(n=Count("pk")).filter(n__gt=1):

@@ -4,10 +4,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from django.conf import settings
 from django.db.models import QuerySet
+from django.template import Engine
 from django.utils import translation
 
 from annotate.blinding.findings import (
@@ -21,7 +22,6 @@ from annotate.kinds.registry import KINDS
 from annotate.models import Purpose, Skip, Study, Unit
 from evalcore.models import Output
 
-TEMPLATES = settings.BASE_DIR / "templates"
 ORDINARY = ("base.html", "_*.html", "40*.html", "500.html", "rate/*.html")
 _TRANSLATED = re.compile(r'translate "([^"]+)"')
 # Shorter parts of a path stand in every text.
@@ -63,7 +63,8 @@ def interface() -> str:
     sources = [
         path.read_text(encoding="utf-8")
         for pattern in ORDINARY
-        for path in sorted(TEMPLATES.glob(pattern))
+        for folder in Engine.get_default().dirs
+        for path in sorted(Path(folder).glob(pattern))
     ]
     said = [text for source in sources for text in _TRANSLATED.findall(source)]
     spoken = []

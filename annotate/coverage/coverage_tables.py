@@ -7,7 +7,7 @@ from datetime import datetime
 from annotate.coverage import dashboard, snapshots
 from annotate.coverage.completion import times
 from annotate.coverage.counts import UnitCount, of_question, totals, units
-from annotate.kinds.registry import kind_of
+from annotate.kinds.registry import counted, kind_of
 from annotate.models import Skip, StoryComment, Study
 from annotate.presentation import shot_comments
 from annotate.responses.writing import of_holder
@@ -19,8 +19,8 @@ COUNTED = ("submitted", "planned", "surplus", "session", "sessions", "seconds")
 
 def _cells(study: Study) -> Iterator[tuple[object, ...]]:
     """Yield every unit and question with what was submitted and what is wanted."""
-    for dimension, counted in _by_question(study):
-        for unit in counted:
+    for dimension, unit_counts in _by_question(study):
+        for unit in unit_counts:
             yield (
                 " / ".join(unit.methods),
                 unit.story,
@@ -36,7 +36,7 @@ def _cells(study: Study) -> Iterator[tuple[object, ...]]:
 def _by_question(study: Study) -> Iterator[tuple[str, list[UnitCount]]]:
     """Yield the units of each question; a checklist is answered as a whole."""
     found = units(study)
-    questions = list(study.questions.all())
+    questions = counted(study.questions.all())
     if any(kind_of(question).of_shots for question in questions):
         yield "", found
     for question in questions:

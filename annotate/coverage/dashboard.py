@@ -21,7 +21,7 @@ from annotate.coverage.counts import (
     units,
 )
 from annotate.coverage.snapshots import Topic, topics
-from annotate.kinds.registry import kind_of
+from annotate.kinds.registry import counted, kind_of
 from annotate.models import CHECKS, Annotator, Flag, Question, Slot, Study
 from annotate.people.presence import last_seen
 
@@ -164,7 +164,7 @@ def dashboard(
     stands = standing(study, now)
     known, total = stands.known, stands.totals
     # Whoever submits a checklist has looked at all of it.
-    questions = [q for q in study.asked if not kind_of(q).of_shots]
+    questions = [q for q in counted(study.asked) if not kind_of(q).of_shots]
     chosen = next((q for q in questions if q.key == question), None)
     found = units(study)
     drawn, by_day = _chart(known.tallies, total.wanted)

@@ -20,7 +20,7 @@ from kombu.exceptions import OperationalError
 from annotate.coverage import forecast
 from annotate.coverage.slot_counts import tallies
 from annotate.kinds.base import Kind
-from annotate.kinds.registry import kind_of, kinds_of
+from annotate.kinds.registry import counted, kind_of, kinds_of
 from annotate.models import Purpose, Question, Slot, Snapshot, Study
 from annotate.quality.monitoring import signals_of
 from annotate.quality_rules.judged import Signal
@@ -58,10 +58,10 @@ class Topic:
 
 
 def topics(study: Study) -> list[Topic]:
-    """Return the topics of a study; a checklist has too many boxes for one each."""
+    """Return what agreement is told of; a checklist has too many boxes for one each."""
     found: list[Topic] = []
     by_category: dict[str, list[Question]] = {}
-    for question in study.asked:
+    for question in counted(study.asked):
         if kind_of(question).of_shots:
             name = question.categories.get("en") or question.category
             by_category.setdefault(f"{name}|", []).append(question)

@@ -64,6 +64,9 @@ def row_problems(
         for problem in names.problems(file, line, row["story"], row[column], column):
             if problem not in problems:
                 problems.append(problem)
+    if row.get("shot") not in (None, ""):
+        what = "an answer to a whole output; python -m analysis takes those of shots"
+        problems.append(Problem(file, what, line, "shot", str(row["shot"])))
     for flag in FLAGS:
         if row.get(flag):
             what = "an answer that counts; leave such rows out"

@@ -24,15 +24,8 @@ from annotate.imported_judgements.answer_rows import (
     table_answers,
     two_sides,
 )
-from annotate.imported_judgements.checklist_rows import (
-    add_missing_shots,
-    box_problems,
-    is_of_boxes,
-    shot_number,
-)
 from annotate.kinds.base import Kind
-from annotate.kinds.checklist.kind import TICKED
-from annotate.kinds.registry import KINDS, kinds_of
+from annotate.kinds.registry import kind_of_table, kinds_of
 from annotate.models import Annotator, Event, Question, Slot, Study, Unit
 from annotate.models.units import as_fields
 from annotate.responses.analysis_views import add_views
@@ -48,10 +41,11 @@ if TYPE_CHECKING:
 KEPT = {
     *RATING_COLUMNS,
     *CHOICE_COLUMNS,
-    *("round", "session", "submitted_at", "seconds", "left_method", "shot"),
+    *("round", "session", "submitted_at", "seconds", "left_method"),
 }
 # What fits the column of a rating on every database.
 LOWEST, HIGHEST = -1000, 1000
+Rows = list[ScoreRow]
 
 
 @dataclass
@@ -82,22 +76,16 @@ def import_ratings(
     """Store ratings as a closed study; a second time changes nothing.
 
     All dimensions of one (story, method, annotator, round) become one slot with one
-    answer a question. Means of raters are refused: they are no answers. Ratings with
-    shots are those of a checklist.
+    answer a question. Means of raters, and answers about shots, are refused.
 
     Raises
     ------
     InputError
         With every problem, those found `earlier` included; nothing was written.
     """
-    rows, odd = table_answers(ratings, file)
+    rows, problems = table_answers(ratings, file)
     names = Names(benchmark, create=create)
-    problems = Problems(earlier)
-    problems += odd
-    of_boxes = is_of_boxes(rows)
-    if of_boxes:
-        scale = TICKED
-        problems += box_problems(rows, names, file)
+    problems += earlier
     for row in rows:
         problems += row_problems(row, names, file, ("method",), "dimension")
     problems += step_problems(rows, file)
@@ -112,8 +100,7 @@ def import_ratings(
         row["outputs"] = (row["method"],)
         row["question"] = row["dimension"]
         row["answer"] = int(row["rating"])
-    kind = KINDS["checklist" if of_boxes else "likert"]
-    return _import(rows, study, names, file, kind, scale)
+    return _import(rows, study, names, file, kind_of_table("ratings"), scale)
 
 
 def import_choices(
@@ -132,10 +119,9 @@ def import_choices(
     InputError
         With every problem, those found `earlier` included; nothing was written.
     """
-    rows, odd = table_answers(choices, file)
+    rows, problems = table_answers(choices, file)
     names = Names(benchmark, create=create)
-    problems = Problems(earlier)
-    problems += odd
+    problems += earlier
     for row in rows:
         columns = ("method_a", "method_b")
         problems += row_problems(row, names, file, columns, "criterion")
@@ -146,16 +132,16 @@ def import_choices(
     problems += spelled_twice(rows, file, "criterion")
     if problems:
         raise InputError(by_line(problems))
-    return _import(rows, study, names, file, KINDS["choice"], None)
+    return _import(rows, study, names, file, kind_of_table("choices"))
 
 
 def _import(
-    rows: list[ScoreRow],
+    rows: Rows,
     slug: str,
     names: Names,
     file: str,
     kind: Kind,
-    scale: tuple[int, int] | None,
+    scale: tuple[int | None, int | None] = (None, None),
 ) -> JudgementImport:
     existing = Study.objects.filter(slug=slug).select_related("benchmark").first()
     if existing is not None:
@@ -164,13 +150,15 @@ def _import(
         if not names.benchmark.pk:
             names.benchmark.save()
         names.add_missing({(r["story"], m) for r in rows for m in r["outputs"]})
-        if kind.of_shots:
-            add_missing_shots(rows, names)
-        importer = _Importer(rows, slug, names.benchmark, kind, scale)
-        slots = importer.store()
+        groups: dict[SlotKey, Rows] = defaultdict(list)
+        for row in rows:
+            groups[slot_key(row)].append(row)
+        study = _study(slug, names.benchmark, kind, groups)
+        questions = _questions(study, kind, rows, scale)
+        slots = _store(study, groups, questions)
         event_log.note(
             Event.Kind.ANSWERS_IMPORTED,
-            importer.study.pk,
+            study.pk,
             file=file,
             answers=len(rows),
             slots=slots,
@@ -178,7 +166,7 @@ def _import(
     return JudgementImport(len(rows), slots, _notes(rows))
 
 
-def _notes(rows: list[ScoreRow]) -> list[str]:
+def _notes(rows: Rows) -> list[str]:
     """Say what of the file is not stored, or was not in it."""
     notes = []
     known = {*KEPT, *FLAGS, LINE, "outputs", "question", "answer"}
@@ -193,135 +181,112 @@ def _notes(rows: list[ScoreRow]) -> list[str]:
     return notes
 
 
-class _Importer:
-    """Builds the study that the rows imply."""
+def _study(
+    slug: str, benchmark: Benchmark, kind: Kind, groups: dict[SlotKey, Rows]
+) -> Study:
+    per_unit = Counter((key[0], key[1], key[3]) for key in groups)
+    study = Study.objects.create(
+        slug=slug,
+        title=slug,
+        benchmark=benchmark,
+        outputs_at_once=kind.least,
+        state=Study.State.CLOSED,
+        redundancy=max(per_unit.values()),
+        rounds=max(int(key[3]) for key in groups),
+    )
+    add_views(study)
+    return study
 
-    def __init__(
-        self,
-        rows: list[ScoreRow],
-        slug: str,
-        benchmark: Benchmark,
-        kind: Kind,
-        scale: tuple[int, int] | None,
-    ) -> None:
-        self.rows = rows
-        self.groups: dict[SlotKey, list[ScoreRow]] = defaultdict(list)
-        for row in rows:
-            self.groups[slot_key(row)].append(row)
-        per_unit = Counter((key[0], key[1], key[3]) for key in self.groups)
-        self.study = Study.objects.create(
-            slug=slug,
-            title=slug,
-            benchmark=benchmark,
-            outputs_at_once=kind.least,
-            state=Study.State.CLOSED,
-            redundancy=max(per_unit.values()),
-            rounds=max(int(key[3]) for key in self.groups),
+
+def _questions(
+    study: Study, kind: Kind, rows: Rows, scale: tuple[int | None, int | None]
+) -> dict[str, Question]:
+    low, high = scale
+    keys = sorted({row["question"] for row in rows})
+    made = Question.objects.bulk_create(
+        Question(
+            study=study,
+            key=key,
+            kind=kind.name,
+            ordinal=ordinal,
+            titles={"en": key},
+            texts={},
+            scale_min=low,
+            scale_max=high,
         )
-        add_views(self.study)
-        self.kind, self.scale = kind, scale
-        self.per_unit: Counter[tuple[str, Methods]] = Counter()
-        for (story, outputs, _round), count in per_unit.items():
-            self.per_unit[story, outputs] = max(self.per_unit[story, outputs], count)
+        for ordinal, key in enumerate(keys, start=1)
+    )
+    return {question.key: question for question in made}
 
-    def store(self) -> int:
-        """Write everything and return the number of slots."""
-        questions = self._questions()
-        annotators = self._annotators()
-        units = self._units()
-        slots = {}
-        ordinals: Counter[tuple[str, Methods, str]] = Counter()
-        positions: Counter[str] = Counter()
-        for key, rows in self.groups.items():
-            story, outputs, annotator, round_ = key
-            ordinals[story, outputs, round_] += 1
-            positions[annotator] += 1
-            slots[key] = Slot(
-                study=self.study,
-                unit=units[story, outputs],
-                round=int(round_),
-                ordinal=ordinals[story, outputs, round_],
-                level=ordinals[story, outputs, round_],
-                annotator=annotators[annotator],
-                session=int(float(rows[0].get("session") or 1)),
-                position=positions[annotator],
-                a_is_left=_a_is_left(rows[0], outputs),
-            )
-        Slot.objects.bulk_create(slots.values(), batch_size=500)
-        return store_judgements(
-            SlotAnswers(
-                slot,
-                submitted_at=_when(self.groups[key][0]),
-                seconds=_seconds(self.groups[key][0]),
-                **self._given(self.groups[key], questions),
-            )
-            for key, slot in slots.items()
+
+def _store(
+    study: Study, groups: dict[SlotKey, Rows], questions: dict[str, Question]
+) -> int:
+    """Write annotators, units, slots and answers; return the number of slots."""
+    annotators = _annotators(study, groups)
+    units = _units(study, groups)
+    slots = {}
+    ordinals: Counter[tuple[str, Methods, str]] = Counter()
+    positions: Counter[str] = Counter()
+    for key, rows in groups.items():
+        story, outputs, annotator, round_ = key
+        ordinals[story, outputs, round_] += 1
+        positions[annotator] += 1
+        slots[key] = Slot(
+            study=study,
+            unit=units[story, outputs],
+            round=int(round_),
+            ordinal=ordinals[story, outputs, round_],
+            level=ordinals[story, outputs, round_],
+            annotator=annotators[annotator],
+            session=int(float(rows[0].get("session") or 1)),
+            position=positions[annotator],
+            a_is_left=_a_is_left(rows[0], outputs),
         )
-
-    def _given(
-        self, rows: list[ScoreRow], questions: dict[str, Question]
-    ) -> dict[str, Any]:
-        """Return the answers of one slot; of a checklist, its boxes by shot."""
-        if not self.kind.of_shots:
-            return {"answers": {questions[r["question"]]: r["answer"] for r in rows}}
-        boxes = {(shot_number(r), questions[r["question"]]): r["answer"] for r in rows}
-        return {"answers": {}, "boxes": boxes}
-
-    def _questions(self) -> dict[str, Question]:
-        keys = sorted({row["question"] for row in self.rows})
-        low, high = self.scale or (None, None)
-        rows = [
-            Question(
-                study=self.study,
-                key=key,
-                kind=self.kind.name,
-                ordinal=ordinal,
-                titles={"en": key.partition("|")[0] if self.kind.of_shots else key},
-                texts={},
-                scale_min=low,
-                scale_max=high,
-            )
-            for ordinal, key in enumerate(keys, start=1)
-        ]
-        return {q.key: q for q in Question.objects.bulk_create(rows)}
-
-    def _annotators(self) -> dict[str, Annotator]:
-        now = timezone.now()
-        rows = [
-            Annotator(
-                study=self.study,
-                name=name,
-                state=Annotator.State.FINISHED,
-                finished_at=now,
-            )
-            for name in sorted({row["annotator"] for row in self.rows})
-        ]
-        return {a.name: a for a in Annotator.objects.bulk_create(rows)}
-
-    def _units(self) -> dict[tuple[str, Methods], Unit]:
-        outputs = {
-            (output.story.key, output.method.name): output
-            for output in Output.objects.filter(
-                story__benchmark=self.study.benchmark
-            ).select_related("story", "method")
-        }
-        keys = sorted({(story, methods) for story, methods, *_rest in self.groups})
-        rows = []
-        for story, methods in keys:
-            shown = [outputs[story, method] for method in methods]
-            rows.append(
-                Unit(
-                    study=self.study,
-                    story=shown[0].story,
-                    redundancy=self.per_unit[story, methods],
-                    **as_fields(shown),
-                )
-            )
-        created = Unit.objects.bulk_create(rows, batch_size=500)
-        return dict(zip(keys, created, strict=True))
+    Slot.objects.bulk_create(slots.values(), batch_size=500)
+    return store_judgements(
+        SlotAnswers(
+            slot,
+            {questions[row["question"]]: row["answer"] for row in groups[key]},
+            submitted_at=_when(groups[key][0]),
+            seconds=_seconds(groups[key][0]),
+        )
+        for key, slot in slots.items()
+    )
 
 
-def _a_is_left(row: ScoreRow, outputs: tuple[str, ...]) -> bool | None:
+def _annotators(study: Study, groups: dict[SlotKey, Rows]) -> dict[str, Annotator]:
+    now, state = timezone.now(), Annotator.State.FINISHED
+    made = Annotator.objects.bulk_create(
+        Annotator(study=study, name=name, state=state, finished_at=now)
+        for name in sorted({key[2] for key in groups})
+    )
+    return {annotator.name: annotator for annotator in made}
+
+
+def _units(
+    study: Study, groups: dict[SlotKey, Rows]
+) -> dict[tuple[str, Methods], Unit]:
+    rows = Output.objects.filter(story__benchmark=study.benchmark)
+    outputs = {
+        (output.story.key, output.method.name): output
+        for output in rows.select_related("story", "method")
+    }
+    in_rounds = Counter((key[0], key[1], key[3]) for key in groups)
+    most: Counter[tuple[str, Methods]] = Counter()
+    for (story, methods, _round), number in in_rounds.items():
+        most[story, methods] = max(most[story, methods], number)
+    units = {}
+    for (story, methods), number in sorted(most.items()):
+        shown = [outputs[story, method] for method in methods]
+        units[story, methods] = Unit(
+            study=study, story=shown[0].story, redundancy=number, **as_fields(shown)
+        )
+    Unit.objects.bulk_create(units.values(), batch_size=500)
+    return units
+
+
+def _a_is_left(row: ScoreRow, outputs: Methods) -> bool | None:
     """Return None where the file does not tell."""
     left = row.get("left_method", "")
     if len(outputs) == 2 and not left:
@@ -340,33 +305,30 @@ def _seconds(row: ScoreRow) -> float | None:
 
 
 def _compare(
-    study: Study, benchmark: Benchmark, rows: list[ScoreRow], file: str
+    study: Study, benchmark: Benchmark, rows: Rows, file: str
 ) -> JudgementImport:
     """Accept a second import of the same answers; refuse any other."""
     if study.benchmark.slug != benchmark.slug:
         what = f"benchmark {study.benchmark.slug}, which study {study.slug} judges"
         raise InputError([Problem(file, what, value=benchmark.slug)])
-    (model,) = {kind.model for kind in kinds_of(study)}
-    answers = model.objects.filter(
-        slot__study=study, slot__submitted_at__isnull=False
-    ).select_related(
-        "question",
-        "annotator",
-        "slot__unit__story",
-        *study.output_paths("slot__unit__", "__method"),
-    )
-    stored = {
-        (
-            answer.slot.unit.story.key,
-            answer.slot.unit.methods,
-            answer.annotator.name,
-            str(answer.slot.round),
-            answer.question.key,
-            answer.value,
-            getattr(answer, "shot", 0),
+    stored: set[tuple[Any, ...]] = set()
+    paths = study.output_paths("slot__unit__", "__method")
+    for kind in kinds_of(study):
+        answers = kind.model.objects.filter(
+            slot__study=study, slot__submitted_at__isnull=False
         )
-        for answer in answers
-    }
+        related = ("question", "annotator", "slot__unit__story", *paths)
+        stored |= {
+            (
+                answer.slot.unit.story.key,
+                answer.slot.unit.methods,
+                answer.annotator.name,
+                str(answer.slot.round),
+                answer.question.key,
+                answer.value,
+            )
+            for answer in answers.select_related(*related)
+        }
     other = Problems(
         Problem(
             file,
@@ -375,8 +337,7 @@ def _compare(
             value=f"{row['story']} / {' / '.join(row['outputs'])} / {row['annotator']}",
         )
         for row in rows
-        if (*slot_key(row), row["question"], row["answer"], shot_number(row))
-        not in stored
+        if (*slot_key(row), row["question"], row["answer"]) not in stored
     )
     if other:
         raise InputError(other)

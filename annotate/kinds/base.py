@@ -32,6 +32,8 @@ class Kind(ABC):
 
     # As it is stored with the question and stands in study files.
     name: ClassVar[str]
+    # Where lists name it: the lower, the earlier.
+    place: ClassVar[int]
     # What a study file says of its questions.
     definition: ClassVar[type[QuestionDefinition]]
     # How many outputs are shown at once.
@@ -40,10 +42,20 @@ class Kind(ABC):
     # Where its answers are stored, and the table that researchers get.
     model: ClassVar[type[Answer]]
     table: ClassVar[str] = "ratings"
+    # Whether reports, agreement, checks and leaderboards use its answers.
+    is_counted: ClassVar[bool] = True
+    # Whether its answers are numbers that each rate one output.
+    is_numeric: ClassVar[bool] = False
+    # Whether its answers prefer one output of a pair.
+    is_pairwise: ClassVar[bool] = False
     # Whether it is asked of every shot by itself.
     of_shots: ClassVar[bool] = False
     # Whether its values have no order.
     is_nominal: ClassVar[bool] = False
+    # Whether annotators answer in words of their own, which are erased with comments.
+    is_free_text: ClassVar[bool] = False
+    # Whether its questions may be left open, unless their `anchors` say `required`.
+    is_optional: ClassVar[bool] = False
     # Whether an answer can be known beforehand, as training and gold need it.
     has_known_answers: ClassVar[bool] = True
     # Which slots may check annotators by it.
@@ -68,10 +80,17 @@ class Kind(ABC):
     asks: ClassVar[Promise]
     # How it is asked, what answers it on the page, and by which keys.
     template: ClassVar[str] = "rate/_questions.html"
-    script: ClassVar[str] = "question"
+    scripts: ClassVar[tuple[str, ...]] = ("question", "numbers")
     keys_template: ClassVar[str]
+    # What a program sends as an answer.
+    wanted: ClassVar[str]
     # How its options lie, as a class of the stylesheet.
     options_class: ClassVar[str] = ""
+
+    @property
+    def numbers_of_outputs(self) -> tuple[str, ...]:
+        """Return how many outputs may be shown at once, as texts."""
+        return tuple(map(str, range(self.least, self.most + 1)))
 
     # Answering
 
@@ -89,9 +108,9 @@ class Kind(ABC):
         """Return the same for an answer in the unit's order, given elsewhere."""
         return self.fields(slot, question, value)
 
-    def posted(self, question: Question, form: Mapping[str, str]) -> str:
-        """Return what a form without a script holds; empty: no answer."""
-        return form.get(form_field(question), "")
+    def posted(self, question: Question, form: Mapping[str, str]) -> str | None:
+        """Return what a form without a script holds; None: nothing, empty: no more."""
+        return form.get(form_field(question)) or None
 
     # Showing
 
@@ -140,9 +159,12 @@ class Kind(ABC):
     def rows(self, answer: Row, methods: Sequence[str]) -> list[Fields]:
         """Return an answer's cells of its own columns; methods as in the unit."""
 
-    @abstractmethod
     def checked(self, frame: "pd.DataFrame", *, file: str) -> "pd.DataFrame":
-        """Return the table, checked as a file would be."""
+        """Return the table of answers that count, checked as a file would be."""
+        from analysis.reading import inputs
+
+        checked: pd.DataFrame = getattr(inputs, f"check_{self.table}")(frame, file=file)
+        return checked
 
     # Statistics
 

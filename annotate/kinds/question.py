@@ -18,7 +18,7 @@ Degradation = Literal[
 ]
 DEGRADATIONS: tuple[str, ...] = tuple(filter(None, get_args(Degradation)))
 WIDEST_SCALE = 100
-# How the fields of all kinds follow each other in a file.
+# How fields follow each other in a file; others of a kind come last.
 ORDER = (
     "key",
     "kind",
@@ -91,7 +91,8 @@ class QuestionDefinition(Part):
     @model_serializer(mode="wrap")
     def _filled(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         data: dict[str, Any] = handler(self)
-        return {key: data[key] for key in ORDER if data.get(key) not in (None, "", {})}
+        keys = [*ORDER, *(key for key in data if key not in ORDER)]
+        return {key: data[key] for key in keys if data.get(key) not in (None, "", {})}
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the fields of each stored question that this one becomes."""
@@ -108,3 +109,7 @@ class DegradableQuestion(QuestionDefinition):
     """A question to which a `degradation` makes the answer worse."""
 
     degradation: Degradation = ""
+
+    def alone(self) -> list[int]:
+        """Return the range that a degraded copy may deserve, shown by itself."""
+        raise NotImplementedError(f"{self.kind} compares outputs")

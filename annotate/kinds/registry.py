@@ -1,35 +1,68 @@
-"""Which kinds of questions there are, and which a study has."""
+"""Which kinds of questions there are, and which a study has.
 
-from typing import Annotated
+A folder here with a `kind.py` is a kind; `KIND` in it is found by its name.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from importlib import import_module
+from operator import or_
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from annotate.kinds.base import Kind
-from annotate.kinds.checklist.kind import ChecklistKind, Label
-from annotate.kinds.choice.kind import ChoiceKind, ChoiceQuestion
-from annotate.kinds.likert.kind import LikertKind, LikertQuestion
-from annotate.kinds.ranking.kind import RankingKind, RankingQuestion
+from annotate.kinds.question import QuestionDefinition
 from annotate.models import Answer, Question, Study
 
+
+def _all_kinds() -> Iterator[Kind]:
+    for path in Path(__file__).parent.glob("*/kind.py"):
+        yield import_module(f"annotate.kinds.{path.parent.name}.kind").KIND
+
+
 KINDS: dict[str, Kind] = {
-    kind.name: kind
-    for kind in (LikertKind(), ChoiceKind(), ChecklistKind(), RankingKind())
+    kind.name: kind for kind in sorted(_all_kinds(), key=lambda kind: kind.place)
 }
 # A question of a study file; its kind says what else it may have.
-AnyQuestion = Annotated[
-    LikertQuestion | ChoiceQuestion | Label | RankingQuestion,
-    Field(discriminator="kind"),
-]
+if TYPE_CHECKING:
+    AnyQuestion = QuestionDefinition
+else:
+    AnyQuestion = Annotated[
+        reduce(or_, [kind.definition for kind in KINDS.values()]),
+        Field(discriminator="kind"),
+    ]
 
 
 def kind_of(question: Question) -> Kind:
     return KINDS[question.kind]
 
 
+def is_required(question: Question) -> bool:
+    """Say whether a unit cannot be submitted without an answer to a question."""
+    return not kind_of(question).is_optional or bool(question.anchors.get("required"))
+
+
+def kind_of_table(table: str, *, of_shots: bool = False) -> Kind:
+    """Return the kind whose answers such a table holds."""
+    kinds = (kind for kind in KINDS.values() if kind.table == table)
+    return next(kind for kind in kinds if kind.of_shots == of_shots)
+
+
+def kinds_named(names: Iterable[str]) -> list[Kind]:
+    """Return kinds, each once; those whose answers are counted come first."""
+    kinds = [KINDS[name] for name in dict.fromkeys(names)]
+    return sorted(kinds, key=lambda kind: not kind.is_counted)
+
+
 def kinds_of(study: Study) -> list[Kind]:
-    """Return the kinds of a study's questions, each once."""
-    names = dict.fromkeys(question.kind for question in study.asked)
-    return [KINDS[name] for name in names]
+    return kinds_named(question.kind for question in study.asked)
+
+
+def counted(questions: Iterable[Question]) -> list[Question]:
+    """Return the questions whose answers reports, agreement and checks use."""
+    return [question for question in questions if kind_of(question).is_counted]
 
 
 def asks_of_shots(study: Study) -> bool:
@@ -44,6 +77,30 @@ def tables_of(study: Study) -> dict[type[Answer], list[Kind]]:
     return found
 
 
-def answer_tables(study: Study) -> list[str]:
+def whole_tables(study: Study) -> dict[type[Answer], list[str]]:
+    """Return the tables of answers to whole units, with the names of their kinds."""
+    found = {
+        model: [kind.name for kind in kinds if not kind.of_shots]
+        for model, kinds in tables_of(study).items()
+    }
+    return {model: names for model, names in found.items() if names}
+
+
+def answer_tables(study: Study, *, only_counted: bool = False) -> list[str]:
     """Return the names of the tables of a study's answers, as researchers get them."""
-    return list(dict.fromkeys(kind.table for kind in kinds_of(study)))
+    kinds = kinds_of(study)
+    tables = [kind.table for kind in kinds if kind.is_counted or not only_counted]
+    return list(dict.fromkeys(tables))
+
+
+def drafted_pairs(study: Study) -> set[int]:
+    """Return the slots of pairs with answers, which know the side that they meant."""
+    if study.outputs_at_once != 2:
+        return set()
+    return {
+        slot
+        for model in tables_of(study)
+        for slot in model.objects.filter(slot__study=study).values_list(
+            "slot", flat=True
+        )
+    }

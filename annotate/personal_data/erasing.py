@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate import event_log
+from annotate.kinds.registry import KINDS
 from annotate.models import (
     Annotator,
     Event,
@@ -175,17 +176,25 @@ def _renamed(value: Any, before: str, after: str) -> Any:
 
 
 def comments_of(person: Annotator) -> int:
-    """Return how many comments somebody wrote, reasons of skipping among them."""
-    said = person.skips.exclude(comment="")
-    return person.story_comments.count() + person.shot_comments.count() + said.count()
+    """Return how many texts somebody wrote, reasons of skipping among them."""
+    comments = person.story_comments.count() + person.shot_comments.count()
+    return comments + sum(rows.count() for rows, _column in _texts(person))
+
+
+def _texts(person: Annotator) -> list[tuple[QuerySet[Any], str]]:
+    """Return the rows that stay when their texts are erased, and the columns."""
+    models = {kind.model for kind in KINDS.values() if kind.is_free_text}
+    answers = [(model.objects.filter(annotator=person), "value") for model in models]
+    found = [(person.skips.all(), "comment"), *answers]
+    return [(rows.exclude(**{column: ""}), column) for rows, column in found]
 
 
 def _erase_comments(person: Annotator) -> int:
-    """Erase what somebody wrote freely; that they skipped a story stays."""
+    """Erase what somebody wrote freely; that they skipped or answered stays."""
     stories, _rows = person.story_comments.all().delete()
     shots, _rows = person.shot_comments.all().delete()
-    skips = person.skips.exclude(comment="").update(comment="")
-    return stories + shots + skips
+    texts = sum(rows.update(**{column: ""}) for rows, column in _texts(person))
+    return stories + shots + texts
 
 
 def due_at(study: Study) -> datetime | None:

@@ -1,6 +1,12 @@
-"""Which column of the database says what of a person: the one place that tells."""
+"""Which column of the database says what of a person: the one place that tells.
+
+Of tables about annotators every column stands here, of others those about people.
+"""
 
 from enum import Enum
+
+from annotate.kinds.base import Kind
+from annotate.kinds.registry import KINDS
 
 
 class Says(Enum):
@@ -16,10 +22,6 @@ class Says(Enum):
 
 WHO, COMMENT, DEED, WORDS, ACCOUNT, NOTHING = Says
 
-_ANSWER = {
-    DEED: "slot question annotator revision is_current created_at value",
-    NOTHING: "id client_key",
-}
 _VISIT = "user_agent ip_address username http_accept path_info attempt_time"
 PLACES: dict[str, dict[Says, str]] = {
     "annotate.Annotator": {
@@ -35,25 +37,13 @@ PLACES: dict[str, dict[Says, str]] = {
         ACCOUNT: "created_by",
         NOTHING: "id",
     },
-    "annotate.JoinLink": {
-        WORDS: "note",
-        ACCOUNT: "created_by",
-        NOTHING: "id study token language most joined cap any_device created_at "
-        "closed_at",
-    },
+    "annotate.JoinLink": {WORDS: "note", ACCOUNT: "created_by"},
     "annotate.Slot": {
         DEED: "annotator session position claimed lease lease_until started_at "
         "submitted_at offered_at seconds claimed_seconds in_sight",
         NOTHING: "id study unit code purpose repeat_of round ordinal state a_is_left "
         "turn language level draw probability alternatives",
     },
-    "annotate.Rating": {
-        **_ANSWER,
-        DEED: _ANSWER[DEED] + " shot",
-        NOTHING: "id client_key scale_min scale_max",
-    },
-    "annotate.Choice": {**_ANSWER, DEED: _ANSWER[DEED] + " a_is_left"},
-    "annotate.Ranking": {**_ANSWER, DEED: _ANSWER[DEED] + " shown"},
     "annotate.Look": {DEED: "slot annotator shot created_at", NOTHING: "id"},
     "annotate.StoryComment": {
         COMMENT: "text",
@@ -84,118 +74,58 @@ PLACES: dict[str, dict[Says, str]] = {
         WORDS: "reason",
         DEED: "slot rule created_at undone_at",
         ACCOUNT: "author",
-        NOTHING: "id replacement views",
     },
-    "annotate.Exclusion_views": {NOTHING: "id exclusion analysisview"},
-    "annotate.AnalysisView": {WORDS: "title", NOTHING: "id study key created_at"},
+    "annotate.AnalysisView": {WORDS: "title"},
     "annotate.Event": {
         WORDS: "details",
         DEED: "at kind annotator slot",
         ACCOUNT: "user",
         NOTHING: "id study",
     },
-    "annotate.Snapshot": {DEED: "data", NOTHING: "id study event at seconds"},
-    "annotate.Report": {
-        ACCOUNT: "created_by",
-        NOTHING: "id study view as_of state waits command options inputs created_at "
-        "heartbeat_at finished_at step error",
-    },
-    "annotate.StudyPlan": {
-        ACCOUNT: "created_by",
-        WORDS: "definition",
-        NOTHING: "id benchmark study action chosen created_at state heartbeat_at "
-        "finished_at step balance error",
-    },
-    "annotate.Study": {
-        WORDS: "definition consent instructions",
-        NOTHING: "id slug title benchmark outputs_at_once template state assignment "
-        "redundancy rounds languages session_size cap lease_minutes seed training "
-        "checks rules adaptive presentation previous_version consent_version "
-        "balance_report created_at",
-    },
-    "annotate.StudyMember": {ACCOUNT: "user role", NOTHING: "id study"},
-    "annotate.Question": {
-        NOTHING: "id study key kind ordinal categories titles texts help_texts anchors "
-        "scale_min scale_max allow_tie metric degradation example example_shots stories"
-    },
-    "annotate.Unit": {
-        NOTHING: "id study story output_a output_b output_c output_d output_e purpose "
-        "redundancy submitted original expected feedback set_aside_at"
-    },
+    "annotate.Snapshot": {DEED: "data"},
+    "annotate.Report": {ACCOUNT: "created_by"},
+    "annotate.StudyPlan": {ACCOUNT: "created_by", WORDS: "definition"},
+    "annotate.Study": {WORDS: "definition consent instructions"},
+    "annotate.StudyMember": {ACCOUNT: "user role"},
     "annotate.User": {
         ACCOUNT: "password last_login is_superuser username first_name last_name email "
         "is_staff is_active date_joined groups user_permissions",
-        NOTHING: "id",
     },
-    "annotate.User_groups": {ACCOUNT: "user group", NOTHING: "id"},
-    "annotate.User_user_permissions": {ACCOUNT: "user permission", NOTHING: "id"},
+    "annotate.User_groups": {ACCOUNT: "user group"},
+    "annotate.User_user_permissions": {ACCOUNT: "user permission"},
     "admin.LogEntry": {
-        ACCOUNT: "action_time user object_id object_repr change_message",
-        NOTHING: "id content_type action_flag",
+        ACCOUNT: "action_time user object_id object_repr change_message"
     },
-    "auth.Group": {NOTHING: "id name permissions"},
-    "auth.Group_permissions": {NOTHING: "id group permission"},
-    "auth.Permission": {NOTHING: "id name content_type codename"},
     "authtoken.Token": {ACCOUNT: "key user created"},
-    "axes.AccessAttempt": {
-        ACCOUNT: f"{_VISIT} get_data post_data",
-        NOTHING: "id failures_since_start",
-    },
-    "axes.AccessAttemptExpiration": {NOTHING: "access_attempt expires_at"},
-    "axes.AccessFailureLog": {ACCOUNT: _VISIT, NOTHING: "id locked_out"},
-    "axes.AccessLog": {ACCOUNT: f"{_VISIT} logout_time session_hash", NOTHING: "id"},
-    "contenttypes.ContentType": {NOTHING: "id app_label model"},
+    "axes.AccessAttempt": {ACCOUNT: f"{_VISIT} get_data post_data"},
+    "axes.AccessFailureLog": {ACCOUNT: _VISIT},
+    "axes.AccessLog": {ACCOUNT: f"{_VISIT} logout_time session_hash"},
     "sessions.Session": {ACCOUNT: "session_key session_data expire_date"},
-    "evalcore.Benchmark": {WORDS: "source", NOTHING: "id slug title created_at"},
-    "evalcore.BenchmarkMember": {ACCOUNT: "user role", NOTHING: "id benchmark"},
-    "evalcore.Character": {NOTHING: "id story key names descriptions kind"},
-    "evalcore.CharacterImage": {NOTHING: "id character ordinal media"},
-    "evalcore.Frame": {NOTHING: "id output shot number media"},
-    "evalcore.MediaFile": {
-        NOTHING: "sha256 source_sha256 content_type extension bytes width height "
-        "duration_seconds frame_rate"
-    },
-    "evalcore.Method": {NOTHING: "id name family created_at"},
-    "evalcore.MetricAbsence": {
-        NOTHING: "id run benchmark method story shot metric metric_version backend "
-        "reason details"
-    },
-    "evalcore.MetricChunk": {
-        NOTHING: "id run queue metrics outputs method state worker lost heartbeat_at "
-        "failures environment"
-    },
-    "evalcore.MetricRun": {
-        WORDS: "file_name",
-        NOTHING: "id benchmark source metrics state total done created_at started_at "
-        "finished_at error options dollars reserved reserved_at posted_to file_sha256",
-    },
-    "evalcore.MetricScore": {
-        NOTHING: "id run benchmark method story shot metric metric_version backend "
-        "higher_is_better value posted_to details"
-    },
-    "evalcore.Output": {
-        WORDS: "source",
-        NOTHING: "id story method video mode language timestamp index_shift twin_of "
-        "degradation parts",
-    },
-    "evalcore.Shot": {
-        NOTHING: "id story number text start_seconds end_seconds characters"
-    },
-    "evalcore.Shot_characters": {NOTHING: "id shot character"},
-    "evalcore.Story": {
-        NOTHING: "id benchmark key title tags conditioning_seconds extra"
-    },
-    "evalcore.TwinScore": {
-        NOTHING: "id twin metric metric_version backend value original created_at"
-    },
-    "evalcore.Worker": {NOTHING: "kind seen_at restart_at"},
+    "evalcore.Benchmark": {WORDS: "source"},
+    "evalcore.BenchmarkMember": {ACCOUNT: "user role"},
+    "evalcore.MetricRun": {WORDS: "file_name"},
+    "evalcore.Output": {WORDS: "source"},
 }
+
+
+def _of_answers(kind: Kind) -> dict[Says, str]:
+    """Return what the table of a kind's answers says: a deed, or words of one's own."""
+    nothing = ["id", "client_key"]
+    words = ["value"] if kind.is_free_text else []
+    names = [field.name for field in kind.model._meta.concrete_fields]
+    deeds = [name for name in names if name not in [*nothing, *words]]
+    found = {DEED: deeds, COMMENT: words, NOTHING: nothing}
+    return {says: " ".join(held) for says, held in found.items()}
+
+
+ANSWERS = {kind.model._meta.label: _of_answers(kind) for kind in KINDS.values()}
+PLACES |= ANSWERS
 
 
 def columns(says: Says) -> set[str]:
     """Return the columns that hold this, as `Annotator.external_id`."""
     return {
-        f"{table.partition('.')[2]}.{name}"
+        f"{'Answer' if table in ANSWERS else table.partition('.')[2]}.{name}"
         for table, held in PLACES.items()
         for name in held.get(says, "").split()
     }

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotate import event_log
-from annotate.kinds.registry import KINDS, asks_of_shots, tables_of
+from annotate.kinds.registry import KINDS, asks_of_shots, whole_tables
 from annotate.models import (
     Annotator,
     Answer,
@@ -201,12 +201,12 @@ def _expected(slot: SubmittedSlot, originals: Given) -> Expected | None:
 
 
 def _whole(study: Study) -> list[tuple[type[Answer], list[str]]]:
-    """Return the tables of answers to whole units, and the kinds of their questions."""
-    found = [
-        (model, [kind.name for kind in kinds if not kind.of_shots])
-        for model, kinds in tables_of(study).items()
+    """Return the tables of whole units' counted answers, and the names of kinds."""
+    return [
+        (model, names)
+        for model, names in whole_tables(study).items()
+        if any(KINDS[name].is_counted for name in names)
     ]
-    return [(model, names) for model, names in found if names]
 
 
 def _answers(annotator: Annotator) -> Given:

@@ -24,32 +24,17 @@ from math import atanh, exp, log, sqrt
 from statistics import fmean
 from typing import Annotated, Any, Self
 
-from pydantic import (
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    TypeAdapter,
-    model_validator,
-)
+from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, model_validator
 from pydantic.dataclasses import dataclass as validated
 
 from annotate.quality_rules.judged import Signal
-from annotate.quality_rules.signals import SIGNALS
-from annotate.schema import (
-    Count,
-    Key,
-    Path,
-    Problem,
-    no_truth,
-    one_of,
-    refuse,
-    says,
-)
+from annotate.quality_rules.signals import HASTE, SIGNALS
+from annotate.schema import Count, Key, Path, Problem, no_truth, one_of, refuse, says
 
 ACTIONS = ("note", "warn", "pause", "exclude")
 # Their value is the share of units that lie below a `limit`: seconds, or a share.
-SPEEDS = ("seconds_per_unit", "seconds_per_shot", "seconds_in_sight")
-LIMITED = (*SPEEDS, "shots_seen")
+LIMITED = HASTE
+SPEEDS = LIMITED[:-1]
 CORRELATIONS = ("agreement",)
 
 # Shares of the largest stake that cannot ruin the one who bets.

@@ -19,25 +19,12 @@ from annotate.quality_rules.time_signals import (
     time_problems,
 )
 
-SIGNALS = (
-    "seconds_per_unit",
-    "seconds_per_shot",
-    "seconds_in_sight",
-    "shots_seen",
-    "straight_line",
-    "same_answer",
-    "flat",
-    "side_bias",
-    "training",
-    "gold",
-    "repeat",
-    "twin",
-    "agreement",
-    "majority",
-    "skips",
-    "no_time",
-    "impossible_time",
-)
+# Of how long somebody looked, and of what they left out.
+HASTE = ("seconds_per_unit", "seconds_per_shot", "seconds_in_sight", "shots_seen")
+EFFORT = ("skips", "no_time", "impossible_time")
+ALIKE = ("straight_line", "same_answer", "flat", "side_bias")
+CHECKED = ("training", "gold", "repeat", "twin", "agreement", "majority")
+SIGNALS = (*HASTE, *ALIKE, *CHECKED, *EFFORT)
 
 # As far from one half are two thirds of the votes, a majority to be held against.
 CLEAR = 1 / 6 - 1e-9

@@ -19,6 +19,7 @@ from analysis.options import (
     AlignOptions,
 )
 from analysis.problems import listed, shown
+from annotate.kinds.registry import counted
 from annotate.models import MAIN, AnalysisView, Study
 from annotate.reports import study_scores, study_tables
 
@@ -134,7 +135,7 @@ class ReportForm(forms.Form):
         self.fields["view"].queryset = study.analysis_views.all()
         self.fields["language"].initial = report_language()
         self.fields["questions"].offer(
-            (one.key, str(one.full_title)) for one in study.questions.all()
+            (one.key, str(one.full_title)) for one in counted(study.questions.all())
         )
         for field, names in (
             ("metrics", study_scores.metric_names(study)),

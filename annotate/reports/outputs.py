@@ -10,7 +10,7 @@ from django.db.models import Count, F, Q, QuerySet
 from django.utils.translation import gettext
 
 from annotate.kinds.base import Kind
-from annotate.kinds.registry import kind_of, tables_of
+from annotate.kinds.registry import counted, kind_of, tables_of
 from annotate.models import Question, Slot, Study
 from annotate.presentation.slot_view import shot_texts
 from annotate.reports.study_scores import (
@@ -47,7 +47,7 @@ def people_means(study: Study, output: Output) -> list[PeopleMean]:
     """Return the mean of people for every question."""
     worths = _worths(study, output)
     shown = []
-    for question in asked_of(study, output.story):
+    for question in counted(asked_of(study, output.story)):
         own = worths[question.pk]
         answers = sum(times for rows in own.values() for _worth, times in rows)
         mean = _digits(_mean(kind_of(question), own)) if own else ""
@@ -68,7 +68,7 @@ def _worths(study: Study, output: Output) -> dict[int, Worths]:
         for unit, *outputs in units.values_list("pk", *study.output_paths())
         if output.pk in outputs
     }
-    kinds = {question.pk: kind_of(question) for question in study.asked}
+    kinds = {question.pk: kind_of(question) for question in counted(study.asked)}
     found: dict[int, Worths] = defaultdict(lambda: defaultdict(list))
     for model in tables_of(study):
         said: QuerySet[Any] = model.objects.filter(
@@ -76,6 +76,7 @@ def _worths(study: Study, output: Output) -> dict[int, Worths]:
             annotator=F("slot__annotator"),
             slot__study=study,
             slot__unit__in=places,
+            question__in=kinds,
             slot__state=Slot.State.SUBMITTED,
             slot__ordinal__isnull=False,
         )
@@ -89,7 +90,7 @@ def _worths(study: Study, output: Output) -> dict[int, Worths]:
 
 
 def _mean(kind: Kind, given: Worths) -> float:
-    if kind.table != "ratings":
+    if not kind.is_numeric:
         return _weighted(row for rows in given.values() for row in rows)
     return fsum(map(_weighted, given.values())) / len(given)
 

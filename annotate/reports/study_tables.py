@@ -9,8 +9,8 @@ from django.db.models import Exists, F, OuterRef, Q
 
 from annotate.audit_log.as_of_event import Moment
 from annotate.kinds.base import Kind
-from annotate.kinds.registry import KINDS, kinds_of, tables_of
-from annotate.models import MAIN, Answer, Exclusion, Purpose, Rating, Study
+from annotate.kinds.registry import kind_of_table, kinds_of, tables_of
+from annotate.models import MAIN, Answer, Exclusion, Purpose, Study
 from annotate.quality_rules.time_signals import GLANCE
 from annotate.reports.study_scores import METRIC, scores_of, twin_scores
 from annotate.responses import submission
@@ -106,7 +106,7 @@ def header(study: Study, table: str) -> tuple[str, ...]:
     """Return the columns of a table of a study's answers."""
     kinds = [kind for kind in kinds_of(study) if kind.table == table]
     if not kinds:  # no question of the study has answers there
-        kinds = [kind for kind in KINDS.values() if kind.table == table][:1]
+        kinds = [kind_of_table(table)]
     first, *rest = kinds[0].columns
     shot = ["shot"] if any(kind.of_shots for kind in kinds) else []
     return (first, *rest[:1], *shot, *rest[1:], *ANSWER_COLUMNS, *kinds[0].more_columns)
@@ -144,6 +144,7 @@ def _answers(
     as_of: Moment | None,
 ) -> Iterator[AnswerRow]:
     """Yield the answers of those who submitted the slots, and which are excluded."""
+    of_shots = ["shot"] if any(kind.of_shots for kind in kinds) else []
     if as_of is None:
         hidden = hidden_slots(study, view)
         answers: Any = model.objects.filter(
@@ -154,13 +155,12 @@ def _answers(
         )
     else:
         hidden = as_of.hidden_from(view)
-        answers = _answers_then(model, study, as_of)
+        answers = _answers_then(model, study, as_of, of_shots)
     named = [
         f"{name}_{letter}"
         for name in ("method", "degradation")
         for letter in letters(study)
     ]
-    of_shots = ["shot"] if any(kind.of_shots for kind in kinds) else []
     fields = (*_FIELDS, *named, *of_shots, *kinds[0].fields_read)
     for row in _with_names(answers, study, of_shots).values(*fields).iterator(2000):
         if as_of is not None:
@@ -172,10 +172,12 @@ def _answers(
         yield row | {"excluded": surplus or row["slot"] in hidden}
 
 
-def _answers_then(model: type[Answer], study: Study, as_of: Moment) -> Any:
+def _answers_then(
+    model: type[Answer], study: Study, as_of: Moment, place: list[str]
+) -> Any:
     """Return each newest revision until then."""
     then = Q(created_at__lte=as_of.at) | Q(revision=1)
-    same = ("slot", "question", "annotator", *(["shot"] if model is Rating else []))
+    same = ("slot", "question", "annotator", *place)
     later = model.objects.filter(
         **{name: OuterRef(name) for name in same},
         revision__gt=OuterRef("revision"),

@@ -152,7 +152,7 @@ def _align(
         )
     tables: dict[str, pd.DataFrame | None] = {
         table: study_tables.answers_frame(study, table, view=view, as_of=moment)
-        for table in answer_tables(study)
+        for table in answer_tables(study, only_counted=True)
     }
     tables["scores"] = scores
     tags = study_tables.tags_frame(study)

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from annotate.kinds.errors import BadAnswerError
-from annotate.kinds.likert.kind import rating_fields
 from annotate.kinds.registry import asks_of_shots, kind_of
 from annotate.models import Look, Rating, Slot
 from annotate.responses.writing import (
@@ -72,7 +71,7 @@ class TicksRow(Row):
             value = int(question.key in self.ticked)
             is_told = question.pk in current or self.looked or value
             if is_told and current.get(question.pk) != value:
-                fields = rating_fields(question, value)
+                fields = kind_of(question).fields(slot, question, value)
                 fields |= {"shot": self.shot, "client_key": self.client_key}
                 boxes.append(Rating(slot=slot, question=question, **fields))
         return boxes

@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 
 from annotate import event_log
 from annotate.kinds.errors import AnswerError, NotNowError, NotYetError
-from annotate.kinds.registry import kind_of
+from annotate.kinds.registry import is_required, kind_of
 from annotate.models import Annotator, Event, Flag, Purpose, Slot
 from annotate.models.units import OUTPUTS
 from annotate.responses.giving_back import due, release_expired
@@ -295,6 +295,7 @@ def _refuse_unanswered(held: Held) -> None:
         question.title
         for question in asked
         if not kind_of(question).of_shots
+        and is_required(question)
         and not any(answer.is_current for answer in held.revisions[question.pk])
     ]
     if missing:

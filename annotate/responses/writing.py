@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate.kinds.errors import AnswerError, BadAnswerError
-from annotate.kinds.registry import KINDS, kind_of, tables_of
+from annotate.kinds.registry import KINDS, is_required, kind_of, whole_tables
 from annotate.models import (
     Annotator,
     Answer,
@@ -68,7 +68,7 @@ class Held:
     def revisions(self) -> dict[int, list[Answer]]:
         """All revisions of the annotator's answers by question, in order."""
         found: dict[int, list[Answer]] = defaultdict(list)
-        for model in _whole_tables(self.slot):
+        for model in whole_tables(self.slot.study):
             rows = _of_slot(model, is_current=False)
             for row in rows.rows(slot=self.slot.pk, annotator=self.person.pk):
                 found[row.question_id].append(row)
@@ -239,7 +239,8 @@ def _take_back(held: Held, question: Question, key: str) -> None:
     """Leave a question open again that was answered by mistake; the answer is kept."""
     _refuse_box(question)
     slot = held.open()
-    if slot.state == Slot.State.SUBMITTED:
+    is_training = slot.purpose == Purpose.TRAINING
+    if slot.state == Slot.State.SUBMITTED and (is_training or is_required(question)):
         raise BadAnswerError(_("This answer is closed and cannot be changed."))
     revisions = held.revisions[question.pk]
     if sent_before(key, revisions):
@@ -271,20 +272,12 @@ def _of_slot(model: type[Answer], *, is_current: bool) -> Prepared[Answer]:
     )
 
 
-def _whole_tables(slot: Slot) -> list[type[Answer]]:
-    """Return the tables of answers to questions that are not asked of every shot."""
-    tables = tables_of(slot.study).items()
-    return [
-        model for model, kinds in tables if not all(kind.of_shots for kind in kinds)
-    ]
-
-
 def current_answers(slot: Slot, annotator: Annotator | None) -> dict[int, Answer]:
     """Return the annotator's current answers to a slot by question id."""
     if annotator is None:
         return {}
     found: dict[int, Answer] = {}
-    for model in _whole_tables(slot):
+    for model in whole_tables(slot.study):
         ask = _of_slot(model, is_current=True)
         rows = ask.rows(slot=slot.pk, annotator=annotator.pk)
         found |= {row.question_id: row for row in rows}

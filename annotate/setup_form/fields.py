@@ -125,6 +125,11 @@ class FieldMaker:
         told = _as_in_schema(name, found) if found else {}
         return Field(name, values=held, **(told | given))
 
+    def described(self, name: str, found: FieldInfo) -> Field:
+        """Return the field of a path with the words that the schema has for it."""
+        held = self.values.getlist(name)
+        return Field(name, values=held, **_as_in_schema(name, found))
+
     def row(self, *names: str, only: str = "") -> FieldGroup:
         """Return the fields of these paths, side by side."""
         return FieldGroup([self.one(name) for name in names], only)

@@ -189,7 +189,8 @@ class Sections(FieldMaker):
         }
         asked = [kind_at(self.values, i) for i in range(len(questions(self.values)))]
         is_known = not asked or any(kind.has_known_answers for kind in asked)
-        possible = (Kind if is_known else asked[0]).controls
+        suited = dict.fromkeys(one for kind in asked for one in kind.controls)
+        possible = Kind.controls if is_known else suited
         choices = [(name, controls[name]) for name in possible]
         checks = [self.one("checks.kinds", kind="many", choices=choices)]
         if not is_known:
@@ -268,10 +269,11 @@ class Sections(FieldMaker):
         ]
         if "scale" in fields:
             groups += self._scale(name)
-        if "allow_tie" in fields:
-            told = _("“No preference” is an answer")
-            tie = self.one(f"{name}.allow_tie", label=told, kind="tick")
-            groups.append(FieldGroup([tie]))
+        groups += [
+            FieldGroup([self.described(f"{name}.{key}", found)])
+            for key, found in fields.items()
+            if found.title
+        ]
         if "category" in fields:
             groups.append(self.texts(f"{name}.category", _("Category")))
         key = self.one(

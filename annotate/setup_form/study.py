@@ -13,12 +13,14 @@ from django.utils.translation import gettext as _
 
 from annotate.assignment.designs.balanced import ImpossibleDesignError
 from annotate.kinds.base import Kind
+from annotate.kinds.registry import KINDS
 from annotate.schema import DefinitionError
 from annotate.setup_form.fields import Field, Section
 from annotate.setup_form.sections import Sections
 from annotate.setup_form.values import (
     FormValues,
     kind_at,
+    outputs,
     questions,
     rearranged,
     sets_key,
@@ -126,9 +128,16 @@ class StudyForm:
 
     # What may be done with it
 
-    def rearrange(self, action: str, index: int) -> "StudyForm":
+    @property
+    def addable(self) -> list[Kind]:
+        """Return the kinds that can be asked beside each other here, if several."""
+        number = outputs(self.values)
+        kinds = [one for one in KINDS.values() if number in one.numbers_of_outputs]
+        return kinds if len(kinds) > 1 else []
+
+    def rearrange(self, action: str, index: int, kind: str = "") -> "StudyForm":
         """Return the form with a question added, removed or moved."""
-        return self._again(rearranged(self.values, action, index))
+        return self._again(rearranged(self.values, action, index, kind))
 
     def as_file(self) -> "StudyForm":
         """Return the same study as one text."""

@@ -13,7 +13,7 @@ from django.utils.datastructures import MultiValueDict
 
 from annotate.kinds.base import Kind
 from annotate.kinds.registry import KINDS
-from annotate.schema import LONGEST, DefinitionError
+from annotate.schema import LONGEST, DefinitionError, Part
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.parts import Presentation
 from annotate.studies.study_file import write_data
@@ -47,10 +47,16 @@ def to_values(definition: StudyDefinition) -> FormValues:
     }
     values = FormValues(dict(_leaves(data, "")))
     for index, question in enumerate(definition.questions):
-        if getattr(question, "allow_tie", False):
-            values[f"questions.{index}.allow_tie"] = "1"
+        for name in switches(type(question)):
+            if getattr(question, name):
+                values[f"questions.{index}.{name}"] = "1"
     values["presentation.sent"] = "1"
     return values
+
+
+def switches(part: type[Part]) -> list[str]:
+    """Return the fields that are ticked or not: no tick is not sent."""
+    return [key for key, one in part.model_fields.items() if one.annotation is bool]
 
 
 def _leaves(value: Any, name: str) -> Iterator[tuple[str, list[str]]]:
@@ -113,9 +119,8 @@ def to_data(values: FormValues, problems: list[DefinitionError]) -> Data:
     if parts["checks"].pop("sent", None):
         data["checks"] = {"kinds": [], "degradations": []} | parts["checks"]
     if parts["presentation"].pop("sent", None):
-        for name, field in Presentation.model_fields.items():
-            if field.annotation is bool:
-                data["presentation"][name] = name in data["presentation"]
+        for name in switches(Presentation):
+            data["presentation"][name] = name in data["presentation"]
     return {key: value for key, value in data.items() if value not in (None, {})}
 
 
@@ -184,7 +189,7 @@ def _text(part: Data, key: str) -> str:
 
 def kind_named(name: object) -> Kind:
     """Return a kind by its name; what no kind is named the schema refuses."""
-    return KINDS.get(name if isinstance(name, str) else "", KINDS["likert"])
+    return KINDS.get(str(name), next(iter(KINDS.values())))
 
 
 def kind_at(values: FormValues, index: int = 0) -> Kind:
@@ -193,16 +198,21 @@ def kind_at(values: FormValues, index: int = 0) -> Kind:
 
 def sets_key(values: FormValues) -> str:
     """Return what a study file calls that which is shown at once; empty: one output."""
-    outputs = values.get("outputs") or str(kind_at(values).least)
-    return {"1": "", "2": "pairs"}.get(outputs, "sets")
+    return {"1": "", "2": "pairs"}.get(outputs(values), "sets")
+
+
+def outputs(values: FormValues) -> str:
+    """Return how many outputs are shown at once."""
+    asked = range(max(len(questions(values)), 1))
+    least = max(kind_at(values, index).least for index in asked)
+    return values.get("outputs") or str(least)
 
 
 def _question(given: Data, kind: Kind) -> Data:
     """Return the part of a question that its kind has."""
     fields = kind.definition.model_fields
     given = {key: value for key, value in given.items() if key in fields}
-    if "allow_tie" in fields:
-        given["allow_tie"] = bool(given.get("allow_tie"))
+    given |= {name: bool(given.get(name)) for name in switches(kind.definition)}
     if "scale" in fields:
         ends = _taken(given, "scale")
         given["scale"] = [_text(ends, "0"), _text(ends, "1")]
@@ -254,13 +264,18 @@ def with_questions(
     return FormValues(kept)
 
 
-def rearranged(values: FormValues, action: str, index: int) -> FormValues:
-    """Return the values with a question added, removed, or moved up or down."""
+def rearranged(
+    values: FormValues, action: str, index: int, kind: str = ""
+) -> FormValues:
+    """Return the values with a question added, removed, or moved up or down.
+
+    One that is added is of the kind, or without it of the last one's.
+    """
     listed = questions(values)
     if action == "add":
         last = listed[-1] if listed else {}
         copied = {n: v for n, v in last.items() if n.startswith(COPIED)}
-        listed.append({"key": [""], **copied})
+        listed.append({"key": [""], **copied, **({"kind": [kind]} if kind else {})})
     elif 0 <= index < len(listed):
         question = listed.pop(index)
         if action != "remove":

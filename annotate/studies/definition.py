@@ -22,7 +22,7 @@ from analysis.problems import InputError
 from analysis.rankings.composite_weights import Composite, check_composites
 from annotate.kinds.base import Kind
 from annotate.kinds.question import DegradableQuestion, Scale
-from annotate.kinds.registry import KINDS, AnyQuestion
+from annotate.kinds.registry import KINDS, AnyQuestion, kinds_named
 from annotate.models.studies import LETTERS
 from annotate.schema import (
     Count,
@@ -158,7 +158,8 @@ class StudyDefinition(Part):
             controls = dict.fromkeys(c for kind in kinds for c in kind.controls)
             self._put("checks", self.checks.with_changes(kinds=tuple(controls)))
         if self.adaptive and not self.adaptive.question:
-            first = self.questions[0].key
+            pairs = (q.key for q in self.questions if KINDS[q.kind].is_pairwise)
+            first = next(pairs, self.questions[0].key)
             self._put("adaptive", self.adaptive.with_changes(question=first))
         refuse(_problems(self))
         self._put("scale", None)
@@ -219,7 +220,7 @@ class StudyDefinition(Part):
 
     @property
     def kinds(self) -> list[Kind]:
-        return list(dict.fromkeys(KINDS[one.kind] for one in self.questions))
+        return kinds_named(one.kind for one in self.questions)
 
     @property
     def sets_key(self) -> str:
@@ -229,7 +230,8 @@ class StudyDefinition(Part):
     @property
     def brief(self) -> str:
         """Return what is asked, and how often, in a few words."""
-        return self.kinds[0].brief(self.questions)
+        kind = self.kinds[0]
+        return kind.brief([one for one in self.questions if one.kind == kind.name])
 
     @property
     def is_of_shots(self) -> bool:
@@ -253,6 +255,9 @@ def _outputs(study: StudyDefinition) -> Iterator[Problem]:
     kinds = study.kinds
     least, most = max(k.least for k in kinds), min(k.most for k in kinds)
     names = ", ".join(kind.name for kind in kinds)
+    if not kinds[0].is_counted:
+        told = f"ask at least one question that is no {kinds[0].name}"
+        yield Problem(["questions"], told)
     if least > most:
         told = f"{names}: not asked of equally many outputs; make it two studies"
         yield Problem(["questions"], told)
@@ -351,7 +356,7 @@ def _adaptive(study: StudyDefinition) -> Iterator[Problem]:
     adaptive = study.adaptive
     if adaptive is None:
         return
-    keys = [question.key for question in study.questions]
+    keys = [q.key for q in study.questions if KINDS[q.kind].is_pairwise]
     if study.outputs != 2:
         yield Problem(["adaptive"], "only pairs can be chosen adaptively")
     elif study.assignment != "open":
@@ -362,7 +367,8 @@ def _adaptive(study: StudyDefinition) -> Iterator[Problem]:
 
 
 def _composites(study: StudyDefinition) -> Iterator[Problem]:
-    keys = {row["key"] for row in study.stored_questions}
+    stored = study.stored_questions
+    keys = {row["key"] for row in stored if KINDS[row["kind"]].is_counted}
     try:
         check_composites(study.composites, questions=keys, file="")
     except InputError as error:

@@ -21,7 +21,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from analysis.problems import InputError
-from annotate.kinds.likert.kind import LikertQuestion
 from annotate.kinds.question import DegradableQuestion
 from annotate.kinds.registry import KINDS
 from annotate.models import Purpose, Question, Study, Unit, localised
@@ -320,11 +319,7 @@ def _one_after_the_other(
 
     What the twin deserves at most is known, whatever is said of its original.
     """
-    expected: Expected = {}
-    for one in contrast.questions:
-        assert isinstance(one, LikertQuestion)
-        low, high = one.scale
-        expected[one.key] = [low, high - 1]
+    expected: Expected = {one.key: one.alone() for one in contrast.questions}
     told = _in_each_language(ORIGINAL_ALONE, contrast, twin)
     original = _unit(study, [contrast.original], {}, told)
     told = _in_each_language(TWIN_ALONE, contrast, twin)

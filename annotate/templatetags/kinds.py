@@ -48,11 +48,11 @@ def scripts_of(context: Context) -> list[str]:
         shown = ["shots", "zoom", "looking"]
         shown += ["compare"] if study.outputs_at_once == 2 else []
     asked = [
-        kind.script
+        script
         for kind in kinds_of(study)
         if context.get("sheets") or not kind.of_shots
+        for script in kind.scripts
     ]
-    asked += ["numbers"] if "question" in asked else []
     asked += ["comments"] if study.may_comment_on_shots else []
     needed = ["seat", "queue", "drafts", "pages", "state"]
     return [*needed, *shown, *dict.fromkeys(asked)]

@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy, ngettext_lazy
 from annotate.kinds.base import Fields, Kind
 from annotate.kinds.likert.kind import LikertKind
 from annotate.kinds.question import QuestionDefinition
+from annotate.quality_rules.signals import EFFORT, HASTE
 from annotate.schema import Texts
 
 # What a box is about; each is a question of its own, `label|box`.
@@ -31,6 +32,7 @@ class ChecklistKind(LikertKind):
     """A box that is ticked (1) or not (0) in every shot."""
 
     name = "checklist"
+    place = 3
     title = gettext_lazy("checklist")
     phrase = gettext_lazy("a checklist for each shot")
     heading = gettext_lazy("Say what occurs in the story")
@@ -40,25 +42,18 @@ class ChecklistKind(LikertKind):
         "n",
     )
     template = "rate/_checklist.html"
-    script = "checklist"
+    scripts = ("checklist",)
     keys_template = "rate/_keys_checklist.html"
+    wanted = ""  # its boxes are sent by shots
     of_shots = True
     is_nominal = True
     has_known_answers = False
     seconds = 1
     controls = ("repeat",)
     # What can be told of an annotator by ticks alone.
-    signals = (
-        "seconds_per_unit",
-        "seconds_per_shot",
-        "seconds_in_sight",
-        "shots_seen",
-        "flat",
-        "repeat",
-        "agreement",
-        "skips",
-        "no_time",
-        "impossible_time",
-    )
+    signals = (*HASTE, "flat", "repeat", "agreement", *EFFORT)
     definition = Label
     brief = Kind.brief
+
+
+KIND = ChecklistKind()

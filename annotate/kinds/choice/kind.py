@@ -1,11 +1,11 @@
 """Which of two outputs is better, or neither."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from django.db.models import F
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext_lazy
 from pydantic import Field
 
 from annotate.kinds.base import Fields, Kind, Option, Row, Value
@@ -13,9 +13,6 @@ from annotate.kinds.errors import AnswerError, BadAnswerError
 from annotate.kinds.question import DegradableQuestion, QuestionDefinition
 from annotate.models import Answer, Choice, Question, Slot, Study
 from annotate.schema import Switch, refusal
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SIDES = ("left", "right", "tie")
 # The same in every question, whether it allows a tie or not.
@@ -39,7 +36,9 @@ class ChoiceQuestion(DegradableQuestion):
     """A criterion; with `allow_tie`, no preference is an answer."""
 
     kind: Literal["choice"]
-    allow_tie: Switch = Field(True, exclude_if=bool)
+    allow_tie: Switch = Field(
+        True, exclude_if=bool, title=gettext_noop("“No preference” is an answer")
+    )
 
     def known_answer(self, value: Any, methods: Sequence[str]) -> str:
         """Return the better method's name, or tie."""
@@ -53,6 +52,8 @@ class ChoiceKind(Kind):
     """Left, right, or no preference where the question allows it."""
 
     name = "choice"
+    place = 2
+    is_pairwise = True
     title = gettext_lazy("side by side")
     phrase = gettext_lazy("two methods side by side")
     heading = gettext_lazy("Compare two stories")
@@ -62,6 +63,7 @@ class ChoiceKind(Kind):
         "n",
     )
     keys_template = "rate/_keys_choice.html"
+    wanted = "left, right or tie"
     options_class = "options-pair"
     least = most = 2
     model: ClassVar[type[Answer]] = Choice
@@ -149,11 +151,6 @@ class ChoiceKind(Kind):
             }
         ]
 
-    def checked(self, frame: "pd.DataFrame", *, file: str) -> "pd.DataFrame":
-        from analysis.reading.inputs import check_choices
-
-        return check_choices(frame, file=file)
-
     def numeric_value(self, judgement: Value) -> float:
         """Return the vote for a; ties count half."""
         return {"a": 1.0, "b": 0.0}.get(str(judgement), 0.5)
@@ -165,3 +162,6 @@ class ChoiceKind(Kind):
 
     def agreement_value(self, judgement: Value) -> float:
         return CODES[str(judgement)]
+
+
+KIND = ChoiceKind()

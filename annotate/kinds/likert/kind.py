@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from django.db.models import F
 from django.utils.translation import gettext as _
@@ -15,21 +15,7 @@ from annotate.kinds.question import DegradableQuestion, QuestionDefinition, Scal
 from annotate.models import Question, Rating, Slot, Study
 from annotate.schema import Problem, Texts, refusal, refuse
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 WHOLE_NUMBER = re.compile(r"-?[0-9]{1,6}")
-
-
-def rating_fields(question: Question, value: Value) -> Fields:
-    """Return the fields of a rating, its question's scale included."""
-    low, high = question.scale_min, question.scale_max
-    if not WHOLE_NUMBER.fullmatch(str(value)):
-        raise BadAnswerError(f"{str(value)[:40]!r} is no whole number.")
-    number = int(value)
-    if low is None or high is None or not low <= number <= high:
-        raise BadAnswerError(f"{number} is outside the scale from {low} to {high}.")
-    return {"value": number, "scale_min": low, "scale_max": high}
 
 
 class LikertQuestion(DegradableQuestion):
@@ -54,6 +40,11 @@ class LikertQuestion(DegradableQuestion):
         low, high = row.pop("scale")
         return [row | {"scale_min": low, "scale_max": high}]
 
+    def alone(self) -> list[int]:
+        """Return all values but the highest."""
+        low, high = self.scale
+        return [low, high - 1]
+
     def known_answer(self, value: Any, methods: Sequence[str]) -> tuple[int, int]:
         """Return the lowest and the highest right value."""
         limits = value if isinstance(value, list | tuple) else [value, value]
@@ -70,6 +61,8 @@ class LikertKind(Kind):
     """An integer on the question's scale, each value perhaps with an anchor."""
 
     name = "likert"
+    place = 1
+    is_numeric = True
     title = gettext_lazy("ratings")
     phrase = gettext_lazy("ratings on a scale")
     heading = gettext_lazy("Rate the story")
@@ -79,6 +72,7 @@ class LikertKind(Kind):
         "n",
     )
     keys_template = "rate/_keys_likert.html"
+    wanted = "a number on the scale"
     options_class = "options-scale"
     model = Rating
     definition: ClassVar[type[QuestionDefinition]] = LikertQuestion
@@ -92,7 +86,13 @@ class LikertKind(Kind):
 
     def fields(self, slot: Slot, question: Question, value: Value) -> Fields:
         """Return value and scale; the value may be given in digits, as forms do."""
-        return rating_fields(question, value)
+        low, high = question.scale_min, question.scale_max
+        if not WHOLE_NUMBER.fullmatch(str(value)):
+            raise BadAnswerError(f"{str(value)[:40]!r} is no whole number.")
+        number = int(value)
+        if low is None or high is None or not low <= number <= high:
+            raise BadAnswerError(f"{number} is outside the scale from {low} to {high}.")
+        return {"value": number, "scale_min": low, "scale_max": high}
 
     def options(self, slot: Slot, question: Question) -> tuple[Option, ...]:
         """Return the values of the scale with their anchors; keys are single digits."""
@@ -125,11 +125,6 @@ class LikertKind(Kind):
             }
         ]
 
-    def checked(self, frame: "pd.DataFrame", *, file: str) -> "pd.DataFrame":
-        from analysis.reading.inputs import check_ratings
-
-        return check_ratings(frame, file=file)
-
     def text_for_annotator(
         self, slot: Slot, question: Question, values: Sequence[Value]
     ) -> str:
@@ -144,3 +139,6 @@ class LikertKind(Kind):
             if low == high
             else _("%(low)s to %(high)s") % {"low": low, "high": high}
         )
+
+
+KIND = LikertKind()

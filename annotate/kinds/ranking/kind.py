@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
@@ -13,10 +13,8 @@ from annotate.kinds.errors import AnswerError, BadAnswerError
 from annotate.kinds.question import DegradableQuestion
 from annotate.models import Question, Ranking, Slot, Study
 from annotate.models.studies import LETTERS, PLACES
+from annotate.quality_rules.signals import EFFORT, HASTE
 from annotate.schema import refusal
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Between the places of an answer as it is seen.
 BEFORE = ">"
@@ -56,6 +54,8 @@ class RankingKind(ChoiceKind):
     """An order of all outputs, without ties; it stands for the choices it implies."""
 
     name = "ranking"
+    place = 4
+    is_pairwise = False
     title = gettext_lazy("rankings")
     phrase = gettext_lazy("several methods in order")
     heading = gettext_lazy("Put the versions of the story in order")
@@ -65,24 +65,15 @@ class RankingKind(ChoiceKind):
         "n",
     )
     template = "rate/_ranking.html"
-    script = "ranking"
+    scripts = ("ranking",)
     keys_template = "rate/_keys_ranking.html"
+    wanted = "versions, the best first, such as 2>1>3"
     least, most = 3, len(LETTERS)
     model = Ranking
     table = "rankings"
     controls = ("repeat",)
     # Nothing is left or right, and an order does not repeat itself by chance alone.
-    signals = (
-        "seconds_per_unit",
-        "seconds_per_shot",
-        "seconds_in_sight",
-        "shots_seen",
-        "repeat",
-        "majority",
-        "skips",
-        "no_time",
-        "impossible_time",
-    )
+    signals = (*HASTE, "repeat", "majority", *EFFORT)
     seconds = 20
     definition = RankingQuestion
     columns = ("story", "method", "criterion", "annotator", "rank", "place")
@@ -121,8 +112,8 @@ class RankingKind(ChoiceKind):
             raise AnswerError(f"{value!r} is no order of {', '.join(sorted(shown))}.")
         return {"value": value, "shown": shown}
 
-    def posted(self, question: Question, form: Mapping[str, str]) -> str:
-        """Return the places by their ranks, or what is no order; empty without ranks.
+    def posted(self, question: Question, form: Mapping[str, str]) -> str | None:
+        """Return the places by their ranks, or what is no order; None without ranks.
 
         Two versions of one rank would have an order by chance.
         """
@@ -134,7 +125,7 @@ class RankingKind(ChoiceKind):
         }
         if len(set(ranks.values())) < len(ranks):
             return BEFORE.join(map(str, ranks.values()))
-        return BEFORE.join(sorted(ranks, key=ranks.__getitem__))
+        return BEFORE.join(sorted(ranks, key=ranks.__getitem__)) or None
 
     def options(self, slot: Slot, question: Question) -> tuple[Option, ...]:
         labels = self.labels()[: len(slot.unit.outputs)]
@@ -187,11 +178,6 @@ class RankingKind(ChoiceKind):
             for rank, letter in enumerate(answer["value"], start=1)
         ]
 
-    def checked(self, frame: "pd.DataFrame", *, file: str) -> "pd.DataFrame":
-        from analysis.reading.inputs import check_rankings
-
-        return check_rankings(frame, file=file)
-
     def judgements(self, key: str, value: Value) -> dict[str, Value]:
         """Return the choice between each two outputs that the order implies."""
         rank = str(value).index
@@ -204,3 +190,6 @@ class RankingKind(ChoiceKind):
         """Return the share of the other outputs that the output stands above."""
         others = len(str(value)) - 1
         return (others - _rank(value, place)) / others
+
+
+KIND = RankingKind()

@@ -203,9 +203,9 @@ def _rows(request: SeatRequest, row: Slot) -> list[Row]:
     """Return what a form without a script holds of a slot."""
     posted = request.POST
     rows: list[Row] = [
-        AnswerRow(question=question.key, value=value)
+        AnswerRow(question=question.key, value=value or None)
         for question in row.questions
-        if (value := kind_of(question).posted(question, posted))
+        if (value := kind_of(question).posted(question, posted)) is not None
     ]
     if asks_of_shots(row.study):
         rows += checklists.form_rows(row, posted)

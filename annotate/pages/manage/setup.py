@@ -278,7 +278,7 @@ def _answer(
     action, _colon, index = request.POST.get("do", "").partition(":")
     opened = int(index) if index.isdecimal() and len(index) < 6 else -1
     if action in ("add", "remove", "up", "down"):
-        form = form.rearrange(action, opened)
+        form = form.rearrange(action, opened, index if action == "add" else "")
         opened += {"add": len(form.cards), "up": -1, "down": 1}.get(action, -1000)
     elif action == "file":
         form = form.as_file()

@@ -23,7 +23,7 @@ from annotate.access.permissions import (
 from annotate.audit_log.log_lines import ROUTINE
 from annotate.coverage.counts import SURPLUS, WANTED, totals
 from annotate.coverage.dashboard import standing
-from annotate.kinds.registry import asks_of_shots, kind_of, tables_of
+from annotate.kinds.registry import asks_of_shots, kind_of, whole_tables
 from annotate.models import (
     CHECKS,
     Annotator,
@@ -236,8 +236,7 @@ def _told(slot: Slot) -> dict[str, Any]:
 def _answers(slot: Slot) -> list[tuple[Answer, str, tuple[bool, str] | None]]:
     """Return every answer with its words, and its mark where that is known."""
     found: list[Answer] = []
-    for model, kinds in tables_of(slot.study).items():
-        names = [kind.name for kind in kinds if not kind.of_shots]
+    for model, names in whole_tables(slot.study).items():
         answers = model.objects.filter(slot=slot, question__kind__in=names)
         found += answers.select_related("question", "annotator")
     found.sort(key=lambda a: (a.question.ordinal, a.annotator.name, a.revision))

@@ -8,10 +8,8 @@ from django.core.management.base import CommandError
 
 from annotate.audit_log.verifying import problems
 from annotate.models import Choice, Rating, Slot, Study
-from annotate.reports import study_tables
 from evalcore.models import Benchmark
-from tests.factories import make_benchmark, make_study
-from tests.people import answer_everything
+from tests.factories import make_benchmark
 
 pytestmark = pytest.mark.django_db
 
@@ -182,27 +180,32 @@ def test_sessions_and_times_are_kept_and_the_rest_is_noted(tmp_path, capsys):
     assert "without submitted_at" not in notes
 
 
-def test_an_empty_round_is_the_first(tmp_path):
-    twice = timed(",,,") + "01,Alder,character,R1,1,,,,1\n"
-    with pytest.raises(CommandError, match="line 2 has the same"):
-        load(tmp_path, twice)
-
-
 def test_sides_that_a_file_does_not_tell_stay_unknown(tmp_path):
     load(tmp_path, CHOICES, "choices")
     sides = dict(Choice.objects.values_list("annotator__name", "a_is_left"))
     assert sides == {"R1": False, "R2": None}
 
 
-def test_two_sides_in_one_slot_are_refused(tmp_path):
-    rows = CHOICES + "01,Alder,Birch,realism,R1,a,Alder\n"
-    with pytest.raises(CommandError, match="the method that stood left in line 2"):
-        load(tmp_path, rows, "choices")
-
-
-def test_means_of_raters_are_no_answers(tmp_path):
-    with pytest.raises(CommandError, match="means of raters"):
-        load(tmp_path, "story,method,character\n01,Alder,3\n", wide=True)
+@pytest.mark.parametrize(
+    ("text", "options", "told"),
+    [
+        (
+            CHOICES + "01,Alder,Birch,realism,R1,a,Alder\n",
+            {"table": "choices"},
+            "the method that stood left in line 2",
+        ),
+        ("story,method,character\n01,Alder,3\n", {"wide": True}, "means of raters"),
+        (RATINGS, {"scale": (0, 10**8)}, "a scale between -1000 and 1000"),
+        (RATINGS, {"scale": (-5000, 5)}, "a scale between -1000 and 1000"),
+        (RATINGS, {"study": "my study"}, "write letters, digits"),
+        (RATINGS.replace("seconds", "shot"), {}, "csv:2: shot: 12: .* whole output"),
+        # An empty round is the first.
+        (timed(",,,") + "01,Alder,character,R1,1,,,,1\n", {}, "line 2 has the same"),
+    ],
+)
+def test_what_is_no_table_of_answers_is_refused(tmp_path, text, options, told):
+    with pytest.raises(CommandError, match=told):
+        load(tmp_path, text, **options)
 
 
 def test_another_benchmark_is_not_taken_for_the_studys(tmp_path):
@@ -210,87 +213,6 @@ def test_another_benchmark_is_not_taken_for_the_studys(tmp_path):
     with pytest.raises(CommandError, match="benchmark woods, which study past judges"):
         load(tmp_path, RATINGS, benchmark="typo", create=True)
     assert not Benchmark.objects.filter(slug="typo").exists()
-
-
-@pytest.mark.parametrize("scale", [(0, 10**8), (-5000, 5)])
-def test_a_scale_that_no_column_holds_is_refused(tmp_path, scale):
-    with pytest.raises(CommandError, match="a scale between -1000 and 1000"):
-        load(tmp_path, RATINGS, scale=scale)
-
-
-def test_a_study_needs_a_name_that_addresses_can_hold(tmp_path):
-    with pytest.raises(CommandError, match="write letters, digits"):
-        load(tmp_path, RATINGS, study="my study")
-
-
-TICKS = """story,method,shot,dimension,annotator,rating
-01,Alder,1,pan|text,R1,1
-01,Alder,1,pan|video,R1,0
-01,Alder,2,pan|text,R1,0
-01,Alder,2,pan|video,R1,1
-"""
-
-
-def test_ratings_with_shots_become_a_checklist(tmp_path, capsys):
-    load(tmp_path, TICKS)
-    assert "Imported 4 answers in 1 slots." in capsys.readouterr().out
-    study = Study.objects.get()
-    assert study.questions.filter(kind="checklist").exists()
-    assert [q.key for q in study.questions.all()] == ["pan|text", "pan|video"]
-    rows = Rating.objects.order_by("shot", "question__ordinal")
-    assert list(rows.values_list("shot", "question__key", "value", "scale_max")) == [
-        (1, "pan|text", 1, 1),
-        (1, "pan|video", 0, 1),
-        (2, "pan|text", 0, 1),
-        (2, "pan|video", 1, 1),
-    ]
-    assert problems(study) == []
-    load(tmp_path, TICKS)
-    assert "Nothing new: 4 answers" in capsys.readouterr().out
-    with pytest.raises(CommandError, match=r"ratings.csv:3: .* into a new study"):
-        load(tmp_path, TICKS.replace("1,pan|video,R1,0", "1,pan|video,R1,1"))
-
-
-def test_an_exported_checklist_is_imported_again(tmp_path):
-    from annotate.reports import downloads
-
-    study = make_study(
-        kind="checklist", benchmark=Benchmark.objects.get(), slug="first"
-    )
-    answer_everything(study, 1)
-    load(tmp_path, "".join(downloads.csv_lines(study, "ratings")))
-    again = Study.objects.get(slug="past")
-    assert problems(again) == []
-    columns = ("story", "method", "shot", "dimension", "annotator", "rating")
-    for column in columns:
-        old, new = (
-            [row[column] for row in study_tables.answer_rows(one, "ratings")]
-            for one in (study, again)
-        )
-        assert sorted(map(str, old)) == sorted(map(str, new)), column
-
-
-@pytest.mark.parametrize(
-    ("new", "told"),
-    [
-        ("9,pan|text,R1,0", "shot: 9: expected a shot of story 01: 1, 2, 3"),
-        (",pan|text,R1,0", "shot: expected the number of a shot"),
-        ("2,pan|text,R1,3", "rating: 3: expected 0 or 1"),
-        ("2,pan,R1,0", "dimension: pan: expected a box"),
-    ],
-)
-def test_what_is_wrong_with_a_box_is_named(tmp_path, new, told):
-    with pytest.raises(CommandError) as caught:
-        load(tmp_path, TICKS.replace("2,pan|text,R1,0", new))
-    assert f"ratings.csv:4: {told}" in str(caught.value)
-    assert not Study.objects.exists()
-
-
-def test_shots_of_new_stories_are_made(tmp_path):
-    load(tmp_path, TICKS.replace("01,", "new,"), create=True)
-    shots = Benchmark.objects.get().stories.get(key="new").shots
-    assert list(shots.values_list("number", flat=True)) == [1, 2]
-    assert problems(Study.objects.get()) == []
 
 
 HEAD = "story,method,dimension,annotator,rating\n"
@@ -318,12 +240,6 @@ def test_fractional_rating_is_refused_with_the_step_and_the_remedy(
     first, second = ratings
     rows = f"01,Alder,look,R1,{first}\n01,Birch,look,R1,{second}\n"
     assert told in refused(tmp_path, HEAD + rows)
-
-
-def test_half_points_twice_as_large_are_imported(tmp_path):
-    """The remedy that the refusal names."""
-    load(tmp_path, HEAD + "01,Alder,look,R1,7\n01,Birch,look,R1,8\n", scale=(2, 10))
-    assert [*Rating.objects.order_by("value").values_list("value", flat=True)] == [7, 8]
 
 
 @pytest.mark.parametrize(

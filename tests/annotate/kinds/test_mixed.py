@@ -11,7 +11,6 @@ from annotate.kinds.registry import KINDS
 from annotate.models import Rating
 from annotate.quality import monitoring
 from annotate.reports import study_tables
-from annotate.studies.study_file import read_definition, write_definition
 from tests import answering
 from tests.factories import make_benchmark
 from tests.working import Browser, join, make_planned
@@ -30,13 +29,6 @@ questions:
 def study():
     benchmark = make_benchmark(stories=1, shots=2, methods=["Alder"])
     return make_planned(FILE, benchmark=benchmark, annotators=1)
-
-
-def test_a_file_of_two_kinds_survives_writing():
-    read = read_definition(FILE, file="study.yaml", name="trial")
-    assert [kind.name for kind in read.kinds] == ["likert", "checklist"]
-    again = read_definition(write_definition(read), file="again.yaml", name="trial")
-    assert again == read
 
 
 def test_both_kinds_are_answered_and_exported(study):

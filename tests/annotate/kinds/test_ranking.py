@@ -1,34 +1,31 @@
 """A study of rankings: from its file to a leaderboard."""
 
-import re
 from collections import Counter
 from itertools import combinations
 
 import pandas as pd
 import pytest
+from django.core.management import call_command
 from django.db import IntegrityError
 from django.urls import reverse
-from django.utils import timezone
 
 import analysis
-from analysis.options import AlignOptions
 from annotate.assignment import choosing, reassignment
-from annotate.audit_log import as_of_event
 from annotate.audit_log.verifying import problems
 from annotate.coverage import counts, snapshots
 from annotate.kinds.errors import AnswerError, BadAnswerError
 from annotate.kinds.registry import answer_tables
-from annotate.models import Annotator, Flag, Ranking, Slot, Unit, User
+from annotate.models import Annotator, Ranking, Slot, Unit
 from annotate.presentation import slot_view
 from annotate.quality import exclusion, monitoring
-from annotate.reports import study_tables, writing
+from annotate.reports import study_tables
 from annotate.responses import bulk
 from annotate.studies.study_file import (
     DefinitionError,
     read_definition,
     write_definition,
 )
-from evalcore.models import MetricRun, MetricScore, Output
+from evalcore.models import Output
 from tests import answering
 from tests.factories import make_benchmark
 from tests.working import Browser, join, make_planned, save, work
@@ -52,11 +49,6 @@ def study():
     return make_planned(FILE, benchmark=benchmark, annotators=6)
 
 
-def test_methods_are_known_wherever_they_stand(study):
-    # The last one in the alphabet is the third of each set that it is in.
-    assert study.method_names == sorted(METHODS)
-
-
 # What people think of the methods, the best first; alphabetical would be no test.
 BEST = ("Cedar", "Alder", "Elm", "Birch")
 
@@ -73,12 +65,6 @@ def backwards(slot: Slot, key: str) -> str:
 # In a study file
 
 
-def told(text: str) -> str:
-    with pytest.raises(DefinitionError) as caught:
-        read_definition(text, file="study.yaml", name="trial")
-    return str(caught.value)
-
-
 @pytest.mark.parametrize("sets", ["ring", "[[Alder, Birch, Elm]]", "all"])
 def test_a_file_survives_writing(sets):
     read = read_definition(f"{FILE}sets: {sets}\n", file="study.yaml", name="trial")
@@ -88,38 +74,25 @@ def test_a_file_survives_writing(sets):
 
 
 @pytest.mark.parametrize(
-    ("more", "message"),
+    ("before", "after", "message"),
     [
-        ("pairs: all\n", "study.yaml:7:8: pairs: only a study of two outputs"),
-        ("sets: none\n", "study.yaml:7:7: sets: write all, ring, or a list"),
-        (
-            "sets: [[A, B]]\n",
-            "study.yaml:7:8: sets.0: write 3 methods, such as [A, B, C]",
-        ),
-        ("sets: [[A, B, B]]\n", "write 3 methods"),
-        ("sets: {number: 2, by: [genre]}\n", "write all, ring, or a list of sets"),
-        ("scale: [0, 4]\n", "study.yaml:7:8: scale: a ranking has no scale"),
-        (
-            "training: {units: []}\n",
-            "study.yaml:7:19: training.units: write at least one",
-        ),
-        ("checks: {kinds: [gold]}\n", "write one of repeat"),
-        ("adaptive: {}\nassignment: open\n", "only pairs can be chosen adaptively"),
+        ("redundancy", "pairs: all\nredundancy", "3:8: pairs: only a study of two"),
+        ("redundancy", "sets: none\nredundancy", "3:7: sets: write all, ring, or a"),
+        ("redundancy", "sets: [[A, B]]\nredundancy", "3:8: sets.0: write 3 methods"),
+        ("redundancy", "sets: [[A, B, B]]\nredundancy", "write 3 methods"),
+        ("redundancy", "scale: [0, 4]\nredundancy", "scale: a ranking has no scale"),
+        ("redundancy", "checks: {kinds: [gold]}\nredundancy", "write one of repeat"),
+        ("redundancy", "training: {units: []}\nredundancy", "3:19: training.units: "),
+        ("redundancy", "adaptive: {}\nredundancy", "only pairs can be chosen"),
+        ("outputs: 3", "outputs: 2", "2:10: outputs: write 3 to 5 for ranking"),
+        ("outputs: 3", "outputs: 6", "2:10: outputs: write 3 to 5 for ranking"),
+        ("{key: text,", "{key: text, kind: choice,", "make it two studies"),
     ],
 )
-def test_what_a_ranking_cannot_have_is_named_with_its_line(more, message):
-    assert message in told(FILE + more)
-
-
-@pytest.mark.parametrize("number", [1, 2, 6])
-def test_three_to_five_outputs_are_ranked(number):
-    text = FILE.replace("outputs: 3", f"outputs: {number}")
-    assert "study.yaml:2:10: outputs: write 3 to 5 for ranking" in told(text)
-
-
-def test_kinds_of_other_numbers_of_outputs_are_two_studies():
-    text = FILE.replace("{key: text,", "{key: text, kind: choice,")
-    assert "make it two studies" in told(text)
+def test_what_a_ranking_cannot_have_is_named_with_its_line(before, after, message):
+    with pytest.raises(DefinitionError) as caught:
+        read_definition(FILE.replace(before, after), file="study.yaml", name="trial")
+    assert message in str(caught.value)
 
 
 # In a plan
@@ -158,28 +131,20 @@ def test_all_sets_and_a_ring():
 
 
 @pytest.mark.postgresql
-def test_a_unit_stands_once_in_a_study(study):
+@pytest.mark.parametrize(
+    ("shown", "broken"),
+    [
+        ("aba", "unit_outputs_differ"),
+        ("abb", "unit_outputs_differ"),
+        ("abc", "(?i)unique"),
+    ],
+)
+def test_unit_shows_no_output_twice_and_stands_once(study, shown, broken):
     unit = study.units.first()
-    assert (unit.output_d, unit.output_e) == (None, None)
-    assert len(unit.outputs) == 3
-    copy = Unit(
-        study=study,
-        story=unit.story,
-        output_a=unit.output_a,
-        output_b=unit.output_b,
-        output_c=unit.output_c,
-    )
-    with pytest.raises(IntegrityError):
-        copy.save()
-
-
-@pytest.mark.postgresql
-@pytest.mark.parametrize("twice", ["output_a", "output_b"])
-def test_a_unit_shows_no_output_twice(study, twice):
-    unit = study.units.first()
-    unit.output_c = getattr(unit, twice)
-    with pytest.raises(IntegrityError, match="unit_outputs_differ"):
-        unit.save()
+    outputs = dict(zip("abc", unit.outputs, strict=True))
+    named = {f"output_{at}": outputs[o] for at, o in zip("abc", shown, strict=True)}
+    with pytest.raises(IntegrityError, match=broken):
+        Unit(study=study, story=unit.story, **named).save()
 
 
 def test_two_outputs_of_one_method_in_a_unit_are_found(study):
@@ -242,15 +207,6 @@ def test_only_whole_orders_are_answers(study, value):
     assert not Ranking.objects.exists()
 
 
-def test_a_browser_with_a_script_saves_and_submits(study, client):
-    person = join(study, "A01")
-    browser = Browser(client, person)
-    browser.start()
-    reply = save(client, browser.at, quality="2>1>3", text="1>3>2", submit=True)
-    assert reply.json()["submitted"]
-    assert Ranking.objects.filter(is_current=True).count() == 2
-
-
 def test_a_form_without_a_script_has_a_rank_for_each(study, client):
     person = join(study, "A01")
     browser = Browser(client, person)
@@ -267,26 +223,17 @@ def test_a_form_without_a_script_has_a_rank_for_each(study, client):
     for odd in ("9" * 5000, "0", "-1", "x", ""):
         refused = client.post(f"{browser.at}submit/", form | {"q:text:1": odd})
         assert refused.status_code == 422
+    # An earlier answer is not sent in the place of what is no order.
+    save(client, browser.at, quality="3>2>1", text="3>2>1")
+    for ranks in (("1", "2", "2"), ("1", "2", ""), ("2", "3", "")):
+        sent = {f"q:text:{place}": rank for place, rank in enumerate(ranks, start=1)}
+        refused = client.post(f"{browser.at}submit/", sent)
+        assert "is no order of 1, 2, 3" in refused.content.decode()
     whole = form | {"q:text:1": "3", "q:text:2": "1", "q:text:3": "2"}
     assert client.post(f"{browser.at}submit/", whole).status_code == 302
     slot = Slot.objects.get(state="submitted")
     given = {s.question.key: s.answer for s in slot_view.shown_questions(slot)}
     assert given == {"quality": "2>1>3", "text": "2>3>1"}
-
-
-@pytest.mark.parametrize(
-    "ranks", [("1", "2", "2"), ("2", "2", "1"), ("1", "2", ""), ("2", "3", "")]
-)
-def test_ranks_that_are_no_order_do_not_submit_the_earlier_answer(study, client, ranks):
-    person = join(study, "A01")
-    browser = Browser(client, person)
-    browser.start()
-    save(client, browser.at, quality="3>2>1", text="3>2>1")
-    form = {f"q:text:{place}": rank for place, rank in enumerate(ranks, start=1)}
-    refused = client.post(f"{browser.at}submit/", form)
-    assert refused.status_code == 422
-    assert "is no order of 1, 2, 3" in refused.content.decode()
-    assert not Slot.objects.filter(state="submitted").exists()
 
 
 def test_a_replacement_stands_as_the_excluded_answer_stood(study):
@@ -352,72 +299,17 @@ def test_whoever_is_contrary_is_seen_to_be(done):
     alphas = snapshots.alphas(done)
     assert 0 < alphas["quality"]["alpha"] < 1
     assert alphas["quality"]["n_units"] == done.units.count()
-
-
-def test_coverage_counts_sets_of_methods(done):
-    found = counts.units(done)
-    assert {unit.methods for unit in found} == set(combinations(METHODS, 3))
-    assert (
-        sum(unit.done for unit in found) == done.slots.filter(state="submitted").count()
+    for name in ("straight_line", "same_answer", "flat", "side_bias"):
+        assert monitoring.signals_of(people["A01"])[name].value is None
+    assert {unit.methods for unit in counts.units(done)} == set(
+        combinations(METHODS, 3)
     )
 
 
-def test_a_report_holds_the_leaderboard_of_rankings(done, tmp_path):
-    run = MetricRun.objects.create(
-        benchmark=done.benchmark,
-        source="imported",
-        state="done",
-        finished_at=timezone.now(),
-    )
-    for output in Output.objects.filter(story__benchmark=done.benchmark):
-        MetricScore.objects.create(
-            run=run,
-            benchmark=done.benchmark,
-            method=output.method,
-            story=output.story,
-            metric="vtm",
-            higher_is_better=False,
-            value=BEST.index(output.method.name),
-        )
-    page = writing.write_study_report(
-        done,
-        moment=as_of_event.now(done),
-        options=AlignOptions(resamples=20),
-        out=tmp_path,
-    )
+def test_report_holds_the_leaderboard_of_rankings(done, tmp_path):
+    call_command("report", done.slug, out=tmp_path, images="none")
     board = pd.read_csv(tmp_path / "tables" / "ranking_leaderboard.csv")
     assert set(board["method"]) == set(METHODS)
-    assert "Plackett" in page.read_text("utf-8")
-
-
-def test_a_preview_shows_each_picture_at_its_place(client):
-    benchmark = make_benchmark(stories=1, methods=METHODS)
-    client.force_login(User.objects.create_superuser("mary"))
-    sent = {"mode": "file", "file": FILE, "do": "preview"}
-    chosen = {"all_method": "1", "all_story": "1"}
-    page = client.post(f"/setup/{benchmark.slug}/", sent | chosen).content.decode()
-    assert "Put the versions of the story in order" in page
-    shown = re.findall(r'href="(/preview/[^"]+/1/display/)"', page)
-    assert len(shown) == 3
-    seen = {client.get(address).content for address in shown}
-    assert len(seen) == 3
-
-
-def test_whoever_ranks_alike_for_good_reasons_is_left_alone():
-    """Nothing is left or right, so that default rules must not look for sides."""
-    benchmark = make_benchmark(stories=12, methods=sorted(BEST))
-    study = make_planned(
-        f"{FILE}sets: [[Alder, Birch, Cedar]]\nrules: default\n",
-        benchmark=benchmark,
-        annotators=3,
-    )
-    for name in ("A01", "A02", "A03"):
-        work(join(study, name), in_order)
-    assert not Flag.objects.exists()
-    signals = monitoring.signals_of(study.annotators.get(name="A01"))
-    for name in ("straight_line", "same_answer", "flat", "side_bias"):
-        assert signals[name].value is None
-    assert signals["majority"].value == 1
 
 
 def test_a_repeat_is_compared_with_what_was_said_before():

@@ -48,6 +48,8 @@ def test_what_they_wrote_goes_where_that_is_asked_for():
     assert done.comments == 3
     assert WORDS.casefold() not in whole_database()
     assert ada.skips.count() == 1  # that they skipped it stays
+    event = Event.objects.get(kind=Event.Kind.PERSON_ERASED)
+    assert (event.annotator, event.details) == (ada, {"comments": 3})
     assert problems(ada.study) == []
 
 
@@ -77,13 +79,6 @@ def test_comments_that_were_left_can_go_later():
     erasing.erase(ada)
     assert erasing.erase(ada, comments=True).comments == 3
     assert WORDS.casefold() not in whole_database()
-
-
-def test_the_event_says_that_and_nothing_of_whom():
-    ada = known_person()
-    erasing.erase(ada, comments=True)
-    event = Event.objects.get(kind=Event.Kind.PERSON_ERASED)
-    assert (event.annotator, event.details) == (ada, {"comments": 3})
 
 
 def test_reasons_name_the_pseudonym_instead():

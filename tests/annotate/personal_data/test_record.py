@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 
 from annotate.models import Exclusion, Flag, Invitation, Slot
-from annotate.personal_data import erasing, record
+from annotate.personal_data import record
 from tests.annotate.personal_data.people_of_studies import (
     ADA,
     COMMENTED,
@@ -95,15 +95,6 @@ def test_the_boxes_of_a_checklist_say_of_which_shot():
     assert boxes == {"1", "2", "3"}
     looked = {row["shot"] for row in answers if row["answer"] == "looked at"}
     assert looked == {"1", "3"}
-
-
-def test_of_an_erased_person_the_answers_are_left():
-    ada = known_person()
-    erasing.erase(ada, comments=True)
-    whole = "\n".join(record.files(ada).values())
-    assert ADA not in whole
-    assert "~" not in whole
-    assert len(rows(record.files(ada), "answers.csv")) == 4
 
 
 def test_a_manager_downloads_it_and_nobody_else():

@@ -71,42 +71,21 @@ def test_one_who_cannot_be_erased_keeps_nobody_else(settings, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("days", "setting", "reopened"), [(29, 30, False), (999, 0, False), (31, 30, True)]
+    ("days", "setting", "fields"),
+    [
+        (29, 30, {}),
+        (999, 0, {}),
+        (31, 30, {"state": "open"}),
+        (31, 30, {"state": "paused"}),
+        (31, 30, {"template": ""}),  # an imported table is left to people
+    ],
 )
-def test_before_that_nobody_goes(settings, days, setting, reopened):
+def test_before_that_nobody_goes(settings, days, setting, fields):
     settings.RETENTION_DAYS = setting
     study = closed(days)
-    if reopened:
-        lifecycle.launch(study)
+    Study.objects.filter(pk=study.pk).update(**fields)
     assert erasing.erase_due() == 0
     assert ADA in whole_database()
-
-
-def test_a_study_that_only_rests_is_not_due(settings):
-    settings.RETENTION_DAYS = 30
-    study = closed(31)
-    lifecycle.launch(study)
-    lifecycle.pause(study)
-    assert erasing.due_at(study) is None
-
-
-def test_days_count_from_the_end_and_not_from_a_rest_before_it(settings):
-    settings.RETENTION_DAYS = 30
-    study = known_person().study
-    at = timezone.now() - timedelta(days=31)
-    Event.objects.create(study=study, kind=Event.Kind.STUDY_PAUSED, at=at)
-    Study.objects.filter(pk=study.pk).update(state=Study.State.PAUSED)
-    study.refresh_from_db()
-    lifecycle.close(study)
-    assert erasing.due_at(study) > timezone.now() + timedelta(days=29)
-    assert erasing.erase_due() == 0
-
-
-def test_an_imported_table_is_left_to_people(settings):
-    settings.RETENTION_DAYS = 30
-    study = closed(31)
-    Study.objects.filter(pk=study.pk).update(template="")
-    assert list(erasing.plans()) == []
 
 
 def test_the_pages_say_when(settings, capsys):

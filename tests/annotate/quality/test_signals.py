@@ -41,41 +41,159 @@ def test_a_purpose_nobody_knows_is_refused():
         rated(1, purpose="practice")
 
 
-# -- time ------------------------------------------------------------------------------
+def gold(value, **expected) -> JudgedUnit:
+    return rated(value, purpose="gold", expected=expected)
 
 
-def test_seconds_per_unit_and_per_shot_leave_out_what_was_not_measured():
-    units = [rated(1, seconds=s, shots=4) for s in (10, 20, 60, None)]
-    assert signal("seconds_per_unit", *units).value == 20
-    per_shot = signal("seconds_per_shot", *units)
-    assert per_shot.value == 5
-    assert per_shot.observations == (2.5, 5, 15)
-    assert per_shot.n == 3
+def repeated(*now, **earlier) -> JudgedUnit:
+    return rated(*now, purpose="repeat", earlier=earlier)
 
 
-def test_a_unit_that_took_no_time_is_not_left_out():
-    units = [rated(1, seconds=s) for s in (0, 0, 20)]
-    assert signal("seconds_per_unit", *units).observations == (0, 0, 20)
+def twin(*now, **earlier) -> JudgedUnit:
+    return rated(*now, purpose="twin", earlier=earlier)
 
 
-def test_shots_are_seen_after_a_glance():
-    seen = rated(1, in_sight=(0.5, 3, 0.49, 0))
-    other = rated(1, in_sight=(2, 2))
-    unknown = rated(1, seconds=9)
-    found = signal("shots_seen", seen, unknown, other)
-    assert (found.value, found.n, found.observations) == (0.75, 2, (0.5, 1.0))
-    assert signal("shots_seen", seen, glance=2.5).value == 0.25
-    assert signal("shots_seen", unknown).value is None
-    assert signal("shots_seen", rated(1, in_sight=())).value is None
+def in_rows(*rows) -> list[JudgedUnit]:
+    return [rated(*row) for row in rows]
 
 
-def test_in_an_overview_each_shot_is_in_sight_all_the_time():
-    overview = rated(1, shots=16, seconds=4, in_sight=(3,) * 16)
-    steps = rated(1, shots=4, seconds=6, in_sight=(2, 2, 1, 0))
-    unmeasured = rated(1, shots=4, seconds=2)
-    found = signal("seconds_in_sight", overview, steps, unmeasured, rated(1))
-    assert (found.observations, found.value) == ((3, 1.25, 0.5), 1.25)
-    assert signal("seconds_in_sight", rated(1)).value is None
+PER_SHOT = [rated(1, seconds=s, shots=4) for s in (10, 20, 60, None)]
+NO_TIME = [rated(1, seconds=0), rated(1, seconds=0), rated(1, seconds=20)]
+SEEN = [rated(1, in_sight=(0.5, 3, 0.49, 0)), rated(1), rated(1, in_sight=(2, 2))]
+IN_SIGHT = [
+    rated(1, shots=16, seconds=4, in_sight=(3,) * 16),  # an overview
+    rated(1, shots=4, seconds=6, in_sight=(2, 2, 1, 0)),
+    rated(1, shots=4, seconds=2),
+    rated(1),
+]
+SIDES = [
+    *(chosen("a"), chosen("a"), chosen("b", left=False), chosen("b")),
+    *(chosen("tie"), chosen("a", "b")),
+]
+EXPECTED = {
+    "look": {"purpose": "gold", "expected": {"look": (4, 4)}},
+    "both": {"purpose": "gold", "expected": {"look": (4, 4), "text": (0, 1)}},
+}
+VOTES = [("a", 1.0), ("b", 1.0), ("tie", 0.0), ("b", 1 / 3), ("a", 0.5), ("a", 0.6)]
+PAIRS = [(1, 3), (2, 4), (0, 1), (3, 3), (4, 2)]
+
+
+@pytest.mark.parametrize(
+    ("name", "units", "value", "observations"),
+    [
+        # What was not measured is left out, and no time at all is a time.
+        ("seconds_per_unit", PER_SHOT, 20, (10, 20, 60)),
+        ("seconds_per_shot", PER_SHOT, 5, (2.5, 5, 15)),
+        ("seconds_per_unit", NO_TIME, 0, (0, 0, 20)),
+        ("shots_seen", SEEN, 0.75, (0.5, 1)),
+        ("seconds_in_sight", IN_SIGHT, 1.25, (3, 1.25, 0.5)),
+        ("straight_line", in_rows((3, 3), (3, 3), (3, 2), (3, 2)), 2 / 3, (1, 0, 1)),
+        ("same_answer", in_rows((4,), (4,), (4,), (1,)), 2 / 3, (1, 1, 0)),
+        ("flat", in_rows((3, 3), (3, 1), (0, 0), (2,)), 2 / 3, (1, 0, 1)),
+        # As seen: whichever output stands left.
+        ("straight_line", [chosen("a", "a"), chosen("b", "b", left=False)], 1, (1,)),
+        ("straight_line", [chosen("a", "a"), chosen("a", "a", left=False)], 0, (0,)),
+        # Ties have no side to know.
+        ("straight_line", [chosen("tie", "tie", left=None)] * 2, 1, (1,)),
+        # left, left, left, right; a tie; as many left as right: 3.5 / 5 - 0.5
+        ("side_bias", SIDES, 0.2, (1, 1, 1, 0, 0.5)),
+        ("gold", [gold(v, look=(2, 3)) for v in (1, 2, 3, 4)], 0.5, (0, 1, 1, 0)),
+        # Units weigh the same; of what was not asked nothing is expected.
+        (
+            "gold",
+            [rated(4, 4, **EXPECTED["both"]), rated(4, 4, **EXPECTED["look"])],
+            0.75,
+            (0.5, 1),
+        ),
+        (
+            "gold",
+            [chosen(v, purpose="gold", expected={"c0": "a"}) for v in ("a", "b")],
+            0.5,
+            (1, 0),
+        ),
+        # 2/4 and 0; 4/4
+        (
+            "repeat",
+            [repeated(4, 2, look=2, text=2), repeated(0, look=4)],
+            0.625,
+            (0.25, 1),
+        ),
+        # The equal pair is not lower, and counts.
+        ("twin", [twin(t, look=o) for t, o in PAIRS], 3 / 5, (1, 1, 1, 0, 0)),
+        ("twin", [twin(1, 4, look=3, text=4)], 0.5, (0.5,)),
+        # .5 and .6 are no clear majority.
+        (
+            "majority",
+            [chosen(own, rest={"c0": share}) for own, share in VOTES],
+            2.5 / 4,
+            (1, 0, 0.5, 1),
+        ),
+    ],
+)
+def test_signal_has_the_value_worked_out_by_hand(name, units, value, observations):
+    found = signal(name, *units)
+    assert found.value == pytest.approx(value)
+    assert found.observations == pytest.approx(observations)
+    assert found.n == len(observations)
+
+
+@pytest.mark.parametrize(
+    ("name", "units"),
+    [
+        ("shots_seen", [rated(1, seconds=9), rated(1, in_sight=())]),
+        ("seconds_in_sight", [rated(1)]),
+        ("no_time", [rated(1, seconds=9)]),
+        ("straight_line", in_rows((4,), (4,))),
+        (
+            "straight_line",
+            [JudgedUnit("real", {"x": 1, y: 1}) for y in ("y", "z")],
+        ),
+        ("straight_line", [chosen("a", "b", left=None)] * 3),
+        ("flat", [chosen("a", "b", left=None)] * 3),
+        ("side_bias", [chosen("tie")]),
+        ("side_bias", [chosen("a", left=None)]),
+        ("twin", [chosen("a", purpose="twin", earlier={"c0": "b"})]),
+        ("twin", [repeated(1, look=3)]),
+    ],
+)
+def test_signal_is_undefined_where_nothing_can_be_compared(name, units):
+    assert signal(name, *units).value is None
+
+
+@pytest.mark.parametrize(
+    ("name", "units", "detail"),
+    [
+        ("straight_line", in_rows((3, 2), (3, 2), (3, 2), (2, 3)), "longest run: 3 u"),
+        # Three of four to one side: 2 * (4 + 1) / 16.
+        ("side_bias", SIDES, "70% left; exact two-sided p = 0.62"),
+        # The criteria of a unit are one look: 2 / 2^5, not 2 / 2^25.
+        ("side_bias", [chosen(*"aaaaa")] * 5, "100% left; exact two-sided p = 0.062"),
+        ("gold", [gold(2, look=(2, 3)), gold(4, look=(2, 3))], "1 of 2 units"),
+        ("repeat", [repeated(4, 2, look=2, text=2)], "1 of 2 answers the same"),
+        # Without the equal pair 3 of 4 are lower: (4 + 1) / 16.
+        (
+            "twin",
+            [twin(t, look=o) for t, o in PAIRS],
+            "3 pairs lower, 1 higher; one-sided sign test p = 0.31",
+        ),
+        (
+            "agreement",
+            [rated(3, rest={"look": float(v)}) for v in range(5)],
+            "the own ratings never vary",
+        ),
+        (
+            "agreement",
+            [rated(v, rest={"look": 2.0}) for v in range(5)],
+            "the others' ratings never vary",
+        ),
+    ],
+)
+def test_signal_says_what_it_rests_on(name, units, detail):
+    assert signal(name, *units).detail.startswith(detail)
+
+
+def test_glance_says_how_long_a_shot_must_be_in_sight():
+    assert signal("shots_seen", SEEN[0], glance=2.5).value == 0.25
 
 
 def test_times_that_are_missing_and_that_cannot_be_are_counted_apart():
@@ -84,94 +202,18 @@ def test_times_that_are_missing_and_that_cannot_be_are_counted_apart():
     missing, impossible = signal("no_time", *units), signal("impossible_time", *units)
     assert (missing.value, missing.n) == (0.5, 4)  # of one nobody asked for it
     assert (impossible.value, impossible.n) == (0.25, 4)
-    assert signal("no_time", rated(1, seconds=9)).value is None
-
-
-# -- the same answers again ------------------------------------------------------------
-
-
-def test_straight_line_compares_all_questions_with_the_unit_before():
-    rows = [(3, 3), (3, 3), (3, 2), (3, 2), (3, 2), (2, 3)]
-    found = signal("straight_line", *(rated(*row) for row in rows))
-    # 3 of 5 steps repeat; the longest run is the three (3, 2).
-    assert found.value == pytest.approx(3 / 5)
-    assert found.n == 5
-    assert found.detail == "longest run: 3 units"
-
-
-def test_one_question_is_not_a_straight_line_but_the_same_answer():
-    units = [rated(v) for v in (4, 4, 4, 1)]
-    assert signal("straight_line", *units).value is None
-    found = signal("same_answer", *units)
-    assert (found.value, found.n) == (pytest.approx(2 / 3), 3)
-
-
-def test_units_with_different_questions_are_not_compared():
-    one, other = (
-        JudgedUnit("real", {"x": 1, "y": 1}),
-        JudgedUnit("real", {"x": 1, "z": 1}),
-    )
-    assert signal("straight_line", one, other).value is None
-
-
-def test_pressing_left_is_a_straight_line_whichever_output_stands_there():
-    units = [chosen("a", "a", left=True), chosen("b", "b", left=False)]
-    assert signal("straight_line", *units).value == 1
-    units = [chosen("a", "a", left=True), chosen("a", "a", left=False)]
-    assert signal("straight_line", *units).value == 0
-
-
-def test_choices_from_elsewhere_without_sides_are_no_straight_line():
-    units = [chosen("a", "b", left=None)] * 3
-    assert signal("straight_line", *units).value is None
-    assert signal("flat", *units).value is None
-    # Ties have no side to know.
-    assert signal("straight_line", *[chosen("tie", "tie", left=None)] * 3).value == 1
-
-
-def test_flat_is_one_value_in_all_questions():
-    found = signal("flat", rated(3, 3), rated(3, 1), rated(0, 0), rated(2))
-    assert (found.value, found.n) == (pytest.approx(2 / 3), 3)
 
 
 def test_training_is_no_part_of_the_work():
-    training = [rated(1, 1, purpose="training", seconds=1)] * 5
-    signals = measure([*training, rated(2, 2, seconds=30)])
+    training = [
+        rated(0, 1, purpose="training", seconds=1, expected={"look": (4, 4)})
+    ] * 5
+    signals = measure([*training, rated(2, 2, seconds=30), gold(4, look=(4, 4))])
     assert signals["straight_line"].value is None
     assert signals["seconds_per_unit"].value == 30
     assert signals["flat"].n == 1
-    assert signals["skips"].n == 1
-
-
-# -- sides -----------------------------------------------------------------------------
-
-
-def test_side_bias_by_hand():
-    # left, left, left, right; a tie; one unit with as many left as right
-    units = [
-        chosen("a"),
-        chosen("a"),
-        chosen("b", left=False),
-        chosen("b"),
-        chosen("tie"),
-        chosen("a", "b"),
-    ]
-    found = signal("side_bias", *units)
-    assert found.observations == (1, 1, 1, 0, 0.5)
-    assert found.value == pytest.approx(0.2)  # 3.5 / 5 - 0.5
-    # Three of four to one side: 2 * (4 + 1) / 16.
-    assert found.detail == "70% left; exact two-sided p = 0.62"
-
-
-def test_criteria_of_a_unit_are_one_look_not_five():
-    found = signal("side_bias", *[chosen("a", "a", "a", "a", "a")] * 5)
-    assert found.n == 5
-    assert found.detail.endswith("p = 0.062")  # 2 / 2^5, not 2 / 2^25
-
-
-@pytest.mark.parametrize("units", [[chosen("tie")], [chosen("a", left=None)]])
-def test_side_bias_needs_a_side(units):
-    assert signal("side_bias", *units).value is None
+    assert signals["skips"].n == 2
+    assert (signals["training"].value, signals["gold"].value) == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -201,45 +243,6 @@ def test_swapping_the_sides_mirrors_the_bias(units):
         assert one.observations == pytest.approx(mirrored)
 
 
-# -- gold and training -----------------------------------------------------------------
-
-
-def test_gold_accepts_every_rating_of_the_tolerance_and_no_other():
-    expected = {"look": (2, 3)}
-    units = [rated(v, purpose="gold", expected=expected) for v in (1, 2, 3, 4)]
-    found = signal("gold", *units)
-    assert found.observations == (0, 1, 1, 0)
-    assert found.value == 0.5
-
-
-def test_each_gold_unit_counts_the_same_whatever_its_questions():
-    units = [
-        rated(4, 4, purpose="gold", expected={"look": (4, 4), "text": (0, 1)}),
-        rated(4, 4, purpose="gold", expected={"look": (4, 4)}),
-        rated(4, purpose="gold", expected={"text": (0, 1)}),  # not asked
-        rated(4, purpose="gold"),
-    ]
-    found = signal("gold", *units)
-    assert found.observations == (0.5, 1)
-    assert found.detail.startswith("1 of 2 units")
-
-
-def test_a_gold_choice_is_in_the_units_order():
-    expected = {"c0": "a"}
-    units = [
-        chosen(v, left=False, purpose="gold", expected=expected)
-        for v in ("a", "b", "tie")
-    ]
-    assert signal("gold", *units).value == pytest.approx(1 / 3)
-
-
-def test_training_and_gold_are_apart():
-    training = rated(0, purpose="training", expected={"look": (4, 4)})
-    gold = rated(4, purpose="gold", expected={"look": (4, 4)})
-    assert signal("training", training, gold).value == 0
-    assert signal("gold", training, gold).value == 1
-
-
 ratings = st.lists(st.integers(0, 4), min_size=1, max_size=12)
 
 
@@ -255,20 +258,6 @@ def test_a_wider_tolerance_never_lowers_gold(values, low, high):
     assert share(low, high) <= share(low - 1, high)
     assert share(low, high) <= share(low, high + 1)
     assert share(0, 4) == 1
-
-
-# -- repeats and twins -----------------------------------------------------------------
-
-
-def test_repeat_is_the_mean_difference_in_parts_of_the_scale():
-    units = [
-        rated(4, 2, purpose="repeat", earlier={"look": 2, "text": 2}),  # 2/4 and 0
-        rated(0, purpose="repeat", earlier={"look": 4, "text": 1}),  # 1
-    ]
-    found = signal("repeat", *units)
-    assert found.observations == (0.25, 1)
-    assert found.value == pytest.approx(0.625)
-    assert found.detail == "1 of 3 answers the same"
 
 
 @pytest.mark.parametrize(
@@ -299,28 +288,6 @@ def test_moving_there_is_as_far_as_moving_back(pairs):
     assert signal("repeat", *there).value == signal("repeat", *back).value
 
 
-def test_twin_is_paired():
-    pairs = [(1, 3), (2, 4), (0, 1), (3, 3), (4, 2)]
-    units = [rated(t, purpose="twin", earlier={"look": o}) for t, o in pairs]
-    found = signal("twin", *units)
-    assert found.value == pytest.approx(3 / 5)  # the tie is not lower, and counts
-    assert found.n == 5
-    # Without the tie 3 of 4 are lower: (4 + 1) / 16.
-    assert found.detail == "3 pairs lower, 1 higher; one-sided sign test p = 0.31"
-
-
-def test_twin_averages_the_questions_of_a_pair():
-    unit = rated(1, 4, purpose="twin", earlier={"look": 3, "text": 4})
-    found = signal("twin", unit)
-    assert found.value == 0.5
-    assert found.detail.startswith("1 pairs lower, 0 higher")
-
-
-def test_twins_of_choices_are_left_out():
-    unit = chosen("a", purpose="twin", earlier={"c0": "b"})
-    assert signal("twin", unit).value is None
-
-
 @pytest.mark.parametrize(
     ("choices", "value"),
     [("aa", 1.0), ("ab", 0.5), ("at", 0.5), ("bb", 0.0), ("tt", 0.0)],
@@ -332,14 +299,6 @@ def test_a_twin_beside_its_original_is_lower_where_the_original_is_chosen(
     unit = chosen(*given, purpose="twin", expected={"c0": "a", "c1": "a"})
     found = signal("twin", unit)
     assert (found.value, found.n) == (value, 1)
-
-
-def test_a_repeat_is_no_twin():
-    unit = rated(1, purpose="repeat", earlier={"look": 3})
-    assert signal("twin", unit).value is None
-
-
-# -- the others ------------------------------------------------------------------------
 
 
 def test_agreement_by_hand():
@@ -362,14 +321,10 @@ def test_questions_of_different_difficulty_are_no_agreement():
     assert signal("agreement", *units).value == pytest.approx(-1)
 
 
-def test_agreement_needs_units_and_variance():
+def test_agreement_needs_five_units():
     units = [rated(v, rest={"look": float(v)}) for v in (0, 1, 2, 3)]
     few = signal("agreement", *units)
     assert (few.value, few.n) == (None, 4)
-    constant = [rated(3, rest={"look": float(v)}) for v in range(5)]
-    assert signal("agreement", *constant).detail == "the own ratings never vary"
-    agreed = [rated(v, rest={"look": 2.0}) for v in range(5)]
-    assert signal("agreement", *agreed).detail == "the others' ratings never vary"
 
 
 means = st.integers(0, 40).map(lambda tenths: tenths / 10)
@@ -394,23 +349,6 @@ def test_severity_and_order_do_not_change_agreement(rows, severity, order):
     assert other.value == (
         None if found.value is None else pytest.approx(found.value, abs=1e-6)
     )
-
-
-def test_majority_by_hand():
-    votes = [("a", 1.0), ("b", 1.0), ("tie", 0.0), ("b", 1 / 3), ("a", 0.5), ("a", 0.6)]
-    units = [chosen(own, rest={"c0": share}) for own, share in votes]
-    found = signal("majority", *units)
-    # .5 and .6 are no clear majority.
-    assert found.observations == (1, 0, 0.5, 1)
-    assert found.value == pytest.approx(2.5 / 4)
-
-
-def test_naming_the_outputs_the_other_way_round_changes_no_majority():
-    other = {"a": "b", "b": "a", "tie": "tie"}
-    votes = [("a", 0.9), ("b", 0.8), ("tie", 0.1), ("a", 0.2)]
-    one = signal("majority", *(chosen(c, rest={"c0": v}) for c, v in votes))
-    two = signal("majority", *(chosen(other[c], rest={"c0": 1 - v}) for c, v in votes))
-    assert one.value == two.value == pytest.approx((1 + 0 + 0.5 + 0) / 4)
 
 
 # -- all of them -----------------------------------------------------------------------

@@ -1,0 +1,259 @@
+"""Answers in words: written, shown again, exported, erased, and counted nowhere."""
+
+import csv
+import io
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+from playwright.sync_api import expect
+from rest_framework.test import APIClient
+
+from annotate.audit_log.verifying import problems
+from annotate.coverage import snapshots
+from annotate.kinds.text.model import TextAnswer
+from annotate.models import Flag, Invitation
+from annotate.personal_data import erasing, record
+from annotate.quality import monitoring
+from annotate.reports import study_tables
+from annotate.reports.downloads import write_export
+from annotate.schema import DefinitionError
+from annotate.setup_form.study import StudyForm
+from annotate.setup_form.values import to_values
+from annotate.studies.study_file import read_definition, write_definition
+from tests.browser.hands import HANDS
+from tests.factories import make_benchmark
+from tests.people import alice
+from tests.working import Browser, form, join, make_planned, save
+
+pytestmark = pytest.mark.django_db
+
+ONE = """\
+redundancy: 1
+session_size: 4
+rules: default
+questions:
+  - {key: why, kind: text, title: Why, text: "What did you notice?", longest: 60}
+  - {key: beauty, kind: likert, scale: [0, 4], title: Beauty, text: "How nice?"}
+"""
+PAIRS = """\
+redundancy: 1
+questions:
+  - {key: better, kind: choice, title: Better, text: "Which?"}
+  - {key: why, kind: text, title: Why, text: "Why?", required: true}
+"""
+WORDS = "Two hats,\nand then none"
+
+
+def planned(text=ONE, methods=("Alder",), stories=2):
+    benchmark = make_benchmark(stories=stories, shots=1, methods=list(methods))
+    return make_planned(text, benchmark=benchmark, annotators=1)
+
+
+def begin(client, study):
+    browser = Browser(client, study.annotators.get())
+    browser.start()
+    return browser
+
+
+def texts() -> list[str]:
+    return list(
+        TextAnswer.objects.filter(is_current=True).values_list("value", flat=True)
+    )
+
+
+@pytest.fixture
+def written(client):
+    """Have one of two stories answered in numbers and words."""
+    study = planned()
+    browser = begin(client, study)
+    browser.fill(beauty=3, why=WORDS)
+    return study
+
+
+# Answering
+
+
+def test_text_may_be_left_out_written_later_and_taken_back(client):
+    study = planned()
+    browser = begin(client, study)
+    story, page = browser.at, browser.text()
+    assert 'maxlength="60"' in page
+    assert "you may leave it empty" in page
+    browser.fill(beauty=3)
+    assert texts() == []
+    for value, stored in ((WORDS.replace("\n", "\r\n"), [WORDS]), ("", [])):
+        browser.post(f"{story}submit/", **form(beauty=3, why=value))
+        assert texts() == stored
+        assert (WORDS in browser.text(story)) == bool(stored)
+    assert problems(study) == []
+
+
+def test_text_that_is_required_is_asked_for(client):
+    study = planned(PAIRS, ["Alder", "Birch"], stories=1)
+    browser = begin(client, study)
+    for words in ("", "  \n"):
+        response = client.post(f"{browser.at}submit/", form(better="left", why=words))
+        assert "Not answered yet: Why." in response.content.decode()
+    browser.fill(better="left", why="sharper")
+    assert texts() == ["sharper"]
+    assert problems(study) == []
+    TextAnswer.objects.all().delete()
+    assert any("0 current texts for 1 questions" in one for one in problems(study))
+
+
+def test_text_is_a_draft_until_it_is_sent_and_no_longer_than_allowed(client):
+    browser = begin(client, planned())
+    assert save(client, browser.at, why=WORDS).json()["refused"] == {}
+    assert WORDS in browser.text()
+    refused = save(client, browser.at, why="x" * 61).json()["refused"]["why"]
+    assert refused == {
+        "why": "Write at most 60 characters; these are 61.",
+        "final": True,
+    }
+    assert save(client, browser.at, why="").json()["refused"] == {}
+    assert WORDS not in browser.text()
+
+
+def test_text_is_escaped_wherever_it_is_read(client):
+    study = planned()
+    browser = begin(client, study)
+    story, slot = browser.at, browser.slot
+    browser.fill(beauty=3, why="</textarea><b>bold</b>")
+    own = browser.get(story)
+    manager = alice(study)
+    told = manager.get(reverse("slot-detail", args=["trial", slot.code]))
+    asked = {"story": slot.unit.story.key, "method": "Alder"}
+    output = manager.get(reverse("output-detail", args=["trial"]), asked)
+    for page in (own, told, output):
+        assert "&lt;b&gt;bold&lt;/b&gt;" in page.content.decode()
+        assert "<b>bold</b>" not in page.content.decode()
+
+
+def test_text_is_answered_by_programs():
+    study = planned(stories=1)
+    person = join(study, "A01")
+    client = APIClient()
+    token = Invitation.objects.get(annotator=person).token
+    client.credentials(HTTP_AUTHORIZATION=f"Invitation {token}")
+    slot = client.post(reverse("api-slot")).json()
+    first = slot["questions"][0]
+    assert (first["key"], first["options"], first["answer"]) == ("why", [], "")
+    address = reverse("api-submit", args=[slot["code"]])
+    answers = {"answers": {"beauty": "2", "why": WORDS}}
+    assert client.post(address, answers, format="json").status_code == 200
+    assert texts() == [WORDS]
+
+
+# Read, counted nowhere, erased
+
+
+def test_text_is_exported_as_a_table_that_runs_nothing(client, tmp_path):
+    study = planned(PAIRS, ["Alder", "Birch"], stories=1)
+    browser = begin(client, study)
+    slot = browser.slot
+    browser.fill(better="left", why='=HYPERLINK("http://evil")')
+    write_export(study, tmp_path)
+    (row,) = csv.DictReader(io.StringIO((tmp_path / "texts.csv").read_text()))
+    assert row["text"] == '\'=HYPERLINK("http://evil")'
+    assert row["methods"] == "Alder / Birch"
+    assert row["left_method"] == ("Alder" if slot.a_is_left else "Birch")
+    assert (row["question"], row["slot"]) == ("why", slot.code)
+
+
+def test_text_is_in_no_statistic_check_or_report(written, tmp_path):
+    person = written.annotators.get()
+    assert monitoring.signals_of(person)["flat"].n == 0
+    assert not Flag.objects.exists()
+    assert set(snapshots.alphas(written)) == {"beauty"}
+    assert set(study_tables.answers_frame(written, "ratings")["dimension"]) == {
+        "beauty"
+    }
+    out = tmp_path / "report"
+    call_command("report", "trial", out=out, images="none")
+    pages = [path.read_bytes().decode("utf-8", "ignore") for path in out.rglob("*.*")]
+    assert not any("Two hats" in page for page in pages)
+
+
+def test_text_is_given_to_its_writer_and_erased_with_comments(written):
+    person = written.annotators.get()
+    assert "Two hats" in record.files(person)["answers.csv"]
+    assert erasing.comments_of(person) == 1
+    erasing.erase(person)
+    assert texts() == [WORDS]
+    assert erasing.erase(person, comments=True).comments == 1
+    assert texts() == [""]
+    assert problems(written) == []
+
+
+# Set up
+
+
+def test_text_question_survives_file_and_form():
+    read = read_definition(ONE, file="study.yaml", name="trial")
+    again = read_definition(write_definition(read), file="again.yaml", name="trial")
+    assert again == read
+    pairs = read_definition(PAIRS, file="study.yaml", name="trial")
+    assert (pairs.outputs, [kind.name for kind in pairs.kinds]) == (
+        2,
+        ["choice", "text"],
+    )
+    values = to_values(pairs)
+    assert values["questions.1.required"] == "1"
+    study_form = StudyForm(values, make_benchmark())
+    assert "text" in [kind.name for kind in study_form.addable]
+    added = study_form.rearrange("add", -1, "text").cards[-1]
+    assert {"questions.2.required", "questions.2.longest"} <= {
+        field.name for field in added.fields
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("longest: 60", "longest: 0", "5:79: .*write a whole number from 1 to 10000"),
+        ("longest: 60", "metric: cids_self", "no metric measures a text"),
+        ("longest: 60", "scale: [0, 4]", "unknown key"),
+        ("kind: likert, scale: [0, 4]", "kind: text", "one question that is no text"),
+    ],
+)
+def test_text_question_refuses_what_it_cannot_have(before, after, told):
+    with pytest.raises(DefinitionError, match=told):
+        read_definition(ONE.replace(before, after), file="study.yaml", name="trial")
+
+
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("hand", ["tab", "finger"])
+def test_text_by_hand(chromium, live_server, hand):
+    study = planned()
+    token = Invitation.objects.get(annotator=join(study, "A01")).token
+    with HANDS[hand].page(chromium) as page:
+        if hand == "finger":
+            page.set_viewport_size({"width": 360, "height": 740})
+        page.goto(live_server.url + reverse("rate-pause", args=[token]))
+        page.locator("main form button.primary").click()
+        page.wait_for_selector("html.ready")
+        story, field = page.url, page.locator("textarea")
+        if hand == "finger":
+            field.tap()
+            page.keyboard.type("Two hats")
+            page.locator(".option:has([value='3'])").tap()
+            width = page.evaluate("document.documentElement.scrollWidth")
+            assert width == 360
+            page.locator("#submit").tap()
+        else:
+            field.focus()
+            page.keyboard.type("Two hats")
+            page.keyboard.press("Escape")
+            page.keyboard.type("3")
+            page.keyboard.press("Enter")
+        page.wait_for_function("(before) => location.href !== before", arg=story)
+        page.goto(story)
+        page.wait_for_selector("html.ready")
+        expect(field).to_have_value("Two hats")
+        field.fill("")
+        page.keyboard.press("Escape")
+        expect(page.locator("#save-state")).to_contain_text("saved", ignore_case=True)
+        page.reload()
+        expect(field).to_have_value("")
