@@ -49,7 +49,7 @@ $(FULL): $(WEB) requirements.txt requirements-proxies.txt
 	$(PIP) --no-deps -r requirements-proxies.txt
 	@touch "$@"
 
-$(MO) &: $(PO) $(WEB)
+$(MO): $(PO) $(WEB)
 	$(BIN)/python -m annotate.translation --compile-only
 
 messages: $(WEB) ## collect new texts of pages and reports for translation
