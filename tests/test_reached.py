@@ -35,7 +35,7 @@ def test_a_view_reaches_tests_that_ask_for_pages_by_address():
 def test_a_command_reaches_tests_that_call_it_by_name():
     (path,) = reached.ROOT.glob("*/management/commands/export_scores.py")
     found = reached.reached([str(path.relative_to(reached.ROOT))])
-    assert "tests/evalcore/exporting/test_scores.py" in found
+    assert "tests/evalcore/test_exported_scores.py" in found
 
 
 @pytest.mark.parametrize(
