@@ -303,8 +303,6 @@ def test_whoever_is_contrary_is_seen_to_be(done):
         assert monitoring.signals_of(people["A01"])[name].value is None
     sets = {unit.methods for unit in counts.units(done)}
     assert sets == set(combinations(METHODS, 3))
-        combinations(METHODS, 3)
-    )
 
 
 def test_report_holds_the_leaderboard_of_rankings(done, tmp_path):
