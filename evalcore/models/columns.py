@@ -5,7 +5,7 @@ from typing import cast
 
 from django.db import models
 from django.db.models import Q
-from django.db.models.expressions import Combinable
+from django.db.models.expressions import BaseExpression
 
 
 def once(name: str, *fields: str, where: Q | None = None) -> models.UniqueConstraint:
@@ -13,7 +13,7 @@ def once(name: str, *fields: str, where: Q | None = None) -> models.UniqueConstr
     return models.UniqueConstraint(fields=fields, condition=where, name=name)
 
 
-def holds(name: str, condition: Q | Combinable) -> models.CheckConstraint:
+def holds(name: str, condition: Q | BaseExpression) -> models.CheckConstraint:
     """Return the constraint that every row meets a condition."""
     return models.CheckConstraint(condition=condition, name=name)
 

@@ -48,7 +48,7 @@ class EvenWorker(ThreadWorker):
         super().accept(listener)
 
 
-class JsonLines(Logger):  # type: ignore[misc] # untyped
+class JsonLines(Logger):
     """Writes gunicorn's own lines, which come before Django is there, alike."""
 
     def setup(self, cfg: Config) -> None:
@@ -62,7 +62,7 @@ class JsonLines(Logger):  # type: ignore[misc] # untyped
 _imports = HashedFilesMixin._js_module_import_aggregation_patterns[1]  # type: ignore[attr-defined] # private
 
 
-class HashedStaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc] # untyped
+class HashedStaticFiles(CompressedManifestStaticFilesStorage):
     """Modules of the seat name each other by the addresses that pages preload.
 
     Scripts of other packages stay as they are: some name files that are not there.
