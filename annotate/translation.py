@@ -76,12 +76,12 @@ def find_report_messages() -> Catalog:
     catalogue = Catalog(locale="zh_Hans", domain="report", fuzzy=False)
     report = ROOT / "analysis" / "report"
     for path in sorted((ROOT / "analysis").rglob("*.py")):
-        _add(catalogue, path, extract_from_file(extract_calls, path, REPORT_KEYWORDS))
+        _add(catalogue, path, extract_from_file(extract_calls, path, REPORT_KEYWORDS))  # type: ignore[arg-type]
     for path in sorted((ROOT / "annotate" / "reports").rglob("*.py")):
-        _add(catalogue, path, extract_from_file(extract_calls, path, SENTENCES))
+        _add(catalogue, path, extract_from_file(extract_calls, path, SENTENCES))  # type: ignore[arg-type]
     for path in sorted((report / "templates").iterdir()):
-        _add(catalogue, path, extract_from_file(babel_extract, path, {"_": None}))
-        for noun in extract_from_file(babel_extract, path, {"counted": (2,)}):
+        _add(catalogue, path, extract_from_file(babel_extract, path, {"_": None}))  # type: ignore[arg-type]
+        for noun in extract_from_file(babel_extract, path, {"counted": (2,)}):  # type: ignore[arg-type]
             catalogue.add(_of_noun(str(noun[1])))
     for path in (report / "words.toml", report / "figures.toml"):
         tables = [*tomllib.loads(path.read_text(encoding="utf-8")).values()]
@@ -116,12 +116,13 @@ def extract_calls(
         name = getattr(call.func, "attr", getattr(call.func, "id", ""))
         if name not in keywords:
             continue
-        first, second, *others = (*map(_texts, call.args), [], [])
+        texts = [*map(_texts, call.args), [], []]
+        first, second, others = texts[0], texts[1], texts[2:]
         found: Iterable[str | tuple[str, str]] = first
         if name == "ngettext":
             found = zip(first, second, strict=True)
         elif name == "counted":
-            found = [_of_noun(noun, *others[0]) for noun in second]
+            found = [_of_noun(noun, *(others[0] if others else [])) for noun in second]
         yield from ((call.lineno, name, message, []) for message in found)
 
 
@@ -133,8 +134,9 @@ def _of_noun(noun: str, plural: str = "") -> tuple[str, str]:
 def _texts(node: ast.expr) -> list[str]:
     if isinstance(node, ast.IfExp):
         return [*_texts(node.body), *_texts(node.orelse)]
-    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
-    return [node.value] if is_text else []
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return [node.value]
+    return []
 
 
 def metric_texts() -> list[str]:

@@ -214,7 +214,10 @@ def _intervals(
 ) -> str:
     """Say what the intervals of each table rest on."""
     resamples, confidence = run["resamples"], run["confidence"]
-    sampled = {"resamples": resamples, "units": listed(drawn, SEMICOLON)}
+    sampled: dict[str, object] = {
+        "resamples": resamples,
+        "units": listed(drawn, SEMICOLON),
+    }
     parts: dict[str, tuple[bool, dict[str, object]]] = {
         "clusters": (bool(drawn), sampled),
         "error": (bool(by_error), {"tables": listed(by_error)}),
@@ -249,8 +252,8 @@ def _tests(tables: ResultTables) -> Iterator[ChecklistAnswer]:
     counts = []
     for question, own in leading.groupby("question", sort=True):
         unbeaten = own["n_better"] == 0
-        n = {"n": int(unbeaten.sum()), "total": len(own)}
-        text = word("answered", "n of total", **n)
+        some, total = int(unbeaten.sum()), len(own)
+        text = word("answered", "n of total", n=some, total=total)
         counts.append((question, text, float(unbeaten.mean())))
     kind = "unbeaten" if counts else "untested"
     yield _answer("unbeaten", kind, text=_spread(counts))

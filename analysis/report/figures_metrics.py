@@ -301,8 +301,8 @@ def calibration_dots(calibration: pd.DataFrame) -> Iterator[Part]:
         if len(weights):
             title = _("{question}: weights", question=question)
             here = [metric for metric in order if metric in set(weights["metric"])]
-            look = {"axis": _("weight (shares of 1)"), "lines": [0.0], "words": ""}
-            yield dots("calibration", title, weights, order=here, **look)
+            own = {"order": here, "lines": [0.0], "axis": _("weight (shares of 1)")}
+            yield dots("calibration", title, weights, words="", **own)
 
 
 @figure("stability")

@@ -340,6 +340,5 @@ def _intervals(bars: pd.DataFrame) -> Trace:
         "hoverinfo": "skip",
     }
     if panels.has_intervals(found):
-        look = {"color": "#000000", "thickness": 2}
-        trace["error_x"] = panels.error_bars(found, **look)
+        trace["error_x"] = panels.error_bars(found, color="#000000", thickness=2)
     return trace

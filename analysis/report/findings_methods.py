@@ -18,6 +18,7 @@ from analysis.report.wording import (
     ClaimText,
     claim_of,
     drawn_units,
+    is_missing,
     p_text,
     per_cent,
     records,
@@ -94,7 +95,7 @@ def _evidence(row: MethodRow, head: str) -> str:
     """Add the value of the first method, the test, and of what it speaks."""
     words = {"win_rate": share, "rating": _points}.get(row["statistic"], with_interval)
     told = word("values", row["statistic"], value=words(row))
-    if not pd.isna(row["n"]):
+    if not is_missing(row, "n"):
         answers = counted(row["n"], NOUNS[row["source"]])
         told = _("{first} ({second})", first=told, second=answers)
     if row["verdict"] == PREFERRED:
@@ -132,7 +133,7 @@ def _told_apart(row: MethodRow) -> list[str]:
 
 def _points(row: MethodRow) -> str:
     text = f"{row['value']:.0f}"
-    if not pd.isna(row["low"]):
+    if not is_missing(row, "low"):
         text += f" [{row['low']:.0f}, {row['high']:.0f}]"
     return text.replace("-", MINUS)
 
@@ -142,7 +143,7 @@ def _of_best(row: MethodRow) -> list[str]:
     n, methods = row["size"], row["methods"]
     if not methods:
         return [word("best-methods", "none", n=n)]
-    if pd.isna(row["p_value"]):
+    if is_missing(row, "p_value"):
         return [word("best-methods", "untested", n=n, methods=methods)]
     p, units = p_text(float(row["p_value"])), drawn_units(str(row["drawn"]))
     evidence = word("best-methods", "evidence", p=p, units=units)

@@ -15,6 +15,7 @@ from analysis.report.wording import (
     ClaimText,
     claim_of,
     drawn_units,
+    is_missing,
     name_of,
     p_text,
     per_cent,
@@ -138,9 +139,9 @@ def _why(row: VerdictRow) -> list[str]:
 
 def _apart(first: VerdictRow, rows: Sequence[VerdictRow]) -> list[str]:
     """Say of how many of the others the tests show that they are worse, or better."""
-    if pd.isna(first["n_worse"]):
+    if is_missing(first, "n_worse"):
         return []
-    total = sum(not pd.isna(row["n_worse"]) for row in rows) - 1
+    total = sum(not is_missing(row, "n_worse") for row in rows) - 1
     text = _compared("better", int(first["n_worse"]), total)
     if first["n_better"]:
         worse = _compared("worse", int(first["n_better"]), total)
@@ -157,7 +158,7 @@ def _compared(table: str, n: int, total: int) -> str:
 
 def _evidence(row: VerdictRow, head: str) -> str:
     """Add the value, what it rests on, and the test that decided."""
-    if pd.isna(row["value"]):
+    if is_missing(row, "value"):
         return head
     if row["statistic"] == "ppa_half":
         what = word("preferences", row["source"])
@@ -192,7 +193,7 @@ def _population(drawn: str) -> str:
 
 def _with_p(row: VerdictRow, text: str) -> str:
     """Add the adjusted p-value and over how many metrics it is adjusted."""
-    if pd.isna(row["p_adjusted"]):
+    if is_missing(row, "p_adjusted"):
         return text
     p_value = p_text(float(row["p_adjusted"]))
     if row["n_family"] > 1:
@@ -204,7 +205,7 @@ def _demand(row: VerdictRow) -> list[str]:
     """Hold a metric that agrees, in new stories and methods, against what is asked."""
     if row["verdict"] != AGREES or row["decided_by"] != CROSSED:
         return []
-    if pd.isna(row["demanded"]):
+    if is_missing(row, "demanded"):
         return []
     demanded = float(row["demanded"])
     low, high = row["low"] > demanded, row["high"] < demanded

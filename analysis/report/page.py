@@ -101,7 +101,7 @@ def as_html(
         sections["methods"] = (*said.methods, *sections.get("methods", ()))
     below = [figure for figure in drawn if figure is not opening]
     computed = _computed(analysis) | {"by_error": errors, "by_answers": answers}
-    weight = sum(one.weight for one in (*grids, *drawn))
+    weight = sum(one.weight for one in grids) + sum(one.weight for one in drawn)
     page = (
         templates()
         .get_template("report.html")

@@ -177,6 +177,11 @@ def first_row(rows: pd.DataFrame) -> dict[str, Any]:
     return {str(column): rows[column].iloc[0] for column in rows.columns}
 
 
+def is_missing(row: Row, name: str) -> bool:
+    """Say whether a row has no value in a column."""
+    return bool(pd.isna(row[name]))
+
+
 def records(rows: pd.DataFrame) -> list[dict[str, Any]]:
     """Return rows by column name, numbers as Python has them."""
     return [
