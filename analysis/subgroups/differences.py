@@ -164,9 +164,8 @@ def _critical(moved: Array, n_known: Array, confidence: float) -> Array:
     return np.where(defined, limit, NAN)
 
 
-# What VISTAR compares: how much of its score a method loses from core to hard.
+# VISTAR's drop is from core to hard.
 CORE, HARD = "core", "hard"
-# No two shares or coefficients are further apart.
 FARTHEST = {"win_rate": 1.0, "ppa_strict": 1.0, "ppa_half": 1.0, "mean": np.inf}
 FARTHEST_COEFFICIENTS = 2.0
 
