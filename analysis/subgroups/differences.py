@@ -1,11 +1,7 @@
 """Do strata differ? Every statistic of one stratum less that of another.
 
-Where groups differ in size and spread, a plain permutation test of a difference rejects
-too often. Divided by a standard error that allows for two spreads, and is computed anew
-in every shuffle, the difference has the same distribution in the limit whatever the
-spreads (Chung and Romano 2013, Annals of Statistics 41(2)), and the test stays exact
-where groups are alike. The interval of a difference holds what the same test does not
-reject.
+Differences are studentised, and their errors computed anew in every shuffle (Chung and
+Romano 2013, Annals of Statistics 41(2)); the interval holds what the test keeps.
 """
 
 import math
@@ -95,12 +91,11 @@ def shuffled_test(
     confidence: float,
     rng: np.random.Generator,
 ) -> ShuffledTest:
-    """Compare two groups of stories.
+    """Compare two groups of stories by a studentised permutation test.
 
     The standard error of a difference is that of two means of the stories'
-    pseudo-values, :math:`n v - (n - 1) v_{(s)}` of the n stories of both groups
-    together. Of a mean over stories they are its terms. Groups of one story have no
-    spread: then differences are compared as they are, and have no interval.
+    pseudo-values. Groups of one story have no spread: then differences are compared as
+    they are.
     """
     in_a, in_b = groups
     stories = np.flatnonzero(in_a | in_b)
@@ -169,9 +164,8 @@ def _critical(moved: Array, n_known: Array, confidence: float) -> Array:
     return np.where(defined, limit, NAN)
 
 
-# What VISTAR compares: how much of its score a method loses from core to hard.
+# VISTAR's drop is from core to hard.
 CORE, HARD = "core", "hard"
-# No two shares or coefficients are further apart.
 FARTHEST = {"win_rate": 1.0, "ppa_strict": 1.0, "ppa_half": 1.0, "mean": np.inf}
 FARTHEST_COEFFICIENTS = 2.0
 
@@ -189,15 +183,11 @@ class StratumMeasure:
 def difference_rows(
     data: QuestionData, split: Split, *, options: AlignOptions
 ) -> list[TableRow]:
-    r"""Compare strata: every statistic of one less that of another.
+    """Compare strata: every statistic of one less that of another.
 
-    The p-value is that of a studentised permutation test (`shuffles.shuffled_test`):
-    which of the stories belong to which of the two strata is shuffled, with
-    :math:`p = (c + 1)/(k + 1)`. The interval holds what that test does not reject; that
-    of a drop is Fieller's. p is adjusted within tag, statistic and level (Holm). Two
-    strata are compared with each other, each of several with all others.
-
-    Source: VISTAR, table 3: drop = (core - hard) / core.
+    p is adjusted within tag, statistic and level (Holm). Two strata are compared with
+    each other, each of several with all others. The interval of a drop (VISTAR, table
+    3) is Fieller's.
     """
     return _compared_by(measures(data, options), data.name, split, options)
 
