@@ -82,7 +82,7 @@ def resampled_sums(
     if not (resamples and can_vary(clusters, parts)):
         return np.empty((0, features.shape[1]))
     stories, methods = draw_clusters(clusters, parts, resamples, rng)
-    if methods is None and "units" not in parts:
+    if stories is not None and methods is None and "units" not in parts:
         return np.asarray(stories @ story_sums(clusters, features), float)
     P = len(features)
     step, found = max(1, CHUNK // P), []
