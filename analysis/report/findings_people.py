@@ -189,13 +189,14 @@ def _change(rows: pd.DataFrame) -> str:
         sorted(standing.loc[standing[column] == 1, "method"].astype(str))
         for column in ("value_all", "value")
     )
+    one = " one" if len(moved) == 1 else ""
     if before != after:
         ends = {"before": listed(before), "after": listed(after)}
-        return word("without", "first", **ends, **values)
+        return word("without", f"first{one}", **ends, **values)
     change = (moved["value"] - moved["value_all"]).abs()
     far = first_row(moved.loc[[change.idxmax()]])
     ends = {"before": f"{far['value_all']:.0f}", "after": f"{far['value']:.0f}"}
-    return word("without", "moved", method=far["method"], **ends, **values)
+    return word("without", f"moved{one}", method=far["method"], **ends, **values)
 
 
 def _moved(rows: pd.DataFrame) -> pd.DataFrame:

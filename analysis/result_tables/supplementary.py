@@ -9,12 +9,13 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 
-from analysis.correlations.metric_differences import cluster_rows
+from analysis.correlations.metric_differences import cluster_rows, williams_rows
 from analysis.options import (
     check_known,
     resample_parts,
     supported_parts,
 )
+from analysis.pairwise.accuracy_differences import mcnemar_tests
 from analysis.pairwise.fitted_weights import calibrate
 from analysis.pairwise.human_ceiling import human_pairs
 from analysis.pairwise.metric_errors import (
@@ -74,7 +75,6 @@ def add_rated(question: QuestionData, table: ScoreTable, found: TableCollector) 
     add_rating_leaderboard(question, found)
     if question.is_method_level:
         return
-
     for table_name, analyse in (
         ("variance", variance_components),
         ("reliability", expected_reliability),
@@ -84,6 +84,8 @@ def add_rated(question: QuestionData, table: ScoreTable, found: TableCollector) 
         )
         found.extend(table_name, rows, ("stories",))
     if question.grid.metrics:
+        if "pearson" in found.options.coefficients:
+            found.extend("williams", williams_rows(question.grid))
         rows = spa_differences(question.grid, sampling=found.options.sampling)
         found.extend("accuracy_comparisons", rows)
     for grid in question.judged_grids:
@@ -101,7 +103,7 @@ def add_pairs_further(
     options, drawn = found.options, found.options.sampling
     pairs = question.pairs
     parts = resample_parts(options.resample, default="stories+methods")
-
+    found.extend("mcnemar", mcnemar_tests(pairs, parts=parts, **drawn), parts)
     rows = human_pairs(
         pairs,
         parts=parts,

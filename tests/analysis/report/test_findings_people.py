@@ -109,6 +109,16 @@ def test_ratings_and_rankings_of_one_question_are_told_apart():
             "the first place goes from A to B, C, and 3 of 3 methods change their "
             "rank.",
         ),
+        (
+            (1, 2, 3),
+            (1, 2, 2),
+            "and 1 of 3 methods changes its rank, C from 3 to 2.",
+        ),
+        (
+            (1, 2, 3),
+            (1, 1, 3),
+            "the first place goes from A to A, B, and 1 of 3 methods changes its rank.",
+        ),
         ((1, 2, 3), (1, 2, float("nan")), "and not every method has a rank."),
     ],
 )

@@ -263,7 +263,7 @@ def test_the_page_says_what_was_drawn_and_how_often(study):
     align(study, study / "out", "--confidence", "0.8", "--resample", "stories+methods")
     html = (study / "out/report.html").read_text()
     assert "Percentile intervals at 0.8 from resampling whole clusters 20 times" in html
-    assert "calibration; units for annotators; stories for composites" in html
+    assert "calibration, mcnemar; units for annotators; stories for composites" in html
     assert "(stories for leaderboard, method_comparisons" in html
     run = dict(csv.reader((study / "out/tables/run.csv").open()))
     assert run["resample"] == "stories+methods"
