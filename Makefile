@@ -25,7 +25,7 @@ ON_POSTGRESQL := $(BIN)/python -m tests.with_postgres $(PYTEST) $(SPREAD)
 # Whose tests ask a database; metrics do not, and their networks take long to import.
 STORED := tests/annotate tests/evalcore --ignore=tests/evalcore/metrics
 # In processes of their own: one that has run thousands of tests is slow to drive a page.
-BROWSER := tests/browser tests/analysis/report/test_rendering.py
+BROWSER := $$(grep -rlE --include='test_*.py' 'mark\.browser' tests)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup install demo run metrics check test test-all lint rules types format messages bench wheel requirements clean
