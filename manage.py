@@ -25,7 +25,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(128 + signal.SIGPIPE)
     except (DatabaseError, InterfaceError, NodeNotFoundError) as error:
-        from evalcore.management.unprepared import why_unprepared
+        from evalcore.management import why_unprepared
 
         reason = why_unprepared(error, *sys.argv[1:2])
         if reason is None:

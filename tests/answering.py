@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from annotate.kinds.errors import AnswerError
+from annotate.kinds.base import AnswerError
 from annotate.kinds.registry import kind_of
 from annotate.models import Annotator, Answer, Question, Rating, Slot
 from annotate.presentation.shot_comments import ShotCommentRow

@@ -11,7 +11,7 @@ from django.db.migrations.exceptions import NodeNotFoundError
 from django.db.migrations.loader import MigrationLoader
 
 from annotate.models import User
-from evalcore.management.unprepared import why_unprepared
+from evalcore.management import why_unprepared
 from evalcore.models import Benchmark
 from evalcore.serving import health
 from tests.conftest import is_sqlite

@@ -26,7 +26,7 @@ from annotate.api.authentication import (
 from annotate.assignment import choosing
 from annotate.coverage.counts import units
 from annotate.coverage.dashboard import standing
-from annotate.kinds import errors
+from annotate.kinds.base import AnswerError, BadAnswerError
 from annotate.kinds.registry import asks_of_shots
 from annotate.models import Annotator, Slot, Study
 from annotate.presentation import checklist_sheets, slot_view
@@ -258,9 +258,9 @@ class SubmitSlot(APIView):
             received = submission.submit(
                 annotator, slot.code, rows, closing, follow_up=follow_up, whole=True
             )
-        except errors.BadAnswerError as error:
+        except BadAnswerError as error:
             raise Refused({"answers": str(error)}) from error
-        except errors.AnswerError as error:
+        except AnswerError as error:
             raise Conflict(str(error)) from error
         if received is None:
             raise Http404

@@ -19,7 +19,7 @@ from annotate.assignment.designs.shown_sides import (
     best,
     keeps_even,
 )
-from annotate.kinds import errors
+from annotate.kinds.base import SlotTakenError
 from annotate.models import Annotator, Purpose, Skip, Slot
 from annotate.responses import giving_back, leasing
 from annotate.responses.leasing import UNFINISHED, LastPlace, Place
@@ -123,7 +123,7 @@ def next_while_locked(
             place = None
         try:
             taken = leasing.take_locked(slot, person, place)
-        except errors.SlotTakenError:
+        except SlotTakenError:
             own = leasing.first_waiting(person, locks=True)
             continue
         person.last_seen_at = taken.started_at

@@ -22,6 +22,26 @@ Fields = dict[str, Any]
 Option = tuple[str, str, str]
 
 
+class AnswerError(ValueError):
+    """The answer cannot be stored; the message says why, for the annotator."""
+
+
+class NotNowError(AnswerError):
+    """The answer may be stored at another time."""
+
+
+class NotYetError(AnswerError):
+    """Something is to be done before this story; the message says what."""
+
+
+class BadAnswerError(AnswerError):
+    """The question has no such answer."""
+
+
+class SlotTakenError(Exception):
+    """Somebody else holds the slot, or it is closed."""
+
+
 def form_field(question: Question) -> str:
     """Return the name of a question's fields, told from the form's own by its begin."""
     return f"q:{question.key}"
@@ -100,7 +120,7 @@ class Kind(ABC):
 
         Raises
         ------
-        annotate.kinds.errors.BadAnswerError
+        annotate.kinds.base.BadAnswerError
             The question has no such answer.
         """
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from annotate.kinds.errors import BadAnswerError
+from annotate.kinds.base import BadAnswerError
 from annotate.models import Fault, Study
 from annotate.presentation import slot_view
 from annotate.responses.writing import Held, Row

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext as _
 
-from annotate.kinds.errors import BadAnswerError
+from annotate.kinds.base import BadAnswerError
 from annotate.models import ShotComment, Slot, Study
 from annotate.presentation.slot_view import sides
 from annotate.responses.writing import Held, Row, keep, of_holder

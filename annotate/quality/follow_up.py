@@ -4,7 +4,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotate import event_log
-from annotate.kinds.errors import BadAnswerError
+from annotate.kinds.base import BadAnswerError
 from annotate.models import Annotator, Event, Flag, Slot, Unit, User
 from annotate.people import outcomes
 from annotate.quality import monitoring, training

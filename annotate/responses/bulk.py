@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import Count
 
 from annotate import event_log
-from annotate.kinds.errors import AnswerError
+from annotate.kinds.base import AnswerError
 from annotate.kinds.registry import kind_of
 from annotate.models import Answer, Look, Purpose, Question, Slot, Study, Unit
 from evalcore.database.postgresql import analyze

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from annotate.kinds.errors import BadAnswerError
+from annotate.kinds.base import BadAnswerError
 from annotate.kinds.registry import asks_of_shots, kind_of
 from annotate.models import Look, Rating, Slot
 from annotate.responses.writing import (

@@ -8,7 +8,7 @@ from django.db.models import Count, Max, QuerySet
 from django.utils import timezone
 
 from annotate import event_log
-from annotate.kinds.errors import SlotTakenError
+from annotate.kinds.base import SlotTakenError
 from annotate.models import Annotator, Event, Skip, Slot, Study, Unit
 from annotate.responses.leasing import (
     UNFINISHED,

@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotate import event_log
-from annotate.kinds.errors import SlotTakenError
+from annotate.kinds.base import SlotTakenError
 from annotate.kinds.registry import tables_of
 from annotate.models import (
     Annotator,

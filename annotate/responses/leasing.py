@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate import event_log
-from annotate.kinds.errors import AnswerError, NotNowError, NotYetError, SlotTakenError
+from annotate.kinds.base import AnswerError, NotNowError, NotYetError, SlotTakenError
 from annotate.models import Annotator, Event, Purpose, Slot, Study, Unit
 from evalcore.database.prepared import Prepared, count, store
 

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotate import event_log
-from annotate.kinds.errors import AnswerError, NotNowError, NotYetError
+from annotate.kinds.base import AnswerError, NotNowError, NotYetError
 from annotate.kinds.registry import is_required, kind_of
 from annotate.models import Annotator, Event, Flag, Purpose, Slot
 from annotate.models.units import OUTPUTS

@@ -13,7 +13,7 @@ from django.db.models import F, Manager, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotate.kinds.errors import AnswerError, BadAnswerError
+from annotate.kinds.base import AnswerError, BadAnswerError
 from annotate.kinds.registry import KINDS, is_required, kind_of, whole_tables
 from annotate.models import (
     Annotator,

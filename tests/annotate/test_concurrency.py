@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotate.assignment import choosing
 from annotate.assignment.choosing import Next
 from annotate.audit_log.verifying import problems
-from annotate.kinds import errors
+from annotate.kinds.base import AnswerError, SlotTakenError
 from annotate.models import Annotator, Rating, Slot, Study
 from annotate.people import inviting
 from annotate.quality import exclusion
@@ -58,7 +58,7 @@ def test_one_free_slot_goes_to_one_of_many():
     def grab(person):
         try:
             leasing.take(Slot.objects.get(pk=slot.pk), person)
-        except errors.SlotTakenError:
+        except SlotTakenError:
             return False
         return True
 
@@ -191,7 +191,7 @@ def test_revoking_while_submitting_neither_fails_nor_loses_a_submitted_answer():
         def submit(slot=slot, ann=ann):
             try:
                 answering.submit(slot=slot, annotator=ann)
-            except errors.AnswerError:
+            except AnswerError:
                 return False
             return True
 
@@ -226,7 +226,7 @@ def test_undoing_an_exclusion_never_loses_what_is_submitted_meanwhile():
                         slot=slot, annotator=carol, question=question, value=1
                     )
                 answering.submit(slot=slot, annotator=carol)
-            except (errors.SlotTakenError, errors.AnswerError, AttributeError):
+            except (SlotTakenError, AnswerError, AttributeError):
                 return False
             return True
 

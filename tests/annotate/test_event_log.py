@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 from annotate.assignment import choosing
 from annotate.audit_log import as_of_event
 from annotate.audit_log.verifying import problems
-from annotate.kinds import errors
+from annotate.kinds.base import AnswerError, SlotTakenError
 from annotate.models import (
     Annotator,
     Choice,
@@ -42,7 +42,7 @@ from tests.working import end_leases
 PEOPLE = 4
 WHO = st.integers(0, PEOPLE - 1)
 WHICH = st.integers(0, 1000)
-REFUSALS = (errors.SlotTakenError, errors.AnswerError, Http404)
+REFUSALS = (SlotTakenError, AnswerError, Http404)
 
 
 def pick(rows, number):

@@ -8,8 +8,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, ngettext_lazy
 from pydantic import Field
 
-from annotate.kinds.base import Fields, Kind, Option, Row, Value
-from annotate.kinds.errors import AnswerError, BadAnswerError
+from annotate.kinds.base import (
+    AnswerError,
+    BadAnswerError,
+    Fields,
+    Kind,
+    Option,
+    Row,
+    Value,
+)
 from annotate.kinds.question import DegradableQuestion, QuestionDefinition
 from annotate.models import Answer, Choice, Question, Slot, Study
 from annotate.schema import Switch, refusal

@@ -9,8 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 from pydantic import model_validator
 
-from annotate.kinds.base import Fields, Kind, Option, Row, Value
-from annotate.kinds.errors import BadAnswerError
+from annotate.kinds.base import BadAnswerError, Fields, Kind, Option, Row, Value
 from annotate.kinds.question import DegradableQuestion, QuestionDefinition, Scale, Whole
 from annotate.models import Question, Rating, Slot, Study
 from annotate.schema import Problem, Texts, refusal, refuse

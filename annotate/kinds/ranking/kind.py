@@ -7,9 +7,16 @@ from typing import Any, Literal
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
-from annotate.kinds.base import Fields, Option, Row, Value, form_field
+from annotate.kinds.base import (
+    AnswerError,
+    BadAnswerError,
+    Fields,
+    Option,
+    Row,
+    Value,
+    form_field,
+)
 from annotate.kinds.choice.kind import ChoiceKind
-from annotate.kinds.errors import AnswerError, BadAnswerError
 from annotate.kinds.question import DegradableQuestion
 from annotate.models import Question, Ranking, Slot, Study
 from annotate.models.studies import LETTERS, PLACES

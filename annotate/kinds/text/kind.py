@@ -3,15 +3,23 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, Self
 
+from django.db import models
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, ngettext_lazy
 from pydantic import BeforeValidator, Field, model_validator
 
-from annotate.kinds.base import Fields, Kind, Option, Row, Value, form_field
-from annotate.kinds.errors import BadAnswerError
+from annotate.kinds.base import (
+    BadAnswerError,
+    Fields,
+    Kind,
+    Option,
+    Row,
+    Value,
+    form_field,
+)
 from annotate.kinds.question import QuestionDefinition
-from annotate.kinds.text.model import TextAnswer
 from annotate.models import Question, Slot
+from annotate.models.answers import Answer, answer_constraints
 from annotate.models.studies import LETTERS
 from annotate.schema import Problem, Switch, no_truth, refuse, says
 
@@ -23,6 +31,15 @@ Length = Annotated[
     Field(ge=1, le=LARGEST),
     says(f"write a whole number from 1 to {LARGEST}"),
 ]
+
+
+class TextAnswer(Answer):
+    """What somebody wrote in answer to a question; empty once it is erased."""
+
+    value = models.TextField()
+
+    class Meta:
+        constraints = answer_constraints("text_answer")
 
 
 class TextQuestion(QuestionDefinition):

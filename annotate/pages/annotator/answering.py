@@ -25,7 +25,7 @@ from django.views.decorators.http import require_POST
 
 from annotate.access import rate_limits
 from annotate.assignment import choosing
-from annotate.kinds.errors import NotNowError, NotYetError
+from annotate.kinds.base import NotNowError, NotYetError
 from annotate.models import Annotator, Invitation, Purpose, Slot, Study, mark_of
 from annotate.pages.study_views import SeatRequest
 from annotate.people import outcomes

@@ -18,7 +18,7 @@ from django.http import (
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
-from annotate.kinds.errors import NotYetError
+from annotate.kinds.base import NotYetError
 from annotate.models import Annotator, Slot
 from annotate.pages.annotator.answering import for_annotator
 from annotate.pages.annotator.slot import look_at

@@ -16,8 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.assignment import choosing
-from annotate.kinds import errors
-from annotate.kinds.errors import NotYetError
+from annotate.kinds.base import BadAnswerError, NotNowError, NotYetError, SlotTakenError
 from annotate.kinds.registry import asks_of_shots, kind_of
 from annotate.models import Annotator, Purpose, Skip, Slot, Study, localised
 from annotate.models.units import OUTPUTS
@@ -101,7 +100,7 @@ def submit(request: SeatRequest, annotator: Annotator, code: str) -> HttpRespons
         received = submission.submit(
             annotator, row.code, rows, closing, follow_up=follow_up, go_on=go_on
         )
-    except errors.NotNowError as error:
+    except NotNowError as error:
         return _slot_page(request, annotator, row, error=str(error), status=422)
     if received is None:
         raise missing(annotator)
@@ -139,9 +138,9 @@ def skip(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
             follow_up.skip(
                 slot=row, annotator=annotator, reason=reason, comment=comment
             )
-        except errors.BadAnswerError as refused:
+        except BadAnswerError as refused:
             error = str(refused)
-        except errors.SlotTakenError:
+        except SlotTakenError:
             error = _("This answer is closed and cannot be changed.")
     if error:
         skipping = {"reason": reason, "comment": comment}

@@ -6,7 +6,7 @@ import analysis
 from annotate.assignment import choosing
 from annotate.audit_log.verifying import problems
 from annotate.coverage import snapshots
-from annotate.kinds.errors import AnswerError
+from annotate.kinds.base import AnswerError
 from annotate.kinds.registry import KINDS
 from annotate.models import Rating
 from annotate.quality import monitoring

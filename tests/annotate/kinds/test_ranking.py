@@ -13,7 +13,7 @@ import analysis
 from annotate.assignment import choosing, reassignment
 from annotate.audit_log.verifying import problems
 from annotate.coverage import counts, snapshots
-from annotate.kinds.errors import AnswerError, BadAnswerError
+from annotate.kinds.base import AnswerError, BadAnswerError
 from annotate.kinds.registry import answer_tables
 from annotate.models import Annotator, Ranking, Slot, Unit
 from annotate.presentation import slot_view

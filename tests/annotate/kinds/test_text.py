@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 
 from annotate.audit_log.verifying import problems
 from annotate.coverage import snapshots
-from annotate.kinds.text.model import TextAnswer
+from annotate.kinds.text.kind import TextAnswer
 from annotate.models import Flag, Invitation
 from annotate.personal_data import erasing, record
 from annotate.quality import monitoring

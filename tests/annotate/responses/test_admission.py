@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from annotate.kinds import errors
+from annotate.kinds.base import NotYetError, SlotTakenError
 from annotate.models import Annotator, Choice, Invitation, Purpose, Rating, Slot
 from annotate.quality import training
 from annotate.responses import leasing
@@ -133,9 +133,9 @@ def test_nothing_that_counts_is_answered_before_the_training_round(client):
     response = api(person).post(url, given, format="json")
     assert response.status_code == 409
     assert "training round" in response.json()["detail"]
-    with pytest.raises(errors.SlotTakenError, match="training round"):
+    with pytest.raises(SlotTakenError, match="training round"):
         leasing.take(slot, person)
-    with pytest.raises(errors.NotYetError, match="training round"):
+    with pytest.raises(NotYetError, match="training round"):
         answering.record_answer(
             slot=slot, annotator=person, question=slot.questions[0], value=3
         )

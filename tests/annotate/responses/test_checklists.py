@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from annotate.audit_log import verifying
-from annotate.kinds import errors
+from annotate.kinds.base import AnswerError, BadAnswerError
 from annotate.models import Annotator, Invitation, Rating, Slot
 from annotate.presentation import checklist_sheets
 from annotate.responses import late, leasing, writing
@@ -44,10 +44,10 @@ def values(slot, shot) -> dict[str, int]:
 def test_silence_is_no_answer(study):
     slot, person = slot_of(study)
     record(slot, person, 2, "pan|text")
-    with pytest.raises(errors.AnswerError, match="Not yet looked at: shots 1, 3"):
+    with pytest.raises(AnswerError, match="Not yet looked at: shots 1, 3"):
         answering.submit(slot=slot, annotator=person)
     record(slot, person, 1)
-    with pytest.raises(errors.AnswerError, match="Not yet looked at: shot 3"):
+    with pytest.raises(AnswerError, match="Not yet looked at: shot 3"):
         answering.submit(slot=slot, annotator=person)
     record(slot, person, 3)
     submitted = answering.submit(slot=slot, annotator=person)
@@ -65,7 +65,7 @@ def test_boxes_count_only_with_the_word_that_the_shot_was_looked_at(study):
     record(slot, person, 3, *every, looked=False)
     record(slot, person, 3, looked=False)
     assert writing.shots_left(slot, person) == [2, 3]
-    with pytest.raises(errors.AnswerError, match="Not yet looked at: shots 2, 3"):
+    with pytest.raises(AnswerError, match="Not yet looked at: shots 2, 3"):
         answering.submit(slot=slot, annotator=person)
 
 
@@ -107,7 +107,7 @@ def test_a_change_is_a_revision_of_that_box_only(study):
 @pytest.mark.parametrize("shot", [0, 4, 10**30])
 def test_the_story_must_have_the_shot(study, shot):
     slot, person = slot_of(study)
-    with pytest.raises(errors.BadAnswerError, match="no shot"):
+    with pytest.raises(BadAnswerError, match="no shot"):
         record(slot, person, shot)
     assert not Rating.objects.exists()
 
@@ -116,7 +116,7 @@ def test_a_box_is_no_answer_to_the_whole_story(study):
     slot, person = slot_of(study)
     box = study.questions.first()
     told = "pan|text is a label's box: send it shot by shot, under `ticked`."
-    with pytest.raises(errors.BadAnswerError, match=re.escape(told)):
+    with pytest.raises(BadAnswerError, match=re.escape(told)):
         answering.record_answer(slot=slot, annotator=person, question=box, value=1)
     assert not Rating.objects.exists()
 
@@ -124,7 +124,7 @@ def test_a_box_is_no_answer_to_the_whole_story(study):
 def test_a_box_is_not_taken_back(study):
     slot, person = slot_of(study)
     record(slot, person, 1, "pan|text")
-    with pytest.raises(errors.BadAnswerError, match="is a label's box"):
+    with pytest.raises(BadAnswerError, match="is a label's box"):
         answering.take_back(
             slot=slot, annotator=person, question=study.questions.first()
         )
@@ -135,14 +135,14 @@ def test_a_box_is_not_taken_back(study):
 def test_other_protocols_ask_about_no_shot(kind):
     study = make_study(kind=kind, consented=True)
     slot, person = slot_of(study)
-    with pytest.raises(errors.BadAnswerError, match="Only the boxes of a checklist"):
+    with pytest.raises(BadAnswerError, match="Only the boxes of a checklist"):
         record(slot, person, 1)
 
 
 def test_only_whoever_holds_the_slot_may_tick(study):
     slot, _person = slot_of(study)
     other = study.annotators.get(name="A02")
-    with pytest.raises(errors.AnswerError, match="somebody else"):
+    with pytest.raises(AnswerError, match="somebody else"):
         record(slot, other, 1)
     assert not Rating.objects.exists()
 

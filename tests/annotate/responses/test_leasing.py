@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from annotate.assignment import choosing
 from annotate.audit_log.verifying import problems
-from annotate.kinds import errors
+from annotate.kinds.base import AnswerError, SlotTakenError
 from annotate.models import Annotator, Rating, Slot, Unit
 from annotate.pages.annotator.slot import get_slot
 from annotate.people import inviting
@@ -191,7 +191,7 @@ def test_after_an_exclusion_the_annotator_cannot_change_the_answer(study, people
     slot = submit(take(people[0]), people[0])
     exclusion.exclude(slot, reason="x", author=None)
     again = get_slot(people[0], slot.code, late=True)
-    with pytest.raises(errors.AnswerError, match="closed and cannot be changed"):
+    with pytest.raises(AnswerError, match="closed and cannot be changed"):
         answer(again, people[0], 4)
     assert Rating.objects.count() == 1
 
@@ -306,6 +306,6 @@ def test_a_unit_that_three_people_skip_is_set_aside(planned):
 
 def test_a_submitted_slot_cannot_be_skipped(study, people):
     slot = submit(take(people[0]), people[0])
-    with pytest.raises(errors.SlotTakenError):
+    with pytest.raises(SlotTakenError):
         giving_back.skip(slot, people[0], reason="unclear")
     assert fresh(slot).state == "submitted"

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from annotate.assignment import choosing
 from annotate.coverage.coverage_tables import TABLES
-from annotate.kinds.errors import BadAnswerError
+from annotate.kinds.base import BadAnswerError
 from annotate.models import StoryComment, Study
 from annotate.people import inviting
 from tests import answering

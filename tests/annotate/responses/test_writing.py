@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate.assignment import choosing
-from annotate.kinds import errors
+from annotate.kinds.base import AnswerError, SlotTakenError
 from annotate.models import Annotator, Choice, Rating, Slot, Study
 from annotate.people import inviting, outcomes
 from annotate.responses import bulk, giving_back, leasing, writing
@@ -120,13 +120,13 @@ def test_changing_after_submitting_works_while_the_study_is_open(slot, ann):
     answer(slot, ann, 0)
     assert Rating.objects.get(is_current=True, question__ordinal=1).value == 0
     Study.objects.update(state="paused")
-    with pytest.raises(errors.AnswerError, match="does not take answers"):
+    with pytest.raises(AnswerError, match="does not take answers"):
         answer(slot, ann, 1)
 
 
 @pytest.mark.parametrize("value", [-1, 5, "5", "--3", "", "٣", "3.0", True, "left"])
 def test_what_is_not_on_the_scale_is_refused(slot, ann, value):
-    with pytest.raises(errors.AnswerError):
+    with pytest.raises(AnswerError):
         answer(slot, ann, value)
     assert not Rating.objects.exists()
 
@@ -146,13 +146,13 @@ def test_the_database_refuses_a_rating_outside_its_scale(slot, ann):
 
 def test_somebody_elses_slot_is_refused(slot, study):
     bob = study.annotators.get(name="A02")
-    with pytest.raises(errors.AnswerError, match="somebody else"):
+    with pytest.raises(AnswerError, match="somebody else"):
         answer(slot, bob, 1)
 
 
 def test_missing_answers_are_named(slot, ann):
     answer(slot, ann, 1)
-    with pytest.raises(errors.AnswerError, match="Aesthetics"):
+    with pytest.raises(AnswerError, match="Aesthetics"):
         answering.submit(slot=slot, annotator=ann)
 
 
@@ -217,7 +217,7 @@ def test_another_annotator_starts_afresh(slot, ann, study):
 def test_nobody_gets_a_unit_twice(slot, ann, study):
     free = Slot.objects.create(study=study, unit=slot.unit, ordinal=9)
     assert free not in choosing.free_slots(ann)
-    with pytest.raises(errors.SlotTakenError, match="already"):
+    with pytest.raises(SlotTakenError, match="already"):
         leasing.take(free, ann)
 
 
@@ -243,7 +243,7 @@ def test_a_judgement_outside_the_scale_stores_nothing(study, ann):
         bulk.SlotAnswers(slots[0], {question: 1}, timezone.now()),
         bulk.SlotAnswers(slots[1], {question: 7}, timezone.now()),
     ]
-    with pytest.raises(errors.AnswerError):
+    with pytest.raises(AnswerError):
         bulk.store_judgements(judged)
     assert not Rating.objects.exists()
     assert not Slot.objects.filter(state="submitted").exists()
@@ -255,7 +255,7 @@ def test_a_judgement_outside_the_scale_stores_nothing(study, ann):
 def test_without_consent_nothing_is_stored(study, ann):
     slot = leasing.take(choosing.next_slot(ann), ann)
     Annotator.objects.update(consented_at=None)
-    with pytest.raises(errors.AnswerError, match="agree to take part"):
+    with pytest.raises(AnswerError, match="agree to take part"):
         answer(slot, ann, 3)
     assert not Rating.objects.exists()
 
@@ -263,10 +263,10 @@ def test_without_consent_nothing_is_stored(study, ann):
 def test_a_revoked_person_takes_answers_and_changes_nothing(study, ann, slot):
     done = submit(slot, ann)
     inviting.revoke(Annotator.objects.get(pk=ann.pk))
-    with pytest.raises(errors.AnswerError, match="no longer valid"):
+    with pytest.raises(AnswerError, match="no longer valid"):
         answer(done, ann, 0)
     free = study.slots.filter(annotator=None).first()
-    with pytest.raises(errors.SlotTakenError):
+    with pytest.raises(SlotTakenError):
         leasing.take(free, ann)
     assert choosing.next_slot(ann) is None
     assert Slot.objects.get(pk=free.pk).annotator is None
@@ -276,7 +276,7 @@ def test_a_revoked_person_takes_answers_and_changes_nothing(study, ann, slot):
 def test_nothing_is_taken_while_the_study_takes_no_answers(study, ann, state):
     waiting = choosing.next_slot(ann)
     Study.objects.update(state=state)
-    with pytest.raises(errors.SlotTakenError):
+    with pytest.raises(SlotTakenError):
         leasing.take(waiting, ann)
     assert choosing.next_slot(ann) is None
 
@@ -287,7 +287,7 @@ def test_answers_of_an_earlier_session_stay(study, ann):
         submit(leasing.take(slot, ann), ann)
     answer(slots[0], ann, 1)
     leasing.take(slots[3], ann)
-    with pytest.raises(errors.AnswerError, match="session is over"):
+    with pytest.raises(AnswerError, match="session is over"):
         answer(slots[0], ann, 2)
 
 
@@ -336,7 +336,7 @@ def test_submitting_again_changes_nothing_even_after_the_next_session_began(stud
     again = answering.submit(slot=first, annotator=ann, seconds=99)
     assert (again.pk, again.seconds) == (first.pk, 12)
     assert answer(first, ann, 1, "press-1").value == 1
-    with pytest.raises(errors.AnswerError, match="session is over"):
+    with pytest.raises(AnswerError, match="session is over"):
         answer(first, ann, 2, "press-2")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from evalcore.database.private_file import make_private
+from evalcore.database.base import make_private
 from tests.serving import ROOT
 
 USE = (
