@@ -146,8 +146,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "choices": LANGUAGES,
     },
     "figures": {
-        "help": "all: each annotator, accuracies by level, weighted metrics and "
-        "profiles too; default main",
+        "help": "all: each annotator and weighted metrics too; default main",
         "choices": FIGURES,
     },
     "questions": {
