@@ -12,13 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from analysis.problems import InputError, Problem
-from evalcore.formats.vistorybench.writing import (
-    FORM,
-    LANGUAGES,
-    RunPath,
-    Score,
-    result_files,
-)
+from evalcore.formats.vistorybench.layout import FORM, LANGUAGES, RunPath
+from evalcore.formats.vistorybench.writing import Results, Score, result_files
 from evalcore.formats.written_files import Files, Written, as_lines, write_files
 from evalcore.metrics.vistar.prompt_language import parse
 from evalcore.metrics.vistar.questionnaire import (
@@ -134,6 +129,7 @@ def _stored(benchmark: Benchmark, choice: ScoreSelection) -> Iterable[StoredScor
                     reason=row.reason if isinstance(row, MetricAbsence) else "",
                     story=row.story.key if row.story else "",
                     shot=row.shot.number if row.shot else None,
+                    details=row.details,
                 ),
                 row.run.options,
                 row.run.finished_at or row.run.created_at,
@@ -144,32 +140,44 @@ def _files(
     benchmark: Benchmark, stored: Sequence[StoredScore], choice: ScoreSelection
 ) -> Files:
     """Return the result folders that were imported, and one for each other method."""
-    by_run: dict[RunPath, list[StoredScore]] = defaultdict(list)
+    imported: dict[RunPath, list[StoredScore]] = defaultdict(list)
     own: dict[str, list[StoredScore]] = defaultdict(list)
     for row in stored:
         run = (row[2].get(FORM) or {}).get("run")
         if run:
-            by_run[RunPath(**run)].append(row)
+            imported[RunPath(**run)].append(row)
         else:
             own[row[0]].append(row)
     problems = [p for method, rows in own.items() for p in _several(method, rows)]
     if problems:
         raise InputError(problems)
+    files: Files = {}
+    for run, rows in sorted(imported.items()):
+        newest = max(rows, key=lambda row: row[3])
+        found = newest[2][FORM]
+        files |= _run_files(run, rows, found)
     paths = _paths(benchmark, own)
     for method, rows in own.items():
-        stamp = (
-            choice.timestamp
-            or f"{max(r[3] for r in rows).astimezone(UTC):%Y%m%d_%H%M%S}"
-        )
-        path = RunPath(*paths[method], stamp)
-        if path in by_run:
+        stamp = choice.timestamp or f"{_ended(rows):%Y%m%d_%H%M%S}"
+        run = RunPath(*paths[method], stamp)
+        if run in imported:
             what = "another --timestamp: imported results have this one"
-            raise InputError([Problem(path.path, what)])
-        by_run[path] = rows
-    files: Files = {}
-    for path, rows in sorted(by_run.items(), key=lambda one: one[0]):
-        files |= result_files(path, [row[1] for row in rows])
+            raise InputError([Problem(run.path, what)])
+        files |= _run_files(run, rows, {})
     return files
+
+
+def _run_files(
+    run: RunPath, rows: Sequence[StoredScore], found: dict[str, Any]
+) -> Files:
+    scores = [row[1] for row in rows]
+    return result_files(
+        Results(run, scores, found, f"{_ended(rows):%Y-%m-%dT%H:%M:%SZ}")
+    )
+
+
+def _ended(rows: Iterable[StoredScore]) -> datetime:
+    return max(row[3] for row in rows).astimezone(UTC)
 
 
 def _several(method: str, rows: Iterable[StoredScore]) -> list[Problem]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from analysis.commands.arguments import split_names
 from evalcore.exporting import ScoreSelection, export_scores
-from evalcore.formats.vistorybench.writing import FORM
+from evalcore.formats.vistorybench.layout import FORM
 from evalcore.importing.commands import ImportCommand
 
 
