@@ -5,13 +5,15 @@ Questionnaires can so be looked over before any picture is judged by them.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from analysis.problems import InputError, Problem
+from evalcore.formats.envision import writing as envision
+from evalcore.formats.envision.results import FORM as ENVISION
 from evalcore.formats.vistorybench.layout import FORM, LANGUAGES, RunPath
 from evalcore.formats.vistorybench.writing import Results, Score, result_files
 from evalcore.formats.written_files import Files, Written, as_lines, write_files
@@ -93,15 +95,16 @@ def export_scores(
     benchmark: Benchmark,
     folder: Path,
     *,
+    form: str = FORM,
     choice: ScoreSelection = ScoreSelection(),
     replace: bool = False,
 ) -> tuple[int, Written]:
-    """Write scores as ViStoryBench's result folders; a second time changes nothing."""
+    """Write scores as files of a format; a second time changes nothing."""
     stored = list(_stored(benchmark, choice))
     if not stored:
         what = "scores of the methods and metrics that were chosen"
         raise InputError([Problem(benchmark.slug, what)])
-    files = _files(benchmark, stored, choice)
+    files = SCORE_FORMATS[form](benchmark, stored, choice)
     return len(stored), write_files(folder, files, replace=replace)
 
 
@@ -136,7 +139,7 @@ def _stored(benchmark: Benchmark, choice: ScoreSelection) -> Iterable[StoredScor
             )
 
 
-def _files(
+def _vistorybench_files(
     benchmark: Benchmark, stored: Sequence[StoredScore], choice: ScoreSelection
 ) -> Files:
     """Return the result folders that were imported, and one for each other method."""
@@ -233,3 +236,66 @@ def _paths(
 
 def _names_a_folder(part: str) -> bool:
     return part.strip(". ") != "" and not set(part) & set("/\\\0")
+
+
+def _envision_files(
+    benchmark: Benchmark, stored: Sequence[StoredScore], _choice: ScoreSelection
+) -> Files:
+    """Return records, rows and report of each method, in a folder of its own."""
+    by_method: dict[str, list[StoredScore]] = defaultdict(list)
+    for row in stored:
+        score = row[1]
+        if score.metric in envision.METRICS and score.story and score.shot is None:
+            by_method[row[0]].append(row)
+    if not by_method:
+        what = "scores of Envision's metrics, of stories"
+        raise InputError([Problem(benchmark.slug, what)])
+    problems = [p for method, rows in by_method.items() for p in _several(method, rows)]
+    told = dict(benchmark.stories.values_list("key", "extra"))
+    scored = {row[1].story for rows in by_method.values() for row in rows}
+    what = "a story imported from envision; importing its list again adds that"
+    problems += [
+        Problem(f"story {story}", what)
+        for story in sorted(scored)
+        if ENVISION not in told[story]
+    ]
+    problems += [
+        Problem(f"method {name}", "a method that can name a folder")
+        for name in by_method
+        if not _names_a_folder(name)
+    ]
+    if problems:
+        raise InputError(problems)
+    files: Files = {}
+    for method, rows in by_method.items():
+        reports = [row[2].get(ENVISION, {}).get("report") for row in rows]
+        report = next((r for r in reports if isinstance(r, dict)), {})
+        timestamp = report.get("timestamp") or f"{_ended(rows):%Y-%m-%dT%H:%M:%S}"
+        sequences = _sequences(rows, told)
+        files |= envision.result_files(method, sequences, timestamp=str(timestamp))
+    return files
+
+
+def _sequences(
+    rows: Sequence[StoredScore], told: Mapping[str, Any]
+) -> list[envision.ScoredSequence]:
+    """Return the values of each story, and what was kept when they were imported."""
+    values: dict[str, dict[str, float]] = defaultdict(dict)
+    kept: dict[str, dict[str, Any]] = defaultdict(dict)
+    for _method, score, _options, _end in rows:
+        if score.value is not None:
+            values[score.story][score.metric] = score.value
+            kept[score.story] |= (score.details or {}).get(ENVISION) or {}
+    return [
+        envision.ScoredSequence(told[story][ENVISION], scores, kept[story])
+        for story, scores in values.items()
+    ]
+
+
+# What writes the scores of a benchmark, by format.
+SCORE_FORMATS: dict[
+    str, Callable[[Benchmark, Sequence[StoredScore], ScoreSelection], Files]
+] = {
+    FORM: _vistorybench_files,
+    ENVISION: _envision_files,
+}

@@ -101,6 +101,12 @@ def test_every_number_of_a_foreign_folder_comes_back(tmp_path, benchmark):
     assert len(numbers) > 150  # the folder is no empty shell
 
 
+def test_a_folder_that_counts_from_0_comes_back(tmp_path, benchmark):
+    write_run(tmp_path / "in", shots=(0, 1, 2))
+    load(tmp_path / "in")
+    assert contents(save(tmp_path / "out")) == contents(tmp_path / "in")
+
+
 def test_an_odd_folder_comes_back(tmp_path, benchmark):
     folder = write_run(tmp_path / "in")
     path = folder / "metrics/csd/story_results.json"
@@ -282,3 +288,13 @@ def test_an_export_that_would_overwrite_writes_nothing(tmp_path, benchmark):
     )
     path = next(tmp_path.rglob("sharpness/story_results.json"))
     assert json.loads(path.read_text())["01"]["metrics"] == {"sharpness": 1.0}
+
+
+def test_imported_results_keep_their_timestamp(tmp_path, benchmark):
+    write_run(tmp_path / "in", mode="default")
+    load(tmp_path / "in")
+    computed(benchmark)
+    text = refused(tmp_path / "out", timestamp=STAMP)
+    assert f"UNO/default/en/{STAMP}: expected another --timestamp" in text
+    with pytest.raises(CommandError, match="write YYYYMMDD_HHMMSS"):
+        save(tmp_path / "out", timestamp="now")
