@@ -5,20 +5,17 @@ Questionnaires can so be looked over before any picture is judged by them.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from analysis.problems import InputError, Problem
-from evalcore.formats.vistorybench.writing import (
-    FORM,
-    LANGUAGES,
-    RunPath,
-    Score,
-    result_files,
-)
+from evalcore.formats.envision import writing as envision
+from evalcore.formats.envision.results import FORM as ENVISION
+from evalcore.formats.vistorybench.layout import FORM, LANGUAGES, RunPath
+from evalcore.formats.vistorybench.writing import Results, Score, result_files
 from evalcore.formats.written_files import Files, Written, as_lines, write_files
 from evalcore.metrics.vistar.prompt_language import parse
 from evalcore.metrics.vistar.questionnaire import (
@@ -98,15 +95,16 @@ def export_scores(
     benchmark: Benchmark,
     folder: Path,
     *,
+    form: str = FORM,
     choice: ScoreSelection = ScoreSelection(),
     replace: bool = False,
 ) -> tuple[int, Written]:
-    """Write scores as ViStoryBench's result folders; a second time changes nothing."""
+    """Write scores as files of a format; a second time changes nothing."""
     stored = list(_stored(benchmark, choice))
     if not stored:
         what = "scores of the methods and metrics that were chosen"
         raise InputError([Problem(benchmark.slug, what)])
-    files = _files(benchmark, stored, choice)
+    files = SCORE_FORMATS[form](benchmark, stored, choice)
     return len(stored), write_files(folder, files, replace=replace)
 
 
@@ -134,42 +132,55 @@ def _stored(benchmark: Benchmark, choice: ScoreSelection) -> Iterable[StoredScor
                     reason=row.reason if isinstance(row, MetricAbsence) else "",
                     story=row.story.key if row.story else "",
                     shot=row.shot.number if row.shot else None,
+                    details=row.details,
                 ),
                 row.run.options,
                 row.run.finished_at or row.run.created_at,
             )
 
 
-def _files(
+def _vistorybench_files(
     benchmark: Benchmark, stored: Sequence[StoredScore], choice: ScoreSelection
 ) -> Files:
     """Return the result folders that were imported, and one for each other method."""
-    by_run: dict[RunPath, list[StoredScore]] = defaultdict(list)
+    imported: dict[RunPath, list[StoredScore]] = defaultdict(list)
     own: dict[str, list[StoredScore]] = defaultdict(list)
     for row in stored:
         run = (row[2].get(FORM) or {}).get("run")
         if run:
-            by_run[RunPath(**run)].append(row)
+            imported[RunPath(**run)].append(row)
         else:
             own[row[0]].append(row)
     problems = [p for method, rows in own.items() for p in _several(method, rows)]
     if problems:
         raise InputError(problems)
+    files: Files = {}
+    for run, rows in sorted(imported.items()):
+        newest = max(rows, key=lambda row: row[3])
+        found = newest[2][FORM]
+        files |= _run_files(run, rows, found)
     paths = _paths(benchmark, own)
     for method, rows in own.items():
-        stamp = (
-            choice.timestamp
-            or f"{max(r[3] for r in rows).astimezone(UTC):%Y%m%d_%H%M%S}"
-        )
-        path = RunPath(*paths[method], stamp)
-        if path in by_run:
+        stamp = choice.timestamp or f"{_ended(rows):%Y%m%d_%H%M%S}"
+        run = RunPath(*paths[method], stamp)
+        if run in imported:
             what = "another --timestamp: imported results have this one"
-            raise InputError([Problem(path.path, what)])
-        by_run[path] = rows
-    files: Files = {}
-    for path, rows in sorted(by_run.items(), key=lambda one: one[0]):
-        files |= result_files(path, [row[1] for row in rows])
+            raise InputError([Problem(run.path, what)])
+        files |= _run_files(run, rows, {})
     return files
+
+
+def _run_files(
+    run: RunPath, rows: Sequence[StoredScore], found: dict[str, Any]
+) -> Files:
+    scores = [row[1] for row in rows]
+    return result_files(
+        Results(run, scores, found, f"{_ended(rows):%Y-%m-%dT%H:%M:%SZ}")
+    )
+
+
+def _ended(rows: Iterable[StoredScore]) -> datetime:
+    return max(row[3] for row in rows).astimezone(UTC)
 
 
 def _several(method: str, rows: Iterable[StoredScore]) -> list[Problem]:
@@ -225,3 +236,66 @@ def _paths(
 
 def _names_a_folder(part: str) -> bool:
     return part.strip(". ") != "" and not set(part) & set("/\\\0")
+
+
+def _envision_files(
+    benchmark: Benchmark, stored: Sequence[StoredScore], _choice: ScoreSelection
+) -> Files:
+    """Return records, rows and report of each method, in a folder of its own."""
+    by_method: dict[str, list[StoredScore]] = defaultdict(list)
+    for row in stored:
+        score = row[1]
+        if score.metric in envision.METRICS and score.story and score.shot is None:
+            by_method[row[0]].append(row)
+    if not by_method:
+        what = "scores of Envision's metrics, of stories"
+        raise InputError([Problem(benchmark.slug, what)])
+    problems = [p for method, rows in by_method.items() for p in _several(method, rows)]
+    told = dict(benchmark.stories.values_list("key", "extra"))
+    scored = {row[1].story for rows in by_method.values() for row in rows}
+    what = "a story imported from envision; importing its list again adds that"
+    problems += [
+        Problem(f"story {story}", what)
+        for story in sorted(scored)
+        if ENVISION not in told[story]
+    ]
+    problems += [
+        Problem(f"method {name}", "a method that can name a folder")
+        for name in by_method
+        if not _names_a_folder(name)
+    ]
+    if problems:
+        raise InputError(problems)
+    files: Files = {}
+    for method, rows in by_method.items():
+        reports = [row[2].get(ENVISION, {}).get("report") for row in rows]
+        report = next((r for r in reports if isinstance(r, dict)), {})
+        timestamp = report.get("timestamp") or f"{_ended(rows):%Y-%m-%dT%H:%M:%S}"
+        sequences = _sequences(rows, told)
+        files |= envision.result_files(method, sequences, timestamp=str(timestamp))
+    return files
+
+
+def _sequences(
+    rows: Sequence[StoredScore], told: Mapping[str, Any]
+) -> list[envision.ScoredSequence]:
+    """Return the values of each story, and what was kept when they were imported."""
+    values: dict[str, dict[str, float]] = defaultdict(dict)
+    kept: dict[str, dict[str, Any]] = defaultdict(dict)
+    for _method, score, _options, _end in rows:
+        if score.value is not None:
+            values[score.story][score.metric] = score.value
+            kept[score.story] |= (score.details or {}).get(ENVISION) or {}
+    return [
+        envision.ScoredSequence(told[story][ENVISION], scores, kept[story])
+        for story, scores in values.items()
+    ]
+
+
+# What writes the scores of a benchmark, by format.
+SCORE_FORMATS: dict[
+    str, Callable[[Benchmark, Sequence[StoredScore], ScoreSelection], Files]
+] = {
+    FORM: _vistorybench_files,
+    ENVISION: _envision_files,
+}

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from analysis.tables import control_character, is_text
-from evalcore.formats import envision
+from evalcore.formats.envision import stories as envision
 from evalcore.formats.json_files import refuse
 
 # What names itself a picture or a video is opened, and taken or refused by its content.

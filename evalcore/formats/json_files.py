@@ -134,12 +134,21 @@ def parts(value: Any) -> Iterator[tuple[int, Any]]:
 
 
 def storable(value: Any) -> Any:
-    """Return a JSON value as every database holds it."""
+    """Return a JSON value as every database holds it; `as_found` gives it back."""
     if isinstance(value, float) and not math.isfinite(value):
         return {UNREAL: str(value)}
     if isinstance(value, dict):
         return {key: storable(part) for key, part in value.items()}
     return [storable(part) for part in value] if isinstance(value, list) else value
+
+
+def as_found(value: Any) -> Any:
+    """Return what `storable` was given."""
+    if isinstance(value, dict):
+        if set(value) == {UNREAL}:
+            return float(value[UNREAL])
+        return {key: as_found(part) for key, part in value.items()}
+    return [as_found(part) for part in value] if isinstance(value, list) else value
 
 
 def number_of(value: Any) -> float | str:

@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 from analysis.commands.arguments import TABLE as FILES
 from analysis.problems import InputError, Problem
-from evalcore.formats import envision, oneig, storybench, vistar
-from evalcore.formats.envision import KEYS
+from evalcore.formats import oneig, storybench, vistar
+from evalcore.formats.envision import results as envision_results
+from evalcore.formats.envision import stories as envision_stories
+from evalcore.formats.envision.results import KEYS
 from evalcore.formats.json_files import read_json, read_json_lines, read_text
 from evalcore.formats.story_scripts import ForeignScores, ReadStory
 from evalcore.formats.vistorybench import results as vistorybench_results
@@ -38,7 +40,7 @@ def _texts(
 FORMATS = {
     "vistorybench": Form("ViStoryBench data set", vistorybench_stories.read_benchmark),
     "storybench": Form("StoryBench tasks", _texts(storybench.read_tasks)),
-    "envision": Form("Envision sequences", _texts(envision.read_sequences)),
+    "envision": Form("Envision sequences", _texts(envision_stories.read_sequences)),
     "vistar": Form("VISTAR prompts", _texts(vistar.read_prompts)),
     "oneig": Form("OneIG prompts", _texts(oneig.read_prompts)),
 }
@@ -194,7 +196,7 @@ def read_found(
         "backend": told.backend,
     }
     if form == "envision":
-        return envision.read_results(path, **known)
+        return envision_results.read_results(path, **known)
     if form == "dover":
         return storybench.read_dover(path, stories, **known)
     return storybench.read_samples(path, metric=told.metric, **known)

@@ -1,6 +1,8 @@
 """Read one folder of metrics of a result folder of ViStoryBench."""
 
 from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from evalcore.formats.json_files import (
     storable,
 )
 from evalcore.formats.story_scripts import ForeignScores, FoundScore
-from evalcore.formats.vistorybench.writing import (
+from evalcore.formats.vistorybench.layout import (
     COMPLETE,
     FORM,
     ITEMS,
@@ -27,12 +29,22 @@ from evalcore.formats.vistorybench.writing import (
     RECORDS,
     SCORES,
     RunPath,
+    item_line,
+    method_record,
     metric_of,
+    same,
+    story_record,
     values_in,
 )
 
-# What records and lines consist of that say no more than values.
-PLAIN = {"run", "metric", "scope", "status", "metrics", "reasons", "value", "reason"}
+
+@dataclass
+class _Story:
+    """What one folder of metrics says of one story."""
+
+    record: dict[str, Any] | None = None
+    values: dict[str, FoundScore] = field(default_factory=dict)
+    beside: list[dict[str, Any]] = field(default_factory=list)  # lines without a score
 
 
 class RunReader:
@@ -53,6 +65,7 @@ class RunReader:
     ) -> None:
         self.run, self.method, self.ours = run, method, ours
         self.problems, self.found = problems, found
+        self.left: dict[str, dict[str, Any]] = {}  # what no score carries
 
     def json(self, path: Path) -> Any:
         if path.is_symlink():
@@ -93,10 +106,12 @@ class MetricReader:
 
     def __init__(self, run: RunReader, path: Path) -> None:
         self.run, self.path, self.folder = run, path, path.name
-        self.stories: dict[str, dict[str, FoundScore]] = defaultdict(dict)
-        self.beside: dict[str, dict[str, Any]] = defaultdict(dict)  # by story
+        self.stories: dict[str, _Story] = defaultdict(_Story)
         self.shots: dict[tuple[str, str, int], FoundScore] = {}
         self.numbers: set[int] = set()  # of shots, as any line gives them
+        self.rows: dict[tuple[str, str, int], dict[str, Any]] = {}
+        self.methods: dict[str, FoundScore] = {}
+        self.alone: dict[str, Any] = {}  # records and lines that no score carries
         self.odd: dict[str, int] = defaultdict(int)
 
     def note(self, text: str) -> None:
@@ -121,14 +136,7 @@ class MetricReader:
         self.count_shots_from_1()
         for what, count in sorted(self.odd.items()):
             self.note(f"{count} {what}")
-        for story, kept in self.beside.items():
-            scores = self.stories[story]
-            keys = [key for key, score in scores.items() if score.value is not None]
-            if kept and keys:
-                scores[min(keys)].details = storable({FORM: kept})
-        for scores in self.stories.values():
-            self.run.found.scores += scores.values()
-        self.run.found.scores += self.shots.values()
+        self.finish()
 
     def records(self, path: Path) -> None:
         data = self.run.json(path)
@@ -142,12 +150,13 @@ class MetricReader:
                 self.problem(path, "an object a story", f"story {story}")
             elif record.get("status", COMPLETE) != COMPLETE:
                 self.odd[f"stories that are not {COMPLETE}; left out"] += 1
+                self.alone.setdefault("records", {})[story] = record
             else:
                 self.record(path, story, record)
 
     def record(self, path: Path, story: str, record: dict[str, Any]) -> None:
-        if set(record) - PLAIN:
-            self.beside[story]["record"] = record
+        entry = self.stories[story]
+        entry.record = record
         reasons = record.get("reasons")
         reasons = reasons if isinstance(reasons, dict) else {}
         for key, value in values_in(record).items():
@@ -165,7 +174,7 @@ class MetricReader:
                 score.reason = str(reasons.get(key) or score.reason)
             elif isinstance(value, str):
                 self.odd[f"values of {key} that are text; taken as numbers"] += 1
-            self.stories[story][key] = score
+            entry.values[key] = score
         judged = record.get("detailed_scores") if self.folder == "cids" else None
         for shot, said in (judged if isinstance(judged, dict) else {}).items():
             value = said.get(JUDGED) if isinstance(said, dict) else None
@@ -207,28 +216,30 @@ class MetricReader:
             self.problem(path, "a shot_index that is a whole number", found, line)
             return
         self.numbers.add(number)
+        entry = self.stories[story]
         if set(scope) & {"character_key", "character_name"}:
-            self.beside[story].setdefault("items", []).append(row)
+            entry.beside.append(row)
             return
         if row.get("status", COMPLETE) != COMPLETE:
             self.odd[f"lines that are not {COMPLETE}; left out"] += 1
+            entry.beside.append(row)
             return
         if name != self.folder:
             self.odd[f"lines of another metric than {self.folder}; left out"] += 1
+            entry.beside.append(row)
             return
-        before = self.shots.get((key, story, number))
-        if before is not None and before.line is not None:
+        if (key, story, number) in self.rows:
             self.odd[
                 "lines of a shot that another line follows; the last is taken"
             ] += 1
+            entry.beside.append(self.rows[key, story, number])
         score = self.run.score(name, key, row.get("value"), path)
         score.story, score.shot, score.line = story, number, line
         if score.value is None:
             self.odd[f"lines of {key} without a value"] += 1
             score.reason = str(row.get("reason") or score.reason)
-        elif set(row) - PLAIN:
-            score.details = storable({FORM: {"item": row}})
         self.shots[key, story, number] = score
+        self.rows[key, story, number] = row
 
     def shot_number(self, value: Any) -> int | None:
         if isinstance(value, str) and value.isdecimal() and len(value) < 9:
@@ -255,15 +266,76 @@ class MetricReader:
             return
         for key, value in values_in(data).items():
             if (self.folder, key) not in NO_SCORES:
-                score = self.run.score(self.folder, key, value, path)
-                if set(data.get("metrics", ())) - {key}:
-                    score.details = storable({FORM: {"scores": data}})
-                self.run.found.scores.append(score)
+                self.methods[key] = self.run.score(self.folder, key, value, path)
+        plain = method_record(self.folder, _values(self.methods))
+        if same(plain, data):
+            return
+        carrier = next(_with_values(self.methods), None)
+        if carrier is None:
+            self.alone["scores"] = data
+        else:
+            carrier.details = {FORM: {"scores": data}}
+
+    # All -------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Give what has no score of its own to one of the same story, or to the run."""
+        for place, row in self.rows.items():
+            self.keep_line(place, row)
+        scores: list[FoundScore] = [*self.methods.values(), *self.shots.values()]
+        for story, entry in self.stories.items():
+            scores += entry.values.values()
+            kept: dict[str, Any] = {}
+            if entry.record is not None:
+                why = {k: s.reason for k, s in entry.values.items() if s.value is None}
+                values = _values(entry.values)
+                plain = story_record(self.run.run, self.folder, story, values, why)
+                if not entry.values or not same(plain, entry.record):
+                    kept["record"] = entry.record
+            if entry.beside:
+                kept["items"] = entry.beside
+            carrier = next(_with_values(entry.values), None)
+            if kept and carrier is not None:
+                carrier.details = {FORM: kept}
+            elif kept:
+                if "record" in kept:
+                    self.alone.setdefault("records", {})[story] = kept["record"]
+                self.alone.setdefault("items", []).extend(kept.get("items", []))
+        for score in scores:
+            score.details = storable(score.details)
+        self.run.found.scores += scores
+        if self.alone:
+            self.run.left[self.folder] = storable(self.alone)
+
+    def keep_line(self, place: tuple[str, str, int], row: dict[str, Any]) -> None:
+        """Keep a line that says more than its value.
+
+        An absence has no details, so such a line without a value is only kept.
+        """
+        key, story, _number = place
+        score = self.shots[place]
+        shot = score.shot or 0
+        plain = item_line(self.folder, key, story, shot, score.value, score.reason)
+        if same(plain, row):
+            return
+        if score.value is None:
+            self.stories[story].beside.append(row)
+            del self.shots[place]
+        else:
+            score.details = {FORM: {"item": row}}
 
 
 def _part(row: Any, name: str) -> dict[str, Any]:
     part = row.get(name) if isinstance(row, dict) else None
     return part if isinstance(part, dict) else {}
+
+
+def _values(scores: dict[str, FoundScore]) -> dict[str, float | None]:
+    return {key: score.value for key, score in scores.items()}
+
+
+def _with_values(scores: dict[str, FoundScore]) -> Iterator[FoundScore]:
+    return (s for _key, s in sorted(scores.items()) if s.value is not None)
 
 
 def _undefined(folder: str, key: str, record: dict[str, Any]) -> str:

@@ -1,8 +1,9 @@
 """Find and read result folders of ViStoryBench, the newest run of each method.
 
-What a folder says beside values (boxes, judgements, characters) stays in the details of
-a score of the same story. A value that is null, not finite, or a stand-in for
-"undefined" becomes an absence.
+What a folder says beside scores (boxes, judgements, times) stays in the details of a
+score of the same story, or with the run, so that `writing` writes the folder again with
+every number. A value that is null, not finite, or a stand-in for "undefined" becomes an
+absence.
 """
 
 from collections import defaultdict
@@ -14,16 +15,18 @@ from typing import Any
 from analysis.problems import InputError, Problem, Problems
 from analysis.tables import is_name
 from evalcore.formats.folder_layouts import as_name, walked
-from evalcore.formats.json_files import NO_LINK, read_json, refuse
+from evalcore.formats.json_files import NO_LINK, read_json, refuse, storable
 from evalcore.formats.story_scripts import ForeignScores
-from evalcore.formats.vistorybench.metric_folders import MetricReader, RunReader
-from evalcore.formats.vistorybench.writing import (
+from evalcore.formats.vistorybench.layout import (
     FORM,
     LANGUAGES,
+    MANIFEST,
     METADATA,
     OURS,
+    SUMMARY,
     RunPath,
 )
+from evalcore.formats.vistorybench.metric_folders import MetricReader, RunReader
 
 METRICS_FOLDER = "metrics"
 LONGEST = 200
@@ -215,6 +218,15 @@ def _read_run(
         problems.append(Problem(str(folder.path / METADATA), what))
         return
     reader = RunReader(folder.run, method, ours, problems, found)
+    kept: dict[str, Any] = {"run": dict(vars(folder.run))}
+    for name in (METADATA, MANIFEST, SUMMARY):
+        path = folder.path / name
+        content = reader.json(path) if path.is_file() else None
+        if content is not None and not _is_of_parts(content):
+            what = "an object, with metrics (if any) as an object of objects"
+            problems.append(Problem(str(path), what))
+        elif content is not None:
+            kept[name.removesuffix(".json")] = storable(content)
     for path in sorted((folder.path / METRICS_FOLDER).iterdir()):
         if path.name.startswith("."):
             continue
@@ -222,7 +234,13 @@ def _read_run(
             found.notes.append(f"{path}: no folder of a metric; left out")
         else:
             MetricReader(reader, path).read()
-    found.options[folder.run.path] = {FORM: {"run": dict(vars(folder.run))}}
+    kept["left"] = reader.left
+    found.options[folder.run.path] = {FORM: kept}
+
+
+def _is_of_parts(content: Any) -> bool:
+    parts = content.get("metrics", {}) if isinstance(content, dict) else None
+    return isinstance(parts, dict) and all(isinstance(p, dict) for p in parts.values())
 
 
 def _names_metrics(ours: Any) -> bool:

@@ -1,117 +1,36 @@
-"""How ViStoryBench's result folders are laid out; scores written as such folders.
+"""Write scores as result folders of ViStoryBench, which its own programs read.
 
-<method>/<mode>/<language>/<timestamp>/
-    metadata.json manifest.json summary.json
-    metrics/<folder>/story_results.json items.jsonl scores.json
+What was imported from such a folder is written as it was found, with every number; a
+score that differs from what was found goes before it.
 """
 
-import re
+import copy
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from evalcore.formats.json_files import number_of
+from evalcore.formats.json_files import as_found, number_of
+from evalcore.formats.vistorybench.layout import (
+    COMPLETE,
+    FORM,
+    ITEMS,
+    JUDGED,
+    MANIFEST,
+    METADATA,
+    OURS,
+    RECORDS,
+    SCORES,
+    SUMMARY,
+    RunPath,
+    item_line,
+    means,
+    method_record,
+    place_of,
+    story_record,
+    values_in,
+)
 from evalcore.formats.written_files import Files, as_json, as_lines
-
-FORM = "vistorybench"
-# Whose definitions the numbers of its own programs follow.
-PROFILE = "vsb-code"
-LANGUAGES = {"zh": "ch"}
-METRICS = {
-    ("cids", "cids_self_mean"): "cids_self",
-    ("cids", "cids_cross_mean"): "cids_cross",
-    ("cids", "copy_paste_score"): "copy_paste",
-    ("cids", "occm"): "occm",
-    ("cids", "single_character_action"): "pa_action",
-    ("csd", "self_csd"): "csd_self",
-    ("csd", "cross_csd"): "csd_cross",
-    ("prompt_align", "scene"): "pa_scene",
-    ("prompt_align", "character_action"): "pa_interaction",
-    ("prompt_align", "camera"): "pa_camera",
-    ("aesthetic", "aesthetic_score"): "aesthetic",
-    ("diversity", "inception_score"): "inception_score",
-}
-PLACES = {metric: place for place, metric in METRICS.items()}
-# How far a value scatters is no score of its own; it stays beside the value.
-NO_SCORES = frozenset({("diversity", "inception_score_std")})
-METADATA, MANIFEST, SUMMARY = "metadata.json", "manifest.json", "summary.json"
-RECORDS, ITEMS, SCORES = "story_results.json", "items.jsonl", "scores.json"
-COMPLETE = "complete"
-# The key of a record that has values of shots in it.
-JUDGED = "single_character_action"
-# In metadata.json: which metric, version and backend each key is, if not their own.
-OURS = "plumbline"
-
-
-@dataclass(frozen=True, order=True)
-class RunPath:
-    """Whose results a folder holds, in the words of its path."""
-
-    method: str
-    mode: str
-    language: str
-    timestamp: str
-
-    @property
-    def path(self) -> str:
-        """Return the folder's path below that of all results."""
-        return f"{self.method}/{self.mode}/{self.language}/{self.timestamp}"
-
-    def record(self) -> dict[str, str]:
-        return {
-            "method": self.method,
-            "mode": self.mode,
-            "language": self.language,
-            "dataset": "ViStory",
-            "timestamp": self.timestamp,
-        }
-
-
-def metric_of(folder: str, key: str) -> str:
-    """Return what a key is called here.
-
-    >>> metric_of("csd", "self_csd"), metric_of("sharpness", "sharpness")
-    ('csd_self', 'sharpness')
-    >>> metric_of("prompt_align", "character_existence")
-    'prompt_align.character_existence'
-    """
-    own = key if key == folder else f"{folder}.{key}"
-    return METRICS.get((folder, key), own)
-
-
-def place_of(metric: str) -> tuple[str, str]:
-    """Return folder and key of a metric; `metric_of` gives it back.
-
-    >>> place_of("csd_self"), place_of("sharpness"), place_of("prompt_align.extra")
-    (('csd', 'self_csd'), ('sharpness', 'sharpness'), ('prompt_align', 'extra'))
-    """
-    folder, dot, key = metric.partition(".")
-    return PLACES.get(
-        metric, (folder, key) if dot and folder and key else (metric,) * 2
-    )
-
-
-def values_in(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a record, which very old ones have outside `metrics`."""
-    metrics = record.get("metrics")
-    if isinstance(metrics, dict):
-        return metrics
-    return {
-        key: value
-        for key, value in record.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    }
-
-
-def means(records: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """Return the mean of every number over stories, each story counting once."""
-    found: dict[str, list[float]] = {}
-    for record in records:
-        for key, value in values_in(record).items():
-            if isinstance(value, int | float) and isinstance(number_of(value), float):
-                found.setdefault(key, []).append(float(value))
-    return {key: sum(values) / len(values) for key, values in found.items()}
 
 
 @dataclass(frozen=True)
@@ -126,90 +45,196 @@ class Score:
     reason: str = ""
     story: str = ""
     shot: int | None = None
+    details: Mapping[str, Any] | None = None
 
-    @property
-    def key(self) -> str:
-        """Return what it is called in its folder of metrics."""
-        return place_of(self.metric)[1]
+    def found(self, name: str) -> Any:
+        """Return what was kept with it when it was imported from such a folder."""
+        kept = (self.details or {}).get(FORM)
+        return as_found(kept.get(name)) if isinstance(kept, Mapping) else None
 
 
-def result_files(run: RunPath, scores: Sequence[Score]) -> Files:
+@dataclass(frozen=True)
+class Results:
+    """The results of one run."""
+
+    run: RunPath
+    scores: Sequence[Score]
+    # What was kept with the run when it was imported from such a folder.
+    found: Mapping[str, Any] = field(default_factory=dict)
+    updated: str = ""  # when they were computed, as ISO 8601
+
+
+def result_files(results: Results) -> Files:
     """Return the files of a run's folder, by their path below that of all results."""
     folders: dict[str, list[Score]] = defaultdict(list)
-    for score in scores:
+    for score in results.scores:
         folders[place_of(score.metric)[0]].append(score)
+    found = as_found(dict(results.found))
+    left = found.get("left") or {}
+    before = found.get("summary") or {"run": results.run.record()}
+    means_before = before.get("metrics") or {}
     files: Files = {}
     summary: dict[str, Any] = {}
     stories: dict[str, list[str]] = {}
-    for name, own in sorted(folders.items()):
-        records = _records(run, name, own)
-        whole = {s.key: s.value for s in own if not s.story}
-        summary[name] = {"metrics": means(records.values())}
-        stories[name] = sorted(records)
-        if records:
-            files[f"metrics/{name}/{RECORDS}"] = as_json(records)
-        if lines := _lines(name, own):
-            files[f"metrics/{name}/{ITEMS}"] = as_lines(lines, sort_keys=True)
-        if whole:
-            summary[name] = {
-                "metric": {"name": name},
-                "scope": {"level": "dataset"},
-                "metrics": whole,
-            }
-            files[f"metrics/{name}/{SCORES}"] = as_json(summary[name])
-    said = run.record()
-    files[MANIFEST] = as_json(_manifest(run, stories))
-    files[SUMMARY] = as_json({"run": dict(said), "metrics": summary})
-    said["dataset_name"] = said.pop("dataset")
-    files[METADATA] = as_json({"run": said, OURS: _versions(scores)})
-    return {f"{run.path}/{name}": text for name, text in files.items()}
+    for name in sorted({*folders, *left}):
+        folder = _Folder(results.run, name, folders[name], left.get(name, {}))
+        for file, text in folder.files().items():
+            files[f"metrics/{name}/{file}"] = text
+        summary[name] = folder.summary(means_before.get(name) or {})
+        stories[name] = sorted(folder.records)
+    files[METADATA] = as_json(found.get("metadata") or _metadata(results))
+    files[MANIFEST] = as_json(found.get("manifest") or _manifest(results, stories))
+    files[SUMMARY] = as_json(before | {"metrics": summary})
+    return {f"{results.run.path}/{name}": text for name, text in files.items()}
 
 
-def _records(
-    run: RunPath, folder: str, scores: Iterable[Score]
-) -> dict[str, dict[str, Any]]:
-    """Return the record of each story that has values, or reasons why it has none."""
-    records: dict[str, dict[str, Any]] = {}
-    for score in scores:
-        if not score.story or score.shot is not None:
-            continue
-        record = records.setdefault(
-            score.story,
-            {
-                "run": run.record(),
-                "metric": {"name": folder},
-                "scope": {"level": "story", "story_id": score.story},
-                "status": COMPLETE,
-                "metrics": {},
-            },
+class _Folder:
+    """One folder of metrics: records of stories, lines of shots, one of the method."""
+
+    def __init__(
+        self,
+        run: RunPath,
+        name: str,
+        scores: Iterable[Score],
+        left: Mapping[str, Any],
+    ) -> None:
+        self.run, self.name, self.left = run, name, left
+        self.of_method: list[Score] = []
+        self.stories: dict[str, list[Score]] = defaultdict(list)
+        self.shots: list[Score] = []
+        for score in scores:
+            if not score.story:
+                self.of_method.append(score)
+            elif score.shot is None:
+                self.stories[score.story].append(score)
+            else:
+                self.shots.append(score)
+        found = (score.found("scores") for score in self.of_method)
+        self.scores_before: dict[str, Any] | None = next(
+            filter(None, found), self.left.get("scores")
         )
-        if score.value is None:
-            record["metrics"].setdefault(score.key, None)
-            record.setdefault("reasons", {})[score.key] = score.reason
-        else:
-            record["metrics"][score.key] = score.value
-    return records
+        self.before = self._records_before()
+        self.records = self._records()
+        self.scores = self._scores()
 
+    def _records_before(self) -> dict[str, dict[str, Any]]:
+        """Return the records as they were found, where they say more than values."""
+        before = dict(self.left.get("records") or {})
+        for story, scores in self.stories.items():
+            found = next((r for s in scores if (r := s.found("record"))), None)
+            before[story] = found or before.get(story) or self._plain(story)
+        return before
 
-def _lines(folder: str, scores: Iterable[Score]) -> list[dict[str, Any]]:
-    """Return the lines of shots, in the same order on every machine."""
-    shots = [s for s in scores if s.story and s.shot is not None]
-    return [
-        {
-            "metric": {"name": folder, "submetric": s.key},
-            "scope": {"level": "item", "story_id": s.story, "shot_index": s.shot},
-            "value": s.value,
-            "status": COMPLETE,
-            **({"reason": s.reason} if s.reason else {}),
+    def _plain(self, story: str) -> dict[str, Any]:
+        scores = self.stories[story]
+        values = {place_of(score.metric)[1]: score.value for score in scores}
+        reasons = {
+            place_of(score.metric)[1]: score.reason
+            for score in scores
+            if score.value is None
         }
-        for s in sorted(shots, key=lambda s: (s.story, s.shot or 0, s.key))
-    ]
+        return story_record(self.run, self.name, story, values, reasons)
+
+    def _records(self) -> dict[str, dict[str, Any]]:
+        records = copy.deepcopy(self.before)
+        for story, scores in self.stories.items():
+            values = records[story]
+            if isinstance(values.get("metrics"), dict):
+                values = values["metrics"]
+            for score in scores:
+                _overlay(values, place_of(score.metric)[1], score.value)
+        for score in self.shots:
+            shot = score.found("judged")
+            judged = records.get(score.story, {}).get("detailed_scores", {}).get(shot)
+            if judged is not None:
+                _overlay(judged, JUDGED, score.value)
+        return records
+
+    def _scores(self) -> dict[str, Any] | None:
+        record = copy.deepcopy(self.scores_before)
+        if record is None and not self.of_method:
+            return None
+        record = record or method_record(self.name, {})
+        for score in self.of_method:
+            inner = record.get("metrics")
+            values = inner if isinstance(inner, dict) else record
+            _overlay(values, place_of(score.metric)[1], score.value)
+        return record
+
+    def _lines(self) -> list[dict[str, Any]]:
+        lines = list(self.left.get("items") or ())
+        for scores in self.stories.values():
+            for score in scores:
+                lines += score.found("items") or ()
+        for score in self.shots:
+            if score.found("judged") is not None:
+                continue
+            line = score.found("item")
+            if line is None:
+                key = place_of(score.metric)[1]
+                line = item_line(
+                    self.name,
+                    key,
+                    score.story,
+                    score.shot or 0,
+                    score.value,
+                    score.reason,
+                )
+            else:
+                _overlay(line, "value", score.value)
+            lines.append(line)
+        return sorted(lines, key=_line_order)
+
+    def files(self) -> Files:
+        files: Files = {}
+        if self.records:
+            files[RECORDS] = as_json(self.records)
+        if lines := self._lines():
+            files[ITEMS] = as_lines(lines, sort_keys=True)
+        if self.scores is not None:
+            files[SCORES] = as_json(self.scores)
+        return files
+
+    def summary(self, before: dict[str, Any]) -> dict[str, Any]:
+        """Return the folder's part of the summary, as the programs compute it.
+
+        What was found in it stays, unless the values behind it are others now.
+        """
+        if self.scores is not None:
+            same = before and self.scores == self.scores_before
+            return before if same else self.scores
+        was, now = means(self.before.values()), means(self.records.values())
+        fresh = {
+            key: value
+            for key, value in now.items()
+            if not before or was.get(key) != value
+        }
+        return {**before, "metrics": {**values_in(before), **fresh}}
 
 
-def _versions(scores: Iterable[Score]) -> dict[str, dict[str, Any]]:
-    """Return metric, version, backend and direction of each key of a folder."""
+def _overlay(values: dict[str, Any], key: str, value: float | None) -> None:
+    """Set a value, but leave a number as it was written if it is the same."""
+    if value is None:
+        values.setdefault(key, None)
+    elif number_of(values.get(key)) != value:
+        values[key] = value
+
+
+def _line_order(line: Mapping[str, Any]) -> tuple[str, ...]:
+    scope, metric = line.get("scope") or {}, line.get("metric") or {}
+    shot = str(scope.get("shot_index", ""))
+    return (
+        str(scope.get("story_id", "")),
+        shot.zfill(9),
+        str(metric.get("name", "")),
+        str(metric.get("submetric", "")),
+        str(scope.get("character_key") or scope.get("character_name") or ""),
+    )
+
+
+def _metadata(results: Results) -> Any:
     said: dict[str, dict[str, Any]] = defaultdict(dict)
-    for score in scores:
+    for score in results.scores:
         folder, key = place_of(score.metric)
         if key in said[folder] and score.value is None:
             continue  # an absence has no direction
@@ -219,17 +244,17 @@ def _versions(scores: Iterable[Score]) -> dict[str, dict[str, Any]]:
             "backend": score.backend,
             "higher_is_better": score.higher,
         }
-    return said
+    run = results.run.record()
+    run["dataset_name"] = run.pop("dataset")
+    return {"run": run, **({} if results.found else {OURS: said})}
 
 
-def _manifest(run: RunPath, stories: Mapping[str, Sequence[str]]) -> Any:
-    stamp = r"(\d{4})(\d\d)(\d\d)[-_](\d\d)(\d\d)(\d\d)"
-    ended = re.sub(stamp, r"\1-\2-\3T\4:\5:\6Z", run.timestamp)
+def _manifest(results: Results, stories: Mapping[str, Sequence[str]]) -> Any:
     done = {
         "status": COMPLETE,
         "version": None,
         "outputs_hash": None,
-        "last_updated": ended,
+        "last_updated": results.updated,
     }
     metrics = {name: dict.fromkeys(keys, done) for name, keys in stories.items()}
     return {"version": 1, "resume_default": "verify", "metrics": metrics}

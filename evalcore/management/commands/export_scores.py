@@ -4,8 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.commands.arguments import split_names
-from evalcore.exporting import ScoreSelection, export_scores
-from evalcore.formats.vistorybench.writing import FORM
+from evalcore.exporting import SCORE_FORMATS, ScoreSelection, export_scores
 from evalcore.importing.commands import ImportCommand
 
 
@@ -18,8 +17,9 @@ def timestamp(text: str) -> str:
 
 class Command(ImportCommand):
     help = (
-        "Write a benchmark's scores as ViStoryBench's result folders. Example: "
-        "export_scores vistory data/bench_results --format vistorybench"
+        "Write a benchmark's scores as ViStoryBench's result folders, or as Envision's "
+        "records, rows and report. Example: export_scores vistory data/bench_results "
+        "--format vistorybench"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -28,7 +28,7 @@ class Command(ImportCommand):
         parser.add_argument(
             "--format",
             required=True,
-            choices=[FORM],
+            choices=sorted(SCORE_FORMATS),
             help="whose programs",
         )
         parser.add_argument("--methods", default="", help='"A,B": only of these')
@@ -55,6 +55,7 @@ class Command(ImportCommand):
         scores, written = export_scores(
             self.benchmark(benchmark),
             folder,
+            form=options["format"],
             choice=choice,
             replace=options["replace"],
         )

@@ -1,4 +1,4 @@
-"""Results of Envision's programs are read."""
+"""Results of Envision's programs are read, and written again."""
 
 import json
 
@@ -173,4 +173,131 @@ def test_every_mistake_is_named_with_its_line(tmp_path, benchmark, wrong, what):
     assert what in problem
 
 
+def test_a_link_for_a_report_is_refused(tmp_path, benchmark):
+    write(tmp_path / "r/scores.jsonl", [row(1)])
+    report = write(tmp_path / "elsewhere.json", {"analysis": {}})
+    (tmp_path / "r/analysis_report.json").symlink_to(report)
+    (problem,) = complaints(tmp_path / "r")
+    link = tmp_path / "r/analysis_report.json"
+    assert problem == f"{link}: expected a file of its own, not a link"
+
+
 # Written again ------------------------------------------------------------------------
+
+
+def save(out, *more):
+    call_command("export_scores", "e", out, "--format=envision", *more)
+    return out / "Flux"
+
+
+def read(folder):
+    rows = [
+        json.loads(x) for x in (folder / "scores.jsonl").read_text().split("\n") if x
+    ]
+    records = json.loads((folder / "full_results.json").read_text())
+    return rows, records, json.loads((folder / "analysis_report.json").read_text())
+
+
+def test_what_was_imported_comes_back(tmp_path, benchmark):
+    rows = [row(1), row(2, doubled=False), row(3, note="kept", authenticity="2")]
+    write(tmp_path / "r/scores.jsonl", rows)
+    write(tmp_path / "r/full_results.json", [full(1), full(2)])
+    write(tmp_path / "r/analysis_report.json", {"timestamp": "2026-01-02T03:04:05"})
+    load(tmp_path / "r")
+    folder = save(tmp_path / "out")
+    got, records, report = read(folder)
+    assert got == rows
+    assert records[:2] == [full(1), full(2)]
+    assert report["timestamp"] == "2026-01-02T03:04:05"
+    # Imported again it is nothing new, and exported again the same bytes.
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    save(tmp_path / "out")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def computed(benchmark, key, **scores):
+    """Store scores as if they had been computed here."""
+    run, _ = MetricRun.objects.get_or_create(benchmark=benchmark, source="computed")
+    output = Output.objects.get(story__key=key, method__name="Flux")
+    for name, value in scores.items():
+        MetricScore.objects.create(
+            run=run,
+            benchmark=benchmark,
+            method=output.method,
+            story=output.story,
+            metric=f"envision_{name}",
+            metric_version="1",
+            backend="judge",
+            value=value,
+        )
+
+
+def test_what_was_computed_gets_grades_and_rates(tmp_path, benchmark):
+    computed(benchmark, "biology_0002", **NAMES | {"consistency": 3.987})
+    rows, records, _report = read(save(tmp_path))
+    # Nine scores, not ten: eight reach 3, five reach 4.
+    assert rows == [
+        row(2, doubled=False, pass_rate_3=round(8 / 9, 2), pass_rate_4=round(5 / 9, 2))
+    ]
+    (record,) = records
+    assert [step["step"] for step in record["steps"]] == [1, 2, 3, 4]
+    assert record["steps"][0]["prompt"] == "A seed. "
+    assert record["individual_scores"] == NINE
+    whole = record["comprehensive_scores"]
+    assert whole["overall_grade"] == "Good"
+    assert whole["aesthetic_grade"] == "Poor"
+    assert whole["consistency_avg_simple"] == 4.0
+    assert whole["overall_avg_simple"] == round(33 / 9, 2)
+    assert whole["weight_info"]["total_weight"] == pytest.approx(1.0)
+
+
+def test_the_report(tmp_path, benchmark):
+    for i, overall in enumerate((4.6, 3.0, 1.0), start=1):
+        computed(benchmark, f"biology_000{i}", overall=overall, consistency=overall)
+    report = read(save(tmp_path))[2]
+    analysis = report["analysis"]
+    assert report["total_sequences"] == 3
+    # By hand: mean 8.6 / 3; deviations 1.7333, .1333, -1.8667 -> 6.5067 / 2 -> 1.8037
+    assert analysis["dimension_performance"] == {
+        "consistency": {"mean": 2.87, "max": 4.6, "min": 1.0, "std": 1.8},
+        "overall": {"mean": 2.87, "max": 4.6, "min": 1.0, "std": 1.8},
+    }
+    top = [
+        {"index": 1, "score": 4.6},
+        {"index": 2, "score": 3.0},
+        {"index": 3, "score": 1.0},
+    ]
+    assert analysis["ranking"] == {"top_5": top, "bottom_5": top}
+    summary = analysis["summary"]
+    assert summary["average_overall_score"] == 2.87
+    counts = [summary[f"{w}_sequences"] for w in ("excellent", "good", "fair", "poor")]
+    assert counts == [1, 0, 1, 1]
+
+
+@pytest.mark.postgresql
+def test_a_replaced_score_changes_what_follows_from_it(tmp_path, benchmark):
+    load(write(tmp_path / "a.jsonl", [row(1)]))
+    MetricScore.objects.filter(metric="envision_dynamics").update(value=1.0)
+    MetricScore.objects.filter(metric="envision_overall").update(value=2.0)
+    (got,), _records, _report = read(save(tmp_path / "out"))
+    assert got["dynamics_interactivity"] == got["dynamics_and_interactivity"] == 1.0
+    assert (got["overall_score"], got["overall_grade"]) == (2.0, "Poor")
+    assert got["pass_rate_3"] == round(7 / 9, 2)
+
+
+def test_what_cannot_be_written_is_named(tmp_path, benchmark):
+    with pytest.raises(CommandError, match="e: expected scores of the methods"):
+        save(tmp_path)
+    computed(benchmark, "biology_0001", overall=1.0)
+    score = MetricScore.objects.get()
+    score.pk, score.backend = None, "other"
+    score.save()
+    Story.objects.update(extra={})
+    with pytest.raises(CommandError) as refused:
+        save(tmp_path)
+    text = str(refused.value)
+    assert (
+        "Flux: envision_overall: 1 by judge; 1 by other: expected one version" in text
+    )
+    assert "story biology_0001: expected a story imported from envision" in text
+    assert not (tmp_path / "Flux").exists()

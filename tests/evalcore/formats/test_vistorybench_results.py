@@ -221,6 +221,8 @@ WRONG = {
         '{"run": {"method": "a/b"}}',
         "expected the method of the run",
     ),
+    "summary": ("summary.json", "[1]", "summary.json: expected an object, with met"),
+    "manifest": ("manifest.json", '{"metrics": [1]}', "expected an object, with metr"),
     "ours": (
         "metadata.json",
         json.dumps({"run": RUN, "plumbline": {"csd": {"self_csd": 5}}}),
