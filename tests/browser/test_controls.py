@@ -318,22 +318,6 @@ def a_link_that_is_closed(seat: Seat) -> list[Use]:
     return [Use("main a.button", leads("**/consent/"))]
 
 
-def two_links(seat: Seat) -> list[Use]:
-    one, other = seat.study().annotators.all()
-    seat.open(one, "consent")
-    seat.page.click("main form button")
-    seat.page.wait_for_url("**/instructions/")
-    seat.open(other)
-    return [
-        Use(
-            "[name=who][value=same]", leads(f"**/{one.invitation.token}/instructions/")
-        ),
-        Use(
-            "[name=who][value=another]", leads(f"**/{other.invitation.token}/consent/")
-        ),
-    ]
-
-
 def pause(seat: Seat) -> list[Use]:
     study = seat.open_study()
     person = join(study)
@@ -715,7 +699,6 @@ STATES = [
     instructions,
     joining_by_a_link,
     a_link_that_is_closed,
-    two_links,
     pause,
     withdrawing,
     withdrawn,
