@@ -4,6 +4,7 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from django.db.models import Count
@@ -116,6 +117,7 @@ class ShownQuestion:
     kind: Kind
     options: tuple[tuple[str, str, str], ...]  # value, label, key on the keyboard
     answer: str
+    refused: str = ""  # why a text that still stands in its field was not stored
 
     @property
     def is_slider(self) -> bool:
@@ -316,14 +318,22 @@ def story_characters(slot: Slot) -> list[Character]:
     return list(characters.order_by("key"))
 
 
-def shown_questions(slot: Slot) -> list[ShownQuestion]:
-    """Return the questions with their options and the answers given so far."""
+def shown_questions(
+    slot: Slot, sent: Mapping[str, tuple[str, str]] = MappingProxyType({})
+) -> list[ShownQuestion]:
+    """Return the questions with their options and the answers given so far.
+
+    Free texts that a form has `sent`, by question and with why they were refused,
+    stand in place of those that are stored.
+    """
     answers = current_answers(slot, slot.annotator)
     shown = []
     for question in in_order(slot.questions, slot.study, slot.annotator):
         kind = kind_of(question)
         given = answers.get(question.pk)
-        answer = kind.as_displayed(slot, given.value) if given else ""
+        answer, refused = kind.as_displayed(slot, given.value) if given else "", ""
+        if kind.is_free_text:
+            answer, refused = sent.get(question.key, (answer, ""))
         options = kind.options(slot, question)
-        shown.append(ShownQuestion(question, kind, options, answer))
+        shown.append(ShownQuestion(question, kind, options, answer, refused))
     return shown

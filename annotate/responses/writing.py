@@ -32,7 +32,8 @@ from evalcore.models import Shot
 # Rows that one request may bring: they are stored in one transaction, for which all
 # others wait. queue.js sends no more.
 MOST_ROWS = 200
-# Revisions of one answer. Whoever changes a draft more often overwrites the last one.
+# Revisions of one answer. Whoever changes a draft more often overwrites the last one;
+# the draft of a free text always does.
 MOST_REVISIONS = 100
 # A key of the page: milliseconds since 1970, and the tab of the browser.
 PAGE_KEY = re.compile(r"([0-9]{13}) (.+)", re.ASCII)
@@ -204,7 +205,9 @@ def number(answer: Answer, before: Sequence[Answer]) -> None:
         return
     last = max(before, key=lambda old: old.revision)
     answer.revision = last.revision + 1
-    if last.revision >= MOST_REVISIONS:
+    # A text is sent at each pause of its writer, and only what is submitted matters.
+    is_draft = kind_of(answer.question).is_free_text and not is_submitted
+    if is_draft or last.revision >= MOST_REVISIONS:
         if is_submitted:
             text = _("This answer was changed %(most)d times and stays as it is now.")
             raise AnswerError(text % {"most": MOST_REVISIONS})

@@ -7,6 +7,7 @@ token and the slot's code, and kept by the values that it shows.
 import secrets
 from collections.abc import Iterable, Sequence
 from copy import copy
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import count
 
@@ -21,6 +22,7 @@ from django.utils.translation import gettext as _
 from annotate.kinds.registry import answer_tables, kind_of, kinds_of
 from annotate.models import Question, Study
 from annotate.presentation.examples import example_of
+from annotate.presentation.slot_view import ShownQuestion
 
 register = template.Library()
 register.filter("kinds", kinds_of)
@@ -36,6 +38,15 @@ def asked_of_shots(questions: Iterable[Question]) -> list[Question]:
 @register.filter
 def asked_of_all(questions: Iterable[Question]) -> list[Question]:
     return [question for question in questions if not kind_of(question).of_shots]
+
+
+@register.filter
+def without_texts(questions: Iterable[ShownQuestion]) -> list[ShownQuestion]:
+    """Return shown questions without what annotators wrote, which is kept nowhere."""
+    return [
+        replace(shown, answer="", refused="") if shown.kind.is_free_text else shown
+        for shown in questions
+    ]
 
 
 @register.simple_tag(takes_context=True)

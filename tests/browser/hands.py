@@ -86,6 +86,11 @@ class Mouse:
         for place in value.split(">")[:-1]:
             self.press(version(page, question, place).get_by_role("button"))
 
+    def write(self, page: Page, question: str, text: str) -> None:
+        """Answer a question in words."""
+        self.press(page.locator(f"textarea[name='q:{question}']"))
+        page.keyboard.type(text)
+
     def look_at(self, page: Page, shot: int) -> None:
         """Have a shot of a checklist before one's eyes for long enough."""
         expect(page.locator(f"#sheet-{shot}")).to_be_visible()
@@ -173,6 +178,11 @@ class Keyboard(Mouse):
         for _ in range(abs(int(value) - middle)):
             page.keyboard.press(key)
 
+    def write(self, page: Page, question: str, text: str) -> None:
+        """Tab leads into the field; a space would be part of the text."""
+        tab_to(page.locator(f"textarea[name='q:{question}']"))
+        page.keyboard.type(text)
+
     def rank(self, page: Page, question: str, value: str) -> None:
         """Give each version its rank, as in any group of radio buttons."""
         for rank, place in enumerate(value.split(">")[:-1], start=1):
@@ -207,9 +217,15 @@ class Digits(Mouse):
         page.keyboard.press("Enter")
 
     def choose(self, page: Page, question: str, value: str) -> None:
-        marked = page.locator(".question.current")
+        marked = page.locator(".question.current:not([data-part=text])")
         expect(marked).to_have_attribute("data-question", question)
         page.keyboard.press(self.keys.get(value, value))
+
+    def write(self, page: Page, question: str, text: str) -> None:
+        """Tab leads into the field, Escape back to the seat's own keys."""
+        tab_to(page.locator(f"textarea[name='q:{question}']"))
+        page.keyboard.type(text)
+        page.keyboard.press("Escape")
 
     def slide(self, page: Page, question: str, value: str) -> None:
         marked = page.locator(".question.current")

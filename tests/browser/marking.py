@@ -4,7 +4,7 @@ So a test finds out what there is to use, and whether it has used it.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from django.template.loaders import filesystem
@@ -36,11 +36,12 @@ class Marking(filesystem.Loader):
         return TAG.sub(lambda match: f'{match[0]} data-place="{next(names)}"', text)
 
 
-def all_places(templates: Path) -> set[str]:
+def all_places(folders: Iterable[Path]) -> set[str]:
     """Return the places of all controls that the seat's own templates can show."""
-    files = [*templates.glob("rate/*.html"), templates / "_language.html"]
     return {
         place
-        for file in files
-        for place in places(str(file.relative_to(templates)), file.read_text())
+        for folder in folders
+        for pattern in ("rate/*.html", "_language.html")
+        for file in folder.glob(pattern)
+        for place in places(str(file.relative_to(folder)), file.read_text())
     }

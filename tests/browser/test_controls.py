@@ -14,6 +14,7 @@ from django.urls import reverse
 from playwright.sync_api import Locator, Page, expect
 
 from annotate.assignment import choosing
+from annotate.kinds.text.kind import TextAnswer
 from annotate.models import (
     Annotator,
     Fault,
@@ -41,7 +42,7 @@ from tests.working import LIKERT, always, join, make_planned, work
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-TEMPLATES = project.BASE_DIR / "templates"
+TEMPLATES = project.TEMPLATES[0]["DIRS"]
 Seen = Callable[[Page], object]
 TRAINING = """
 session_size: 2
@@ -316,22 +317,6 @@ def a_link_that_is_closed(seat: Seat) -> list[Use]:
     joining.close_link(link)
     seat.page.goto(seat.site + reverse("join", args=[link.token]))
     return [Use("main a.button", leads("**/consent/"))]
-
-
-def two_links(seat: Seat) -> list[Use]:
-    one, other = seat.study().annotators.all()
-    seat.open(one, "consent")
-    seat.page.click("main form button")
-    seat.page.wait_for_url("**/instructions/")
-    seat.open(other)
-    return [
-        Use(
-            "[name=who][value=same]", leads(f"**/{one.invitation.token}/instructions/")
-        ),
-        Use(
-            "[name=who][value=another]", leads(f"**/{other.invitation.token}/consent/")
-        ),
-    ]
 
 
 def pause(seat: Seat) -> list[Use]:
@@ -710,12 +695,22 @@ def slider(seat: Seat) -> list[Use]:
     ]
 
 
+def words(seat: Seat) -> list[Use]:
+    text = LIKERT + '  - {key: why, kind: text, title: Why, text: "Why?"}\n'
+    benchmark = make_benchmark(slug=seat.name)
+    study = make_planned(
+        text, benchmark=benchmark, slug=seat.name, annotators=1, redundancy=1
+    )
+    slot = seat.open_next(join(study, "A01"))
+    texts = TextAnswer.objects.filter(slot=slot, is_current=True)
+    return [Use("[name='q:why']", stored(texts, value="Dark."), types("Dark."))]
+
+
 STATES = [
     consent,
     instructions,
     joining_by_a_link,
     a_link_that_is_closed,
-    two_links,
     pause,
     withdrawing,
     withdrawn,
@@ -736,6 +731,7 @@ STATES = [
     checklist_without_scripts,
     ranking,
     slider,
+    words,
 ]
 
 

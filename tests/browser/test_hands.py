@@ -38,6 +38,7 @@ ANSWERING = {
     "choice": "question",
     "checklist": "checklist",
     "ranking": "ranking",
+    "text": "text",
 }
 SHOWING = {"pictures": "shots", "videos": "player"}
 CLIP = {"frames": 6, "rate": 12}
@@ -51,6 +52,14 @@ training:
   units:
     - {story: "01", method: Alder, expected: {character: 3, beauty: 1}}
     - {story: "02", method: Alder, expected: {character: 0, beauty: 4}}
+"""
+# A study asks something else beside answers in words.
+WORDS = """
+kind: likert
+scale: [0, 4]
+questions:
+  - {key: character, title: Character, text: "Is the fox the same?"}
+  - {key: why, kind: text, title: Why, text: "What did you notice?", required: true}
 """
 # What is answered of the first unit, and of the second one.
 GIVEN = {
@@ -69,6 +78,10 @@ GIVEN = {
     "ranking": [
         {"character": "2>3>1", "aesthetics": "3>1>2"},
         {"character": "1>3>2", "aesthetics": "2>1>3"},
+    ],
+    "text": [
+        {"character": "3", "why": "Two hats, 1 fox"},
+        {"character": "0", "why": "Too dark."},
     ],
     "slider": [
         {"character": "47", "aesthetics": "52"},
@@ -105,6 +118,8 @@ ROWS = {
     "checklist of video": Row("checklist", "videos"),
     "ranking of pictures": Row("ranking", "pictures"),
     "ranking of videos": Row("ranking", "videos"),
+    "words on pictures": Row("text", "pictures"),
+    "words on videos": Row("text", "videos"),
     "training round": Row("likert", "pictures", "training"),
 }
 
@@ -142,10 +157,9 @@ def begin(row: Row, clip: Path) -> tuple[Study, str]:
         benchmark = make_same_reel(clip, CLIP["frames"] / CLIP["rate"], methods)
     else:
         benchmark = make_benchmark(stories=2, shots=2, methods=methods)
-    if row.purpose == "training":
-        study = make_planned(
-            LIKERT + TRAINING, benchmark=benchmark, annotators=1, redundancy=1
-        )
+    if row.purpose == "training" or row.kind == "text":
+        text = WORDS if row.kind == "text" else LIKERT + TRAINING
+        study = make_planned(text, benchmark=benchmark, annotators=1, redundancy=1)
     else:
         study = make_study(kind=row.kind, benchmark=benchmark, annotators=1)
     if row.is_slider:
@@ -171,6 +185,9 @@ QUICK = {
     "ranking of pictures by no script",
     "ranking of videos by finger",
     "training round by tab",
+    "words on pictures by digits",
+    "words on pictures by no script",
+    "words on videos by finger",
 }
 
 
@@ -223,6 +240,8 @@ def answer_unit(page, hand, row: Row, given: dict) -> None:
                     hand.turn_to_next(page)
                 continue
             answer = hand.rank if row.kind == "ranking" else hand.choose
+            if page.locator(f"textarea[name='q:{question}']").count():
+                answer = hand.write
             answer(page, question, value)
     if page.url == here:
         hand.send(page)
@@ -265,8 +284,9 @@ def test_every_protocol_and_medium_has_its_row():
     templates = [path.stem for path in TEMPLATES.glob("*.yaml")]
     kinds = {kind.name for name in templates for kind in load_definition(name).kinds}
     assert kinds <= set(ANSWERING)
-    folder = settings.BASE_DIR / "templates" / "rate"
-    pages = [path.read_text("utf-8") for path in folder.glob("*.html")]
+    folders = settings.TEMPLATES[0]["DIRS"]
+    paths = [path for folder in folders for path in folder.glob("rate/*.html")]
+    pages = [path.read_text("utf-8") for path in paths]
     named = set(re.findall(r'data-part="(\w+)"', "".join(pages)))
     said = {"looking", "comments"}  # which answer nothing
     assert named == {*ANSWERING.values(), *SHOWING.values()} | said

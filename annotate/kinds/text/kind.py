@@ -1,9 +1,10 @@
 """What annotators write in words of their own, about whatever is shown."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal, Self
 
 from django.db import models
+from django.db.models import functions
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, ngettext_lazy
 from pydantic import BeforeValidator, Field, model_validator
@@ -18,7 +19,7 @@ from annotate.kinds.base import (
     form_field,
 )
 from annotate.kinds.question import QuestionDefinition
-from annotate.models import Question, Slot
+from annotate.models import Question, Slot, Study
 from annotate.models.answers import Answer, answer_constraints
 from annotate.models.studies import LETTERS
 from annotate.schema import Problem, Switch, no_truth, refuse, says
@@ -127,6 +128,14 @@ class TextKind(Kind):
 
     def text_for_manager(self, slot: Slot, question: Question, value: Value) -> str:
         return str(value)
+
+    def invalid_answers(self, study: Study) -> Iterator[str]:
+        """Name texts that are longer than their question allows."""
+        for question in study.questions.filter(kind=self.name):
+            longest = question.anchors["longest"]
+            texts = TextAnswer.objects.annotate(length=functions.Length("value"))
+            for text in texts.filter(question=question, length__gt=longest):
+                yield f"text {text.pk}: it is longer than {longest} characters"
 
     def rows(self, answer: Row, methods: Sequence[str]) -> list[Fields]:
         """Return the methods as they stand in the unit, and which stood left."""

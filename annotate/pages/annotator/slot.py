@@ -1,6 +1,8 @@
 """The annotator at work on one slot: the page, answers, submitting, skipping."""
 
+from collections.abc import Iterable, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from django.http import (
@@ -16,7 +18,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.assignment import choosing
-from annotate.kinds.base import BadAnswerError, NotNowError, NotYetError, SlotTakenError
+from annotate.kinds.base import (
+    AnswerError,
+    BadAnswerError,
+    NotNowError,
+    NotYetError,
+    SlotTakenError,
+)
 from annotate.kinds.registry import asks_of_shots, kind_of
 from annotate.models import Annotator, Purpose, Skip, Slot, Study, localised
 from annotate.models.units import OUTPUTS
@@ -51,7 +59,7 @@ from annotate.responses import (
 )
 from annotate.responses.late import offer, regain
 from annotate.responses.leasing import lacking
-from annotate.responses.writing import AnswerRow, CommentRow, Row
+from annotate.responses.writing import AnswerRow, CommentRow, Place, Row
 from evalcore.database.prepared import Prepared
 
 # What a page of a slot needs to know of it.
@@ -101,13 +109,17 @@ def submit(request: SeatRequest, annotator: Annotator, code: str) -> HttpRespons
             annotator, row.code, rows, closing, follow_up=follow_up, go_on=go_on
         )
     except NotNowError as error:
-        return _slot_page(request, annotator, row, error=str(error), status=422)
+        sent = _sent(rows, {})
+        return _slot_page(
+            request, annotator, row, error=str(error), status=422, sent=sent
+        )
     if received is None:
         raise missing(annotator)
     if not received.submitted:
         problems = [*received.refused.values(), received.problem]
         said = " ".join(dict.fromkeys(str(one) for one in problems if one))
-        return _slot_page(request, annotator, row, error=said, status=422)
+        sent = _sent(rows, received.refused)
+        return _slot_page(request, annotator, row, error=said, status=422, sent=sent)
     return HttpResponseRedirect(address_after(request, annotator, received))
 
 
@@ -213,6 +225,17 @@ def _rows(request: SeatRequest, row: Slot) -> list[Row]:
     return rows + shot_comments.form_rows(posted)
 
 
+def _sent(
+    rows: Iterable[Row], refused: Mapping[Place, AnswerError]
+) -> dict[str, tuple[str, str]]:
+    """Return the answers of a form by question, each with why it was refused."""
+    return {
+        row.question: (str(row.value or ""), str(refused.get(row.place, "")))
+        for row in rows
+        if isinstance(row, AnswerRow)
+    }
+
+
 def _seconds(request: SeatRequest) -> float | None:
     """Return the time on the page that the browser measured, if it did."""
     try:
@@ -261,6 +284,7 @@ def _slot_page(
     status: int = 200,
     ahead: int = 0,
     skipping: dict[str, str] | None = None,
+    sent: Mapping[str, tuple[str, str]] = MappingProxyType({}),
 ) -> HttpResponse:
     row.study = annotator.study
     totals = totals_of(annotator)
@@ -281,7 +305,7 @@ def _slot_page(
         "error": error,
         **slot_view.for_viewer(row),
         **slot_view.for_player(row),
-        "questions": slot_view.shown_questions(row),
+        "questions": slot_view.shown_questions(row, sent),
         **writing.on_page(row),
         **_feedback(row),
     }

@@ -48,6 +48,12 @@ def test_what_only_looks_like_it_is_not(name, text):
     assert not list(telltales(name).find(text))
 
 
+def test_words_of_a_kind_are_words_of_the_interface():
+    told = Telltale("Own words", "name", frozenset(["Own words"]))
+    found = Telltales([told], leak_scan.interface()).find("In your own words")
+    assert not list(found)
+
+
 def test_bytes_hold_long_words_only():
     found = telltales("Alder-XL", "UNO").find_bytes(b"\0\xffalder-xl\0 uno \xfe")
     assert [one.text for one in found] == ["Alder-XL"]

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 
 import pytest
 from django.core.management import call_command
@@ -11,16 +12,19 @@ from rest_framework.test import APIClient
 
 from annotate.audit_log.verifying import problems
 from annotate.coverage import snapshots
+from annotate.kinds.base import NotNowError
 from annotate.kinds.text.kind import TextAnswer
 from annotate.models import Flag, Invitation
 from annotate.personal_data import erasing, record
 from annotate.quality import monitoring
 from annotate.reports import study_tables
 from annotate.reports.downloads import write_export
+from annotate.responses import writing
 from annotate.schema import DefinitionError
 from annotate.setup_form.study import StudyForm
 from annotate.setup_form.values import to_values
 from annotate.studies.study_file import read_definition, write_definition
+from annotate.templatetags import kinds as kept
 from tests.browser.hands import HANDS
 from tests.factories import make_benchmark
 from tests.people import alice
@@ -113,6 +117,98 @@ def test_text_is_a_draft_until_it_is_sent_and_no_longer_than_allowed(client):
     }
     assert save(client, browser.at, why="").json()["refused"] == {}
     assert WORDS not in browser.text()
+
+
+def test_draft_of_text_overwrites_its_row_and_submitted_text_keeps_its_revisions(
+    client, monkeypatch
+):
+    monkeypatch.setattr(writing, "MOST_REVISIONS", 3)
+    study = planned()
+    browser = begin(client, study)
+    story = browser.at
+    for n in range(5):
+        assert save(client, story, why=f"draft {n}").json()["refused"] == {}
+    assert save(client, story, why="").json()["refused"] == {}
+    browser.fill(beauty=3, why="sent")
+    assert list(TextAnswer.objects.values_list("value", "revision")) == [("sent", 1)]
+    for n in range(2):
+        assert save(client, story, why=f"later {n}").json()["refused"] == {}
+    refused = save(client, story, why="too late").json()["refused"]
+    assert "changed 3 times" in refused["why"]["why"]
+    assert list(
+        TextAnswer.objects.order_by("revision").values_list("value", "is_current")
+    ) == [("sent", False), ("later 0", False), ("later 1", True)]
+    assert problems(study) == []
+
+
+def test_text_that_is_refused_stands_in_its_field_with_its_error_beside_it(client):
+    browser = begin(client, planned())
+    browser.client.post(f"{browser.at}submit/", form(why="before"))
+    response = client.post(f"{browser.at}submit/", form(beauty=3, why="x" * 61))
+    assert response.status_code == 422
+    page = response.content.decode()
+    field = re.search("<textarea([^>]*)>([^<]*)</textarea>", page)
+    error = re.search('<p class="error small" id="([^"]+)">([^<]*)</p>', page)
+    assert field[2] == "x" * 61
+    assert error[2] == "Write at most 60 characters; these are 61."
+    assert error[1] in re.search('aria-describedby="([^"]+)"', field[1])[1].split()
+    assert 'aria-invalid="true"' in field[1]
+    assert texts() == ["before"]
+    assert "before</textarea>" in browser.text()
+
+
+def test_text_stands_in_its_field_when_nothing_can_be_stored_now(client, monkeypatch):
+    def submit(*_args, **_named):
+        raise NotNowError("Changed elsewhere.")
+
+    browser = begin(client, planned())
+    monkeypatch.setattr("annotate.responses.submission.submit", submit)
+    response = client.post(f"{browser.at}submit/", form(beauty=3, why="sharper"))
+    assert response.status_code == 422
+    assert ">sharper</textarea>" in response.content.decode()
+
+
+def test_text_enters_no_part_of_a_page_that_is_kept(client, monkeypatch):
+    made, make = [], kept.KeptNode._made
+    monkeypatch.setattr(
+        kept.KeptNode,
+        "_made",
+        lambda *given: made.append(make(*given)) or made[-1],
+    )
+    kept.PARTS.clear()
+    browser = begin(client, planned())
+    for words in ("first words", "second words"):
+        save(client, browser.at, why=words)
+        assert f">{words}</textarea>" in browser.text()
+    parts = len(made)
+    client.post(f"{browser.at}submit/", form(why="third words" * 9))
+    # What the page says below the questions of an error.
+    assert len(made) == parts + 1
+    assert not any("words" in part and "</textarea>" in part for part in made)
+    browser.text()
+    assert len(made) == parts + 1
+
+
+def test_each_text_field_has_a_label_and_a_description_of_its_own(client):
+    more = '  - {key: how, kind: text, title: How, text: "How?", required: true}\n'
+    page = begin(client, planned(ONE + more)).text()
+    label = r"""visually-hidden">(\w+): </span>[^<]*</span>\s*<textarea([^>]*)>"""
+    found = dict(re.findall(label, page))
+    assert set(found) == {"Why", "How"}
+    told = {
+        title: re.search('aria-describedby="([^"]+)"', field)[1]
+        for title, field in found.items()
+    }
+    for title, text in (("Why", "What did you notice?"), ("How", "How?")):
+        assert f'id="{told[title]}">{text}</p>' in page
+    assert 'aria-required="true"' in found["How"]
+    assert "aria-required" not in found["Why"]
+
+
+def test_text_beyond_the_longest_is_named_by_verify(written):
+    TextAnswer.objects.update(value="x" * 61)
+    text = TextAnswer.objects.get()
+    assert problems(written) == [f"text {text.pk}: it is longer than 60 characters"]
 
 
 def test_text_is_escaped_wherever_it_is_read(client):

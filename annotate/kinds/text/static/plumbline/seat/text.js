@@ -17,6 +17,8 @@ export function open(main, seat) {
     const field = fieldOf(question);
     // Somebody may have written before the scripts were there.
     question.dataset.before = (seat.isFirst ? field.defaultValue : field.value).trim();
+    // What stands there was not stored.
+    if ("refused" in question.dataset) question.dataset.before = "";
     send(question);
     seat.on(field, "input", () => seat.draft(field, () => send(question)));
     // From there the keys answer other questions again.
