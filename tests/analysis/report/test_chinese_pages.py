@@ -47,6 +47,7 @@ def tables(tmp_path_factory):
     ):
         scores += [(story, method, "fid", i + 3 * j % 4), (story, method, "flat", 1)]
         scores += [(story, method, "rare", j)] if i < 2 else []
+        scores += [(story, method, "csd", i * j)] if i != 1 else []
         scores += [(f"other {story}", method, "gone", i)]
         for k, who in enumerate(PEOPLE):
             value = min(4, (i * j + k) % 3 + j)
