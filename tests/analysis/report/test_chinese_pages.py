@@ -14,7 +14,7 @@ SENTENCE = re.compile(r"[A-Za-z][a-z'’-]*(?:[ \n]+[A-Za-z][a-z'’-]*){4,}")
 STORIES = [f"s{i:02}" for i in range(10)]
 METHODS = ["UNO", "Sora", "Wan", "SEED"]
 PEOPLE = ["Ann", "Bob", "Cem"]
-RATINGS = ["story", "method", "dimension", "annotator", "rating", "round"]
+RATINGS = ["story", "method", "dimension", "annotator", "rating"]
 CHOICES = ["story", "method_a", "method_b", "criterion", "annotator", "choice"]
 COMMANDS = {
     "align": "--ratings ratings --scores scores --stories stories "
@@ -59,7 +59,7 @@ def tables(tmp_path_factory):
             choices += [
                 (story, method, other, "best", who, word) for other in METHODS[j + 1 :]
             ]
-    rated = pd.DataFrame(ratings, columns=RATINGS[:-1])
+    rated = pd.DataFrame(ratings, columns=RATINGS)
     frames = {
         "ratings": rated,
         "trials": pd.concat(
