@@ -135,6 +135,18 @@ def test_the_score_of_a_whole_output_stands_for_its_shots():
 # The same whatever the order of the rows ----------------------------------------------
 
 
+def test_scores_are_refused_when_they_cannot_be_used():
+    with pytest.raises(OptionError, match="scores: no row has a score"):
+        score_table(scores(("s", "x", "k", np.nan)))
+    with pytest.raises(OptionError, match="'constant': expected another name"):
+        score_table(scores(("s", "x", "constant", 1.0)))
+    versions = scores(("s", "x", "random", 1.0), ("s", "y", "random", 1.0))
+    versions["backend"] = ["expected", "drawn"]
+    told = r"'random \(expected\)': expected another name"
+    with pytest.raises(OptionError, match=told):
+        score_table(versions)
+
+
 @st.composite
 def shuffled_tables(draw):
     """Draw ratings with rounds, scores with versions, and an order of each."""

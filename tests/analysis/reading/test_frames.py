@@ -7,7 +7,10 @@ import pytest
 from analysis.problems import InputError
 from analysis.reading.files import placed_in
 from analysis.reading.inputs import (
+    read_choices,
+    read_rankings,
     read_ratings,
+    read_scores,
 )
 
 
@@ -19,6 +22,11 @@ def ratings(**change):
         "annotator": "Ann",
         "rating": [1, 2, 3, 4],
     }
+    return pd.DataFrame(rows | change)
+
+
+def scores(**change):
+    rows = {"story": ["s", "s"], "method": ["m", "n"], "metric": "k", "score": [0.1, 2]}
     return pd.DataFrame(rows | change)
 
 
@@ -95,3 +103,40 @@ def test_a_wrong_cell_is_named_by_frame_position_and_column(column, cells, probl
 )
 def test_a_frame_of_another_shape_is_refused(frame, problems):
     assert told(read_ratings, frame) == [f"ratings: {problem}" for problem in problems]
+
+
+@pytest.mark.parametrize(
+    ("read", "rows"),
+    [
+        (read_ratings, ratings()),
+        (read_ratings, ratings(story=[1, 1, 2, 2], round=[1, 1, 2, 2])),
+        (read_ratings, ratings().astype({"rating": "Int64", "method": "category"})),
+        (read_scores, scores(score=[0.5, None], higher_is_better=[True, True])),
+        (
+            read_choices,
+            pd.DataFrame(
+                [["s", "n", "m", "look", "Ann", "a"]],
+                columns=[
+                    *("story", "method_a", "method_b"),
+                    *("criterion", "annotator", "choice"),
+                ],
+            ),
+        ),
+        (
+            read_rankings,
+            pd.DataFrame(
+                {"story": "s", "method": ["m", "n"], "criterion": "look"}
+                | {"annotator": "Ann", "rank": [2, 1]}
+            ),
+        ),
+    ],
+)
+def test_frame_is_read_as_its_file_and_stays_unchanged(tmp_path, read, rows):
+    path = tmp_path / "rows.csv"
+    rows.to_csv(path, index=False)
+    before = rows.copy()
+    found = read(rows)
+    pd.testing.assert_frame_equal(
+        found.reset_index(drop=True), read(path).reset_index(drop=True)
+    )
+    pd.testing.assert_frame_equal(rows, before)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from analysis.reliability.retest import choice_repeats, rating_repeats
+from analysis.sentences import Notes
 from analysis.statistics import COLUMNS
 
 
@@ -77,3 +78,24 @@ def test_a_turned_pair_is_the_same_answer():
     )
     value = found(rows, 0, choice_repeats)["value"]
     assert value["r0", "intra_rater_exact"] == 1
+
+
+def test_repeats_are_noted_when_they_have_no_first_answer():
+    rows = ratings([(0, 0), (1, 1), (2, 2), (3, 3)])
+    other = ratings([(1, 1)]).assign(dimension="e")
+    rows["excluded"] = [False, False, True, False, False, False, False, False]
+    rows = pd.concat([rows.drop(index=4), other.drop(index=0)])
+    notes = Notes()
+    options = {"resamples": 0, "confidence": 0.95, "seed": 0, "notes": notes}
+    table = pd.DataFrame(rating_repeats(rows, **options))
+    # One was never given, one is excluded.
+    assert notes.sentences() == (
+        "d: 2 repeated answers without a first answer of the same annotator, so in no "
+        "table.",
+        "e: 1 repeated answer without a first answer of the same annotator, so in no "
+        "table.",
+    )
+    assert set(table["question"]) == {"d"}
+    complete = Notes()
+    rating_repeats(ratings([(0, 0)]), **options | {"notes": complete})
+    assert complete.sentences() == ()

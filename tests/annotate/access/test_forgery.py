@@ -158,6 +158,23 @@ def test_ids_of_another_study_are_as_unknown_as_ids_that_nobody_has(tmp_path):
 # Sessions and cookies -----------------------------------------------------------------
 
 
+def test_session_is_new_after_the_login_and_ends_with_the_logout():
+    """Attack: Eve gives Alice a session of hers, and copies that of the login."""
+    User.objects.create_user("alice", password="not-a-secret")
+    victim, thief = Client(), Client()
+    victim.session["planted"] = True
+    victim.session.save()
+    planted = victim.cookies[live.SESSION_COOKIE_NAME].value
+    victim.post(reverse("login"), {"username": "alice", "password": "not-a-secret"})
+    own = victim.cookies[live.SESSION_COOKIE_NAME].value
+    assert victim.get(reverse("study-list")).status_code == 200
+    victim.post(reverse("logout"))
+    for copied in (planted, own):
+        thief.cookies[live.SESSION_COOKIE_NAME] = copied
+        assert thief.get(reverse("study-list")).status_code == 302
+    assert planted != own
+
+
 def test_cookies_are_kept_from_scripts_and_other_sites():
     User.objects.create_user("alice", password="not-a-secret")
     client = Client()
@@ -202,6 +219,14 @@ def test_nothing_leads_to_another_site(there):
 
 
 # Names and addresses that a request claims --------------------------------------------
+
+
+def test_page_is_refused_when_the_host_is_foreign(client):
+    """Attack: a site of that name is led to this server, and reads what it answers."""
+    for address in ("/", "/login/", "/rate/a-link/"):
+        foreign = client.get(address, headers={"host": "evil.example"})
+        assert foreign.status_code == 400, address
+        assert client.get(address).status_code != 400
 
 
 def test_headers_of_a_proxy_count_for_nothing_where_none_is_trusted():

@@ -235,6 +235,29 @@ def test_a_posted_score_stands_instead_of_the_benchmarks_and_the_report_says_so(
     assert "Posted to this study, and read by no other: shots_present." in shown
 
 
+@pytest.mark.parametrize("kind", ["choice", "likert"])
+def test_score_is_left_out_when_the_study_does_not_show_its_output(kind):
+    """Only Alder's first story and Birch's second one; of pairs, with Cedar's."""
+    study = make_study(slug="beside", kind=kind)
+    metric_runs.run(metric_runs.queue_run(study.benchmark, METRICS).pk)
+    shown = {("01", "Alder"), ("02", "Birch")}
+    units = [
+        unit
+        for unit in study.units.all()
+        if any((unit.story.key, name) in shown for name in unit.methods)
+        and (kind == "likert" or "Cedar" in unit.methods)
+    ]
+    study.slots.exclude(unit__in=units).delete()
+    study.units.exclude(pk__in=[unit.pk for unit in units]).delete()
+    if kind == "choice":
+        shown |= {("01", "Cedar"), ("02", "Cedar")}
+    table = eve(study).get(reverse("study-scores-csv", args=["beside"])).getvalue()
+    rows = [line.split(",") for line in table.decode().splitlines()[1:]]
+    assert {(story, method) for story, method, *_more in rows} == shown
+    page = eve(study).get(reverse("study-scoring", args=["beside"]))
+    assert page.status_code == 200
+
+
 @pytest.mark.postgresql
 def test_every_cell_has_one_score_of_its_benchmark_and_one_of_each_study(beside):
     from django.db import IntegrityError, transaction

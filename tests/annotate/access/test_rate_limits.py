@@ -66,6 +66,14 @@ def test_wrong_passwords_shut_the_door_to_the_right_one(manager, door):
     assert is_in(try_password(door))
 
 
+def test_wrong_passwords_are_counted_over_all_doors_whatever_the_browser(manager):
+    """Attack: door and name of the browser change with every password."""
+    for i in range(6):
+        guess(1, DOORS[i % 3], HTTP_USER_AGENT=f"browser {i}")
+    refused = [try_password(door, HTTP_USER_AGENT="another") for door in DOORS]
+    assert [answer.status_code for answer in refused] == [429, 429, 429]
+
+
 def test_a_forwarded_address_counts_only_where_a_proxy_is_trusted(manager, settings):
     """Attack: another address is written into the header for every password."""
     for i in range(8):

@@ -51,6 +51,12 @@ def test_shots_wide_tables_and_directions(tmp_path, benchmark):
     assert MetricScore.objects.count() == 3
 
 
+def test_two_directions_of_one_metric_are_refused(tmp_path, benchmark):
+    head = HEAD.replace("score\n", "score,higher_is_better\n")
+    with pytest.raises(CommandError, match=r"cids.csv:3: .*direction of the metric"):
+        load(tmp_path, head + "01,Alder,fid,5,true\n02,Alder,fid,6,false\n")
+
+
 def test_another_value_is_refused_until_it_is_asked_for(tmp_path, benchmark):
     load(tmp_path, HEAD + "01,Alder,cids,0.5\n")
     with pytest.raises(

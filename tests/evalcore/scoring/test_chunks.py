@@ -1,9 +1,12 @@
 """One chunk: what is odd fails where it is, and what failed is put down at once."""
 
+from dataclasses import replace
+
 import pytest
 
 from evalcore import media
 from evalcore.importing.outputs import import_outputs
+from evalcore.metrics.base import Value
 from evalcore.models import (
     Benchmark,
     Frame,
@@ -14,7 +17,7 @@ from evalcore.models import (
     Shot,
     Story,
 )
-from evalcore.scoring import chunks, metric_runs
+from evalcore.scoring import chunks, metric_runs, score_rows
 from tests.clips import write_clip
 from tests.factories import make_benchmark
 
@@ -79,6 +82,19 @@ def test_a_shot_at_impossible_times_fails_its_own_story(reels, start, end, said)
     assert f"Oak / 03: sharpness: {said}" in run.error
     stories = set(MetricScore.objects.values_list("story__key", flat=True))
     assert stories == {"01", "02"}
+
+
+def test_score_stays_when_another_run_stored_it_meanwhile(monkeypatch):
+    store = score_rows.store
+
+    def late(run, scored):
+        store(run, [replace(one, values=[Value(0.5)]) for one in scored])
+        store(run, scored)
+
+    monkeypatch.setattr(score_rows, "store", late)
+    run = scored(make_benchmark(), "shots_present")
+    assert (run.state, run.error) == ("done", "")
+    assert set(MetricScore.objects.values_list("value", flat=True)) == {0.5}
 
 
 def test_what_failed_is_put_down_with_what_was_stored(monkeypatch):

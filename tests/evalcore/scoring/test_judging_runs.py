@@ -154,6 +154,22 @@ def test_what_one_run_has_set_aside_another_waits_for(judge, monkeypatch):
         other.take(Decimal("0.001"), Decimal("0.001"))
 
 
+def test_payment_is_counted_once_when_it_was_set_aside(
+    judge, monkeypatch, django_assert_num_queries
+):
+    """From what was set aside it becomes spent: one query sees it as either."""
+    make_benchmark(stories=1, shots=1, pictures=False)
+    one, other = account(monkeypatch), account(monkeypatch)
+    one.take(Decimal("0.5"), Decimal("0.5"))
+    one._note(Decimal("0.2"))
+    other.take(Decimal("0.1"), Decimal("0.1"))
+    with django_assert_num_queries(1):
+        assert judge_budget.totals() == (Decimal("0.2"), Decimal("0.4"))
+    with django_assert_num_queries(1):
+        beside = judge_budget.totals(beside=one._key)
+    assert beside == (Decimal("0.2"), Decimal("0.1"))
+
+
 def test_what_a_dead_worker_had_set_aside_is_free_after_an_hour(judge, monkeypatch):
     make_benchmark(stories=1, shots=1, pictures=False)
     dead, other = account(monkeypatch), account(monkeypatch)

@@ -153,6 +153,19 @@ def test_a_worker_gives_way_and_goes_on_later(monkeypatch):
     assert MetricScore.objects.count() == 6
 
 
+@pytest.mark.django_db
+@pytest.mark.postgresql
+def test_worker_that_lost_its_chunk_stores_nothing():
+    run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
+    metric_runs.plan(run)
+    chunk = metric_runs._take(["cpu"], None)
+    MetricChunk.objects.update(worker="another")
+    metric_runs._work_on(chunk, None, None)
+    assert MetricChunk.objects.get().state == "running"
+    assert not MetricScore.objects.exists()
+    assert MetricRun.objects.get().done == 0
+
+
 class TestStopping:
     pytestmark = pytest.mark.django_db
 

@@ -121,11 +121,11 @@ def slow(seconds: float, then: Behaviour) -> Behaviour:
 
 
 def drips(handler: "Handler", _asked: Asked) -> None:
-    """Send one blank after the other, without end."""
+    """Send one blank after the other, for two seconds."""
     handler.send_response(200)
-    handler.send_header("Content-Length", "100000")
+    handler.send_header("Content-Length", "100")
     handler.end_headers()
-    while True:
+    for _ in range(100):
         handler.wfile.write(b" ")
         handler.wfile.flush()
         time.sleep(0.02)

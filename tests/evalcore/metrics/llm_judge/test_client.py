@@ -14,6 +14,7 @@ from tests.evalcore.metrics.llm_judge.serving import (
     JumpingClock,
     answers,
     ask,
+    drips,
     fails,
     half_a_reply,
     hangs_up,
@@ -109,6 +110,18 @@ def test_what_does_not_pass_is_given_up_after_some_tries(server, misbehaviour, w
     assert words in said
     assert f"tried {MOST_TRIES} times" in said
     assert len(server.asked) == MOST_TRIES
+
+
+def test_reply_is_left_at_the_deadline_when_it_drips(server):
+    """Each blank comes in time for the timeout; only the whole takes too long."""
+
+    class Hasty(JumpingClock):
+        def now(self):
+            self.time += 0.5  # each look at the clock takes a while
+            return self.time
+
+    server.then = drips
+    assert "too slowly" in refusal(judge_at(server, clock=Hasty(), timeout=1.0))
 
 
 # What is not tried again --------------------------------------------------------------

@@ -35,6 +35,19 @@ def test_a_budget_is_used_to_the_last_cent_and_no_further():
         meter.reserve(1, 0)
 
 
+def test_spending_is_noted_once():
+    seen: list[Decimal] = []
+    meter = dear("9", on_spending=seen.append)
+    meter.report()
+    meter.settle(meter.reserve(10, 0), Decimal("0.5"))
+    meter.settle(meter.reserve(10, 0), Decimal("0.25"))
+    meter.report()
+    meter.report()
+    meter.settle(meter.reserve(10, 0), None)
+    meter.report()
+    assert seen == [Decimal("0.75")]
+
+
 @given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 400)), max_size=40))
 def test_no_order_of_costs_below_the_reserved_exceeds_the_budget(costs):
     """Law: if nothing costs more than was reserved, spent <= budget throughout."""

@@ -33,6 +33,23 @@ def test_what_the_reply_says_is_billed(server):
     assert meter.requests == 2
 
 
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        {"prompt_tokens": "7", "completion_tokens": -1},
+        {"prompt_tokens": True, "completion_tokens": 1.5},
+    ],
+)
+def test_reply_bills_the_most_possible_when_it_tells_no_usage(server, usage):
+    server.then = answers("yes", usage=usage)
+    judge = judge_at(server, budget=1, price_in=1, price_out=1)
+    question = JudgeQuestion(("?",), max_tokens=100)
+    packed = judge.prepare(question)
+    ask(judge, question)
+    assert judge.meter.spent == Decimal(packed.tokens_in + 100) / 1_000_000
+
+
 def test_what_may_have_been_billed_is_counted(server):
     """A broken reply, or none: the judge may have worked all the same."""
     for misbehaviour in (hangs_up, half_a_reply, raw(b"nonsense")):
@@ -62,6 +79,13 @@ def test_the_budget_stops_before_it_is_exceeded(server, concurrency):
     with pytest.raises(BudgetExceededError, match="for 5 requests"):
         ask(judge, "1")
     assert len(server.asked) == 5
+
+
+def test_budget_counts_earlier_spending(server):
+    meter = metered(5, price_in=1, spent=Decimal(5))
+    with pytest.raises(BudgetExceededError, match=r"\$5\.0000 were spent"):
+        ask(judge_at(server, meter=meter), "?")
+    assert server.asked == []
 
 
 # Through the engine -------------------------------------------------------------------
