@@ -57,9 +57,7 @@ class BlindingCheck:
         self.leaks: list[BlindingFinding] = []
         self.warnings: list[BlindingFinding] = []
         self.sent: list[SentFile] = []
-        self.pages: list[SentFile] = []
-        self.loaded: list[tuple[str, dict[str, str]]] = []
-        self.parts: list[tuple[str, str, list[str]]] = []
+        self.first_slots: dict[str, str] = {}  # by the address of a picture
 
     def run(self) -> Iterator[Unit]:
         """Look at unit after unit, and yield each that was looked at."""
@@ -106,11 +104,17 @@ class BlindingCheck:
             for one, whose in told
         ]
         if found and method:
-            named, story = group(answer.address), found.unit.story.key
             self.sent.append(
-                SentFile(where, named, method, answer.headers, facts, story)
+                SentFile(
+                    where,
+                    group(answer.address),
+                    method,
+                    answer.headers,
+                    facts,
+                    found.unit.story.key,
+                    found.parts(answer.address),
+                )
             )
-            self.parts.append((where, method, found.parts(answer.address)))
 
     def _take(self, found: Visit) -> None:
         """Look at all that a slot led to."""
@@ -124,15 +128,9 @@ class BlindingCheck:
                 seen.add(found.output_at(answer.address))
         shown = " and ".join(map(_label, found.shown.values()))
         for language, page in zip(LANGUAGES, found.pages, strict=True):
-            where = found.plain(page.address)
-            self.pages.append(
-                SentFile(where, f"pages ({language})", shown, page.headers)
-            )
-        for code, addresses in found.loaded.items():
-            # Examples are the same whatever is judged.
-            own = [one for one in addresses if group(one) != "example"]
-            methods = {one: _label(found.output_at(one)) for one in own}
-            self.loaded.append((code, methods))
+            where, named = found.plain(page.address), f"pages ({language})"
+            self.sent.append(SentFile(where, named, shown, page.headers))
+        self._look_for_shared_addresses(found)
         self.page_counts.add(found)
         for output in found.shown.values():
             drawn = (
@@ -148,6 +146,21 @@ class BlindingCheck:
                     )
                 )
 
+    def _look_for_shared_addresses(self, found: Visit) -> None:
+        """Look for pictures whose address another slot has, too, examples aside."""
+        for code, addresses in found.loaded.items():
+            for address in addresses:
+                first = self.first_slots.setdefault(address, code)
+                if first != code and group(address) != "example":
+                    self.leaks.append(
+                        BlindingFinding(
+                            "the same address of a picture in two slots",
+                            f"at {address}, of slots {first} and {code}",
+                            _label(found.output_at(address)),
+                            "addresses below the link and the code of one slot",
+                        )
+                    )
+
     def _compare(self) -> None:
         """Compare what came of different methods."""
         numbers = list(self.page_counts.numbers())
@@ -155,10 +168,8 @@ class BlindingCheck:
         sizes += [one for one in numbers if _SIZE.search(one.where)]
         self.leaks += [
             *sent_files.compare_headers(self.sent),
-            *sent_files.compare_headers(self.pages),
             *sent_files.compare_encoders(self.sent),
-            *method_differences.repeated_addresses(self.loaded),
-            *method_differences.telling_parts(self.parts),
+            *sent_files.telling_parts(self.sent),
             *self.page_counts.words(),
         ]
         if self.study.same_size:

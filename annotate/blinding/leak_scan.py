@@ -21,7 +21,7 @@ from annotate.blinding.seat_crawl import SeatAnswer, Visit
 from annotate.blinding.sent_files import FORBIDDEN
 from annotate.kinds.registry import KINDS
 from annotate.models import Purpose, Skip, Study, Unit
-from evalcore.models import Frame, Output
+from evalcore.models import Output
 
 ORDINARY = ("base.html", "_*.html", "40*.html", "500.html", "rate/*.html")
 _TRANSLATED = re.compile(r'translate "([^"]+)"')
@@ -61,17 +61,13 @@ def telltales(outputs: QuerySet[Output]) -> list[Telltale]:
 
 def hashes(outputs: QuerySet[Output]) -> dict[str, str]:
     """Return the method of each picture and video by how its hashes begin."""
-    frames = Frame.objects.filter(output__in=outputs, media__isnull=False)
-    videos = Output.everything.filter(pk__in=outputs, video__isnull=False)
-    found: dict[str, str] = {}
-    for rows, method, file in (
-        (frames, "output__method__name", "media"),
-        (videos, "method__name", "video"),
-    ):
-        fields = (f"{file}__sha256", f"{file}__source_sha256")
-        for name, *digests in rows.values_list(method, *fields).iterator():
-            found |= {digest[:HASH_START]: name for digest in digests if digest}
-    return found
+    fields = [
+        f"{file}__{kind}"
+        for file in ("frames__media", "video")
+        for kind in ("sha256", "source_sha256")
+    ]
+    rows = outputs.values_list("method__name", *fields).iterator()
+    return {one[:HASH_START]: name for name, *each in rows for one in each if one}
 
 
 def interface() -> str:

@@ -1,8 +1,8 @@
-"""What differs between methods in addresses, in words and numbers, and in gaps."""
+"""What differs between methods in words and numbers of pages, and in gaps."""
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Set
 
 from django.db.models import Count, Q, QuerySet
 
@@ -12,47 +12,10 @@ from annotate.blinding.seat_crawl import Visit
 from evalcore.models import Output
 
 MORE_OFTEN = "more often on this method's pages than on others of the same stories"
+# A telltale or a number, and the attribute that it stands in, or the text.
+Key = tuple[Telltale | str, str]
 _ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
 _NUMBER = re.compile(r"\d+(\.\d+)?(px|s)?")
-
-
-def repeated_addresses(
-    slots: Iterable[tuple[str, Mapping[str, str]]],
-) -> Iterator[BlindingFinding]:
-    """Yield addresses of pictures, given with their methods, that slots share."""
-    seen: dict[str, str] = {}
-    for code, addresses in slots:
-        for address, method in addresses.items():
-            first = seen.setdefault(address, code)
-            if first != code:
-                yield BlindingFinding(
-                    "the same address of a picture in two slots",
-                    f"at {address}, of slots {first} and {code}",
-                    method,
-                    "addresses below the annotator's own link and the slot's code",
-                )
-
-
-def telling_parts(
-    addresses: Iterable[tuple[str, str, list[str]]],
-) -> Iterator[BlindingFinding]:
-    """Yield parts of addresses, given with their methods, that one method alone has."""
-    listed = list(addresses)
-    owners: dict[str, set[str]] = defaultdict(set)
-    for _where, method, parts in listed:
-        for part in parts:
-            owners[part].add(method)
-    if len({method for _where, method, _parts in listed}) < 2:
-        return
-    for where, method, parts in listed:
-        for part in parts:
-            if owners[part] == {method}:
-                yield BlindingFinding(
-                    f"“{part}” stands only in addresses of this method",
-                    f"at {where}",
-                    method,
-                    "addresses that say only where a picture stands",
-                )
 
 
 def compare_gaps(outputs: QuerySet[Output]) -> Iterator[BlindingFinding]:
@@ -62,13 +25,11 @@ def compare_gaps(outputs: QuerySet[Output]) -> Iterator[BlindingFinding]:
     gaps: dict[str, list[bool]] = defaultdict(list)
     for method, absent in rows.order_by("pk").values_list("method__name", "lacking"):
         gaps[method].append(absent > 0)
-    if len({sum(each) / len(each) for each in gaps.values()}) > 1:
-        listed = ", ".join(
-            f"{method} {sum(each)} of {len(each)}"
-            for method, each in sorted(gaps.items())
-        )
+    shares = {name: sum(each) / len(each) for name, each in gaps.items()}
+    if len(set(shares.values())) > 1:
+        listed = [f"{name} {sum(each)} of {len(each)}" for name, each in gaps.items()]
         yield BlindingFinding(
-            f"outputs that lack shots: {listed}",
+            f"outputs that lack shots: {', '.join(sorted(listed))}",
             "in shots that are missing",
             "",
             "every shot of every method, or a study without those stories",
@@ -80,14 +41,13 @@ class PageCounts:
 
     def __init__(self, scanner: Scanner) -> None:
         self.scanner = scanner
+        self.methods: set[str] = set()
         # Of each story: the methods of a slot, and what stands how often where.
-        self.stories: dict[
-            str, list[tuple[frozenset[str], Counter[tuple[Telltale | str, str]]]]
-        ] = defaultdict(list)
+        self.stories: dict[str, list[tuple[set[str], Counter[Key]]]] = defaultdict(list)
 
     def add(self, visit: Visit) -> None:
         """Count what the pages of a slot hold, in each attribute and in the text."""
-        counted: Counter[tuple[Telltale | str, str]] = Counter()
+        counted: Counter[Key] = Counter()
         for page in visit.pages:
             rest = self.scanner.without_own(visit.plain(page.text))
             attributes = _ATTRIBUTE.findall(rest)
@@ -97,31 +57,31 @@ class PageCounts:
                         counted[one, place] += n
                 if _NUMBER.fullmatch(text):
                     counted[text, place] += 1
-        methods = frozenset(output.method.name for output in visit.shown.values())
+        methods = {output.method.name for output in visit.shown.values()}
+        self.methods |= methods
         self.stories[visit.unit.story.key].append((methods, counted))
 
     def words(self) -> Iterator[BlindingFinding]:
         """Yield telltales that every story shows more often with their method."""
-        for one, place in self._counted():
+        for one, place in self._keys():
             if isinstance(one, Telltale) and self._tells((one, place), one.methods):
                 what, where = f"{one.kind} “{one.text}”", f"in {place}, {MORE_OFTEN}"
                 yield BlindingFinding(what, where, one.who, NO_NAMES)
 
     def numbers(self) -> Iterator[BlindingFinding]:
         """Yield numbers in attributes that every story shows more often with one."""
-        pages = [shown for each in self.stories.values() for shown, _c in each]
-        for one, place in self._counted():
-            for name in sorted(set().union(*pages)) if isinstance(one, str) else ():
-                if self._tells((one, place), frozenset([name])):
-                    what, where = f"number {one}", f"in {place}, {MORE_OFTEN}"
+        for key in self._keys():
+            for name in sorted(self.methods) if isinstance(key[0], str) else ():
+                if self._tells(key, {name}):
+                    what, where = f"number {key[0]}", f"in {key[1]}, {MORE_OFTEN}"
                     right = "the same numbers for all methods"
                     yield BlindingFinding(what, where, name, right)
 
-    def _counted(self) -> list[tuple[Telltale | str, str]]:
+    def _keys(self) -> list[Key]:
         every = (counted for pages in self.stories.values() for _m, counted in pages)
         return sorted(set().union(*every), key=str)
 
-    def _tells(self, key: tuple[Telltale | str, str], methods: frozenset[str]) -> bool:
+    def _tells(self, key: Key, methods: Set[str]) -> bool:
         compared = [
             (
                 [counted[key] for shown, counted in pages if shown & methods],

@@ -108,12 +108,11 @@ class Visit:
         """Return the output that an address shows, None of a character or a page."""
         return self.shown.get(str(_resolved(address)[1].get("side", "")))
 
-    def parts(self, address: str) -> list[str]:
+    def parts(self, address: str) -> tuple[str, ...]:
         """Return the parts of an address beside the link, slot, side and shot."""
-        about = [str(v) for k, v in _resolved(address)[1].items() if k not in PLACED]
-        return about + [
-            part for part in re.split("[&=]", urlsplit(address).query) if part
-        ]
+        about = _resolved(address)[1].items()
+        asked = filter(None, re.split("[&=]", urlsplit(address).query))
+        return (*(str(value) for key, value in about if key not in PLACED), *asked)
 
 
 def _resolved(address: str) -> tuple[str, Mapping[str, object]]:

@@ -4,8 +4,8 @@ import io
 import re
 import struct
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import av
 from PIL import Image, UnidentifiedImageError
@@ -95,7 +95,6 @@ def _video(data: bytes) -> Facts:
 
 # The length follows from what is shown, the others change with every answer.
 OWN_HEADERS = {"content-length", "set-cookie", "expires", "date"}
-DIFFERENT_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -108,6 +107,8 @@ class SentFile:
     headers: Mapping[str, str]
     facts: Facts = Facts()
     story: str = ""
+    # What its address holds beside the link, the slot, the side and the shot.
+    parts: tuple[str, ...] = ()
 
 
 def compare_headers(sent: Iterable[SentFile]) -> Iterator[BlindingFinding]:
@@ -118,6 +119,22 @@ def compare_headers(sent: Iterable[SentFile]) -> Iterator[BlindingFinding]:
     for name in sorted(names - OWN_HEADERS - FORBIDDEN):
         values = [(one, headers.get(name, "none")) for one, headers in shown]
         yield from _odd(values, f"have header {name}:", right)
+
+
+def telling_parts(sent: Sequence[SentFile]) -> Iterator[BlindingFinding]:
+    """Yield parts of addresses that one of several methods alone has."""
+    owners: dict[str, set[str]] = defaultdict(set)
+    for one in sent:
+        for part in one.parts:
+            owners[part].add(one.method)
+    if len({one.method for one in sent}) < 2:
+        return
+    for one in sent:
+        for part in one.parts:
+            if owners[part] == {one.method}:
+                what = f"“{part}” stands only in addresses of this method"
+                right = "addresses that say only where a picture stands"
+                yield BlindingFinding(what, f"at {one.address}", one.method, right)
 
 
 def compare_encoders(sent: Iterable[SentFile]) -> Iterator[BlindingFinding]:
@@ -140,27 +157,16 @@ def compare_sizes(
 
 def compare_videos(sent: Iterable[SentFile]) -> Iterator[BlindingFinding]:
     """Yield frame rates and durations that differ; watching tells them anyway."""
-    rates: dict[str, set[float]] = defaultdict(set)
-    lengths: dict[str, dict[str, float]] = defaultdict(dict)
-    for one in sent:
-        if one.facts.frame_rate and one.facts.seconds:
-            rates[one.method].add(round(one.facts.frame_rate, 2))
-            lengths[one.story][one.method] = one.facts.seconds
-    told = {"frame rate": {name: str(sorted(each)) for name, each in rates.items()}}
-    for story, each in lengths.items():
-        if max(each.values()) - min(each.values()) > DIFFERENT_SECONDS:
-            told[f"duration of story {story}"] = {
-                name: f"{seconds:.2f} s" for name, seconds in each.items()
-            }
-    for what, values in told.items():
-        if len(set(values.values())) > 1:
-            listed = ", ".join(f"{name} {values[name]}" for name in sorted(values))
-            yield BlindingFinding(
-                f"{what} differs between methods: {listed}",
-                "in videos",
-                "",
-                "videos of the same length and frame rate, if methods allow it",
-            )
+    right = "videos of the same length and frame rate, if methods allow it"
+    rates = [(one, one.facts.frame_rate) for one in sent if one.facts.frame_rate]
+    told = [(one, f"{rate:.2f} frames a second") for one, rate in rates]
+    yield from _odd(told, "have", right)
+    lengths = [(one, one.facts.seconds) for one in sent if one.facts.seconds]
+    told = [
+        (replace(one, group=f"{one.group} of story {one.story}"), f"{seconds:.1f} s")
+        for one, seconds in lengths
+    ]
+    yield from _odd(told, "last", right)
 
 
 def _odd(

@@ -538,9 +538,15 @@ def test_rates_and_lengths_of_videos_are_warnings(study, plant):
     report = check(study)
     assert report.leaks == []
     assert report.counts["videos"] > 0
-    text = "\n".join(one.line() for one in report.warnings)
-    assert "frame rate differs between methods: Alder [8.0], Birch [12.0]" in text
-    assert "differs between methods: Alder 1.00 s, Birch 0.67 s" in text
+    told = {(one.method, one.what) for one in report.warnings}
+    assert told == {
+        (name, f"picture ({rendition}){what}")
+        for name, what in (
+            ("Alder", " have 8.00 frames a second, elsewhere 12.00 frames a second"),
+            ("Alder", " of story 01 last 1.0 s, elsewhere 0.7 s"),
+        )
+        for rendition in ("display", "thumb")
+    }
 
 
 # The command
