@@ -1,11 +1,12 @@
 """Checking that a study is blind: what is looked at, and what is made of it."""
 
 import random
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator
 
-from annotate.blinding import leak_scan, sent_files
+from annotate.blinding import leak_scan, method_differences, sent_files
 from annotate.blinding.findings import (
     BlindingFinding,
     BlindingReport,
@@ -14,6 +15,7 @@ from annotate.blinding.findings import (
 )
 from annotate.blinding.leak_scan import NO_NAMES, Scanner
 from annotate.blinding.seat_crawl import (
+    LANGUAGES,
     Seat,
     SeatAnswer,
     Visit,
@@ -32,6 +34,7 @@ SLOTS = 20
 LEAST = 2
 MOST_NAMED = 8
 NO_METADATA = "WebP pictures and mp4 videos without metadata"
+_SIZE = re.compile(r"^in \S*(width|height|size)", re.I)
 
 
 class BlindingCheck:
@@ -48,10 +51,13 @@ class BlindingCheck:
         self.scanner = Scanner(
             Telltales(leak_scan.telltales(outputs), interface),
             sorted(self.texts, key=len, reverse=True),
+            leak_scan.hashes(outputs | same_size.outputs_of_examples(study)),
         )
+        self.page_counts = method_differences.PageCounts(self.scanner)
         self.leaks: list[BlindingFinding] = []
         self.warnings: list[BlindingFinding] = []
         self.sent: list[SentFile] = []
+        self.first_slots: dict[str, str] = {}  # by the address of a picture
 
     def run(self) -> Iterator[Unit]:
         """Look at unit after unit, and yield each that was looked at."""
@@ -97,9 +103,18 @@ class BlindingCheck:
             BlindingFinding(one, f"at {where}", whose, NO_METADATA)
             for one, whose in told
         ]
-        if facts.size is not None and method:
-            named = group(answer.address)
-            self.sent.append(SentFile(where, named, method, facts.size))
+        if found and method:
+            self.sent.append(
+                SentFile(
+                    where,
+                    group(answer.address),
+                    method,
+                    answer.headers,
+                    facts,
+                    found.unit.story.key,
+                    found.parts(answer.address),
+                )
+            )
 
     def _take(self, found: Visit) -> None:
         """Look at all that a slot led to."""
@@ -111,6 +126,12 @@ class BlindingCheck:
             self._scan(answer, where, found)
             if answer.is_media:
                 seen.add(found.output_at(answer.address))
+        shown = " and ".join(map(_label, found.shown.values()))
+        for language, page in zip(LANGUAGES, found.pages, strict=True):
+            where, named = found.plain(page.address), f"pages ({language})"
+            self.sent.append(SentFile(where, named, shown, page.headers))
+        self._look_for_shared_addresses(found)
+        self.page_counts.add(found)
         for output in found.shown.values():
             drawn = (
                 output.video_id or output.frames.filter(media__isnull=False).exists()
@@ -125,14 +146,42 @@ class BlindingCheck:
                     )
                 )
 
+    def _look_for_shared_addresses(self, found: Visit) -> None:
+        """Look for pictures whose address another slot has, too, examples aside."""
+        for code, addresses in found.loaded.items():
+            for address in addresses:
+                first = self.first_slots.setdefault(address, code)
+                if first != code and group(address) != "example":
+                    self.leaks.append(
+                        BlindingFinding(
+                            "the same address of a picture in two slots",
+                            f"at {address}, of slots {first} and {code}",
+                            _label(found.output_at(address)),
+                            "addresses below the link and the code of one slot",
+                        )
+                    )
+
     def _compare(self) -> None:
         """Compare what came of different methods."""
-        sizes = sent_files.compare_sizes(self.sent, self.box)
+        numbers = list(self.page_counts.numbers())
+        sizes = list(sent_files.compare_sizes(self.sent, self.box))
+        sizes += [one for one in numbers if _SIZE.search(one.where)]
+        self.leaks += [
+            *sent_files.compare_headers(self.sent),
+            *sent_files.compare_encoders(self.sent),
+            *sent_files.telling_parts(self.sent),
+            *self.page_counts.words(),
+        ]
         if self.study.same_size:
             self.leaks += sizes
         else:
             self.warnings += sizes
         self.warnings += _odd_shapes(self.study)
+        self.warnings += method_differences.compare_gaps(
+            same_size.outputs_of(self.study)
+        )
+        self.warnings += sent_files.compare_videos(self.sent)
+        self.warnings += [one for one in numbers if not _SIZE.search(one.where)]
         self.warnings += self._mentioned()
 
     def _mentioned(self) -> Iterator[BlindingFinding]:
@@ -153,8 +202,8 @@ class BlindingCheck:
             more = f" and {len(names) - MOST_NAMED} more" * (len(names) > MOST_NAMED)
             listed = ", ".join(names[:MOST_NAMED])
             self.report.notes.append(
-                f"Also words of the pages, single letters or numbers, so not looked "
-                f"for: {listed}{more}."
+                f"Also words of the pages, single letters or numbers, so found only "
+                f"where they stand more often for their own method: {listed}{more}."
             )
         if not self.study.same_size:
             self.report.notes.append(

@@ -94,18 +94,18 @@ class Telltales:
     """All telltales of a study, ready to be looked for.
 
     Those that the pages say of themselves, single letters and short numbers prove
-    nothing where they stand: they are `common`, and not looked for.
+    nothing where they stand: they are `common`, and counted page by page.
     """
 
     def __init__(self, telltales: Iterable[Telltale], interface: str) -> None:
-        self.common: list[Telltale] = []
+        self.common: dict[Telltale, re.Pattern[str]] = {}
         self.clear: dict[Telltale, re.Pattern[str]] = {}
         for one in telltales:
             if not words(one.text):
                 continue
             pattern = _pattern(one.text)
             if is_short(one.text) or pattern.search(interface):
-                self.common.append(one)
+                self.common[one] = pattern
             else:
                 self.clear[one] = pattern
         self._any = re.compile("|".join(p.pattern for p in self.clear.values()), re.I)

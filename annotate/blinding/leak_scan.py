@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
@@ -18,6 +18,7 @@ from annotate.blinding.findings import (
     Telltales,
 )
 from annotate.blinding.seat_crawl import SeatAnswer, Visit
+from annotate.blinding.sent_files import FORBIDDEN
 from annotate.kinds.registry import KINDS
 from annotate.models import Purpose, Skip, Study, Unit
 from evalcore.models import Output
@@ -56,6 +57,17 @@ def telltales(outputs: QuerySet[Output]) -> list[Telltale]:
         if text and not (shared or short or known):
             found.append(Telltale(text, kind, frozenset(methods)))
     return found
+
+
+def hashes(outputs: QuerySet[Output]) -> dict[str, str]:
+    """Return the method of each picture and video by how its hashes begin."""
+    fields = [
+        f"{file}__{kind}"
+        for file in ("frames__media", "video")
+        for kind in ("sha256", "source_sha256")
+    ]
+    rows = outputs.values_list("method__name", *fields).iterator()
+    return {one[:HASH_START]: name for name, *each in rows for one in each if one}
 
 
 def interface() -> str:
@@ -112,7 +124,8 @@ def _strings(told: object) -> Iterator[str]:
 
 
 NO_NAMES = "nothing that tells a method in anything that annotators are sent"
-FORBIDDEN = {"etag", "last-modified", "content-disposition"}
+HASH_START = 8
+_HEX = re.compile(r"[0-9a-f]{8,}")
 
 
 @dataclass
@@ -121,6 +134,7 @@ class Scanner:
 
     telltales: Telltales
     own: list[str]
+    hashes: Mapping[str, str]
 
     def answer(
         self, answer: SeatAnswer, where: str, visit: Visit | None
@@ -155,15 +169,23 @@ class Scanner:
         yield from sorted(found)
 
     def text(self, text: str, place: str, least: int = 1) -> Iterator[BlindingFinding]:
-        """Yield telltales that stand elsewhere than in the study's own texts."""
+        """Yield hashes, and telltales elsewhere than in the study's own texts."""
+        runs = {run[:HASH_START] for run in _HEX.findall(text.casefold())}
+        for start in sorted(runs & self.hashes.keys()):
+            what = f"hash of a picture ({start}…)"
+            yield BlindingFinding(what, place, self.hashes[start], NO_NAMES)
         if not any(self.telltales.find(text, least=least)):
             return
+        for one in self.telltales.find(self.without_own(text), least=least):
+            what = f"{one.kind} “{one.text}”"
+            yield BlindingFinding(what, place, one.who, NO_NAMES)
+
+    def without_own(self, text: str) -> str:
+        """Return a text without what the study shows on purpose."""
         rest = " ".join(text.split())
         for own in self.own:
             rest = rest.replace(own, " … ")
-        for one in self.telltales.find(rest, least=least):
-            what = f"{one.kind} “{one.text}”"
-            yield BlindingFinding(what, place, one.who, NO_NAMES)
+        return rest
 
     def code(self, text: str, where: str) -> Iterator[BlindingFinding]:
         """Yield what a link or the code of a slot gives away."""

@@ -31,6 +31,8 @@ FOLLOWED = ("/rate/", "/join/")
 # An attribute of HTML, or a value of JSON, that is an address below the server's own.
 ADDRESS = re.compile(r"""([\w-]*)=?\s*"(/[^"\s]+)""")
 PAGES = ("entry", "consent", "instructions", "pause", "done", "warning", "withdraw")
+# What an address may hold: whose it is, and where a picture stands.
+PLACED = {"token", "code", "side", "number"}
 # What answers are counted as, by the first word of their type.
 COUNTED = {"image": "pictures", "video": "videos", "text": "pages"}
 
@@ -88,6 +90,13 @@ class Visit:
     shown: dict[str, Output]
     codes: tuple[str, ...]
     answers: list[SeatAnswer] = field(default_factory=list)
+    # The addresses that the page of each of the unit's slots loads by itself.
+    loaded: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def pages(self) -> list[SeatAnswer]:
+        """Return the slot's page in each language."""
+        return self.answers[: len(LANGUAGES)]
 
     def plain(self, text: str) -> str:
         """Return a text without the link and the slot's code."""
@@ -98,6 +107,12 @@ class Visit:
     def output_at(self, address: str) -> Output | None:
         """Return the output that an address shows, None of a character or a page."""
         return self.shown.get(str(_resolved(address)[1].get("side", "")))
+
+    def parts(self, address: str) -> tuple[str, ...]:
+        """Return the parts of an address beside the link, slot, side and shot."""
+        about = _resolved(address)[1].items()
+        asked = filter(None, re.split("[&=]", urlsplit(address).query))
+        return (*(str(value) for key, value in about if key not in PLACED), *asked)
 
 
 def _resolved(address: str) -> tuple[str, Mapping[str, object]]:
@@ -186,15 +201,17 @@ def _invent(study: Study) -> Invitation:
     return Invitation.objects.create(annotator=person)
 
 
-def _assign(unit: Unit, person: Annotator) -> Slot:
+def _assign(unit: Unit, person: Annotator, repeat_of: Slot | None = None) -> Slot:
     now = timezone.now()
+    is_check = repeat_of is not None or unit.purpose != Purpose.REAL
     return Slot.objects.create(
         study_id=unit.study_id,
         unit=unit,
-        purpose=unit.purpose,
+        purpose=Purpose.REPEAT if repeat_of else unit.purpose,
+        repeat_of=repeat_of,
         annotator=person,
         session=0 if unit.purpose == Purpose.TRAINING else 1,
-        position=FIRST_POSITION + (unit.purpose != Purpose.REAL),
+        position=FIRST_POSITION + is_check,
         state=Slot.State.LEASED,
         lease=1,
         lease_until=now + timedelta(hours=1),
@@ -203,7 +220,10 @@ def _assign(unit: Unit, person: Annotator) -> Slot:
 
 
 def visit(study: Study, unit: Unit, seat: Seat) -> Visit:
-    """Fetch everything that the page of a unit leads to; answer, and look again."""
+    """Fetch all that the page of a unit leads to, answer, and look again.
+
+    Of another annotator's slot and of a repeat only the page is fetched.
+    """
     with borrowed(study):
         invitation = _invent(study)
         slot = _assign(unit, invitation.annotator)
@@ -219,6 +239,15 @@ def visit(study: Study, unit: Unit, seat: Seat) -> Visit:
                 if answer.status == 405:
                     answer = seat.post(address, {}, content_type="application/json")
                 found.answers.append(answer)
+        found.loaded[slot.code] = list(found.answers[0].named(embedded=True))
+        other = _invent(study)
+        further = [(other.token, _assign(unit, other.annotator))]
+        if unit.purpose == Purpose.REAL:
+            again = _assign(unit, invitation.annotator, repeat_of=slot)
+            further.append((invitation.token, again))
+        for token, one in further:
+            shown = seat.get(reverse("rate-slot", args=[token, one.code]))
+            found.loaded[one.code] = list(shown.named(embedded=True))
         submit = reverse("rate-submit", args=at)
         found.answers += [seat.post(submit, _form(slot)), seat.get(page)]
         if slot.purpose == Purpose.TRAINING:

@@ -4,14 +4,16 @@ import io
 import re
 import struct
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import av
 from PIL import Image, UnidentifiedImageError
 
 from annotate.blinding.findings import BlindingFinding
 
+# Headers that no answer may have.
+FORBIDDEN = {"etag", "last-modified", "content-disposition"}
 # Parts of a WebP file that carry nothing but the picture.
 WEBP_PARTS = {b"VP8 ", b"VP8L", b"VP8X", b"ALPH", b"ANIM", b"ANMF"}
 # What every writer of a video says, telling nothing of where it came from.
@@ -25,6 +27,7 @@ USUAL_TAGS = {
     "duration",
 }
 LONGEST = 60
+X264 = re.compile(rb"x26[45] - core[^\0]{0,900}")
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,9 @@ class Facts:
 
     size: tuple[int, int] | None = None
     metadata: tuple[str, ...] = ()
+    encoder: str = ""
+    frame_rate: float | None = None
+    seconds: float | None = None
 
 
 def examine(data: bytes) -> Facts:
@@ -67,10 +73,13 @@ def _told(name: str, value: bytes) -> str:
 
 
 def _video(data: bytes) -> Facts:
-    """Read a video's tags without decoding it."""
+    """Read a video's tags and its encoder's marks without decoding it."""
     with av.open(io.BytesIO(data), "r", metadata_errors="replace") as container:
         stream = container.streams.video[0]
         tags = {**container.metadata, **stream.metadata}
+        marks = [f"{k} {v}" for k, v in tags.items() if k.lower() in USUAL_TAGS]
+        marks += [f"track {one.type}" for one in container.streams]
+        marks += [match[0].decode("latin-1") for match in X264.finditer(data)][:1]
         return Facts(
             (stream.codec_context.width, stream.codec_context.height),
             tuple(
@@ -78,17 +87,60 @@ def _video(data: bytes) -> Facts:
                 for name, text in tags.items()
                 if name.lower() not in USUAL_TAGS
             ),
+            ", ".join([stream.codec_context.name, *sorted(marks)]),
+            float(stream.average_rate) if stream.average_rate else None,
+            container.duration / av.time_base if container.duration else None,
         )
+
+
+# The length follows from what is shown, the others change with every answer.
+OWN_HEADERS = {"content-length", "set-cookie", "expires", "date"}
 
 
 @dataclass(frozen=True)
 class SentFile:
-    """A picture or a video of a method, as it was sent."""
+    """An answer that shows a method: a picture, a video, or the page of a slot."""
 
     address: str
     group: str
     method: str
-    size: tuple[int, int]
+    headers: Mapping[str, str]
+    facts: Facts = Facts()
+    story: str = ""
+    # What its address holds beside the link, the slot, the side and the shot.
+    parts: tuple[str, ...] = ()
+
+
+def compare_headers(sent: Iterable[SentFile]) -> Iterator[BlindingFinding]:
+    """Yield headers that some methods have, or have with another value."""
+    shown = [(one, {k.lower(): v for k, v in one.headers.items()}) for one in sent]
+    names = {name for _one, headers in shown for name in headers}
+    right = "the same headers with the same values for all methods"
+    for name in sorted(names - OWN_HEADERS - FORBIDDEN):
+        values = [(one, headers.get(name, "none")) for one, headers in shown]
+        yield from _odd(values, f"have header {name}:", right)
+
+
+def telling_parts(sent: Sequence[SentFile]) -> Iterator[BlindingFinding]:
+    """Yield parts of addresses that one of several methods alone has."""
+    owners: dict[str, set[str]] = defaultdict(set)
+    for one in sent:
+        for part in one.parts:
+            owners[part].add(one.method)
+    if len({one.method for one in sent}) < 2:
+        return
+    for one in sent:
+        for part in one.parts:
+            if owners[part] == {one.method}:
+                what = f"“{part}” stands only in addresses of this method"
+                right = "addresses that say only where a picture stands"
+                yield BlindingFinding(what, f"at {one.address}", one.method, right)
+
+
+def compare_encoders(sent: Iterable[SentFile]) -> Iterator[BlindingFinding]:
+    """Yield marks of encoders that not all methods have."""
+    values = [(one, one.facts.encoder) for one in sent if one.facts.encoder]
+    return _odd(values, "differ in their encoder:", "one encoder for all methods")
 
 
 def compare_sizes(
@@ -98,13 +150,35 @@ def compare_sizes(
     right = "all in one size"
     if box:
         right += ", {} x {} for the display".format(*box)
-    groups: dict[str, list[SentFile]] = defaultdict(list)
-    for one in sent:
-        groups[one.group].append(one)
-    for group, files in groups.items():
-        usual = Counter(one.size for one in files).most_common(1)[0][0]
-        for one in files:
-            if one.size != usual:
-                what = "{} are {} x {} pixels, elsewhere {} x {}"
-                told = what.format(group, *one.size, *usual)
+    sized = [(one, one.facts.size) for one in sent if one.facts.size]
+    values = [(one, "{} x {} pixels".format(*size)) for one, size in sized]
+    return _odd(values, "are", right)
+
+
+def compare_videos(sent: Iterable[SentFile]) -> Iterator[BlindingFinding]:
+    """Yield frame rates and durations that differ; watching tells them anyway."""
+    right = "videos of the same length and frame rate, if methods allow it"
+    rates = [(one, one.facts.frame_rate) for one in sent if one.facts.frame_rate]
+    told = [(one, f"{rate:.2f} frames a second") for one, rate in rates]
+    yield from _odd(told, "have", right)
+    lengths = [(one, one.facts.seconds) for one in sent if one.facts.seconds]
+    told = [
+        (replace(one, group=f"{one.group} of story {one.story}"), f"{seconds:.1f} s")
+        for one, seconds in lengths
+    ]
+    yield from _odd(told, "last", right)
+
+
+def _odd(
+    values: Iterable[tuple[SentFile, str]], what: str, right: str
+) -> Iterator[BlindingFinding]:
+    """Yield what differs from the value that most answers of a kind have."""
+    groups: dict[str, list[tuple[SentFile, str]]] = defaultdict(list)
+    for one, value in values:
+        groups[one.group].append((one, value))
+    for group, listed in groups.items():
+        usual = Counter(value for _one, value in listed).most_common(1)[0][0]
+        for one, value in listed:
+            if value != usual:
+                told = f"{group} {what} {value}, elsewhere {usual}"
                 yield BlindingFinding(told, f"at {one.address}", one.method, right)

@@ -1,7 +1,10 @@
 """Planted leaks are found and named; a study without any passes, and nothing stays."""
 
+import io
 import json
 
+import av
+import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 from django.http import HttpResponse
@@ -219,6 +222,9 @@ def test_a_name_anywhere_in_a_page(study, plant, written):
 def test_headers(study, plant):
     def change(response, output):
         name = output.method.name
+        response["X-Cache"] = f"HIT {output.method.pk}"
+        if name == "Birch":
+            response["X-Render"] = "1"
         response["Link"] = f"</{name.lower()}/1.png>"
         response["ETag"] = f'"{output.pk}"'
         response["Content-Disposition"] = f'inline; filename="{output.pk}_1.webp"'
@@ -228,11 +234,48 @@ def test_headers(study, plant):
     none_of_them = "no ETag, Last-Modified or Content-Disposition"
     each(
         check(study),
+        ("picture (", "have header x-cache: HIT", "elsewhere HIT"),
+        ("Birch: picture (", "have header x-render: 1, elsewhere none"),
+        ("picture (", "have header link: <", "elsewhere <"),
         ("Alder: name “Alder”; in header Link at",),
         ("Birch: name “Birch”; in header Link at",),
         ("Cedar: name “Cedar”; in header Link at",),
         ("header ETag", none_of_them),
         ("header Content-Disposition (inline; filename=", none_of_them),
+    )
+
+
+def test_a_header_of_a_page(study, plant):
+    def apply(request, response, slot):
+        if slot is not None and named(slot) == "Cedar":
+            response["X-Render"] = "1"
+        return response
+
+    plant(apply)
+    report = check(study)
+    each(
+        report,
+        ("Cedar: pages (en) have header x-render: 1, elsewhere none",),
+        ("Cedar: pages (zh-hans) have header x-render: 1, elsewhere none",),
+        ("Cedar: picture (", "have header x-render: 1, elsewhere none"),
+    )
+
+
+def test_a_content_type_of_its_own(study, plant):
+    def change(response, output):
+        if output.method.name == "Cedar":
+            picture = Image.open(io.BytesIO(response.content))
+            buffer = io.BytesIO()
+            picture.save(buffer, "PNG")
+            response.content = buffer.getvalue()
+            response["Content-Type"] = "image/png"
+        return response
+
+    plant(in_picture(change))
+    each(
+        check(study),
+        ("Cedar: picture (", "have header content-type: image/png, elsewhere image/"),
+        ("Cedar: a file (image/png) that cannot be read",),
     )
 
 
@@ -279,6 +322,23 @@ def test_xmp_and_a_name_in_the_bytes(study):
     )
 
 
+def test_shots_that_one_method_lacks(study):
+    """The page says the same of every missing shot, but one method alone lacks one."""
+    lacking = Frame.objects.filter(output__method__name="Birch", number=1)
+    stories = lacking.count()
+    lacking.update(media=None)
+    (warning,) = [
+        one.line()
+        for one in check(study, units=False).warnings
+        if "lack shots" in one.line()
+    ]
+    assert f"Birch {stories} of {stories}" in warning
+    assert f"Cedar 0 of {stories}" in warning
+    Frame.objects.filter(number=1).update(media=None)
+    report = check(study, units=False)
+    assert not [one for one in report.warnings if "lack shots" in one.line()]
+
+
 def test_sizes_that_differ(study):
     drawn_anew("Birch", size=(48, 32))
     only(
@@ -302,6 +362,65 @@ def test_a_shape_of_its_own_is_a_warning():
     made = make_planned(LIKERT, benchmark=uneven(shots=1), annotators=3)
     warnings = [one.line() for one in check(made, units=False).warnings]
     assert any("Birch: 2 of 2 pictures or videos of Birch" in line for line in warnings)
+
+
+def test_a_size_in_an_attribute(study, plant):
+    sizes = {"Alder": 512, "Birch": 512, "Cedar": 768}
+    plant(in_page(lambda s, h: h.replace('alt=""', f'width="{sizes[named(s)]}"')))
+    only(check(study), "Cedar: number 768; in width, more often")
+
+
+@pytest.mark.slow
+def test_another_number_is_a_warning_and_a_name_within_a_word_is_none(study, plant):
+    plant(in_page(lambda s, h: h.replace('alt=""', f'data-n="{len(named(s))}7"')))
+    plant(in_page(lambda s, h: h.replace("</main>", "<p>Alderney birches</p></main>")))
+    Method.objects.filter(name="Cedar").update(name="Hazelnut")
+    report = check(study)
+    assert report.leaks == []
+    lines = [one.line() for one in report.warnings]
+    assert any("Hazelnut: number 87; in data-n" in line for line in lines)
+
+
+# Addresses
+
+
+def in_address(told):
+    """Plant a query in the addresses of a slot's pictures."""
+    return in_page(
+        lambda s, h: h.replace("/display/", f"/display/?x={told(s.unit.output_a)}")
+    )
+
+
+def test_a_hash_in_an_address(study, plant):
+    plant(in_address(lambda o: o.frames.first().media.sha256[:16]))
+    each(
+        check(study),
+        ("hash of a picture (", "; in line ", " at /rate/…/story/…/"),
+        ("” stands only in addresses of this method",),
+    )
+
+
+@pytest.mark.parametrize("plus", [0, 1000])
+def test_a_number_of_an_output_in_an_address(study, plant, plus):
+    """A small number is no excuse: the number of a shot has a place of its own."""
+    plant(in_address(lambda o: plus + o.pk))
+    report = check(study)
+    only(report, "stands only in addresses of this method")
+    assert {one.method for one in report.leaks} == {"Alder", "Birch", "Cedar"}
+
+
+def test_a_part_of_an_address_of_one_method(study, plant):
+    plant(in_address(lambda o: "b" if o.method.name == "Birch" else "a"))
+    only(check(study), "Birch: “b” stands only in addresses of this method")
+
+
+def test_an_address_that_two_slots_share(study, plant):
+    def change(slot, html):
+        at = f'src="/rate/{slot.annotator.invitation.token}/story/{slot.code}/'
+        return html.replace(at, f'src="/rate/pictures/{slot.unit_id}/')
+
+    plant(in_page(change))
+    only(check(study), "the same address of a picture in two slots", "/rate/pictures/")
 
 
 def test_a_code_that_holds_a_name(study):
@@ -338,11 +457,30 @@ def test_a_page_that_shows_nothing_is_no_proof(study, plant):
 # Common words
 
 
-def test_a_word_of_the_pages_is_not_looked_for_and_noted(study):
-    Method.objects.filter(name="Birch").update(name="Shot")
-    report = check(study, units=False)
+@pytest.fixture
+def common(study):
+    """Call methods like a letter, a word of the pages and a number."""
+    for name, word in (("Alder", "A"), ("Birch", "Left"), ("Cedar", "3")):
+        Method.objects.filter(name=name).update(name=word)
+    return study
+
+
+def test_a_method_called_like_a_word_of_the_pages_is_noted(common):
+    report = check(common)
     assert report.leaks == []
-    assert any("Shot" in note for note in report.notes)
+    assert any("3, A, Left" in note for note in report.notes)
+
+
+@pytest.mark.parametrize(
+    ("written", "place"), [('alt="{}"', "alt"), ('alt="">by {}<img ', "text")]
+)
+def test_a_method_called_like_a_word_of_the_pages_is_found_at_its_own(
+    common, plant, written, place
+):
+    plant(in_page(lambda s, h: h.replace('alt=""', written.format(named(s)))))
+    report = check(common)
+    only(report, "name “", f"in {place}, more often")
+    assert {one.method for one in report.leaks} == {"A", "Left", "3"}
 
 
 @pytest.mark.slow
@@ -353,6 +491,62 @@ def test_a_story_that_tells_a_name_is_a_warning(study):
     report = check(study)
     assert report.leaks == []
     assert report.warnings[0].line().startswith("Alder: name “Alder” in a text of the")
+
+
+# Videos
+
+
+def mp4(title: str = "", rate: int = 8, codec: str = "mpeg4") -> bytes:
+    buffer = io.BytesIO()
+    options = {"fflags": "+bitexact"}
+    with av.open(buffer, "w", format="mp4", options=options) as container:
+        if title:
+            container.metadata["title"] = title
+        stream = container.add_stream(codec, rate=rate, options={"flags": "bitexact"})
+        stream.width, stream.height, stream.pix_fmt = 96, 64, "yuv420p"
+        for level in range(8):
+            picture = np.full((64, 96, 3), 30 * level, dtype=np.uint8)
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture)))
+        container.mux(stream.encode())
+    return buffer.getvalue()
+
+
+def as_videos(change):
+    def apply(response, output):
+        return HttpResponse(change(output), content_type="video/mp4")
+
+    return in_picture(apply)
+
+
+def test_a_title_and_an_encoder_in_a_video(study, plant):
+    files = {
+        "Alder": mp4("Alder"),
+        "Birch": mp4(),
+        "Cedar": mp4(codec="libx264"),
+    }
+    plant(as_videos(lambda output: files[output.method.name]))
+    each(
+        check(study),
+        ("Alder: metadata of a file: title 'Alder'",),
+        ("Cedar: picture (", "differ in their encoder: h264", "elsewhere mpeg4"),
+    )
+
+
+def test_rates_and_lengths_of_videos_are_warnings(study, plant):
+    files = {name: mp4(rate=12) for name in ("Birch", "Cedar")} | {"Alder": mp4()}
+    plant(as_videos(lambda output: files[output.method.name]))
+    report = check(study)
+    assert report.leaks == []
+    assert report.counts["videos"] > 0
+    told = {(one.method, one.what) for one in report.warnings}
+    assert told == {
+        (name, f"picture ({rendition}){what}")
+        for name, what in (
+            ("Alder", " have 8.00 frames a second, elsewhere 12.00 frames a second"),
+            ("Alder", " of story 01 last 1.0 s, elsewhere 0.7 s"),
+        )
+        for rendition in ("display", "thumb")
+    }
 
 
 # The command
