@@ -1,4 +1,4 @@
-"""What the command line takes: one parser a subcommand, and options that several share.
+"""Parsers of the subcommands, and options that several share.
 
 Light: the commands of the database use it too, without loading the statistics.
 """

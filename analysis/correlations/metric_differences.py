@@ -1,4 +1,4 @@
-"""Whether two metrics agree with people equally well, and which form one cluster."""
+"""Tests of two metrics against each other, and clusters of equally good ones."""
 
 import itertools
 import math

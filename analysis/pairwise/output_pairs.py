@@ -27,7 +27,7 @@ CHUNK = 4_000_000
 
 @dataclass(frozen=True)
 class Clusters:
-    """Which story and which two methods each of P pairs belongs to."""
+    """Return the story and the two methods of each of P pairs."""
 
     story: Counts
     first: Counts

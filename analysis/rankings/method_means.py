@@ -1,4 +1,4 @@
-"""How people rate each method: means, and leaderboards made of them."""
+"""Means of people's ratings by method, and leaderboards made of them."""
 
 from dataclasses import dataclass, replace
 

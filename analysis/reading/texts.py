@@ -1,4 +1,4 @@
-"""How numbers and names are written in tables, and what the name of a metric tells.
+"""Numbers and names in tables, and directions told by a metric's name.
 
 Importing this loads neither numpy nor pandas: the web and imports use it as well.
 """

@@ -1,4 +1,4 @@
-"""How alike annotators rank: all of them, and each against the others."""
+"""Agreement of rankings: of all annotators, and of each with the others."""
 
 from dataclasses import dataclass
 from typing import Unpack

@@ -116,7 +116,7 @@ class Declared:
 
 @dataclass(frozen=True)
 class Instead:
-    """What a figure says in place of what is declared, and from which tables.
+    """Texts and tables of a figure that replace the declared ones.
 
     With a key of its own it begins another figure.
     """

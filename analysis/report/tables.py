@@ -46,7 +46,7 @@ LONGEST = 40
 
 @dataclass(frozen=True)
 class Titles:
-    """What questions and metrics are called, by their keys; others keep the key."""
+    """Titles of questions and metrics by their keys; others keep the key."""
 
     questions: Mapping[str, str] = field(default_factory=dict)
     metrics: Mapping[str, str] = field(default_factory=dict)

@@ -44,7 +44,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Axis:
-    """What the bars stand on: the values at both ends, and numbers with their places.
+    """The axis of the bars: values at both ends, and numbers with their places.
 
     `marks` are places of what metrics are held against, by the name of its row.
     """

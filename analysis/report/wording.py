@@ -1,4 +1,4 @@
-"""How the report words numbers and names: coefficients, intervals, p-values, ranks."""
+"""Words of the report for coefficients, intervals, p-values, ranks and names."""
 
 import math
 import tomllib

@@ -1,4 +1,4 @@
-"""What an event of the log says, in words."""
+"""Sentences of the log, one an event."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What differs between methods in words and numbers of pages, and in gaps."""
+"""Differences between methods in words and numbers of pages, and in gaps."""
 
 import re
 from collections import Counter, defaultdict

@@ -39,7 +39,7 @@ COUNTED = {"image": "pictures", "video": "videos", "text": "pages"}
 
 @dataclass(frozen=True)
 class SeatAnswer:
-    """What came back from an address."""
+    """An answer of the server to one address."""
 
     address: str
     status: int

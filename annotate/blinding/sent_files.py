@@ -1,4 +1,4 @@
-"""What the files that annotators are sent tell of their method."""
+"""Marks in the files sent to annotators that tell their method."""
 
 import io
 import re
@@ -32,7 +32,7 @@ X264 = re.compile(rb"x26[45] - core[^\0]{0,900}")
 
 @dataclass(frozen=True)
 class Facts:
-    """What a file tells; without a size it is no WebP picture and no mp4 video."""
+    """Facts of a file; without a size it is no WebP picture and no mp4 video."""
 
     size: tuple[int, int] | None = None
     metadata: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""How far a study is: its totals, the counts of each unit, and the map of them."""
+"""Progress of a study: totals, counts of each unit, and the heat map."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence

@@ -1,1 +1,1 @@
-"""How the server does: its gauges, for the page and for Prometheus, and troubles."""
+"""State of the server: gauges for the page and for Prometheus, and troubles."""

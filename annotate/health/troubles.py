@@ -1,4 +1,4 @@
-"""How the server does: what is wrong, with what to do about it, and its numbers."""
+"""Troubles of the server with what to do about them, and its numbers."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence

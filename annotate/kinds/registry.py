@@ -1,4 +1,4 @@
-"""Which kinds of questions there are, and which a study has.
+"""Registry of the kinds of questions.
 
 A folder here with a `kind.py` is a kind; `KIND` in it is found by its name.
 """

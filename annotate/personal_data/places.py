@@ -1,4 +1,4 @@
-"""Which column of the database says what of a person: the one place that tells.
+"""Columns of the database that hold personal data: the one list of them.
 
 Of tables about annotators every column stands here, of others those about people.
 """

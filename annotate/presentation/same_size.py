@@ -150,7 +150,7 @@ def _renditions(
 
 
 class ShapeNote(NamedTuple):
-    """What a manager is told of a method whose pictures have an odd shape."""
+    """A note for managers on a method whose pictures have an odd shape."""
 
     method: str
     text: str

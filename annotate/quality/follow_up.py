@@ -1,4 +1,4 @@
-"""What follows from submitted and skipped slots, and holding people and units."""
+"""Consequences of submitted and skipped slots, and holding people and units."""
 
 from django.db import transaction
 from django.utils.translation import gettext as _

@@ -1,4 +1,4 @@
-"""How two finished reports of a study differ, in words."""
+"""Differences of two finished reports of a study, in words."""
 
 import json
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class ShownComparison:
-    """What the page shows: verdicts that changed, of one only, and leading others."""
+    """A comparison: verdicts that changed, of one report only, and leading others."""
 
     comparison: ReportComparison
     changed: list[Row]

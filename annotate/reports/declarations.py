@@ -1,4 +1,4 @@
-"""What is declared beside a study's tables, by the study or by files given instead."""
+"""Hypotheses and composites, declared by the study or by files given instead."""
 
 import shutil
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ Files = Mapping[str, Path]
 
 @dataclass(frozen=True)
 class Declarations:
-    """What is declared beside answers and scores, with the hash of each part."""
+    """Declarations beside answers and scores, with the hash of each part."""
 
     hypotheses: "pd.DataFrame"
     composites: tuple[Composite, ...]

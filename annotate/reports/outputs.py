@@ -103,7 +103,7 @@ def _weighted(rows: Iterable[tuple[float, int]]) -> float:
 
 @dataclass(frozen=True)
 class ShownScore:
-    """What a metric says of an output."""
+    """A metric's score of an output."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""What becomes of an answer to a slot whose lease ran out, or was never taken."""
+"""Answers to slots whose lease ran out, or was never taken."""
 
 from datetime import UTC, datetime, timedelta
 

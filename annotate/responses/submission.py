@@ -113,7 +113,7 @@ class Received:
 
 
 class FollowUp(Protocol):
-    """What follows from a submitted slot in the rooms above this one."""
+    """Called after a slot is submitted, for the rooms above this one."""
 
     def end_training(self, annotator: Annotator) -> None: ...
 

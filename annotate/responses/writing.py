@@ -58,7 +58,7 @@ class Held:
 
     @cached_property
     def questions(self) -> list[Question]:
-        """What is asked of the story, which is read only where it matters."""
+        """Return the questions asked of the story, read only where it matters."""
         return [
             question
             for question in self.slot.study.asked

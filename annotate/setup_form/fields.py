@@ -1,4 +1,4 @@
-"""What a form shows: sections of fields, labelled as the schema has them."""
+"""Sections and fields of a form, labelled as the schema has them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -84,7 +84,7 @@ def shows(unit: Unit, methods: set[str], stories: set[str]) -> bool:
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """What a withdrawal takes away, and the begun or given answers that stay."""
+    """Slots that a withdrawal takes away, and begun or given answers that stay."""
 
     units: int
     slots: int
@@ -205,7 +205,7 @@ def _most_in_a_round(counts: Mapping[tuple[int, int], int]) -> Counter[int]:
 
 @dataclass(frozen=True)
 class Redistribution:
-    """What people gave up and others got, by name; `free` slots wait for anybody."""
+    """Slots given up and received, by name; `free` slots wait for anybody."""
 
     given_up: dict[str, int]
     shares: dict[str, int]

@@ -1,4 +1,4 @@
-"""What a study shows, outputs or several of one story at once, and their slots."""
+"""Units of a study, outputs or several of one story at once, and their slots."""
 
 import random
 from collections import Counter, defaultdict
@@ -357,7 +357,7 @@ def missing_slots(
 
 
 class _Sides:
-    """How much more often A stands on the left than on the right, by what is evened."""
+    """Surplus of A on the left over A on the right, by what is evened."""
 
     def __init__(self) -> None:
         self._lean: Counter[object] = Counter()

@@ -1,1 +1,1 @@
-"""What templates may ask about kinds of questions, and parts of pages made once."""
+"""Template tags for kinds of questions, and parts of pages made once."""

@@ -96,7 +96,7 @@ NUMBERS = count()
 
 
 class KeptNode(Node):
-    """What stands between `kept` and `endkept`."""
+    """The nodes between `kept` and `endkept`."""
 
     def __init__(self, values: Sequence[FilterExpression], inside: NodeList) -> None:
         self.values, self.nodelist = values, inside

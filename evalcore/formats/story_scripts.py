@@ -112,7 +112,7 @@ class FoundScore:
 
 @dataclass
 class ForeignScores:
-    """What files have: scores, what is to be kept with each run, and notes."""
+    """Contents of files: scores, details to keep with each run, and notes."""
 
     scores: list[FoundScore] = field(default_factory=list)
     options: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Which formats of benchmarks are read, and telling them apart."""
+"""Formats of benchmarks, and telling them apart."""
 
 import contextlib
 import json
@@ -126,7 +126,7 @@ LONGEST_LINE = 100_000
 
 @dataclass(frozen=True)
 class GivenByUser:
-    """What a file does not say and the user does; what is empty was not told."""
+    """Facts that the user gives because a file does not; empty ones were not given."""
 
     method: str = ""
     metric: str = ""

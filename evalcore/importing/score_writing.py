@@ -43,7 +43,7 @@ def key_of(row: ScoreRow) -> ScoreKey:
 
 
 class StoredScores:
-    """What the database has of a benchmark: values, absences, directions.
+    """Values, absences and directions that the database has of a benchmark.
 
     Of a study that scores are posted to, `scores` are its own, and `below` those of
     the benchmark, which it reads where it has none: they and the absences stay as they
@@ -82,7 +82,7 @@ class StoredScores:
 
 
 class Changes:
-    """What an import would change."""
+    """Changes that an import would make."""
 
     def __init__(self) -> None:
         self.fresh: list[ScoreRow] = []

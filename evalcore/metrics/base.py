@@ -318,7 +318,7 @@ Scoring = Generator[Ask, list[Any], list[Value]]
 
 @dataclass(frozen=True)
 class MetricInfo:
-    """What a metric is, for people and for the database."""
+    """Description of a metric, for people and for the database."""
 
     name: str
     title: str  # its name for readers

@@ -136,7 +136,7 @@ NAMES: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class Trial:
-    """What one reply says."""
+    """Scores of one reply."""
 
     scores: Mapping[str, int]  # all nine, whole numbers from 0 to 5
     # Why some of them are 0 in profile `envision-code-05be960`, by name.

@@ -1,4 +1,4 @@
-"""What several metrics compute on pictures and texts, with their formulas."""
+"""Formulas on pictures and texts that several metrics share."""
 
 from collections.abc import Callable, Sequence
 

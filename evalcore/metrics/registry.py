@@ -75,7 +75,7 @@ class Unobtainable:
 
 @dataclass(frozen=True)
 class Entry:
-    """What makes a metric, and whose definitions it knows."""
+    """Factory of a metric, and the profiles that it knows."""
 
     make: Callable[..., Metric]
     profiles: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What tables say of their columns: constraints by name, and how long a text may be."""
+"""Constraints of columns by name, and the longest texts."""
 
 from collections.abc import Iterable
 from typing import cast

@@ -1,4 +1,4 @@
-"""What each shot of a degraded copy shows: parts of originals, rearranged or blurred.
+"""Shots of degraded copies: parts of originals, rearranged or blurred.
 
 A copy of a video is as long as its original, and each shot begins and ends where it
 did, so that texts stand beside it as before; what was given to the methods at the start

@@ -1,4 +1,4 @@
-"""What the web server is told of: gunicorn's worker and log, and static files."""
+"""Settings of the web server: gunicorn's worker and log, and static files."""
 
 import ctypes
 import os

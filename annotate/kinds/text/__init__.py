@@ -1,4 +1,4 @@
-"""What annotators write in words of their own, about whatever is shown.
+"""Free text: answers in words.
 
 Comes in: a text.
 Goes out: texts, which are exported and erased, and counted nowhere.

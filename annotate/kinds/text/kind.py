@@ -1,4 +1,4 @@
-"""What annotators write in words of their own, about whatever is shown."""
+"""Free text: answers in words."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal, Self
@@ -35,7 +35,7 @@ Length = Annotated[
 
 
 class TextAnswer(Answer):
-    """What somebody wrote in answer to a question; empty once it is erased."""
+    """A text written in answer to a question; empty once it is erased."""
 
     value = models.TextField()
 

@@ -281,7 +281,7 @@ LONGEST_KEY = 40
 
 
 class UnreadableError(ValueError):
-    """What came is not what the page sends."""
+    """The request is not one that the page sends."""
 
 
 class TooManyRowsError(Exception):

@@ -1,4 +1,4 @@
-"""How far an annotator is, how long the rest will take, and when to rest."""
+"""Progress of an annotator: stories done, time left, and breaks."""
 
 import statistics
 from collections.abc import Sequence

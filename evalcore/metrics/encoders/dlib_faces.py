@@ -1,4 +1,4 @@
-"""Who a face is, by dlib: a stand-in that runs everywhere, with weights from a package.
+"""Face recognition by dlib: a proxy that runs everywhere, with weights from a package.
 
 It finds upright frontal faces down to about 40 pixels. Cosines of its features lie
 close together (0.86 between stories, 0.91 within one) and compare with no other

@@ -1,4 +1,4 @@
-"""Who a figure in a picture is, by its face, aligned to where a network expects it.
+"""Identity of a figure in a picture by its face, aligned as a network expects it.
 
 Each encoder returns 1 x n numbers of length 1 for the best face, or 0 x n where it sees
 none. ViStoryBench's program finds the face for ArcFace by SCRFD, and for AdaFace and

@@ -1,4 +1,4 @@
-"""Which published weights the encoders need (`weights.toml`), and which packages.
+"""Published weights (`weights.toml`) and packages that the encoders need.
 
 Apart from the encoders, so that asking what is lacking imports no network library.
 """

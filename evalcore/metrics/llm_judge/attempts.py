@@ -129,7 +129,7 @@ class _Failure:
 
 
 class _Patience:
-    """How long one question may take, from when it is sent first."""
+    """Time limit of one question, from when it is sent first."""
 
     def __init__(self, seconds: float, clock: Clock) -> None:
         self._seconds = seconds

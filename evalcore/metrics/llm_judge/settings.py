@@ -1,4 +1,4 @@
-"""Which judge is asked, how fast, and for how much money, which is never overspent.
+"""Settings of a judge: address, rate, and a budget that is never overspent.
 
 `docs/running.md` describes the environment's variables. The most that a question can
 cost is set aside before it is sent; one that does not fit waits while others are under

@@ -54,7 +54,7 @@ BACKENDS = {
 
 
 class SeenByNetwork:
-    """What metrics share that are formulas on what one network sees."""
+    """Base of metrics that are formulas on one network's features."""
 
     def __init__(self, features: Features, profile: Profile) -> None:
         self.features = features

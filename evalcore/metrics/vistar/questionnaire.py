@@ -274,7 +274,7 @@ Generation = Generator[Ask, list[Any], dict[str, HierarchicalQuestionnaire | Ref
 
 @dataclass(frozen=True)
 class PromptForJudge:
-    """What a judge is told of a prompt."""
+    """Request to a judge about a prompt."""
 
     text: str  # what the method is told
     # Who asks and what is judged: codes of the prompt language, other words, or empty.

@@ -1,4 +1,4 @@
-"""Who appears in which shot: figures found, recognised, and matched with characters.
+"""Matching of figures in shots with characters.
 
 Which of the figures found in a picture is which character: identities and matches.
 

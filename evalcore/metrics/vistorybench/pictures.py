@@ -53,7 +53,7 @@ def references_of(rendering: Rendering, shot: RenderedShot) -> list[tuple[str, I
 
 
 class _SeenByCsd:
-    """What both metrics share."""
+    """Base of both metrics."""
 
     name: str
     missing = needing(CLIP_PACKAGES, (CSD,))
