@@ -1,4 +1,4 @@
-"""Where metrics err: degraded copies they miss, outputs that people rank apart."""
+"""Errors of metrics: missed degraded copies, and disagreements with people."""
 
 from collections.abc import Iterator, Mapping
 

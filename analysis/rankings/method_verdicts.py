@@ -68,7 +68,7 @@ def method_verdict_rows(tables: ResultTables, confidence: float) -> list[TableRo
 
 
 def top_rows(tables: ResultTables, size: int, confidence: float) -> list[TableRow]:
-    """Say of each question whether the best few methods are told from all others."""
+    """Test for each question whether the best few methods differ from all others."""
     rows: list[TableRow] = []
     for about, board in _parts(tables):
         ranks = dict(zip(board["method"].astype(str), board["rank"], strict=True))

@@ -86,7 +86,7 @@ IDS_LEFT_OUT = "ids and times left out"
 
 @dataclass(frozen=True)
 class WideKeys:
-    """Where a wide table has its keys, and which columns are values though like ids."""
+    """Key columns of a wide table, and value columns that look like ids."""
 
     file: str
     method: str

@@ -25,7 +25,7 @@ from analysis.report.wording import (
 from analysis.statistics import named
 
 ChecklistAnswer = tuple[str, str]
-# A list of questions longer than this is told as a range.
+# A longer list of questions is written as a range.
 MOST_LISTED = 6
 NOUNS = ("annotator", "unit", "answer")
 
@@ -79,7 +79,7 @@ def _spread(pairs: Sequence[tuple[object, str, float]]) -> str:
 
 
 def _values(rows: pd.DataFrame, without: str = "") -> str:
-    """Return each question's value with its interval, or what is said without one."""
+    """Return each question's value with its interval, or a text if it has none."""
     known = records(rows[rows["value"].notna()])
     told = [f"{number(row['value'])}{interval(row) or without}" for row in known]
     return _spread(

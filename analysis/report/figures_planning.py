@@ -32,8 +32,8 @@ from analysis.report.wording import (
     word,
 )
 
-# Statistics of groups that draw, of which some have one value for each method, and what
-# stands for no difference.
+# Statistics drawn by group, those with a value for each method, and the value of no
+# difference.
 STRATA = ("ppa_half", "mean", "win_rate", "alpha_ordinal")
 OF_METHODS = ("mean", "win_rate")
 NULLS: dict[str, list[float]] = {"mean": [], "ppa_half": [0.5], "win_rate": [0.5]}

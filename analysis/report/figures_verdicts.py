@@ -121,7 +121,7 @@ def _p_matrix(title: str, rows: pd.DataFrame, tests: Tests) -> Panel:
             test = tests.get(frozenset((one, other)), {})
             p.iloc[row, column] = test.get(name, math.nan)
     apart = sum(row["p_adjusted"] < STEPS[0] for row in tests.values())
-    told = _("{n} of {total} pairs told apart", n=apart, total=len(tests))
+    told = _("{n} of {total} pairs differ", n=apart, total=len(tests))
     return panels.heat(
         title,
         p.map(lambda x: sum(x < step for step in STEPS)).where(p.notna()),

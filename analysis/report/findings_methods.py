@@ -139,7 +139,7 @@ def _points(row: MethodRow) -> str:
 
 
 def _of_best(row: MethodRow) -> list[str]:
-    """Say whether the best few methods are told from all others, and one another."""
+    """Say whether the best few methods differ from all others, and one another."""
     n, methods = row["size"], row["methods"]
     if not methods:
         return [word("best-methods", "none", n=n)]

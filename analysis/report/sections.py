@@ -32,7 +32,7 @@ from analysis.report.language import counted, listed
 from analysis.report.wording import ClaimText, word
 
 Claims = Callable[..., Iterable[ClaimText | str]]
-# Sections in reading order, with what is said in each; `figures.toml` has its figures.
+# Sections in reading order, with their findings; `figures.toml` has its figures.
 SECTIONS: dict[str, tuple[Claims, ...]] = {
     "people": (
         findings_people.agreement_claims,

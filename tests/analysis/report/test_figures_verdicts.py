@@ -51,7 +51,7 @@ def test_p_stands_above_the_diagonal_and_adjusted_below_in_the_order_of_values()
         [".080", "<.001", ""],
     ]
     assert cells["z"] == [[None, 0, 1], [0, None, 2], [0, 3, None]]
-    assert figure.alt.endswith("q: method τ: 1 of 3 pairs told apart.")
+    assert figure.alt.endswith("q: method τ: 1 of 3 pairs differ.")
     assert figure.tables == ("metric_comparisons",)
 
 
