@@ -19,13 +19,13 @@ def placed(path: Path, names: list[documented.Name]) -> str:
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_a_page_names_what_exists(path):
+def test_page_names_what_exists(path):
     wrong = documented.wrong_names(path.read_text("utf-8"))
     assert not wrong, placed(path, wrong)
 
 
 @pytest.mark.parametrize("path", DECISIONS, ids=lambda path: path.stem)
-def test_a_decision_names_files_that_exist(path):
+def test_decision_names_files_that_exist(path):
     wrong = documented.wrong_places(path.read_text("utf-8"))
     assert not wrong, placed(path, wrong)
 

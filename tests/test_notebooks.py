@@ -17,7 +17,7 @@ def texts(outputs: list[dict]) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_the_cells_of_a_notebook_give_what_it_shows(path, tmp_path):
+def test_cells_of_a_notebook_give_what_it_shows(path, tmp_path):
     given = outputs(path, tmp_path)
     shown = [cell["outputs"] for cell in cells(path)]
     assert [texts(each) for each in given] == [texts(each) for each in shown]

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
-def test_the_version_is_the_projects():
+def test_version_is_the_projects():
     assert PROJECT["project"]["version"] == VERSION
 
 
@@ -32,7 +32,7 @@ def test_every_column_of_a_table_is_documented(name):
     assert columns <= words
 
 
-def test_the_limits_of_files_are_documented():
+def test_limits_of_files_are_documented():
     (text,) = re.findall(
         "A table is a .*?[.]\n", (ROOT / "README.md").read_text(), re.S
     )

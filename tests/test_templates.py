@@ -27,14 +27,14 @@ def test_nothing_is_inline_that_the_policy_of_pages_forbids(name):
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_a_form_that_is_posted_has_its_token(name):
+def test_form_that_is_posted_has_its_token(name):
     forms = re.findall(r"<form\b.*?</form>", text(name), re.S)
     posted = [one for one in forms if 'method="post"' in one.lower()]
     assert [one for one in posted if "{% csrf_token %}" not in one] == []
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_a_form_that_is_sent_by_get_gives_no_token_away(name):
+def test_form_that_is_sent_by_get_gives_no_token_away(name):
     forms = re.findall(r"<form\b.*?</form>", text(name), re.S)
     asking = [one for one in forms if "method=" not in one.split(">")[0]]
     assert [one for one in asking if "csrf_token" in one] == []

@@ -191,7 +191,7 @@ def test_scores_that_are_refused(run, scored, told):
     assert run(ratings(), scored)[0].startswith(told)
 
 
-def test_a_wide_table_with_no_column_of_numbers(run):
+def test_wide_table_with_no_column_of_numbers(run):
     wide = b"method,q\nm0,good\nm1,bad\n"
     (problem,) = run(wide, b"method,k\nm0,1\nm1,2\n", "--wide")
     assert problem == "r.csv:1: expected at least one column of numbers"

@@ -280,7 +280,7 @@ def test_tables_have_the_columns_of_the_contract(aligned, by_tags):
         assert list(tables[name].columns) == columns.split(), name
 
 
-def test_a_value_that_is_missing_has_a_reason(aligned, drawn):
+def test_value_that_is_missing_has_a_reason(aligned, drawn):
     for tables in (aligned, drawn):
         for name, frame in tables.items():
             if {"value", "reason"} <= set(frame):
@@ -688,7 +688,7 @@ def test_intervals_hold_their_value(drawn):
         assert inside.mean() > 0.9
 
 
-def test_a_run_says_how_it_was_made(aligned):
+def test_run_says_how_it_was_made(aligned):
     rows = aligned["run"].set_index("key")["value"]
     wanted = {"plumbline", "numpy", "scipy", "seed", "resamples", "resample", "date"}
     assert wanted <= set(rows.index)

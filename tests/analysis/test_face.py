@@ -71,7 +71,7 @@ def test_every_option_is_documented():
     assert [name for name in sorted(OPTIONS) if name not in told] == []
 
 
-def test_a_notebook_aligns_data_frames():
+def test_notebook_aligns_data_frames():
     ratings, _choices, scores = study()
     found = analysis.align(ratings=ratings, scores=scores, resamples=0)
     assert set(found["correlations"]["metric"]) == set(scores["metric"])

@@ -24,7 +24,7 @@ def test_unknown_or_repeated_parts_are_refused(text):
         resample_parts(text, default="units")
 
 
-def test_an_analysis_falls_back_to_its_own_unit_when_it_cannot_draw_the_one_asked_for():
+def test_analysis_falls_back_to_its_own_unit_when_it_cannot_draw_the_one_asked_for():
     assert supported_parts("methods", "stories+annotators", ("stories",)) == (
         "stories",
         "annotators",

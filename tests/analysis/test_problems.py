@@ -19,7 +19,7 @@ def bad(line: int, column: str = "choice", expected: str = WORD) -> Problem:
     return Problem("c.csv", expected, line, column, "x")
 
 
-def test_an_error_reaches_the_process_that_waits_for_it():
+def test_error_reaches_the_process_that_waits_for_it():
     """A pool of processes hands errors over as pickles."""
     error = InputError(map(bad, range(2, 402)), table=[1])
     told = pickle.loads(pickle.dumps(error))
@@ -56,7 +56,7 @@ def test_many_of_a_kind_are_counted_and_the_other_kinds_are_told():
         ),
     ],
 )
-def test_a_kind_is_what_is_said_apart_from_the_place(one, other):
+def test_kind_is_what_is_said_apart_from_the_place(one, other):
     assert Problem("a", line=1, **one).kind == Problem("b", line=2, **other).kind
 
 

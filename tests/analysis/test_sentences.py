@@ -6,7 +6,7 @@ from analysis import sentences
 from analysis.sentences import Notes, chained, sentence
 
 
-def test_a_sentence_is_text_with_a_template_and_values():
+def test_sentence_is_text_with_a_template_and_values():
     text = sentence("{names} of {total} left out.", names=["UNO", "Wan"], total=9)
     assert text == "UNO, Wan of 9 left out."
     assert text.template == "{names} of {total} left out."
@@ -21,7 +21,7 @@ def test_parts_are_chained_and_one_stays_alone():
     assert chained("{first}; {second}", ["a"]) == "a"
 
 
-def test_a_counted_noun_has_its_plural_and_its_template():
+def test_counted_noun_has_its_plural_and_its_template():
     two = sentences.counted(2.0, "story", "stories")
     assert (two, two.template, two.values) == ("2 stories", "{n} story", {"n": 2})
 

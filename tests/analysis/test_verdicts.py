@@ -90,7 +90,7 @@ def found(table, statistic="ppa_half", level="pairs"):
         ({"ppa_half": NAN, "p_half": NAN}, "cannot be told", "undefined"),
     ],
 )
-def test_a_metric_agrees_where_its_test_says_so_and_it_is_above_chance(
+def test_metric_agrees_where_its_test_says_so_and_it_is_above_chance(
     change, verdict, reason
 ):
     row = found(verdicts(pairwise_accuracy=pairwise(change)))["csd"]
@@ -220,7 +220,7 @@ def compared(values, p_values, n_groups=40, **keys):
     )
 
 
-def test_the_others_of_the_highest_explored_metric_are_all_that_it_is_tested_with():
+def test_others_of_the_highest_explored_metric_are_all_that_it_is_tested_with():
     """A declared metric that beats it is one of them."""
     values = {"csd": 0.8, "a": 0.7, "b": 0.6, "c": 0.55}
     rows = [
@@ -320,7 +320,7 @@ def test_soft_accuracy_has_no_test_of_its_own_nor_a_chance():
     assert [rows[name]["cluster"] for name in values] == [1, 2]
 
 
-def test_a_threshold_that_was_tuned_on_the_same_pairs_shows_nothing():
+def test_threshold_that_was_tuned_on_the_same_pairs_shows_nothing():
     rows = verdicts(pairwise_accuracy=pairwise({"epsilon_in_sample": True}))
     told = found(rows, "acc_eq")["csd"]
     assert (told["verdict"], told["reason"]) == ("cannot be told", "in_sample")
@@ -335,7 +335,7 @@ def said(demanded=0.0, **tables):
     return list(itertools.chain.from_iterable(claims))
 
 
-def test_the_words_of_pairs():
+def test_words_of_pairs():
     (claim,) = said(pairwise_accuracy=pairwise({}), hypotheses=meant("csd"))
     assert claim == (
         True,
@@ -361,7 +361,7 @@ def test_demanded_accuracy_is_compared_with_the_interval(low, high, line):
     assert "demanded" not in text
 
 
-def test_the_highest_of_several_is_said_to_be_chosen():
+def test_highest_of_several_is_said_to_be_chosen():
     """Not where it was declared, nor where it is alone."""
     chosen = [{"metric": "a"}, {"metric": "b"}]
     for table, is_told in (
@@ -376,7 +376,7 @@ def test_the_highest_of_several_is_said_to_be_chosen():
         assert bool(told) == is_told
 
 
-def test_a_declared_metric_without_a_value_is_told():
+def test_declared_metric_without_a_value_is_told():
     nothing = {"metric": "far", "value": NAN, "low": NAN, "high": NAN, "p_value": NAN}
     tables = {
         "pairwise_accuracy": pairwise({}),

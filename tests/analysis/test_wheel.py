@@ -96,7 +96,7 @@ def test_it_has_the_version_of_the_library(wheel):
 
 
 @pytest.mark.slow
-def test_a_report_is_written_from_the_wheel_alone(wheel, tmp_path):
+def test_report_is_written_from_the_wheel_alone(wheel, tmp_path):
     """As installed: from the wheel's own files, of which templates are read."""
     code = f"""
 import sys

@@ -63,7 +63,7 @@ def folder(tmp_path):
         if not (wide and row[0] in NEVER_WIDE)
     ],
 )
-def test_a_wrong_file_is_named(folder, capsys, command, option, kind, beside, wide):
+def test_wrong_file_is_named(folder, capsys, command, option, kind, beside, wide):
     for wrong in TABLES.keys() - {kind}:
         path = folder / f"{wrong}.csv"
         given = [f"--{option}", str(path), "--out", str(folder / "out")]

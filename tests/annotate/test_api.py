@@ -185,7 +185,7 @@ def test_asking_twice_returns_the_same_slot(study):
     assert Slot.objects.filter(state="leased").count() == 1
 
 
-def test_an_answer_off_the_scale_is_refused_and_nothing_is_stored(study):
+def test_answer_off_the_scale_is_refused_and_nothing_is_stored(study):
     client = seat(study)
     code = client.post(reverse("api-slot")).json()["code"]
     url = reverse("api-submit", args=[code])
@@ -215,11 +215,11 @@ def test_consent_and_a_valid_link_are_needed(study):
     assert client.post(reverse("api-slot")).status_code == 401
 
 
-def test_the_schema_has_no_warnings():
+def test_schema_has_no_warnings():
     call_command("spectacular", "--validate", "--fail-on-warn", stdout=io.StringIO())
 
 
-def test_a_checklist_is_ticked_shot_by_shot():
+def test_checklist_is_ticked_shot_by_shot():
     study = make_study(kind="checklist", consented=True)
     client = seat(study)
     slot = client.post(reverse("api-slot")).json()

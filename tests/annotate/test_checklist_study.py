@@ -69,7 +69,7 @@ def test_planning_makes_two_boxes_of_each_label():
     assert study.slots.count() == 2 * 3
 
 
-def test_a_story_without_shots_is_refused():
+def test_story_without_shots_is_refused():
     benchmark = make_benchmark(stories=2, methods=("Alder",))
     story = benchmark.stories.get(key="02")
     story.shots.all().delete()
@@ -78,7 +78,7 @@ def test_a_story_without_shots_is_refused():
         prepare(Setup("blank", benchmark, load_definition("storybench-diagnostics"), 3))
 
 
-def test_the_form_says_the_same_as_the_template():
+def test_form_says_the_same_as_the_template():
     benchmark = make_benchmark(stories=2, methods=("Alder",))
     definition = load_definition("storybench-diagnostics")
     form = StudyForm.of(Setup("signs", benchmark, definition, 3))
@@ -95,7 +95,7 @@ def test_the_form_says_the_same_as_the_template():
 # Checking
 
 
-def test_an_annotator_who_ticks_nothing_is_seen(study):
+def test_annotator_who_ticks_nothing_is_seen(study):
     study.rules = [{"key": "blank", "signal": "flat", "above": 0.9, "action": "warn"}]
     study.save()
     person = study.annotators.get(name="A01")
@@ -106,7 +106,7 @@ def test_an_annotator_who_ticks_nothing_is_seen(study):
     assert monitoring.warning_text(flag).startswith("You ticked nothing in many shots")
 
 
-def test_the_others_ticks_are_compared(study):
+def test_others_ticks_are_compared(study):
     keys = ["pan|text", "people|video"]
     for slot in study.slots.select_related("annotator"):
         same = slot.annotator.name == "A01" or slot.unit_id % 3
@@ -134,7 +134,7 @@ def test_the_others_ticks_are_compared(study):
     assert monitoring.signals_of(person)["ticks_agreement"] == signal
 
 
-def test_a_repeat_is_compared_by_what_is_ticked(study):
+def test_repeat_is_compared_by_what_is_ticked(study):
     person = study.annotators.get(name="A01")
     slot = person.slots.first()
     again = Slot.objects.create(
@@ -178,7 +178,7 @@ def test_agreement_is_told_by_category(study):
     assert len(list(cells(study))) == 6
 
 
-def test_the_slot_page_says_what_is_ticked_in_each_shot(study):
+def test_slot_page_says_what_is_ticked_in_each_shot(study):
     slot = study.slots.select_related("annotator").first()
     leasing.start_lease(slot)
     for shot in (1, 2):
@@ -228,7 +228,7 @@ def test_every_page_of_the_manager_opens(study):
     assert text.count("What pan means.") == 1  # two boxes, one label
 
 
-def test_a_planned_checklist_is_verified():
+def test_planned_checklist_is_verified():
     study = plan()
     answer_everything(study, 1)
     call_command("verify", "signs", stdout=io.StringIO())

@@ -23,7 +23,7 @@ def typed(monkeypatch, password: str) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(password + "\n"))
 
 
-def test_an_unknown_study_is_answered_with_those_there_are():
+def test_unknown_study_is_answered_with_those_there_are():
     make_study(slug="pilot")
     for command in ("coverage", "launch", "verify", "score", "invite"):
         with pytest.raises(CommandError, match="There are: pilot") as caught:
@@ -58,7 +58,7 @@ def test_coverage_runs_no_formula_in_a_spreadsheet(capsys):
     assert first == "'=1+2,01,character,0,0,0,2,0"
 
 
-def test_the_list_has_links_that_work_and_codes_of_those_who_finished(capsys):
+def test_list_has_links_that_work_and_codes_of_those_who_finished(capsys):
     study = make_study(annotators=3)
     ann, bob, eve = study.annotators.order_by("name")
     Annotator.objects.filter(name__in=["A01", "A03"]).update(
@@ -100,7 +100,7 @@ def test_links_to_this_machine_come_with_a_note(capsys):
 
 
 @pytest.mark.parametrize("name", ["", "bad name", "bad/..", "x" * 151])
-def test_a_name_that_is_none_makes_no_account(monkeypatch, name):
+def test_name_that_is_none_makes_no_account(monkeypatch, name):
     typed(monkeypatch, "a-good-password-4711")
     with pytest.raises(CommandError, match=r"^Name '") as caught:
         call_command("create_manager", name)
@@ -108,7 +108,7 @@ def test_a_name_that_is_none_makes_no_account(monkeypatch, name):
     assert not User.objects.exists()
 
 
-def test_a_manager_runs_every_study(monkeypatch, capsys):
+def test_manager_runs_every_study(monkeypatch, capsys):
     typed(monkeypatch, "a-good-password-4711")
     call_command("create_manager", "alice")
     alice = User.objects.get()
@@ -118,7 +118,7 @@ def test_a_manager_runs_every_study(monkeypatch, capsys):
         call_command("create_manager", "alice")
 
 
-def test_a_researcher_reads_one_study_and_then_another(monkeypatch, capsys):
+def test_researcher_reads_one_study_and_then_another(monkeypatch, capsys):
     first = make_study(slug="first")
     second = make_study(slug="second", benchmark=first.benchmark)
     typed(monkeypatch, "a-good-password-4711")
@@ -134,7 +134,7 @@ def test_a_researcher_reads_one_study_and_then_another(monkeypatch, capsys):
     assert "rob may read second." in capsys.readouterr().out
 
 
-def test_a_short_password_makes_no_account(monkeypatch):
+def test_short_password_makes_no_account(monkeypatch):
     typed(monkeypatch, "short")
     with pytest.raises(CommandError, match="too short"):
         call_command("create_manager", "rob")

@@ -66,7 +66,7 @@ def test_one_free_slot_goes_to_one_of_many():
     assert Slot.objects.get(pk=slot.pk).annotator in people
 
 
-def test_a_slot_that_two_choose_at_once_goes_to_one(monkeypatch):
+def test_slot_that_two_choose_at_once_goes_to_one(monkeypatch):
     """What was chosen is locked before anything is said of it."""
     study = make_grid("trial", stories=1, methods=1, redundancy=1)
     choose, both = choosing.best, Barrier(2)
@@ -113,7 +113,7 @@ def test_submitting_from_two_tabs_submits_once():
     assert Study.objects.get().slots.filter(state="submitted").count() == 1
 
 
-def test_a_lease_that_two_release_at_once_runs_out_once(monkeypatch):
+def test_lease_that_two_release_at_once_runs_out_once(monkeypatch):
     study = make_grid("trial", stories=1, methods=2, redundancy=1)
     for person in add_people(study, 2):
         choosing.next_for(person)
@@ -125,7 +125,7 @@ def test_a_lease_that_two_release_at_once_runs_out_once(monkeypatch):
     assert problems(study) == []
 
 
-def test_a_unit_that_three_skip_at_once_is_set_aside(monkeypatch):
+def test_unit_that_three_skip_at_once_is_set_aside(monkeypatch):
     study = make_study(annotators=3, consented=True)
     unit = study.units.first()
     meet(monkeypatch, giving_back, "_leave", 3)
@@ -152,7 +152,7 @@ def test_excluding_the_slots_of_one_unit_at_once_opens_as_many_replacements():
     assert sorted(ordinals) == [4, 5, 6]
 
 
-def test_the_last_two_slots_submitted_at_once_finish_the_annotator():
+def test_last_two_slots_submitted_at_once_finish_the_annotator():
     study = make_study(annotators=1, consented=True)
     ann = study.annotators.get()
     slots = list(leasing.own_slots(ann))

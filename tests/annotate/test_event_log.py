@@ -297,7 +297,7 @@ def test_events_are_added_and_never_changed():
 
 
 @pytest.mark.django_db
-def test_a_log_with_a_gap_is_found():
+def test_log_with_a_gap_is_found():
     study = make_grid("trial", stories=2, methods=2, redundancy=2)
     person, other = add_people(study, 2)
     slot = choosing.next_for(person).slot
@@ -310,7 +310,7 @@ def test_a_log_with_a_gap_is_found():
 
 
 @pytest.mark.django_db
-def test_a_slot_that_changes_hands_unfreed_is_found():
+def test_slot_that_changes_hands_unfreed_is_found():
     study = make_grid("trial", stories=2, methods=2, redundancy=2)
     person, other = add_people(study, 2)
     slot = choosing.next_for(person).slot

@@ -44,7 +44,7 @@ def run(work, *arguments):
         connection.close()
 
 
-def test_a_stop_rule_is_met_while_the_study_is_extended(monkeypatch):
+def test_stop_rule_is_met_while_the_study_is_extended(monkeypatch):
     benchmark = make_benchmark(stories=2, shots=1)
     study = make_planned(PAIRWISE + ADAPTIVE, benchmark=benchmark, redundancy=3)
     person = join(study)
@@ -112,7 +112,7 @@ def until_somebody_waits():
 
 
 @pytest.mark.parametrize(("send", "status"), [(by_the_api, 409), (on_the_page, 200)])
-def test_a_study_closes_while_a_story_waits_to_be_submitted(send, status):
+def test_study_closes_while_a_story_waits_to_be_submitted(send, status):
     study = make_planned(LIKERT, annotators=1, redundancy=1)
     person = join(study, "A01")
     slot = choosing.next_for(person).slot
@@ -199,7 +199,7 @@ def test_answers_are_changed_while_their_slot_is_excluded(monkeypatch, send):
 
 
 @either_way
-def test_a_replacement_is_submitted_while_the_exclusion_is_undone(monkeypatch, send):
+def test_replacement_is_submitted_while_the_exclusion_is_undone(monkeypatch, send):
     study = make_planned(LIKERT, annotators=2, redundancy=1)
     person, other = join(study, "A01"), join(study, "A02")
     (slot,) = work(other, always("3"), most=1)

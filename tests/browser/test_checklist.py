@@ -57,7 +57,7 @@ def send(page):
     press(page, "Enter")
 
 
-def test_a_checklist_by_keyboard_alone(page, live_server, study):
+def test_checklist_by_keyboard_alone(page, live_server, study):
     start(page, live_server, study)
     first = study.slots.order_by("position").first()
     for _story in range(2):
@@ -101,7 +101,7 @@ def test_two_presses_of_enter_are_the_word_on_one_shot(page, live_server, study)
 
 
 @pytest.mark.page_errors("ERR_FAILED .*/display/")
-def test_a_shot_that_cannot_be_shown_cannot_be_done(page, live_server, study):
+def test_shot_that_cannot_be_shown_cannot_be_done(page, live_server, study):
     start(page, live_server, study)
     page.route("**/2/display/", lambda route: route.abort())
     page.reload()
@@ -153,7 +153,7 @@ def test_no_shot_of_a_video_that_cannot_be_played_counts(page, live_server, tmp_
     assert set(Rating.objects.values_list("shot", flat=True)) == {1}
 
 
-def test_a_shot_of_a_video_counts_when_its_part_was_shown(page, live_server, tmp_path):
+def test_shot_of_a_video_counts_when_its_part_was_shown(page, live_server, tmp_path):
     unwatched(page, tmp_path, live_server)
     refuses(page)
     assert not Rating.objects.exists()

@@ -55,7 +55,7 @@ def judge(page, *keys):
 
 
 @pytest.mark.page_errors(OFFLINE)
-def test_the_next_story_comes_without_asking_the_server(page, live_server, study):
+def test_next_story_comes_without_asking_the_server(page, live_server, study):
     sit_down(page, live_server, study)
     fetched(page, 1)
     page.context.set_offline(True)
@@ -74,7 +74,7 @@ def test_the_next_story_comes_without_asking_the_server(page, live_server, study
 
 @pytest.mark.slow
 @pytest.mark.page_errors(OFFLINE)
-def test_a_reply_about_a_story_that_was_left_is_not_heeded(page, live_server, study):
+def test_reply_about_a_story_that_was_left_is_not_heeded(page, live_server, study):
     asked = []
 
     def hold_all_but_the_first(route):
@@ -219,7 +219,7 @@ def test_two_tabs_go_on_from_the_same_place(page, live_server, study):
     assert Slot.objects.filter(state="leased").count() == 1
 
 
-def test_the_browsers_back_button_leads_back_and_forth(page, live_server, study):
+def test_browsers_back_button_leads_back_and_forth(page, live_server, study):
     sit_down(page, live_server, study)
     first = page.url
     fetched(page, 1)
@@ -255,7 +255,7 @@ def test_cookies_that_expire_in_mid_answer_cost_nothing(page, live_server, study
     assert Slot.objects.filter(state="submitted").count() == 2
 
 
-def test_an_answer_is_undone_with_u(page, live_server, study):
+def test_answer_is_undone_with_u(page, live_server, study):
     sit_down(page, live_server, study)
     judge(page, "3", "u")
     expect(page.locator("input[name='q:character']:checked")).to_have_count(0)
@@ -267,7 +267,7 @@ def test_an_answer_is_undone_with_u(page, live_server, study):
     assert (current.question.key, current.value) == ("character", 1)
 
 
-def test_a_key_pressed_twice_answers_no_story_that_nobody_has_seen(
+def test_key_pressed_twice_answers_no_story_that_nobody_has_seen(
     page, live_server, study
 ):
     """Going on by itself leaves the second press to the story of the first."""
@@ -307,7 +307,7 @@ def test_enter_that_is_held_skips_no_page(page, live_server):
 
 
 @pytest.mark.page_errors(OFFLINE, "ERR_FAILED .*/display/")
-def test_a_broken_picture_is_reported_without_network(page, live_server, study):
+def test_broken_picture_is_reported_without_network(page, live_server, study):
     page.route("**/only/2/display/", lambda route: route.abort())
     sit_down(page, live_server, study)
     page.keyboard.press("ArrowRight")

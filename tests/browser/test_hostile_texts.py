@@ -76,7 +76,7 @@ def test_every_page_shows_markup_as_text(listened, live_server, tmp_path):
     assert shown > 15
 
 
-def test_a_story_shows_markup_as_text(listened, live_server, tmp_path):
+def test_story_shows_markup_as_text(listened, live_server, tmp_path):
     """Attack: what scripts write anew when a story is opened and answered."""
     world = World(tmp_path)
     world.trial.presentation |= {"comments": True}
@@ -97,7 +97,7 @@ def test_a_story_shows_markup_as_text(listened, live_server, tmp_path):
     listened.wait_for_selector("html.ready")
 
 
-def test_a_report_shows_markup_as_text(listened, live_server, tmp_path):
+def test_report_shows_markup_as_text(listened, live_server, tmp_path):
     """Attack: names of methods, metrics, questions and people end a script."""
     name = MARKUP.replace('"', "'")
     people = [f"R{number} {name}" for number in range(4)]

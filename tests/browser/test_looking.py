@@ -72,7 +72,7 @@ def submit(page, hand):
 
 
 @pytest.mark.parametrize("hand", HANDS.values(), ids=HANDS)
-def test_an_answer_waits_until_each_shot_was_in_sight(chromium, live_server, hand):
+def test_answer_waits_until_each_shot_was_in_sight(chromium, live_server, hand):
     begin()
     with hand.page(chromium) as page:
         open_story(page, live_server)
@@ -119,7 +119,7 @@ def submit_when_seen(page):
 
 
 @pytest.mark.page_errors("ERR_FAILED .*/display/")
-def test_a_picture_that_is_missing_or_broken_holds_nobody_up(page, live_server):
+def test_picture_that_is_missing_or_broken_holds_nobody_up(page, live_server):
     """One that never came was not seen; of one that is missing nothing is said."""
     begin()
     Frame.objects.filter(number=2).update(media=None)

@@ -64,7 +64,7 @@ def test_pausing_inviting_and_revoking(page, live_server, study):
     assert table.value.suggested_filename == "trial-links.csv"
 
 
-def test_the_report_draws_its_figures_and_asks_nobody(page, live_server, study):
+def test_report_draws_its_figures_and_asks_nobody(page, live_server, study):
     for place, rating in enumerate(Rating.objects.order_by("pk")):
         Rating.objects.filter(pk=rating.pk).update(value=place * 7 % 5)
     names = ["sharpness", "colourfulness", "palette_consistency"]

@@ -63,7 +63,7 @@ def test_training_by_keyboard(page, live_server):
     assert "Story 1 of 3" in page.inner_text("header")
 
 
-def test_a_story_is_skipped_by_keyboard_with_a_comment(page, live_server):
+def test_story_is_skipped_by_keyboard_with_a_comment(page, live_server):
     study = make_study(annotators=2)
     _person, slot = open_story(page, live_server, study)
     page.focus(".skip summary")
@@ -88,7 +88,7 @@ def test_a_story_is_skipped_by_keyboard_with_a_comment(page, live_server):
     assert "/story/" in page.url
 
 
-def test_a_sign_of_life_renews_the_lease_while_somebody_is_there(page, live_server):
+def test_sign_of_life_renews_the_lease_while_somebody_is_there(page, live_server):
     study = make_study(annotators=2)
     page.clock.install()
     _person, slot = open_story(page, live_server, study)

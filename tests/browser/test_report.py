@@ -183,7 +183,7 @@ def test_ink_follows_the_scheme(opened):
 
 
 @pytest.mark.browser
-def test_a_figure_is_saved_as_svg_from_the_sandboxed_page(opened):
+def test_figure_is_saved_as_svg_from_the_sandboxed_page(opened):
     opened.locator("#metrics > summary").click()
     with opened.expect_download() as waiting:
         opened.get_by_role("button", name="Save as SVG: Agreement with people").click()
@@ -195,7 +195,7 @@ def test_a_figure_is_saved_as_svg_from_the_sandboxed_page(opened):
 
 
 @pytest.mark.browser
-def test_a_table_is_filtered_and_copied_as_shown(opened):
+def test_table_is_filtered_and_copied_as_shown(opened):
     """By the clipboard, and through a selection where the page has none."""
     opened.locator("#tables > summary").click()
     box = opened.locator("#table-correlations")
@@ -268,7 +268,7 @@ STANDING = """() => {
 
 
 @pytest.mark.browser
-def test_a_click_on_an_output_opens_its_story_in_a_tab_of_its_own(opened):
+def test_click_on_an_output_opens_its_story_in_a_tab_of_its_own(opened):
     draw_all(opened)
     opened.locator("#figure-outputs").scroll_into_view_if_needed()
     marks = opened.evaluate(STANDING)
@@ -288,7 +288,7 @@ def test_a_click_on_an_output_opens_its_story_in_a_tab_of_its_own(opened):
 
 
 @pytest.mark.browser
-def test_the_printed_page_has_every_open_figure_inside_the_sheet(opened):
+def test_printed_page_has_every_open_figure_inside_the_sheet(opened):
     opened.get_by_role("button", name="Open all").click()
     opened.set_viewport_size({"width": 690, "height": 1000})
     opened.emulate_media(media="print")
@@ -305,7 +305,7 @@ def test_the_printed_page_has_every_open_figure_inside_the_sheet(opened):
 
 
 @pytest.mark.browser
-def test_a_heading_sorts_the_metrics_by_mouse_and_by_keys(opened):
+def test_heading_sorts_the_metrics_by_mouse_and_by_keys(opened):
     grid = opened.locator("table.grid").first
     heads = grid.locator("thead th")
     assert heads.nth(2).get_attribute("aria-sort") == "descending"

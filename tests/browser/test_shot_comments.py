@@ -92,7 +92,7 @@ def test_it_is_written_by_every_hand_and_is_no_answer(chromium, live_server, han
         assert Choice.objects.count() == (0 if has_scripts else 2)
 
 
-def test_the_field_follows_the_shot_and_the_list_turns_to_one(page, live_server):
+def test_field_follows_the_shot_and_the_list_turns_to_one(page, live_server):
     begin("choice", shots=5)
     sit_down(page, live_server)
     fields = opened(page)

@@ -49,7 +49,7 @@ def test_one_story_at_a_time_by_arrows(page, live_server):
     assert seen == [*order, order[-1], order[-2]]
 
 
-def test_a_finger_swipes_from_shot_to_shot(phone, live_server):
+def test_finger_swipes_from_shot_to_shot(phone, live_server):
     begin("choice")
     open_story(phone, live_server)
     swipe_from = box(phone, ".shot.current .pane >> nth=0")
@@ -74,7 +74,7 @@ def test_a_finger_swipes_from_shot_to_shot(phone, live_server):
 @pytest.mark.parametrize(
     "size", [(360, 640), *slow((390, 844), (720, 450), (844, 390))]
 )
-def test_a_picture_is_in_sight_at_every_question(chromium, live_server, kind, size):
+def test_picture_is_in_sight_at_every_question(chromium, live_server, kind, size):
     begin(kind, shots=16, characters=2)
     Shot.objects.update(text={"en": {"plot": "The fox walks on. " * 60}})
     width, height = size
@@ -119,7 +119,7 @@ def test_targets_are_large_enough_for_a_finger(chromium, live_server, kind, size
             assert too_small(page) == []
 
 
-def test_a_second_tap_in_the_same_place_answers_nothing_more(phone, live_server):
+def test_second_tap_in_the_same_place_answers_nothing_more(phone, live_server):
     begin()
     phone.clock.install()
     open_story(phone, live_server)
@@ -185,7 +185,7 @@ def test_modules_that_fail_while_they_run_leave_a_plain_form(page, live_server):
     wait_until(page, Rating.objects.count, 2)
 
 
-def test_a_menu_that_is_open_keeps_keys_from_answering(page, live_server):
+def test_menu_that_is_open_keeps_keys_from_answering(page, live_server):
     begin()
     page.set_viewport_size({"width": 390, "height": 844})
     open_story(page, live_server)

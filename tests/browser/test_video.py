@@ -124,7 +124,7 @@ def watched(page):
     )
 
 
-def test_a_pair_is_watched_and_judged_by_keyboard_alone(page, live_server, tmp_path):
+def test_pair_is_watched_and_judged_by_keyboard_alone(page, live_server, tmp_path):
     calm(page)
     study = make_pair(tmp_path, [SECOND, SECOND], must_watch=True)
     start(page, live_server, study)
@@ -138,7 +138,7 @@ def test_a_pair_is_watched_and_judged_by_keyboard_alone(page, live_server, tmp_p
     assert dict(answers) == {"character": "a", "aesthetics": "tie"}
 
 
-def test_a_step_is_one_frame_of_the_faster(page, live_server, tmp_path):
+def test_step_is_one_frame_of_the_faster(page, live_server, tmp_path):
     calm(page)
     start(page, live_server, make_pair(tmp_path, [TWO_SECONDS, SLOWER]))
     assert_shown(page, [0, 0])
@@ -169,7 +169,7 @@ def test_pausing_leaves_both_on_the_same_frame(page, live_server, tmp_path):
 
 
 @pytest.mark.page_errors(OFFLINE)
-def test_the_next_video_plays_without_network(page, live_server, tmp_path):
+def test_next_video_plays_without_network(page, live_server, tmp_path):
     reel = make_reel(tmp_path, [SECOND, SECOND])
     free = {"must_watch": False}
     start(
@@ -203,7 +203,7 @@ def test_fast_does_not_count_and_a_reload_forgets_nothing(page, live_server, tmp
     saved(page)
 
 
-def test_the_shorter_one_waits_on_its_last_frame(page, live_server, tmp_path):
+def test_shorter_one_waits_on_its_last_frame(page, live_server, tmp_path):
     study = make_pair(tmp_path, [SECOND, TWO_SECONDS], must_watch=True)
     start(page, live_server, study)
     told = page.wait_for_function(
@@ -230,7 +230,7 @@ def test_the_shorter_one_waits_on_its_last_frame(page, live_server, tmp_path):
 
 
 @pytest.mark.page_errors("404 .*/video/")
-def test_a_broken_video_locks_nobody_out(page, live_server, tmp_path):
+def test_broken_video_locks_nobody_out(page, live_server, tmp_path):
     study = make_pair(tmp_path, [SECOND, TWO_SECONDS], must_watch=True)
     page.route("**/right/video/", lambda route: route.fulfill(status=404))
     start(page, live_server, study)

@@ -232,7 +232,7 @@ def test_swipe_lays_one_picture_over_the_other(page, live_server):
 
 
 @pytest.mark.page_errors("ERR_FAILED .*/display/")
-def test_a_broken_picture_can_be_asked_for_again_and_reported(page, live_server):
+def test_broken_picture_can_be_asked_for_again_and_reported(page, live_server):
     begin("choice")
     broken = re.compile(r"/right/2/display")
     page.route(broken, lambda route: route.abort())

@@ -116,7 +116,7 @@ def test_with_the_example_filled_in_nothing_is_left_to_warn_of(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["SECRET_KEY", "BASE_URL"])
-def test_the_example_has_whatever_is_required(tmp_path, name):
+def test_example_has_whatever_is_required(tmp_path, name):
     assert name in EXAMPLE
     done = checked(tmp_path, **{name: ""})
     assert done.returncode == 1

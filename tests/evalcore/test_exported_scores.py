@@ -101,13 +101,13 @@ def test_every_number_of_a_foreign_folder_comes_back(tmp_path, benchmark):
     assert len(numbers) > 150  # the folder is no empty shell
 
 
-def test_a_folder_that_counts_from_0_comes_back(tmp_path, benchmark):
+def test_folder_that_counts_from_0_comes_back(tmp_path, benchmark):
     write_run(tmp_path / "in", shots=(0, 1, 2))
     load(tmp_path / "in")
     assert contents(save(tmp_path / "out")) == contents(tmp_path / "in")
 
 
-def test_an_odd_folder_comes_back(tmp_path, benchmark):
+def test_odd_folder_comes_back(tmp_path, benchmark):
     folder = write_run(tmp_path / "in")
     path = folder / "metrics/csd/story_results.json"
     text = path.read_text().replace('"self_csd": 0.5,', '"self_csd": Infinity,')
@@ -184,7 +184,7 @@ def test_what_was_computed_comes_back_as_it_was(tmp_path, benchmark):
 # What the benchmark's own programs read -----------------------------------------------
 
 
-def test_the_summary_has_what_the_programs_look_for(tmp_path, benchmark):
+def test_summary_has_what_the_programs_look_for(tmp_path, benchmark):
     output = computed(benchmark)
     Output.objects.filter(pk=output.pk).update(mode="ref", language="zh")
     story = Story.objects.get(benchmark=benchmark, key="02")
@@ -227,7 +227,7 @@ def test_the_summary_has_what_the_programs_look_for(tmp_path, benchmark):
     }
 
 
-def test_a_score_that_was_replaced_goes_before_what_was_found(tmp_path, benchmark):
+def test_score_that_was_replaced_goes_before_what_was_found(tmp_path, benchmark):
     folder = write_run(tmp_path / "in")
     load(tmp_path / "in")
     for metric, value in (("csd_self", 0.25), ("pa_scene", 4.0)):
@@ -266,7 +266,7 @@ def refused(out, **options):
     return str(caught.value)
 
 
-def test_a_method_that_can_name_no_folder_is_named(tmp_path, benchmark):
+def test_method_that_can_name_no_folder_is_named(tmp_path, benchmark):
     output = computed(benchmark)
     output.method.name = "a/b"
     output.method.save()
@@ -275,7 +275,7 @@ def test_a_method_that_can_name_no_folder_is_named(tmp_path, benchmark):
     )
 
 
-def test_an_export_that_would_overwrite_writes_nothing(tmp_path, benchmark):
+def test_export_that_would_overwrite_writes_nothing(tmp_path, benchmark):
     computed(benchmark)
     save(tmp_path)
     MetricScore.objects.filter(metric="sharpness").update(value=1.0)

@@ -90,7 +90,7 @@ def test_what_unfolds_is_refused_at_once(data, settings):
     assert not [path for path in settings.MEDIA_ROOT.rglob("*") if path.is_file()]
 
 
-def test_a_packed_profile_does_not_unfold():
+def test_packed_profile_does_not_unfold():
     data = with_chunk(b"iCCP", b"a\0\0" + packed(50))
     try:
         media.check_picture(data)
@@ -164,7 +164,7 @@ def test_other_formats_are_refused_whatever_they_are_called(data):
         media.prepare_picture(data)
 
 
-def test_a_pipe_is_no_picture(tmp_path):
+def test_pipe_is_no_picture(tmp_path):
     """Attack: an import that waits for ever."""
     os.mkfifo(tmp_path / "shot_01.png")
     with pytest.raises(media.UnreadablePictureError, match="no pipe or device"):

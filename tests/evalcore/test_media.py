@@ -77,7 +77,7 @@ def test_pixels_are_kept_exactly(fmt):
         assert (np.asarray(kept) == expected).all()
 
 
-def test_the_same_bytes_are_stored_once():
+def test_same_bytes_are_stored_once():
     first = store_picture(picture_bytes("a"))
     assert store_picture(picture_bytes("a")) == first
     assert MediaFile.objects.count() == 1
@@ -271,7 +271,7 @@ def test_every_picture_fills_the_same_box(size):
     assert shown(media.rendition_path(stored, "thumb", (96, 96))).shape == (96, 96, 3)
 
 
-def test_a_picture_of_the_boxs_size_is_drawn_once():
+def test_picture_of_the_boxs_size_is_drawn_once():
     stored = store_picture(picture_bytes("a", (96, 64)))
     plain = media.rendition_path(stored, "display")
     assert media.rendition_path(stored, "display", (96, 64)) == plain
@@ -306,7 +306,7 @@ print(checked - before, peak() - before)
 @pytest.mark.parametrize(
     ("fmt", "to_check", "to_store"), [("JPEG", 1, 6), ("PNG", 6, 6)]
 )
-def test_a_large_picture_is_in_memory_once(tmp_path, fmt, to_check, to_store):
+def test_large_picture_is_in_memory_once(tmp_path, fmt, to_check, to_store):
     """Four bytes a pixel hold it in RGB; a JPEG is checked at an eighth of its size."""
     side = 4000
     for name, size in (("small", 8), ("large", side)):
@@ -357,7 +357,7 @@ def test_no_other_limit_is_lower_than_the_setting(settings):
 
 
 @pytest.mark.parametrize("fmt", media.FORMATS)
-def test_a_picture_that_is_cut_short_anywhere_is_refused_by_a_look(fmt):
+def test_picture_that_is_cut_short_anywhere_is_refused_by_a_look(fmt):
     """A look decodes less, but finds what storing would find."""
     data = encoded(noisy(), fmt)
     for end in range(0, len(data), max(1, len(data) // 60)):

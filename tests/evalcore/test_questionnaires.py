@@ -134,7 +134,7 @@ def test_unknown_stories_and_other_benchmarks(
     ],
     ids=["deep", "half a character"],
 )
-def test_an_odd_reply_is_refused_by_story(
+def test_odd_reply_is_refused_by_story(
     judge, benchmark, tmp_path, capsys, reply, reason
 ):
     judge.then = answers(reply, usage=USAGE)

@@ -45,9 +45,7 @@ def manage(tmp_path: Path, *arguments: str, **variables: str):
         ("BROKER_URL", "ftp://x", "write filesystem://"),
     ],
 )
-def test_a_bad_setting_stops_the_start_with_one_sentence(
-    tmp_path, name, value, sentence
-):
+def test_bad_setting_stops_the_start_with_one_sentence(tmp_path, name, value, sentence):
     done = manage(tmp_path, "check", **{name: value})
     assert done.returncode == 1
     assert done.stderr.startswith("plumbline: ")
@@ -55,7 +53,7 @@ def test_a_bad_setting_stops_the_start_with_one_sentence(
     assert sentence in done.stderr
 
 
-def test_a_database_that_is_not_prepared_is_explained(tmp_path):
+def test_database_that_is_not_prepared_is_explained(tmp_path):
     done = manage(tmp_path, "coverage", "pilot")
     assert done.returncode == 1
     assert done.stdout == ""
@@ -63,7 +61,7 @@ def test_a_database_that_is_not_prepared_is_explained(tmp_path):
     assert done.stderr.count("\n") == 1
 
 
-def test_a_database_that_is_away_is_explained(tmp_path):
+def test_database_that_is_away_is_explained(tmp_path):
     url = "postgres://127.0.0.1:1/nothing"
     done = manage(tmp_path, "coverage", "pilot", DATABASE_URL=url)
     assert done.returncode == 1
@@ -173,7 +171,7 @@ def test_production_demands_a_key(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("production", [True, False])
-def test_a_given_key_is_taken_if_nobody_guesses_it(monkeypatch, tmp_path, production):
+def test_given_key_is_taken_if_nobody_guesses_it(monkeypatch, tmp_path, production):
     asked = {"production": production, "key_file": tmp_path / "key"}
     monkeypatch.setenv("SECRET_KEY", KEY)
     assert environment.secret_key(**asked) == KEY
@@ -202,7 +200,7 @@ def test_without_a_key_every_data_folder_has_its_own(tmp_path):
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_data_folder_is_its_owners_alone(monkeypatch, tmp_path):
+def test_data_folder_is_its_owners_alone(monkeypatch, tmp_path):
     """Attack: another account of the machine reads the links in the database."""
     monkeypatch.setenv("DATA_DIR", str(tmp_path / "var" / "lab"))
     before = os.umask(0)
@@ -236,7 +234,7 @@ def test_production_demands_a_host(monkeypatch):
     assert hosts[0] == "lab.example.org"
 
 
-def test_an_empty_variable_is_unset(monkeypatch):
+def test_empty_variable_is_unset(monkeypatch):
     for name in ("DEMO", "PORT", "EVALCORE_WEIGHTS_DIR"):
         monkeypatch.setenv(name, "")
     assert environment.flag("DEMO") is False
@@ -244,7 +242,7 @@ def test_an_empty_variable_is_unset(monkeypatch):
     assert environment.existing_folder("EVALCORE_WEIGHTS_DIR") == ""
 
 
-def test_a_weights_folder_must_exist(monkeypatch, tmp_path):
+def test_weights_folder_must_exist(monkeypatch, tmp_path):
     monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path))
     assert environment.existing_folder("EVALCORE_WEIGHTS_DIR") == str(tmp_path)
     monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path / "nope"))
@@ -260,7 +258,7 @@ def test_documented_variables_are_those_that_are_read():
     assert asked <= ENVIRONMENT <= quoted
 
 
-def test_a_reader_that_has_seen_enough_is_no_error():
+def test_reader_that_has_seen_enough_is_no_error():
     command = subprocess.Popen(
         [sys.executable, "manage.py", "metrics"],
         cwd=ROOT,

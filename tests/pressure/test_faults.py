@@ -38,7 +38,7 @@ def acknowledged(raters):
     return [one for each in raters for one in each.acknowledged.copy()]
 
 
-def test_a_bad_network_loses_and_doubles_nothing(live_server, monkeypatch):
+def test_bad_network_loses_and_doubles_nothing(live_server, monkeypatch):
     study = make_grid("network", stories=60, methods=1, redundancy=2)
     monkeypatch.setattr(bad_network, "VERY_LATE", (0.05, 0.3))  # people are quick here
     network = bad_network.BadNetwork(live_server.thread.port, random.Random(1))
@@ -55,7 +55,7 @@ def test_a_bad_network_loses_and_doubles_nothing(live_server, monkeypatch):
     assert (found.lost, found.twice, found.over, found.verify) == ([], [], [], [])
 
 
-def test_a_power_cut_leaves_what_was_acknowledged(live_server, monkeypatch, tmp_path):
+def test_power_cut_leaves_what_was_acknowledged(live_server, monkeypatch, tmp_path):
     if connection.vendor != "sqlite":
         pytest.skip("looks into SQLite's files")
     study = make_grid("power", stories=60, methods=1, redundancy=2)

@@ -108,7 +108,7 @@ def test_one_seed_gives_one_result_and_another_seed_other_intervals():
 
 @settings(max_examples=2)
 @given(st.integers(0, 2**32 - 1))
-def test_the_order_of_rows_does_not_matter(seed):
+def test_order_of_rows_does_not_matter(seed):
     shuffled = [frame.sample(frac=1, random_state=seed) for frame in study()]
     assert_same(plain(), run(*shuffled))
 
@@ -133,7 +133,7 @@ def test_excluding_a_method_is_not_having_it():
     assert found.notes[0] == "Left out as asked: swap."
 
 
-def test_an_unknown_excluded_method_is_refused():
+def test_unknown_excluded_method_is_refused():
     with pytest.raises(OptionError, match="'swpa': expected one of copy, drift, good"):
         run(*study(), AlignOptions(exclude_methods=("swpa",)))
 
@@ -169,7 +169,7 @@ def test_without_resamples_only_exact_p_values_remain():
     assert found["metric_comparisons"]["p_value"].isna().all()
 
 
-def test_a_metric_without_common_cells_is_listed_with_a_reason():
+def test_metric_without_common_cells_is_listed_with_a_reason():
     ratings, _, scores = study()
     stray = pd.DataFrame(
         {"story": ["99"], "method": ["good"], "metric": ["stray"], "score": [1.0]}
@@ -408,7 +408,7 @@ def test_means_over_raters_are_not_counted_as_one_annotator():
     assert any(note.startswith("Ratings are means over raters") for note in found.notes)
 
 
-def test_a_metric_without_a_coefficient_is_named():
+def test_metric_without_a_coefficient_is_named():
     ratings, _, scores = study()
     flat = scores[scores["metric"] == "cids"].assign(metric="flat", score=1.0)
     options = AlignOptions(resamples=0)
@@ -465,7 +465,7 @@ def test_people_alone_may_have_composites_and_tags():
 
 
 @pytest.mark.parametrize("kind", ["ratings", *slow("choices", "rankings")])
-def test_a_verdict_on_methods_is_what_comparisons_and_ranks_say(kind):
+def test_verdict_on_methods_is_what_comparisons_and_ranks_say(kind):
     ratings, choices, _ = study()
     answers = {"ratings": ratings, "choices": choices, "rankings": ranked(6)}[kind]
     found = align(**{kind: answers}, options=AlignOptions(resamples=25)).tables

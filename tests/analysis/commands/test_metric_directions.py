@@ -70,7 +70,7 @@ def test_vistorybenchs_leaderboard_turns_copy_paste_and_counts_parts_once(
 
 
 @pytest.mark.shared
-def test_a_direction_asked_for_twice_or_of_no_metric_is_refused(aligned):
+def test_direction_asked_for_twice_or_of_no_metric_is_refused(aligned):
     both = aligned("--higher-is-better", "occm", "--lower-is-better", "occm")
     assert both == "--higher-is-better: 'occm': expected lower or higher\n"
     assert aligned("--higher-is-better", "ocm").startswith(

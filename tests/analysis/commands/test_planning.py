@@ -72,7 +72,7 @@ def test_power_takes_a_target_and_refuses_a_senseless_one(files, capsys):
     assert "between 0 and 1" in capsys.readouterr().err
 
 
-def test_a_subset_is_named_by_a_tag(files):
+def test_subset_is_named_by_a_tag(files):
     assert (
         run(
             files,

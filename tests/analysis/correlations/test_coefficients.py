@@ -57,7 +57,7 @@ def test_all_coefficients_equal_scipy_on_tied_data(points):
 
 
 @given(levels, st.data())
-def test_a_weight_is_that_many_copies(points, data):
+def test_weight_is_that_many_copies(points, data):
     x, y = np.array(points, float).T
     w = data.draw(st.lists(st.integers(0, 3), min_size=len(x), max_size=len(x)))
     found = one(x, y, w)

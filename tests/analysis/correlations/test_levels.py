@@ -186,7 +186,7 @@ def test_clusters_that_are_too_few_are_not_drawn(n_stories, n_methods, drawn, re
 
 @pytest.mark.parametrize("stories", [[2, 0, 1, 1, 0, 2], [1] * 6])
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_resample_is_the_copied_data(level, stories):
+def test_resample_is_the_copied_data(level, stories):
     grid = small(holes={(0, 1), (3, 2), (5, 0)})
     methods = np.array([1, 2, 1, 0])
     drawn = Draws(np.array([stories] * 2), np.array([[0, 1, 3, 1], methods]))
@@ -244,7 +244,7 @@ def test_drawing_an_annotator_averages_him_that_often(level):
         ),
     ],
 )
-def test_a_constant_metric_is_undefined_with_a_reason(level, reason):
+def test_constant_metric_is_undefined_with_a_reason(level, reason):
     grid = small()
     flat = type(grid)(**{**vars(grid), "scores": np.full_like(grid.scores, 0.1)})
     found = estimates(flat, level, resamples=20)

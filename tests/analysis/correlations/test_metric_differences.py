@@ -46,7 +46,7 @@ def without(grid, kept):
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_the_difference_is_that_of_the_coefficients(level):
+def test_difference_is_that_of_the_coefficients(level):
     grid = two_metrics(n_stories=12, digits=6)
     values = level_values(grid, level, no_draws(*grid.cells.shape), ALL)
     for (_, _, name), row in differences(grid, level).items():
@@ -74,7 +74,7 @@ def test_inside_stories_both_metrics_are_held_against_the_same_stories():
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("parts", [("stories",), ("methods",), ("units",), CROSSED])
-def test_the_test_is_of_what_is_drawn(level, parts):
+def test_test_is_of_what_is_drawn(level, parts):
     grid = two_metrics(n_stories=12, digits=6)
     known = coefficient_variances(grid, level, ALL, parts, seed=0)["kendall"]
     row = differences(grid, level, parts)["a", "b", "kendall"]

@@ -47,7 +47,7 @@ def test_of_a_mean_over_methods_it_is_the_t_test_with_half_the_freedom(n, seed):
     assert (low, high) == pytest.approx(expected)
 
 
-def test_the_variance_of_a_mean_over_pairs_has_no_bias():
+def test_variance_of_a_mean_over_pairs_has_no_bias():
     """Effects of methods and of pairs, each alone and both: expected is drawn."""
     rng = np.random.default_rng(0)
     n, studies = 6, 40_000
@@ -121,7 +121,7 @@ def test_interval_of_a_coefficient_holds_zero_where_the_test_does_not_reject(
     assert -1 <= found.low <= found.value <= found.high <= 1
 
 
-def test_a_family_is_adjusted_together():
+def test_family_is_adjusted_together():
     values = np.array([0.0, 1.0, 3.0])
     rows = compared(
         values, "abc", lambda a, b: ClusterVariances(0.5, 0, 0, 9, 9, STEP), DRAWN

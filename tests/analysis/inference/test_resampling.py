@@ -51,13 +51,13 @@ def test_bootstrap_p(draws, p):
     assert bootstrap_p(draws) == pytest.approx(p)
 
 
-def test_the_last_bits_do_not_decide_on_which_side_of_0_an_interval_ends():
+def test_last_bits_do_not_decide_on_which_side_of_0_an_interval_ends():
     noisy = np.concatenate([np.full(50, 1e-16), np.full(45, -1e-16), np.full(5, 1.0)])
     low, high, _reason = interval(noisy, 0.95)
     assert (low, high) == (0.0, 1.0)
 
 
-def test_an_interval_has_no_width_zero():
+def test_interval_has_no_width_zero():
     """A value that resampling cannot move may be off by anything."""
     nearly = np.array([*np.ones(99), 1 + 1e-13])
     low, high, reason = interval(nearly, 0.95)

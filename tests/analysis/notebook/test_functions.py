@@ -124,7 +124,7 @@ def test_files_give_what_the_command_writes_and_frames_give_their_tables(
         assert found[name].to_csv() == report[name].to_csv(), name
 
 
-def test_the_date_is_that_of_the_files_and_frames_have_none(tmp_path, monkeypatch):
+def test_date_is_that_of_the_files_and_frames_have_none(tmp_path, monkeypatch):
     path = tmp_path / "r.csv"
     RATINGS.to_csv(path, index=False)
     os.utime(path, (86400, 86400))
@@ -212,7 +212,7 @@ def test_hypotheses_that_are_refused(hypotheses, problems):
         ),
     ],
 )
-def test_a_wrong_table_is_named_by_its_keyword(keyword, given, problem):
+def test_wrong_table_is_named_by_its_keyword(keyword, given, problem):
     with pytest.raises(InputError) as error:
         aligned(**{keyword: given})
     assert error.value.lines()[0].startswith(problem)
@@ -245,18 +245,18 @@ def test_rows_of_frames_are_named_by_their_positions():
         ({"ratings": None}, "ratings, choices, rankings: expected one of them"),
     ],
 )
-def test_a_wrong_option_is_named_as_the_keyword_it_is(options, problem):
+def test_wrong_option_is_named_as_the_keyword_it_is(options, problem):
     with pytest.raises(OptionError) as error:
         aligned(**options)
     assert str(error.value).startswith(problem)
 
 
-def test_an_unknown_keyword_names_the_nearest():
+def test_unknown_keyword_names_the_nearest():
     with pytest.raises(TypeError, match=r"'resample_s'.*\(nearest: resamples"):
         aligned(resample_s=3)
 
 
-def test_a_wide_frame():
+def test_wide_frame():
     wide = SCORES.pivot(index=["story", "method"], columns="metric", values="score")
     wide = wide.reset_index().assign(family="x").rename(columns={"method": "model"})
     found = analysis.align(

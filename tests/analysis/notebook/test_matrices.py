@@ -130,6 +130,6 @@ def test_wrong_matrices_are_refused(human, metric, problems):
     assert error.value.lines() == problems
 
 
-def test_an_unknown_level_names_the_nearest():
+def test_unknown_level_names_the_nearest():
     with pytest.raises(OptionError, match=r"level: 'stories': .*\(nearest: story\)"):
         analysis.correlation(SQUARE, SQUARE, level="stories")

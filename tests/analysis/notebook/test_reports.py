@@ -33,7 +33,7 @@ def test_analyses_of_people_have_no_verdicts(people):
         _ = people.verdicts
 
 
-def test_the_text_says_what_the_verdicts_say_and_names_the_tables(report):
+def test_text_says_what_the_verdicts_say_and_names_the_tables(report):
     title, *said, tables = repr(report).splitlines()
     assert title == "Report: how well metrics agree with people"
     told = chain.from_iterable(question_claims(report.verdicts))
@@ -41,7 +41,7 @@ def test_the_text_says_what_the_verdicts_say_and_names_the_tables(report):
     assert tables == f"Tables: {', '.join(report)}"
 
 
-def test_the_html_has_every_sentence_and_every_cell(report):
+def test_html_has_every_sentence_and_every_cell(report):
     html = report._repr_html_()
     words = re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", html))
     for _shown, text in chain.from_iterable(question_claims(report.verdicts)):
@@ -56,7 +56,7 @@ def test_the_html_has_every_sentence_and_every_cell(report):
             assert " ".join(filter(None, told)) in words
 
 
-def test_the_html_runs_nothing_and_loads_nothing():
+def test_html_runs_nothing_and_loads_nothing():
     rude = {"cids": "<script>alert(1)</script>", "blur": '"><img src=x>'}
     report = analysis.align(
         ratings=RATINGS.replace({"dimension": {"identity": "<i>who</i>"}}),
@@ -72,7 +72,7 @@ def test_the_html_runs_nothing_and_loads_nothing():
     assert not re.search(r"http|src=|href=|style", re.sub("&[^;]*;[^<]*", "", html))
 
 
-def test_the_forest_has_a_panel_a_question_and_each_can_be_had_alone(report):
+def test_forest_has_a_panel_a_question_and_each_can_be_had_alone(report):
     whole = report.figure()
     assert len(whole.data) == 2
     alone = report.figure("forest", "identity")
@@ -81,7 +81,7 @@ def test_the_forest_has_a_panel_a_question_and_each_can_be_had_alone(report):
     assert alone.data[0].x == whole.data[1].x
 
 
-def test_an_unknown_figure_or_panel_names_the_nearest(report):
+def test_unknown_figure_or_panel_names_the_nearest(report):
     with pytest.raises(KeyError, match=r"no figure 'forrest'.*\(nearest: forest\)"):
         report.figure("forrest")
     with pytest.raises(KeyError, match=r"no panel 'identiti'.*\(nearest: identity\)"):

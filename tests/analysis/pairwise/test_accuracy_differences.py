@@ -49,7 +49,7 @@ def test_differences_are_those_of_the_accuracies(epsilon):
         assert row["test"] == "stories+methods"
 
 
-def test_the_variance_by_methods_is_that_of_the_accuracy_without_them():
+def test_variance_by_methods_is_that_of_the_accuracy_without_them():
     """acc_eq of a complete table is a plain mean, so leaving out is exact."""
     grid = two_metrics(n_stories=9)
 

@@ -39,7 +39,7 @@ def twins(scores, method="UNO", kind="blurred"):
         ([0.6] * 6, 6, 0, "does not see"),
     ],
 )
-def test_the_interval_is_exact_with_one_output_a_story(scores, missed, alike, verdict):
+def test_interval_is_exact_with_one_output_a_story(scores, missed, alike, verdict):
     (row,) = sanity_rows(originals(9), twins(scores))
     n = len(scores)
     assert (row["n_missed"], row["n_alike"], row["n"]) == (missed, alike, n)

@@ -58,7 +58,7 @@ def test_known_weights_are_found():
     )
 
 
-def test_a_fit_without_penalty_is_that_of_statsmodels(monkeypatch):
+def test_fit_without_penalty_is_that_of_statsmodels(monkeypatch):
     monkeypatch.setattr(fitted_weights, "RIDGES", (0.0,))
     pairs = study({"a": 1.0, "b": -0.5}, n_stories=60)
     x = (pairs.scores / np.sqrt((pairs.scores**2).mean(axis=1, keepdims=True))).T

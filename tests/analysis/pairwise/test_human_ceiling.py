@@ -50,7 +50,7 @@ def test_each_annotator_against_the_mean_of_the_others():
     assert found["k"]["difference"] == 0.5
 
 
-def test_a_tie_of_the_annotator_is_half_a_hit():
+def test_tie_of_the_annotator_is_half_a_hit():
     pairs = rated({"Ann": [1, 1], "Bob": [1, 2]}, [1, 1])
     one = measure(pairs)["one annotator"]
     # Ann ties, Bob prefers b; Bob's others tie: no preference. The metric ties, which

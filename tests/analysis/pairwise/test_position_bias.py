@@ -51,7 +51,7 @@ def test_counts_and_exact_p():
     assert row["n_adjusted"] == 10
 
 
-def test_a_stronger_method_on_the_left_is_no_bias():
+def test_stronger_method_on_the_left_is_no_bias():
     # x wins 8 of 10 on either side, and stands on the left in 40 of 50.
     rows = pd.concat(
         [

@@ -104,7 +104,7 @@ values = st.lists(st.integers(0, 4), min_size=12, max_size=12)
 
 
 @given(values, values)
-def test_the_smallest_of_the_best_thresholds_by_definition(human, scores):
+def test_smallest_of_the_best_thresholds_by_definition(human, scores):
     people, metric = pairs_of(small_grid([human], [scores]), "pooled")
     by_threshold = {
         e: np.mean(people == np.where(abs(metric) <= e, 0, np.sign(metric)))

@@ -76,7 +76,7 @@ def test_vistorybench_prints_means_over_different_methods(shared):
     assert found["csd_cross", "spearman"]["value"] > 0.9
 
 
-def test_a_subset_of_stories():
+def test_subset_of_stories():
     values = simulated()
     subset = [f"s{s:02d}" for s in range(6)]
     found = compared(boards(scores(values)), subset, resamples=200)
@@ -104,7 +104,7 @@ def best(values, sizes=(4,)):
     return {(row["statistic"], row["source"]): row for row in rows}, stories
 
 
-def test_the_best_subset_finds_the_stories_that_are_like_the_whole():
+def test_best_subset_finds_the_stories_that_are_like_the_whole():
     rng = np.random.default_rng(3)
     noise = np.where(np.arange(24) < 6, 0.05, 2.0)[:, None]
     values = rng.normal(size=12) + noise * rng.normal(size=(24, 12))
@@ -115,7 +115,7 @@ def test_the_best_subset_finds_the_stories_that_are_like_the_whole():
     assert found["kendall", "heldout"]["value"] > found["kendall", "random"]["value"]
 
 
-def test_the_methods_of_the_check_had_no_part_in_the_choice(monkeypatch):
+def test_methods_of_the_check_had_no_part_in_the_choice(monkeypatch):
     seen = []
 
     def distances(cube):

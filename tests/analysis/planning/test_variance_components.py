@@ -72,7 +72,7 @@ def table(rows, resamples=0, **options):
     return {row["component"]: row for row in found}
 
 
-def test_a_published_crossed_study():
+def test_published_crossed_study():
     found = table(frame(BRENNAN))
     for name, value in COMPONENTS.items():
         assert found[name]["value"] == pytest.approx(value, abs=5e-5), name
@@ -136,7 +136,7 @@ def test_complete_data_give_the_analysis_of_variance(seed, shape):
         assert found[name]["value"] == pytest.approx(value, abs=1e-8), name
 
 
-def test_a_mixed_model_fitted_by_another_program():
+def test_mixed_model_fitted_by_another_program():
     # REML equals the analysis of variance where data are complete and no estimate is
     # negative: Brennan's persons by items, occasions averaged.
     smf = pytest.importorskip("statsmodels.formula.api")
@@ -156,7 +156,7 @@ def test_a_mixed_model_fitted_by_another_program():
     assert found["rest"]["value"] == pytest.approx(fit.scale, rel=1e-3)
 
 
-def test_the_interval_of_a_variance_is_satterthwaites():
+def test_interval_of_a_variance_is_satterthwaites():
     """Brennan 2001, equation 6.15, by Wilson and Hilferty's cube of a normal."""
     draws = np.tile([1.5, 2.5], 500)
     low, high, reason = components.variance_interval(2.0, draws, 0.9)

@@ -32,7 +32,7 @@ def made(table, *composites, tags=TAGS):
     return found, notes.sentences()
 
 
-def test_a_composite_of_metrics_is_their_weighted_mean_turned_where_less_is_better():
+def test_composite_of_metrics_is_their_weighted_mean_turned_where_less_is_better():
     table = scores(
         [("a", "x", "csd", 3.0), ("a", "x", "fid", 10.0), ("a", "y", "csd", 1.0)],
         fid=True,
@@ -47,7 +47,7 @@ def test_a_composite_of_metrics_is_their_weighted_mean_turned_where_less_is_bett
     )
 
 
-def test_the_mean_of_a_method_is_the_weighted_mean_of_the_means_of_its_parts():
+def test_mean_of_a_method_is_the_weighted_mean_of_the_means_of_its_parts():
     """One metric stands for two angles, whose numbers of stories differ."""
     rng = np.random.default_rng(1)
     rows = [
@@ -110,7 +110,7 @@ def chosen(rows, *composites, tags=None):
     return found[found["criterion"] == composites[0].name], notes.sentences()
 
 
-def test_an_annotator_chooses_what_the_weighted_sum_of_choices_is_for():
+def test_annotator_chooses_what_the_weighted_sum_of_choices_is_for():
     votes = {"Ann": ("a", "b", "b"), "Bob": ("a", "b", "tie"), "Eve": ("a", "tie", "b")}
     rows = [
         ("a", "x", "y", criterion, who, choice)

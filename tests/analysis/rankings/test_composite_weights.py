@@ -132,7 +132,7 @@ def test_aliases_are_refused_before_they_unfold(tmp_path):
     assert told == "c.yaml:3: expected values written out, no aliases"
 
 
-def test_a_file_without_composites_or_without_sense_is_refused(tmp_path):
+def test_file_without_composites_or_without_sense_is_refused(tmp_path):
     assert refused(tmp_path, "title: A\n") == ["c.yaml:1: expected the key composites"]
     (told,) = refused(tmp_path, "composites: [\n")
     assert told.startswith("c.yaml:2: expected YAML or JSON")

@@ -72,7 +72,7 @@ def test_average_ranks_respect_direction_and_share_ties():
     assert np.isnan(rows[3]["value"])
 
 
-def test_a_drop_is_in_per_cent_of_the_first_and_least_is_best():
+def test_drop_is_in_per_cent_of_the_first_and_least_is_best():
     found = cells({"a": {"core": 80, "hard": 60}, "b": {"core": 50, "hard": 45}})
     rows = composites(found, DROP)
     assert [(r["method"], r["value"], r["rank"]) for r in rows] == [
@@ -84,7 +84,7 @@ def test_a_drop_is_in_per_cent_of_the_first_and_least_is_best():
     assert row["reason"] == "its first part is 0"
 
 
-def test_a_part_with_a_tag_is_a_mean_over_the_stories_of_the_tag():
+def test_part_with_a_tag_is_a_mean_over_the_stories_of_the_tag():
     tags = pd.DataFrame({"story": ["s0", "s1", "s2"], "angle": ["SF", "MA", "SF"]})
     known = by_name([Composite("artist", {"hwpq@SF": 3, "csd": 1, "hwpq@MA": 0})])
     found = part_cells(cells({"a": {"hwpq": [1, 9, 2], "csd": [4, 5, 6]}}), known, tags)

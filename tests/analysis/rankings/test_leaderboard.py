@@ -128,7 +128,7 @@ def test_ties_without_a_finite_parameter_rest_on_a_weak_prior(answers, options):
     assert all(np.isfinite(row.rating) for row in standings)
 
 
-def test_an_unbeaten_method_leads_and_the_others_are_ranked():
+def test_unbeaten_method_leads_and_the_others_are_ranked():
     choices = simulated()
     choices = choices[(choices["method_a"] != "a") | (choices["choice"] == "a")]
     standings, notes = board(choices, parts=("stories", "annotators"))

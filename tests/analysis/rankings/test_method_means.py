@@ -49,7 +49,7 @@ def test_intervals_stay_inside_the_scale(level):
         assert (known[high] <= 3).all()
 
 
-def test_a_mean_of_ends_has_the_interval_of_a_share():
+def test_mean_of_ends_has_the_interval_of_a_share():
     """Independent answers 1 and 3 in 40 stories: Wilson's interval of their share."""
     rng = np.random.default_rng(6)
     ratings = rated(1.0 + 2 * (rng.random((1, 4000, 1)) < 0.3))

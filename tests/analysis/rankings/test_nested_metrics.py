@@ -4,7 +4,7 @@ from analysis.rankings.composites import counted_once, counted_twice
 PARTS = ["PA-Scene", "pa_shot", "pa_character_interaction", "pa_individual_action"]
 
 
-def test_a_mean_beside_all_its_parts_is_left_out():
+def test_mean_beside_all_its_parts_is_left_out():
     counted, (remark,) = counted_once(["occm", *PARTS, "pa_average"])
     assert counted == ["occm", *PARTS]
     assert remark.startswith(f"pa_average contains {', '.join(PARTS)}. Left out")

@@ -19,7 +19,7 @@ def test_ranks_are_scipys_of_the_negative(values):
 
 
 @given(VALUES, st.integers(0, 2**32 - 1))
-def test_an_interval_contains_the_rank(values, seed):
+def test_interval_contains_the_rank(values, seed):
     drawn = values + np.random.default_rng(seed).normal(size=(50, len(values)))
     low, high = rank_intervals(values, drawn, 0.9)
     place = ranks(values)
@@ -28,7 +28,7 @@ def test_an_interval_contains_the_rank(values, seed):
     assert (high <= len(values)).all()
 
 
-def test_a_method_without_a_value_has_no_rank_and_takes_none():
+def test_method_without_a_value_has_no_rank_and_takes_none():
     values = np.array([3.0, np.nan, 2.0])
     low, high = rank_intervals(values, np.tile(values, (20, 1)), 0.95)
     np.testing.assert_array_equal(low, [1, np.nan, 2])

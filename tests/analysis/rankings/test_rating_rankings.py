@@ -54,7 +54,7 @@ def codes(ratings):
         (True, {"n_stories": 20, "share": 0.5, "seed": 3}),
     ],
 )
-def test_the_mixed_model_is_that_of_statsmodels(several, options):
+def test_mixed_model_is_that_of_statsmodels(several, options):
     ratings = simulated(**options)
     if not several:  # an output has one rating, and no effect of its own
         outputs = ratings.groupby(["story", "method"])
@@ -108,7 +108,7 @@ def test_means_are_means_of_cells_and_standardised_ones_of_z_scores():
     assert (found["reason"] == "").all()
 
 
-def test_the_interval_of_a_mean_is_scipys_of_the_means_of_stories():
+def test_interval_of_a_mean_is_scipys_of_the_means_of_stories():
     """How far stories move all means together neither widens one nor narrows it."""
     ratings = simulated(n_stories=5, share=1.1)
     found, _ = board(ratings, parts=("stories",))

@@ -31,24 +31,24 @@ def pairs(**p_values):
     return rows
 
 
-def test_the_largest_p_of_all_that_cross_decides():
+def test_largest_p_of_all_that_cross_decides():
     found = top_methods(RANKS, pairs(ad=0.04, ab=0.9, cd=0.8), 2)
     assert found.methods == ("a", "b")
     assert found.p_value == 0.04
 
 
-def test_a_pair_the_other_way_round_is_against_the_set():
+def test_pair_the_other_way_round_is_against_the_set():
     assert top_methods(RANKS, pairs(ca=0.2), 2).p_value == 1
 
 
-def test_a_shared_place_makes_no_set():
+def test_shared_place_makes_no_set():
     found = top_methods(RANKS | {"c": 2.0}, pairs(), 2)
     assert found.methods == ()
     assert np.isnan(found.p_value)
 
 
 @pytest.mark.parametrize(("p_value", "verdict"), [(0.049, "apart"), (0.051, "open")])
-def test_a_row_says_whether_the_set_is_shown(p_value, verdict):
+def test_row_says_whether_the_set_is_shown(p_value, verdict):
     board = pd.DataFrame(
         {
             "criterion": "q",

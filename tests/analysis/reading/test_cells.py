@@ -34,7 +34,7 @@ def grid(rated, scored):
     return common_grid("d", cells, score_table(scored))
 
 
-def test_a_cell_averages_within_an_annotator_first():
+def test_cell_averages_within_an_annotator_first():
     frame = ratings(
         ("s", "m", "Ann", "1", 0),
         ("s", "m", "Ann", "2", 2),
@@ -71,7 +71,7 @@ def test_scores_average_over_shots_exactly():
     assert first == second  # 0.1 + 0.2 + 0.3 != 0.3 + 0.2 + 0.1 in floats
 
 
-def test_the_common_subset_is_what_all_metrics_cover():
+def test_common_subset_is_what_all_metrics_cover():
     rated = ratings(
         *[(s, m, "Ann", 1) for s in "st" for m in "xy"], ("u", "x", "Ann", 1)
     )
@@ -114,7 +114,7 @@ def test_versions_of_a_metric_are_different_metrics():
     assert score_table(scored).metrics == ("j", "k (1)", "k (2)")
 
 
-def test_the_score_of_a_whole_output_stands_for_its_shots():
+def test_score_of_a_whole_output_stands_for_its_shots():
     columns = ("story", "method", "metric", "shot", "score")
     scored = scores(
         ("s", "x", "k", "", 10.0),
@@ -189,7 +189,7 @@ def shuffled_tables(draw):
 
 
 @given(shuffled_tables())
-def test_a_cell_is_a_mean_of_annotators_means(tables):
+def test_cell_is_a_mean_of_annotators_means(tables):
     rated = tables[0]
     cells = human_cells(annotator_cells(kept_rows(rated, RATING_KEYS)))
     for row in cells.itertuples():

@@ -128,7 +128,7 @@ def test_separator_and_encoding_are_found(tmp_path, mark, encoding, suffix):
         ("story,Method;dimension,annotator,rating", "story, Method;dimension, "),
     ],
 )
-def test_a_header_that_cannot_be_split_is_shown(tmp_path, header, shown):
+def test_header_that_cannot_be_split_is_shown(tmp_path, header, shown):
     path = tmp_path / "r.csv"
     path.write_text(f"{header}\n1,2;3,4,5\n")
     with pytest.raises(InputError) as caught:

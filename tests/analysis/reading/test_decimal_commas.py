@@ -31,7 +31,7 @@ def test_commas_are_decimal_where_they_can_be_nothing_else(tmp_path):
     assert found["score"].tolist() == [0.5, -0.125, 1.234, 7, 2.5]
 
 
-def test_a_comma_that_may_stand_between_thousands_is_refused(tmp_path):
+def test_comma_that_may_stand_between_thousands_is_refused(tmp_path):
     assert told(scores, tmp_path, ["1,234", "7"]) == [
         "s.csv:2: score: 1,234: expected a number such as 1234 or 1.234: the comma "
         "may mean either"

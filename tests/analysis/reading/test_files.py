@@ -18,7 +18,7 @@ def complaints(path, read=read_file):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
-def test_a_file_of_two_gigabytes_is_refused_before_it_is_read(tmp_path, suffix):
+def test_file_of_two_gigabytes_is_refused_before_it_is_read(tmp_path, suffix):
     path = tmp_path / f"r{suffix}"
     with path.open("wb") as file:
         file.truncate(2**31)  # takes no room on the disk
@@ -28,7 +28,7 @@ def test_a_file_of_two_gigabytes_is_refused_before_it_is_read(tmp_path, suffix):
     )
 
 
-def test_a_parquet_file_with_too_many_rows_is_refused(tmp_path, monkeypatch):
+def test_parquet_file_with_too_many_rows_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "r.parquet"
     pd.DataFrame({"story": ["s"] * 11}).to_parquet(path)
     monkeypatch.setattr(files, "LARGEST_TABLE", 10)
@@ -39,7 +39,7 @@ def test_a_parquet_file_with_too_many_rows_is_refused(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
-def test_a_file_with_too_many_columns_is_refused_at_once(tmp_path, suffix):
+def test_file_with_too_many_columns_is_refused_at_once(tmp_path, suffix):
     path = tmp_path / f"r{suffix}"
     row = dict.fromkeys([f"c{i}" for i in range(1001)], 1)
     if suffix == ".parquet":
@@ -92,7 +92,7 @@ def test_typed_columns_of_parquet_are_checked_like_text(tmp_path):
     assert found["is_gold"].tolist() == [True, False]
 
 
-def test_a_parquet_file_whose_text_is_no_utf_8_is_refused(tmp_path):
+def test_parquet_file_whose_text_is_no_utf_8_is_refused(tmp_path):
     path = tmp_path / "r.parquet"
     pd.DataFrame({"story": ["a wood"]}).to_parquet(path, compression=None)
     path.write_bytes(path.read_bytes().replace(b"a wood", b"a \x98ood"))

@@ -60,7 +60,7 @@ A_NUMBER = "expected a number such as 3 or 0.75, without separators"
         ),
     ],
 )
-def test_a_wrong_cell_is_named_by_frame_position_and_column(column, cells, problem):
+def test_wrong_cell_is_named_by_frame_position_and_column(column, cells, problem):
     frame = ratings().astype(object).assign(**{column: pd.Series(cells, dtype=object)})
     assert told(read_ratings, frame, scale=(0, 4)) == [f"ratings{problem}"]
 
@@ -101,7 +101,7 @@ def test_a_wrong_cell_is_named_by_frame_position_and_column(column, cells, probl
         ({"rating": [1]}, ["dict: expected a pandas DataFrame, or the path of a file"]),
     ],
 )
-def test_a_frame_of_another_shape_is_refused(frame, problems):
+def test_frame_of_another_shape_is_refused(frame, problems):
     assert told(read_ratings, frame) == [f"ratings: {problem}" for problem in problems]
 
 

@@ -79,7 +79,7 @@ def test_mistakes_in_a_file(tmp_path, text, name, expected):
     assert expected in complaints(write(tmp_path, text, name))[0]
 
 
-def test_a_missing_file(tmp_path):
+def test_missing_file(tmp_path):
     assert "No such file" in complaints(tmp_path / "none.csv")[0]
 
 
@@ -109,7 +109,7 @@ def test_mistakes_in_choices(tmp_path, row, expected):
     assert complaints(write(tmp_path, text), read_choices)[0].startswith(expected)
 
 
-def test_a_missing_score_is_no_row(tmp_path):
+def test_missing_score_is_no_row(tmp_path):
     text = "story,method,metric,score,higher_is_better\ns,m,x,,\ns,m,y,0.5,false\n"
     frame = read_scores(write(tmp_path, text))
     assert frame["metric"].tolist() == ["y"]
@@ -163,7 +163,7 @@ def test_shots_are_whole_numbers(tmp_path, shot, expected):
         assert list(read_scores(path)["shot"]) == [expected]
 
 
-def test_a_table_that_is_not_wide_is_told(tmp_path):
+def test_table_that_is_not_wide_is_told(tmp_path):
     rated = write(tmp_path, HEAD + "s,m,d,R1,3\n")
     scored = write(tmp_path, f"{SCORES}\ns,m,k,1\n", "s.csv")
     assert complaints(rated, read_ratings, wide=True) == [

@@ -80,6 +80,6 @@ def test_two_typing_errors_in_a_study_are_named(tmp_path, shared, capsys):
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["dsg", "tifa"])
-def test_a_study_as_it_is_has_no_remark(shared, name):
+def test_study_as_it_is_has_no_remark(shared, name):
     ratings = read_ratings(shared / f"data/{name}/ratings.csv")
     assert list(isolated_ratings(ratings)) == []

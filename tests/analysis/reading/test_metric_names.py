@@ -40,11 +40,11 @@ SPELLINGS = {
 
 
 @pytest.mark.parametrize(("name", "expected"), SPELLINGS.items())
-def test_a_name_or_its_arrow_tells_the_direction(name, expected):
+def test_name_or_its_arrow_tells_the_direction(name, expected):
     assert higher_by_name(name) is expected
 
 
-def test_a_mean_contains_its_parts_also_where_they_are_there_by_theirs():
+def test_mean_contains_its_parts_also_where_they_are_there_by_theirs():
     dimensions = MEANS["envision_overall"]
     names = [*MEANS["envision_consistency"], *dimensions[1:], "csd_self"]
     assert contained("envision_overall", names) == (names[:-1], True)

@@ -40,7 +40,7 @@ def test_ranks_are_numbers_and_other_columns_stay(tmp_path):
     assert "seconds" in frame
 
 
-def test_a_slot_is_needed_only_where_one_annotator_answers_twice(tmp_path):
+def test_slot_is_needed_only_where_one_annotator_answers_twice(tmp_path):
     once = "story,method,criterion,annotator,rank\ns,A,q,R1,1\ns,B,q,R1,2\n"
     assert len(read(tmp_path, once)) == 2
     twice = once + "s,C,q,R1,1\ns,D,q,R1,2\n"

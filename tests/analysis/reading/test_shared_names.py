@@ -57,7 +57,7 @@ def test_names_that_differ_in_their_form_alone(name, near, differs):
     assert told == f"{near!r}, which differs only in {differs}"
 
 
-def test_the_nearest_name_is_one_that_is_near():
+def test_nearest_name_is_one_that_is_near():
     assert Nearest(["vq-diffusion", "uno"]).told("vq_difusion") == "'vq-diffusion'"
     assert Nearest(["vq-diffusion", "uno"]).told("kandinsky") == ""
 

@@ -67,7 +67,7 @@ def test_problems_name_the_row(tmp_path):
     ]
 
 
-def test_the_sheet_with_the_columns_is_found(tmp_path):
+def test_sheet_with_the_columns_is_found(tmp_path):
     path = saved(
         tmp_path / "study.xlsx",
         Notes=[["what we did"]],
@@ -101,7 +101,7 @@ def test_several_sheets_that_could_be_meant_are_listed(tmp_path):
     )
 
 
-def test_the_columns_of_a_single_sheet_are_told(tmp_path):
+def test_columns_of_a_single_sheet_are_told(tmp_path):
     path = saved(tmp_path / "r.xlsx", A=[["story", "Methode"], ["s", "m"]], B=[])
     assert told(read_ratings, path)[0] == (
         "r.xlsx:1: method: expected a column of this name; found story, Methode"
@@ -127,7 +127,7 @@ def test_formulas_are_what_they_came_to(tmp_path):
 
 
 @pytest.mark.parametrize("rows", [[], [RATINGS], [RATINGS, [], [None]]])
-def test_a_sheet_without_rows(tmp_path, rows):
+def test_sheet_without_rows(tmp_path, rows):
     path = saved(tmp_path / "r.xlsx", A=rows)
     assert told(read_ratings, path) == [
         "r.xlsx:1: expected at least one row below the header"
@@ -149,7 +149,7 @@ def test_what_is_no_workbook_is_refused(tmp_path):
     assert told(read_ratings, path)[0].startswith("r.xlsx: expected an .xlsx workbook")
 
 
-def test_a_workbook_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
+def test_workbook_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
     path = saved(tmp_path / "r.xlsx", A=[RATINGS, ["s", "m", "d", "a", 3]])
     monkeypatch.setattr(workbooks, "LARGEST_UNPACKED", 1000)
     assert "MB when unpacked" in told(read_ratings, path)[0]

@@ -142,7 +142,7 @@ def test_ordinal_alpha_ignores_monotone_relabelling(units):
 
 
 @given(matrices, st.integers(0, 4))
-def test_a_constant_annotator_makes_nobody_agree_perfectly(units, constant):
+def test_constant_annotator_makes_nobody_agree_perfectly(units, constant):
     """If others gave a unit something else, there is disagreement: alpha below 1.
 
     And where all agreed before, alpha cannot rise above that.

@@ -113,7 +113,7 @@ def test_it_is_the_mean_of_scipys_tau():
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 5])
-def test_the_variance_is_that_over_all_renamings(k):
+def test_variance_is_that_over_all_renamings(k):
     """Of one question, the formula of the docstring too."""
     rng = np.random.default_rng(k)
     several = [(rng.permutation(k), signs(rng, k)) for _question in range(3)]

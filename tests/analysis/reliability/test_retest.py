@@ -62,7 +62,7 @@ def test_cohens_kappa_of_choices():
     assert value["r0", "intra_rater_kappa"] == pytest.approx(0.5)
 
 
-def test_a_turned_pair_is_the_same_answer():
+def test_turned_pair_is_the_same_answer():
     row = {"story": "s", "criterion": "q", "annotator": "r0"}
     rows = pd.DataFrame(
         [

@@ -80,7 +80,7 @@ def test_chance_is_the_constant_and_ties_are_of_the_others():
     assert "50 % half, 0 % strict" in told["What is chance?"]
 
 
-def test_a_leaderboard_says_whether_the_side_is_known_and_all_are_connected():
+def test_leaderboard_says_whether_the_side_is_known_and_all_are_connected():
     board = pd.DataFrame(
         {
             "criterion": "q",
@@ -96,7 +96,7 @@ def test_a_leaderboard_says_whether_the_side_is_known_and_all_are_connected():
     assert told["Do ranks have intervals?"].startswith("Yes: 1 of 1")
 
 
-def test_the_side_is_told_with_the_interval_that_draws_clusters():
+def test_side_is_told_with_the_interval_that_draws_clusters():
     row = {"question": "q", "value": 0.6, "low": 0.45, "high": 0.75, "p_value": 1e-9}
     told = asked({"position_bias": pd.DataFrame([row])})
     assert told["Does the side decide?"] == "q 0.60 [0.45, 0.75]"
@@ -128,7 +128,7 @@ def test_coefficients_over_other_stories_are_not_called_the_same():
     assert "stories" not in asked({"correlations": same})[question]
 
 
-def test_the_best_are_those_of_the_statistic_that_leads():
+def test_best_are_those_of_the_statistic_that_leads():
     verdicts = pd.DataFrame(
         {"question": "q", "leads": [True, True, True, False], "n_better": [0, 0, 1, 0]}
     )

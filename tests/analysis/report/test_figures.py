@@ -234,7 +234,7 @@ def test_bars_of_the_forest_reach_from_low_to_high():
     assert "error_x" not in by_level["pooled"]
 
 
-def test_the_axis_of_the_forest_holds_intervals_0_and_the_ceiling():
+def test_axis_of_the_forest_holds_intervals_0_and_the_ceiling():
     agreement = pd.DataFrame(
         {
             "question": ["beauty"],
@@ -271,7 +271,7 @@ def test_declared_metrics_are_bold():
     assert f"<b>{row['metric']}</b>" in str(drawn(figure))
 
 
-def test_the_matrix_has_a_panel_for_each_level_and_marks_doubt():
+def test_matrix_has_a_panel_for_each_level_and_marks_doubt():
     rows = correlations(
         *[
             {"dimension": q, "level": level}
@@ -324,7 +324,7 @@ def test_of_many_metrics_the_highest_by_the_first_column_are_ranked():
     assert low > MOST_LINES + 9 > high
 
 
-def test_the_constant_is_no_metric_of_the_pair_figure_and_the_lines_stand():
+def test_constant_is_no_metric_of_the_pair_figure_and_the_lines_stand():
     row = {
         "question": "q",
         "metric": "k",
@@ -506,7 +506,7 @@ def test_one_question_has_its_statistics_as_rows():
     assert len(figures(agreement=two)["agreement"].panels) == 2
 
 
-def test_an_annotator_stands_in_the_same_row_everywhere():
+def test_annotator_stands_in_the_same_row_everywhere():
     rows = [
         {
             "question": "q",
@@ -533,7 +533,7 @@ def test_side_has_a_share_counted_both_ways():
 # Panels -----------------------------------------------------------------------------
 
 
-def test_a_curve_falls_and_its_text_says_how_far():
+def test_curve_falls_and_its_text_says_how_far():
     (figure,) = power_curves(pd.DataFrame(FURTHER["power"][1]))
     (panel,) = figure.panels
     (curve,) = panel.data

@@ -67,7 +67,7 @@ def test_letters_stand_where_clusters_differ():
     assert "new letter" not in figure.caption
 
 
-def test_the_tests_are_those_of_the_statistic_and_the_answers_that_lead():
+def test_tests_are_those_of_the_statistic_and_the_answers_that_lead():
     way = ("ppa_half", "pairs", "choices")
     rows = verdicts(dict.fromkeys("abc", 1.0), way)
     keys = {"question": "q", "statistic": "ppa_half", "source": "choices"}

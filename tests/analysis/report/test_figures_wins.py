@@ -85,7 +85,7 @@ def test_where_each_story_has_one_vote_there_is_one_bar():
     assert "majority" not in figure.caption
 
 
-def test_a_matrix_has_both_sides_of_a_pair():
+def test_matrix_has_both_sides_of_a_pair():
     names = "ABCDEFGH"
     pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
     (figure,) = wins(rates(pairs=pairs, wins_a=70, ties=10, wins_b=20))

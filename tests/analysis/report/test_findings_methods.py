@@ -54,7 +54,7 @@ def told(row, pairs=None):
     return claim
 
 
-def test_a_method_is_preferred_to_all_others():
+def test_method_is_preferred_to_all_others():
     shown, text = told(verdict(), comparisons())
     assert shown
     assert text == (
@@ -81,7 +81,7 @@ def test_others_that_are_not_told_apart_are_named(pairs, n_apart, ending):
     ("pairs", "whom"),
     [(["AB"], "B"), (["AB", "AD"], "B, D"), (["AB", "AC", "CD"], "B, C")],
 )
-def test_an_open_first_place_names_the_rivals(pairs, whom):
+def test_open_first_place_names_the_rivals(pairs, whom):
     row = verdict(verdict="open", reason="not_apart", n_apart=6 - len(pairs))
     shown, text = told(row, comparisons(*pairs))
     assert not shown
@@ -141,7 +141,7 @@ def asked(**changes):
     return pd.DataFrame([row | changes])
 
 
-def test_a_set_that_is_shown_is_the_answer():
+def test_set_that_is_shown_is_the_answer():
     """What Holm would say of its first method is another question, not told beside."""
     rows = pd.DataFrame([verdict(verdict="open", reason="not_apart")])
     ((shown, text),) = preferred_claims(rows, comparisons("AB"), asked(), 0.95)
@@ -155,7 +155,7 @@ def test_a_set_that_is_shown_is_the_answer():
     assert text.startswith("q: A is ahead of the 1 other method (p = 0.03")
 
 
-def test_a_set_stands_behind_a_method_that_is_preferred():
+def test_set_stands_behind_a_method_that_is_preferred():
     rows = pd.DataFrame([verdict()])
     several = asked(size=3, methods="A, C, B", n_inside=3, n_inside_apart=2)
     (_, first), (shown, text) = preferred_claims(rows, comparisons(), several, 0.95)
@@ -174,7 +174,7 @@ def test_a_set_stands_behind_a_method_that_is_preferred():
         ({"p_value": NAN}, "whether the best 2, A, B, are the best has no test"),
     ],
 )
-def test_a_set_without_a_test_says_so(changes, text):
+def test_set_without_a_test_says_so(changes, text):
     table = asked(verdict="open", **changes)
     _, (shown, found) = preferred_claims(
         pd.DataFrame([verdict()]), comparisons(), table, 0.95

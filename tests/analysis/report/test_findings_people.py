@@ -130,7 +130,7 @@ def test_what_changes_without_them(before, after, text):
     assert found[0].removeprefix(start).strip(" ,") == text
 
 
-def test_an_alpha_that_is_gone_is_undefined():
+def test_alpha_that_is_gone_is_undefined():
     (text,) = said(
         [SHUFFLED], [ALPHA | {"value": float("nan")}, *ranks((1, 2, 3), (1, 2, 3))]
     )

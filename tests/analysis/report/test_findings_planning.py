@@ -36,7 +36,7 @@ def subset(*rows):
     )
 
 
-def test_a_subset_orders_alike_where_the_interval_is_above_zero():
+def test_subset_orders_alike_where_the_interval_is_above_zero():
     table = subset(
         ("cids", "kendall", 0.6, 0.2, 0.9),
         ("csd", "kendall", 0.8, 0.5, 1.0),
@@ -66,7 +66,7 @@ def test_three_methods_in_order_show_nothing_of_a_subset():
 
 
 @pytest.mark.parametrize(("high", "beats"), [(0.7, True), (0.8, False), (0.9, False)])
-def test_a_subset_is_held_against_random_ones(high, beats):
+def test_subset_is_held_against_random_ones(high, beats):
     table = subset(
         ("cids", "kendall", 0.8, 0.5, 1.0), ("cids", "kendall_random", 0.6, 0.4, high)
     )
@@ -76,7 +76,7 @@ def test_a_subset_is_held_against_random_ones(high, beats):
     assert any(one.startswith(text) for one in found)
 
 
-def test_a_subset_moves_means_where_the_interval_leaves_zero_out():
+def test_subset_moves_means_where_the_interval_leaves_zero_out():
     table = subset(
         ("cids", "difference_percent", -3.0, -4.0, -2.0),
         ("csd", "difference_percent", 2.0, 1.0, 3.0),
@@ -135,7 +135,7 @@ def test_chosen_stories_beat_random_ones_where_the_gain_is_above_zero():
     assert "in 1 of 2 sizes and orders" in not_shown[0]
 
 
-def test_a_judge_over_trials():
+def test_judge_over_trials():
     columns = ("statistic", "method", "value", "low", "high")
     rows = [
         ("sd_output", NAN, 0.4, 0.3, 0.5),

@@ -27,7 +27,7 @@ def correlations(*changes):
     return pd.DataFrame([row | change for change in changes])
 
 
-def test_a_rank_that_depends_on_the_level_is_told():
+def test_rank_that_depends_on_the_level_is_told():
     rows = [
         {"metric": m, "level": level, "value": v}
         for level, order in (("story", "abcd"), ("pooled", "bcda"))
@@ -60,7 +60,7 @@ def bias(*lows):
     )
 
 
-def test_a_side_that_matters_is_a_claim_and_others_are_not():
+def test_side_that_matters_is_a_claim_and_others_are_not():
     (text,) = sentences({"position_bias": bias(0.55, 0.48)})
     assert text == (
         "The side matters in p (left wins 60 % [55, 65] of 200 answers that choose); "
@@ -75,7 +75,7 @@ def test_a_side_that_matters_is_a_claim_and_others_are_not():
 
 
 @pytest.mark.parametrize(("low", "is_shown"), [(0.55, True), (0.49, False)])
-def test_a_side_is_shown_by_the_balanced_share_and_its_clusters(low, is_shown):
+def test_side_is_shown_by_the_balanced_share_and_its_clusters(low, is_shown):
     """The binomial test, of the other share, takes answers as independent."""
     table = bias(0.45).assign(
         p_value=0.2, adjusted=0.6, adjusted_low=low, adjusted_high=0.65
@@ -162,7 +162,7 @@ def test_one_annotator_is_the_ceiling_of_pairs(low, high, card, said):
         assert "(ties half), k in 62 % [60, 64]" in text
 
 
-def test_the_metric_beside_one_annotator_is_the_one_that_the_verdict_names():
+def test_metric_beside_one_annotator_is_the_one_that_the_verdict_names():
     """Not the one that is highest there: these are other pairs."""
     people = human_pairs(-0.15, -0.05)
     higher = people.iloc[[1]].assign(metric="other", value=0.66)
@@ -237,7 +237,7 @@ def test_groups_differ_after_adjustment_only():
     assert limits(tables)[0].startswith("1 of 2 differences between groups")
 
 
-def test_an_interval_with_0_shows_no_difference_whatever_the_test_says():
+def test_interval_with_0_shows_no_difference_whatever_the_test_says():
     tables = {"strata_differences": strata(0.01).assign(high=0.01)}
     assert sentences(tables) == ()
 
@@ -251,7 +251,7 @@ def test_an_interval_with_0_shows_no_difference_whatever_the_test_says():
         ("q", "drop_percent", "q: mean rating of UNO differs", " % of core"),
     ],
 )
-def test_a_mean_that_differs_names_its_method(question, statistic, begin, unit):
+def test_mean_that_differs_names_its_method(question, statistic, begin, unit):
     table = strata(0.01).assign(question=question, statistic=statistic, method="UNO")
     if question == "q":
         table["metric"] = ""
@@ -281,7 +281,7 @@ def test_what_is_needed_and_what_is_never_enough():
 
 
 @pytest.mark.parametrize(("low", "card"), [(0.01, sentences), (-0.01, limits)])
-def test_a_gain_within_noise_is_not_shown(low, card):
+def test_gain_within_noise_is_not_shown(low, card):
     gain = pd.DataFrame(
         {
             "question": "q",

@@ -28,5 +28,5 @@ def test_what_formulas_consist_of(text, expected):
     assert row(text) == expected
 
 
-def test_a_formula_on_a_line_of_its_own():
+def test_formula_on_a_line_of_its_own():
     assert math("n", display=True) == '<math display="block"><mi>n</mi></math>'

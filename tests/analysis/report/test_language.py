@@ -34,7 +34,7 @@ WORDS = re.compile(r"[A-Za-z][a-z'’-]*(?:[ \n]+[A-Za-z][a-z'’-]*){2,}")
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_the_methods_have_the_formulas_and_conditions_of_the_english_ones(name):
+def test_methods_have_the_formulas_and_conditions_of_the_english_ones(name):
     templates = language.LOCALE.parent / "templates"
     there, here = (
         (templates / f"methods{ending}.html").read_text("utf-8")
@@ -85,7 +85,7 @@ def test_counts_lists_and_places_in_chinese():
         ("方法A", "平均评分", "方法A 的平均评分"),
     ],
 )
-def test_a_space_parts_chinese_letters_from_others_and_leaves_names(who, what, text):
+def test_space_parts_chinese_letters_from_others_and_leaves_names(who, what, text):
     with language.language("zh-Hans"):
         assert gettext("{statistic} of {who}", statistic=what, who=who) == text
 
@@ -99,7 +99,7 @@ def test_unknown_notes_are_marked_and_escaped_on_pages_of_another_language():
     assert marked == '<span lang="en">a &lt; b</span>&lt;i&gt;'
 
 
-def test_a_sentence_is_said_with_what_stands_in_it():
+def test_sentence_is_said_with_what_stands_in_it():
     lacking = sentence("{names} lack {n}", names=["fid", "csd"], n=3)
     rated = sentences.counted(5, "rated output")
     text = "{n} of {rated} used, those with a score ({lacking})."
@@ -120,7 +120,7 @@ def test_names_stay_though_the_catalogue_has_such_a_word():
         assert retold(by) == "people（rank）"
 
 
-def test_a_text_out_of_a_frame_is_known_by_the_sentences_of_the_analysis():
+def test_text_out_of_a_frame_is_known_by_the_sentences_of_the_analysis():
     reason = sentence("no unit was rated by all {n} annotators", n=4)
     with language.language("zh-Hans", {reason: reason}):
         assert retold(str(reason)) == "没有单元由全部 4 位标注者评分"
@@ -129,7 +129,7 @@ def test_a_text_out_of_a_frame_is_known_by_the_sentences_of_the_analysis():
         assert retold(str(reason)) == reason
 
 
-def test_a_language_without_a_catalogue_is_refused():
+def test_language_without_a_catalogue_is_refused():
     with pytest.raises(OptionError, match="--language: 'de': expected en, zh-Hans"):
         AlignOptions(language="de")
 
@@ -214,7 +214,7 @@ class Visible(HTMLParser):
             self.texts.append(data)
 
 
-def test_the_page_in_chinese_has_no_sentence_in_english(reports):
+def test_page_in_chinese_has_no_sentence_in_english(reports):
     html = page(reports, "zh-Hans")
     assert '<html lang="zh-Hans">' in html
     shown = Visible()

@@ -49,7 +49,7 @@ def test_two_runs_are_identical_and_all_names_stand_as_text(drawn, tmp_path):
     assert "clip" in "".join(ids)
 
 
-def test_the_order_in_which_a_browser_writes_attributes_does_not_matter():
+def test_order_in_which_a_browser_writes_attributes_does_not_matter():
     either = '<svg><rect x="1" y="2"/></svg>', '<svg><rect y="2" x="1"/></svg>'
     first, second = map(rendering.file_content, either)
     assert first == second == b'<svg><rect x="1" y="2"></rect></svg>\n'
@@ -71,7 +71,7 @@ def test_without_chromium_the_page_says_so(drawn, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("script", ["exit 1", "echo '<pre id=\"images\"></pre>'"])
-def test_a_browser_that_fails_is_told_and_leaves_nothing(
+def test_browser_that_fails_is_told_and_leaves_nothing(
     drawn, tmp_path, monkeypatch, script
 ):
     fake = tmp_path / "chromium"

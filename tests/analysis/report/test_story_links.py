@@ -78,9 +78,7 @@ def test_names_are_one_part_of_the_address_each(story, method):
     assert unquote(parts.query) == f"m={method}"
 
 
-def test_the_page_links_to_the_outputs_that_the_table_has_farthest_apart(
-    tables, tmp_path
-):
+def test_page_links_to_the_outputs_that_the_table_has_farthest_apart(tables, tmp_path):
     assert align(tables, tmp_path, "--story-link", LINK) == 0
     page = (tmp_path / "report.html").read_text("utf-8")
     assert f'data-stories="{html.escape(LINK)}"' in page

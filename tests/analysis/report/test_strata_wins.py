@@ -50,7 +50,7 @@ def test_each_pair_has_a_panel_of_questions_with_a_row_a_group():
     assert "B against C: 21 % of 380 votes are ties" in figure.alt
 
 
-def test_a_question_with_markup_in_its_name_is_text():
+def test_question_with_markup_in_its_name_is_text():
     (figure,) = strata_wins(split(questions=("<a href='x'>look</a>", "plot")))
     heading = figure.panels[0].layout["annotations"][0]["text"]
     assert heading.startswith("<b>")
@@ -84,7 +84,7 @@ def test_too_much_for_bars_has_no_figure(changes):
     assert strata_wins(split(**changes)) == []
 
 
-def test_a_group_without_votes_has_no_bar():
+def test_group_without_votes_has_no_bar():
     table = split(ties=0, wins_b=0)
     table.loc[table["stratum"] == "generation", "wins_a"] = 0
     (figure,) = strata_wins(table)

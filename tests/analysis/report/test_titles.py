@@ -28,14 +28,14 @@ def test_titles_stand_in_every_column_of_keys_and_equal_ones_are_told_apart():
     pd.testing.assert_frame_equal(titled(frame, Titles()), frame)
 
 
-def test_a_title_is_not_taken_for_the_name_of_what_has_none():
+def test_title_is_not_taken_for_the_name_of_what_has_none():
     frame = pd.DataFrame({"question": ["look", "Overall"], "metric": ["m", "m"]})
     titles = apart([frame], Titles({"look": "Overall"}))
     found = titled(frame, titles)
     assert found["question"].tolist() == ["Overall (look)", "Overall"]
 
 
-def test_a_report_speaks_of_titles_and_its_tables_hold_keys(tmp_path):
+def test_report_speaks_of_titles_and_its_tables_hold_keys(tmp_path):
     cells = [(f"s{s}", f"m{m}", s, m) for s in range(6) for m in range(6)]
     ratings = pd.DataFrame(
         [

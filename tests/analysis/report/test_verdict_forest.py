@@ -73,7 +73,7 @@ def test_what_agrees_is_filled_and_the_rest_is_open(tables):
     assert trace.marker.symbol == ("circle", "circle-open")
 
 
-def test_the_pointer_shows_metric_value_interval_and_n(tables):
+def test_pointer_shows_metric_value_interval_and_n(tables):
     (trace,) = forest(tables.tables["verdicts"], "aesthetics").data
     row = leading(tables, "aesthetics", "blur")
     value, low, high = (f"{100 * row[key]:.0f} %" for key in ("value", "low", "high"))
@@ -99,7 +99,7 @@ def test_every_panel_of_the_page_is_a_row_with_its_own_marks_and_lines(tables):
         assert [n.text for n in found.layout.annotations][: len(titles)] == titles
 
 
-def test_a_name_stands_in_the_legend_once():
+def test_name_stands_in_the_legend_once():
     data = [{"type": "scatter", "name": name, "x": [1], "y": [1]} for name in "ab"]
     panels = [Panel(title, 100, data, {"showlegend": True}) for title in ("p", "q")]
     found = plotly_figure(panels)

@@ -99,14 +99,14 @@ def test_what_is_below_chance_is_marked_and_undefined_cells_are_empty():
     assert (found["fid"].text, found["fid"].shows) == ("", "")
 
 
-def test_the_statistic_that_leads_is_the_first_column():
+def test_statistic_that_leads_is_the_first_column():
     """Over method means, which stand last elsewhere."""
     table = correlations({}, {"level": "pooled", "n": 90})
     (grid,) = verdict_grids(verdicts(correlations=table))
     assert [title for title, _ in grid.columns] == ["method τ", "pooled τ"]
 
 
-def test_the_drawing_stands_on_one_axis_with_chance_and_one_annotator():
+def test_drawing_stands_on_one_axis_with_chance_and_one_annotator():
     people = pd.DataFrame(
         {
             "question": "look",

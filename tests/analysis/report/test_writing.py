@@ -157,7 +157,7 @@ def test_inputs_of_one_name_have_a_hash_each(study):
     assert len(set(hashes)) == 2
 
 
-def test_the_run_table_tells_how(report):
+def test_run_table_tells_how(report):
     rows = dict(csv.reader((report / "tables/run.csv").open()))
     assert rows["seed"] == "0"
     assert rows["resamples"] == "20"
@@ -165,13 +165,13 @@ def test_the_run_table_tells_how(report):
     assert rows["command"].startswith("python -m analysis align")
 
 
-def test_the_date_follows_source_date_epoch(study, monkeypatch):
+def test_date_follows_source_date_epoch(study, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     align(study, study / "out")
     assert "1970-01-02T00:00:00+00:00" in (study / "out/tables/run.csv").read_text()
 
 
-def test_a_spreadsheet_finds_no_formula(report):
+def test_spreadsheet_finds_no_formula(report):
     for path in (report / "tables").glob("*.csv"):
         for row in csv.reader(path.open()):
             for cell in row:
@@ -179,7 +179,7 @@ def test_a_spreadsheet_finds_no_formula(report):
                 assert is_number or not cell.startswith(("=", "+", "-", "@")), cell
 
 
-def test_the_page_needs_nothing_and_shows_names_as_text(report):
+def test_page_needs_nothing_and_shows_names_as_text(report):
     html = (report / "report.html").read_text()
     body = html.split("<script>")[0]
     assert "<b>x</b>" not in body
@@ -203,7 +203,7 @@ def test_bad_input_writes_nothing_and_ends_with_status_2(study, capsys):
 
 
 @pytest.mark.parametrize("out", ["ratings.csv", "ratings.csv/below"])
-def test_a_file_in_place_of_the_folder_is_refused_before_anything_is_read(
+def test_file_in_place_of_the_folder_is_refused_before_anything_is_read(
     study, out, capsys
 ):
     (study / "scores.csv").unlink()
@@ -213,7 +213,7 @@ def test_a_file_in_place_of_the_folder_is_refused_before_anything_is_read(
     assert "scores.csv" not in told
 
 
-def test_a_folder_that_cannot_be_made_is_refused(study, capsys):
+def test_folder_that_cannot_be_made_is_refused(study, capsys):
     assert align(study, Path("/proc/nope/x")) == 2
     assert "--out: '/proc/nope/x': expected a place to write to" in (
         capsys.readouterr().err
@@ -221,7 +221,7 @@ def test_a_folder_that_cannot_be_made_is_refused(study, capsys):
 
 
 @pytest.mark.parametrize("text", ["yesterday", "1e9", "1700000000.5", "", "9" * 30])
-def test_a_date_that_is_none_is_refused_before_scipy_stumbles_over_it(study, text):
+def test_date_that_is_none_is_refused_before_scipy_stumbles_over_it(study, text):
     """In a fresh process, since scipy reads the variable while it is imported."""
     given = [
         sys.executable,
@@ -259,7 +259,7 @@ def test_nothing_but_the_report_is_left_beside_it(study):
     }
 
 
-def test_the_page_says_what_was_drawn_and_how_often(study):
+def test_page_says_what_was_drawn_and_how_often(study):
     align(study, study / "out", "--confidence", "0.8", "--resample", "stories+methods")
     html = (study / "out/report.html").read_text()
     assert "Percentile intervals at 0.8 from resampling whole clusters 20 times" in html
@@ -271,7 +271,7 @@ def test_the_page_says_what_was_drawn_and_how_often(study):
     assert run["resample correlations"] == "stories+methods"
 
 
-def test_the_policy_admits_every_style_that_plotly_adds():
+def test_policy_admits_every_style_that_plotly_adds():
     html = "<style>a{}</style><script>e.textContent='.map{font:1px}'</script>"
     policy = content_security_policy(html)
     for text in ("a{}", ".map{font:1px}", ""):
@@ -280,7 +280,7 @@ def test_the_policy_admits_every_style_that_plotly_adds():
     assert STYLE_TEXT.search(plotly_source())
 
 
-def test_a_new_report_replaces_the_tables_and_keeps_other_files(study):
+def test_new_report_replaces_the_tables_and_keeps_other_files(study):
     align(study, study / "out")
     (study / "out/notes.txt").write_text("mine")
     reported("agreement --ratings ratings.csv --resamples 0", study)
@@ -291,7 +291,7 @@ def test_a_new_report_replaces_the_tables_and_keeps_other_files(study):
 
 
 @pytest.mark.shared
-def test_the_published_user_study_against_its_metrics(shared, tmp_path):
+def test_published_user_study_against_its_metrics(shared, tmp_path):
     left_out = ",".join(f"StoryGen (variant {i})" for i in (1, 2, 3))
     given = {
         "--ratings": shared / "published/vistorybench_user_study.csv",
@@ -363,7 +363,7 @@ def test_csv_keeps_full_precision_and_leaves_undefined_empty():
     assert as_csv(frame) == "v,t\n0.3333333333333333,'-x\n,y\n"
 
 
-def test_a_page_cuts_its_longest_tables_and_says_so_by_their_rows():
+def test_page_cuts_its_longest_tables_and_says_so_by_their_rows():
     frames = {
         "correlations": pd.DataFrame({"a": range(17_000), "b": 1.5}),
         "spa": pd.DataFrame({"a": range(100)}),
@@ -434,7 +434,7 @@ def test_latex_escapes_everything_special():
 
 
 @pytest.mark.parametrize("name", ["[a] b", "*b"])
-def test_a_row_of_latex_is_no_option_of_the_line_before(name):
+def test_row_of_latex_is_no_option_of_the_line_before(name):
     """After a line break, and after a rule, TeX takes [ and * for options."""
     text = as_latex(pd.DataFrame({name: [name, name]}))
     assert not re.search(r"(\\\\|rule)\s*[\[*]", text)

@@ -47,7 +47,7 @@ def split(choices, options=OPTIONS):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("resample", [None, "stories", "annotators", "units"])
-def test_a_stratum_has_the_rates_of_its_stories_alone(resample):
+def test_stratum_has_the_rates_of_its_stories_alone(resample):
     choices = chosen()
     options = AlignOptions(resamples=100, resample=resample, confidence=0.8)
     found = split(choices, options)

@@ -71,7 +71,7 @@ def test_it_works():
 
 
 @pytest.mark.parametrize("stratum", ["core", *slow("hard")])
-def test_a_stratum_is_what_its_stories_alone_give(stratum):
+def test_stratum_is_what_its_stories_alone_give(stratum):
     ratings, scores = study()
     tags = halves()
     own = set(tags.loc[tags["set"] == stratum, "story"])
@@ -102,7 +102,7 @@ def test_a_stratum_is_what_its_stories_alone_give(stratum):
     assert here["value"].tolist() == pytest.approx([accuracies.loc["good", "ppa_half"]])
 
 
-def test_a_difference_is_the_one_less_the_other():
+def test_difference_is_the_one_less_the_other():
     tables = strata(AlignOptions(resamples=50)).tables
     rows = tables["strata"].set_index(
         ["stratum", "question", "metric", "method", "statistic", "level"]

@@ -40,7 +40,7 @@ def test_p_is_that_of_scipy_s_permutations_of_welch_s_t():
 
 @pytest.mark.parametrize("resamples", [19, 20, 99, 400])
 @pytest.mark.parametrize("confidence", [0.95, 0.9])
-def test_an_interval_is_without_0_exactly_where_p_is_small(resamples, confidence):
+def test_interval_is_without_0_exactly_where_p_is_small(resamples, confidence):
     rng = np.random.default_rng(4)
     shift = np.linspace(0, 2, 60)
     values = rng.integers(0, 4, size=(16, 60)) + np.outer(np.arange(16) < 7, shift)

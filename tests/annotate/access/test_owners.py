@@ -207,7 +207,7 @@ def test_what_is_posted_beside_changes_nothing_of_another_labs_report(hers, besi
     assert b",0.9," in told
 
 
-def test_a_posted_score_stands_instead_of_the_benchmarks_and_the_report_says_so(beside):
+def test_posted_score_stands_instead_of_the_benchmarks_and_the_report_says_so(beside):
     metric_runs.run(metric_runs.queue_run(beside.benchmark, METRICS).pk)
     eve(beside)
     answer_everything(beside)
@@ -277,7 +277,7 @@ def test_every_cell_has_one_score_of_its_benchmark_and_one_of_each_study(beside)
 # A study over a benchmark that one is no member of
 
 
-def test_the_study_stays_and_nothing_beyond_it_is_seen(beside):
+def test_study_stays_and_nothing_beyond_it_is_seen(beside):
     client = eve(beside)
     other = Output.objects.filter(method__name="Cedar").first()
     own = Output.objects.filter(method__name="Alder").first()
@@ -315,7 +315,7 @@ def test_planning_computing_and_adding_take_the_right_on_the_benchmark(beside):
     assert client.get("/setup/woods/?template=" + LIKERT).status_code == 404
 
 
-def test_the_preview_of_a_study_shows_what_it_judges(hers):
+def test_preview_of_a_study_shows_what_it_judges(hers):
     """Outputs came later, in a story before all others."""
     study = plan_study(
         load_definition(LIKERT),
@@ -343,7 +343,7 @@ def test_the_preview_of_a_study_shows_what_it_judges(hers):
 # Giving a benchmark to somebody
 
 
-def test_an_owner_adds_and_removes_members_by_name(hers):
+def test_owner_adds_and_removes_members_by_name(hers):
     client = alice(hers)
     bob = log_in("bob")
     add = reverse("member-add", args=["woods"])
@@ -364,7 +364,7 @@ def test_an_owner_adds_and_removes_members_by_name(hers):
     assert bob.post(add, {"name": "bob"}).status_code == 302
 
 
-def test_the_last_owner_is_not_lost_by_accident(hers):
+def test_last_owner_is_not_lost_by_accident(hers):
     client = alice(hers)
     for name in ("bob", "carol"):
         User.objects.create_user(name)
@@ -390,7 +390,7 @@ def members_of(slug):
     return [(row.user.username, row.role) for row in rows.select_related("user")]
 
 
-def test_the_command_says_and_changes_who_may_see_a_benchmark(hers):
+def test_command_says_and_changes_who_may_see_a_benchmark(hers):
     for name in ("bob", "carol"):
         User.objects.create_user(name)
     out = io.StringIO()

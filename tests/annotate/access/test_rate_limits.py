@@ -74,7 +74,7 @@ def test_wrong_passwords_are_counted_over_all_doors_whatever_the_browser(manager
     assert [answer.status_code for answer in refused] == [429, 429, 429]
 
 
-def test_a_forwarded_address_counts_only_where_a_proxy_is_trusted(manager, settings):
+def test_forwarded_address_counts_only_where_a_proxy_is_trusted(manager, settings):
     """Attack: another address is written into the header for every password."""
     for i in range(8):
         guess(1, HTTP_X_FORWARDED_FOR=f"198.51.100.{i}")
@@ -163,14 +163,14 @@ def test_what_is_counted_holds_nothing_that_lets_people_in(door):
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_the_right_password_makes_good_for_slips(manager, door):
+def test_right_password_makes_good_for_slips(manager, door):
     for _day in range(3):
         guess(4, door)
         assert is_in(try_password(door))
     assert not AccessAttempt.objects.exists()
 
 
-def test_the_page_says_when_to_try_again_in_the_readers_language(manager):
+def test_page_says_when_to_try_again_in_the_readers_language(manager):
     guess(5)
     later(5)
     given = {"username": "alice", "password": PASSWORD}
@@ -218,7 +218,7 @@ def test_wrong_tokens_are_not_answered_for_ever(scheme):
     assert 0 < int(ask(address)["Retry-After"]) <= 900
 
 
-def test_a_right_link_or_token_works_where_wrong_ones_are_refused(client, manager):
+def test_right_link_or_token_works_where_wrong_ones_are_refused(client, manager):
     """Whole labs share an address, and one of them may be an attacker."""
     study = make_study(consented=True)
     for _ in range(60):

@@ -33,7 +33,7 @@ def votes(seed: int, m: int, most: int = 9) -> tuple[np.ndarray, np.ndarray]:
 
 
 @given(seed=SEEDS, m=st.integers(2, 7), prior_sd=st.sampled_from([0.3, 1.0, 4.0]))
-def test_the_posterior_is_the_maximum_and_its_curvature(seed, m, prior_sd):
+def test_posterior_is_the_maximum_and_its_curvature(seed, m, prior_sd):
     wins, ties = votes(seed, m)
     score = wins + (ties + ties.T) / 2
 
@@ -68,7 +68,7 @@ def test_without_a_prior_it_is_the_fit_of_the_leaderboard(seed, m):
 
 
 @given(m=st.integers(2, 9), wins=st.integers(0, 30), more=st.integers(1, 30))
-def test_a_pair_that_is_known_better_tells_less(m, wins, more):
+def test_pair_that_is_known_better_tells_less(m, wins, more):
     even = np.full((m, m), wins) * (1 - np.eye(m))
     before = information(posterior(even))
     even[0, 1] += more
@@ -78,14 +78,14 @@ def test_a_pair_that_is_known_better_tells_less(m, wins, more):
     assert after[0, 1] == pytest.approx(after[after > 0].min())
 
 
-def test_the_boundary_of_the_top_tells_most():
+def test_boundary_of_the_top_tells_most():
     ability = np.arange(6) * -0.4
     wins = 50 / (1 + np.exp(ability - ability[:, None])) * (1 - np.eye(6))
     gain = information(posterior(wins), top=3)
     assert np.unravel_index(gain.argmax(), gain.shape) == (2, 3)
 
 
-def test_the_expected_fall_of_entropy_is_that_of_a_simulation():
+def test_expected_fall_of_entropy_is_that_of_a_simulation():
     """Two methods: the mutual information of the next answer and of the order."""
     for wins, losses in ((0, 0), (30, 30), (40, 25)):
         known = posterior(np.array([[0, wins], [losses, 0]]))
@@ -151,7 +151,7 @@ def test_picking_empties_every_slot_and_no_more(seed, m, stories):
     assert pick(gain, free, rng) is None
 
 
-def test_the_logged_probability_is_that_of_the_draw():
+def test_logged_probability_is_that_of_the_draw():
     gain = information(posterior(*votes(3, 3)))
     free = np.random.default_rng(4).integers(0, 3, (3, 3, 2))
     free[0, 1] = 1, 2
@@ -211,14 +211,14 @@ def known(*means: float, sd: float = 0.2, comparisons: float = 100) -> MethodEst
     return MethodEstimates(np.array(means), np.eye(m) * sd**2, np.full(m, comparisons))
 
 
-def test_the_probability_of_the_top_is_that_of_the_normal():
+def test_probability_of_the_top_is_that_of_the_normal():
     for gap in (0.0, 0.3, 0.8):
         exact = math.erfc(-gap / 0.4) / 2
         found = separated(known(gap, 0.0), 1, draws=40_000)
         assert found == pytest.approx(exact, abs=0.01)
 
 
-def test_the_rule_waits_for_every_method():
+def test_rule_waits_for_every_method():
     state = known(5.0, 4.0, 0.0, -1.0, comparisons=9)
     assert not StopRule(2, least=10).holds(state)
     assert StopRule(2, least=9).holds(state)

@@ -144,7 +144,7 @@ def test_probabilities_of_all_open_slots_add_up(study, monkeypatch):
     assert slot.alternatives == seen["open"]
 
 
-def test_a_stop_sends_everybody_home_with_a_code(client, study):
+def test_stop_sends_everybody_home_with_a_code(client, study):
     first, second = join(study), join(study)
     slot = choosing.next_for(second).slot
     work(first, judged(random.Random(5)), most=12)
@@ -182,7 +182,7 @@ def test_of_two_sides_that_balance_the_unit_the_one_seen_less_is_taken(study):
             assert chosen.a_is_left == a_is_left
 
 
-def test_a_slot_that_comes_back_after_its_lease_keeps_how_it_was_chosen(study):
+def test_slot_that_comes_back_after_its_lease_keeps_how_it_was_chosen(study):
     person = join(study)
     slot = choosing.next_for(person).slot
     assert slot.probability is not None

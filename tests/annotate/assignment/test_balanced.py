@@ -113,7 +113,7 @@ def test_shares_are_even_when_outputs_are_missing(outputs, annotators, redundanc
     assert result.balance.redundancy == (redundancy, redundancy)
 
 
-def test_an_uneven_share_is_not_repeated_in_rounds():
+def test_uneven_share_is_not_repeated_in_rounds():
     with pytest.raises(ImpossibleDesignError, match="Nearest possible: 5 annotators"):
         plan(likert(4, 4), annotators=6, redundancy=5, session_size=8, seed=1, rounds=5)
 
@@ -134,7 +134,7 @@ def test_rounds_do_not_multiply_uneven_loads(units, annotators, redundancy):
         )
 
 
-def test_the_vistorybench_user_study_is_balanced_exactly():
+def test_vistorybench_user_study_is_balanced_exactly():
     balance = plan(
         likert(26, 20), annotators=20, redundancy=10, session_size=7, seed=1
     ).balance
@@ -144,7 +144,7 @@ def test_the_vistorybench_user_study_is_balanced_exactly():
     assert 6 <= balance.session_size[0] <= balance.session_size[1] <= 7
 
 
-def test_the_same_seed_gives_the_same_plan_and_another_seed_another_one():
+def test_same_seed_gives_the_same_plan_and_another_seed_another_one():
     def run(seed):
         return list(
             plan(

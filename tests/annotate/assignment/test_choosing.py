@@ -111,7 +111,7 @@ def test_whoever_may_not_work_is_stopped(state):
     assert choosing.next_for(person) == choosing.NextStep(Next.STOPPED)
 
 
-def test_an_open_study_may_be_left_after_a_whole_session():
+def test_open_study_may_be_left_after_a_whole_session():
     study = grid(stories=4)
     (person,) = add_people(study, 1)
     for _ in range(3):
@@ -241,7 +241,7 @@ def test_sides_of_a_unit_stay_within_two_and_end_even():
 
 
 @pytest.mark.postgresql
-def test_a_study_is_drained_to_the_last_slot():
+def test_study_is_drained_to_the_last_slot():
     study = grid(stories=3, methods=3, redundancy=4)
     for person in add_people(study, 5):
         do_everything(person)
@@ -250,7 +250,7 @@ def test_a_study_is_drained_to_the_last_slot():
     assert problems(study) == []
 
 
-def test_a_session_goes_on_when_the_check_that_had_its_story_is_dropped():
+def test_session_goes_on_when_the_check_that_had_its_story_is_dropped():
     """Where a slot is to stand is found out anew once checks have been laid."""
     study = grid(methods=1, redundancy=1)
     (person,) = add_people(study, 1)

@@ -178,7 +178,7 @@ def test_gold_pairs_even_out_what_a_person_saw_left_and_right(woods):
     assert shown == {(True, False), (False, True)}
 
 
-def test_a_pairwise_twin_stands_beside_its_original(woods):
+def test_pairwise_twin_stands_beside_its_original(woods):
     study = make_planned(PAIRWISE + TWINS, benchmark=woods, annotators=2, redundancy=2)
     units = study.units.filter(purpose="twin").select_related("output_a", "output_b")
     assert {unit.output_b.twin_of_id for unit in units} == {
@@ -269,7 +269,7 @@ def test_pages_of_checks_look_like_all_others(client, woods, text, assignment):
     assert numbers[2] == [1, 2, 3, 4]
 
 
-def test_the_interface_for_programs_tells_nothing(client, woods):
+def test_interface_for_programs_tells_nothing(client, woods):
     study = make_planned(
         LIKERT + GOLD,
         benchmark=woods,
@@ -309,7 +309,7 @@ def test_checks_count_for_nothing_but_themselves(woods):
     assert problems(study) == []
 
 
-def test_a_skipped_check_is_withdrawn_and_never_comes_back(woods):
+def test_skipped_check_is_withdrawn_and_never_comes_back(woods):
     gold = "".join(GOLD.splitlines(keepends=True)[:7])
     study = make_planned(
         LIKERT + gold,

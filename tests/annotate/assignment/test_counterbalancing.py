@@ -160,7 +160,7 @@ def test_what_was_skipped_showed_no_sides():
 
 
 @given(st.integers(1, 30), st.integers(0, 1000))
-def test_the_measure_agrees_with_a_count_by_hand(slots, seed):
+def test_measure_agrees_with_a_count_by_hand(slots, seed):
     units, made = planned(4, 3, 3, 2)
     dice = random.Random(seed)
     rows = dice.sample(list(made.assignments), min(slots, len(made.assignments)))

@@ -168,7 +168,7 @@ def by_hand(units, rows, people):
     ),
     st.booleans(),
 )
-def test_the_measure_agrees_with_a_count_by_hand(rows, pairs):
+def test_measure_agrees_with_a_count_by_hand(rows, pairs):
     units = pairwise(3, 4) if pairs else likert(3, 4)
     rows = [Assignment(*row) for row in {(r[0], r[3], r[4]): r for r in rows}.values()]
     overlap, mean, spread = by_hand(units, rows, 4)
@@ -197,7 +197,7 @@ def test_groups_are_reported_and_numbered_one_after_the_other():
     assert "slots per annotator of group zh: 37 to 38" in balance.lines()
 
 
-def test_a_subset_is_rated_more_often():
+def test_subset_is_rated_more_often():
     units = likert(3, 6)
     units = [replace(u, redundancy=5) if u.story == "s0" else u for u in units]
     result = plan(units, annotators=6, redundancy=2, session_size=4, seed=0)
@@ -222,13 +222,13 @@ def test_groups_that_contradict_are_refused(arguments, message):
         plan(likert(2, 2), session_size=2, seed=0, **arguments)
 
 
-def test_an_own_redundancy_beyond_the_annotators_is_refused():
+def test_own_redundancy_beyond_the_annotators_is_refused():
     unit = DesignUnit(0, "s", ("m",), redundancy=4)
     with pytest.raises(ImpossibleDesignError, match="4 annotators"):
         plan([unit], annotators=3, redundancy=2, session_size=2, seed=0)
 
 
-def test_a_large_plan_keeps_its_guarantees():
+def test_large_plan_keeps_its_guarantees():
     result = plan(
         pairwise(10, 90), annotators=100, redundancy=10, session_size=8, seed=2
     )

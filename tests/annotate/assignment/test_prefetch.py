@@ -54,7 +54,7 @@ def test_slot_named_again_is_remembered_among_the_newest(crowd, rf):
     assert not was_offered(request, person, "0")
 
 
-def test_a_plan_is_foreseen_to_the_end_of_the_session():
+def test_plan_is_foreseen_to_the_end_of_the_session():
     study = make_planned(
         f"{LIKERT}\nsession_size: 3\nredundancy: 1\n",
         annotators=2,
@@ -151,7 +151,7 @@ def test_answers_given_without_network_are_surplus_once_somebody_has_it(
     assert problems(crowd) == []
 
 
-def test_the_story_on_the_page_is_the_one_that_is_taken(
+def test_story_on_the_page_is_the_one_that_is_taken(
     crowd, client, django_assert_max_num_queries
 ):
     person = join(crowd)
@@ -166,7 +166,7 @@ def test_the_story_on_the_page_is_the_one_that_is_taken(
     assert Slot.objects.get(code=shown).annotator == person
 
 
-def test_a_story_is_shown_that_becomes_ones_own_while_it_is_looked_for(
+def test_story_is_shown_that_becomes_ones_own_while_it_is_looked_for(
     crowd, client, monkeypatch
 ):
     person = join(crowd)

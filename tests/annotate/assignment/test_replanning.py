@@ -156,7 +156,7 @@ def test_methods_are_met_evenly_by_newcomers():
     assert balance.method_spread <= 2
 
 
-def test_the_same_seed_gives_the_same_plan():
+def test_same_seed_gives_the_same_plan():
     def run(seed):
         units = each(likert(3, 4), 2)
         return list(replan(units, [], room=[None] * 4, session_size=3, seed=seed))

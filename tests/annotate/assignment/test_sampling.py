@@ -21,7 +21,7 @@ def test_strata_are_drawn_in_proportion(labels, data):
         assert abs(count[label] - size * n / len(labels)) < 1
 
 
-def test_a_subset_is_a_share_or_a_number():
+def test_subset_is_a_share_or_a_number():
     assert len(subset(range(20), 0.25, 0)) == 5
     assert len(subset(range(20), 1.0, 0)) == 20
     assert len(subset(range(20), 1, 0)) == 1

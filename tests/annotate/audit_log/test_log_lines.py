@@ -69,7 +69,7 @@ def test_details_are_words(study):
     assert words(study, something_new="x") == ["something_new: x"]
 
 
-def test_an_exclusion_of_everything_says_so(study):
+def test_exclusion_of_everything_says_so(study):
     answer_everything(study)
     person = study.annotators.first()
     exclusion.exclude_annotator(person, reason="a bot", author=None)

@@ -104,7 +104,7 @@ questions:
         pytest.param(CHECKLIST, "closed", marks=pytest.mark.slow),
     ],
 )
-def test_a_clean_study_passes_and_nothing_of_the_look_stays(text, state):
+def test_clean_study_passes_and_nothing_of_the_look_stays(text, state):
     made = make_planned(text, benchmark=uneven(shots=2), annotators=3)
     Study.objects.update(state=state)
     before = counts(), list(Study.objects.values())
@@ -208,7 +208,7 @@ WRITTEN = (
 
 
 @pytest.mark.parametrize("written", WRITTEN)
-def test_a_name_anywhere_in_a_page(study, plant, written):
+def test_name_anywhere_in_a_page(study, plant, written):
     def change(slot, html):
         told = written.format(named(slot).lower())
         return html.replace("</main>", f"{told}</main>")
@@ -245,7 +245,7 @@ def test_headers(study, plant):
     )
 
 
-def test_a_header_of_a_page(study, plant):
+def test_header_of_a_page(study, plant):
     def apply(request, response, slot):
         if slot is not None and named(slot) == "Cedar":
             response["X-Render"] = "1"
@@ -261,7 +261,7 @@ def test_a_header_of_a_page(study, plant):
     )
 
 
-def test_a_content_type_of_its_own(study, plant):
+def test_content_type_of_its_own(study, plant):
     def change(response, output):
         if output.method.name == "Cedar":
             picture = Image.open(io.BytesIO(response.content))
@@ -358,13 +358,13 @@ def test_sizes_are_a_warning_where_each_keeps_its_own():
     assert any("same_size" in note for note in report.notes)
 
 
-def test_a_shape_of_its_own_is_a_warning():
+def test_shape_of_its_own_is_a_warning():
     made = make_planned(LIKERT, benchmark=uneven(shots=1), annotators=3)
     warnings = [one.line() for one in check(made, units=False).warnings]
     assert any("Birch: 2 of 2 pictures or videos of Birch" in line for line in warnings)
 
 
-def test_a_size_in_an_attribute(study, plant):
+def test_size_in_an_attribute(study, plant):
     sizes = {"Alder": 512, "Birch": 512, "Cedar": 768}
     plant(in_page(lambda s, h: h.replace('alt=""', f'width="{sizes[named(s)]}"')))
     only(check(study), "Cedar: number 768; in width, more often")
@@ -391,7 +391,7 @@ def in_address(told):
     )
 
 
-def test_a_hash_in_an_address(study, plant):
+def test_hash_in_an_address(study, plant):
     plant(in_address(lambda o: o.frames.first().media.sha256[:16]))
     each(
         check(study),
@@ -401,7 +401,7 @@ def test_a_hash_in_an_address(study, plant):
 
 
 @pytest.mark.parametrize("plus", [0, 1000])
-def test_a_number_of_an_output_in_an_address(study, plant, plus):
+def test_number_of_an_output_in_an_address(study, plant, plus):
     """A small number is no excuse: the number of a shot has a place of its own."""
     plant(in_address(lambda o: plus + o.pk))
     report = check(study)
@@ -409,12 +409,12 @@ def test_a_number_of_an_output_in_an_address(study, plant, plus):
     assert {one.method for one in report.leaks} == {"Alder", "Birch", "Cedar"}
 
 
-def test_a_part_of_an_address_of_one_method(study, plant):
+def test_part_of_an_address_of_one_method(study, plant):
     plant(in_address(lambda o: "b" if o.method.name == "Birch" else "a"))
     only(check(study), "Birch: “b” stands only in addresses of this method")
 
 
-def test_an_address_that_two_slots_share(study, plant):
+def test_address_that_two_slots_share(study, plant):
     def change(slot, html):
         at = f'src="/rate/{slot.annotator.invitation.token}/story/{slot.code}/'
         return html.replace(at, f'src="/rate/pictures/{slot.unit_id}/')
@@ -423,7 +423,7 @@ def test_an_address_that_two_slots_share(study, plant):
     only(check(study), "the same address of a picture in two slots", "/rate/pictures/")
 
 
-def test_a_code_that_holds_a_name(study):
+def test_code_that_holds_a_name(study):
     slot = study.slots.filter(unit__output_a__method__name="Cedar").first()
     Slot.objects.filter(pk=slot.pk).update(code="cedar-1")
     only(check(study, units=False), "Cedar: name “Cedar”; in the code of slot cedar-1")
@@ -432,7 +432,7 @@ def test_a_code_that_holds_a_name(study):
 # Other answers
 
 
-def test_a_name_in_json_and_an_answer_that_fails_which_is_no_proof(study, plant):
+def test_name_in_json_and_an_answer_that_fails_which_is_no_proof(study, plant):
     def apply(request, response, slot):
         if request.path.endswith("/thumb/"):
             return HttpResponse("no", status=500)
@@ -444,7 +444,7 @@ def test_a_name_in_json_and_an_answer_that_fails_which_is_no_proof(study, plant)
     each(check(study), (" at /rate/…/story/…/save/",), ("answered 500",))
 
 
-def test_a_page_that_shows_nothing_is_no_proof(study, plant):
+def test_page_that_shows_nothing_is_no_proof(study, plant):
     def change(slot, html):
         if named(slot) != "Birch":
             return html
@@ -465,7 +465,7 @@ def common(study):
     return study
 
 
-def test_a_method_called_like_a_word_of_the_pages_is_noted(common):
+def test_method_called_like_a_word_of_the_pages_is_noted(common):
     report = check(common)
     assert report.leaks == []
     assert any("3, A, Left" in note for note in report.notes)
@@ -474,7 +474,7 @@ def test_a_method_called_like_a_word_of_the_pages_is_noted(common):
 @pytest.mark.parametrize(
     ("written", "place"), [('alt="{}"', "alt"), ('alt="">by {}<img ', "text")]
 )
-def test_a_method_called_like_a_word_of_the_pages_is_found_at_its_own(
+def test_method_called_like_a_word_of_the_pages_is_found_at_its_own(
     common, plant, written, place
 ):
     plant(in_page(lambda s, h: h.replace('alt=""', written.format(named(s)))))
@@ -484,7 +484,7 @@ def test_a_method_called_like_a_word_of_the_pages_is_found_at_its_own(
 
 
 @pytest.mark.slow
-def test_a_story_that_tells_a_name_is_a_warning(study):
+def test_story_that_tells_a_name_is_a_warning(study):
     for shot in Shot.objects.filter(number=1):
         shot.text = {"en": {"plot": "An alder stands by the water."}}
         shot.save()
@@ -518,7 +518,7 @@ def as_videos(change):
     return in_picture(apply)
 
 
-def test_a_title_and_an_encoder_in_a_video(study, plant):
+def test_title_and_an_encoder_in_a_video(study, plant):
     files = {
         "Alder": mp4("Alder"),
         "Birch": mp4(),
@@ -552,7 +552,7 @@ def test_rates_and_lengths_of_videos_are_warnings(study, plant):
 # The command
 
 
-def test_the_command_fails_with_a_line_for_each_leak(study, capsys, monkeypatch):
+def test_command_fails_with_a_line_for_each_leak(study, capsys, monkeypatch):
     call_command("check_blinding", study.slug, slots=2)
     told = capsys.readouterr().out
     assert "Looked at " in told

@@ -30,7 +30,7 @@ def telltales(*names: str) -> Telltales:
         ("Émile", "émile"),
     ],
 )
-def test_a_name_is_found(name, text):
+def test_name_is_found(name, text):
     assert [found.text for found in telltales(name).find(text)] == [name]
 
 

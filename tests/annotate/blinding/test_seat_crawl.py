@@ -23,7 +23,7 @@ def by_name(answers) -> dict[str, list[int]]:
 
 
 @pytest.mark.parametrize("text", [LIKERT, PAIRWISE, CHECKLIST])
-def test_a_slot_is_looked_at_answered_and_submitted(text):
+def test_slot_is_looked_at_answered_and_submitted(text):
     study = make_planned(text, benchmark=make_benchmark(stories=1), annotators=3)
     unit = study.units.first()
     before = [m.objects.count() for m in (Annotator, Invitation, Slot, Event)]
@@ -48,7 +48,7 @@ def test_whoever_submits_a_check_of_an_open_study_goes_on():
         assert by_name(found.answers)["submit"][-1] == 302, unit.purpose
 
 
-def test_the_feedback_on_the_training_is_looked_at():
+def test_feedback_on_the_training_is_looked_at():
     study = make_planned(
         LIKERT + CHECKED,
         benchmark=make_benchmark(stories=5),
@@ -62,7 +62,7 @@ def test_the_feedback_on_the_training_is_looked_at():
     assert "See how it keeps the hat." in feedback[0].body.decode()
 
 
-def test_the_pages_around_are_looked_at():
+def test_pages_around_are_looked_at():
     study = make_planned(LIKERT, benchmark=make_benchmark(stories=1), annotators=3)
     Study.objects.update(state="paused")
     found = visit_pages(study, Seat(Counter()))

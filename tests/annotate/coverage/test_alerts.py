@@ -41,7 +41,7 @@ def later(**kw):
     return timezone.now() + timedelta(**kw)
 
 
-def test_an_open_study_without_answers_for_a_day_has_stalled(study):
+def test_open_study_without_answers_for_a_day_has_stalled(study):
     assert kinds(study, now=later(hours=23)) == []
     (alert,) = attention(study, now=later(hours=25))
     assert alert.kind == "stalled"
@@ -51,7 +51,7 @@ def test_an_open_study_without_answers_for_a_day_has_stalled(study):
         assert kinds(study, now=later(hours=25)) == []
 
 
-def test_a_study_has_not_stalled_before_it_was_opened():
+def test_study_has_not_stalled_before_it_was_opened():
     """A draft that waited for a week, and a study that was paused for three days."""
     study = make_study(state="draft")
     Study.objects.update(created_at=later(days=-9))
@@ -109,7 +109,7 @@ def free_one(study, *, skipped_by):
     return slot
 
 
-def test_a_cell_that_nobody_can_fill_is_told(study):
+def test_cell_that_nobody_can_fill_is_told(study):
     slot = free_one(study, skipped_by="A01")
     (alert,) = attention(study)
     assert alert.kind == "cannot be filled"
@@ -118,7 +118,7 @@ def test_a_cell_that_nobody_can_fill_is_told(study):
     assert kinds(study) == []
 
 
-def test_the_language_decides_who_can_fill_it(study):
+def test_language_decides_who_can_fill_it(study):
     free_one(study, skipped_by="A01")
     inviting.invite_new(study)
     Slot.objects.filter(annotator=None).update(language="zh")
@@ -128,7 +128,7 @@ def test_the_language_decides_who_can_fill_it(study):
 
 
 @pytest.mark.parametrize("state", ["draft", "open"])
-def test_a_study_that_nobody_is_invited_to_yet_is_not_blocked(state):
+def test_study_that_nobody_is_invited_to_yet_is_not_blocked(state):
     study = make_study(state=state)
     Slot.objects.update(annotator=None)
     study.annotators.all().delete()
@@ -219,7 +219,7 @@ def test_whoever_has_not_begun_some_days_after_the_invitation_is_told():
     assert "A01" not in alert.text
 
 
-def test_the_gravest_comes_first_and_the_command_prints_it(capsys):
+def test_gravest_comes_first_and_the_command_prints_it(capsys):
     now = timezone.now()
     study = running_study(now, quiet_days=3)
     set_aside(study, now)
@@ -269,7 +269,7 @@ def test_whoever_is_resumed_is_what_they_were(study, state):
     assert Annotator.objects.get(pk=ann.pk).state == state
 
 
-def test_a_rule_that_paused_does_not_say_what_they_were(study):
+def test_rule_that_paused_does_not_say_what_they_were(study):
     Annotator.objects.filter(name="A01").update(state="paused")
     ann = study.annotators.get(name="A01")
     follow_up.resume(ann)
@@ -285,7 +285,7 @@ def test_who_is_revoked_is_neither_paused_nor_resumed(study):
         follow_up.resume(ann)
 
 
-def test_a_study_whose_stop_rule_was_met_does_not_stall():
+def test_study_whose_stop_rule_was_met_does_not_stall():
     study = running_study(timezone.now(), quiet_days=9)
     assert {"stalled", "away"} <= set(kinds(study))
     study.adaptive = {"stopped": timezone.now().isoformat()}

@@ -84,7 +84,7 @@ def test_where_part_of_it_waits_the_date_is_that_of_the_rest():
 
 
 @pytest.mark.slow
-def test_the_pace_is_that_of_people_who_go_on():
+def test_pace_is_that_of_people_who_go_on():
     """Of sixteen people one goes on: what the others did says nothing of her."""
     study = study_with_vanished(timezone.now(), others=13, redundancy=5)
     Annotator.objects.filter(name__in=("A01", "A02")).update(

@@ -49,7 +49,7 @@ def test_furthest_behind_in_a_folded_cell_is_the_smallest_share():
     assert (worst.done, worst.wanted) == (2, 6)
 
 
-def test_the_number_of_queries_does_not_grow(django_assert_num_queries):
+def test_number_of_queries_does_not_grow(django_assert_num_queries):
     small = make_study(slug="small")
     large = make_study(
         slug="large", annotators=6, benchmark=make_benchmark(slug="big", stories=6)
@@ -79,7 +79,7 @@ def test_exclusion_opens_a_replacement_and_undo_removes_it():
     assert problems(study) == []
 
 
-def test_an_answered_replacement_becomes_surplus_when_the_exclusion_is_undone():
+def test_answered_replacement_becomes_surplus_when_the_exclusion_is_undone():
     study = make_study()
     answer_everything(study)
     slot = study.slots.first()
@@ -110,7 +110,7 @@ def taken_by_carol(study):
     return row, carol, leasing.take(choosing.next_slot(carol), carol)
 
 
-def test_a_replacement_in_work_becomes_surplus_and_can_be_finished():
+def test_replacement_in_work_becomes_surplus_and_can_be_finished():
     study = make_study()
     row, carol, taken = taken_by_carol(study)
     exclusion.undo(row, author=None)
@@ -125,7 +125,7 @@ def test_a_replacement_in_work_becomes_surplus_and_can_be_finished():
     assert problems(study) == []
 
 
-def test_a_freed_replacement_disappears_with_its_draft():
+def test_freed_replacement_disappears_with_its_draft():
     study = make_study()
     row, carol, taken = taken_by_carol(study)
     record_answer(
@@ -137,7 +137,7 @@ def test_a_freed_replacement_disappears_with_its_draft():
     assert problems(study) == []
 
 
-def test_a_surplus_slot_in_work_disappears_when_its_annotator_is_revoked():
+def test_surplus_slot_in_work_disappears_when_its_annotator_is_revoked():
     study = make_study()
     row, carol, taken = taken_by_carol(study)
     record_answer(
@@ -149,7 +149,7 @@ def test_a_surplus_slot_in_work_disappears_when_its_annotator_is_revoked():
     assert problems(study) == []
 
 
-def test_a_replacement_of_a_replacement_gives_its_place_up_once():
+def test_replacement_of_a_replacement_gives_its_place_up_once():
     study = make_study()
     first, carol, taken = taken_by_carol(study)
     for question in study.questions.all():
@@ -165,7 +165,7 @@ def test_a_replacement_of_a_replacement_gives_its_place_up_once():
     assert problems(study) == []
 
 
-def test_a_unit_with_fewer_answers_gets_back_what_was_excluded():
+def test_unit_with_fewer_answers_gets_back_what_was_excluded():
     """An imported table may have fewer answers for one unit than for another."""
     study = make_study()
     answer_everything(study)
@@ -178,7 +178,7 @@ def test_a_unit_with_fewer_answers_gets_back_what_was_excluded():
     assert list(kept) == [slot]
 
 
-def test_a_submitted_slot_is_never_withdrawn():
+def test_submitted_slot_is_never_withdrawn():
     study = make_study()
     answer_everything(study)
     with pytest.raises(ValueError, match="kept"):
@@ -186,7 +186,7 @@ def test_a_submitted_slot_is_never_withdrawn():
     assert Rating.objects.count() == 24
 
 
-def test_an_exclusion_is_undone_once():
+def test_exclusion_is_undone_once():
     study = make_study()
     answer_everything(study)
     row = exclusion.exclude(study.slots.first(), reason="asleep", author=None)

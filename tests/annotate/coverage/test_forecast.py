@@ -17,7 +17,7 @@ def daily(*counts):
     return [(NOW - (n - i) * DAY + HOUR, c) for i, c in enumerate(counts)]
 
 
-def test_a_steady_pace_is_carried_on():
+def test_steady_pace_is_carried_on():
     found = forecast(daily(10, 10, 10, 10, 10, 10, 10, 10), 50, NOW)
     assert found.reason == ""
     assert found.per_day == pytest.approx(10)
@@ -31,7 +31,7 @@ def test_uneven_days_make_the_interval_wide():
     assert uneven.late - uneven.early > 2 * (even.late - even.early)
 
 
-def test_the_end_is_open_when_the_pace_could_be_zero():
+def test_end_is_open_when_the_pace_could_be_zero():
     found = forecast(daily(60, 0, 0, 0, 0, 0, 1), 50, NOW)
     assert found.reason == ""
     assert found.late is None
@@ -53,7 +53,7 @@ def test_no_forecast_says_why(arrivals, remaining, reason):
     assert found.median is None
 
 
-def test_a_young_study_is_forecast_by_the_hour():
+def test_young_study_is_forecast_by_the_hour():
     arrivals = [(NOW - i * HOUR, 6) for i in range(12, 0, -1)]
     found = forecast(arrivals, 60, NOW)
     assert found.reason == ""
@@ -62,7 +62,7 @@ def test_a_young_study_is_forecast_by_the_hour():
 
 
 @pytest.mark.parametrize("dispersion", [1.0, 4.0])
-def test_the_interval_covers_as_often_as_it_says(dispersion):
+def test_interval_covers_as_often_as_it_says(dispersion):
     """Days of ten on average, as uneven as Poisson's and four times as much."""
     rng = np.random.default_rng(11)
 

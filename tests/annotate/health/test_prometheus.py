@@ -62,7 +62,7 @@ def test_what_stands_in_the_database_is_told():
     assert found["disk_free_bytes", "DATA_DIR"] > 0
 
 
-def test_a_database_that_is_away_is_told(monkeypatch, caplog):
+def test_database_that_is_away_is_told(monkeypatch, caplog):
     def away():
         raise OperationalError("away")
 

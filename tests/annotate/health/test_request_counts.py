@@ -142,7 +142,7 @@ def test_metrics_are_refused_under_a_host_name_that_is_not_allowed(start, by_tok
         assert server.ask("/metrics", Host=host, **headers)[0] == 200
 
 
-def test_a_token_that_can_be_guessed_is_refused(monkeypatch):
+def test_token_that_can_be_guessed_is_refused(monkeypatch):
     for bad in ("short", "x" * 23, "with blanks in it, but long"):
         monkeypatch.setenv("METRICS_TOKEN", bad)
         with pytest.raises(ImproperlyConfigured, match="METRICS_TOKEN can be guessed"):

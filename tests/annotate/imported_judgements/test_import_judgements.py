@@ -49,7 +49,7 @@ def test_it_works(tmp_path, capsys):
     assert problems(study) == []
 
 
-def test_a_workbook_and_semicolons_are_read(tmp_path, capsys):
+def test_workbook_and_semicolons_are_read(tmp_path, capsys):
     path = tmp_path / "r.csv"
     path.write_text(RATINGS.replace(",", ";"), encoding="utf-16")
     call_command("import_judgements", benchmark="woods", study="past", ratings=path)
@@ -65,7 +65,7 @@ def test_a_workbook_and_semicolons_are_read(tmp_path, capsys):
     assert "Nothing new: 4 answers" in told
 
 
-def test_a_second_run_changes_nothing_and_other_answers_are_refused(tmp_path, capsys):
+def test_second_run_changes_nothing_and_other_answers_are_refused(tmp_path, capsys):
     load(tmp_path, RATINGS)
     load(tmp_path, RATINGS)
     assert "Nothing new: 4 answers" in capsys.readouterr().out

@@ -79,7 +79,7 @@ def slots_of(study, name):
 # Watched
 
 
-def test_a_rating_of_one_is_no_tick():
+def test_rating_of_one_is_no_tick():
     """The other person's ratings of 1 are about no shot."""
     study = mixed(QUESTIONS + "rules: default\n")
     for slot in slots_of(study, "A02"):
@@ -98,7 +98,7 @@ def test_a_rating_of_one_is_no_tick():
     assert problems(study) == []
 
 
-def test_the_interface_for_programs_tells_ticks_of_shots_only():
+def test_interface_for_programs_tells_ticks_of_shots_only():
     study = mixed()
     person = join(study, "A01")
     client = APIClient()
@@ -166,7 +166,7 @@ def test_answers_and_ticks_are_measured_each_by_itself():
         ),
     ],
 )
-def test_a_finding_says_what_was_measured(ratings, ticked, found, told):
+def test_finding_says_what_was_measured(ratings, ticked, found, told):
     study = mixed(QUESTIONS + RULES)
     for slot in slots_of(study, "A01")[:3]:
         fill(slot, ratings, *ticked)
@@ -175,7 +175,7 @@ def test_a_finding_says_what_was_measured(ratings, ticked, found, told):
     assert monitoring.warning_text(flag).startswith(told)
 
 
-def test_a_finding_about_ratings_that_was_settled_excuses_no_empty_boxes():
+def test_finding_about_ratings_that_was_settled_excuses_no_empty_boxes():
     """Shots and units are counted apart; one flag of a rule is in force at a time."""
     study = mixed(QUESTIONS + RULES, shots=1)
     person = join(study, "A01")
@@ -220,7 +220,7 @@ def test_training_counts_for_no_signal_of_ticks():
 # Shown
 
 
-def test_a_story_without_labels_shows_no_sheets(client, apart):
+def test_story_without_labels_shows_no_sheets(client, apart):
     browser = Browser(client, apart.annotators.get())
     browser.start()
     for _story in range(2):
@@ -238,7 +238,7 @@ def test_a_story_without_labels_shows_no_sheets(client, apart):
     assert problems(apart) == []
 
 
-def test_the_instructions_tell_labels_and_questions_apart(client):
+def test_instructions_tell_labels_and_questions_apart(client):
     study = mixed()
     browser = Browser(client, study.annotators.get(name="A01"))
     client.post(browser.address("consent"))
@@ -250,7 +250,7 @@ def test_the_instructions_tell_labels_and_questions_apart(client):
     assert text.index("The questions") < text.index("How nice?")
 
 
-def test_the_slot_page_has_ratings_and_ticks():
+def test_slot_page_has_ratings_and_ticks():
     study = mixed()
     client = alice(study)
     slot = slots_of(study, "A01")[0]

@@ -66,7 +66,7 @@ def backwards(slot: Slot, key: str) -> str:
 
 
 @pytest.mark.parametrize("sets", ["ring", "[[Alder, Birch, Elm]]", "all"])
-def test_a_file_survives_writing(sets):
+def test_file_survives_writing(sets):
     read = read_definition(f"{FILE}sets: {sets}\n", file="study.yaml", name="trial")
     assert (read.outputs, read.kinds[0].name) == (3, "ranking")
     again = read_definition(write_definition(read), file="again.yaml", name="trial")
@@ -162,7 +162,7 @@ def test_two_outputs_of_one_method_in_a_unit_are_found(study):
 
 
 @pytest.mark.postgresql
-def test_an_order_is_stored_by_the_units_letters(study):
+def test_order_is_stored_by_the_units_letters(study):
     person = join(study, "A01")
     slot = choosing.next_for(person).slot
     question = study.questions.get(key="quality")
@@ -207,7 +207,7 @@ def test_only_whole_orders_are_answers(study, value):
     assert not Ranking.objects.exists()
 
 
-def test_a_form_without_a_script_has_a_rank_for_each(study, client):
+def test_form_without_a_script_has_a_rank_for_each(study, client):
     person = join(study, "A01")
     browser = Browser(client, person)
     browser.start()
@@ -236,7 +236,7 @@ def test_a_form_without_a_script_has_a_rank_for_each(study, client):
     assert given == {"quality": "2>1>3", "text": "2>3>1"}
 
 
-def test_a_replacement_stands_as_the_excluded_answer_stood(study):
+def test_replacement_stands_as_the_excluded_answer_stood(study):
     work(join(study, "A01"), in_order)
     slot = Slot.objects.filter(state="submitted").exclude(turn=0).first()
     exclusion.exclude(slot, reason="asleep", author=None)
@@ -269,7 +269,7 @@ def done(study):
     return study
 
 
-def test_the_table_has_a_row_for_each_output(done):
+def test_table_has_a_row_for_each_output(done):
     frame = study_tables.answers_frame(done, "rankings")
     slots = done.slots.filter(state="submitted").count()
     assert len(frame) == slots * 2 * 3
@@ -311,7 +311,7 @@ def test_report_holds_the_leaderboard_of_rankings(done, tmp_path):
     assert set(board["method"]) == set(METHODS)
 
 
-def test_a_repeat_is_compared_with_what_was_said_before():
+def test_repeat_is_compared_with_what_was_said_before():
     text = f"{FILE}session_size: 2\nchecks: {{per_session: 1}}\n"
     benchmark = make_benchmark(stories=6, methods=METHODS[:3])
     study = make_planned(text, benchmark=benchmark, annotators=3)
@@ -336,13 +336,13 @@ def test_a_repeat_is_compared_with_what_was_said_before():
         ({"shown": ""}, "ranking_is_whole"),
     ],
 )
-def test_the_database_takes_whole_orders_of_letters_only(study, fields, broken):
+def test_database_takes_whole_orders_of_letters_only(study, fields, broken):
     work(join(study, "A01"), in_order, most=1)
     with pytest.raises(IntegrityError, match=broken):
         Ranking.objects.update(**fields)
 
 
-def test_an_order_that_cannot_be_is_found(done):
+def test_order_that_cannot_be_is_found(done):
     first, second = Ranking.objects.order_by("pk")[:2]
     Ranking.objects.filter(pk=first.pk).update(value="aab")
     Ranking.objects.filter(pk=second.pk).update(shown=second.shown[::-1])
@@ -351,6 +351,6 @@ def test_an_order_that_cannot_be_is_found(done):
     assert f"ranking {second.pk}: its places are not those of its slot" in found
 
 
-def test_a_ranking_is_as_balanced_as_it_was_planned(study):
+def test_ranking_is_as_balanced_as_it_was_planned(study):
     """All three methods of a unit count when slots are dealt anew, not two of them."""
     assert reassignment.measured(study) == study.balance_report

@@ -116,7 +116,7 @@ def test_pausing_resuming_revoking_and_settling_from_the_dashboard(study):
     assert client.post(odd).status_code == 404
 
 
-def test_a_paused_person_can_be_dealt_with_from_the_alert(study):
+def test_paused_person_can_be_dealt_with_from_the_alert(study):
     ann = study.annotators.first()
     warning, pause = flag(ann, "warn", "fast"), flag(ann, "pause", "faster")
     answer_everything(study)
@@ -142,7 +142,7 @@ def test_a_paused_person_can_be_dealt_with_from_the_alert(study):
     assert '<article class="alert' not in page(study, client)
 
 
-def test_a_flag_of_somebody_else_is_not_settled_besides(study):
+def test_flag_of_somebody_else_is_not_settled_besides(study):
     first, second = study.annotators.all()
     mine, other = flag(first, "warn", "fast"), flag(second, "warn", "fast")
     url = reverse("flag-resolve", args=[study.slug, mine.pk])
@@ -218,7 +218,7 @@ def slot_page(study, slot):
     return alice(study).get(url).content.decode()
 
 
-def test_a_gold_slot_says_what_was_expected(study):
+def test_gold_slot_says_what_was_expected(study):
     one = study.units.first()
     gold = Unit.objects.create(
         study=study, story=one.story, output_a=one.output_a, purpose=Purpose.GOLD
@@ -233,7 +233,7 @@ def test_a_gold_slot_says_what_was_expected(study):
     assert "Expected: 1<" in shown
 
 
-def test_a_repeat_and_a_twin_lead_to_what_they_are_compared_with(study):
+def test_repeat_and_a_twin_lead_to_what_they_are_compared_with(study):
     first = study.slots.filter(annotator__name="A01").first()
     twin = Unit.objects.create(
         study=study,
@@ -263,7 +263,7 @@ def test_what_was_set_aside_is_handed_out_again(running):
     assert "Hand out again" not in page(running)
 
 
-def test_a_question_is_counted_where_it_is_asked(running):
+def test_question_is_counted_where_it_is_asked(running):
     Study.objects.filter(pk=running.pk).update(template="own")
     running.refresh_from_db()
     first, other, *untagged = running.benchmark.stories.all()
@@ -312,7 +312,7 @@ def test_many_stories_are_folded_and_unfold():
     assert counts.fold([], "", 15) == []
 
 
-def test_the_page_is_sent_only_when_there_is_news(study, clock):
+def test_page_is_sent_only_when_there_is_news(study, clock):
     clock.stop()
     client = alice(study)
     url = reverse("study-coverage", args=[study.slug])
@@ -325,7 +325,7 @@ def test_the_page_is_sent_only_when_there_is_news(study, clock):
     assert client.get(url, {"since": since}, headers=htmx).status_code == 200
 
 
-def test_the_worker_computes_what_takes_long(running):
+def test_worker_computes_what_takes_long(running):
     assert "Being computed" in page(running)
     tasks.refresh_snapshots()
     shown = page(running)
@@ -401,7 +401,7 @@ def answer_everything_of(slot):
     store_judgements([SlotAnswers(slot, answers, timezone.now(), 20.0)])
 
 
-def test_a_large_study_is_counted_by_the_worker(running, monkeypatch):
+def test_large_study_is_counted_by_the_worker(running, monkeypatch):
     monkeypatch.setattr("annotate.coverage.snapshots.SMALL", 100)
     assert 'class="number">–' in page(running)
     snapshots.refresh(running)
@@ -423,14 +423,14 @@ def test_annotators_as_a_table(running):
     assert int(first["planned"]) == 40
 
 
-def test_the_log_as_a_table(running):
+def test_log_as_a_table(running):
     rows = table(running, "events")
     assert len(rows) == running.events.count()
     assert rows[0]["kind"] == "slots listed"
     assert json.loads(rows[0]["details"])["slots"]
 
 
-def test_the_log_is_read_page_by_page_newest_first(study):
+def test_log_is_read_page_by_page_newest_first(study):
     ann = study.annotators.first()
     for i in range(60):
         Event.objects.create(
@@ -452,7 +452,7 @@ def test_the_log_is_read_page_by_page_newest_first(study):
 
 
 @pytest.mark.postgresql
-def test_the_log_is_filtered_and_leads_to_slots(running):
+def test_log_is_filtered_and_leads_to_slots(running):
     exclusion.exclude(
         running.slots.filter(state="submitted").first(), reason="asleep", author=None
     )
@@ -467,7 +467,7 @@ def test_the_log_is_filtered_and_leads_to_slots(running):
     assert len(mine.context["lines"]) == 1
 
 
-def test_the_number_of_queries_does_not_grow(django_assert_max_num_queries):
+def test_number_of_queries_does_not_grow(django_assert_max_num_queries):
     for stories in (2, 8):
         benchmark = make_benchmark(slug=f"b{stories}", stories=stories, pictures=False)
         study = make_study(slug=f"s{stories}", benchmark=benchmark, consented=True)
@@ -478,7 +478,7 @@ def test_the_number_of_queries_does_not_grow(django_assert_max_num_queries):
             page(study, client)
 
 
-def test_a_withdrawn_method_is_no_gap(study):
+def test_withdrawn_method_is_no_gap(study):
     name = study.method_names[0]
     withdraw_units(study, methods=[name])
     row = page(study).split(f">{name}</a></th>")[1].split("</tr>")[0]

@@ -36,7 +36,7 @@ def test_logging_in_as_somebody_else_changes_the_account(client):
     assert client.get(reverse("study-list")).context["user"].username == "dave"
 
 
-def test_a_wrong_password_changes_nothing(client):
+def test_wrong_password_changes_nothing(client):
     given = body("carol")
     client.post(reverse("login"), given)
     refused = client.post(reverse("login"), given | {"password": "wrong"})
@@ -44,7 +44,7 @@ def test_a_wrong_password_changes_nothing(client):
     assert client.get(reverse("study-list")).context["user"].username == "carol"
 
 
-def test_a_page_that_lost_its_login_is_loaded_anew(client):
+def test_page_that_lost_its_login_is_loaded_anew(client):
     study = make_study()
     url = reverse("study-coverage", args=[study.slug])
     answer = client.get(url, headers={"HX-Request": "true"}, follow=True)

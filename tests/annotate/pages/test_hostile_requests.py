@@ -202,7 +202,7 @@ def test_json_that_is_nested_too_deep_is_refused(world, body):
 
 
 @pytest.mark.parametrize("url", ["/login/", "/api/v1/token/", "/nothing/"])
-def test_a_huge_file_is_refused_before_anybody_reads_it(url):
+def test_huge_file_is_refused_before_anybody_reads_it(url):
     """Attack: files that nobody asked for fill the disk; no account is needed."""
 
     class NeverRead(io.RawIOBase):

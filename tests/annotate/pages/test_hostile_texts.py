@@ -119,7 +119,7 @@ def test_every_sign_of_a_formula_is_defused(world, sign):
     assert not any(cell.startswith(f"{sign}cmd") for cell in cells)
 
 
-def test_a_text_that_comes_back_in_an_error_is_text(world):
+def test_text_that_comes_back_in_an_error_is_text(world):
     """Attack: a link or a form of another site whose text a page repeats."""
     sue = world.sue
     trial = world.trial.slug
@@ -151,7 +151,7 @@ def test_a_text_that_comes_back_in_an_error_is_text(world):
     assert repeated > 5
 
 
-def test_the_administration_shows_names_as_text(world):
+def test_administration_shows_names_as_text(world):
     shown = 0
     for url in admin_addresses():
         answer = world.sue.get(url, follow=True)

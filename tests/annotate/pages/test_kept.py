@@ -41,7 +41,7 @@ def page(slot: Slot, language: str = "en") -> str:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("kind", ["likert", "choice", "checklist", "ranking"])
-def test_the_page_is_the_same_whoever_saw_it_before(kind, monkeypatch, nothing_kept):
+def test_page_is_the_same_whoever_saw_it_before(kind, monkeypatch, nothing_kept):
     benchmark = make_benchmark(stories=2)
     # As many people as there are orders, so that two see the same one.
     study = make_study(kind=kind, benchmark=benchmark, annotators=6)
@@ -112,7 +112,7 @@ def test_each_language_and_each_answer_has_its_own(monkeypatch):
 
 
 @pytest.mark.django_db
-def test_a_shot_that_comes_later_is_shown():
+def test_shot_that_comes_later_is_shown():
     benchmark = make_benchmark(stories=1)
     study = make_study(benchmark=benchmark)
     slot = study.slots.filter(annotator__name="A01").first()

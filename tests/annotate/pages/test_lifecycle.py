@@ -47,7 +47,7 @@ def test_it_works(study):
 
 
 @pytest.mark.parametrize("way", ["planned", "revoked", "closed", "full"])
-def test_a_study_that_nobody_can_enter_is_launched_with_a_warning(study, way):
+def test_study_that_nobody_can_enter_is_launched_with_a_warning(study, way):
     if way == "revoked":
         (invitation,) = inviting.invite(study, count=1)
         inviting.revoke(invitation.annotator)
@@ -93,7 +93,7 @@ def test_reach_counts_who_may_still_come(study):
 
 
 @pytest.mark.parametrize("name", ["study-detail", "study-coverage"])
-def test_an_open_study_without_links_says_so_until_somebody_has_one(study, name):
+def test_open_study_without_links_says_so_until_somebody_has_one(study, name):
     address, client = reverse(name, args=[study.slug]), alice(study)
     told = "nobody has a link yet"
     assert told not in client.get(address).content.decode()

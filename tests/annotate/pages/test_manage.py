@@ -33,7 +33,7 @@ def address(name: str, study: Study) -> str:
     return reverse(name, args=[study.slug, *of_slot])
 
 
-def test_the_list_shows_only_ones_own_studies(study):
+def test_list_shows_only_ones_own_studies(study):
     other = make_study(slug="secret", benchmark=make_benchmark(slug="other"))
     page = alice(study).get(reverse("study-list")).content.decode()
     assert study.title in page
@@ -41,7 +41,7 @@ def test_the_list_shows_only_ones_own_studies(study):
 
 
 @pytest.mark.postgresql
-def test_the_list_counts_the_rows_of_each_study_by_themselves(study):
+def test_list_counts_the_rows_of_each_study_by_themselves(study):
     answer_everything(study)
     exclusion.exclude(study.slots.first(), reason="x", author=None)
     Study.objects.filter(pk=study.pk).update(rounds=2)
@@ -71,7 +71,7 @@ def test_pause_and_launch(study):
     assert Event.objects.filter(user__username="alice").count() == 2
 
 
-def test_an_action_that_does_not_fit_is_explained(study):
+def test_action_that_does_not_fit_is_explained(study):
     Study.objects.update(state="draft")
     client = alice(study)
     url = reverse("study-action", args=[study.slug, "pause"])
@@ -100,7 +100,7 @@ def test_inviting_revoking_and_adding(study):
     assert "Everybody who was planned is invited already" in page
 
 
-def test_a_picture_outside_the_study_does_not_exist(study):
+def test_picture_outside_the_study_does_not_exist(study):
     unit = study.units.first()
     frame = unit.output_a.frames.first()
     url = reverse("frame-thumb", args=[study.slug, frame.pk])
@@ -175,7 +175,7 @@ def test_excluding_and_taking_back(study):
     assert Slot.objects.get(pk=slot.pk).state == "submitted"
 
 
-def test_a_slot_shows_what_is_needed_to_judge_its_answers(study):
+def test_slot_shows_what_is_needed_to_judge_its_answers(study):
     answer_everything(study, value=4)
     client = alice(study)
     listed = reverse("slot-list", args=[study.slug]) + "?method=Alder&state=submitted"
@@ -207,7 +207,7 @@ def test_a_slot_shows_what_is_needed_to_judge_its_answers(study):
     assert ends[0]["before"] == ends[1]["after"] == ""
 
 
-def test_a_slot_of_a_pair_names_the_chosen_method():
+def test_slot_of_a_pair_names_the_chosen_method():
     study = make_study(kind="choice")
     answer_everything(study, value="b")
     slot = study.slots.first()
@@ -218,7 +218,7 @@ def test_a_slot_of_a_pair_names_the_chosen_method():
     assert [words for _answer, words, _mark in context["answers"]] == [chosen, chosen]
 
 
-def test_a_text_too_long_for_the_database_is_refused_with_its_length(study):
+def test_text_too_long_for_the_database_is_refused_with_its_length(study):
     answer_everything(study)
     slot = study.slots.first()
     client = alice(study)
@@ -233,7 +233,7 @@ def test_a_text_too_long_for_the_database_is_refused_with_its_length(study):
     assert Annotator.objects.get(name="A00").state == "planned"
 
 
-def test_a_nul_character_is_a_bad_request(study):
+def test_nul_character_is_a_bad_request(study):
     answer_everything(study)
     client = alice(study)
     slots = reverse("slot-list", args=[study.slug])
@@ -247,7 +247,7 @@ def test_a_nul_character_is_a_bad_request(study):
 
 
 @pytest.mark.parametrize("number", ["9" * 5000, "٣", "99999", "-1", "1a"])
-def test_a_picture_address_holds_small_ascii_numbers_only(study, number):
+def test_picture_address_holds_small_ascii_numbers_only(study, number):
     slot = join(study, "A01").slots.first()
     base = f"/rate/{slot.annotator.invitation.token}/story/{slot.code}"
     client = Client()

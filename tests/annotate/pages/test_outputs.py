@@ -124,7 +124,7 @@ def test_rounds_of_one_person_count_once(study):
     assert "3 answers" in text(page(study))
 
 
-def test_a_changed_answer_and_a_draft_of_somebody_else_are_left_out(study):
+def test_changed_answer_and_a_draft_of_somebody_else_are_left_out(study):
     slot = study.slots.filter(unit__story__key="01").first()
     rating = slot.ratings.first()
     method = slot.unit.output_a.method.name
@@ -252,7 +252,7 @@ def test_scores_posted_to_the_study_stand_instead(study):
     assert (one.score, one.higher_is_better) == ("9", False)
 
 
-def test_a_metric_without_a_value_of_it_says_why(study):
+def test_metric_without_a_value_of_it_says_why(study):
     run = score(study, "faces", (1, 2), story="02")
     for method in METHODS[1:]:
         MetricScore.objects.create(
@@ -297,7 +297,7 @@ def test_what_nobody_judges_is_not_found_in_words(study):
     assert page(study, "01", "\0").status_code == 400
 
 
-def test_an_output_shown_for_training_only_is_not_judged(study):
+def test_output_shown_for_training_only_is_not_judged(study):
     study.units.filter(output_a__method__name="Alder").update(purpose="training")
     assert page(study).status_code == 404
 

@@ -47,7 +47,7 @@ def test_what_needs_the_truth_is_refused_without_it(study):
     assert not MetricRun.objects.exists()
 
 
-def test_a_run_says_what_its_waiting_chunks_lack_here(study):
+def test_run_says_what_its_waiting_chunks_lack_here(study):
     run = metric_runs.queue_run(study.benchmark, ["csd_self", "sharpness"])
     metric_runs.plan(run)
     metric_runs.work(only_ready=True)
@@ -69,7 +69,7 @@ def test_nothing_is_said_to_wait_where_a_worker_is_at_it(study, monkeypatch):
     assert "Waits for a worker" not in answer
 
 
-def test_a_profile_with_an_ending_is_typed_and_a_wrong_one_refused(study):
+def test_profile_with_an_ending_is_typed_and_a_wrong_one_refused(study):
     name = "oneig_alignment"
     shown = page(alice(study), study).content.decode()
     assert f'name="profile-{name}" list=' in shown
@@ -80,7 +80,7 @@ def test_a_profile_with_an_ending_is_typed_and_a_wrong_one_refused(study):
     assert MetricRun.objects.count() == 1
 
 
-def test_the_page_asks_until_the_last_run_has_ended(study):
+def test_page_asks_until_the_last_run_has_ended(study):
     run = metric_runs.queue_run(study.benchmark, ["sharpness"])
     client = alice(study)
     assert page(client, study, "runs").status_code == 200
@@ -93,7 +93,7 @@ def test_the_page_asks_until_the_last_run_has_ended(study):
     assert "<code>sharpness</code>" in page(client, study, "scores").content.decode()
 
 
-def test_a_manager_stops_a_run(study):
+def test_manager_stops_a_run(study):
     run = metric_runs.queue_run(study.benchmark, ["sharpness"])
     url = reverse("scoring-stop", args=[study.slug, run.pk])
     assert url in page(alice(study), study).content.decode()
@@ -104,7 +104,7 @@ def test_a_manager_stops_a_run(study):
     assert url not in page(alice(study), study).content.decode()
 
 
-def test_a_researcher_watches_only(study):
+def test_researcher_watches_only(study):
     run = metric_runs.queue_run(study.benchmark, ["sharpness"])
     url = reverse("scoring-stop", args=[study.slug, run.pk])
     assert url not in page(rob(study), study).content.decode()
@@ -113,7 +113,7 @@ def test_a_researcher_watches_only(study):
     assert run.state == "queued"
 
 
-def test_the_run_of_another_benchmark_is_not_found(study):
+def test_run_of_another_benchmark_is_not_found(study):
     other = metric_runs.queue_run(make_benchmark(slug="b2"), ["sharpness"])
     url = reverse("scoring-stop", args=[study.slug, other.pk])
     assert alice(study).post(url).status_code == 404

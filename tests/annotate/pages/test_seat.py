@@ -173,7 +173,7 @@ def test_what_no_page_sends_is_refused_whole(client, body):
     assert form.status_code == 400
 
 
-def test_an_answer_that_was_taken_back_is_open_again(client):
+def test_answer_that_was_taken_back_is_open_again(client):
     address = begin(client, make_study())
     save(client, address, key="one", character="2")
     assert save(client, address, key="two", character="").json()["refused"] == {}
@@ -223,7 +223,7 @@ def test_another_device_resumes_where_it_was(client, django_user_model):
         ("draft", 403, "not started"),
     ],
 )
-def test_a_study_that_takes_no_answers_says_so(client, state, status, text):
+def test_study_that_takes_no_answers_says_so(client, state, status, text):
     study = make_study()
     address = begin(client, study)
     Study.objects.update(state=state)
@@ -233,7 +233,7 @@ def test_a_study_that_takes_no_answers_says_so(client, state, status, text):
         assert text in response.content.decode()
 
 
-def test_a_revoked_link_is_gone(client):
+def test_revoked_link_is_gone(client):
     study = make_study()
     Invitation.objects.update(revoked_at="2025-01-01T00:00Z")
     response = client.get(reverse("rate-entry", args=[token(study)]))
@@ -255,7 +255,7 @@ def test_eve_cannot_see_anns_slot_or_pictures(client):
     assert response.status_code == 404
 
 
-def test_a_key_means_the_same_side_whether_a_tie_is_allowed_or_not(client):
+def test_key_means_the_same_side_whether_a_tie_is_allowed_or_not(client):
     study = make_study(kind="choice")
     study.questions.filter(key="character").update(allow_tie=False)
     strict = make_study(kind="choice", slug="strict", benchmark=study.benchmark)
@@ -291,7 +291,7 @@ def finish(client, study, name="A01"):
 
 
 @pytest.mark.parametrize("event", ["revoked", "excluded", "closed"])
-def test_the_completion_code_stays_whatever_happens_to_others(client, study, event):
+def test_completion_code_stays_whatever_happens_to_others(client, study, event):
     address = finish(client, study)
     other = study.annotators.get(name="A02")
     if event == "revoked":
@@ -336,7 +336,7 @@ def test_consent_given_after_a_revocation_changes_nothing(client, study):
 # Scripts and forms --------------------------------------------------------------------
 
 
-def test_a_claimed_slot_whose_lease_ran_out_is_taken_again(client, study):
+def test_claimed_slot_whose_lease_ran_out_is_taken_again(client, study):
     inviting.revoke(study.annotators.get(name="A02"))
     carol = inviting.invite_new(study).annotator
     address = begin(client, study, carol.name)
@@ -349,7 +349,7 @@ def test_a_claimed_slot_whose_lease_ran_out_is_taken_again(client, study):
     assert save(client, address, aesthetics="2").json()["refused"] == {}
 
 
-def test_a_slot_that_somebody_else_has_taken_is_told_with_a_way_on(client, study):
+def test_slot_that_somebody_else_has_taken_is_told_with_a_way_on(client, study):
     address = begin(client, study)
     other = study.annotators.get(name="A02")
     Slot.objects.filter(state="leased").update(state="open", position=None)
@@ -385,7 +385,7 @@ def test_what_comes_after_somebody_else_took_the_slot_is_kept_as_surplus(client,
     assert late.ratings.filter(is_current=True, value=2).exists()
 
 
-def test_a_page_of_an_earlier_session_shows_and_changes_nothing(client, study):
+def test_page_of_an_earlier_session_shows_and_changes_nothing(client, study):
     address = first = begin(client, study)
     for _ in range(3):
         address = fill(client, study, address, "3")["Location"]
@@ -396,7 +396,7 @@ def test_a_page_of_an_earlier_session_shows_and_changes_nothing(client, study):
     assert 'id="submit" href=' in page
 
 
-def test_an_exclusion_is_not_told_to_whoever_answered(client, study):
+def test_exclusion_is_not_told_to_whoever_answered(client, study):
     done = finish(client, study)
     assert "6 stories judged" in client.get(done).content.decode()
     slot = study.slots.filter(annotator__name="A01").first()
@@ -404,7 +404,7 @@ def test_an_exclusion_is_not_told_to_whoever_answered(client, study):
     assert "6 stories judged" in client.get(done).content.decode()
 
 
-def test_a_slot_that_was_excluded_is_gone(client):
+def test_slot_that_was_excluded_is_gone(client):
     study = make_planned(LIKERT, annotators=2, redundancy=2)
     person = join(study, "A01")
     (slot,) = work(person, always("3"), most=1)

@@ -63,7 +63,7 @@ def test_htmx_is_told_when_there_is_nothing_new(sue, monkeypatch):
 @pytest.mark.parametrize(
     ("kind", "command"), [("cpu", "worker --queues cpu"), ("beat", "beat")]
 )
-def test_a_silent_worker_is_told_with_what_starts_it(sue, kind, command):
+def test_silent_worker_is_told_with_what_starts_it(sue, kind, command):
     Worker.objects.filter(kind=kind).update(
         seen_at=timezone.now() - timedelta(minutes=2)
     )
@@ -72,7 +72,7 @@ def test_a_silent_worker_is_told_with_what_starts_it(sue, kind, command):
     assert "no sign of life" in sentence
 
 
-def test_a_worker_that_is_started_again_is_waited_for(sue):
+def test_worker_that_is_started_again_is_waited_for(sue):
     now = timezone.now()
     Worker.objects.filter(kind="cpu").update(
         seen_at=now - timedelta(minutes=2), restart_at=now + timedelta(seconds=30)
@@ -82,7 +82,7 @@ def test_a_worker_that_is_started_again_is_waited_for(sue):
     assert "Next start:" in page(sue)
 
 
-def test_a_full_disk_is_told_with_what_finds_the_reason(sue, monkeypatch, settings):
+def test_full_disk_is_told_with_what_finds_the_reason(sue, monkeypatch, settings):
     usage = SimpleNamespace(total=10**11, free=5 * 10**8)
     monkeypatch.setattr(gauges.shutil, "disk_usage", lambda _folder: usage)
     (sentence,) = told(sue)
@@ -134,7 +134,7 @@ def test_slots_of_the_last_minute_are_counted(sue):
     assert figures[:2] == ["1", "0"]
 
 
-def test_the_number_of_queries_does_not_grow(sue, django_assert_max_num_queries):
+def test_number_of_queries_does_not_grow(sue, django_assert_max_num_queries):
     study = make_study()
     for _ in range(3):
         Report.objects.create(study=study)

@@ -81,7 +81,7 @@ def test_annotators_are_never_told(study, client):
     assert told(client, "login") == []
 
 
-def test_a_sign_is_written_at_most_once_in_a_while():
+def test_sign_is_written_at_most_once_in_a_while():
     now = timezone.now()
     workers.sign(["cpu"])
     first = Worker.objects.get(kind="cpu").seen_at

@@ -63,7 +63,7 @@ def body(response) -> bytes:
     return b"".join(response)
 
 
-def test_the_headers_are_the_same_for_all_methods_and_name_nothing(client, slot):
+def test_headers_are_the_same_for_all_methods_and_name_nothing(client, slot):
     sent = []
     for side in ("left", "right"):
         response = client.get(address(slot, side))
@@ -88,7 +88,7 @@ def test_the_headers_are_the_same_for_all_methods_and_name_nothing(client, slot)
         ("bytes=-99999999", slice(0, None)),
     ],
 )
-def test_a_part(client, slot, asked, part):
+def test_part(client, slot, asked, part):
     whole = rendition(slot, "left").read_bytes()
     response = client.get(address(slot, "left"), headers={"Range": asked})
     assert response.status_code == 206
@@ -113,7 +113,7 @@ def test_a_part(client, slot, asked, part):
         "bytes=0-" + "9" * 5000,
     ],
 )
-def test_a_part_that_does_not_exist(client, slot, asked):
+def test_part_that_does_not_exist(client, slot, asked):
     size = rendition(slot, "left").stat().st_size
     response = client.get(address(slot, "left"), headers={"Range": asked})
     assert response.status_code == 416
@@ -140,7 +140,7 @@ def test_large_files_are_read_as_they_are_sent(client, slot, monkeypatch):
     assert [len(block) for block in response] == [100, 100, 100]
 
 
-def test_a_long_part_ends_early_and_says_so(client, slot, monkeypatch):
+def test_long_part_ends_early_and_says_so(client, slot, monkeypatch):
     monkeypatch.setattr("annotate.pages.annotator.media_files.LARGEST_PART", 1000)
     whole = rendition(slot, "left").read_bytes()
     got, start = b"", 0
@@ -181,7 +181,7 @@ def test_what_the_player_is_told(slot):
     assert slot_view.for_player(slot)["conditioning"] == 0.5
 
 
-def test_the_preview_shows_it_to_managers_only(client, slot, django_user_model):
+def test_preview_shows_it_to_managers_only(client, slot, django_user_model):
     code = f"{slot.unit.output_a_id}-{slot.unit.output_b_id}"
     url = reverse("preview-video", args=["reel", code, "right"])
     assert client.get(url).status_code == 404

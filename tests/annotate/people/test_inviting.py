@@ -64,14 +64,14 @@ def test_people_of_a_language_take_the_places_of_that_language():
         ("A\nB\nC\nD\nE\n", "Line 5: nobody planned is left"),
     ],
 )
-def test_a_wrong_list_invites_nobody_and_names_the_line(text, words):
+def test_wrong_list_invites_nobody_and_names_the_line(text, words):
     study = planned_study()
     with pytest.raises(ListError, match=words):
         invite_list(study, text)
     assert not study.annotators.exclude(state="planned").exists()
 
 
-def test_a_long_list_says_each_thing_three_times_and_how_often():
+def test_long_list_says_each_thing_three_times_and_how_often():
     lines = [f"P{n},fr" for n in range(400)] + ["Bo,,x"] + ["P7"] * 5
     with pytest.raises(ListError) as error:
         invite_list(planned_study(), "\n".join(lines))
@@ -89,7 +89,7 @@ def test_a_long_list_says_each_thing_three_times_and_how_often():
     ]
 
 
-def test_a_new_person_of_a_study_with_languages_has_one():
+def test_new_person_of_a_study_with_languages_has_one():
     study = planned_study(assignment="open", languages={"en": 1, "zh": 1})
     with pytest.raises(inviting.InvitingError, match="which language"):
         inviting.invite_new(study)
@@ -103,7 +103,7 @@ def test_names_go_on_after_the_highest():
     assert [person.name for person in added] == ["A100", "A101"]
 
 
-def test_the_page_lists_everything_for_a_manager_and_less_for_a_researcher():
+def test_page_lists_everything_for_a_manager_and_less_for_a_researcher():
     study = planned_study()
     invite_list(study, "ada@example.org")
     link = joining.make_link(study, most=5, note="Prolific")
@@ -137,7 +137,7 @@ def test_links_to_join_are_made_and_closed_on_the_page():
     assert study.join_links.count() == 1
 
 
-def test_a_link_of_another_study_cannot_be_closed():
+def test_link_of_another_study_cannot_be_closed():
     study = planned_study()
     other = make_study(slug="other", benchmark=study.benchmark)
     link = joining.make_link(other, most=3)
@@ -145,7 +145,7 @@ def test_a_link_of_another_study_cannot_be_closed():
     assert alice(study).post(address).status_code == 404
 
 
-def test_a_cap_is_changed_in_its_row():
+def test_cap_is_changed_in_its_row():
     study = planned_study(annotators=2)
     person = study.annotators.first()
     address = reverse("annotator-cap", args=[study.slug, person.pk])
@@ -243,7 +243,7 @@ def test_command_prints_personal_links_and_one_to_join_by():
 
 
 @pytest.mark.parametrize("options", [["--count", "1"], ["--join", "3"], ["--list"]])
-def test_the_command_says_where_links_lead_nowhere_yet(options):
+def test_command_says_where_links_lead_nowhere_yet(options):
     study = planned_study()
 
     def told():
@@ -259,7 +259,7 @@ def test_the_command_says_where_links_lead_nowhere_yet(options):
         ) in told()
 
 
-def test_a_typed_list_and_a_file_are_two_parts_of_one_list():
+def test_typed_list_and_a_file_are_two_parts_of_one_list():
     study = make_study()
     study.annotators.update(state="planned")
     study.annotators.first().invitation.delete()
@@ -271,7 +271,7 @@ def test_a_typed_list_and_a_file_are_two_parts_of_one_list():
     assert sorted(known) == ["anna", "berta"]
 
 
-def test_a_heading_counts_wherever_it_stands():
+def test_heading_counts_wherever_it_stands():
     """Lists are pasted one below the other, each with its own columns."""
     study = planned_study()
     text = "anna, , 4\nperson,note,cap\nberta,later,2\n\nName;Cap\ncleo;3\n"
@@ -292,7 +292,7 @@ def people_page(study) -> str:
     return alice(study).get(address).content.decode()
 
 
-def test_an_open_study_offers_links_for_its_free_slots_only():
+def test_open_study_offers_links_for_its_free_slots_only():
     study = planned_study(assignment="open")
     page = people_page(study)
     assert "Make links" in page

@@ -57,7 +57,7 @@ def test_when_no_place_is_left_free_slots_are_taken_over():
     assert joining.join(link).name == "A03"
 
 
-def test_a_platforms_id_leads_back_to_the_same_person():
+def test_platforms_id_leads_back_to_the_same_person():
     study = planned_study()
     link = joining.make_link(study, most=1)
     asked = {"PROLIFIC_PID": "5f3a", "STUDY_ID": "s", "SESSION_ID": "1"}
@@ -71,7 +71,7 @@ def test_a_platforms_id_leads_back_to_the_same_person():
     assert study.annotators.get(external_id="5f3a").name == "A01"
 
 
-def test_an_id_alone_lets_nobody_in_on_another_device(client):
+def test_id_alone_lets_nobody_in_on_another_device(client):
     """Whoever guesses an id and writes it into the address is not that person."""
     study = planned_study()
     link = joining.make_link(study, most=3)
@@ -114,7 +114,7 @@ def test_who_has_no_id_and_presses_twice_joins_once(monkeypatch):
     )
 
 
-def test_a_page_opened_by_somebody_else_lets_nobody_in():
+def test_page_opened_by_somebody_else_lets_nobody_in():
     """Anybody may open a page with any id, of another study or before they joined."""
     study = planned_study()
     link = joining.make_link(study, most=3)
@@ -127,7 +127,7 @@ def test_a_page_opened_by_somebody_else_lets_nobody_in():
         assert Client().post(own, {"page": page}).status_code == 403
 
 
-def test_a_form_signed_with_the_servers_key_lets_nobody_in(settings):
+def test_form_signed_with_the_servers_key_lets_nobody_in(settings):
     """Attack: the key is known, and the id of a participant."""
     study = planned_study()
     own = address(joining.make_link(study, most=3), rater="5f3a")
@@ -152,7 +152,7 @@ def test_whoever_asks_while_the_person_joins_is_not_that_person(monkeypatch):
     assert Client().post(own).status_code == 403
 
 
-def test_the_page_counts_as_the_own_device_for_a_while_only(clock):
+def test_page_counts_as_the_own_device_for_a_while_only(clock):
     link = joining.make_link(planned_study(), most=3)
     own = address(link, rater="5f3a")
     page = Client().get(own).context["page"]
@@ -161,7 +161,7 @@ def test_the_page_counts_as_the_own_device_for_a_while_only(clock):
     assert Client().post(own, {"page": page}).status_code == 403
 
 
-def test_a_manager_may_trust_ids_on_any_device():
+def test_manager_may_trust_ids_on_any_device():
     """Participants of a panel may change browsers between sessions."""
     study = planned_study()
     link = joining.make_link(study, most=3, any_device=True)
@@ -183,7 +183,7 @@ def test_a_manager_may_trust_ids_on_any_device():
     assert study.join_links.last().any_device
 
 
-def test_the_id_of_somebody_invited_by_name_opens_nothing():
+def test_id_of_somebody_invited_by_name_opens_nothing():
     study = planned_study()
     invite_list(study, "ada@example.org")
     link = joining.make_link(study, most=3)
@@ -194,7 +194,7 @@ def test_the_id_of_somebody_invited_by_name_opens_nothing():
 
 
 @pytest.mark.parametrize("wrong", ["x" * 101, "a b", "<script>", "../..", "ж"])
-def test_an_id_that_no_platform_gives_is_refused(wrong, client):
+def test_id_that_no_platform_gives_is_refused(wrong, client):
     link = joining.make_link(planned_study(), most=3)
     assert client.post(address(link, workerId=wrong)).status_code == 409
     assert link.study.annotators.filter(state="planned").count() == 4
@@ -211,7 +211,7 @@ def test_nobody_joins_a_study_that_is_not_open(state, client):
     assert study.annotators.filter(state="planned").count() == 4
 
 
-def test_a_closed_link_and_an_unknown_one(client):
+def test_closed_link_and_an_unknown_one(client):
     study = planned_study()
     link = joining.make_link(study, most=3)
     joining.close_link(link)
@@ -220,7 +220,7 @@ def test_a_closed_link_and_an_unknown_one(client):
     assert client.get("/join/nowhere/").status_code == 404
 
 
-def test_the_language_is_chosen_where_the_link_leaves_it_open(client):
+def test_language_is_chosen_where_the_link_leaves_it_open(client):
     study = planned_study(languages={"en": 1, "zh": 1}, annotators={"en": 2, "zh": 2})
     link = joining.make_link(study, most=3)
     assert 'value="zh"' in client.get(address(link)).content.decode()
@@ -260,7 +260,7 @@ def test_one_place_left_goes_to_one_of_many():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_same_person_pressing_twice_joins_once():
+def test_same_person_pressing_twice_joins_once():
     study = planned_study(assignment="open")
     link = joining.make_link(study, most=9)
 
@@ -303,7 +303,7 @@ def test_second_invitation_on_a_device_is_noted_once(client, two):
     assert event.details == {"on_the_device_of": "A01", "went_on_as": "A02"}
 
 
-def test_the_cookie_is_out_of_reach_of_scripts_and_holds_no_link(client, two):
+def test_cookie_is_out_of_reach_of_scripts_and_holds_no_link(client, two):
     first, _other = two
     agree(client, first)
     cookie = client.cookies[f"annotator-{first.study_id}"]
@@ -328,7 +328,7 @@ def forgeries(study, victims, own):
         yield f"{own}." + ".".join(f"{person.pk}-{made}" for person in victims)
 
 
-def test_a_forged_cookie_leads_to_nobody_elses_link(client, settings):
+def test_forged_cookie_leads_to_nobody_elses_link(client, settings):
     """Attack: one's own link, the signing key, and a cookie that names the others."""
     settings.SECRET_KEY = "a-key-that-the-attacker-knows-as-well"
     study = make_study(annotators=4)

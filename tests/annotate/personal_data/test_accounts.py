@@ -62,7 +62,7 @@ def test_somebody_is_found_by_a_part_of_the_name(study, capsys):
         call_command("personal_data", "find", "nobody")
 
 
-def test_an_account_is_handed_out_without_its_password(study, capsys):
+def test_account_is_handed_out_without_its_password(study, capsys):
     call_command("personal_data", "export_account", "alice")
     text = capsys.readouterr().out
     told = json.loads(text)
@@ -77,7 +77,7 @@ def test_an_account_is_handed_out_without_its_password(study, capsys):
     assert user.auth_token.key not in text
 
 
-def test_an_erased_account_is_nobodys_and_its_deeds_stay(study):
+def test_erased_account_is_nobodys_and_its_deeds_stay(study):
     User.objects.create(username="sue", is_superuser=True)
     user = User.objects.get(username="alice")
     client = alice(study)
@@ -105,7 +105,7 @@ def test_an_erased_account_is_nobodys_and_its_deeds_stay(study):
     assert ADA in left
 
 
-def test_the_last_manager_of_everything_stays(study):
+def test_last_manager_of_everything_stays(study):
     User.objects.update(is_superuser=True)
     with pytest.raises(CommandError, match="only manager of everything"):
         call_command("personal_data", "erase_account", "alice", "--for-good")

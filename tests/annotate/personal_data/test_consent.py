@@ -113,7 +113,7 @@ def withdraw_page(person: Annotator) -> str:
 
 @pytest.mark.postgresql
 @pytest.mark.parametrize("state", ["open", "paused", "closed"])
-def test_an_annotator_withdraws_in_whatever_state_the_study_is(state):
+def test_annotator_withdraws_in_whatever_state_the_study_is(state):
     ada = known_person()
     Study.objects.update(state=state)
     seat = Client()
@@ -164,7 +164,7 @@ def test_links_that_lead_nowhere_withdraw_nothing():
     assert not Annotator.objects.filter(answers_withdrawn=True).exists()
 
 
-def test_a_manager_withdraws_for_somebody():
+def test_manager_withdraws_for_somebody():
     ada = known_person()
     study = ada.study
     button = reverse("annotator-withdraw", args=[study.slug, ada.pk])

@@ -118,7 +118,7 @@ def test_whoever_is_erased_can_come_back_as_somebody_new():
     assert problems(study) == []
 
 
-def test_a_name_that_came_with_a_file_becomes_a_pseudonym():
+def test_name_that_came_with_a_file_becomes_a_pseudonym():
     import pandas as pd
 
     people = ("Ada Lovelace", "A07", "Grace")
@@ -165,7 +165,7 @@ def test_verify_tells_of_what_was_left():
     ]
 
 
-def test_a_manager_erases_after_a_tick_and_nobody_else_does():
+def test_manager_erases_after_a_tick_and_nobody_else_does():
     ada = known_person()
     study = ada.study
     page = reverse("annotator-data", args=[study.slug, ada.pk])

@@ -54,7 +54,7 @@ def test_every_column_about_people_has_one_class():
 
 
 @pytest.mark.parametrize("says", [Says.WHO, Says.COMMENT, Says.WORDS, Says.ACCOUNT])
-def test_the_page_names_every_column_about_a_person(says):
+def test_page_names_every_column_about_a_person(says):
     named = {".".join(one) for one in NAMED.findall(PAGE.read_text("utf-8"))}
     whole = set(re.findall(r"`([A-Z]\w*)`", PAGE.read_text("utf-8")))
     left = {
@@ -65,7 +65,7 @@ def test_the_page_names_every_column_about_a_person(says):
     assert left == set()
 
 
-def test_the_page_names_every_table_of_deeds_and_no_column_about_nothing():
+def test_page_names_every_table_of_deeds_and_no_column_about_nothing():
     text = PAGE.read_text("utf-8")
     whole = set(re.findall(r"`([A-Z]\w*)`", text))
     assert {column.partition(".")[0] for column in columns(Says.DEED)} <= whole

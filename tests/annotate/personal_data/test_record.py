@@ -82,7 +82,7 @@ def test_nothing_tells_which_stories_were_checks():
     assert [after[name] for name in same] == [before[name] for name in same]
 
 
-def test_the_boxes_of_a_checklist_say_of_which_shot():
+def test_boxes_of_a_checklist_say_of_which_shot():
     from tests.factories import make_study
     from tests.people import answer_everything
 
@@ -97,7 +97,7 @@ def test_the_boxes_of_a_checklist_say_of_which_shot():
     assert looked == {"1", "3"}
 
 
-def test_a_manager_downloads_it_and_nobody_else():
+def test_manager_downloads_it_and_nobody_else():
     ada = known_person()
     study = ada.study
     address = reverse("annotator-data-zip", args=[study.slug, ada.pk])

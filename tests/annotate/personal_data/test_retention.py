@@ -88,7 +88,7 @@ def test_before_that_nobody_goes(settings, days, setting, fields):
     assert ADA in whole_database()
 
 
-def test_the_pages_say_when(settings, capsys):
+def test_pages_say_when(settings, capsys):
     settings.RETENTION_DAYS = 30
     study = closed(29)
     day = f"{timezone.now() + timedelta(days=1):%Y-%m-%d}"

@@ -25,7 +25,7 @@ def report(client, person, side="", shot="0"):
     return client.post(address, {"rows": [row]}, content_type="application/json")
 
 
-def test_a_report_reaches_the_manager_and_is_settled(client, study, admin_user):
+def test_report_reaches_the_manager_and_is_settled(client, study, admin_user):
     people = [join(study), join(study)]
     for person in (*people, people[0]):
         reply = report(client, person, side="only", shot="2").json()
@@ -54,7 +54,7 @@ def test_what_is_not_shown_cannot_be_reported(client, study, sent):
     assert not Fault.objects.exists()
 
 
-def test_a_picture_of_a_character_can_be_reported(client, study):
+def test_picture_of_a_character_can_be_reported(client, study):
     assert report(client, join(study)).json()["refused"] == {}
     (found,) = broken_media.reported(study)
     assert (found.output, found.story, found.shot, found.people) == (None, "01", 0, 1)

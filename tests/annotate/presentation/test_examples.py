@@ -183,7 +183,7 @@ def test_examples_give_no_method_away_and_are_looked_at(study):
     assert all("/example/1/" in address for address in seen)
 
 
-def test_a_picture_of_an_example_that_says_whose_it_is_is_a_leak(monkeypatch):
+def test_picture_of_an_example_that_says_whose_it_is_is_a_leak(monkeypatch):
     benchmark = make_benchmark(stories=3, shots=4)
     study = make_planned(
         ASKED, benchmark=benchmark, stories=["01", "02"], annotators=3, redundancy=2

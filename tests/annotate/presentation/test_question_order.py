@@ -45,7 +45,7 @@ def test_each_person_is_asked_in_an_order_of_their_own():
     assert len({order[0] for order in found}) > 2
 
 
-def test_the_order_follows_the_seed_and_the_name():
+def test_order_follows_the_seed_and_the_name():
     other = SHUFFLED.replace("seed: 3", "seed: 4")
     first = plan(SHUFFLED)
     again = make_planned(
@@ -57,7 +57,7 @@ def test_the_order_follows_the_seed_and_the_name():
     assert orders(first) == orders(again) != orders(moved)
 
 
-def test_the_log_and_the_instructions_have_the_order(client):
+def test_log_and_the_instructions_have_the_order(client):
     study = plan(SHUFFLED)
     person = study.annotators.get(name="A01")
     browser = Browser(client, person)

@@ -72,7 +72,7 @@ def test_without_the_switch_each_keeps_its_own():
     assert seen(study) == set(SIZES.values())
 
 
-def test_the_box_is_even_and_no_larger_than_what_is_shown():
+def test_box_is_even_and_no_larger_than_what_is_shown():
     benchmark = make_benchmark(stories=1, shots=1, pictures=False)
     frame = Frame.objects.first()
     for size, box in (((95, 63), (96, 64)), ((4096, 1024), (2048, 512))):
@@ -99,7 +99,7 @@ def test_pictures_of_open_studies_are_drawn_beforehand():
 
 @pytest.mark.postgresql
 @pytest.mark.parametrize("method", ["Alder", "Elm"], ids=["no larger", "larger"])
-def test_a_method_that_comes_while_pictures_are_drawn_is_drawn_too(monkeypatch, method):
+def test_method_that_comes_while_pictures_are_drawn_is_drawn_too(monkeypatch, method):
     methods = ("Alder", "Birch", "Cedar", "Elm")
     study = make_planned(
         LIKERT,
@@ -123,7 +123,7 @@ def test_a_method_that_comes_while_pictures_are_drawn_is_drawn_too(monkeypatch, 
     assert files("display") == (30 if method == "Elm" else 18)
 
 
-def test_a_picture_that_cannot_be_read_keeps_no_other_from_being_drawn(caplog):
+def test_picture_that_cannot_be_read_keeps_no_other_from_being_drawn(caplog):
     study = make_planned(LIKERT, benchmark=uneven(), annotators=3)
     media.original_path(Frame.objects.first().media).write_bytes(b"")
     assert same_size.draw(study, seconds=100)
@@ -132,7 +132,7 @@ def test_a_picture_that_cannot_be_read_keeps_no_other_from_being_drawn(caplog):
 
 
 @pytest.mark.parametrize("switch", [True, False])
-def test_the_preview_shows_what_annotators_will_see(client, switch):
+def test_preview_shows_what_annotators_will_see(client, switch):
     study = make_planned(LIKERT, benchmark=uneven(), annotators=3)
     client.force_login(User.objects.create_user("mary", is_superuser=True))
     setup = drafting.setup_of(study)

@@ -66,7 +66,7 @@ def test_it_is_stored_by_the_output_that_stood_there(client, a_is_left):
     assert stored(slot) == [(right, 1, "No hat."), (left, 3, "Blue hat.")]
 
 
-def test_the_newest_text_counts_and_none_takes_it_back(client):
+def test_newest_text_counts_and_none_takes_it_back(client):
     _study, person, slot = begin()
     send(client, person, slot, ("only", 2, "Dark."))
     first = ShotComment.objects.get()
@@ -88,9 +88,7 @@ def test_the_newest_text_counts_and_none_takes_it_back(client):
         (("left", 10**30), f"no shot {10**30}; expected one of 1, 2, 3."),
     ],
 )
-def test_a_place_that_is_not_shown_is_refused_and_the_others_stored(
-    client, place, told
-):
+def test_place_that_is_not_shown_is_refused_and_the_others_stored(client, place, told):
     _study, person, slot = begin("choice")
     reply = send(client, person, slot, (*place, "Dark."), ("left", 2, "Bright."))
     (refused,) = reply.json()["refused"].values()
@@ -98,7 +96,7 @@ def test_a_place_that_is_not_shown_is_refused_and_the_others_stored(
     assert [text for *_place, text in stored(slot)] == ["Bright."]
 
 
-def test_a_study_that_asks_for_none_takes_none(client, tmp_path):
+def test_study_that_asks_for_none_takes_none(client, tmp_path):
     study, person, slot = begin(presentation={"comments": True})
     page = client.get(reverse("rate-slot", args=[person.invitation.token, slot.code]))
     assert b"shot-comment" not in page.content
@@ -126,7 +124,7 @@ def told_shots(page):
     return re.search(r'<output class="muted">([^<]*)</output>', page)[1]
 
 
-def test_a_form_has_a_field_for_each_shot_and_side_and_shows_them_again(client):
+def test_form_has_a_field_for_each_shot_and_side_and_shows_them_again(client):
     _study, person, _slot = begin("choice", shots=2)
     browser = Browser(client, person)
     browser.at = browser.post(browser.address("pause"))

@@ -42,7 +42,7 @@ def takes_over(study: Study, name: str, slots: list[Slot]) -> Annotator:
     return person
 
 
-def test_an_exclusion_hides_from_every_view_but_everything(study):
+def test_exclusion_hides_from_every_view_but_everything(study):
     add_view(study, "strict")
     row = exclusion.exclude(study.slots.first(), reason="asleep", author=None)
     assert hidden_from(row) == {"main", "strict"}
@@ -64,7 +64,7 @@ def test_main_hides_whatever_is_chosen(study):
     assert problems(study) == []
 
 
-def test_a_view_of_another_study_is_passed_over(study):
+def test_view_of_another_study_is_passed_over(study):
     other = make_study(slug="other", benchmark=study.benchmark)
     alien = add_view(other, "alien")
     row = exclusion.exclude(study.slots.first(), reason="x", author=None, views=[alien])
@@ -136,7 +136,7 @@ def test_undoing_a_person_whose_replacement_was_excluded_too(study):
     assert set(second.slots.values_list("ordinal", flat=True)) == {None}
 
 
-def test_a_slot_excluded_alone_after_it_was_restored_stays_excluded(study):
+def test_slot_excluded_alone_after_it_was_restored_stays_excluded(study):
     person = study.annotators.get(name="A01")
     exclusion.exclude_annotator(person, reason="a bot", author=None)
     exclusion.undo_annotator(person, author=None)
@@ -146,7 +146,7 @@ def test_a_slot_excluded_alone_after_it_was_restored_stays_excluded(study):
 
 
 @pytest.mark.parametrize("reason", ["", "  ", "x" * 301])
-def test_a_person_is_excluded_with_a_reason_or_not_at_all(study, reason):
+def test_person_is_excluded_with_a_reason_or_not_at_all(study, reason):
     person = study.annotators.get(name="A01")
     with pytest.raises(exclusion.ExclusionError, match="reason"):
         exclusion.exclude_annotator(person, reason=reason, author=None)
@@ -195,7 +195,7 @@ def test_what_was_withdrawn_gets_no_replacement(what):
     assert problems(study) == []
 
 
-def test_a_replacement_that_was_withdrawn_leaves_its_place_to_the_restored_answer():
+def test_replacement_that_was_withdrawn_leaves_its_place_to_the_restored_answer():
     study = planned_study()
     inviting.invite(study)
     answer_everything(study, 2)

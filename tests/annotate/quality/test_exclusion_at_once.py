@@ -71,7 +71,7 @@ def exclude_slowly(study, begun, wait=lambda: sleep(0.4)):
         wait()
 
 
-def test_a_moment_has_everything_before_its_event(study):
+def test_moment_has_everything_before_its_event(study):
     """Events are numbered before they are committed; nothing comes in later."""
     begun = threading.Event()
     with ThreadPoolExecutor(1) as pool:
@@ -84,7 +84,7 @@ def test_a_moment_has_everything_before_its_event(study):
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="waits on PostgreSQL")
-def test_a_moment_is_not_waited_for_without_end(study, monkeypatch):
+def test_moment_is_not_waited_for_without_end(study, monkeypatch):
     begun, tried = threading.Event(), threading.Event()
     waiting = postgresql.await_open_transactions
     monkeypatch.setattr(as_of_event, "await_open_transactions", lambda: waiting(0.1))

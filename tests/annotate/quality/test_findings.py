@@ -48,7 +48,7 @@ def raised(action, **how):
     return study, Flag.objects.get()
 
 
-def test_a_flag_keeps_what_its_sentence_is_made_of(translated):
+def test_flag_keeps_what_its_sentence_is_made_of(translated):
     study, flag = raised("warn", chance=0.4)
     stored = {k: flag.finding[k] for k in ("signal", "value", "n", "above", "limit")}
     assert stored == {
@@ -79,7 +79,7 @@ def test_pages_tell_it_in_the_readers_language(translated):
         assert "Übrigens." in shown, name
 
 
-def test_a_flag_of_an_older_version_says_what_it_said():
+def test_flag_of_an_older_version_says_what_it_said():
     study = make_study(consented=True)
     ann = study.annotators.first()
     flag = ann.flags.create(
@@ -98,7 +98,7 @@ def test_a_flag_of_an_older_version_says_what_it_said():
         assert "Said before." in shown
 
 
-def test_the_reason_of_a_rules_exclusion_is_told_too(translated):
+def test_reason_of_a_rules_exclusion_is_told_too(translated):
     study, flag = raised("exclude")
     row = in_force(study).first()
     assert row.reason == flag.text
@@ -111,7 +111,7 @@ def test_the_reason_of_a_rules_exclusion_is_told_too(translated):
         assert "Übrigens." in shown, name
 
 
-def test_a_managers_reason_stays_as_it_was_written():
+def test_managers_reason_stays_as_it_was_written():
     from annotate.quality import exclusion
 
     study = make_study(consented=True)

@@ -161,7 +161,7 @@ def test_signals_of_pairs_know_the_sides():
 @pytest.mark.parametrize(
     ("choice", "value"), [("original", 1.0), ("twin", 0.0), ("tie", 0.0)]
 )
-def test_a_twin_beside_its_original_counts_as_twin(choice, value):
+def test_twin_beside_its_original_counts_as_twin(choice, value):
     text = (
         PAIRWISE
         + """
@@ -185,7 +185,7 @@ checks: {per_session: 1, kinds: [twin], degradations: [blurred], share: 1}
     assert monitoring.signals_of(person)["gold"].value is None
 
 
-def test_a_shot_is_seen_after_the_time_that_the_study_asks_for():
+def test_shot_is_seen_after_the_time_that_the_study_asks_for():
     study = make_planned(
         f"{LIKERT}presentation: {{must_see: 2}}\n", annotators=1, redundancy=1
     )
@@ -228,7 +228,7 @@ rules:
 # Actions ------------------------------------------------------------------------------
 
 
-def test_a_warning_is_read_once_before_the_next_story(client):
+def test_warning_is_read_once_before_the_next_story(client):
     study = ruled(rule("warn", message="Slow down, please."))
     person = join(study, "A01")
     quickly(person, 2)
@@ -250,7 +250,7 @@ def test_a_warning_is_read_once_before_the_next_story(client):
         assert "/story/" in browser.at
 
 
-def test_a_pause_stops_pages_and_programs_and_ends_with_the_flag(client):
+def test_pause_stops_pages_and_programs_and_ends_with_the_flag(client):
     study = ruled(rule("pause", message="We saw very short times."))
     person = join(study, "A01")
     browser = Browser(client, person)
@@ -284,7 +284,7 @@ def test_a_pause_stops_pages_and_programs_and_ends_with_the_flag(client):
     assert problems(study) == []
 
 
-def test_an_exclusion_takes_all_answers_out_and_reopens_the_slots(client):
+def test_exclusion_takes_all_answers_out_and_reopens_the_slots(client):
     study = ruled(rule("exclude"), rule("pause", key="later"))
     person = join(study, "A01")
     done = quickly(person, 50)
@@ -306,7 +306,7 @@ def test_an_exclusion_takes_all_answers_out_and_reopens_the_slots(client):
 # Once, and again ----------------------------------------------------------------------
 
 
-def test_a_flag_is_raised_once_and_again_on_half_as_much_more():
+def test_flag_is_raised_once_and_again_on_half_as_much_more():
     study = ruled(rule("note"), redundancy=1, annotators=1)
     person = join(study, "A01")
     quickly(person, 4)
@@ -354,7 +354,7 @@ def test_what_the_others_say_is_compared_every_few_answers():
 # Cost ---------------------------------------------------------------------------------
 
 
-def test_a_look_costs_as_many_queries_in_a_large_study_as_in_a_small_one():
+def test_look_costs_as_many_queries_in_a_large_study_as_in_a_small_one():
     def queries(slots):
         study = make_study(
             benchmark=make_benchmark(

@@ -44,7 +44,7 @@ def said(breach: Breach) -> str:
 # -- evaluating ------------------------------------------------------------------------
 
 
-def test_a_breach_says_what_was_found_and_what_is_expected():
+def test_breach_says_what_was_found_and_what_is_expected():
     breach = only(GOLD, shares("gold", 1, 0, 0, 0, 0, 0.5))
     assert (breach.value, breach.n, breach.p) == (0.25, 6, None)
     assert said(breach) == (
@@ -71,12 +71,12 @@ def test_rule_is_broken_beyond_its_threshold_by_enough_units(
     assert bool(evaluate([rule], shares("gold", *observations))) == broken
 
 
-def test_an_undefined_or_missing_signal_breaks_no_rule():
+def test_undefined_or_missing_signal_breaks_no_rule():
     assert evaluate([GOLD], {"gold": Signal("gold", None, 9, "none")}) == []
     assert evaluate([GOLD], {}) == []
 
 
-def test_a_limit_turns_seconds_into_a_share_of_units():
+def test_limit_turns_seconds_into_a_share_of_units():
     rule = Rule("fast", "seconds_per_shot", "warn", above=0.5, limit=1.0)
     times = (0.2, 0.5, 0.99, 1.0)
     signal = Signal("seconds_per_shot", 0.745, 4, "", times)
@@ -115,7 +115,7 @@ def test_who_does_not_look_is_warned_after_three_or_four_units():
     assert "hurried" not in first_warning(*stops)
 
 
-def test_an_overview_of_three_seconds_is_no_hurry():
+def test_overview_of_three_seconds_is_no_hurry():
     assert first_warning(*judged(16, 4, (3,) * 16)) == {}
     # Nobody knows that it was one where no page told it.
     assert first_warning(*judged(16, 4))["fast"] == 10
@@ -152,7 +152,7 @@ def test_side_bias_accuses_either_side_alike(side):
     assert breach.p == pytest.approx(2 * one_side)
 
 
-def test_a_correlation_is_written_as_one():
+def test_correlation_is_written_as_one():
     rule = Rule("rest", "agreement", "note", below=0.3, chance=0.05)
     breach = only(rule, {"agreement": Signal("agreement", -0.2, 80)})
     assert said(breach).startswith("Ratings of 80 units correlate -0.20 with")
@@ -212,7 +212,7 @@ threshold = st.floats(0.05, 0.95)
 
 
 @given(bounded, threshold, st.randoms(use_true_random=False))
-def test_the_order_of_the_observations_does_not_matter(observations, m, dice):
+def test_order_of_the_observations_does_not_matter(observations, m, dice):
     shuffled = list(observations)
     dice.shuffle(shuffled)
     p = always_valid_p(observations, m, below=True)
@@ -227,7 +227,7 @@ def test_above_is_below_in_the_mirror(observations, m):
 
 
 @given(bounded, threshold)
-def test_a_worse_answer_is_more_evidence(observations, m):
+def test_worse_answer_is_more_evidence(observations, m):
     p = always_valid_p(observations, m, below=True)
     assert 0 < p <= 1
     assert always_valid_p([*observations, 0], m, below=True) <= p * (1 + 1e-9)
@@ -248,7 +248,7 @@ def test_correlation_by_hand():
     )
 
 
-def test_a_correlation_on_the_good_side_or_of_three_units_is_no_evidence():
+def test_correlation_on_the_good_side_or_of_three_units_is_no_evidence():
     assert correlation_p(0.5, 1000, 0.5, below=True) == 1
     assert correlation_p(0.9, 1000, 0.5, below=True) == 1
     assert correlation_p(-1.0, 3, 0.5, below=True) == 1
@@ -312,7 +312,7 @@ SEEN = FAST | {"signal": "shots_seen"}
         ([RULE | {"message": 3}], [0, "message"], "write a text"),
     ],
 )
-def test_a_wrong_rule_is_refused_where_it_is_wrong(data, path, message):
+def test_wrong_rule_is_refused_where_it_is_wrong(data, path, message):
     with pytest.raises(ValidationError) as caught:
         parse_rules(data)
     (problem,) = problems_of(caught.value)

@@ -36,7 +36,7 @@ def test_nothing_judged_leaves_every_signal_undefined_with_a_reason():
         assert one.detail
 
 
-def test_a_purpose_nobody_knows_is_refused():
+def test_purpose_nobody_knows_is_refused():
     with pytest.raises(ValueError, match="'practice' is none of real, training"):
         rated(1, purpose="practice")
 
@@ -247,7 +247,7 @@ ratings = st.lists(st.integers(0, 4), min_size=1, max_size=12)
 
 
 @given(ratings, st.integers(0, 4), st.integers(0, 4))
-def test_a_wider_tolerance_never_lowers_gold(values, low, high):
+def test_wider_tolerance_never_lowers_gold(values, low, high):
     low, high = min(low, high), max(low, high)
 
     def share(low, high):
@@ -276,7 +276,7 @@ def test_choices_move_by_half_steps(now, then, moved):
     assert signal("repeat", unit).value == moved
 
 
-def test_a_rating_without_a_scale_does_not_move():
+def test_rating_without_a_scale_does_not_move():
     unit = rated(4, purpose="repeat", earlier={"look": 0})
     assert measure([unit])["repeat"].value is None
 
@@ -292,9 +292,7 @@ def test_moving_there_is_as_far_as_moving_back(pairs):
     ("choices", "value"),
     [("aa", 1.0), ("ab", 0.5), ("at", 0.5), ("bb", 0.0), ("tt", 0.0)],
 )
-def test_a_twin_beside_its_original_is_lower_where_the_original_is_chosen(
-    choices, value
-):
+def test_twin_beside_its_original_is_lower_where_the_original_is_chosen(choices, value):
     given = ["tie" if choice == "t" else choice for choice in choices]
     unit = chosen(*given, purpose="twin", expected={"c0": "a", "c1": "a"})
     found = signal("twin", unit)

@@ -155,7 +155,7 @@ def test_answers_are_closed_once_the_feedback_is_there(browser, study):
     assert sorted(stored.values_list("value", flat=True)) == [0, 0]
 
 
-def test_a_failed_round_comes_again_and_its_answers_stay(browser, study):
+def test_failed_round_comes_again_and_its_answers_stay(browser, study):
     browser.start()
     train(browser, ("0", "4"), ("0", "4"))
     browser.fill(character="0", beauty="4")
@@ -197,7 +197,7 @@ def test_who_fails_twice_is_not_admitted_and_gives_the_slots_back(browser, study
     assert problems(study) == []
 
 
-def test_the_pass_mark_is_met_by_exactly_its_share():
+def test_pass_mark_is_met_by_exactly_its_share():
     text = LIKERT + LIKERT_TRAINING.replace("0.6", "0.55")
     study = make_planned(text, annotators=1, redundancy=1)
     person = join(study, "A01")
@@ -254,7 +254,7 @@ def test_training_stories_cannot_be_skipped(browser, study):
     assert not study.slots.filter(state="withdrawn").exists()
 
 
-def test_an_open_study_trains_too_and_revoking_withdraws_the_rest():
+def test_open_study_trains_too_and_revoking_withdraws_the_rest():
     study = make_planned(LIKERT + LIKERT_TRAINING + "assignment: open\n", redundancy=2)
     person = join(study)
     slot = choosing.next_for(person).slot

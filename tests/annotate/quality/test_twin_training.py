@@ -81,16 +81,14 @@ def test_who_rates_twins_lower_than_their_originals_passes(study, by, is_passed)
     assert problems(study) == []
 
 
-def test_a_twin_is_held_against_the_original_of_the_same_round(study):
+def test_twin_is_held_against_the_original_of_the_same_round(study):
     person = join(study, "A01")
     work(person, drop(-1), most=4)
     work(person, lambda slot, _q: "1" if not is_twin(slot) else "2", most=4)
     assert training.result(person, 2).right == 0, "3 was given in the round before"
 
 
-def test_an_original_is_told_as_what_it_is_and_a_twin_with_what_was_given(
-    client, study
-):
+def test_original_is_told_as_what_it_is_and_a_twin_with_what_was_given(client, study):
     browser = Browser(client, study.annotators.get(name="A01"))
     browser.start()
     browser.fill(cast="3", beauty="2")
@@ -117,7 +115,7 @@ def lowest_of_cast(slot, question):
     return "0" if question == "cast" else drop(2)(slot, question)
 
 
-def test_a_twin_of_what_got_the_lowest_rating_is_not_marked(study):
+def test_twin_of_what_got_the_lowest_rating_is_not_marked(study):
     person = join(study, "A01")
     _original, cast, _other, beauty = work(person, lowest_of_cast, most=4)
     assert training.marks(cast) == []
@@ -130,7 +128,7 @@ def test_a_twin_of_what_got_the_lowest_rating_is_not_marked(study):
     assert (signal.value, signal.n) == (1, 1)
 
 
-def test_a_round_that_is_hardly_marked_is_not_passed_and_says_why(client):
+def test_round_that_is_hardly_marked_is_not_passed_and_says_why(client):
     study = make_planned(
         RATINGS.replace("twins: 2", "twins: 3"), annotators=1, redundancy=1
     )
@@ -201,7 +199,7 @@ def test_in_a_ranking_the_original_must_come_before_its_twin(ranking):
     assert problems(ranking) == []
 
 
-def test_an_order_is_told_as_it_was_seen(client, ranking):
+def test_order_is_told_as_it_was_seen(client, ranking):
     browser = Browser(client, ranking.annotators.get(name="A01"))
     browser.start()
     slot = browser.slot
@@ -240,7 +238,7 @@ def test_it_is_told_which_side_was_made_worse(client):
     assert set(sides) == {"left", "right"}
 
 
-def test_a_written_unit_of_a_ranking_names_methods_in_their_order():
+def test_written_unit_of_a_ranking_names_methods_in_their_order():
     unit = "{story: '01', methods: [Alder, Birch, Cedar], expected: {quality: %s}}"
     text = RANKING.replace("twins: 3,", f"units: [{unit}],")
     asked = text % "[Cedar, Alder]"

@@ -23,7 +23,7 @@ def scored_study(tmp_path):
 @pytest.mark.parametrize(
     ("command", "options"), [("export_study", {}), ("report", {"resamples": 0})]
 )
-def test_a_file_in_the_folders_place(tmp_path, scored_study, command, options):
+def test_file_in_the_folders_place(tmp_path, scored_study, command, options):
     taken = tmp_path / "taken"
     taken.write_text("mine")
     with pytest.raises(CommandError, match=r"expected a (folder|place)") as caught:

@@ -81,7 +81,7 @@ def test_two_reports_are_compared_from_the_list(answered):
         ("zh-Hans", "PPA half，评分", ("一致", "无法判断")),
     ],
 )
-def test_a_changed_verdict_stands_in_the_language_of_the_page(
+def test_changed_verdict_stands_in_the_language_of_the_page(
     study, language, statistic, verdicts
 ):
     verdict = {
@@ -107,7 +107,7 @@ def test_a_changed_verdict_stands_in_the_language_of_the_page(
 
 
 @pytest.mark.parametrize("text", ["x", "0", "9" * 30, "²"])
-def test_a_report_that_is_none_is_not_found(study, text):
+def test_report_that_is_none_is_not_found(study, text):
     report, _other = finished(study), finished(study)
     assert page(rob(study), study, report.pk, text).status_code == 404
 
@@ -121,7 +121,7 @@ def test_reports_of_another_study_or_for_another_person_are_not_found(study):
     assert page(rob(study), study, report.pk, queued.pk).status_code == 404
 
 
-def test_a_report_whose_files_are_gone_is_not_found(study):
+def test_report_whose_files_are_gone_is_not_found(study):
     report, _other = finished(study), finished(study)
     (building.folder(report) / "report.json").unlink()
     assert page(rob(study), study, report.pk, report.pk).status_code == 404

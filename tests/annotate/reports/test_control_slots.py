@@ -85,7 +85,7 @@ def add_checks(study):
     return unit
 
 
-def test_the_names_of_ratings():
+def test_names_of_ratings():
     study = checked("likert")
     add_checks(study)
     rows = [
@@ -109,7 +109,7 @@ def test_the_names_of_ratings():
     assert len(study_tables.answers_frame(study, "ratings")) == 2 * len(rows)
 
 
-def test_the_names_of_choices():
+def test_names_of_choices():
     study = checked("choice")
     add_checks(study)
     rows = [

@@ -21,7 +21,7 @@ BOTH = "both: {over: questions, weights: {beauty: 3, faith: 1}}"
 ARTIST = "artist: {over: metrics, weights: {sharpness: 1, hwpq@SF: 1}}"
 
 
-def test_a_study_reports_its_composites(tmp_path):
+def test_study_reports_its_composites(tmp_path):
     study = answered(
         BEAUTY.replace("title", "metric: sharpness, title"),
         f"{FAITH}\ncomposites: {{{BOTH}, {ARTIST}}}",

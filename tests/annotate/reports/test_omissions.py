@@ -49,7 +49,7 @@ def page_of(report):
 
 
 @pytest.mark.slow
-def test_a_report_names_the_metrics_that_are_being_computed(study):
+def test_report_names_the_metrics_that_are_being_computed(study):
     """Rows of them were there, and the report said nothing."""
     run = half_done(study, "shots_present", "sharpness", "colourfulness")
     first = build(study)
@@ -99,7 +99,7 @@ def test_outputs_without_a_value_are_counted_with_their_reasons(study):
 
 
 @pytest.mark.slow
-def test_a_version_without_any_score_is_told_from_the_one_that_has_some(study):
+def test_version_without_any_score_is_told_from_the_one_that_has_some(study):
     run = metric_runs.run(metric_runs.queue_run(study.benchmark, ["sharpness"]).pk)
     for output in Output.objects.all():
         MetricAbsence.objects.create(
@@ -120,7 +120,7 @@ def test_a_version_without_any_score_is_told_from_the_one_that_has_some(study):
     assert "Metric sharpness: 1 output of 6 left out" in page
 
 
-def test_the_page_says_beforehand_what_a_report_would_lack(study):
+def test_page_says_beforehand_what_a_report_would_lack(study):
     client = alice(study)
     address = reverse("report-list", args=[study.slug])
     assert 'id="missing"' not in client.get(address).content.decode()

@@ -58,7 +58,7 @@ def table(report, name):
     return pd.read_csv(building.folder(report) / "tables" / f"{name}.csv")
 
 
-def test_a_report_covers_the_questions_and_metrics_that_were_ticked(study):
+def test_report_covers_the_questions_and_metrics_that_were_ticked(study):
     report = ask(study, questions=["character"], metrics=["sharpness", "shots_present"])
     assert report.state == "done", report.error
     rows = table(report, "correlations")
@@ -173,7 +173,7 @@ def test_report_takes_files_instead_of_what_the_study_declares(study, tmp_path):
     assert list((out / "inputs").iterdir()) == []
 
 
-def test_the_command_refuses_files_by_their_lines(study, tmp_path):
+def test_command_refuses_files_by_their_lines(study, tmp_path):
     path = tmp_path / "meant.csv"
     path.write_text("question,metric\ncharacter,sharpnes\n")
     out = tmp_path / "out"
@@ -194,7 +194,7 @@ def test_report_of_texts_stored_by_an_older_version_is_built_again(study):
     assert "both" in set(table(report, "method_means")["dimension"])
 
 
-def test_the_best_so_many_methods_are_asked_for(study):
+def test_best_so_many_methods_are_asked_for(study):
     report = ask(study, top="2", resamples="10")
     assert report.options["top"] == 2
     assert set(table(report, "top_methods")["size"]) == {2}

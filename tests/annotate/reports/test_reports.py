@@ -68,7 +68,7 @@ def test_report_folder_is_private_when_the_folder_above_is_open(report):
     assert building.folder(report).stat().st_mode & 0o777 == 0o700
 
 
-def test_a_click_on_an_output_leads_to_its_page(study, report, settings):
+def test_click_on_an_output_leads_to_its_page(study, report, settings):
     client = rob(study)
     url = reverse("report-page", args=[study.slug, report.pk])
     page = client.get(url).content.decode()
@@ -146,7 +146,7 @@ def test_asking_for_a_report_queues_it(study):
 
 
 @pytest.mark.slow
-def test_the_command_in_a_report_writes_the_same_report(study, tmp_path):
+def test_command_in_a_report_writes_the_same_report(study, tmp_path):
     form = ReportForm(ASKED, study=study)
     assert form.is_valid(), form.errors
     row = Report.objects.create(study=study, options=writing.as_stored(form.options()))
@@ -185,7 +185,7 @@ def test_what_cannot_be_asked_is_refused_beside_its_field(study, field, value):
     assert not Report.objects.exists()
 
 
-def test_the_list_is_asked_for_until_nothing_is_at_work(study):
+def test_list_is_asked_for_until_nothing_is_at_work(study):
     client = rob(study)
     url = reverse("report-list", args=[study.slug])
     row = Report.objects.create(study=study, state="running", step="a: means")
@@ -197,7 +197,7 @@ def test_the_list_is_asked_for_until_nothing_is_at_work(study):
 
 
 @pytest.mark.parametrize("state", ["running", "done", "failed"])
-def test_a_report_that_another_worker_has_is_left_to_it(study, state):
+def test_report_that_another_worker_has_is_left_to_it(study, state):
     row = Report.objects.create(
         study=study,
         state=state,
@@ -221,7 +221,7 @@ def test_only_a_finished_report_can_be_opened(study, report, subtests):
             assert client.get(url).status_code == status
 
 
-def test_a_bad_date_is_refused_before_the_statistics_stumble_over_it():
+def test_bad_date_is_refused_before_the_statistics_stumble_over_it():
     program = """
 import django
 django.setup()
@@ -245,7 +245,7 @@ writing.write_study_report(None, moment=None, options=None, out=None)
     assert last.endswith("'yesterday': expected whole seconds since 1970")
 
 
-def test_a_step_is_a_sign_of_life(study, monkeypatch):
+def test_step_is_a_sign_of_life(study, monkeypatch):
     row = Report.objects.create(study=study, options={"resamples": 10})
     long_ago = timezone.now() - 2 * building.SILENT
     waiting = []
@@ -263,7 +263,7 @@ def test_a_step_is_a_sign_of_life(study, monkeypatch):
     assert waiting == [[]]
 
 
-def test_a_report_without_answers_fails_with_the_reason():
+def test_report_without_answers_fails_with_the_reason():
     row = Report.objects.create(study=make_study())
     assert "Nobody has submitted" in building.build_report(row.pk).error
     with pytest.raises(CommandError, match="Nobody has submitted"):
@@ -280,7 +280,7 @@ def test_a_report_without_answers_fails_with_the_reason():
         ),
     ],
 )
-def test_a_study_without_any_metric_has_a_report_of_its_people(
+def test_study_without_any_metric_has_a_report_of_its_people(
     tmp_path, kind, value, heard
 ):
     study = make_study(kind=kind)
@@ -322,7 +322,7 @@ def test_eve_finds_nothing(study, report, subtests):
             assert send(url).status_code == 404
 
 
-def test_a_report_of_another_study_is_not_found(study, report):
+def test_report_of_another_study_is_not_found(study, report):
 
     other = make_study(slug="other", benchmark=make_benchmark(slug="b2"))
     client = alice(other)
@@ -330,7 +330,7 @@ def test_a_report_of_another_study_is_not_found(study, report):
     assert client.get(url).status_code == 404
 
 
-def test_the_untouched_form_asks_for_what_the_bare_command_does(study):
+def test_untouched_form_asks_for_what_the_bare_command_does(study):
     form = ReportForm(study=study)
     initial = {name: field.initial for name, field in form.fields.items()}
     untouched = {name: value for name, value in initial.items() if value is not None}
@@ -369,7 +369,7 @@ def tags_of(report):
         pytest.param([], set(), marks=SLOW),
     ],
 )
-def test_a_report_is_split_by_the_tags_asked_for(tagged, asked, tags):
+def test_report_is_split_by_the_tags_asked_for(tagged, asked, tags):
     form = ReportForm(ASKED | {"split_by": asked}, study=tagged)
     assert form.is_valid(), form.errors
     stored = writing.as_stored(form.options())
@@ -379,7 +379,7 @@ def test_a_report_is_split_by_the_tags_asked_for(tagged, asked, tags):
     assert told == {2: [], 1: ["split-by pages"], 0: ["split-by none"]}[len(asked)]
 
 
-def test_a_report_is_in_the_language_of_whoever_asks_for_it(study):
+def test_report_is_in_the_language_of_whoever_asks_for_it(study):
     """Unless another is chosen; its command writes it in that language again."""
     question = study.questions.first()
     question.titles = {"en": "Look", "zh": "外观"}

@@ -105,7 +105,7 @@ LITTLE = {"levels": ("story",), "coefficients": ("kendall",)}
     ("kind", "resamples"),
     [("likert", 10), pytest.param("choice", 0, marks=pytest.mark.slow)],
 )
-def test_a_report_is_built_again_with_identical_tables(kind, resamples, tmp_path):
+def test_report_is_built_again_with_identical_tables(kind, resamples, tmp_path):
     study = open_study(kind)
     slots = study.slots.filter(state="submitted").order_by("pk")
     undone = exclusion.exclude(slots[0], reason="asleep", author=None)
@@ -136,7 +136,7 @@ def test_a_report_is_built_again_with_identical_tables(kind, resamples, tmp_path
 
 
 @pytest.mark.postgresql
-def test_the_answer_of_the_moment_is_taken():
+def test_answer_of_the_moment_is_taken():
     """Also where it was changed after the last event before the report."""
     study = open_study()
     change_answers(study, "A01")
@@ -249,7 +249,7 @@ def test_downloads_name_their_view_and_moment():
     assert eve().get(url, {"view": "everything"}).status_code == 404
 
 
-def test_a_report_says_what_it_saw(tmp_path):
+def test_report_says_what_it_saw(tmp_path):
     study = open_study()
     row = Report.objects.create(
         study=study,
@@ -273,7 +273,7 @@ def test_a_report_says_what_it_saw(tmp_path):
         assert f"as of event {row.as_of_id}, 20" in page
 
 
-def test_the_form_offers_the_views_and_building_again_takes_the_same(study_with_view):
+def test_form_offers_the_views_and_building_again_takes_the_same(study_with_view):
     study = study_with_view
     client = alice(study)
     page = client.get(reverse("report-list", args=[study.slug])).content.decode()
@@ -318,7 +318,7 @@ def study_with_view():
         ({"as_of": 0}, "Event 0"),
     ],
 )
-def test_the_command_refuses_unknown_views_and_events(tmp_path, options, text):
+def test_command_refuses_unknown_views_and_events(tmp_path, options, text):
     study = make_study()
     answer_everything(study)
     with pytest.raises(CommandError, match=text) as caught:

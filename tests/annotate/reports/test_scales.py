@@ -56,7 +56,7 @@ def agreement_in(folder):
         ([BEAUTY, FAITH], "0:4 (beauty); 1:7 (faith)"),
     ],
 )
-def test_a_question_agrees_as_in_a_file_of_its_own(questions, scale, tmp_path):
+def test_question_agrees_as_in_a_file_of_its_own(questions, scale, tmp_path):
     study = answered(*questions)
     call_command(
         "report", study.slug, out=tmp_path / "study", resamples=20, images="none"

@@ -188,7 +188,7 @@ def downloaded(study, name, path):
     ("kind", "name", "values"),
     [("likert", "ratings", range(5)), ("choice", "choices", ("a", "b", "tie"))],
 )
-def test_a_download_reads_back_as_the_same_rows(kind, name, values, tmp_path):
+def test_download_reads_back_as_the_same_rows(kind, name, values, tmp_path):
     methods = ("=cmd", "'=cmd", 'Birch, "the\n2nd"')
     benchmark = make_benchmark(methods=methods, pictures=False)
     study = make_study(kind=kind, benchmark=benchmark)
@@ -207,7 +207,7 @@ def test_a_download_reads_back_as_the_same_rows(kind, name, values, tmp_path):
     assert len(first) == 24
 
 
-def test_an_export_is_complete(tmp_path):
+def test_export_is_complete(tmp_path):
     study = make_study()
     answer_everything(study)
     call_command("export_study", study.slug, out=tmp_path / "out")

@@ -116,7 +116,7 @@ def tables(report):
 
 
 @pytest.mark.slow
-def test_a_version_that_came_later_renames_no_twin(study):
+def test_version_that_came_later_renames_no_twin(study):
     compare_twins()
     first = built(study)
     names = {m for m, _twin in sanity(first)}
@@ -138,7 +138,7 @@ def test_a_version_that_came_later_renames_no_twin(study):
 
 
 @pytest.mark.slow
-def test_a_version_of_excluded_methods_renames_no_twin(study):
+def test_version_of_excluded_methods_renames_no_twin(study):
     compare_twins()
     first, *_others = study.method_names
     add_version("9", of={"method__name": first})

@@ -52,7 +52,7 @@ def untouched(study) -> bool:
     return not (begun.exists() or stored)
 
 
-def test_the_api_hands_nothing_out_before_the_instructions_were_read():
+def test_api_hands_nothing_out_before_the_instructions_were_read():
     study = make_study()
     person = agreed(study)
     response = api(person).post(reverse("api-slot"))
@@ -61,7 +61,7 @@ def test_the_api_hands_nothing_out_before_the_instructions_were_read():
     assert untouched(study)
 
 
-def test_the_api_stores_no_answers_before_the_instructions_were_read():
+def test_api_stores_no_answers_before_the_instructions_were_read():
     study = make_study()
     person = agreed(study)
     for slot in person.slots.all():
@@ -142,7 +142,7 @@ def test_nothing_that_counts_is_answered_before_the_training_round(client):
     assert untouched(study)
 
 
-def test_the_api_leads_through_the_training_round():
+def test_api_leads_through_the_training_round():
     study = make_planned(LIKERT + TRAINING, annotators=1, redundancy=1)
     person = join(study, "A01")
     purposes = []

@@ -90,7 +90,7 @@ def test_choosing_is_logged_and_main_is_always_chosen(study, excluded):
     assert problems(study) == []
 
 
-def test_an_exclusion_of_another_study_is_not_chosen(study, excluded):
+def test_exclusion_of_another_study_is_not_chosen(study, excluded):
     other = make_study(slug="other", benchmark=study.benchmark)
     analysis_views.add_view(study, key="loose", title="Loose", author=None)
     assert analysis_views.choose_views(other, {excluded.pk: []}, author=None) == 0
@@ -98,7 +98,7 @@ def test_an_exclusion_of_another_study_is_not_chosen(study, excluded):
 
 
 @pytest.mark.postgresql
-def test_a_moment_knows_what_was_hidden(study, excluded):
+def test_moment_knows_what_was_hidden(study, excluded):
     then = [as_of_event.now(study)]
     analysis_views.add_view(study, key="loose", title="Loose", author=None)
     then.append(as_of_event.now(study))
@@ -117,7 +117,7 @@ def page(client, study):
     return client.get(reverse("view-list", args=[study.slug])).content.decode()
 
 
-def test_the_page_of_a_manager(study, excluded):
+def test_page_of_a_manager(study, excluded):
     client = alice(study)
     client.post(
         reverse("view-add", args=[study.slug]), {"key": "loose", "title": "Loose"}
@@ -136,7 +136,7 @@ def test_the_page_of_a_manager(study, excluded):
     assert box in page(client, study)
 
 
-def test_a_researcher_reads_and_changes_nothing(study, excluded):
+def test_researcher_reads_and_changes_nothing(study, excluded):
     analysis_views.add_view(study, key="loose", title="Loose", author=None)
     client = rob(study)
     text = page(client, study)
@@ -165,7 +165,7 @@ def test_everything_of_one_annotator_on_the_page(study):
     assert "excluded at once" not in text
 
 
-def test_a_slot_is_excluded_from_chosen_views(study):
+def test_slot_is_excluded_from_chosen_views(study):
     analysis_views.add_view(study, key="loose", title="Loose", author=None)
     analysis_views.add_view(study, key="strict", title="Strict", author=None)
     slot = study.slots.first()

@@ -69,7 +69,7 @@ def test_boxes_count_only_with_the_word_that_the_shot_was_looked_at(study):
         answering.submit(slot=slot, annotator=person)
 
 
-def test_the_word_is_taken_back_until_the_slot_is_submitted(study):
+def test_word_is_taken_back_until_the_slot_is_submitted(study):
     slot, person = slot_of(study)
     for shot in (1, 2, 3):
         record(slot, person, shot)
@@ -83,7 +83,7 @@ def test_the_word_is_taken_back_until_the_slot_is_submitted(study):
     assert verifying.problems(study) == []
 
 
-def test_the_word_goes_with_the_answers_into_a_surplus_slot(study):
+def test_word_goes_with_the_answers_into_a_surplus_slot(study):
     slot, person = slot_of(study)
     record(slot, person, 1, "pan|text")
     Slot.objects.filter(pk=slot.pk).update(annotator=join(study), position=1)
@@ -92,7 +92,7 @@ def test_the_word_goes_with_the_answers_into_a_surplus_slot(study):
     assert writing.shots_left(surplus, person) == [2, 3]
 
 
-def test_a_change_is_a_revision_of_that_box_only(study):
+def test_change_is_a_revision_of_that_box_only(study):
     slot, person = slot_of(study)
     record(slot, person, 1, "pan|text")
     assert record(slot, person, 1, "pan|video", "pan|text") == 1
@@ -105,14 +105,14 @@ def test_a_change_is_a_revision_of_that_box_only(study):
 
 
 @pytest.mark.parametrize("shot", [0, 4, 10**30])
-def test_the_story_must_have_the_shot(study, shot):
+def test_story_must_have_the_shot(study, shot):
     slot, person = slot_of(study)
     with pytest.raises(BadAnswerError, match="no shot"):
         record(slot, person, shot)
     assert not Rating.objects.exists()
 
 
-def test_a_box_is_no_answer_to_the_whole_story(study):
+def test_box_is_no_answer_to_the_whole_story(study):
     slot, person = slot_of(study)
     box = study.questions.first()
     told = "pan|text is a label's box: send it shot by shot, under `ticked`."
@@ -121,7 +121,7 @@ def test_a_box_is_no_answer_to_the_whole_story(study):
     assert not Rating.objects.exists()
 
 
-def test_a_box_is_not_taken_back(study):
+def test_box_is_not_taken_back(study):
     slot, person = slot_of(study)
     record(slot, person, 1, "pan|text")
     with pytest.raises(BadAnswerError, match="is a label's box"):
@@ -147,7 +147,7 @@ def test_only_whoever_holds_the_slot_may_tick(study):
     assert not Rating.objects.exists()
 
 
-def test_a_form_without_a_script_is_stored_whole(study):
+def test_form_without_a_script_is_stored_whole(study):
     slot, person = slot_of(study)
     posted = {
         "csrfmiddlewaretoken": "x",

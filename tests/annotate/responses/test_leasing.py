@@ -68,7 +68,7 @@ def told(slot):
 # Taken, renewed, ended ----------------------------------------------------------------
 
 
-def test_a_heartbeat_and_an_answer_let_a_lease_run_on(study, people, clock):
+def test_heartbeat_and_an_answer_let_a_lease_run_on(study, people, clock):
     slot = take(people[0])
     clock.move(29)
     assert leasing.heartbeat(slot, people[0])
@@ -80,7 +80,7 @@ def test_a_heartbeat_and_an_answer_let_a_lease_run_on(study, people, clock):
     assert told(slot) == ["slot taken"]
 
 
-def test_a_heartbeat_takes_a_planned_slot_again_whose_lease_ran_out(planned, clock):
+def test_heartbeat_takes_a_planned_slot_again_whose_lease_ran_out(planned, clock):
     person = planned.annotators.first()
     slot = take(person)
     clock.move(31)
@@ -94,7 +94,7 @@ def test_a_heartbeat_takes_a_planned_slot_again_whose_lease_ran_out(planned, clo
     assert not leasing.heartbeat(slot, person)
 
 
-def test_a_heartbeat_for_a_slot_of_somebody_else_changes_nothing(study, people):
+def test_heartbeat_for_a_slot_of_somebody_else_changes_nothing(study, people):
     slot = take(people[0])
     until = slot.lease_until
     assert not leasing.heartbeat(slot, people[1])
@@ -107,7 +107,7 @@ def test_taking_again_returns_the_same_slot_in_two_tabs(study, people):
 
 
 @pytest.mark.parametrize("minutes", [-600, -31, 31, 600])
-def test_a_clock_that_jumps_loses_nothing_and_doubles_nothing(
+def test_clock_that_jumps_loses_nothing_and_doubles_nothing(
     study, people, clock, minutes
 ):
     done = submit(take(people[0]), people[0], 4)
@@ -139,7 +139,7 @@ def lose(slot, clock):
     assert fresh(slot).annotator is None
 
 
-def test_a_late_answer_to_a_slot_still_free_is_accepted(study, people, clock):
+def test_late_answer_to_a_slot_still_free_is_accepted(study, people, clock):
     slot = take(people[0])
     answer(slot, people[0], 3)
     lose(slot, clock)
@@ -151,7 +151,7 @@ def test_a_late_answer_to_a_slot_still_free_is_accepted(study, people, clock):
 
 
 @pytest.mark.parametrize("how_far", ["taken", "submitted", "excluded"])
-def test_a_late_answer_to_a_slot_that_went_to_another_is_surplus(
+def test_late_answer_to_a_slot_that_went_to_another_is_surplus(
     study, people, clock, how_far
 ):
     slot = take(people[0])
@@ -182,7 +182,7 @@ def test_reading_a_lost_page_again_opens_nothing(study, people, clock):
     assert not Slot.objects.filter(annotator=people[0]).exists()
 
 
-def test_a_story_that_was_never_taken_cannot_be_answered_late(study, people):
+def test_story_that_was_never_taken_cannot_be_answered_late(study, people):
     slot = take(people[0])
     assert late.regain(people[1], slot.code, late=True) is None
 
@@ -200,7 +200,7 @@ def test_after_an_exclusion_the_annotator_cannot_change_the_answer(study, people
     ("how", "status", "words"),
     [("revoked", 410, "no longer valid"), ("paused", 403, "work is paused")],
 )
-def test_a_late_answer_of_somebody_stopped_is_refused_with_words(
+def test_late_answer_of_somebody_stopped_is_refused_with_words(
     study, people, client, how, status, words
 ):
     slot = take(people[0])
@@ -219,7 +219,7 @@ def test_a_late_answer_of_somebody_stopped_is_refused_with_words(
 # Skipping -----------------------------------------------------------------------------
 
 
-def test_a_skipped_slot_goes_to_somebody_else_and_never_back(study, people):
+def test_skipped_slot_goes_to_somebody_else_and_never_back(study, people):
     slot = take(people[0])
     giving_back.skip(slot, people[0], reason="unclear", comment="blurred")
     assert (fresh(slot).state, fresh(slot).annotator) == ("open", None)
@@ -234,7 +234,7 @@ def test_a_skipped_slot_goes_to_somebody_else_and_never_back(study, people):
     assert problems(study) == []
 
 
-def test_a_planned_slot_that_is_skipped_is_free_for_anyone(planned):
+def test_planned_slot_that_is_skipped_is_free_for_anyone(planned):
     person = planned.annotators.first()
     slot = take(person)
     giving_back.skip(slot, person, reason="upsetting")
@@ -256,7 +256,7 @@ def test_skipping_a_unit_gives_its_other_rounds_away_too():
     assert problems(study) == []
 
 
-def test_a_skipped_check_is_withdrawn_and_does_not_come_back():
+def test_skipped_check_is_withdrawn_and_does_not_come_back():
     # Stories enough for a whole session beside the gold's, whichever comes first.
     study = make_grid(
         "gold",
@@ -289,7 +289,7 @@ def test_a_skipped_check_is_withdrawn_and_does_not_come_back():
     assert problems(study) == []
 
 
-def test_a_unit_that_three_people_skip_is_set_aside(planned):
+def test_unit_that_three_people_skip_is_set_aside(planned):
     unit = planned.units.first()
     for person in planned.annotators.all():
         own = Slot.objects.get(annotator=person, unit=unit)
@@ -304,7 +304,7 @@ def test_a_unit_that_three_people_skip_is_set_aside(planned):
     assert problems(planned) == []
 
 
-def test_a_submitted_slot_cannot_be_skipped(study, people):
+def test_submitted_slot_cannot_be_skipped(study, people):
     slot = submit(take(people[0]), people[0])
     with pytest.raises(SlotTakenError):
         giving_back.skip(slot, people[0], reason="unclear")

@@ -55,5 +55,5 @@ class TestNeedsRest(TestCase):
     def test_five_minutes_each_for_half_an_hour(self):
         assert self.needed_after([299] * 6)
 
-    def test_a_pause_within(self):
+    def test_pause_within(self):
         assert not self.needed_after([299, 299, 301, 299, 299, 299])

@@ -68,7 +68,7 @@ def written():
     return [(row.slot.code, row.annotator.name, row.text) for row in rows]
 
 
-def test_the_newest_text_counts_and_none_takes_it_back(client, study, ann, slot):
+def test_newest_text_counts_and_none_takes_it_back(client, study, ann, slot):
     assert shown(client, ann, slot) == ("Dark.", True)
     first = StoryComment.objects.get()
     answering.record_comment(slot=slot, annotator=ann, text="Dark.")
@@ -81,7 +81,7 @@ def test_the_newest_text_counts_and_none_takes_it_back(client, study, ann, slot)
     assert shown(client, ann, slot) == ("", False)
 
 
-def test_a_study_that_asks_for_none_takes_none(study, ann, slot):
+def test_study_that_asks_for_none_takes_none(study, ann, slot):
     Study.objects.update(presentation={"shot_comments": True})
     with pytest.raises(BadAnswerError, match="takes no comments"):
         answering.record_comment(slot=slot, annotator=ann, text="Bright.")

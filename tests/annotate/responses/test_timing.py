@@ -104,7 +104,7 @@ def honest_work(draw):
 
 
 @given(honest_work(), st.randoms(use_true_random=False))
-def test_the_time_of_honest_people_is_kept_as_it_is(rows, dice):
+def test_time_of_honest_people_is_kept_as_it_is(rows, dice):
     """Also of hours without network, in whichever order the stories arrive."""
     dice.shuffle(rows)
     rows.sort(key=lambda row: row[2])
@@ -233,7 +233,7 @@ def fetched_ahead(client, browser: Browser) -> list[tuple[str, str]]:
 
 
 @pytest.mark.django_db
-def test_an_hour_without_network_is_believed(client, later):
+def test_hour_without_network_is_believed(client, later):
     """Nine stories, of which eight were fetched beforehand, come in one bundle."""
     person = join(ten_stories(), "A01")
     browser = Browser(client, person)
@@ -268,7 +268,7 @@ def one_story_for_all():
 @pytest.mark.django_db
 @pytest.mark.parametrize("taken", [False, True])
 @pytest.mark.parametrize("told", [1200, None])
-def test_a_lease_that_ran_out_takes_no_time_away(client, later, taken, told):
+def test_lease_that_ran_out_takes_no_time_away(client, later, taken, told):
     """The slot is taken again when the answers come, or they go into a surplus one.
 
     Where no time is told, all the time since the slot was first taken is believed.
@@ -293,7 +293,7 @@ def minutes_for(person, stories):
 
 
 @pytest.mark.django_db
-def test_a_measured_time_is_exported_and_counted(client, later):
+def test_measured_time_is_exported_and_counted(client, later):
     study = ten_stories()
     person = join(study, "A01")
     browser = Browser(client, person)

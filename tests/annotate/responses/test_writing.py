@@ -64,13 +64,13 @@ def submit(slot, annotator):
     return answering.submit(slot=slot, annotator=annotator, seconds=12)
 
 
-def test_the_same_answer_twice_is_one_row(slot, ann):
+def test_same_answer_twice_is_one_row(slot, ann):
     answer(slot, ann, 2)
     answer(slot, ann, 2)
     assert Rating.objects.count() == 1
 
 
-def test_a_late_repeat_of_an_old_key_press_changes_nothing(slot, ann):
+def test_late_repeat_of_an_old_key_press_changes_nothing(slot, ann):
     answer(slot, ann, 2, "press-1")
     answer(slot, ann, 4, "press-2")
     answer(slot, ann, 2, "press-1")
@@ -108,7 +108,7 @@ def test_what_was_answered_before_it_was_taken_back_stays_open(slot, ann):
     assert Rating.objects.get(is_current=True).value == 2
 
 
-def test_a_change_is_a_new_revision_and_keeps_the_old_one(slot, ann):
+def test_change_is_a_new_revision_and_keeps_the_old_one(slot, ann):
     answer(slot, ann, 2)
     answer(slot, ann, 4)
     rows = Rating.objects.order_by("revision").values_list("value", "is_current")
@@ -131,7 +131,7 @@ def test_what_is_not_on_the_scale_is_refused(slot, ann, value):
     assert not Rating.objects.exists()
 
 
-def test_the_database_refuses_a_rating_outside_its_scale(slot, ann):
+def test_database_refuses_a_rating_outside_its_scale(slot, ann):
     question = slot.study.questions.first()
     with pytest.raises(IntegrityError, match="rating_in_scale"), transaction.atomic():
         Rating.objects.create(
@@ -185,7 +185,7 @@ def test_sides_become_methods(a_is_left, side, stored):
 # Leases ---------------------------------------------------------------------------
 
 
-def test_an_expired_lease_goes_back_and_the_draft_returns(slot, ann):
+def test_expired_lease_goes_back_and_the_draft_returns(slot, ann):
     answer(slot, ann, 2)
     Slot.objects.update(lease_until=timezone.now() - timedelta(minutes=1))
     assert giving_back.release_expired() == 1
@@ -236,7 +236,7 @@ def test_judgements_are_stored_at_once(study, ann, django_assert_max_num_queries
     assert Rating.objects.filter(value=4).count() == 2 * len(judged)
 
 
-def test_a_judgement_outside_the_scale_stores_nothing(study, ann):
+def test_judgement_outside_the_scale_stores_nothing(study, ann):
     question = study.questions.first()
     slots = list(ann.slots.all()[:2])
     judged = [
@@ -260,7 +260,7 @@ def test_without_consent_nothing_is_stored(study, ann):
     assert not Rating.objects.exists()
 
 
-def test_a_revoked_person_takes_answers_and_changes_nothing(study, ann, slot):
+def test_revoked_person_takes_answers_and_changes_nothing(study, ann, slot):
     done = submit(slot, ann)
     inviting.revoke(Annotator.objects.get(pk=ann.pk))
     with pytest.raises(AnswerError, match="no longer valid"):
@@ -304,7 +304,7 @@ def do_everything(annotator):
         answering.submit(slot=taken, annotator=annotator)
 
 
-def test_a_person_without_a_plan_has_finished_when_nothing_is_free(study):
+def test_person_without_a_plan_has_finished_when_nothing_is_free(study):
     inviting.revoke(study.annotators.get(name="A02"))
     carol = inviting.invite_new(study).annotator
     carol.consented_at = carol.instructed_at = timezone.now()
@@ -316,7 +316,7 @@ def test_a_person_without_a_plan_has_finished_when_nothing_is_free(study):
     assert Slot.objects.filter(annotator=carol, claimed=True).count() == 6
 
 
-def test_a_claimed_slot_becomes_free_again_and_a_planned_one_does_not(study, ann, slot):
+def test_claimed_slot_becomes_free_again_and_a_planned_one_does_not(study, ann, slot):
     inviting.revoke(study.annotators.get(name="A02"))
     carol = join(study, inviting.invite_new(study).annotator.name)
     claimed = leasing.take(choosing.next_slot(carol), carol)
@@ -341,7 +341,7 @@ def test_submitting_again_changes_nothing_even_after_the_next_session_began(stud
 
 
 @pytest.mark.parametrize(("times", "kept"), [(1, [2, 3]), (99, [1])])
-def test_a_revision_that_the_database_has_already_takes_nothing_along(
+def test_revision_that_the_database_has_already_takes_nothing_along(
     client, monkeypatch, slot, ann, times, kept
 ):
     """It was stored by somebody who held no lock, once or whenever it is tried."""

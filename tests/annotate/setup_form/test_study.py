@@ -136,7 +136,7 @@ questions: [{key: a, title: Is it as good as 1.0}]
 @pytest.mark.parametrize(
     "text", [FULL_PAIRS, FULL_LIKERT, POINTS_AT_THE_END, *template_names()]
 )
-def test_a_definition_survives_the_form(text):
+def test_definition_survives_the_form(text):
     definition = (
         load_definition(text)
         if text in template_names()
@@ -147,7 +147,7 @@ def test_a_definition_survives_the_form(text):
 
 
 @pytest.mark.parametrize("name", template_names())
-def test_a_template_becomes_a_study_and_is_the_same_as_by_command(
+def test_template_becomes_a_study_and_is_the_same_as_by_command(
     manager, woods, name, tmp_path
 ):
     response = post(manager, filled(name, annotators=["2"]))
@@ -176,7 +176,7 @@ def test_a_template_becomes_a_study_and_is_the_same_as_by_command(
     assert not broken_promises(study)
 
 
-def test_a_file_is_uploaded_pasted_or_refused_with_its_line(manager, woods):
+def test_file_is_uploaded_pasted_or_refused_with_its_line(manager, woods):
     good = SimpleUploadedFile("mine.yaml", FULL_PAIRS.encode())
     page = manager.post("/setup/", {"benchmark": "woods", "upload": good})
     assert 'value="Everything"' in page.content.decode()
@@ -194,7 +194,7 @@ def test_a_file_is_uploaded_pasted_or_refused_with_its_line(manager, woods):
     assert not Study.objects.exists()
 
 
-def test_a_template_leads_to_the_form(manager, woods):
+def test_template_leads_to_the_form(manager, woods):
     assert "ViStoryBench user study" in manager.get("/setup/").content.decode()
     page = manager.post(
         "/setup/", {"benchmark": "woods", "template": LIKERT}, follow=True
@@ -275,7 +275,7 @@ def test_all_that_is_wrong_is_told_at_once_and_where(manager, woods):
     assert 'id="problems" tabindex="-1" autofocus' in text
 
 
-def test_a_form_without_training_stories_and_units_has_no_training(manager, woods):
+def test_form_without_training_stories_and_units_has_no_training(manager, woods):
     sent = filled(training__twins=[""], training__pass_mark=["0.9"])
     assert post(manager, sent).status_code == 302
     study = Study.objects.get()
@@ -289,7 +289,7 @@ def as_file(text: str, **more: str) -> dict[str, str]:
     return {"slug": "pilot", "mode": "file", "file": text} | chosen | more
 
 
-def test_a_file_tells_all_its_mistakes_with_their_lines(manager, woods):
+def test_file_tells_all_its_mistakes_with_their_lines(manager, woods):
     file = "kind: likert\nredundancy: 0\nscale: [4, 0]\nquestions: [{key: a}]\nx: 1"
     told = " ".join(problems(post(manager, as_file(file))))
     assert [f"Line {n}:" in told for n in range(1, 6)] == [0, 1, 1, 0, 1]
@@ -298,7 +298,7 @@ def test_a_file_tells_all_its_mistakes_with_their_lines(manager, woods):
         assert f"Pasted text:{line}:" in page.content.decode()
 
 
-def test_a_file_in_other_languages_asks_for_their_people(manager, woods):
+def test_file_in_other_languages_asks_for_their_people(manager, woods):
     file = "kind: likert\nscale: [0, 4]\nquestions: [{key: a}]\n"
     file += "languages: {de: 1, fr: 1}\n"
     page = post(manager, as_file(file))
@@ -309,7 +309,7 @@ def test_a_file_in_other_languages_asks_for_their_people(manager, woods):
     assert post(manager, as_file(file, **people)).status_code == 302
 
 
-def test_a_name_that_is_taken(manager, woods):
+def test_name_that_is_taken(manager, woods):
     post(manager, filled())
     page = post(manager, filled())
     assert "already" in problems(page)[0]
@@ -344,7 +344,7 @@ def test_what_is_wrong_with_pairs(manager, woods, changes, field, message):
 # The plan at a glance
 
 
-def test_the_check_tells_cost_and_balance_and_stores_nothing(manager, woods):
+def test_check_tells_cost_and_balance_and_stores_nothing(manager, woods):
     data = filled(do=["check"], slug=[""])
     page = post(manager, data, HX_Request="true")
     text = page.content.decode()
@@ -433,7 +433,7 @@ def test_fields_for_yaml_are_limited_together(manager, woods):
     assert "at most 256,000 characters in all fields for YAML together" in told
 
 
-def test_a_question_of_an_endless_number_is_passed_over(manager, woods):
+def test_question_of_an_endless_number_is_passed_over(manager, woods):
     sent = filled() | {"do": ["check"], f"questions.{'9' * 5000}.key": ["x"]}
     coded = urlencode(sent, doseq=True)
     coding = "application/x-www-form-urlencoded"
@@ -445,7 +445,7 @@ def test_a_question_of_an_endless_number_is_passed_over(manager, woods):
 
 
 @pytest.mark.parametrize("name", [LIKERT, PAIRS])
-def test_the_preview_is_the_annotators_page_and_stores_nothing(
+def test_preview_is_the_annotators_page_and_stores_nothing(
     manager, woods, name, settings
 ):
     originals = sorted((settings.MEDIA_ROOT / "original").rglob("*.png"))
@@ -477,7 +477,7 @@ def test_the_preview_is_the_annotators_page_and_stores_nothing(
     assert sorted((settings.MEDIA_ROOT / "original").rglob("*.png")) == originals
 
 
-def test_the_preview_of_a_study_that_is_there(manager, woods):
+def test_preview_of_a_study_that_is_there(manager, woods):
     post(manager, filled())
     page = manager.get("/studies/pilot/preview/?shown_in=zh").content.decode()
     assert 'lang="zh-hans"' in page
@@ -487,7 +487,7 @@ def test_the_preview_of_a_study_that_is_there(manager, woods):
 # Editing, versions, the file
 
 
-def test_a_draft_is_edited_in_place(manager, woods):
+def test_draft_is_edited_in_place(manager, woods):
     post(manager, filled())
     study = Study.objects.get()
     researcher = User.objects.create_user("rob")
@@ -532,7 +532,7 @@ def test_how_stories_are_shown_is_chosen_stored_and_edited(manager, woods):
     assert not any(left.values())
 
 
-def test_an_edit_that_fails_keeps_the_draft(manager, woods):
+def test_edit_that_fails_keeps_the_draft(manager, woods):
     post(manager, filled())
     before = Study.objects.get()
     page = post(manager, filled(annotators=["1"]), "/studies/pilot/edit/")
@@ -541,7 +541,7 @@ def test_an_edit_that_fails_keeps_the_draft(manager, woods):
     assert Slot.objects.count() == before.slots.count() > 0
 
 
-def test_a_draft_that_was_stored_anew_while_its_twins_were_drawn(
+def test_draft_that_was_stored_anew_while_its_twins_were_drawn(
     manager, woods, monkeypatch
 ):
     """Drawing takes minutes; whoever was faster is not overwritten unseen."""
@@ -634,7 +634,7 @@ def test_languages_come_back(manager, woods):
     assert setup_of(Study.objects.get()).annotators == {"en": 2, "zh": 2}
 
 
-def test_the_study_file_is_sent(manager, woods):
+def test_study_file_is_sent(manager, woods):
     post(manager, filled())
     response = manager.get("/studies/pilot/study.yaml")
     assert "attachment" in response["Content-Disposition"]
@@ -643,7 +643,7 @@ def test_the_study_file_is_sent(manager, woods):
     assert write_definition(read) == study.definition
 
 
-def test_an_imported_study_has_no_file_and_no_version(woods):
+def test_imported_study_has_no_file_and_no_version(woods):
     study = make_study(benchmark=woods)
     client = alice(study)
     for name in ("study-file", "study-version", "study-preview"):
@@ -668,7 +668,7 @@ def test_versions_lead_to_each_other_as_far_as_one_may_see_them(manager, woods):
     assert "pilot-2" not in rob(first).get("/studies/pilot/").content.decode()
 
 
-def test_a_study_that_can_be_edited_no_more_is_extended(manager, woods):
+def test_study_that_can_be_edited_no_more_is_extended(manager, woods):
     study = plan_study(
         read_definition(SMALL, file="s.yaml", name="s"),
         benchmark=woods,
@@ -687,7 +687,7 @@ def test_a_study_that_can_be_edited_no_more_is_extended(manager, woods):
     assert button not in rob(study).get("/studies/small/").content.decode()
 
 
-def test_the_questions_stand_in_the_language_of_the_page(manager, woods):
+def test_questions_stand_in_the_language_of_the_page(manager, woods):
     page = manager.get(
         f"/setup/{woods.slug}/?template=vistorybench-user-study",
         headers={"accept-language": "zh-hans"},
@@ -695,7 +695,7 @@ def test_the_questions_stand_in_the_language_of_the_page(manager, woods):
     assert "<strong>1. 角色识别一致性</strong>" in page
 
 
-def test_a_new_version_begins_with_what_came_later_and_without_what_is_withdrawn():
+def test_new_version_begins_with_what_came_later_and_without_what_is_withdrawn():
     definition = read_definition(
         SMALL + "stories: {number: 2}\n", file="s.yaml", name="s"
     )
@@ -722,7 +722,7 @@ def test_a_new_version_begins_with_what_came_later_and_without_what_is_withdrawn
     assert stored.stories is None, "three stories are no sample of two"
 
 
-def test_the_file_of_a_changed_study_plans_it_as_it_is(manager, woods, tmp_path):
+def test_file_of_a_changed_study_plans_it_as_it_is(manager, woods, tmp_path):
     """What was chosen beside the file stands in it as a command."""
     text = SMALL + "subset: {redundancy: 3, stories: {number: 1}}\n"
     study = plan_study(

@@ -77,7 +77,7 @@ def test_what_a_checklist_cannot_have_is_named_with_its_line(more, line, reason)
     assert reason in message
 
 
-def test_a_question_has_no_category():
+def test_question_has_no_category():
     text = FILE.replace("checklist", "likert\nscale: [0, 4]")
     assert "unknown key; expected anchors" in told(text)
 

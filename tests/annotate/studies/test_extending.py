@@ -91,7 +91,7 @@ def loads(study):
 
 
 @pytest.mark.postgresql
-def test_a_new_method_becomes_units_that_are_dealt_evenly():
+def test_new_method_becomes_units_that_are_dealt_evenly():
     study = planned_study()
     work(study.annotators.first())
     before = standing(study)
@@ -161,7 +161,7 @@ def test_new_methods_are_not_left_to_new_people_alone():
     assert problems(study) == []
 
 
-def test_a_cap_is_respected_when_slots_are_dealt():
+def test_cap_is_respected_when_slots_are_dealt():
     study = planned_study(annotators=4, cap=2)
     result = extend(study, redundancy=3)
     assert (result.shares, result.free) == ({}, 4)
@@ -179,7 +179,7 @@ def test_who_has_finished_or_stopped_gets_no_new_slots():
     assert problems(study) == []
 
 
-def test_an_open_study_gets_free_slots_and_goes_on_after_its_stop_rule():
+def test_open_study_gets_free_slots_and_goes_on_after_its_stop_rule():
     study = planned_study("choice", assignment="open", methods=None)
     study.adaptive = {"stopped": "2026-01-01"}
     study.save()
@@ -205,7 +205,7 @@ def test_languages_are_dealt_to_their_own_people():
     assert problems(study) == []
 
 
-def test_a_check_beforehand_says_the_same_and_keeps_nothing():
+def test_check_beforehand_says_the_same_and_keeps_nothing():
     study = planned_study()
     check = extend(study, methods=["Cedar"], annotators=1, dry_run=True)
     assert study.units.count() == 4
@@ -233,7 +233,7 @@ def test_what_cannot_be_added_is_refused_in_words(asked, words):
 
 
 @pytest.mark.postgresql
-def test_a_withdrawn_method_keeps_its_answers_and_can_come_back():
+def test_withdrawn_method_keeps_its_answers_and_can_come_back():
     study = planned_study()
     first = study.annotators.first()
     work(first, 2)
@@ -280,7 +280,7 @@ def test_what_cannot_be_withdrawn_is_refused_in_words(asked, words):
 
 
 @pytest.mark.postgresql
-def test_the_work_of_somebody_who_stopped_goes_to_the_others():
+def test_work_of_somebody_who_stopped_goes_to_the_others():
     study = planned_study(annotators=4)
     first, *others = study.annotators.all()
     extend(study, stories=["03"], methods=["Cedar"])

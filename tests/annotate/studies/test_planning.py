@@ -73,13 +73,13 @@ def test_outputs_without_pictures_are_refused():
         ({"title": "x" * 201}, "Of the study, title: .* at most 200 characters"),
     ],
 )
-def test_a_value_that_does_not_fit_is_refused_in_words(given, told):
+def test_value_that_does_not_fit_is_refused_in_words(given, told):
     with pytest.raises(PlanningError, match=told):
         planned(**given)
     assert not Study.objects.exists()
 
 
-def test_a_question_that_does_not_fit_is_refused_in_words(tmp_path):
+def test_question_that_does_not_fit_is_refused_in_words(tmp_path):
     file = tmp_path / "wide.yaml"
     file.write_text(f"kind: likert\nscale: [0, 4]\nquestions: [{{key: {'k' * 81}}}]\n")
     with pytest.raises(PlanningError, match=r"Of question k+, key: .* at most 80"):
@@ -88,7 +88,7 @@ def test_a_question_that_does_not_fit_is_refused_in_words(tmp_path):
         )
 
 
-def test_the_command_prints_the_balance(capsys):
+def test_command_prints_the_balance(capsys):
     make_benchmark(stories=4)
     call_command(
         "plan_study",
@@ -104,7 +104,7 @@ def test_the_command_prints_the_balance(capsys):
 
 
 @pytest.mark.postgresql
-def test_an_impossible_design_ends_with_status_2_and_keeps_nothing():
+def test_impossible_design_ends_with_status_2_and_keeps_nothing():
     make_benchmark()
     with pytest.raises(CommandError, match="Nearest possible") as caught:
         call_command(
@@ -181,7 +181,7 @@ def test_options_take_the_place_of_what_the_template_says():
     assert "cap: 9" in study.definition
 
 
-def test_an_open_study_by_command_needs_no_number_of_people():
+def test_open_study_by_command_needs_no_number_of_people():
     make_benchmark(stories=4)
     call_command(
         "plan_study",
@@ -194,7 +194,7 @@ def test_an_open_study_by_command_needs_no_number_of_people():
     assert Study.objects.get().is_open
 
 
-def test_a_dry_run_tells_the_cost_and_a_name_that_is_taken(capsys):
+def test_dry_run_tells_the_cost_and_a_name_that_is_taken(capsys):
     make_benchmark(stories=4)
     options = [
         "--benchmark=woods",

@@ -77,7 +77,7 @@ def test_template_asks_the_papers_questions(name):
 
 
 @pytest.mark.shared
-def test_the_angles_of_vistar_are_those_of_its_table(shared):
+def test_angles_of_vistar_are_those_of_its_table(shared):
     rows = csv.DictReader((shared / "published/vistar_ppa.csv").open(encoding="utf-8"))
     published = {row["metric"]: row["angle"] for row in rows}
     asked = load_definition("vistar-pairwise").questions
@@ -85,7 +85,7 @@ def test_the_angles_of_vistar_are_those_of_its_table(shared):
     assert tuple(published) == tuple(ANGLES)
 
 
-def test_a_question_of_vistar_is_asked_only_of_its_angle():
+def test_question_of_vistar_is_asked_only_of_its_angle():
     """The key says in words what the code of the tag says."""
     for one in load_definition("vistar-pairwise").questions:
         (code,) = one.stories["angle"]
@@ -124,7 +124,7 @@ def test_envisions_judge_is_asked_what_the_experts_are():
     assert [one.metric for one in questions] == [f"envision_{s}" for s in SUB_SCORES]
 
 
-def test_a_crowd_is_asked_the_questions_of_the_user_study():
+def test_crowd_is_asked_the_questions_of_the_user_study():
     crowd, study = map(
         load_definition, ("vistorybench-crowd", "vistorybench-user-study")
     )
@@ -132,7 +132,7 @@ def test_a_crowd_is_asked_the_questions_of_the_user_study():
     assert (crowd.assignment, crowd.cap) == ("open", 42)
 
 
-def test_the_labels_are_storybenchs():
+def test_labels_are_storybenchs():
     found: dict[str, list[str]] = {}
     for one in load_definition("storybench-diagnostics").questions:
         name = one.title["en"].lower().replace(" or ", "/")
@@ -158,7 +158,7 @@ def test_the_labels_are_storybenchs():
         ("envision-expert", {"scale": (0, 5), "redundancy": 5, "rounds": 5}),
     ],
 )
-def test_the_design_is_the_papers(name, design):
+def test_design_is_the_papers(name, design):
     definition = load_definition(name)
     first = definition.questions[0]
     found = {
@@ -200,7 +200,7 @@ def test_templates_look_after_their_quality(name):
 
 
 @pytest.mark.django_db
-def test_a_study_keeps_the_wording_with_which_it_was_planned(monkeypatch, tmp_path):
+def test_study_keeps_the_wording_with_which_it_was_planned(monkeypatch, tmp_path):
     """A template that is mended changes no study, nor what its new version asks."""
     old = study_file.TEMPLATES / "vistar-pairwise.yaml"
     before = old.read_text("utf-8").replace("Material Accuracy", "Mood")

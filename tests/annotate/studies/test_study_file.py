@@ -43,7 +43,7 @@ def again(definition: StudyDefinition) -> StudyDefinition:
 
 
 @pytest.mark.parametrize("name", template_names())
-def test_a_template_survives_writing(name):
+def test_template_survives_writing(name):
     definition = load_definition(name)
     assert again(definition) == definition
 
@@ -314,7 +314,7 @@ MERGED = "a: &a {k: v}\n" + "".join(
         ("- 1\n", "a study file is a mapping"),
     ],
 )
-def test_a_wrong_or_hostile_file_is_refused(text, reason):
+def test_wrong_or_hostile_file_is_refused(text, reason):
     with pytest.raises(DefinitionError, match=reason):
         read_definition(text, file="bad.yaml", name="bad")
 
@@ -337,7 +337,7 @@ def test_every_key_is_documented(key):
 
 
 @pytest.mark.parametrize("questions", ["", "questions: []", "questions: [{key: '?'}]"])
-def test_a_mistake_in_the_questions_hides_no_other_and_makes_none(questions):
+def test_mistake_in_the_questions_hides_no_other_and_makes_none(questions):
     """What else names a question cannot be held against those that were read."""
     text = (
         f"kind: choice\nassignment: open\nadaptive: {{question: a, top: x}}\n"
@@ -353,7 +353,7 @@ def test_a_mistake_in_the_questions_hides_no_other_and_makes_none(questions):
 
 
 @pytest.mark.parametrize("number", range(4))
-def test_the_examples_of_the_page_are_read(number):
+def test_examples_of_the_page_are_read(number):
     text = (ROOT / "docs/study-file.md").read_text()
     examples = re.findall(r"```yaml\n(.*?)```", text, re.S)
     if number == 0:
@@ -371,7 +371,7 @@ def test_the_examples_of_the_page_are_read(number):
     assert read_definition(whole, file="page.yaml", name="page")
 
 
-def test_a_mistake_in_every_question_is_said_three_times_and_counted():
+def test_mistake_in_every_question_is_said_three_times_and_counted():
     questions = "".join(f"  - {{key: q{n}, colour: red}}\n" for n in range(40))
     text = f"title: T\nkind: likert\nredundancy: 0\nquestions:\n{questions}"
     with pytest.raises(DefinitionError) as caught:
@@ -423,6 +423,6 @@ def test_colon_inside_a_text_is_to_be_quoted():
         read_definition(text, file="bad.yaml", name="bad")
 
 
-def test_an_unknown_template_names_the_known_ones():
+def test_unknown_template_names_the_known_ones():
     with pytest.raises(DefinitionError, match="vistar-pairwise"):
         load_definition("vistory")

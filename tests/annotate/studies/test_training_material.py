@@ -48,7 +48,7 @@ def training(study):
     return list(study.units.filter(purpose=Purpose.TRAINING).order_by("pk"))
 
 
-def test_a_twin_comes_after_its_original_and_must_be_rated_lower():
+def test_twin_comes_after_its_original_and_must_be_rated_lower():
     study = make_planned(LIKERT, annotators=3)
     units = training(study)
     originals, twins = units[::2], units[1::2]
@@ -104,7 +104,7 @@ def test_each_question_comes_first_until_the_number_is_reached():
         assert draft.material.note() == ""
 
 
-def test_a_question_of_some_stories_is_trained_with_one_of_them():
+def test_question_of_some_stories_is_trained_with_one_of_them():
     text = LIKERT.replace(
         "degradation: blurred,", "degradation: blurred, stories: {angle: [TR]},"
     )
@@ -124,7 +124,7 @@ def test_a_question_of_some_stories_is_trained_with_one_of_them():
     ]
 
 
-def test_an_output_is_met_once_in_the_training():
+def test_output_is_met_once_in_the_training():
     study = make_planned(
         LIKERT.replace("twins: 3", "twins: 8"),
         benchmark=make_benchmark(stories=4, methods=("Alder",)),
@@ -183,7 +183,7 @@ def test_what_taught_people_does_not_check_them():
     }
 
 
-def test_the_same_seed_teaches_the_same():
+def test_same_seed_teaches_the_same():
     benchmark = make_benchmark(stories=4)
     seeds = [
         [

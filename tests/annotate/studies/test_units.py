@@ -117,7 +117,7 @@ def test_outputs_that_cannot_be_degraded_have_no_twin():
     assert not study.units.filter(purpose=Purpose.TWIN).exists()
 
 
-def test_a_picture_that_cannot_be_read_is_named():
+def test_picture_that_cannot_be_read_is_named():
     benchmark = make_benchmark(stories=1, shots=2)
     for frame in Frame.objects.select_related("media"):
         media.original_path(frame.media).write_bytes(b"no picture")
@@ -147,7 +147,7 @@ def test_known_units_that_do_not_fit_are_named(unit, told):
         make_planned(text, annotators=1, redundancy=1)
 
 
-def test_the_expected_winner_is_stored_by_its_place():
+def test_expected_winner_is_stored_by_its_place():
     text = (
         PAIRWISE
         + """
@@ -189,7 +189,7 @@ def test_gold_that_the_study_judges_itself_is_refused(assignment):
     assert study.units.get(purpose=Purpose.GOLD).story.key == "01"
 
 
-def test_a_gold_pair_is_refused_only_if_just_this_pair_is_judged():
+def test_gold_pair_is_refused_only_if_just_this_pair_is_judged():
     benchmark = make_benchmark(stories=2)
     text = PAIRWISE + GOLD % PAIR
     others = "pairs: [[Alder, Birch], [Birch, Cedar]]\n"
@@ -246,7 +246,7 @@ def test_twins_are_drawn_before_the_transaction(monkeypatch):
     assert set(met) == {depth}
 
 
-def test_a_draft_of_which_reports_were_asked_for_can_be_edited():
+def test_draft_of_which_reports_were_asked_for_can_be_edited():
     definition = read_definition(LIKERT, file="s.yaml", name="s")
     setup = Setup("mine", make_benchmark(stories=2), definition, 3)
     user = User.objects.create(username="ann")

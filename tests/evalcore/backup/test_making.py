@@ -39,7 +39,7 @@ def files_of_at_most(size: int):
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
 
 
-def test_a_backup_says_what_it_holds(study, report, key, back_up, folder):
+def test_backup_says_what_it_holds(study, report, key, back_up, folder):
     media.rendition_path(MediaFile.objects.first(), "thumb")
     backup = back_up()
     manifest = json.loads((backup / "manifest.json").read_text())
@@ -87,7 +87,7 @@ def test_rotation_leaves_newest_backups_whole(study, back_up, folder):
 
 
 @pytest.mark.parametrize("size", [2_000, 300_000])
-def test_a_full_disk_leaves_no_half_backup(study, back_up, folder, settings, size):
+def test_full_disk_leaves_no_half_backup(study, back_up, folder, settings, size):
     """It is full before the database is written, or when one of the originals is."""
     back_up()
     if connection.vendor == "sqlite" and size > 2_000:
@@ -122,7 +122,7 @@ def test_two_backups_at_once_do_not_mix(study, back_up, folder):
 
 
 @pytest.mark.parametrize("content", [None, b"rotten"])
-def test_an_original_that_is_gone_or_damaged_is_named(
+def test_original_that_is_gone_or_damaged_is_named(
     study, back_up, folder, capsys, content
 ):
     path = media.original_path(MediaFile.objects.first())
@@ -140,7 +140,7 @@ def test_an_original_that_is_gone_or_damaged_is_named(
     assert len(stored_in(manifest.parent)) == len(originals()) - 1
 
 
-def test_a_key_of_the_environment_is_not_in_it_and_that_is_said(
+def test_key_of_the_environment_is_not_in_it_and_that_is_said(
     study, key, back_up, folder, capsys
 ):
     key.write_text("another key that is not in use, as it is of long ago\n")
@@ -150,7 +150,7 @@ def test_a_key_of_the_environment_is_not_in_it_and_that_is_said(
 
 
 @pytest.mark.sqlite
-def test_a_damaged_database_is_no_backup(folder, tmp_path, monkeypatch):
+def test_damaged_database_is_no_backup(folder, tmp_path, monkeypatch):
     """Else it would push out the good ones, one by one.
 
     The rows of this table are counted by its index, which is whole.

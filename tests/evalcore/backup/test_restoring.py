@@ -143,7 +143,7 @@ def test_what_was_there_is_put_aside(study, report, key, back_up, settings, caps
     assert Study.objects.get().title == "Trial trial"
 
 
-def test_a_database_that_is_not_empty_is_left_alone(study, back_up, settings):
+def test_database_that_is_not_empty_is_left_alone(study, back_up, settings):
     backup = back_up()
     Slot.objects.update(seconds=99)
     before, there = rows_of("annotate_slot"), tree(settings.DATA_DIR)
@@ -239,7 +239,7 @@ HARMS = (
 )
 
 
-def test_a_backup_that_is_not_whole_is_refused_by_name_and_nothing_is_touched(
+def test_backup_that_is_not_whole_is_refused_by_name_and_nothing_is_touched(
     study, report, key, back_up, folder, settings, subtests, tmp_path
 ):
     whole = back_up()
@@ -258,7 +258,7 @@ def test_a_backup_that_is_not_whole_is_refused_by_name_and_nothing_is_touched(
             assert tree(settings.DATA_DIR) == there
 
 
-def test_the_folder_of_all_backups_is_not_one(study, back_up, folder):
+def test_folder_of_all_backups_is_not_one(study, back_up, folder):
     first, second = back_up(), back_up()
     with pytest.raises(CommandError, match=f"{first.name}, {second.name}"):
         call_command("restore", str(folder), "--replace")
@@ -277,7 +277,7 @@ def test_originals_that_are_there_stay_and_damaged_ones_are_mended(
     assert (second.read_bytes(), third.read_bytes()) == (whole, lost)
 
 
-def test_a_backup_of_older_tables_is_migrated(study, back_up):
+def test_backup_of_older_tables_is_migrated(study, back_up):
     call_command("migrate", "axes", "0008", verbosity=0)
     backup = back_up()
     call_command("migrate", verbosity=0)
@@ -287,7 +287,7 @@ def test_a_backup_of_older_tables_is_migrated(study, back_up):
 
 
 @pytest.mark.sqlite
-def test_a_full_disk_is_told_and_leaves_the_database(
+def test_full_disk_is_told_and_leaves_the_database(
     study, back_up, settings, monkeypatch
 ):
     backup = back_up()
@@ -301,7 +301,7 @@ def test_a_full_disk_is_told_and_leaves_the_database(
 
 
 @pytest.mark.sqlite
-def test_an_empty_server_needs_no_leave(study, report, key, back_up, tmp_path):
+def test_empty_server_needs_no_leave(study, report, key, back_up, tmp_path):
     """As another machine does it: its own folder, its own process."""
     backup = back_up()
     done = subprocess.run(

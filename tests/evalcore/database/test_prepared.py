@@ -173,14 +173,14 @@ def test_fields_are_written_as_save_writes_them(study):
     assert written[0] == written[1]
 
 
-def test_a_row_that_is_gone_is_not_written(study):
+def test_row_that_is_gone_is_not_written(study):
     slot = study.slots.first()
     Slot.objects.filter(pk=slot.pk).delete()
     with pytest.raises(Slot.DoesNotExist):
         store(slot, "lease")
 
 
-def test_a_new_row_is_stored_as_create_stores_it(study):
+def test_new_row_is_stored_as_create_stores_it(study):
     slot = study.slots.first()
     said = {"kind": Event.Kind.SLOT_TAKEN, "slot": slot, "details": {"lease": 1}}
     event, later = (Event(study=study, at=NOON, **said) for _which in range(2))

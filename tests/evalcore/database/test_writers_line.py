@@ -44,7 +44,7 @@ def hold(file: str, seconds: float) -> subprocess.Popen:
     return process
 
 
-def test_the_next_process_has_its_turn_when_the_first_one_is_done(file):
+def test_next_process_has_its_turn_when_the_first_one_is_done(file):
     other = hold(file, 0.5)
     line = WritersLine(file, 5)
     assert line.enter()
@@ -100,7 +100,7 @@ def test_who_waits_behind_another_thread_gives_up_in_time(file):
     second.close()
 
 
-def test_the_lock_belongs_to_this_user_alone(file):
+def test_lock_belongs_to_this_user_alone(file):
     line = WritersLine(file, 5)
     line.enter()
     assert Path(f"{file}-line").stat().st_mode & 0o777 == 0o600
@@ -116,7 +116,7 @@ def can_write() -> bool:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_transaction_has_the_turn_from_its_beginning_to_its_end():
+def test_transaction_has_the_turn_from_its_beginning_to_its_end():
     if connection.vendor != "sqlite":
         pytest.skip("asks SQLite")
     assert can_write()

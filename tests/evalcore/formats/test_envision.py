@@ -44,7 +44,7 @@ def complaints(path, **options):
     return [str(problem) for problem in refused.value.problems]
 
 
-def test_a_sequence_is_a_story_of_four_shots(tmp_path):
+def test_sequence_is_a_story_of_four_shots(tmp_path):
     path = write(tmp_path, [sequence(7, source="own")])
     summary = import_benchmark(path, slug="e")
     assert (summary.stories, summary.shots) == (1, 4)
@@ -59,7 +59,7 @@ def test_a_sequence_is_a_story_of_four_shots(tmp_path):
     assert story.benchmark.source == "Envision sequences"
 
 
-def test_a_folder_has_a_file_a_domain_and_each_counts_from_1(tmp_path):
+def test_folder_has_a_file_a_domain_and_each_counts_from_1(tmp_path):
     write(tmp_path, [sequence(1), sequence(2)])
     write(
         tmp_path,

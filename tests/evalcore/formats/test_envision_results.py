@@ -129,7 +129,7 @@ def stored(key="biology_0001"):
     return {name.removeprefix("envision_"): value for name, value in found.items()}
 
 
-def test_a_folder_with_both(tmp_path, benchmark, capsys):
+def test_folder_with_both(tmp_path, benchmark, capsys):
     write(tmp_path / "r/scores.jsonl", [row(1), row(2)])
     write(tmp_path / "r/full.json", [full(1)])
     write(
@@ -173,7 +173,7 @@ def test_every_mistake_is_named_with_its_line(tmp_path, benchmark, wrong, what):
     assert what in problem
 
 
-def test_a_link_for_a_report_is_refused(tmp_path, benchmark):
+def test_link_for_a_report_is_refused(tmp_path, benchmark):
     write(tmp_path / "r/scores.jsonl", [row(1)])
     report = write(tmp_path / "elsewhere.json", {"analysis": {}})
     (tmp_path / "r/analysis_report.json").symlink_to(report)
@@ -251,7 +251,7 @@ def test_what_was_computed_gets_grades_and_rates(tmp_path, benchmark):
     assert whole["weight_info"]["total_weight"] == pytest.approx(1.0)
 
 
-def test_the_report(tmp_path, benchmark):
+def test_report(tmp_path, benchmark):
     for i, overall in enumerate((4.6, 3.0, 1.0), start=1):
         computed(benchmark, f"biology_000{i}", overall=overall, consistency=overall)
     report = read(save(tmp_path))[2]
@@ -275,7 +275,7 @@ def test_the_report(tmp_path, benchmark):
 
 
 @pytest.mark.postgresql
-def test_a_replaced_score_changes_what_follows_from_it(tmp_path, benchmark):
+def test_replaced_score_changes_what_follows_from_it(tmp_path, benchmark):
     load(write(tmp_path / "a.jsonl", [row(1)]))
     MetricScore.objects.filter(metric="envision_dynamics").update(value=1.0)
     MetricScore.objects.filter(metric="envision_overall").update(value=2.0)

@@ -22,7 +22,7 @@ def problem(read, path, data, **options):
     return [str(p).removeprefix(str(path)) for p in refused.value.problems]
 
 
-def test_a_mark_before_the_text_is_no_part_of_it(tmp_path):
+def test_mark_before_the_text_is_no_part_of_it(tmp_path):
     path = tmp_path / "a.json"
     path.write_bytes(b'\xef\xbb\xbf[{"a": 1}]')
     assert read_json(path) == [{"a": 1}]
@@ -47,12 +47,12 @@ def test_what_is_no_json_is_named_with_its_place(tmp_path, data, what):
     assert problem(read_json, tmp_path / "a.json", data) == [what]
 
 
-def test_a_number_with_too_many_digits_is_named(tmp_path):
+def test_number_with_too_many_digits_is_named(tmp_path):
     (text,) = problem(read_json, tmp_path / "a.json", b"[" + b"1" * 5000 + b"]")
     assert "JSON with numbers of fewer digits" in text
 
 
-def test_a_huge_file_is_refused_before_it_is_read(tmp_path, monkeypatch):
+def test_huge_file_is_refused_before_it_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(json_files, "LARGEST_FILE", 10**6)
     path = tmp_path / "a.json"
     with path.open("wb") as file:

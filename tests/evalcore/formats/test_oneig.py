@@ -48,7 +48,7 @@ def complaints(path, **options):
 
 
 @pytest.mark.parametrize("by_folder", [False, True])
-def test_a_prompt_is_a_story_of_one_shot(tmp_path, by_folder):
+def test_prompt_is_a_story_of_one_shot(tmp_path, by_folder):
     path = write(tmp_path)
     import_benchmark(tmp_path if by_folder else path, slug="o")
     keys = ["anime_000", "human_001", "reasoning_000", "text_000"]
@@ -126,7 +126,7 @@ def test_every_mistake_is_named_with_its_line(tmp_path, change, what):
         ("category,id,prompt_en\nPortrait,0,a\0\n", "text without NUL"),
     ],
 )
-def test_a_file_of_another_shape_is_named(tmp_path, text, what):
+def test_file_of_another_shape_is_named(tmp_path, text, what):
     assert what in complaints(beside(tmp_path, "list.csv", text))[0]
 
 

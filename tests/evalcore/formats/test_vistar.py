@@ -36,7 +36,7 @@ def complaints(path, form="vistar"):
     return [str(p).removeprefix(str(path)) for p in refused.value.problems]
 
 
-def test_a_line_is_a_story_of_one_shot(tmp_path):
+def test_line_is_a_story_of_one_shot(tmp_path):
     text = '[GD—TR] A poster that says "SALE" {text="SALE", font="Futura"}\r\n\n'
     path = write(tmp_path, text + "[SA-LI] A fox at dawn\n")
     assert import_benchmark(path, slug="v").shots == 2

@@ -75,7 +75,7 @@ def test_stories_become_scores(tmp_path, benchmark, capsys):
     assert "Imported 59 scores (59 new, 0 replaced)." in capsys.readouterr().out
 
 
-def test_the_method_gets_what_is_said_of_all_stories(tmp_path, benchmark):
+def test_method_gets_what_is_said_of_all_stories(tmp_path, benchmark):
     write_run(tmp_path)
     load(tmp_path)
     score = MetricScore.objects.get(story=None)
@@ -101,7 +101,7 @@ def test_shots_become_scores_and_characters_do_not(tmp_path, benchmark):
     assert kept.details["vistorybench"]["record"]["cids"]["Mira"]["cross"] == 0.5123
 
 
-def test_a_rate_that_was_undefined_is_no_zero(tmp_path, benchmark):
+def test_rate_that_was_undefined_is_no_zero(tmp_path, benchmark):
     write_run(tmp_path)
     load(tmp_path)
     assert "copy_paste" not in of_story("01")
@@ -113,7 +113,7 @@ def test_a_rate_that_was_undefined_is_no_zero(tmp_path, benchmark):
 # Several runs -------------------------------------------------------------------------
 
 
-def test_the_newest_run_is_taken_or_the_one_asked_for(tmp_path, benchmark, capsys):
+def test_newest_run_is_taken_or_the_one_asked_for(tmp_path, benchmark, capsys):
     write_run(tmp_path)
     new = write_run(tmp_path, stamp="20260203_000000")
     change(

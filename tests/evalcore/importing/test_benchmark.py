@@ -78,7 +78,7 @@ def test_it_works(tmp_path, base, bom):
     assert row.story.tags == {"genre": "fairy tale"}
 
 
-def test_a_second_run_changes_nothing(tmp_path):
+def test_second_run_changes_nothing(tmp_path):
     write(tmp_path)
     import_benchmark(tmp_path, slug="v")
     assert import_benchmark(tmp_path, slug="v").line().startswith("Nothing new")
@@ -140,7 +140,7 @@ def test_links_out_of_the_story_are_refused(tmp_path):
         ({"Title": {"en": "HALF"}}, "text without NUL or broken letters"),
     ],
 )
-def test_an_odd_story_is_read_or_named(tmp_path, changes, message):
+def test_odd_story_is_read_or_named(tmp_path, changes, message):
     file = write(tmp_path, **changes) / "story.json"
     file.write_text(file.read_text("utf-8").replace("HALF", r"\ud800"), "utf-8")
     (tmp_path / "01/image/Mira/folder.jpg").mkdir()
@@ -166,7 +166,7 @@ def test_an_odd_story_is_read_or_named(tmp_path, changes, message):
         ({"Characters": {"Mira": {"tag": "non_human"}}}, "description of character"),
     ],
 )
-def test_a_changed_data_set_is_another_benchmark(tmp_path, changes, what):
+def test_changed_data_set_is_another_benchmark(tmp_path, changes, what):
     write(tmp_path / "old", Title=both("Old"))
     import_benchmark(tmp_path / "old", slug="v")
     write(tmp_path / "new", **({"Title": both("Old")} | changes))
@@ -176,7 +176,7 @@ def test_a_changed_data_set_is_another_benchmark(tmp_path, changes, what):
     assert "another benchmark" in str(caught.value.problems[0])
 
 
-def test_a_shot_that_nobody_rendered_is_missing_and_scored_as_such(tmp_path):
+def test_shot_that_nobody_rendered_is_missing_and_scored_as_such(tmp_path):
     write(tmp_path)
     benchmark = make_benchmark(slug="v", stories=1, shots=1, methods=["UNO"])
     benchmark.stories.update(title="")
@@ -205,7 +205,7 @@ def test_stories_made_from_folders_get_their_texts_later(tmp_path):
     assert [s.text["en"]["plot"] for s in story.shots.all()] == ["plot", "plot"]
 
 
-def test_an_unreadable_reference_picture_is_refused_or_left_out(tmp_path, capsys):
+def test_unreadable_reference_picture_is_refused_or_left_out(tmp_path, capsys):
     bad = write(tmp_path) / "image/Mira/deep/00.jpg"
     whole = bad.read_bytes()
     bad.write_bytes(b"")

@@ -104,7 +104,7 @@ def test_no_pipe_is_waited_for(whole):
         assert file not in opened, (file, said)
 
 
-def test_a_workbook_that_is_broken_within_is_named(tmp_path):
+def test_workbook_that_is_broken_within_is_named(tmp_path):
     IMPORTERS["benchmark of ViStoryBench"].write(tmp_path)
     path = tmp_path / "metadata.xlsx"
     data = bytearray(path.read_bytes())
@@ -119,7 +119,7 @@ def test_a_workbook_that_is_broken_within_is_named(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_workbook_that_unfolds_is_refused_before_it_does(tmp_path):
+def test_workbook_that_unfolds_is_refused_before_it_does(tmp_path):
     """Attack: a small file that fills the memory."""
     IMPORTERS["benchmark of ViStoryBench"].write(tmp_path)
     path = tmp_path / "metadata.xlsx"
@@ -134,7 +134,7 @@ def test_a_workbook_that_unfolds_is_refused_before_it_does(tmp_path):
         import_benchmark(tmp_path, slug="v")
 
 
-def test_a_key_twice_among_many_is_found_at_once(tmp_path):
+def test_key_twice_among_many_is_found_at_once(tmp_path):
     """Attack: an object of which each key is held against all others."""
     keys = [*map(str, range(30_000)), "29999"]
     path = tmp_path / "a.json"

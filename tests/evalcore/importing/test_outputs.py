@@ -78,7 +78,7 @@ def test_every_layout(tmp_path, benchmark, layout, names):
     )
 
 
-def test_a_shot_that_arrives_later_is_scored_again(tmp_path, benchmark):
+def test_shot_that_arrives_later_is_scored_again(tmp_path, benchmark):
     draw(tmp_path / "UNO/01", ("shot_01.png", "shot_03.png"))
     import_outputs(tmp_path, benchmark=benchmark)
 
@@ -106,7 +106,7 @@ def test_another_picture_of_a_stored_shot_is_refused(tmp_path, benchmark):
     assert list(Frame.objects.values_list("pk", "media")) == before
 
 
-def test_the_same_pixels_in_another_file_are_the_same_picture(tmp_path, benchmark):
+def test_same_pixels_in_another_file_are_the_same_picture(tmp_path, benchmark):
     draw(tmp_path / "UNO/01", ("shot_01.png",))
     import_outputs(tmp_path, benchmark=benchmark)
     path = tmp_path / "UNO/01/shot_01.png"
@@ -149,7 +149,7 @@ def test_nine_real_stories(shared, capsys):
 
 
 @pytest.mark.slow
-def test_the_demo_data_set_reads_back(tmp_path, monkeypatch):
+def test_demo_data_set_reads_back(tmp_path, monkeypatch):
     monkeypatch.setattr(dataset, "METHODS", {"Lumen": dataset.METHODS["Lumen"]})
     benchmark_folder, outputs = dataset.write_dataset(tmp_path)
     call_command("import_benchmark", benchmark_folder, benchmark="demo")
@@ -188,7 +188,7 @@ def test_methods_that_count_differently_draw_the_same_shots(tmp_path, benchmark)
 # Runs, containers, and names ----------------------------------------------------------
 
 
-def test_a_folder_that_cannot_be_read_is_a_problem(tmp_path, benchmark, monkeypatch):
+def test_folder_that_cannot_be_read_is_a_problem(tmp_path, benchmark, monkeypatch):
     draw(tmp_path / "UNO/01", ONE)
     draw(tmp_path / "UNO/02", ONE)
     listed = os.scandir
@@ -221,7 +221,7 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize(("data", "why"), UNREADABLE.values(), ids=UNREADABLE.keys())
-def test_an_unreadable_picture_is_refused_or_left_out(
+def test_unreadable_picture_is_refused_or_left_out(
     tmp_path, benchmark, settings, capsys, data, why
 ):
     settings.MEDIA_MAX_MEGAPIXELS = 1

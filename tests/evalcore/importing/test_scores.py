@@ -30,7 +30,7 @@ def test_it_works(tmp_path, benchmark, capsys):
     assert (run.source, run.file_name, run.state) == ("imported", "cids.csv", "done")
 
 
-def test_a_second_run_changes_nothing(tmp_path, benchmark, capsys):
+def test_second_run_changes_nothing(tmp_path, benchmark, capsys):
     for _ in range(2):
         load(tmp_path, HEAD + "01,Alder,cids,0.5\n")
     assert "Nothing new: 1 scores" in capsys.readouterr().out
@@ -105,7 +105,7 @@ def test_where_nothing_else_says_it_a_direction_is_that_of_our_metric(
     ]
 
 
-def test_a_story_with_pictures_gets_no_shot_from_a_table(tmp_path, benchmark):
+def test_story_with_pictures_gets_no_shot_from_a_table(tmp_path, benchmark):
     story = Story.objects.get(key="01")
     with pytest.raises(CommandError, match="9: expected the number of a shot"):
         load(

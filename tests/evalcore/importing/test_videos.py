@@ -145,7 +145,7 @@ def draw(folder, names=("shot_01.png", "shot_02.png")):
         (folder / name).write_bytes(picture_bytes(name))
 
 
-def test_the_video_wins_over_pictures(tmp_path, benchmark, place):
+def test_video_wins_over_pictures(tmp_path, benchmark, place):
     place("Loom/01/video.mp4")
     draw(tmp_path / "Loom/01")
     summary = import_outputs(tmp_path, benchmark=benchmark)
@@ -156,7 +156,7 @@ def test_the_video_wins_over_pictures(tmp_path, benchmark, place):
     assert not Frame.objects.exists()
 
 
-def test_the_command(tmp_path, benchmark, place, capsys):
+def test_command(tmp_path, benchmark, place, capsys):
     place("Loom/01.mp4")
     call_command("import_outputs", tmp_path, benchmark="reel")
     out = capsys.readouterr().out
@@ -176,7 +176,7 @@ def test_the_command(tmp_path, benchmark, place, capsys):
     assert "Nothing was written." in str(refused.value)
 
 
-def test_an_unreadable_video_is_left_out_when_asked(tmp_path, benchmark, place, capsys):
+def test_unreadable_video_is_left_out_when_asked(tmp_path, benchmark, place, capsys):
     place("Loom/01.mp4")
     bad = place("Loom/02.mp4")
     bad.write_bytes(bad.read_bytes()[:300])

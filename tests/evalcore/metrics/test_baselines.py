@@ -62,7 +62,7 @@ def test_values_lie_in_the_declared_range(name, tmp_path):
         assert [value.shot for value in values] == [None]
 
 
-def test_the_registry_knows_metrics_profiles_and_families():
+def test_registry_knows_metrics_profiles_and_families():
     assert registry.load("csd_self@vsb-paper").info.full_version == "1 vsb-paper"
     families = [registry.load(name).info.family for name in registry.names()]
     assert len(set(families)) == len(list(groupby(families))), "one family together"
@@ -97,7 +97,7 @@ def test_only_the_metric_that_is_asked_for_is_imported():
     assert asked.stdout == "[]\n"
 
 
-def test_a_name_does_not_contradict_the_declared_direction():
+def test_name_does_not_contradict_the_declared_direction():
     lower = {m for m in registry.names() if higher_by_name(m) is False}
     declared = {m: registry.load(m).info.higher_is_better for m in registry.names()}
     assert lower == {name for name, is_higher in declared.items() if not is_higher}
@@ -119,6 +119,6 @@ def test_metric_that_nobody_can_compute_names_what_it_lacks(tmp_path, name, what
     assert metric.info.profile == name.partition("@")[2]
 
 
-def test_an_unknown_metric_names_the_nearest():
+def test_unknown_metric_names_the_nearest():
     with pytest.raises(registry.UnknownMetricError, match="Did you mean 'sharpness'"):
         registry.load("sharpnes")

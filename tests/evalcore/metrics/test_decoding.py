@@ -77,7 +77,7 @@ def asking(encoder, items):
     return [Value(feature.item()) for feature in features]
 
 
-def test_a_frame_of_a_long_film_is_let_go_when_it_is_prepared(tmp_path):
+def test_frame_of_a_long_film_is_let_go_when_it_is_prepared(tmp_path):
     films = [Film(300), Film(300)]
     jobs = [
         MetricJob(i, asking(Small(), film.images())) for i, film in enumerate(films)

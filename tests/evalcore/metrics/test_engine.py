@@ -73,7 +73,7 @@ def test_each_item_is_encoded_once_in_full_batches(engine):
     assert again.batches == []
 
 
-def test_a_picture_is_decoded_once_for_all_that_want_it(engine):
+def test_picture_is_decoded_once_for_all_that_want_it(engine):
     decoded = Counter()
 
     def pictures():
@@ -112,7 +112,7 @@ def broken():
     raise OSError("the file is cut short")
 
 
-def test_an_unreadable_picture_fails_those_who_asked_for_it(engine):
+def test_unreadable_picture_fails_those_who_asked_for_it(engine):
     bad = Image(Source("bad", broken))
     encoder = Brightness()
     found = outcomes(

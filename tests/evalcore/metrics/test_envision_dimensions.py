@@ -44,7 +44,7 @@ def tables(shared):
 
 
 @pytest.mark.shared
-def test_the_printed_overall_is_reproduced(shared):
+def test_printed_overall_is_reproduced(shared):
     """To about .02, and one method to about .12, as the table's note says."""
     rows, overall = tables(shared)
     rows = [row for row in rows if row["domain"] == "all"]
@@ -56,7 +56,7 @@ def test_the_printed_overall_is_reproduced(shared):
 
 
 @pytest.mark.shared
-def test_the_printed_dimensions_follow_the_programs_weights(shared):
+def test_printed_dimensions_follow_the_programs_weights(shared):
     """Which sub-score weighs .34, and that it is the program that was used."""
     rows, _overall = tables(shared)
     columns = {

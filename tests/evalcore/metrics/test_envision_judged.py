@@ -89,7 +89,7 @@ class TestReading:
             ("4\nExpressiveness: poor", None, 4),
         ],
     )
-    def test_an_unclear_score_makes_a_trial_unusable_or_its_last_digit_counts(
+    def test_unclear_score_makes_a_trial_unusable_or_its_last_digit_counts(
         self, value, reason, in_code
     ):
         """The program takes the first digit of the last mention from 0 to 5, or 0."""

@@ -36,7 +36,7 @@ def test_what_is_put_is_got(tmp_path_factory, feature):
 
 
 @pytest.mark.parametrize("kept", [0, 1, 5, 12])
-def test_a_file_cut_short_is_not_there(store, kept):
+def test_file_cut_short_is_not_there(store, kept):
     store.put_many("one", {"key": np.arange(4.0)})
     (file,) = files_of(store)
     file.write_bytes(file.read_bytes()[:kept])

@@ -194,7 +194,7 @@ def test_i3d_sees_scaled_and_resized_videos(tmp_path, monkeypatch):
     assert feature == pytest.approx(wanted.numpy(), abs=1e-4)
 
 
-def test_an_archive_is_run_only_if_it_is_the_published_one(tmp_path, monkeypatch):
+def test_archive_is_run_only_if_it_is_the_published_one(tmp_path, monkeypatch):
     """Loading an archive runs what is in it, so its hash comes first."""
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     scripted(tmp_path, LikeI3D())

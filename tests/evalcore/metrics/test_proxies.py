@@ -23,7 +23,7 @@ def test_moved_pictures_are_more_consistent_than_different_ones(tmp_path):
     assert moved.value > 0.8 > other.value + 0.1
 
 
-def test_a_method_of_one_picture_has_no_diversity(tmp_path):
+def test_method_of_one_picture_has_no_diversity(tmp_path):
     metric = registry.load("mobilenet_diversity")
     same = Run("Alder", (rendering_of([checked(0)] * 4),))
     mixed = Run("Birch", (rendering_of([checked(0)]), rendering_of([noise(1), None])))

@@ -24,7 +24,7 @@ def shown(path, seconds, rate=8.0):
     ]
 
 
-def test_a_frame_is_what_is_on_screen_at_its_time(tmp_path):
+def test_frame_is_what_is_on_screen_at_its_time(tmp_path):
     # 12 frames a second, looked at every 1/8 s: at i/8 s frame floor(1.5 i) is shown.
     path = write_clip(tmp_path / "a.mp4", frames=24, rate=12)
     assert shown(path, 2.0) == [3 * i // 2 for i in range(16)]

@@ -23,7 +23,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_file_is_found_and_its_hash_checked(folder):
+def test_file_is_found_and_its_hash_checked(folder):
     assert FILE.find() is None
     path = folder / "some" / "file.pth"
     path.write_bytes(b"foo")  # SHA-256 2c26b46b...

@@ -61,7 +61,7 @@ def shown(output) -> dict[int, str | None]:
 
 
 @pytest.mark.parametrize("degradation", ALL)
-def test_a_twin_is_like_its_original_and_shows_something_else(woods, degradation):
+def test_twin_is_like_its_original_and_shows_something_else(woods, degradation):
     original = an_output(woods)
     Output.objects.filter(pk=original.pk).update(mode="base", language="en")
     original.refresh_from_db()
@@ -80,7 +80,7 @@ def test_a_twin_is_like_its_original_and_shows_something_else(woods, degradation
         assert frame.media.content_type == "image/png"
 
 
-def test_the_same_seed_makes_the_same_twins_whatever_the_keys_of_rows():
+def test_same_seed_makes_the_same_twins_whatever_the_keys_of_rows():
     def pictures(slug, seed):
         benchmark = add_characters(make_benchmark(slug=slug, shots=8))
         found = [
@@ -125,7 +125,7 @@ def twin(woods):
     return degraded_copies.make_twin(an_output(woods), "foreign_shot", 1)
 
 
-def test_a_twin_is_neither_scored_nor_does_it_change_a_score(woods):
+def test_twin_is_neither_scored_nor_does_it_change_a_score(woods):
     names = ["sharpness", "palette_consistency", "shots_present"]
 
     def scores():
@@ -173,7 +173,7 @@ def make_possible() -> list[Output]:
 
 
 @pytest.mark.postgresql
-def test_a_shot_that_arrives_later_outdates_twins_that_nobody_is_shown(
+def test_shot_that_arrives_later_outdates_twins_that_nobody_is_shown(
     tmp_path, imported
 ):
     judged, *_others = [t for t in make_possible() if t.story.key == "02"]
@@ -203,7 +203,7 @@ def test_a_shot_that_arrives_later_outdates_twins_that_nobody_is_shown(
         ({"degradation": "blurred"}, "twin_unique_per_original_and_degradation"),
     ],
 )
-def test_the_database_refuses(woods, twin, changes, constraint):
+def test_database_refuses(woods, twin, changes, constraint):
     degraded_copies.make_twin(twin.twin_of, "blurred", 1)
     if connection.vendor == "sqlite" and "unique" in constraint:
         constraint = "UNIQUE constraint failed"
@@ -214,7 +214,7 @@ def test_the_database_refuses(woods, twin, changes, constraint):
 # The command -------------------------------------------------------------------------
 
 
-def test_the_command_makes_what_is_possible_and_says_the_rest(capsys):
+def test_command_makes_what_is_possible_and_says_the_rest(capsys):
     make_benchmark(shots=4)
     call_command("make_twins", "woods", seed=7)
     printed = capsys.readouterr()

@@ -80,7 +80,7 @@ def every_degradation(seed):
     )
 
 
-def test_the_seed_decides():
+def test_seed_decides():
     assert every_degradation("7 shuffled") == every_degradation("7 shuffled")
     for same_kind in zip(*map(every_degradation, range(20)), strict=True):
         assert len({tuple(after.values()) for after in same_kind}) > 5

@@ -49,7 +49,7 @@ def test_blurring_costs_sharpness_and_a_copied_shot_does_not(woods):
     assert not MetricScore.objects.exists()
 
 
-def test_the_command(woods):
+def test_command(woods):
     out = StringIO()
     call_command("compare_twins", "woods", metrics="sharpness", stdout=out)
     line = next(li for li in out.getvalue().splitlines() if "blurred" in li)

@@ -81,7 +81,7 @@ def differing(twin) -> set[int]:
 
 
 @pytest.mark.parametrize("degradation", ALL)
-def test_a_twin_is_as_long_and_as_large_as_its_original(output, degradation):
+def test_twin_is_as_long_and_as_large_as_its_original(output, degradation):
     twin = degraded_copies.make_twin(output, degradation, seed=3)
     assert (twin.twin_of, twin.degradation) == (output, degradation)
     assert (twin.source, twin.story, twin.method) == (
@@ -135,7 +135,7 @@ def test_blurred_frames_show_the_same_with_soft_edges(output):
 # Metrics, and outputs that change ----------------------------------------------------
 
 
-def test_a_script_that_comes_later_removes_the_twins(reel, tmp_path):
+def test_script_that_comes_later_removes_the_twins(reel, tmp_path):
     benchmark = Benchmark.objects.create(slug="late", title="Late")
     story = Story.objects.create(benchmark=benchmark, key="01")
     Shot.objects.bulk_create(Shot(story=story, number=n) for n in (1, 2, 3))

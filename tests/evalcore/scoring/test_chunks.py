@@ -54,7 +54,7 @@ def scored(benchmark, *names, truth=""):
 NO_LENGTH = "its video has no length in seconds: import it again"
 
 
-def test_a_video_without_length_fails_its_own_story(reels):
+def test_video_without_length_fails_its_own_story(reels):
     without_length("Loom", "02")
     run = scored(reels, "sharpness", "palette_consistency")
     assert (run.state, run.done, run.total) == ("failed", 12, 12)
@@ -72,7 +72,7 @@ def test_a_video_without_length_fails_its_own_story(reels):
         (float("inf"), float("inf"), "cannot convert float infinity to integer"),
     ],
 )
-def test_a_shot_at_impossible_times_fails_its_own_story(reels, start, end, said):
+def test_shot_at_impossible_times_fails_its_own_story(reels, start, end, said):
     Shot.objects.filter(story__key="03", number=2).update(
         start_seconds=start, end_seconds=end
     )

@@ -88,7 +88,7 @@ def reel(tmp_path):
     return benchmark
 
 
-def test_a_video_is_cut_into_its_shots_without_what_was_given(reel):
+def test_video_is_cut_into_its_shots_without_what_was_given(reel):
     one = judged_outputs.rendering(Output.objects.get())
     assert one.is_video
     shown = [[number_of(image.read()) for image in shot.frames] for shot in one.shots]

@@ -51,7 +51,7 @@ def scored(benchmark, *names):
     return metric_runs.run(metric_runs.queue_run(benchmark, names).pk)
 
 
-def test_a_spent_budget_ends_the_run_and_a_larger_one_goes_on(judge, monkeypatch):
+def test_spent_budget_ends_the_run_and_a_larger_one_goes_on(judge, monkeypatch):
     benchmark = make_benchmark(stories=2, shots=2)
     monkeypatch.setenv("JUDGE_BUDGET", "0.025")
     run = scored(benchmark, "pa_scene")
@@ -78,7 +78,7 @@ def test_prose_is_an_absence_with_a_reason_never_a_0(judge):
     assert "What a lovely picture!" in str(absence.details["refused"])
 
 
-def test_a_judge_that_does_not_answer_leaves_nothing_that_stays(judge):
+def test_judge_that_does_not_answer_leaves_nothing_that_stays(judge):
     judge.then = fails(400, "busy")
     benchmark = make_benchmark(stories=1, shots=1, methods=("Alder",))
     run = scored(benchmark, "pa_scene")

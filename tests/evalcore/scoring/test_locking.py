@@ -22,7 +22,7 @@ def run(work):
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="locks rows")
-def test_a_run_is_stopped_while_its_worker_stores(monkeypatch):
+def test_run_is_stopped_while_its_worker_stores(monkeypatch):
     asked = metric_runs.queue_run(make_benchmark(), ["shots_present"])
     metric_runs.plan(asked)
     storing, store = threading.Event(), score_rows.store
@@ -45,7 +45,7 @@ def test_a_run_is_stopped_while_its_worker_stores(monkeypatch):
     assert (asked.state, asked.done, asked.scores.count()) == ("stopped", 6, 6)
 
 
-def test_a_chunk_that_is_stopped_as_it_is_taken_is_left_alone(monkeypatch):
+def test_chunk_that_is_stopped_as_it_is_taken_is_left_alone(monkeypatch):
     asked = metric_runs.queue_run(make_benchmark(), ["shots_present"])
     metric_runs.plan(asked)
     taken = metric_runs._taken

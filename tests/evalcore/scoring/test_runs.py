@@ -77,7 +77,7 @@ def test_one_bad_output_does_not_stop_the_others():
 
 
 @pytest.mark.django_db
-def test_a_device_that_is_not_here_ends_the_run_and_is_put_down(monkeypatch, caplog):
+def test_device_that_is_not_here_ends_the_run_and_is_put_down(monkeypatch, caplog):
     monkeypatch.setenv("EVALCORE_DEVICE", "gpu")
     runtime.device.cache_clear()
     try:
@@ -95,7 +95,7 @@ def test_a_device_that_is_not_here_ends_the_run_and_is_put_down(monkeypatch, cap
     assert not MetricScore.objects.exists()
 
 
-def test_the_worker_knows_every_task_that_beat_rings_for():
+def test_worker_knows_every_task_that_beat_rings_for():
     app.loader.import_default_modules()
     rung = {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
     assert rung <= set(app.tasks)
@@ -104,7 +104,7 @@ def test_the_worker_knows_every_task_that_beat_rings_for():
 
 @pytest.mark.django_db
 @pytest.mark.postgresql
-def test_a_chunk_at_work_is_left_alone_and_a_silent_one_is_taken_over():
+def test_chunk_at_work_is_left_alone_and_a_silent_one_is_taken_over():
     run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
     metric_runs.plan(run)
     MetricChunk.objects.update(state="running", heartbeat_at=timezone.now())
@@ -139,7 +139,7 @@ def test_work_is_cut_into_chunks_by_queue_and_a_worker_takes_its_own(monkeypatch
 
 
 @pytest.mark.django_db
-def test_a_worker_gives_way_and_goes_on_later(monkeypatch):
+def test_worker_gives_way_and_goes_on_later(monkeypatch):
     """After its time no output is begun; the chunk is free again, nothing is twice."""
     run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
     metric_runs.plan(run)
@@ -288,7 +288,7 @@ class TestWhatMayGoWrong:
         metric_runs.plan(run)
         return run
 
-    def test_a_worker_that_died_before_it_could_end_the_run(self):
+    def test_worker_that_died_before_it_could_end_the_run(self):
         run = self.asked("shots_present")
         metric_runs.work()
         MetricRun.objects.update(state="running")
@@ -314,7 +314,7 @@ class TestWhatMayGoWrong:
         run.refresh_from_db()
         assert (run.state, run.done, len(tried)) == ("failed", 6, 6)
 
-    def test_a_run_with_a_metric_that_is_gone_fails_and_the_next_goes_on(self):
+    def test_run_with_a_metric_that_is_gone_fails_and_the_next_goes_on(self):
         run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
         MetricRun.objects.update(metrics=["no_such_metric"])
         run.refresh_from_db()
@@ -323,7 +323,7 @@ class TestWhatMayGoWrong:
         assert run.state == "failed"
         assert "Unknown metric 'no_such_metric'" in run.error
 
-    def test_a_chunk_that_loses_every_worker_is_given_up(self):
+    def test_chunk_that_loses_every_worker_is_given_up(self):
         run = self.asked("shots_present")
         for _ in range(metric_runs.MOST_LOST + 1):
             assert metric_runs._take(["cpu"], None) is not None
@@ -451,7 +451,7 @@ def start_worker(env, program=("-m", "celery")) -> subprocess.Popen:
 
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
-def test_a_worker_finds_its_work_at_start_and_again_after_any_kill(tmp_path):
+def test_worker_finds_its_work_at_start_and_again_after_any_kill(tmp_path):
     """Killed twice at random moments: nothing is lost, nothing is twice."""
     benchmark = make_benchmark(stories=24)
     run = metric_runs.queue_run(benchmark, ["sharpness", "palette_consistency"])
@@ -497,7 +497,7 @@ def broker(request, tmp_path):
 
 @pytest.mark.sqlite
 @pytest.mark.django_db(transaction=True)
-def test_the_bell_wakes_a_waiting_worker(tmp_path, broker):
+def test_bell_wakes_a_waiting_worker(tmp_path, broker):
     env = environment(tmp_path) | {"BROKER_URL": broker}
     worker = start_worker(env)
     try:

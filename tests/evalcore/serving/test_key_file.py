@@ -67,7 +67,7 @@ def test_only_its_owner_reads_it(tmp_path):
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620])
-def test_a_key_that_others_may_read_is_refused(tmp_path, mode):
+def test_key_that_others_may_read_is_refused(tmp_path, mode):
     path = tmp_path / "secret_key"
     kept_key(path)
     path.chmod(mode)
@@ -76,7 +76,7 @@ def test_a_key_that_others_may_read_is_refused(tmp_path, mode):
 
 
 @pytest.mark.parametrize("text", [b"", b"\n", b"short", b"\xff" * 50])
-def test_a_file_without_a_key_is_refused(tmp_path, text):
+def test_file_without_a_key_is_refused(tmp_path, text):
     path = tmp_path / "secret_key"
     path.write_bytes(text)
     path.chmod(0o600)

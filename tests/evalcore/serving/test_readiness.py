@@ -45,7 +45,7 @@ def test_it_is_not_while_migrations_lack(client):
     assert reasons["database"] == "1 migrations are not applied: manage.py migrate"
 
 
-def test_a_database_of_a_newer_version_is_no_lack(client):
+def test_database_of_a_newer_version_is_no_lack(client):
     MigrationRecorder.Migration.objects.create(app="annotate", name="9999_later")
     assert ask(client)[0] == 200
 
@@ -58,7 +58,7 @@ def test_it_is_not_where_pictures_cannot_be_stored(client, settings):
     assert str(settings.MEDIA_ROOT) not in str(reasons)
 
 
-def test_a_broker_that_is_away_takes_no_web_server_away(client, settings):
+def test_broker_that_is_away_takes_no_web_server_away(client, settings):
     settings.CELERY_BROKER_URL = f"redis://:secret@127.0.0.1:{free_port()}/0"
     status, word, reasons = ask(client)
     assert (status, word) == (200, "degraded")
@@ -107,7 +107,7 @@ def test_it_is_not_where_the_database_cannot_be_reached(tmp_path):
     assert str(tmp_path) not in done.stdout
 
 
-def test_a_probe_of_any_machine_is_answered(client, settings):
+def test_probe_of_any_machine_is_answered(client, settings):
     settings.SECURE_SSL_REDIRECT = True
     for address in ("/readyz", "/healthz"):
         got = client.get(address, REMOTE_ADDR="192.0.2.1", headers={"host": "10.0.0.7"})

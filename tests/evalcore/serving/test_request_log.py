@@ -50,14 +50,14 @@ def test_each_answer_that_failed_has_an_id_of_its_own(client):
         (1, TOKEN, False),
     ],
 )
-def test_an_id_is_taken_from_a_proxy_alone(client, settings, proxies, given, is_taken):
+def test_id_is_taken_from_a_proxy_alone(client, settings, proxies, given, is_taken):
     """Attack: whoever asks chooses what the log says, or has it hold a link."""
     settings.TRUSTED_PROXIES = proxies
     got = client.get("/gone/", headers={"X-Request-ID": given})["X-Request-ID"]
     assert (got == given) is is_taken
 
 
-def test_a_line_says_whose_request_it_is_of(lines):
+def test_line_says_whose_request_it_is_of(lines):
     study = make_study(consented=True)
     client = alice(study)
     user = User.objects.get(username="alice").pk
@@ -72,7 +72,7 @@ def test_a_line_says_whose_request_it_is_of(lines):
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]{12}\+00:00", told["time"])
 
 
-def test_an_annotator_stands_there_by_key_and_never_by_link(client, lines):
+def test_annotator_stands_there_by_key_and_never_by_link(client, lines):
     study = make_study(consented=True)
     person = study.annotators.first()
     token = person.invitation.token
@@ -83,7 +83,7 @@ def test_an_annotator_stands_there_by_key_and_never_by_link(client, lines):
     assert token not in text + str(told)
 
 
-def test_a_line_of_each_request_has_its_route_and_no_address(client, lines):
+def test_line_of_each_request_has_its_route_and_no_address(client, lines):
     study = make_study(consented=True)
     token = study.annotators.first().invitation.token
     client.get(f"/rate/{token}/consent/?proof={TOKEN}")
@@ -112,7 +112,7 @@ def broken(monkeypatch, client):
     return client
 
 
-def test_the_page_of_a_failure_says_under_which_id_the_log_has_it(broken, lines):
+def test_page_of_a_failure_says_under_which_id_the_log_has_it(broken, lines):
     answer = broken.get("/")
     assert answer.status_code == 500
     request = answer["X-Request-ID"]

@@ -63,7 +63,7 @@ def test_it_serves_and_stops_without_leaving_anything(served, how):
     assert "create_manager" in output
 
 
-def test_a_killed_worker_is_started_again_and_pages_go_on(served):
+def test_killed_worker_is_started_again_and_pages_go_on(served):
     served.wait_for_workers()
     killed = served.workers()
     for pids in killed.values():
@@ -93,7 +93,7 @@ def test_nothing_outlives_a_supervisor_that_is_killed(served):
     wait_until(lambda: not served.pids(), 60, "the end of every process")
 
 
-def test_a_port_in_use_is_explained(tmp_path):
+def test_port_in_use_is_explained(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -101,7 +101,7 @@ def test_a_port_in_use_is_explained(tmp_path):
         assert f"Port {port} is in use" in refused(tmp_path, port=port)
 
 
-def test_an_address_of_another_machine_is_explained(tmp_path):
+def test_address_of_another_machine_is_explained(tmp_path):
     told = refused(tmp_path, "--bind", "192.0.2.1")
     assert "BIND=192.0.2.1: this machine cannot listen there" in told
 
@@ -135,7 +135,7 @@ def test_beyond_this_machine_it_demands_its_address(
         ("http://192.168.1.20", 0, False),
     ],
 )
-def test_a_proxy_that_nobody_counts_is_told(settings, capsys, base, proxies, is_told):
+def test_proxy_that_nobody_counts_is_told(settings, capsys, base, proxies, is_told):
     settings.PRODUCTION = False
     settings.BASE_URL, settings.TRUSTED_PROXIES = base, proxies
     serve._tell_where("127.0.0.1", 8000)
@@ -150,7 +150,7 @@ def refused(tmp_path: Path, *options: str, **how: int) -> str:
     return output
 
 
-def test_a_web_worker_loads_its_pages_at_once_but_neither_torch_nor_pandas(tmp_path):
+def test_web_worker_loads_its_pages_at_once_but_neither_torch_nor_pandas(tmp_path):
     code = (
         "import sys; import evalcore.wsgi; from django.urls import get_resolver; "
         "loaded = set(sys.modules); get_resolver().url_patterns; "

@@ -126,7 +126,7 @@ def alive(pid: int) -> bool:
         return False
 
 
-def test_the_pages_are_told_when_it_is_started_again(keeping, clock):
+def test_pages_are_told_when_it_is_started_again(keeping, clock):
     worker, before = keeping("raise SystemExit(3)"), timezone.now()
     worker.keep()
     while worker.child is not None:

@@ -70,7 +70,7 @@ PLAYLISTS = (
 
 @pytest.mark.parametrize("start", ["", "\0\0\0\x18ftypmp42"])
 @pytest.mark.parametrize("playlist", PLAYLISTS)
-def test_a_list_of_other_files_is_no_video(tmp_path, start, playlist):
+def test_list_of_other_files_is_no_video(tmp_path, start, playlist):
     """Attack: a playlist that has the server read its own files, or ask others."""
     secret = write_clip(tmp_path / "secret.mp4")
     for target in (secret.as_uri(), str(secret), "http://127.0.0.1:9/x.ts"):
@@ -81,7 +81,7 @@ def test_a_list_of_other_files_is_no_video(tmp_path, start, playlist):
                 storing.check_video(path)
 
 
-def test_a_pipe_is_no_video(tmp_path):
+def test_pipe_is_no_video(tmp_path):
     """Attack: an import that waits for ever."""
     os.mkfifo(tmp_path / "a.mp4")
     with pytest.raises(UnreadableVideoError, match="no pipe or device"):

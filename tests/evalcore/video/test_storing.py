@@ -70,7 +70,7 @@ def test_no_metadata_survives(tmp_path):
             assert word not in rendition.read_bytes()
 
 
-def test_the_original_keeps_its_stream(tmp_path):
+def test_original_keeps_its_stream(tmp_path):
     source = write_clip(tmp_path / "a.mp4", tags=TAGS, sound=True)
     stored = media.original_path(stored_clip(source))
     packets = []
@@ -80,7 +80,7 @@ def test_the_original_keeps_its_stream(tmp_path):
     assert packets[0] == packets[1]
 
 
-def test_a_box_letterboxes(tmp_path):
+def test_box_letterboxes(tmp_path):
     white = np.full((64, 64, 3), 255, np.uint8)
     source = write_clip(tmp_path / "a.mp4", size=(64, 64), pictures=lambda _n: white)
     stored = stored_clip(source)
@@ -127,7 +127,7 @@ def turned(path, matrix):
         ((-1 << 16, 0, 0, 0, -1 << 16, 0, 96 << 16, 64 << 16, 1 << 30), (-1, -1)),
     ],
 )
-def test_a_video_from_a_turned_camera_stands_upright(tmp_path, matrix, corner):
+def test_video_from_a_turned_camera_stands_upright(tmp_path, matrix, corner):
     picture = np.zeros((64, 96, 3), np.uint8)
     picture[:16, :16] = 255  # left above, as it was filmed
     source = write_clip(tmp_path / "a.mp4", pictures=lambda _n: picture)

@@ -27,14 +27,14 @@ SIZES = [
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_rounded_middle_is_torchvisions(size):
+def test_rounded_middle_is_torchvisions(size):
     picture = noise(2, size)
     theirs = np.asarray(v2.CenterCrop(SIDE)(Image.fromarray(picture)))
     np.testing.assert_array_equal(pre.centre_crop(picture, SIDE), theirs)
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_floored_middle_is_that_of_transformers(size):
+def test_floored_middle_is_that_of_transformers(size):
     picture = noise(2, size)
     processor = CLIPImageProcessorPil(
         do_resize=False, do_rescale=False, do_normalize=False

@@ -68,7 +68,7 @@ def test_it_samples_as_opencv_does():
     assert np.abs(aligned(picture, points, ARCFACE_TEMPLATE) - want).max() <= 4
 
 
-def test_the_templates_are_those_of_the_reference_programs():
+def test_templates_are_those_of_the_reference_programs():
     # insightface's, for 112 x 112: eyes 35.2 apart, mouth 29.2 wide.
     assert np.array(ARCFACE_TEMPLATE.points) == pytest.approx(
         np.array(

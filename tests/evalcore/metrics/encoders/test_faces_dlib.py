@@ -26,7 +26,7 @@ def feature_of(encoder, picture):
 
 
 @pytest.mark.slow
-def test_the_engine_asks_from_several_threads(encoder, tmp_path):
+def test_engine_asks_from_several_threads(encoder, tmp_path):
     # Threads that share a detector get other boxes, or crash.
     small = drawn_face(150)
     pictures = [

@@ -70,9 +70,7 @@ def face_of(picture, finder):
     return aligned(picture, points, ARCFACE_TEMPLATE)
 
 
-def test_a_feature_is_1_x_512_with_a_face_and_0_x_512_without(
-    arcface, finder, tmp_path
-):
+def test_feature_is_1_x_512_with_a_face_and_0_x_512_without(arcface, finder, tmp_path):
     pictures = [DARK, bright(1), GREY, bright(2), np.full((1, 1, 3), 9, np.uint8)]
     features, _counts = asked(arcface, [image_of(p) for p in pictures], tmp_path / "f")
     assert [f.shape for f in features] == [

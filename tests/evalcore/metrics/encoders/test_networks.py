@@ -48,7 +48,7 @@ WIDE, TALL = noise(1, (400, 250)), noise(2, (230, 500))
 
 
 class TestClip:
-    def test_a_picture_is_seen_as_by_the_package_itself(self, weights):
+    def test_picture_is_seen_as_by_the_package_itself(self, weights):
         network = tiny.save_clip(weights)
         own = encoded(clip_image_encoder(tiny.CLIP, normalise=False), WIDE, TALL)
         seen = open_clip.image_transform(
@@ -59,7 +59,7 @@ class TestClip:
                 expected = network.encode_image(seen(Image.fromarray(picture))[None])
             np.testing.assert_allclose(feature, expected[0], atol=2e-5)
 
-    def test_a_text_is_read_as_by_the_package_itself(self, weights):
+    def test_text_is_read_as_by_the_package_itself(self, weights):
         network = tiny.save_clip(weights)
         (own,) = encoded(clip_text_encoder(tiny.CLIP), Text("A fox walks."))
         tokens = open_clip.get_tokenizer(tiny.CLIP)(["A fox walks."])
@@ -88,7 +88,7 @@ class TestStrictLoading:
         assert "1 missing: visual.conv1.weight" in text
         assert published.CLIP_FILE in text
 
-    def test_a_file_that_holds_no_weights(self, weights):
+    def test_file_that_holds_no_weights(self, weights):
         self.path(weights).write_bytes(b"<html>not found</html>")
         with pytest.raises(WeightsError, match="cannot be read as weights"):
             encoded(clip_image_encoder(tiny.CLIP), WIDE)
@@ -108,7 +108,7 @@ class TestStrictLoading:
 
 
 class TestCsd:
-    def test_the_style_is_what_the_formula_says(self, weights):
+    def test_style_is_what_the_formula_says(self, weights):
         """Class token after the last norm, times the style matrix, of length 1."""
         network = tiny.save_csd(weights)
         (own,) = encoded(csd_encoder("squash", tiny.CLIP), WIDE)
@@ -146,7 +146,7 @@ class TestAesthetic:
         np.testing.assert_allclose(own, expected, atol=1e-5)
         assert own.shape == (1,)
 
-    def test_the_reference_program_s_pictures_are_not_normalised(self, weights):
+    def test_reference_program_s_pictures_are_not_normalised(self, weights):
         network = tiny.save_siglip(weights)
         (own,) = encoded(aesthetic_encoder("vsb"), WIDE)
         resized = np.asarray(Image.fromarray(WIDE).resize((378, 378), Image.BILINEAR))
@@ -197,7 +197,7 @@ class Fussy(nn.Module):
         return batch * 2
 
 
-def test_a_batch_that_does_not_fit_is_halved_for_good():
+def test_batch_that_does_not_fit_is_halved_for_good():
     network = Fussy(3)
     run = Network(lambda: network, batch=16)
     inputs = [np.full(2, i, np.float32) for i in range(20)]

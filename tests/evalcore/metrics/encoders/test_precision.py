@@ -43,7 +43,7 @@ class Product(torch.nn.Module):
     ("exact", "named", "kind"),
     [(True, "fp32", torch.float32), (False, "bf16", torch.bfloat16)],
 )
-def test_an_exact_network_is_never_rounded(weights, exact, named, kind):
+def test_exact_network_is_never_rounded(weights, exact, named, kind):
     product = Product()
     network = Network(lambda: product, exact=exact)
     network([np.ones(3, np.float32)])

@@ -82,7 +82,7 @@ def test_without_a_reply_the_metric_fails_and_asks_again_another_time(server, tm
 
 
 @pytest.mark.parametrize("spare", [3, 5, 8])
-def test_a_spent_budget_ends_the_run_and_the_next_goes_on(server, tmp_path, spare):
+def test_spent_budget_ends_the_run_and_the_next_goes_on(server, tmp_path, spare):
     """Nothing that was answered is asked again, and no job gets a false reason.
 
     Eight questions in two jobs, one at a time in batches of four; money for `spare`.

@@ -36,7 +36,7 @@ def refusal(judge: Judge) -> str:
 # What is sent -------------------------------------------------------------------------
 
 
-def test_a_question_is_one_request_with_the_key(server):
+def test_question_is_one_request_with_the_key(server):
     server.then = answers("A fox.")
     question = JudgeQuestion(
         ("What do you see?",), system="Be brief.", temperature=0.3, seed=5, trial=2
@@ -79,7 +79,7 @@ def test_requests_keep_to_the_limit_per_minute(server):
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 529])
-def test_a_fault_of_the_server_is_tried_again(server, status):
+def test_fault_of_the_server_is_tried_again(server, status):
     server.script = [fails(status), fails(status, "busy")]
     clock = JumpingClock()
     assert ask(judge_at(server, clock=clock), "?") == ["Score: 3"]
@@ -128,7 +128,7 @@ def test_reply_is_left_at_the_deadline_when_it_drips(server):
 
 
 @pytest.mark.parametrize("status", [400, 403, 413, 422])
-def test_a_refused_question_is_not_asked_again(server, status):
+def test_refused_question_is_not_asked_again(server, status):
     server.script = [answers("A fox."), fails(status, "this I will not look at")]
     first, second = ask(judge_at(server, concurrency=1), "?", "And here?")
     assert first == "A fox."
@@ -137,7 +137,7 @@ def test_a_refused_question_is_not_asked_again(server, status):
     assert len(server.asked) == 2
 
 
-def test_a_judge_that_refuses_whatever_it_is_asked_ends_it(server):
+def test_judge_that_refuses_whatever_it_is_asked_ends_it(server):
     """As one that does not know a field of the request: nothing is put down."""
     server.then = fails(400, "Unsupported parameter: 'max_tokens'")
     judge = judge_at(server)
@@ -170,14 +170,14 @@ def test_what_no_question_can_change_ends_the_run(server, misbehaviour, words):
     assert len(server.asked) <= 2
 
 
-def test_a_server_that_is_not_there_ends_the_run():
+def test_server_that_is_not_there_ends_the_run():
     with serving() as server:
         gone = judge_at(server, timeout=60.0)
     with pytest.raises(JudgeError, match=r"owl at 127\.0\.0\.1.*tried 6 times"):
         ask(gone, "?")
 
 
-def test_a_redirect_is_not_followed_with_the_key(server):
+def test_redirect_is_not_followed_with_the_key(server):
     with serving() as other:
         for status in (301, 302, 303, 307, 308):
             server.then = fails(status, Location=f"{other.base_url}/chat/completions")
@@ -199,12 +199,12 @@ def test_a_redirect_is_not_followed_with_the_key(server):
         raw(json.dumps({"choices": KEY}).encode()),
     ],
 )
-def test_the_key_is_taken_out_of_what_the_server_says(server, echo):
+def test_key_is_taken_out_of_what_the_server_says(server, echo):
     server.then = echo
     assert "[key]" in refusal(judge_at(server))
 
 
-def test_the_key_is_neither_logged_nor_shown(server, caplog):
+def test_key_is_neither_logged_nor_shown(server, caplog):
     caplog.set_level(logging.DEBUG)
     server.script = [fails(500, KEY), fails(429, Retry_After="1"), hangs_up]
     judge = judge_at(server)

@@ -26,7 +26,7 @@ def dear(budget: str, **more) -> CostMeter:
     return metered(budget, price_in=1, price_out=1, **more)
 
 
-def test_a_budget_is_used_to_the_last_cent_and_no_further():
+def test_budget_is_used_to_the_last_cent_and_no_further():
     meter = dear("0.3")
     for _ in range(3):  # floats would make 0.30000000000000004 of it
         meter.settle(meter.reserve(100_000, 0), Decimal("0.1"))

@@ -66,7 +66,7 @@ def worst(judge: Judge, question: str) -> Decimal:
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])
-def test_the_budget_stops_before_it_is_exceeded(server, concurrency):
+def test_budget_stops_before_it_is_exceeded(server, concurrency):
     probe = worst(judge_at(server, price_out=10), "1")
     budget = probe * 5 + probe / 2
     judge = judge_at(server, price_out=10, budget=budget, concurrency=concurrency)

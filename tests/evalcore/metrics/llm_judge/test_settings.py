@@ -24,7 +24,7 @@ def no_judge(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-def test_a_local_judge_needs_no_key_no_price_and_no_budget():
+def test_local_judge_needs_no_key_no_price_and_no_budget():
     settings = read_settings(LOCAL)
     assert settings.url == "http://localhost:11434/v1/chat/completions"
     assert (settings.key, settings.budget, settings.price_in) == ("", None, 0)
@@ -77,7 +77,7 @@ def test_all_settings_are_read():
         ("JUDGE_CONCURRENCY", "2.5", "1 to 256"),
     ],
 )
-def test_a_bad_value_is_one_sentence_without_the_key(name, value, words):
+def test_bad_value_is_one_sentence_without_the_key(name, value, words):
     with pytest.raises(JudgeSettingsError, match=words.replace("$", r"\$")) as caught:
         read_settings({**HOSTED, name: value})
     assert KEY not in str(caught.value)

@@ -46,7 +46,7 @@ def test_each_question_is_asked_of_each_picture(server, tmp_path):
         assert asked.body["temperature"] == 0
 
 
-def test_the_score_is_the_mean_over_pictures(server, tmp_path):
+def test_score_is_the_mean_over_pictures(server, tmp_path):
     first = noise(1, (40, 40))
     seen = []
 

@@ -43,7 +43,7 @@ def test_what_is_wrong_is_named(questions, dependencies, what):
         read_questionnaire(questions, dependencies)
 
 
-def test_a_circle_is_named_in_the_order_of_presupposing():
+def test_circle_is_named_in_the_order_of_presupposing():
     questions = {str(n): f"{n}?" for n in range(1, 6)}
     # 2 presupposes 3, 3 presupposes 4, 4 presupposes 2.
     with pytest.raises(ValueError, match="each other") as raised:

@@ -36,7 +36,7 @@ def test_punctuation_goes(text, wanted):
     assert plain(text) == wanted
 
 
-def test_the_score_by_hand():
+def test_score_by_hand():
     # ED = (0 + 12) / 2 = 6, CR = 1/2, WAC = (2 + 1) / (2 + 4) = 1/2:
     # 1 - 6 * 1/2 * 1/2 / 100.
     scored = text_score([Comparison(0, 2, 2), Comparison(12, 1, 4)], "en")
@@ -61,7 +61,7 @@ def test_the_score_by_hand():
     ),
     st.sampled_from(["en", "zh"]),
 )
-def test_the_score_is_a_share(comparisons, language):
+def test_score_is_a_share(comparisons, language):
     scored = text_score(comparisons, language)
     assert 0 <= scored.score <= 1
     perfect = [Comparison(0, one.words, one.words) for one in comparisons]
@@ -81,7 +81,7 @@ def poster(seed, text, **oneig):
     return rendering_of([noise(seed)], story=str(seed), oneig={"text": text, **oneig})
 
 
-def test_a_judge_reads(server, tmp_path):
+def test_judge_reads(server, tmp_path):
     server.then = answers("Open late")
     subject = poster(1, "Open all day")
     value = read_by(server, OneigText("output", "oneig-judge"), subject, tmp_path)
@@ -100,7 +100,7 @@ def test_a_judge_reads(server, tmp_path):
     assert len(asked.pictures) == 1
 
 
-def test_a_method_is_scored_over_all_its_pictures(server, tmp_path):
+def test_method_is_scored_over_all_its_pictures(server, tmp_path):
     def behave(asked):
         return answers("Open late")
 

@@ -50,7 +50,7 @@ def test_laws(seed, shift):
     assert distance(a, a + shift) == pytest.approx(3 * shift**2, abs=1e-6)
 
 
-def test_a_root_that_is_not_finite_is_taken_again_with_a_ridge():
+def test_root_that_is_not_finite_is_taken_again_with_a_ridge():
     a = np.array([[0.0, 0.0, 1.0], [2.0, 1.0, 1.0]])
     b = np.array([[0.0, 0.0, 1.0], [1.0, 1.0, 2.0]])
     (mean_a, cov_a), (mean_b, cov_b) = moments(a), moments(b)

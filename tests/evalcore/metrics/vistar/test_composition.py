@@ -15,7 +15,7 @@ from tests.evalcore.metrics.asking import noise, rendering_of, score
 
 
 class TestSubjects:
-    def test_the_middle_of_a_square_on_grey(self):
+    def test_middle_of_a_square_on_grey(self):
         picture = np.full((40, 60, 3), 200, np.uint8)
         mask = np.zeros((40, 60), bool)
         mask[10:30, 20:30] = True
@@ -27,7 +27,7 @@ class TestSubjects:
         assert np.abs(view[VIEW // 2, VIEW // 2].astype(int) - GREY).max() <= 1
         assert (view[6, VIEW // 2] > 190).all()
 
-    def test_the_networks_see_what_transformers_would_show_them(self, weights):
+    def test_networks_see_what_transformers_would_show_them(self, weights):
         from transformers import SamImageProcessorPil
 
         cut_out = weights.save("cut_out")

@@ -42,7 +42,7 @@ class TestHighlights:
     def shining(self, mask):
         return grey(np.where(mask, 255, 60))
 
-    def test_a_narrow_break_is_a_flaw(self):
+    def test_narrow_break_is_a_flaw(self):
         mask = np.zeros((SIDE, SIDE), bool)
         mask[10:30, 10:30] = True
         mask[19:21] = False
@@ -51,7 +51,7 @@ class TestHighlights:
 
 
 class TestContours:
-    def test_a_long_contour(self):
+    def test_long_contour(self):
         picture = np.full((SIDE, SIDE), 20.0)
         picture[16:48, 16:48] = 220
         assert contour_score(grey(picture)) == 1

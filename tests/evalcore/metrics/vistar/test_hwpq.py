@@ -58,7 +58,7 @@ def judge(server):
 
 @pytest.mark.usefixtures("judge")
 class TestSingly:
-    def test_a_picture_that_meets_everything(self, server, tmp_path):
+    def test_picture_that_meets_everything(self, server, tmp_path):
         server.by_question = lambda asked: answers(str(is_positive(asked.text)))
         (value,) = score(Hwpq(), story(), tmp_path)
         assert (value.value, value.shot, value.reason) == (1, None, "")

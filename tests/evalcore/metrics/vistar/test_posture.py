@@ -66,7 +66,7 @@ def test_leaning(hips, said):
     assert posture(figure) == said
 
 
-def test_a_face_between_the_ears():
+def test_face_between_the_ears():
     figure = person(
         nose=(50, 50),
         left_eye=(55, 45),

@@ -43,7 +43,7 @@ def problems(data):
     return list(caught.value.problems)
 
 
-def test_the_specified_shape_is_read_and_written_back():
+def test_specified_shape_is_read_and_written_back():
     read = read_questionnaire(decode(json.dumps(FOUR)))
     assert [lev.level for lev in read.levels] == ["L1", "L2", "L3", "L4"]
     assert [p.id for p in read.pairs] == ["cat", "hat", "red", "fit", "light", "mood"]

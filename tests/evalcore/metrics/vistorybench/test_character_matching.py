@@ -54,7 +54,7 @@ def sees(name):
     return SeeColour(name, faces=True)
 
 
-def test_the_other_encoders_see_a_crop_that_one_fails_on(monkeypatch, tmp_path):
+def test_other_encoders_see_a_crop_that_one_fails_on(monkeypatch, tmp_path):
     """Red by both, orange (.8) by one alone: cross (1 + .8)/2, self .8."""
     with_eyes(monkeypatch, sees("face 1"), Fails("fails on orange", ORANGE))
     shots = [scene(doll(RED)), scene(doll(ORANGE))]
@@ -80,7 +80,7 @@ def test_the_other_encoders_see_a_crop_that_one_fails_on(monkeypatch, tmp_path):
         CopyPaste("vsb-paper"),
     ],
 )
-def test_an_encoder_that_always_fails_leaves_no_other_ensemble(
+def test_encoder_that_always_fails_leaves_no_other_ensemble(
     monkeypatch, tmp_path, metric
 ):
     with_eyes(monkeypatch, sees("face 1"), Fails("fails", RED, ORANGE))

@@ -53,14 +53,14 @@ def value(variant, rendering, tmp_path):
 
 
 class TestMatching:
-    def test_the_sum_counts_not_who_comes_first(self, tmp_path):
+    def test_sum_counts_not_who_comes_first(self, tmp_path):
         """Orange is .8 like the fox and .6 like the owl; red only like the fox."""
         shot = scene(doll(ORANGE, 5), doll(RED, 45))
         cast = cast_of(story([shot], [("Fox", "Owl")], [FOX, OWL]), tmp_path)
         assert cast.matches[1]["Fox"].cross == pytest.approx(1)
         assert cast.matches[1]["Owl"].cross == pytest.approx(0.6, abs=0.01)
 
-    def test_the_best_reference_decides_the_mean_is_told(self, tmp_path):
+    def test_best_reference_decides_the_mean_is_told(self, tmp_path):
         """Matched by the best of two references; similarity is the mean over both."""
         fox = character("Fox", scene(doll(BLUE)), scene(doll(RED)))
         cast = cast_of(story([scene(doll(RED))], [("Fox",)], [fox]), tmp_path)
@@ -99,7 +99,7 @@ class TestCopyPaste:
         (one,) = score(CopyPaste("vsb-paper"), rendering, tmp_path)
         assert one.value == pytest.approx(0, abs=1e-6)
 
-    def test_the_mirror_image_is_really_looked_at(self, tmp_path):
+    def test_mirror_image_is_really_looked_at(self, tmp_path):
         """The anchor's crop, left and right exchanged, is what encoders are asked."""
         rendering = story([scene(doll(RED))], [("Fox",)], [FOX])
         seen = []

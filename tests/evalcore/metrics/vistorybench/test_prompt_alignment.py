@@ -124,7 +124,7 @@ class TestIndividualAction:
         assert value.value == 2  # 2.5 goes to the even number
         assert len(server.asked) == 4
 
-    def test_the_rubric_is_the_system_message_and_the_crop_low_in_detail(
+    def test_rubric_is_the_system_message_and_the_crop_low_in_detail(
         self, server, tmp_path
     ):
         rendering = self.story([scene(doll(RED, 5), doll(GREEN, 45))], [("Fox",)])
@@ -145,7 +145,7 @@ class TestIndividualAction:
         )
         assert red > 180 > 30 > green  # the fox alone
 
-    def test_an_unknown_reference_drops_the_story_as_in_the_program(
+    def test_unknown_reference_drops_the_story_as_in_the_program(
         self, server, tmp_path
     ):
         rendering = rendering_of(

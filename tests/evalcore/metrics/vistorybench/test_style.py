@@ -55,7 +55,7 @@ class TestSelf:
 
 
 class TestCross:
-    def test_the_first_reference_whole_and_the_mean_over_characters(
+    def test_first_reference_whole_and_the_mean_over_characters(
         self, csd_cross, tmp_path
     ):
         """Orange with red .8 and with green .6."""
@@ -82,9 +82,7 @@ def tiny_weights(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("profile", ["vsb-code-2026.02", "vsb-paper"])
 @pytest.mark.parametrize("name", ["csd_self", "csd_cross", "aesthetic"])
-def test_the_registry_s_metrics_run_end_to_end(
-    tiny_weights, monkeypatch, name, profile
-):
+def test_registry_s_metrics_run_end_to_end(tiny_weights, monkeypatch, name, profile):
     metric = registry.load(f"{name}@{profile}")
     assert metric.info.full_version == f"1 {profile}"
     assert metric.missing()
