@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# Where a mark is looked for: at the start of a docstring, in any text, in a test's name.
+# Where marks are looked for: the start of a docstring, any text, the name of a test.
 FIRST, ANYWHERE, TEST_NAME = "docstring", "text", "test"
 MARKS = [
     (mark["where"], re.compile(mark["pattern"]), mark["say"])
