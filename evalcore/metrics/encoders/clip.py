@@ -48,7 +48,7 @@ def clip_image_encoder(
     side = _side(name)
 
     def forward(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
-        encode: Encode = network.encode_image  # type: ignore[assignment]
+        encode: Encode = network.encode_image
         return _finished(encode(normalised(batch, CLIP)), normalise)
 
     return NetworkEncoder(
@@ -68,7 +68,7 @@ def clip_text_encoder(name: str = LARGE) -> NetworkEncoder:
         return tokenise([item.text])[0].numpy()
 
     def forward(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
-        encode: Encode = network.encode_text  # type: ignore[assignment]
+        encode: Encode = network.encode_text
         return _finished(encode(batch.long()), normalise=True)
 
     return NetworkEncoder(

@@ -53,7 +53,7 @@ def load_i3d(weights: Weights = I3D) -> nn.Module:
     """Return the network of the archive."""
     path = weights.need()
     try:
-        archive: Any = torch.jit.load(str(path), map_location="cpu")  # type: ignore[no-untyped-call]
+        archive: Any = torch.jit.load(str(path), map_location="cpu")
     except (OSError, RuntimeError, ValueError) as error:
         raise WeightsError(f"{path} is no TorchScript archive ({error})") from error
     known = {argument.name for argument in archive.forward.schema.arguments}

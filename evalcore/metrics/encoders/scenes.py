@@ -305,7 +305,7 @@ def aesthetic_encoder(preprocess: SiglipPreprocess) -> NetworkEncoder:
 def load_predictor() -> nn.Module:
     """Return tower and head with their weights."""
     tower = load_pretrained(SiglipVisionModel, SIGLIP.need(), beside=TEXT_TOWER)
-    head = Head(int(tower.config.hidden_size))  # type: ignore[union-attr, arg-type]
+    head = Head(int(tower.config.hidden_size))
     load_weights(head, AESTHETIC_HEAD)
     return Predictor(tower, head)
 

@@ -171,7 +171,7 @@ def load_mobilenet() -> nn.Module:
 
 
 def _unit(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
-    maps = network.features(normalised(batch, IMAGENET))  # type: ignore[operator]
+    maps = network.features(normalised(batch, IMAGENET))
     return nn.functional.normalize(maps.float().mean(dim=(2, 3)), dim=-1)
 
 
