@@ -13,12 +13,13 @@ from analysis.correlations.level_estimates import (
     level_estimates,
     level_spread,
 )
-from analysis.correlations.levels import level_values
+from analysis.correlations.levels import level_point, level_values
 from analysis.inference.resampling import Draws, cluster_counts
 from analysis.options import COEFFICIENTS
 from analysis.reading.cells import annotator_cells, common_grid
 from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.scores import score_table
+from analysis.results import Groups
 
 KEYS = ("dimension", "story", "method", "annotator")
 ALL = (*COEFFICIENTS, "kendall_c")
@@ -266,3 +267,14 @@ def test_two_outputs_of_equal_scores_are_not_too_few(n_cells):
         2: "the metric's scores are all the same",
     }
     assert {one.reason for one in found.values()} == {reasons[n_cells]}
+
+
+def test_left_out_stories_are_counted_by_reason():
+    grid = small(n_stories=4)
+    human, scores, cells = grid.human.copy(), grid.scores.copy(), grid.cells.copy()
+    human[1], scores[0, 2], cells[3, 1:] = 2, 0.1, False
+    parts = {"human": human, "scores": scores, "cells": cells}
+    _, sizes = level_point(type(grid)(**{**vars(grid), **parts}), "story", ["kendall"])
+    ((n, groups),) = sizes["kendall"]
+    assert n == 4
+    assert groups == Groups("story", 1, too_few=1, people_same=1, metric_same=1)
