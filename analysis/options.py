@@ -1,4 +1,4 @@
-"""What a report computes, and how.
+"""Options of an analysis.
 
 Plain words and numbers: importing this module loads neither numpy nor pandas, so a web
 page can check what somebody asks for. scipy reads SOURCE_DATE_EPOCH while it is
@@ -30,12 +30,12 @@ PARTS = ("stories", "methods", "annotators", "units")
 
 # Lowest and highest rating.
 Scale = tuple[int, int]
-# Is told what an analysis does next.
+# Called with the next step of an analysis.
 Progress = Callable[[str], None]
 
 
 def silent(step: str) -> None:
-    """Tell nobody."""
+    """Ignore the steps of an analysis."""
 
 
 class OptionError(ValueError):
@@ -43,7 +43,7 @@ class OptionError(ValueError):
 
 
 class Sampling(TypedDict):
-    """What every analysis that draws takes: resamples, coverage, seed."""
+    """Options of every analysis that resamples: resamples, coverage, seed."""
 
     resamples: int
     confidence: float
@@ -52,9 +52,9 @@ class Sampling(TypedDict):
 
 @dataclass(frozen=True)
 class AlignOptions:
-    """What to compute and how; the options of the command line.
+    """The options of `align`, as on the command line.
 
-    `scales` are those of dimensions that have their own. `resample` None is the default
+    `scales` are those of single dimensions. `resample` None is the default
     of each analysis; 0 for `top`, `top_confidence` and `demanded` is not asked.
     """
 
@@ -109,7 +109,7 @@ class AlignOptions:
         )
 
     def scale_of(self, dimension: str) -> Scale | None:
-        """Return the scale of a dimension: its own, else the one of all."""
+        """Return the scale of a dimension, else the scale of all."""
         return self.scales.get(dimension, self.scale)
 
 
@@ -159,7 +159,7 @@ DOES = {
     "subset": "whether fewer stories keep the means and the order of the methods",
     "stability": "how stable a judge is over repeated trials, and whom it agrees with",
 }
-# How wide tables are read unless told.
+# The reading of wide tables by default.
 WIDE = {
     "wide": False,
     "method_column": "method",
@@ -167,7 +167,7 @@ WIDE = {
     "value_columns": (),
 }
 # What the first of them does without metrics.
-OF_PEOPLE = "what people say of methods"
+OF_PEOPLE = "people's judgements of methods"
 RESAMPLE_DEFAULTS = {
     "align": "stories+methods",
     "agreement": "units",
@@ -179,7 +179,7 @@ RESAMPLE_DEFAULTS = {
 
 
 def drawn(command: str, *, majority: bool = False) -> str:
-    """Return the clusters that a command draws unless told.
+    """Return the clusters that a command resamples by default.
 
     >>> drawn("leaderboard"), drawn("leaderboard", majority=True)
     ('stories+annotators', 'stories')
@@ -188,10 +188,10 @@ def drawn(command: str, *, majority: bool = False) -> str:
 
 
 def title(command: str, *, with_metrics: bool = True) -> str:
-    """Return the heading of a report that was given none.
+    """Return the default heading of a report.
 
     >>> title("align", with_metrics=False)
-    'Report: what people say of methods'
+    'Report: people's judgements of methods'
     """
     if command == "align" and not with_metrics:
         return f"Report: {OF_PEOPLE}"

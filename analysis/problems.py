@@ -1,4 +1,4 @@
-"""What is wrong with an input, where, and what would be right.
+"""Problems of an input: what, where, and what would be right.
 
 It imports nothing, so that any part of the project may use it.
 """
@@ -12,10 +12,10 @@ from typing import Protocol, Self, TypeVar
 
 from analysis.sentences import sentence
 
-# Of one kind of problem so many are told, and so many kept; of kinds so many.
+# Shown and kept problems of each kind, and the number of kinds kept.
 SHOWN_OF_A_KIND, KEPT_OF_A_KIND, KEPT_KINDS = 3, 100, 100
 OTHER_KINDS = ""
-# Of a value so many characters are told, and of a list so many names.
+# Characters of a value, and names of a list, that a message shows.
 LONGEST_SHOWN, MOST_NAMES = 60, 12
 _NUMBER = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?")
 
@@ -63,7 +63,7 @@ def listed(names: Iterable[object]) -> str:
 
 
 def one_of(name: str, known: Collection[str]) -> str:
-    """Return what may stand where an unknown name does, the nearest names told apart.
+    """Return the known names, with the nearest ones to an unknown name.
 
     >>> one_of("cid", {"cids", "blur"}), one_of("x", {"cids", "blur"})
     ('one of blur, cids (nearest: cids)', 'one of blur, cids')
@@ -76,9 +76,9 @@ def one_of(name: str, known: Collection[str]) -> str:
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with an input, and what would be right.
+    """A problem of an input, and what would be right.
 
-    `expected` goes on after the word; `line` 1 is the header, None where lines do not
+    `expected` follows that word; `line` 1 is the header, None where lines do not
     apply; `rule` is `expected` as it would be in any other place.
     """
 
@@ -98,13 +98,13 @@ class Problem:
 
     @property
     def kind(self) -> str:
-        """Return what problems share that say the same of different places."""
+        """Return the kind that equal problems in different places share."""
         return f"{self.column}: {self.rule or without_numbers(self.expected)}"
 
 
 @dataclass(frozen=True)
-class ToldProblem:
-    """Something wrong in a text of its own, and what such texts share: their kind."""
+class WordedProblem:
+    """A problem with its text, and the kind that it shares with others."""
 
     text: str
     kind: str
@@ -118,14 +118,14 @@ class HasKind(Protocol):
 
     @property
     def kind(self) -> str:
-        """Return what it shares with those that say the same of other places."""
+        """Return the kind that it shares with the same problem in other places."""
 
 
 K = TypeVar("K", bound=HasKind)
 
 
 class Problems(list[K]):
-    """What is wrong with an input: the first problems of each kind, and all counted.
+    """The problems of an input: the first of each kind are kept, and all are counted.
 
     A file of ten million bad rows says few different things; what is kept of them is
     bounded.
@@ -183,7 +183,7 @@ class Problems(list[K]):
     ) -> list[str]:
         """Return the first problems of each kind, one a line, and how many more.
 
-        A list of which everything is told stays in its order.
+        A list that is shown whole keeps its order.
         """
         if self.total == len(self) and max(self._counts.values(), default=0) <= shown:
             return list(map(str, self))

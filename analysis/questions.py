@@ -46,7 +46,7 @@ def kept_scores(scores: pd.DataFrame | None, excluded: tuple[str, ...]) -> Score
 
 @dataclass(frozen=True)
 class QuestionData:
-    """What people answered to one question, beside the scores of metrics.
+    """The answers to one question, and the scores of metrics.
 
     `answers` are kept rows: ratings, choices, or the choices that rankings imply.
     `by_annotator` and `grid` are None for a criterion. `alone` is the same question for
@@ -63,12 +63,12 @@ class QuestionData:
 
     @property
     def is_method_level(self) -> bool:
-        """Whether people's values hold for methods, not for stories."""
+        """True if people's values are of methods, not of stories."""
         return self.grid is not None and self.grid.human_is_method_level
 
     @property
     def is_compared(self) -> bool:
-        """Whether any metric met people's answers."""
+        """True if any metric has scores of rated outputs."""
         return bool(self.metrics) or any(each.is_compared for each in self.alone)
 
     @property
@@ -89,7 +89,7 @@ class QuestionData:
 
     @property
     def statistics(self) -> tuple[str, ...]:
-        """Which statistics of agreement suit the answers; none those of rankings.
+        """The statistics of agreement that suit the answers; none for rankings.
 
         Chance is estimated from which method's name comes first, which pairs of a
         ranking should not depend on: see `analysis.reliability.ranking_annotators`.

@@ -44,7 +44,7 @@ class Groups:
 
     @property
     def why(self) -> str:
-        """How many groups are left out and why, in words; empty where none is.
+        """The number of groups left out with the reasons, in words; empty if none is.
 
         >>> Groups("story", 56, too_few=3, people_same=7).why.split(": ")[0]
         '10 of 66 stories left out'
@@ -108,7 +108,7 @@ class Estimate:
         return {name: getattr(self, name) for name in names}
 
     def bounds(self, name: str) -> TableRow:
-        """Return its value under a name, and the bounds under names that go on so."""
+        """Return value and bounds under a name, and under names with that prefix."""
         return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
 
     @property

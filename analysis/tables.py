@@ -67,9 +67,9 @@ def defused(text: str) -> str:
 
 
 class Lines:
-    """What a CSV writer with its usual line ends writes to, and whose lines end in LF.
+    """File for a CSV writer that turns its line ends into LF.
 
-    So cells with a CR stand in quotes, as those with an LF do. Told to end lines in LF,
+    So cells with a CR stand in quotes, as those with an LF do. With line ends of LF,
     the writers of Python before 3.13 leave a CR bare: a row begins there, and what
     begins with it may be a formula.
     """

@@ -17,7 +17,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
-from analysis.problems import Problems, ToldProblem, without_numbers
+from analysis.problems import Problems, WordedProblem, without_numbers
 
 # Bytes; a study file of a hundred questions in two languages has 60 kB.
 LONGEST = 256_000
@@ -61,7 +61,7 @@ class DefinitionError(ValueError):
         at = ":".join(str(one) for one in (file, line, column) if one)
         self.further: list[DefinitionError] = []
         super().__init__(": ".join(filter(None, (at, where, reason))))
-        self.told = ToldProblem(self.args[0], without_numbers(f"{where}: {reason}"))
+        self.told = WordedProblem(self.args[0], without_numbers(f"{where}: {reason}"))
 
     def __str__(self) -> str:
         return "\n".join(Problems(one.told for one in self.each()).lines())

@@ -1,4 +1,4 @@
-"""What `python -m analysis` and the functions of `analysis` do, one a subcommand.
+"""The analyses behind `python -m analysis` and the functions of `analysis`.
 
 Comes in: tables and options.
 Goes out: every table of a result.

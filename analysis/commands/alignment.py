@@ -153,7 +153,7 @@ def align(
     twins: pd.DataFrame | None = None,
     progress: Progress = silent,
 ) -> Analysis:
-    """Report what people say of methods, and compare every metric with people."""
+    """Report people's ratings of methods, and compare every metric with people."""
     if ratings is None and choices is None and rankings is None:
         raise OptionError(
             "--ratings, --choices, --rankings: expected one of them, or several"

@@ -37,7 +37,7 @@ def split_names(text: str) -> tuple[str, ...]:
 
 
 def names_or_none(text: str) -> tuple[str, ...]:
-    """Split names, of which only an empty text has none."""
+    """Split names; return None for an empty text."""
     names = split_names(text)
     if text and not names:
         raise argparse.ArgumentTypeError(f'{text}: write names, or "" for none')

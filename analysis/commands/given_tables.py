@@ -42,7 +42,7 @@ READERS: Mapping[str, Callable[..., pd.DataFrame]] = {
 
 
 def read_table(kind: str, table: Table, options: Mapping[str, object]) -> pd.DataFrame:
-    """Read a table of a kind of `READERS`, with those of the options that it takes."""
+    """Read a table by its reader in `READERS`, with the options of that reader."""
     return READERS[kind](table, **{name: options[name] for name in READ[kind]})
 
 
@@ -181,7 +181,7 @@ def declared_metrics(
 
 
 def _questions(tables: Mapping[str, pd.DataFrame | None]) -> set[str]:
-    """Return what people were asked."""
+    """Return the questions that people were asked."""
     return {
         str(question)
         for name, column in COLUMNS["questions"].items()
@@ -191,7 +191,7 @@ def _questions(tables: Mapping[str, pd.DataFrame | None]) -> set[str]:
 
 
 def _metrics(tables: Mapping[str, pd.DataFrame | None]) -> set[str]:
-    """Return what has scores."""
+    """Return the metrics that have scores."""
     scores = tables["scores"]
     return set() if scores is None else {str(one) for one in scores["metric"].unique()}
 
@@ -205,7 +205,7 @@ def names(given: Sequence[str] | str) -> tuple[str, ...]:
 
 
 def is_path(value: object) -> bool:
-    """Say whether a table is a file."""
+    """Return whether a table is a file."""
     return isinstance(value, str | PathLike)
 
 
@@ -243,8 +243,8 @@ def composite_parts(
         return known_composites(whole, tables, tags)
 
 
-def twin_rows(twins: Table | None, scores: pd.DataFrame) -> pd.DataFrame | None:
-    """Return scores of degraded twins, or None."""
+def degraded_rows(twins: Table | None, scores: pd.DataFrame) -> pd.DataFrame | None:
+    """Return scores of degraded copies, or None."""
     if twins is None:
         return None
     with named(twins, "twins"):

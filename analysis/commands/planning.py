@@ -1,4 +1,4 @@
-"""What to do next: larger studies, smaller benchmarks, stable judges.
+"""Planning: larger studies, smaller benchmarks, stable judges.
 
 The tables of the commands `power`, `subset` and `stability`.
 """
@@ -42,7 +42,7 @@ def power(
     options: AlignOptions,
     target: float,
 ) -> Analysis:
-    """Foretell what larger studies would show: tables power, needed, variance."""
+    """Predict the results of larger studies: tables power, needed, variance."""
     found = TableCollector(options)
     given = {"ratings": ratings, "scores": scores}
     kept = chosen_tables(given, options, found.notes)
@@ -78,7 +78,7 @@ def subset(
     sizes: Sequence[int] = SIZES,
     options: AlignOptions,
 ) -> Analysis:
-    """Hold a subset of a benchmark against the whole, and look for better ones."""
+    """Compare a subset of a benchmark with the whole, and search for better ones."""
     if any(size < 1 for size in sizes):
         raise OptionError(f"--sizes: {min(sizes)}: expected whole numbers from 1")
     if scores is None and ratings is None:
@@ -132,7 +132,7 @@ def stability(
     ratings: pd.DataFrame | None,
     options: AlignOptions,
 ) -> Analysis:
-    """Tell how stable judges are over repeated trials, and whom they agree with."""
+    """Measure the stability of judges over repeated trials, and their agreement."""
     found = TableCollector(options)
     given = {"trials": trials, "ratings": ratings}
     kept = chosen_tables(given, options, found.notes)

@@ -14,6 +14,7 @@ from analysis.commands import alignment, planning
 from analysis.commands.given_tables import (
     DIRECTIONS,
     composite_parts,
+    degraded_rows,
     directed,
     hypothesis_rows,
     is_path,
@@ -23,7 +24,6 @@ from analysis.commands.given_tables import (
     read_table,
     remarks_on,
     tag_rows,
-    twin_rows,
 )
 from analysis.options import (
     VARIABLE,
@@ -147,7 +147,7 @@ def _align(request: Request, progress: Progress) -> Analysis:
         # What is declared of metrics is left out with them, but has to make sense.
         covered["scores"] = scores
     tags = tag_rows(given.get("stories"))
-    twins = None if scores is None else twin_rows(given.get("twins"), scores)
+    twins = None if scores is None else degraded_rows(given.get("twins"), scores)
     composites = composite_parts(given.get("composites"), covered, tags)
     return alignment.align(
         **tables,

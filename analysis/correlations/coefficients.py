@@ -144,7 +144,7 @@ def _pearson_alone(human: Array, scores: Array, weights: Array) -> Array:
 
 
 def _varied(values: Array, weights: Array) -> Mask:
-    """Tell in which rows two points that have weight have different values."""
+    """Return in which rows two points with weight have different values."""
     high = np.where(weights > 0, values, -np.inf).max(axis=-1, initial=-np.inf)
     low = np.where(weights > 0, values, np.inf).min(axis=-1, initial=np.inf)
     return np.asarray(high > low)

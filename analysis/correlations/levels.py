@@ -205,7 +205,7 @@ def _at_methods(
 
 
 def can_vary(parts: tuple[str, ...], grid: CellGrid, draws: Draws) -> bool:
-    """Tell whether at least one kind of cluster has two members to draw from."""
+    """Return whether at least one kind of cluster has two members to draw from."""
     sizes = {
         "stories": len(grid.stories),
         "methods": len(grid.methods),
@@ -256,17 +256,17 @@ def _entering(grid: CellGrid, k: int, defined: Mask, kind: str) -> LevelSize:
 
 
 def why_undefined(grid: CellGrid, level: str, k: int) -> str:
-    """Say why the k-th metric has no coefficient at a level."""
+    """Return why the k-th metric has no coefficient at a level."""
     people, metric = grid.sides(k)
     if level == "story":
         return sentence(
-            "in no story do both {people} and {metric} tell two methods apart",
+            "in no story do both {people} and {metric} distinguish two methods",
             people=people,
             metric=metric,
         )
     if level == "within_method":
         return sentence(
-            "in no method do both {people} and {metric} tell two stories apart",
+            "in no method do both {people} and {metric} distinguish two stories",
             people=people,
             metric=metric,
         )

@@ -1,4 +1,4 @@
-"""How far a statistic would move with other stories and other methods.
+"""Variance of a statistic over stories and methods.
 
 Every method renders every story, so answers cluster twice; what a method makes of a
 story is in the variance of both and counted once (Cameron, Gelbach and Miller 2011,
@@ -23,7 +23,7 @@ from analysis.sentences import counted, sentence
 
 # What is thought of as drawn unless something else is asked for.
 CROSSED = ("stories", "methods")
-# Fewer clusters of a kind say next to nothing of others.
+# Fewer clusters cannot stand for others.
 LEAST = 5
 
 
@@ -75,7 +75,7 @@ class ClusterVariances:
 
     @property
     def why_not(self) -> str:
-        """Why clusters cannot be thought of as drawn; empty where they can."""
+        """Return why clusters cannot be treated as a sample; empty if they can."""
         for part, n, kind in (
             ("methods", self.n_methods, "method"),
             ("stories", self.n_stories, "story"),
@@ -194,7 +194,7 @@ def pair_variance(values: Array, n: int) -> tuple[Array, Array]:
 
     With :math:`g_{ij} = \mu + a_i + a_j + r_{ij}` the variance of the mean is
     :math:`4 \sigma_a^2 / n + 2 \sigma_r^2 / (n (n - 1))`. Both are estimated from the
-    sums of squares of the methods' means and of what is left over, which has
+    sums of squares of the methods' means and of the residuals, which has
     :math:`n (n - 3) / 2` degrees of freedom.
     """
     i, j = _pairs_of(n)

@@ -1,4 +1,4 @@
-r"""How far estimates would move with other stories and other annotators.
+r"""Variance of estimates over stories and annotators.
 
 An estimate is, to first order, a sum of what each answer adds to it; sums over whole
 stories and whole annotators give its variance, from which what both contain is taken
@@ -66,7 +66,7 @@ def two_sided(t: Array, freedom: Array) -> Array:
 
 @dataclass(frozen=True)
 class ClusteredVariance:
-    """The variances of K estimates where clusters of one kind are drawn."""
+    """The variances of K estimates if stories, or annotators, are resampled."""
 
     variance: Array
     n: Array
@@ -142,7 +142,7 @@ class CrossedCovariance:
         errors = joined_errors(kinds, both, n_both * ones, rank=self.rank)
         if self.model is None or not self.is_least:
             return errors
-        # Where that is more, clusters have not told it.
+        # A larger value is not identified by the clusters.
         least = _squared(contrasts, self.model)
         freedom = np.where(least > errors.variance, max(n_both - 1, 1), errors.freedom)
         return Errors(np.maximum(errors.variance, least), freedom)

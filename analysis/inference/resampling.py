@@ -117,7 +117,7 @@ class Draws:
 
     @property
     def keep_cells(self) -> bool:
-        """Whether every resample has each story once, and people as they are."""
+        """True if every resample has each story once, and people as they are."""
         others = self.units is not None or self.annotators is not None
         return not others and bool((self.stories == 1).all())
 
@@ -244,7 +244,7 @@ BEYOND = 1e-9
 
 
 def rejects(p_value: float, confidence: float) -> bool:
-    """Tell whether a test rejects at the level of an interval; without a test, not."""
+    """Return whether a test rejects at the level of an interval; no test does not."""
     return round(p_value, DECIMALS) <= round(1 - confidence, DECIMALS)
 
 

@@ -16,7 +16,7 @@ from analysis.planning.best_subset import SIZES
 from analysis.problems import one_of
 from analysis.reading.files import Table
 
-# Options that are names, of which one alone may stand without a list.
+# Options that are lists of names; a single name needs no list.
 NAMES = (
     "questions",
     "metrics",
@@ -46,7 +46,7 @@ def align(
     higher_is_better: Sequence[str] | str = (),
     **options: Any,
 ) -> Report:
-    """Report what people say of methods, and compare every metric with people.
+    """Report people's ratings of methods, and compare every metric with people.
 
     Every table is a DataFrame, or the path of a file (``docs/inputs.md``); its
     columns are those of ``docs/tables.md``. Frames are checked as files are and stay
@@ -209,7 +209,7 @@ def power(
     target: float = 0.05,
     **options: Any,
 ) -> Report:
-    """Foretell from a pilot what larger studies would show.
+    """Predict the results of larger studies from a pilot.
 
     Parameters
     ----------
@@ -238,14 +238,15 @@ def subset(
     sizes: Sequence[int] = SIZES,
     **options: Any,
 ) -> Report:
-    """Hold a subset of a benchmark against the whole, and look for better ones.
+    """Compare a subset of a benchmark with the whole, and search for better ones.
 
     Parameters
     ----------
     scores, ratings
         Of the whole benchmark; one of them, or both.
     subset
-        Names of its stories, or the table of its own scores; None only looks.
+        Names of its stories, or a table of its scores. None searches for
+        subsets only.
     name
         What the subset is called.
     sizes
@@ -270,7 +271,7 @@ def stability(
     other_scores: Table | None = None,
     **options: Any,
 ) -> Report:
-    """Tell how stable a judge is over repeated trials, and whom it agrees with.
+    """Measure the stability of a judge over repeated trials, and its agreement.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""One coefficient of two matrices: what people say, what a metric says."""
+"""A coefficient of two matrices: people's values and a metric's scores."""
 
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -23,7 +23,7 @@ SHOWN_LABELS = 5
 
 @dataclass(frozen=True)
 class Coefficient:
-    """A coefficient, what it rests on, and why not on more.
+    """A coefficient, the points behind it, and the reason for those left out.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Coefficient:
 def correlation(
     human: Matrix, metric: Matrix, level: str = "story", coefficient: str = "kendall"
 ) -> Coefficient:
-    r"""Correlate what a metric says of outputs with what people say.
+    r"""Correlate a metric's scores of outputs with people's values.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A report in a notebook: looked at, taken apart into frames and figures, saved."""
+"""A report in a notebook: shown, split into frames and figures, saved."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ IMAGES = {"svg": "svg", "png": "png", "none": ""}
 
 @contextmanager
 def keywords() -> Iterator[None]:
-    """Call options in messages what they are here: keywords, without dashes."""
+    """Name options in messages as keywords, without dashes."""
     try:
         yield
     except OptionError as error:
@@ -43,9 +43,9 @@ def keywords() -> Iterator[None]:
 
 
 class Report:
-    """What an analysis found.
+    """The result of an analysis.
 
-    Shown by itself it says of each question what may be claimed, with the table of
+    Its display gives the verdicts of each question, with the table of
     every metric by every statistic. ``report["correlations"]`` is a table, `figure` a
     plot, `save` writes the page.
 
@@ -69,7 +69,7 @@ class Report:
 
     @property
     def verdicts(self) -> pd.DataFrame:
-        """What may be claimed of each metric: the table ``verdicts`` of `align`.
+        """The claims about each metric: the table ``verdicts`` of `align`.
 
         Raises
         ------

@@ -1,1 +1,1 @@
-"""Does a metric prefer what people prefer? Pairs of outputs of one story."""
+"""Accuracy of metrics in predicting which of two outputs people prefer."""

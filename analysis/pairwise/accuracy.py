@@ -1,4 +1,4 @@
-"""Does a metric prefer what people prefer? Pairs of outputs of one story."""
+"""Accuracy of metrics in predicting which of two outputs people prefer."""
 
 from dataclasses import dataclass, replace
 
@@ -32,7 +32,7 @@ from analysis.results import NAN, Array, Estimate
 
 @dataclass(frozen=True)
 class PairAgreement:
-    """How one metric predicts people's preferences."""
+    """One metric's accuracy in predicting people's preferences."""
 
     metric: str
     strict: Estimate

@@ -49,7 +49,7 @@ def repeated_folds(story: Counts) -> Counts:
 
 
 def right_with_ties(human: Array, scores: Array, epsilon: float) -> Mask:
-    """Tell which pairs the metric predicts, ties up to epsilon included."""
+    """Return which pairs the metric predicts, ties up to epsilon included."""
     predicted = np.where(np.abs(scores) <= epsilon, 0.0, np.sign(scores))
     return np.asarray(predicted == human)
 
@@ -57,7 +57,7 @@ def right_with_ties(human: Array, scores: Array, epsilon: float) -> Mask:
 def predicted_pairs(
     human: Array, scores: Array, epsilon: str, folds: Counts
 ) -> tuple[Array, Array, float]:
-    """Tell how often a metric predicts and ties each pair, and its threshold."""
+    """Return how often a metric predicts and ties each pair, and its threshold."""
     if not len(human) or (epsilon == "heldout" and not folds.any()):
         return np.zeros(len(human)), np.zeros(len(human)), NAN
     if epsilon != "heldout":

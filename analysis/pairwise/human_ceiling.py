@@ -26,7 +26,7 @@ def human_pairs(
 
     Each annotator in turn predicts what the mean or the majority of all others prefers,
     on the pairs which both judged. A metric is held against one annotator more, who has
-    an ability and a taste of his or her own. With :math:`w_a` the share of the
+    an individual ability and taste. With :math:`w_a` the share of the
     judgements that are annotator a's, and :math:`d_{as}` what a and a story s add to
     the difference, around that of the story and times :math:`\sqrt{m_s / (m_s - 1)}`
     for its :math:`m_s` annotators, the variance between annotators is

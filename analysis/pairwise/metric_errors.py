@@ -25,8 +25,8 @@ def sanity_rows(
 ) -> list[TableRow]:
     """Count the degraded outputs that score at least as high as their originals.
 
-    Scores are means over the shots that twin and original both have. An original's
-    score is the one beside its twin's where there is one, else that of `table`. The
+    Scores are means over the shots that copy and original both have. An original's
+    score is the one beside its copy's if there is one, else that of `table`. The
     interval is Clopper and Pearson's, of as many outputs as those of different stories
     would be worth: :math:`n^* = (p (1 - p) / V) (t_{n-1} / t_{S-1})^2`, at most n (Korn
     and Graubard 1998, Survey Methodology 24(2)); where all are missed, or none, it is
@@ -62,7 +62,7 @@ def sanity_rows(
 
 
 def _beside_originals(table: ScoreTable, twins: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each twin and metric: its score and that of its original."""
+    """Return a row for each degraded copy and metric: its score and the original's."""
     twins = twins[twins["metric"].isin(table.metrics)]
     if "original" in twins:
         both = twins.dropna(subset=["original"])

@@ -61,7 +61,7 @@ def draw_clusters(
 
 
 def can_vary(clusters: Clusters, parts: tuple[str, ...], n_annotators: int = 1) -> bool:
-    """Tell whether at least one kind of cluster has two members to draw from."""
+    """Return whether at least one kind of cluster has two members to draw from."""
     sizes = {
         "stories": len(np.unique(clusters.story)),
         "methods": len(np.unique([clusters.first, clusters.second])),
@@ -128,7 +128,7 @@ class Pairs:
 
     @property
     def clusters(self) -> Clusters:
-        """Which story and methods each pair belongs to."""
+        """Return the story and methods of each pair."""
         return Clusters(
             self.story, self.first, self.second, len(self.stories), len(self.methods)
         )

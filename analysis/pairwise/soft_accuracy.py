@@ -24,7 +24,7 @@ from analysis.sentences import sentence
 DRAWS = 1000
 # Sums this close to the observed one, in relation to their size, are equal to it.
 SLACK = 1e-9
-# Pairs of methods of which all resamples are held at once.
+# Pairs of methods whose resamples are held at once.
 PAIRS_AT_ONCE = 256
 
 

@@ -1,1 +1,1 @@
-"""What a next study needs: variance components, power, subsets, stable judges."""
+"""Planning of the next study: variance components, power, subsets, stable judges."""

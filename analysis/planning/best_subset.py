@@ -30,7 +30,7 @@ class BenchmarkScores:
 
     @property
     def of_methods(self) -> bool:
-        """Whether there are no stories to choose from."""
+        """True if there are no stories to choose from."""
         return self.stories == ("",)
 
     def part(self, stories: Mask) -> "BenchmarkScores":

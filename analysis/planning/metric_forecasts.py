@@ -143,7 +143,7 @@ def inversions(ranks: Counts) -> Array:
     return wrong.reshape(ranks.shape[:-1])
 
 
-# Cells of one simulated study: more stories are foretold by the law of their mean.
+# Cells of one simulated study; the law of the mean extends it to more stories.
 CELLS, LEAST_STORIES = 800, 10
 # Times that four studies of one size are drawn, while those have so many cells in all;
 # and at method level, where a study is nothing but its methods.
@@ -153,7 +153,7 @@ ForecastKey = tuple[str, str, str]  # metric, level, statistic
 
 
 def coefficients(pilot: Pilot) -> list[Curve]:
-    """Foretell every coefficient of every metric at every level."""
+    """Predict every coefficient of every metric at every level."""
     options, grid = pilot.options, pilot.grid
     if not pilot.metrics:
         return []
@@ -237,7 +237,7 @@ class Drawn:
 
     @property
     def mean(self) -> float:
-        """What the statistic is expected to be."""
+        """The expected value of the statistic."""
         return float(np.nanmean(self.values))
 
     @property

@@ -159,7 +159,7 @@ _LIMITS = _WORDS | {"annotators": sentence("noise of ratings")}
 
 @dataclass(frozen=True)
 class Point:
-    """What one size of study is expected to show."""
+    """The expected results of one size of study."""
 
     size: StudySize
     value: float

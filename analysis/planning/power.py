@@ -1,4 +1,4 @@
-"""What a larger study would show: intervals foretold from a pilot."""
+"""Intervals of larger studies, predicted from a pilot."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -38,12 +38,12 @@ from analysis.sentences import Notes, sentence
 
 # Pairs of simulated studies of one size.
 PAIRS = 100
-# Larger studies are foretold by the law, not simulated.
+# Larger studies are predicted by the law, not simulated.
 MOST_RATINGS = 200_000
 
 
 def gap(pilot: Pilot) -> Curve:
-    """Foretell the interval of the difference of the two best methods' means."""
+    """Predict the interval of the difference of the two best methods' means."""
     grid = rated_grid(pilot.question, pilot.cells)
     why = ""
     if len(grid.methods) < 2:
@@ -105,7 +105,7 @@ def _gap_point(
 
 
 def alpha(pilot: Pilot) -> Curve:
-    """Foretell ordinal alpha and its interval over stories."""
+    """Predict ordinal alpha and its interval over stories."""
     options = pilot.options
     data = rating_reliability(pilot.rows, options.scale_of(pilot.question))
     value = agreement(
@@ -222,10 +222,10 @@ def power_analysis(
     target: float = TARGET,
     notes: Notes | None = None,
 ) -> dict[str, list[TableRow]]:
-    """Foretell the intervals of larger and smaller studies from a pilot.
+    """Predict the intervals of larger and smaller studies from a pilot.
 
     In the table power, `value` is what the statistic is expected to be, `n` the number
-    of simulated studies (0 where the law or a formula foretells), `n_annotators` the
+    of simulated studies (0 if predicted by the law or a formula), `n_annotators` the
     annotators of each output, `half_width` that of the statistic over studies of this
     size. The pilot's own size stands in each of the three series. In the table needed,
     `value` brings `half_width` down to the target.

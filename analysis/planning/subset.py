@@ -1,4 +1,4 @@
-"""Whether a part of a benchmark says what the whole says."""
+"""Comparison of a subset of a benchmark with the whole."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -46,7 +46,7 @@ def subset_rows(
     confidence: float,
     seed: int,
 ) -> list[TableRow]:
-    """Hold a subset of a benchmark against the whole, over the methods that both have.
+    """Compare a subset of a benchmark with the whole, over the methods that both have.
 
     ``difference_percent_symmetric`` is in per cent of the mean of both (ViStoryBench,
     table S2, without sign); with ``_others`` coefficients are with the stories outside

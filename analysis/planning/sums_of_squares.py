@@ -34,7 +34,7 @@ def component_name(source: VarianceSource, factors: Sequence[str] = FACTORS) -> 
 
 @dataclass(frozen=True)
 class Design:
-    """Which levels of which factors each value belongs to."""
+    """The level of each factor to which each value belongs."""
 
     codes: Mapping[str, Counts]
 
@@ -83,7 +83,7 @@ class Design:
         return found
 
     def sources(self) -> tuple[list[VarianceSource], dict[VarianceSource, str]]:
-        """Tell which components the design can tell apart."""
+        """Return the components that the design identifies."""
         names = self.factors
         pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
         candidates: list[VarianceSource] = [names, *((name,) for name in names)]
@@ -114,7 +114,7 @@ class Design:
             if n == m and (inside or self._same(source, other)):
                 name = component_name(other, self.factors)
                 return sentence(
-                    "cannot be told apart from {name}: the same ratings share both",
+                    "cannot be separated from {name}: the same ratings share both",
                     name=name,
                 )
         return ""
@@ -237,7 +237,7 @@ class _Resampled:
         return found
 
     def _split(self, source: VarianceSource) -> bool:
-        """Whether each group of a source lies in one drawn level."""
+        """Return whether each group of a source lies in one drawn level."""
         return self.drawn in source
 
     def _inside(self, source: VarianceSource, values: Array) -> Array:

@@ -1,4 +1,4 @@
-"""How much of the variance of ratings is method, story, annotator, and the rest."""
+"""Variance components of ratings: method, story, annotator, and the rest."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from analysis.reading.kept_answers import are_means
 from analysis.results import NAN, Array, Estimate, TableRow, undefined
 from analysis.sentences import sentence
 
-# Numbers of annotators an output for which reliability is foretold.
+# Numbers of annotators an output for which reliability is predicted.
 PLANNED = (1, 2, 3, 5, 10, 20)
 # A variance estimated with fewer degrees of freedom is near zero.
 LEAST_DF = 4
@@ -78,7 +78,7 @@ def _ordered(factors: VarianceSource) -> list[VarianceSource]:
 
 def _why_not(by_annotator: pd.DataFrame) -> str:
     if are_means(by_annotator):
-        return sentence("the ratings are means over raters, who cannot be told apart")
+        return sentence("the ratings are means over raters, who are not distinguished")
     if (by_annotator["story"] == "").all():
         return sentence("ratings are method-level values, without stories")
     if len(by_annotator) < 2:
@@ -180,7 +180,7 @@ def study_size(by_annotator: pd.DataFrame) -> StudySize:
 def reliability(
     parts: Mapping[VarianceSource, Array], size: StudySize
 ) -> dict[str, Array]:
-    r"""Foretell how reliable means are in a study of a given size.
+    r"""Predict the reliability of means in a study of a given size.
 
     The share of the variance of observed means that is universe variance. With k
     ratings an output, A annotators, S stories and b annotators a story, for an output's
@@ -223,7 +223,7 @@ def expected_reliability(
     seed: int,
     annotators: Sequence[int] = PLANNED,
 ) -> list[TableRow]:
-    """Foretell the reliability of means with more or fewer annotators an output."""
+    """Predict the reliability of means with more or fewer annotators an output."""
     outputs = by_annotator[["story", "method"]].drop_duplicates()
     names = tuple(reliability({}, StudySize(1, 1, 1, 1, 1)))
     reason = _why_not(by_annotator) or _one_rating_each(by_annotator)

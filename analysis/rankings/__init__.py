@@ -1,1 +1,1 @@
-"""Which method is best: Bradley-Terry, means, a mixed model, composites."""
+"""Rankings of methods: Bradley-Terry, means, a mixed model, composites."""

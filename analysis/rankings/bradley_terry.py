@@ -19,7 +19,7 @@ from analysis.rankings.likelihood import (
     logit,
     maximise,
     separate_parts,
-    who_stands_apart,
+    why_separated,
 )
 from analysis.rankings.standings import (
     ELO_SCALE,
@@ -173,7 +173,7 @@ def _fitted(
     if M < 2:
         return none, ""
     wins, tied = counts
-    lacking = who_stands_apart(wins + tied + tied.T, votes.methods)
+    lacking = why_separated(wins + tied + tied.T, votes.methods)
     if ties == "davidson" and not bounded_ties(wins, tied):
         lacking = lacking or sentence(
             "no chain of answers from a method back to itself holds more wins than ties"

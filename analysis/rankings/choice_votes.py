@@ -195,7 +195,7 @@ def inverse_weights(
 
 # What the first method of a pair gets of each outcome; of "both bad" nothing.
 POINTS = np.array([1.0, 0.0, 0.5, NAN])
-# A share of an answer's variance below which rounding is all that is left of it.
+# A share of an answer's variance below this is rounding.
 ROUNDING = 1e-12
 
 
@@ -244,7 +244,7 @@ class PairVotes:
         r"""Return what each answer adds, with squares that are right on average.
 
         Answers vary less around a rate that was made of them: one of share h by
-        :math:`1 - 2h + \sum h^2` of its variance, of which it is freed (as HC2 of
+        :math:`1 - 2h + \sum h^2` of its variance, which is corrected (as HC2 of
         MacKinnon and White 1985, Journal of Econometrics 29, does for equal shares).
         """
         share = self._share()

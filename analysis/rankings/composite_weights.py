@@ -1,4 +1,4 @@
-"""Which questions or metrics make one number, with which weights: `composites`.
+"""Composites: questions or metrics joined into one number, with weights.
 
 A file in YAML or JSON says so under this key; a study file is such a file. Importing
 this loads neither numpy nor pandas, so that a web page can read one.
@@ -26,7 +26,7 @@ MOST_INSIDE = 12
 
 @dataclass(frozen=True)
 class Composite:
-    """What one number is made of."""
+    """The parts and weights of one number."""
 
     name: str
     parts: Mapping[str, float]

@@ -21,8 +21,8 @@ def separate_parts(answers: Array) -> list[Counts]:
     return sorted(found, key=lambda own: (-len(own), own[0]))
 
 
-def who_stands_apart(beats: Array, methods: tuple[str, ...]) -> str:
-    """Say which methods never lost to the others; empty where wins join all."""
+def why_separated(beats: Array, methods: tuple[str, ...]) -> str:
+    """Name the methods that never lost to the others; empty if wins join all."""
     unbeaten = _unbeaten(beats)
     if len(unbeaten) == 1 and len(unbeaten[0]) == len(methods):
         return ""
@@ -47,7 +47,7 @@ def _unbeaten(beats: Array) -> list[Counts]:
 
 
 def never_beaten(beats: Array, n: Counts) -> list[str]:
-    """Say of each single method that it never lost, or never won, in its n answers."""
+    """Name each single method that never lost, or never won, in its n answers."""
     M, beaten = len(beats), np.asarray(beats > 0)
     lost, won = np.asarray(beaten.any(axis=0)), np.asarray(beaten.any(axis=1))
     told = [""] * M
@@ -64,7 +64,7 @@ def never_beaten(beats: Array, n: Counts) -> list[str]:
 
 
 def bounded_ties(wins: Array, tied: Array) -> bool:
-    r"""Tell whether ties have a finite parameter where methods are connected.
+    r"""Return whether ties have a finite parameter where methods are connected.
 
     Davidson's likelihood never falls along :math:`\log \nu = t` where strengths
     :math:`\theta = t d` exist with :math:`d_i - d_j \ge 2` for every win of i over j
@@ -91,7 +91,7 @@ Outcomes = Callable[[Array], tuple[Array, Array]]
 
 @dataclass(frozen=True)
 class Maximum:
-    """Parameters of a likelihood, of which the first are strengths that sum to 0."""
+    """Parameters of a likelihood; the first are strengths that sum to 0."""
 
     parameters: Array
     converged: bool
@@ -108,7 +108,7 @@ class Maximum:
 
     @cached_property
     def influence(self) -> list[Array]:
-        """What one more outcome of each kind would add to the parameters, (S, k, P)."""
+        """The change of the parameters by one more outcome of each kind, (S, k, P)."""
         return [own @ self.covariance for own in self.scores]
 
 

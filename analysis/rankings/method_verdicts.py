@@ -1,4 +1,4 @@
-"""Whether the best few methods differ from all others."""
+"""Tests that the best few methods differ from all others."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ ResultTables = Mapping[str, pd.DataFrame]
 
 
 def method_verdict_rows(tables: ResultTables, confidence: float) -> list[TableRow]:
-    """Say of each question which method stands first, and ahead of how many others."""
+    """Return the first method of each question, and how many others it beats."""
     rows = [
         about | _verdict(about, board, tables, confidence)
         for about, board in _parts(tables)

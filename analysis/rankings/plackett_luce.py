@@ -14,7 +14,7 @@ from analysis.rankings.likelihood import (
     logit,
     maximise,
     separate_parts,
-    who_stands_apart,
+    why_separated,
 )
 from analysis.rankings.standings import (
     ELO_MEAN,
@@ -246,7 +246,7 @@ def ranking_leaderboard(
 def _fitted(stages: Stages, parts: tuple[str, ...]) -> tuple[RatedPart, str]:
     """Fit the methods of one part; also say on what prior, or why there is no fit."""
     M, beats = len(stages.methods), stages.beats()
-    lacking = who_stands_apart(beats, stages.methods)
+    lacking = why_separated(beats, stages.methods)
     sets, counts = stages.sets, stages.counts()
     if lacking:
         sets, counts = sets.with_average_method(counts, WEAK)

@@ -1,4 +1,4 @@
-"""Where methods stand: ranks, ratings on the Elo scale, comparisons of every two."""
+"""Standings of methods: ranks, ratings on the Elo scale, pairwise comparisons."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -89,7 +89,7 @@ class MethodGaps:
         most 1 - confidence. One plus the methods that are surely better, to the
         methods that are not surely worse: these ranks hold together for all methods
         (Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies 91,
-        section 3), and say of two methods what their comparison says.
+        section 3), and claim about two methods what their comparison says.
         """
         apart = self.p_adjusted <= 1 - confidence
         worse = np.where(self.value < 0, self.first, self.second)[apart]

@@ -1,4 +1,4 @@
-"""How often methods win side by side: each two of them, and each against all others."""
+"""Win rates side by side: of each pair of methods, and of each against all others."""
 
 from dataclasses import dataclass
 
@@ -66,7 +66,7 @@ def method_win_rates(
     shares, n_opponents, n_votes = _Shares.of_methods(votes, parts)
     tested = shares.tested(confidence)
     if len(votes.methods) == 2:
-        # One test, told twice.
+        # The same test, in both directions.
         tested["p_adjusted"] = tested["p_value"]
     order = np.argsort(-np.nan_to_num(shares.value, nan=-1.0), kind="stable")
     return [
@@ -181,7 +181,7 @@ def _pair_errors(votes: PairVotes, parts: tuple[str, ...]) -> Errors | None:
 
 @dataclass(frozen=True)
 class _PairClusters:
-    """Of the rate of each pair: its variance by clusters, their number and size."""
+    """Return the variance of each pair's rate by clusters, their number and size."""
 
     variance: Array
     n: Array

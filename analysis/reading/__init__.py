@@ -1,1 +1,1 @@
-"""From files to checked matrices; what is wrong is named by file and line."""
+"""Files read into checked matrices; problems name file and line."""

@@ -1,4 +1,4 @@
-"""From answers to cells: one value a story and method."""
+"""Answers averaged into cells: one value a story and method."""
 
 from dataclasses import dataclass, replace
 
@@ -70,11 +70,11 @@ class CellGrid:
 
     @property
     def human_is_method_level(self) -> bool:
-        """Whether people's values hold for methods, not for stories."""
+        """True if people's values are of methods, not of stories."""
         return self.stories == ("",)
 
     def has_level(self, level: str, metric: str) -> bool:
-        """Whether people's values and those of a metric have a level."""
+        """Return whether people's values and those of a metric have a level."""
         if level in ACROSS_STORIES and metric in self.mixed:
             return False
         whole = self.human_is_method_level or metric in self.method_level

@@ -165,7 +165,7 @@ class TableCheck:
         self.frame[column] = written.column(self.frame.index)
 
     def decimals(self, columns: Iterable[str]) -> None:
-        """Write the decimal commas of columns as points, where they can be told."""
+        """Write the decimal commas of columns as points, where they are unambiguous."""
         if not self.frame.attrs.get(DECIMAL_COMMA):
             return
         own = {name: coded(self.frame[name]) for name in columns}

@@ -74,7 +74,7 @@ def is_id_or_time(name: str, values: Array, *, of_answers: bool) -> bool:
     return is_named or (of_answers and rises)
 
 
-# 3, -0.5, 1e-3, and what is meant as a number: 0,5 or 1,000.25 or 12 %.
+# 3, -0.5, 1e-3, and other notations of numbers: 0,5 or 1,000.25 or 12 %.
 LOOKS_NUMERIC = re.compile(
     r"[+-]?[.,]*[0-9][0-9.,]*([eE][+-]?[0-9]+)?\s*%?|nan|[+-]?inf"
 )
@@ -179,7 +179,7 @@ def left_out_ids(table: pd.DataFrame) -> tuple[str, ...]:
 
 
 def _is_numeric(column: "pd.Series[Any]") -> bool:
-    """Say whether a column is meant as numbers, those with separators included."""
+    """Return whether a column holds numbers, including those with separators."""
     cells = coded(column)
     texts = [_plain(as_text(value)) for value in cells.values]
     filled = cells.mask(lambda value: as_text(value) != "")
@@ -188,7 +188,7 @@ def _is_numeric(column: "pd.Series[Any]") -> bool:
 
 
 def _plain(text: str) -> str:
-    """Return a text with signs and digits of ASCII, for what is meant by it."""
+    """Return a text with its signs and digits in ASCII."""
     return unicodedata.normalize("NFKC", text).replace("\N{MINUS SIGN}", "-").lower()
 
 
@@ -341,7 +341,7 @@ TWIN_KEY = ("story", "method", "shot", "twin", "metric")
 
 
 def read_twins(table: Table, metrics: Collection[str]) -> pd.DataFrame:
-    """Read scores of degraded twins."""
+    """Read scores of degraded copies."""
     rows, file = opened(table, "twins", TWIN_COLUMNS)
     check = TableCheck(rows, file, TWIN_COLUMNS)
     check.text(("story", "method", "twin", "metric"), required=True)

@@ -103,7 +103,7 @@ def kept_ratings(
 
 
 def _several(rankings: pd.DataFrame, notes: Notes) -> pd.DataFrame:
-    """Leave out rankings of which one method is left: it has no others to stand by."""
+    """Leave out rankings with a single method left."""
     rows, _, _ = in_orders(rankings)
     alone = len(rankings) - len(rows)
     if rows.empty:
@@ -119,7 +119,7 @@ def _several(rankings: pd.DataFrame, notes: Notes) -> pd.DataFrame:
 
 
 def _one_kind_of_row(ratings: pd.DataFrame, notes: Notes) -> pd.DataFrame:
-    """Where some ratings of a dimension name a story, drop those that do not."""
+    """Drop ratings without a story if others of the dimension name one."""
     named = ratings["story"] != ""
     if named.all():
         return ratings
@@ -264,9 +264,9 @@ MOST_VALUES = 5
 
 
 def isolated(values: Array) -> Mask:
-    """Say which ratings lie farther from the others than these from one another.
+    """Return which ratings lie farther from the others than these from each other.
 
-    Only whole numbers are looked at, 40 or more. The others are the shortest range that
+    Only whole numbers are checked, 40 or more. The others are the shortest range that
     holds all ratings but one in 200 (two of fewer than 400), and whatever lies no
     farther from it than it is wide, until nothing more does. Ratings outside are
     isolated, unless they are within the smallest usual scale that holds the range (0 to

@@ -147,7 +147,7 @@ def in_orders(rankings: pd.DataFrame) -> tuple[pd.DataFrame, Counts, Counts]:
 
 
 def implied_choices(rankings: pd.DataFrame) -> pd.DataFrame:
-    """Return what orders say of pairs of outputs, as choices."""
+    """Return rankings as choices between pairs of outputs."""
     rows, answer, place = in_orders(rankings)
     size = np.bincount(answer)[answer] if len(answer) else answer
     # Every row beside each one below it in its answer.

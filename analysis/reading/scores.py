@@ -1,4 +1,4 @@
-"""From scores to one value a metric, story and method."""
+"""Scores averaged into one value a metric, story and method."""
 
 import math
 from collections.abc import Mapping

@@ -114,7 +114,7 @@ def check_shared_names(
 
 
 class _Names:
-    """The names of one kind in the tables of one side."""
+    """The names of stories, methods or questions in the tables of one side."""
 
     def __init__(
         self,

@@ -134,6 +134,6 @@ def with_classes(tags: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def stratum_order(name: str) -> tuple[int, str]:
-    """Return by what strata are sorted: classes by size, all others by name."""
+    """Return the sort key of subgroups: classes by size, all others by name."""
     first = name.partition(" (")[0]
     return (_ORDER.get(first, 1), "" if first in _ORDER and first != name else name)

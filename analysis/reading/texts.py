@@ -1,4 +1,4 @@
-"""Numbers and names in tables, and directions told by a metric's name.
+"""Numbers and names in tables, and directions by a metric's name.
 
 Importing this loads neither numpy nor pandas: the web and imports use it as well.
 """

@@ -55,7 +55,7 @@ def read_workbook(path: Path, sheet: str, columns: Sequence[str] = ()) -> pd.Dat
 
 
 def _rows(path: Path, sheet: str, columns: Sequence[str]) -> tuple[str, list[Row]]:
-    """Return the name of the sheet that is meant, and all of its rows."""
+    """Return the name of the selected sheet, and all of its rows."""
     check_unpacked(path)
     book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     try:

@@ -1,1 +1,1 @@
-"""People among themselves: alpha, kappa and AC, ICC, each annotator."""
+"""Agreement among annotators: alpha, kappa and AC, ICC, each annotator."""

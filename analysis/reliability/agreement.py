@@ -213,7 +213,7 @@ class _Sample:
             if part != "annotators"
         }
         self.sizes = {part: int(codes.max()) + 1 for part, codes in clusters.items()}
-        # Nothing but single units is drawn: their clusters need not be told apart.
+        # Only single units are resampled, so clusters do not matter.
         self.alone = set(parts) == {"units"} and self.sizes["units"] == data.n_units
         tell_apart = [] if self.alone else list(clusters.values())
         first, self.times = _kinds(data, tell_apart, answers=self.by_people or complete)
@@ -293,7 +293,7 @@ def _why_not_drawn(data: Reliability, name: str, parts: tuple[str, ...]) -> str:
 def _why_undefined(data: Reliability, name: str) -> str:
     """Say in words why a statistic cannot be computed; empty when it can."""
     if data.of_means:
-        return sentence("the ratings are means over raters, who cannot be told apart")
+        return sentence("the ratings are means over raters, who are not distinguished")
     if not data.pairable.any():
         return sentence("no unit has two answers")
     if name in COMPLETE_ONLY:

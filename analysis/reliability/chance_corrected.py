@@ -290,7 +290,7 @@ def ordinal_interval(
 
 
 def _variance(data: Reliability, part: str) -> tuple[float, int]:
-    """Return the variance where clusters of one kind are drawn, and how many."""
+    """Return the variance if these clusters are resampled, and their number."""
     people = part == "annotators"
     codes = np.arange(data.n_annotators) if people else _codes(data, part)
     n = min(int(codes.max()) + 1, MOST_GROUPS)

@@ -76,7 +76,7 @@ class Reliability:
 
     @property
     def exact_agreement(self) -> float:
-        """How often two annotators of a unit give the same answer, mean over units."""
+        """Return the share of pairs of annotators who agree, mean over units."""
         counts, m = self.counts[self.pairable], self.per_unit[self.pairable]
         same = np.asarray(counts.multiply(counts).sum(axis=1)).ravel() - m
         return float((same / (m * (m - 1))).mean())

@@ -34,7 +34,7 @@ class AnnotatorMeasure:
 
 @dataclass(frozen=True)
 class Sheet:
-    """What is measured of one annotator on one question."""
+    """Measurements of one annotator on one question."""
 
     question: str
     annotator: str
@@ -142,12 +142,12 @@ def _row(sheet: Sheet, statistic: str, result: Estimate) -> TableRow:
 ALL_QUESTIONS = "all questions"
 ABOVE, LIKE, BELOW = "above chance", "like chance", "below chance"
 OPEN = "cannot be told"
-# Verdicts on people whose answers tell nothing of what they saw, or the opposite.
+# Verdicts on people whose answers are unrelated to the outputs, or reversed.
 MARKED = (LIKE, BELOW)
 SIGNIFICANT = 0.05
 # Who is shown to agree with the others less than this part as well as these do.
 PART = 2 / 3
-# Of fewer answers nothing is told of a person.
+# Fewer answers allow no verdict.
 FEW_ANSWERS = 20
 # Of more units the normal distribution stands for the shuffles.
 MOST_SHUFFLED = 200
@@ -168,7 +168,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What tells whether an annotator answers like chance."""
+    """Evidence that an annotator answers at random."""
 
     statistic: str
     questions: tuple[Answers, ...]

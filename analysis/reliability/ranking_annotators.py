@@ -110,7 +110,7 @@ def ranking_annotators(
 
 @dataclass(frozen=True)
 class RankingEvidence(Evidence):
-    """What tells whether an annotator ranks like chance, which has tau 0."""
+    """Evidence that an annotator ranks at random, which has tau 0."""
 
     def measure(
         self, names: tuple[str, ...], clusters: Counts, n: int
@@ -140,10 +140,10 @@ class RankingEvidence(Evidence):
         return drawn
 
     def moments(self, own: Array, others: Array, groups: Counts) -> tuple[float, float]:
-        r"""Return mean and variance of what `shuffled` returns, over all renamings.
+        r"""Return mean and variance of `shuffled` over all permutations of names.
 
         An antisymmetric matrix over k outputs is one of differences of row means and a
-        rest, of which renamings mix neither with the other, in spaces of k - 1 and
+        rest, which permutations do not mix, in spaces of k - 1 and
         (k - 1)(k - 2) / 2 dimensions that have no smaller part of this kind. By Schur's
         lemma the variance is the sum over both of the inner products of the parts of
         the own orders, times those of the others', over the dimension. For the signs

@@ -1,6 +1,6 @@
-"""Do strata differ? Every statistic of one stratum less that of another.
+"""Differences between subgroups, for every statistic.
 
-Differences are studentised, and their errors computed anew in every shuffle (Chung and
+Differences are studentised, with errors computed again in every shuffle (Chung and
 Romano 2013, Annals of Statistics 41(2)); the interval holds what the test keeps.
 """
 
@@ -44,7 +44,7 @@ SLACK = 1e-9
 
 @dataclass(frozen=True)
 class ShuffledTest:
-    """How far the differences of two groups of stories are from 0."""
+    """Tests of the differences between two groups of stories."""
 
     values: Array
     variances: Array
@@ -183,11 +183,11 @@ class StratumMeasure:
 def difference_rows(
     data: QuestionData, split: Split, *, options: AlignOptions
 ) -> list[TableRow]:
-    """Compare strata: every statistic of one less that of another.
+    """Compare subgroups: every statistic of one minus that of another.
 
-    p is adjusted within tag, statistic and level (Holm). Two strata are compared with
-    each other, each of several with all others. The interval of a drop (VISTAR, table
-    3) is Fieller's.
+    p is adjusted within tag, statistic and level (Holm). Two subgroups are compared
+    with each other, each of several with all others. The interval of a drop (VISTAR,
+    table 3) is Fieller's.
     """
     return _compared_by(measures(data, options), data.name, split, options)
 
@@ -195,7 +195,7 @@ def difference_rows(
 def score_difference_rows(
     table: ScoreTable, split: Split, *, options: AlignOptions
 ) -> list[TableRow]:
-    """Compare the mean scores of every method and metric between strata."""
+    """Compare the mean scores of every method and metric between subgroups."""
     found = [
         _means_measure("", metric, *in_own_units(cells))
         for metric, cells in scores_as_answers(table)
@@ -215,7 +215,7 @@ def _compared_by(
 
 
 def measures(data: QuestionData, options: AlignOptions) -> list[StratumMeasure]:
-    """Return what of a question can be compared between strata."""
+    """Return the statistics of a question that subgroups can be compared by."""
     found = [_agreement_measure(data)]
     if data.by_annotator is not None:
         found.append(_means_measure(data.name, "", data.by_annotator))
@@ -254,7 +254,7 @@ def _agreement_measure(data: QuestionData) -> StratumMeasure:
         seed=0,
         question=data.name,
     )
-    # What all stories together do not define, no stratum does.
+    # A statistic that is undefined over all stories is so in every subgroup.
     names = [row.statistic for row in whole if np.isfinite(row.estimate.value)]
 
     def values(w: Array) -> Array:

@@ -40,7 +40,7 @@ class Split:
     strata: dict[str, frozenset[str]]
 
     def comparisons(self) -> Iterator[tuple[str, frozenset[str], str, frozenset[str]]]:
-        """Yield what is compared: two strata, or each of several with all others."""
+        """Yield the comparisons: two subgroups, or each of several with all others."""
         names = list(self.strata)
         if len(names) == 2:
             a, b = names
@@ -53,7 +53,7 @@ class Split:
 
 @dataclass(frozen=True)
 class StatisticKey:
-    """Which statistic a number is: of a metric or a method, at a level."""
+    """Identity of a statistic: of a metric or a method, at a level."""
 
     statistic: str
     metric: str = ""
@@ -107,7 +107,7 @@ def splits(tags: pd.DataFrame, stories: Sequence[str]) -> tuple[list[Split], lis
 def strata_rows(
     data: QuestionData, split: Split, *, parts: tuple[str, ...], options: AlignOptions
 ) -> list[TableRow]:
-    """Compute every statistic of one question inside each stratum."""
+    """Compute every statistic of one question inside each subgroup."""
     whole = data.reliability
     story_of = np.array(sorted(data.answers["story"].unique()), object)[
         whole.clusters["stories"][:, 0]
@@ -240,7 +240,7 @@ def _win_rates(
 def score_strata_rows(
     table: ScoreTable, split: Split, *, options: AlignOptions
 ) -> list[TableRow]:
-    """Compute the mean score of every method and metric inside each stratum."""
+    """Compute the mean score of every method and metric inside each subgroup."""
     rows: list[TableRow] = []
     for metric, cells in scores_as_answers(table):
         for stratum, stories in split.strata.items():

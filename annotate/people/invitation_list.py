@@ -8,7 +8,7 @@ from io import StringIO
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from analysis.problems import Problems, ToldProblem, without_numbers
+from analysis.problems import Problems, WordedProblem, without_numbers
 from annotate.models import Annotator, Invitation, Study, User
 from annotate.people import inviting
 from annotate.people.inviting import MOST_SLOTS, InvitingError
@@ -36,7 +36,7 @@ class Listed:
 class ListError(InvitingError):
     """Lines of the list are wrong; `problems` says which and why, the first ones."""
 
-    def __init__(self, wrong: Problems[ToldProblem]) -> None:
+    def __init__(self, wrong: Problems[WordedProblem]) -> None:
         self.problems = wrong.lines(more=_("... and {n} more"))
         super().__init__(" ".join(self.problems))
 
@@ -53,7 +53,7 @@ def invite_list(study: Study, text: str, *, user: User | None = None) -> Invited
     """Invite everybody on a list, or nobody if a line is wrong."""
     with transaction.atomic():
         study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-        problems: Problems[ToldProblem] = Problems()
+        problems: Problems[WordedProblem] = Problems()
         listed = list(_read(study, text, problems))
         ids = study.annotators.exclude(external_id="").values_list(
             "external_id", flat=True
@@ -62,7 +62,7 @@ def invite_list(study: Study, text: str, *, user: User | None = None) -> Invited
         new = [one for one in listed if one.person.casefold() not in there]
         if not listed and not problems:
             empty = _("The list is empty; write one person a line.")
-            problems.append(ToldProblem(empty, empty))
+            problems.append(WordedProblem(empty, empty))
         made = [] if problems else [_invite(study, one, user, problems) for one in new]
         if problems:
             # Leaving the block by an exception takes back whoever was invited.
@@ -74,7 +74,7 @@ def invite_list(study: Study, text: str, *, user: User | None = None) -> Invited
 
 
 def _invite(
-    study: Study, one: Listed, user: User | None, problems: Problems[ToldProblem]
+    study: Study, one: Listed, user: User | None, problems: Problems[WordedProblem]
 ) -> Invitation | None:
     annotator = inviting.find_place(
         study, language=one.language, external_id=one.person, cap=one.cap, user=user
@@ -86,12 +86,14 @@ def _invite(
     return inviting.send(annotator, one.note, user)
 
 
-def _problem(line: int, reason: str, kind: str = "") -> ToldProblem:
+def _problem(line: int, reason: str, kind: str = "") -> WordedProblem:
     text = _("Line %(line)d: %(reason)s.") % {"line": line, "reason": reason}
-    return ToldProblem(text, kind or without_numbers(reason))
+    return WordedProblem(text, kind or without_numbers(reason))
 
 
-def _read(study: Study, text: str, problems: Problems[ToldProblem]) -> Iterator[Listed]:
+def _read(
+    study: Study, text: str, problems: Problems[WordedProblem]
+) -> Iterator[Listed]:
     """Yield the people of a list; what is wrong is added to the problems."""
     lines = text.removeprefix("\ufeff").splitlines()
     if len(lines) > MOST_LINES:

@@ -12,7 +12,7 @@ from analysis.problems import (
     InputError,
     Problem,
     Problems,
-    ToldProblem,
+    WordedProblem,
     without_numbers,
 )
 from evalcore import members
@@ -107,7 +107,7 @@ class ImportCommand(BaseCommand):
     def warn(self, warnings: Iterable[str], kind: str = "") -> None:
         """Print what was passed over on purpose, each kind at its first places."""
         notes = Problems(
-            ToldProblem(
+            WordedProblem(
                 f"note: {text}",
                 kind or without_numbers(text.partition(": ")[2] or text),
             )

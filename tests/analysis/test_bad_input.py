@@ -69,7 +69,7 @@ def run(tmp_path, capsys):
 
 
 def undefined(table):
-    """Return the reasons of the rows without a value, each of which needs one."""
+    """Return the reasons of the rows without a value; each needs one."""
     reasons = table.loc[table["value"].isna(), "reason"]
     assert reasons.notna().all()
     return set(reasons)
@@ -78,18 +78,18 @@ def undefined(table):
 # What cannot be known has a reason ----------------------------------------------------
 
 
-def test_one_annotator(run):
+def test_single_annotator_has_no_agreement(run):
     tables = run(ratings(annotators=1), scores())
     assert tables["correlations"]["value"].notna().all()
     assert undefined(tables["agreement"]) == {"no unit has two answers"}
     assert tables["method_means"]["sd_annotators"].isna().all()
 
 
-def test_one_method(run):
+def test_single_method_has_no_correlation(run):
     tables = run(ratings(methods=1), scores(methods=1))
     assert undefined(tables["correlations"]) == {
         "fewer than two methods",
-        "in no story do both people and the metric tell two methods apart",
+        "in no story do both people and the metric distinguish two methods",
     }
 
 

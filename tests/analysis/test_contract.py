@@ -82,7 +82,7 @@ def rated_rows():
 
 
 def score_rows():
-    """Scores of a metric that ties, one of which less is better, and of methods."""
+    """Scores with ties, of a lower-is-better metric, and of whole methods."""
     rng = np.random.default_rng(4)
     rows = []
     for i, story in enumerate(STORIES):
@@ -653,7 +653,7 @@ def test_comparisons_are_differences_adjusted_by_holm(drawn):
         np.testing.assert_allclose(rows.loc[known, "p_adjusted"], adjusted)
 
 
-def test_what_is_said_of_metrics_follows_from_rows_of_verdicts(run):
+def test_sentences_on_metrics_follow_from_verdict_rows(run):
     """The sentences of a report come again from its table alone."""
     out = run("align", *ALL, resamples="60")
     told = json.loads((out / "report.json").read_text(encoding="utf-8"))
@@ -665,7 +665,7 @@ def test_what_is_said_of_metrics_follows_from_rows_of_verdicts(run):
         assert text in told["claims" if shown else "limits"]
     for text in tie_claims(table):
         assert text in told["limits"]
-    # Nothing else is said of a metric's agreement.
+    # No other sentence is about a metric's agreement.
     agreeing = [x for x in told["claims"] if "agrees with people" in x]
     assert set(agreeing) <= {text for shown, text in words if shown}
 

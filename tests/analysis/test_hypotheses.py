@@ -1,4 +1,4 @@
-"""Which metrics were declared."""
+"""Declared metrics."""
 
 import pandas as pd
 import pytest

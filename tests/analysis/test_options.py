@@ -1,4 +1,4 @@
-"""What may be asked of an analysis, and what is refused."""
+"""Options of an analysis: accepted and refused values."""
 
 import subprocess
 import sys
@@ -43,7 +43,7 @@ def test_analysis_falls_back_to_its_own_unit_when_it_cannot_draw_the_one_asked_f
         ({"resample": "rows"}, "--resample: 'rows'"),
     ],
 )
-def test_what_no_analysis_knows_is_refused_by_name(given, named):
+def test_unknown_option_value_is_refused_by_name(given, named):
     with pytest.raises(OptionError, match=named):
         AlignOptions(**given)
 

@@ -1,4 +1,4 @@
-"""What is said of many problems: each kind, its first places, how many there are."""
+"""Messages about many problems: each kind, its first places, their number."""
 
 import pickle
 
@@ -31,7 +31,7 @@ def test_error_reaches_the_process_that_waits_for_it():
     )
 
 
-def test_many_of_a_kind_are_counted_and_the_other_kinds_are_told():
+def test_frequent_problems_do_not_hide_other_kinds():
     error = InputError(
         [*map(bad, range(2, 402)), bad(5, "story", "a name"), bad(402, "round", "one")]
     )
@@ -60,7 +60,7 @@ def test_kind_is_what_is_said_apart_from_the_place(one, other):
     assert Problem("a", line=1, **one).kind == Problem("b", line=2, **other).kind
 
 
-def test_what_is_kept_is_bounded_and_what_is_counted_is_not():
+def test_problems_are_kept_up_to_a_bound_but_all_counted():
     problems = Problems(bad(line) for line in range(100_000))
     assert len(problems) == 100
     assert problems.total == 100_000
@@ -92,7 +92,7 @@ def test_counts_survive_being_joined_and_sorted():
         ("狐狸 ü", "狐狸 ü"),
     ],
 )
-def test_values_are_told_short_and_printable(value, told):
+def test_values_in_messages_are_short_and_printable(value, told):
     assert shown(value) == told
     problem = Problem("c.csv", "a name", 2, value, value)
     assert str(problem) == f"c.csv:2: {told}: {told}: expected a name"

@@ -37,21 +37,21 @@ def declared():
     return [*BUILD["project"]["dependencies"], *(x for extra in extras for x in extra)]
 
 
-def test_it_declares_what_it_imports_and_nothing_else():
+def test_wheel_declares_exactly_its_imports():
     used = {name for path in MODULES for name in imported(path)}
     used = {PACKAGES.get(name, name) for name in used}
     others = used - set(sys.stdlib_module_names) - {"analysis"}
     assert {re.split("[>=<]", text)[0] for text in declared()} == others
 
 
-def test_it_needs_the_versions_of_the_project():
+def test_wheel_requires_versions_of_the_project():
     assert set(declared()) <= set(PROJECT["dependencies"])
     assert BUILD["project"]["requires-python"] == PROJECT["requires-python"]
     assert BUILD["project"]["license"] == PROJECT["license"]
 
 
-def test_what_an_extra_brings_is_imported_only_where_it_is_used():
-    """Workbooks have a module of their own, which is imported where one is read."""
+def test_optional_packages_are_imported_only_when_used():
+    """The module of workbooks is imported only to read one."""
     for path in MODULES:
         own = set(imported(path, at_once=True))
         assert "pyarrow" not in own, path
@@ -77,7 +77,7 @@ def wheel(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_it_holds_every_module_template_language_and_mark_of_types(wheel):
+def test_wheel_contains_modules_templates_catalogues_and_types(wheel):
     held = {
         name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info" not in name
     }
@@ -91,13 +91,13 @@ def test_it_holds_every_module_template_language_and_mark_of_types(wheel):
 
 
 @pytest.mark.slow
-def test_it_has_the_version_of_the_library(wheel):
+def test_wheel_has_the_version_of_the_library(wheel):
     assert wheel.name == f"plumbline_analysis-{VERSION}-py3-none-any.whl"
 
 
 @pytest.mark.slow
 def test_report_is_written_from_the_wheel_alone(wheel, tmp_path):
-    """As installed: from the wheel's own files, of which templates are read."""
+    """As installed: only the wheel's files are used, templates included."""
     code = f"""
 import sys
 sys.path.insert(0, {str(tmp_path / "site")!r})
@@ -132,7 +132,7 @@ print(sorted({{"django", "celery", "pyarrow.parquet"}} & set(sys.modules)))
         ("parquet", "pyarrow, which reads Parquet"),
     ],
 )
-def test_what_an_extra_reads_is_refused_in_words_without_it(tmp_path, suffix, needed):
+def test_optional_format_is_refused_with_the_missing_package(tmp_path, suffix, needed):
     """Where the package is absent, as after a plain installation."""
     code = f"""
 import sys

@@ -1,4 +1,4 @@
-"""Every command with every kind of file where another is meant: a line says so."""
+"""Every command, given every wrong kind of file, says so in one line."""
 
 import pandas as pd
 import pytest

@@ -54,13 +54,13 @@ def run(ratings, choices, scores, options=FAST):
 
 @cache
 def plain():
-    """What the small study gives, which nobody changes."""
+    """The tables of the small study; tests only read them."""
     return run(*study())
 
 
 @cache
 def rated():
-    """What its ratings and scores give."""
+    """The results of its ratings and scores."""
     ratings, _, scores = study()
     return run(ratings, None, scores)
 
@@ -73,7 +73,7 @@ def assert_same(first, second):
     assert first.notes == second.notes
 
 
-def test_it_works():
+def test_align_returns_the_tables_of_its_inputs():
     found = plain()
     planned = {"power", "needed", "subset", "best_subset", "subset_stories"}
     judged = {"stability", "judges"}
@@ -97,7 +97,7 @@ def test_it_works():
     assert len(found.cells) == 2 * 2 * 24
 
 
-def test_one_seed_gives_one_result_and_another_seed_other_intervals():
+def test_seed_determines_resamples_and_nothing_else():
     data, first = study(), plain()
     assert_same(first, run(*data))
     other = run(*data, AlignOptions(resamples=25, seed=1))
@@ -341,7 +341,7 @@ def test_published_coefficients_of_tifa(shared):
             assert table[metric, name] == pytest.approx(number, abs=5.1e-7)
 
 
-def test_nothing_left_to_analyse_is_refused():
+def test_align_refuses_tables_without_rows():
     ratings, _, scores = study()
     with pytest.raises(OptionError, match="ratings: no row is left"):
         run(ratings.assign(excluded=True), None, scores)
@@ -511,7 +511,7 @@ def test_rankings_beside_metrics():
     assert found.resampled["agreement"] == ("stories",)
 
 
-def test_how_alike_people_rank():
+def test_rankings_yield_agreement_and_annotators():
     found = agreement(rankings=ranked(60), options=AlignOptions(resamples=200))
     table = found.tables["agreement"]
     assert set(found.tables) == {"agreement", "annotators"}
@@ -530,6 +530,6 @@ def test_how_alike_people_rank():
         ),
     ],
 )
-def test_what_rankings_have_not_is_refused(asked, told):
+def test_rankings_refuse_options_of_choices(asked, told):
     with pytest.raises(OptionError, match=told):
         leaderboard(**asked, options=FAST)

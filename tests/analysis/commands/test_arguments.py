@@ -1,4 +1,4 @@
-"""How values of options are written."""
+"""Values of options, as they are written."""
 
 import argparse
 
@@ -29,7 +29,7 @@ def test_names_come_back_as_they_were_written(names):
         (arguments.subset(("a", "b", "c")), "c, a", ("a", "c")),
     ],
 )
-def test_what_is_right_is_read(parse, text, value):
+def test_option_value_is_parsed(parse, text, value):
     assert parse(text) == value
 
 
@@ -48,6 +48,6 @@ def test_what_is_right_is_read(parse, text, value):
         (arguments.subset(("a", "b")), "a,d"),
     ],
 )
-def test_what_is_wrong_is_refused(parse, text):
+def test_option_value_is_refused_when_malformed(parse, text):
     with pytest.raises(argparse.ArgumentTypeError, match=r"write|first"):
         parse(text)

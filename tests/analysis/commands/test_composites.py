@@ -92,7 +92,7 @@ def test_peoples_overall_stands_against_the_judges_by_the_same_weights(inputs, t
     assert row["low"].item() < row["value"].item() <= row["high"].item()
 
 
-def test_composite_by_angle_has_pairs_of_its_own(tables):
+def test_composite_by_angle_has_separate_pairs(tables):
     """Six of nine stories; chance of acc_eq is that of its ties and people's there."""
     pairs = tables("verdicts").query("question == 'overall' and level == 'pairs'")
     half, ties = (
@@ -117,9 +117,7 @@ def test_composite_by_angle_has_pairs_of_its_own(tables):
     assert np.isnan(inside["cluster"]["artist"])
 
 
-def test_what_names_nothing_ends_with_a_line_and_writes_nothing(
-    inputs, tmp_path, capsys
-):
+def test_composite_of_unknown_metric_exits_without_output(inputs, tmp_path, capsys):
     path = tmp_path / "c.json"
     path.write_text('{"composites": {"x": {"over": "metrics", "weights": ["clup"]}}}')
     assert run(inputs, tmp_path / "out", "--composites", str(path)) == 2

@@ -238,10 +238,10 @@ def test_drawing_an_annotator_averages_him_that_often(level):
     [
         ("method", "the metric's scores are all the same"),
         ("pooled", "the metric's scores are all the same"),
-        ("story", "in no story do both people and the metric tell two methods apart"),
+        ("story", "in no story do both people and the metric distinguish two methods"),
         (
             "within_method",
-            "in no method do both people and the metric tell two stories apart",
+            "in no method do both people and the metric distinguish two stories",
         ),
     ],
 )

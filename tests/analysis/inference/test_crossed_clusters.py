@@ -27,18 +27,18 @@ def answers(seed=0, of_story=0.6, of_person=0.6):
 
 
 def added(y):
-    """What each answer adds to the mean, and its own cell."""
+    """Return the contribution of each answer to the mean, and its cell."""
     return ((y - y.mean()) / len(y))[:, None], np.arange(len(y))
 
 
 def statsmodels_variance(y, groups):
-    """Of the mean, without correction."""
+    """Return the variance of the mean, without correction."""
     model = sm.OLS(y, np.ones(len(y)))
     kwds = {"groups": groups, "use_correction": False}
     return model.fit(cov_type="cluster", cov_kwds=kwds).cov_params()[0, 0]
 
 
-def test_one_kind_of_clusters_is_the_sandwich_of_statsmodels():
+def test_variance_of_single_clusters_equals_statsmodels_sandwich():
     story, person, y = answers()
     for codes, n in ((story, STORIES), (person, PEOPLE)):
         found = crossed_covariance(*added(y), [(codes, n)], rank=1).of(np.eye(1))

@@ -1,4 +1,4 @@
-"""Scores of any size: what they say of people does not depend on their unit."""
+"""Scores of any size: results do not depend on their unit."""
 
 import math
 from fractions import Fraction

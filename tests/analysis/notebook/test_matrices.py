@@ -65,7 +65,7 @@ def test_no_value_has_a_reason():
     assert np.isnan(float(found))
     assert (found.n, found.n_groups) == (0, 0)
     assert found.reason == (
-        "in no story do both people and the metric tell two methods apart"
+        "in no story do both people and the metric distinguish two methods"
     )
 
 

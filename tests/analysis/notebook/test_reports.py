@@ -88,7 +88,7 @@ def test_unknown_figure_or_panel_names_the_nearest(report):
         report.figure("forest", "identiti")
 
 
-def test_nothing_is_written_where_nothing_can_be(report, tmp_path):
+def test_save_refuses_unusable_folders_and_formats(report, tmp_path):
     taken = tmp_path / "taken"
     taken.write_text("mine")
     with pytest.raises(OptionError, match=r"^out: '.*taken': expected a folder"):

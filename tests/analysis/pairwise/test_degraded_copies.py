@@ -1,4 +1,4 @@
-"""What metrics see of outputs that were made worse: counts, intervals, verdicts."""
+"""Metrics on degraded copies: counts, intervals, verdicts."""
 
 import numpy as np
 import pandas as pd
@@ -30,7 +30,7 @@ def twins(scores, method="UNO", kind="blurred"):
     [
         ([0.6] * 9, 9, 0, "does not see"),
         ([0.5] * 9, 9, 9, "does not see"),
-        # Only rounding tells them apart.
+        # They differ by rounding only.
         ([0.5 - 1e-13] * 9, 9, 9, "does not see"),
         ([0.1] * 9, 0, 0, "sees"),
         ([0.1] * 8 + [0.6], 1, 0, "sees"),

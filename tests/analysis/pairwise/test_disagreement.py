@@ -1,4 +1,4 @@
-"""Which outputs and pairs a metric and people disagree on."""
+"""Outputs and pairs on which a metric and people disagree."""
 
 import numpy as np
 import pandas as pd

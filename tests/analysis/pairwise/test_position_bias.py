@@ -1,4 +1,4 @@
-"""Whether the left side wins more often."""
+"""Tests of position bias."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Intervals of larger studies, foretold from a pilot."""
+"""Intervals of larger studies, predicted from a pilot."""
 
 import numpy as np
 import pandas as pd
@@ -123,7 +123,7 @@ def test_half_widths_shrink_as_the_study_grows():
     assert ratio == pytest.approx(np.sqrt(1 / 8), abs=0.1)
 
 
-def test_unknown_metric_and_bad_options_are_told():
+def test_power_names_unknown_metrics_and_bad_options():
     rows, scores = frames(6, 4, 2)
     other = scores.assign(metric="other", story="nowhere")
     power, _ = analysis(rows, pd.concat([scores, other]))

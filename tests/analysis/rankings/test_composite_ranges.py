@@ -13,7 +13,7 @@ VALUES = pd.DataFrame(
 OVERALL = by_name([Composite("overall", {"stars": 0.8, "slider": 0.2})])
 
 
-def test_different_ranges_are_told_with_weights_that_make_up_for_them():
+def test_range_remark_gives_weights_that_compensate():
     """.8 / 4 and .2 / 100 are as .2 to .002."""
     ((name, remark),) = range_remarks(VALUES, OVERALL)
     assert name == "overall"

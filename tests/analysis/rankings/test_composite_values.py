@@ -125,7 +125,7 @@ def test_annotator_chooses_what_the_weighted_sum_of_choices_is_for():
     assert set(found["story"]) == {"a"}
 
 
-def test_what_is_not_asked_is_told():
+def test_composite_names_questions_that_nobody_was_asked():
     rows = [("a", "x", "y", "p", "Ann", "a")]
     _, notes = chosen(rows, equally("all", "pz", over="questions"))
     assert notes == ("all: no composite, since nobody was asked z.",)

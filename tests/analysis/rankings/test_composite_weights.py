@@ -1,4 +1,4 @@
-"""What composites are made of: read from files, and refused."""
+"""Parts of composites, read from files or refused."""
 
 from pathlib import Path
 
@@ -119,7 +119,7 @@ def test_yaml_and_json_say_the_same(tmp_path, name, text):
         ("[x]", ["c.yaml:2: expected composites by their names"]),
     ],
 )
-def test_what_is_wrong_is_named_by_line(tmp_path, lines, problems):
+def test_composite_problems_name_the_line(tmp_path, lines, problems):
     assert refused(tmp_path, f"composites:\n  {lines}\n") == problems
 
 
@@ -152,7 +152,7 @@ def test_file_without_composites_or_without_sense_is_refused(tmp_path):
         ("hwpq@MA", "metrics", "hwpq@angle=MA or hwpq@role=MA"),
     ],
 )
-def test_names_that_name_nothing_are_told_the_nearest(part, over, right):
+def test_unknown_part_is_refused_with_the_nearest_name(part, over, right):
     with pytest.raises(InputError) as caught:
         check(equally("x", [part], over=over))
     assert caught.value.lines() == [f"c.yaml: x: {part}: expected {right}"]

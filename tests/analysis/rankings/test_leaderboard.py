@@ -105,7 +105,7 @@ AVERAGE = (
 
 
 def never_lost(wins=25, ties=11):
-    """Answers of one pair, of which one method wins many and the other none."""
+    """Return answers about a pair in which one method wins every comparison."""
     choices = ["a"] * wins + ["tie"] * ties
     rows = pd.DataFrame({"choice": choices}).assign(method_a="x", method_b="y")
     story = [f"s{i}" for i in range(len(rows))]
@@ -185,7 +185,7 @@ def test_islands_are_named_and_ranked_apart(ties):
     ]
 
 
-def test_one_vote_and_nothing_but_ties():
+def test_leaderboard_of_single_vote_and_of_ties_only():
     choices = simulated().iloc[:1].assign(choice="a")
     standings, notes = board(choices, parts=("stories", "annotators"))
     assert [(row.method, row.rank) for row in standings] == [("a", 1), ("b", 2)]
@@ -243,7 +243,7 @@ def test_strengths_are_those_of_statsmodels_logit():
 
 
 def evenly(votes):
-    """As many answers of each annotator: statsmodels takes clusters as given."""
+    """Return equally many answers of each annotator, as statsmodels needs."""
     by = votes.groupby("annotator")
     return by.head(by.size().min())
 

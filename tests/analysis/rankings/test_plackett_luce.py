@@ -56,7 +56,7 @@ def fitted(orders, n_methods=5):
 
 
 def drawn(seed, n=60, n_methods=5, sizes=(2, 3, 4, 5)):
-    """Orders of methods with known worths, of which every one beats every other."""
+    """Return orders of methods of known worth in which each beats each other one."""
     rng = np.random.default_rng(seed)
     theta = rng.normal(size=n_methods) * 0.7
     orders = [list(pair) for pair in itertools.permutations(range(n_methods), 2)]

@@ -56,7 +56,7 @@ def codes(ratings):
 )
 def test_mixed_model_is_that_of_statsmodels(several, options):
     ratings = simulated(**options)
-    if not several:  # an output has one rating, and no effect of its own
+    if not several:  # with one rating an output, its effect is not identified
         outputs = ratings.groupby(["story", "method"])
         ratings = outputs.sample(1, random_state=0).reset_index(drop=True)
     mine = fit_mixed(ratings["rating"].to_numpy(), *codes(ratings))
@@ -159,7 +159,7 @@ def test_ranks_say_what_comparisons_say():
         ),
     ],
 )
-def test_what_is_undefined_has_a_reason(change, reason):
+def test_undefined_model_has_a_reason(change, reason):
     found, _ = board(change(simulated()), parts=("stories",))
     assert found["mixed"].isna().all()
     assert found["mixed_rank"].isna().all()

@@ -1,4 +1,4 @@
-"""Whether the best few methods are told apart from all others."""
+"""Tests that the best few methods differ from all others."""
 
 import numpy as np
 import pandas as pd
@@ -65,7 +65,7 @@ def test_row_says_whether_the_set_is_shown(p_value, verdict):
         "method_comparisons": pd.DataFrame(pairs(bc=p_value)),
     }
     (row,) = top_rows(tables, 2, 0.95)
-    # ab is told apart with .06 only where that is asked for.
+    # ab differs at .06 only if that level is asked for.
     assert (row["n_inside"], row["n_inside_apart"]) == (1, 0)
     (loose,) = top_rows(tables, 2, 0.9)
     assert (loose["n_inside_apart"], loose["verdict"]) == (1, "apart")

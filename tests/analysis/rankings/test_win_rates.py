@@ -100,7 +100,7 @@ def test_all_wins_and_all_ties_have_intervals_with_a_width():
     assert tied["p_value"] == 1
 
 
-def test_one_story_and_one_annotator_have_no_interval():
+def test_win_rate_has_no_interval_for_single_story_and_annotator():
     (row,) = win_rates(rows_of(["a"]), parts=BOTH)
     assert row["rate_a"] == 1
     assert np.isnan([row["low"], row["high"], row["p_value"], row["p_adjusted"]]).all()

@@ -80,7 +80,7 @@ def test_alignment_is_that_of_the_rows_which_were_asked_for():
         ({"questions": ()}, "--questions: expected some of better, look, plot"),
     ],
 )
-def test_what_is_not_there_is_refused_with_what_is(asked, told):
+def test_unknown_names_are_refused_with_known_ones(asked, told):
     ratings, choices, scores = tables()
     options = replace(ALL, **asked)
     with pytest.raises(OptionError, match=told):

@@ -57,7 +57,7 @@ def test_texts_and_numbers_are_those_of_each_cell(cells):
         (decimal.Decimal("0.25"), 0.25),
     ],
 )
-def test_what_is_a_number(cell, number):
+def test_cell_is_read_as_number(cell, number):
     assert as_number(cell) == number
 
 
@@ -84,5 +84,5 @@ def test_what_is_a_number(cell, number):
         datetime.date(2026, 1, 1),
     ],
 )
-def test_what_is_no_number(cell):
+def test_cell_is_nan_when_not_a_number(cell):
     assert np.isnan(as_number(cell))

@@ -83,7 +83,7 @@ def test_every_cell_is_read_as_it_stands(tmp_path_factory, data):
         (b"a,b\n1," + b"x" * (csv.field_size_limit() + 1) + b"\n", 2),
     ],
 )
-def test_what_is_no_table_is_named_with_its_line(tmp_path, data, line):
+def test_csv_problem_names_the_line(tmp_path, data, line):
     path = tmp_path / "t.csv"
     path.write_bytes(data)
     with pytest.raises(InputError) as caught:
@@ -146,7 +146,7 @@ def test_header_that_cannot_be_split_is_shown(tmp_path, header, shown):
 
 @pytest.mark.parametrize("mark", [",", ";", "\t"])
 @pytest.mark.parametrize("above", ["sep={mark}\n", "\n", "Our study\n2026{mark}x\n\n"])
-def test_lines_above_the_header_are_told(tmp_path, above, mark):
+def test_lines_above_the_header_are_reported(tmp_path, above, mark):
     path = tmp_path / "r.csv"
     path.write_text(above.format(mark=mark) + separated(HEAD + "s,m,d,R1,3\n", mark))
     with pytest.raises(InputError) as caught:
@@ -166,7 +166,7 @@ def test_lines_above_the_header_are_told(tmp_path, above, mark):
         ("a,b\nc,".encode("utf-16") + b"\x00\xdc,\x00", 2, 15),
     ],
 )
-def test_where_a_text_ends_is_told_by_line_and_byte(tmp_path, data, line, byte):
+def test_truncated_text_is_reported_by_line_and_byte(tmp_path, data, line, byte):
     path = tmp_path / "t.csv"
     path.write_bytes(data)
     with pytest.raises(InputError) as caught:

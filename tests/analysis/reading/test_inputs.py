@@ -21,7 +21,7 @@ def complaints(path, read=read_ratings, **options):
     return [str(problem) for problem in caught.value.problems]
 
 
-def test_it_works(tmp_path):
+def test_ratings_are_read_with_line_numbers(tmp_path):
     frame = read_ratings(write(tmp_path, HEAD + "s1,m1,d,R1,3\ns1,m2,d,R1,2.5\n"))
     assert frame["rating"].tolist() == [3, 2.5]
     assert frame.index.tolist() == [2, 3]
@@ -127,8 +127,8 @@ def test_wide_tables(tmp_path):
     ]
 
 
-def test_what_is_wrong_in_every_row_is_said_three_times_and_counted(tmp_path):
-    """Every kind is told, however often the first one occurs; few rows are kept."""
+def test_problem_of_every_row_is_shown_three_times_and_counted(tmp_path):
+    """Every kind of problem is reported, however often the first occurs."""
     rows = [f"{i},A,q,ann,x" for i in range(5000)]
     rows[7] = "7,,q,ann,3"
     text = "story,method,dimension,annotator,rating\n" + "\n".join(rows)
@@ -163,7 +163,7 @@ def test_shots_are_whole_numbers(tmp_path, shot, expected):
         assert list(read_scores(path)["shot"]) == [expected]
 
 
-def test_table_that_is_not_wide_is_told(tmp_path):
+def test_wide_option_is_refused_for_long_tables(tmp_path):
     rated = write(tmp_path, HEAD + "s,m,d,R1,3\n")
     scored = write(tmp_path, f"{SCORES}\ns,m,k,1\n", "s.csv")
     assert complaints(rated, read_ratings, wide=True) == [
@@ -208,7 +208,7 @@ def test_name_with_a_control_character_is_a_problem(tmp_path, column, letter, po
 
 
 @pytest.mark.parametrize("name", ["=1", "'=1", "''-", "'tis", "'", "-", "UNO"])
-def test_what_an_export_makes_safe_reads_back(tmp_path, name):
+def test_defused_cells_are_read_back(tmp_path, name):
     assert not defused(name).startswith(("=", "-"))
     path = write(tmp_path, f"{SCORES}\ns,{defused(name)},k,1\n")
     assert list(read_scores(path)["method"]) == [name]

@@ -41,7 +41,7 @@ def found(values):
         ([*range(0, 101, 10)] * 20 + [850], [850]),
     ],
 )
-def test_what_is_isolated(values, alone):
+def test_isolated_values_are_found(values, alone):
     assert found(values) == alone
 
 

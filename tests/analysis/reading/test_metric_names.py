@@ -40,7 +40,7 @@ SPELLINGS = {
 
 
 @pytest.mark.parametrize(("name", "expected"), SPELLINGS.items())
-def test_name_or_its_arrow_tells_the_direction(name, expected):
+def test_direction_follows_name_or_arrow(name, expected):
     assert higher_by_name(name) is expected
 
 

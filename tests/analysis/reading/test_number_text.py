@@ -10,7 +10,7 @@ from analysis.reading.inputs import read_scores
 
 HEAD = {"story": "s", "method": "m", "metric": "k"}
 PLAIN = "a number such as 3 or 0.75, without separators"
-# Cells as a program may write them, and the number, or what is said of them.
+# Cells as programs write them, with the number or the message.
 CELLS = {
     "\u00a00.5\u00a0": 0.5,
     "nan": None,
@@ -46,7 +46,7 @@ def frame(_folder, cell):
 
 
 def outcome(table):
-    """Return the score of the first row, None for none, or what is said of the cell."""
+    """Return the score of the first row, None for none, or the message."""
     try:
         scores = read_scores(table).set_index("story")["score"]
     except InputError as error:
@@ -61,7 +61,7 @@ def test_number_is_read_alike_from_every_kind_of_table(tmp_path, kind, cell, exp
 
 
 def test_wide_column_of_fullwidth_digits_is_refused_not_left_out():
-    """A column of nothing but such digits is meant as numbers."""
+    """A column of only such digits is read as numbers."""
     wide = pd.DataFrame({"method": ["x", "y"], "cids": ["\uff14", "\u22121"]})
     with pytest.raises(InputError) as caught:
         read_scores(wide, wide=True)

@@ -110,7 +110,7 @@ def kept(rankings, **options):
     return people.rankings, notes.sentences()
 
 
-def test_answers_that_do_not_count_are_left_out_and_told(tmp_path):
+def test_rankings_leave_out_checks_with_a_note(tmp_path):
     gold = "s,A,q,R2,1,8,true\ns,B,q,R2,2,8,true\n"
     text = HEAD.strip() + ",is_gold\n" + FIRST.replace(",7\n", ",7,\n") + gold
     rows, notes = kept(read(tmp_path, text))

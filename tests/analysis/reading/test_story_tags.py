@@ -26,7 +26,7 @@ def complaints(path, **options):
     return [str(problem) for problem in caught.value.problems]
 
 
-def test_it_works(tmp_path):
+def test_tags_are_read_and_stripped(tmp_path):
     tags = read_stories(write(tmp_path, "style,story,level\noil, s1 ,core\n,s2,hard\n"))
     assert tags.columns.tolist() == ["story", "style", "level"]
     assert tags.to_numpy().tolist() == [["s1", "oil", "core"], ["s2", "", "hard"]]

@@ -101,7 +101,7 @@ def test_several_sheets_that_could_be_meant_are_listed(tmp_path):
     )
 
 
-def test_columns_of_a_single_sheet_are_told(tmp_path):
+def test_workbook_problem_lists_columns_of_single_sheet(tmp_path):
     path = saved(tmp_path / "r.xlsx", A=[["story", "Methode"], ["s", "m"]], B=[])
     assert told(read_ratings, path)[0] == (
         "r.xlsx:1: method: expected a column of this name; found story, Methode"
@@ -134,7 +134,7 @@ def test_sheet_without_rows(tmp_path, rows):
     ]
 
 
-def test_what_is_no_workbook_is_refused(tmp_path):
+def test_file_that_is_no_workbook_is_refused(tmp_path):
     path = saved(tmp_path / "r.xlsx", A=[RATINGS, ["s", "m", "d", "a", 3]])
     whole = path.read_bytes()
     for data in (b"", b"story,method\n", whole[: len(whole) // 2]):

@@ -26,7 +26,7 @@ def of(rows, label, method):
     return row
 
 
-def test_it_works():
+def test_labels_are_counted_by_method_and_annotator():
     table = ratings(
         ("s", "A", 1, "ann", "pan", 1, 1),
         ("s", "A", 2, "ann", "pan", 1, 0),

@@ -1,4 +1,4 @@
-"""How often each rating was given: counts that a hand can count."""
+"""Distributions of ratings, against counts by hand."""
 
 import pandas as pd
 

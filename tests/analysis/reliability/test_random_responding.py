@@ -1,4 +1,4 @@
-"""Who answers like chance, against shuffles and coefficients computed elsewhere."""
+"""Random responding, against shuffles and coefficients computed elsewhere."""
 
 import numpy as np
 import pandas as pd
@@ -48,7 +48,7 @@ def found(rows, resamples=400):
 
 
 def people(rng, n_units, noise):
-    """What people say of units, each with the noise of his or her own."""
+    """Return ratings of units, with noise of a given size for each annotator."""
     seen = rng.normal(size=n_units) + np.array(noise)[:, None] * rng.normal(
         size=(len(noise), n_units)
     )
@@ -98,7 +98,7 @@ def test_above_chance_of_two_people_is_cohens_kappa():
 
 
 @pytest.mark.parametrize("of", [choices, ratings])
-def test_who_answers_at_random_is_marked_and_who_turns_the_scale_too(of):
+def test_random_and_reversed_responding_are_marked(of):
     rng = np.random.default_rng(0)
     given = people(rng, 150, [0.7, 0.7, 0.7, 0.7, 0.7, 0.7])
     given[4] = 2 - given[4]

@@ -1,4 +1,4 @@
-"""How alike annotators rank, against Kendall's tau of scipy."""
+"""Agreement of rankings, against Kendall's tau of scipy."""
 
 import itertools
 
@@ -20,7 +20,7 @@ def ranked(noise, n_stories=12, annotators=4, k=4, seed=0):
     return pd.DataFrame(rows, columns=names)
 
 
-def test_it_is_the_mean_tau_of_all_pairs_of_annotators():
+def test_ranking_agreement_is_mean_tau_of_annotator_pairs():
     rankings = ranked(2.0)
     row = ranking_agreement(rankings, question="q", resamples=300)
     wide = rankings.pivot_table(

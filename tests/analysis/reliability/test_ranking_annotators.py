@@ -63,13 +63,13 @@ def evidence(units, k):
 
 
 def signs(rng, k):
-    """What others say of k outputs: antisymmetric."""
+    """Return an antisymmetric table of the others' preferences among k outputs."""
     upper = np.triu(rng.uniform(-1, 1, (k, k)), 1)
     return upper - upper.T
 
 
 def renamed(unit, k):
-    """What every renaming of the outputs of a unit would have as sum of products."""
+    """Return the sum of products under every permutation of the outputs of a unit."""
     return np.array(
         [
             sum(
@@ -96,7 +96,7 @@ def test_tau_with_the_others_by_hand():
     assert n[TAU].to_dict() == {"Ann": 2, "Bob": 2, "Cid": 1}
 
 
-def test_it_is_the_mean_of_scipys_tau():
+def test_ranking_annotator_value_is_mean_of_scipys_tau():
     rows = people([1.0, 1.0, 1.0, 2.0], n_sets=20)
     wide = pd.DataFrame(rows).pivot_table(
         index=["story", "method"], columns="annotator", values="rank"
@@ -128,7 +128,7 @@ def test_variance_is_that_over_all_renamings(k):
     assert known == pytest.approx(renamed([several[0]], k).var())
 
 
-def test_who_ranks_at_random_is_marked_and_who_turns_the_order_too():
+def test_random_and_reversed_rankings_are_marked():
     rows = people([0.8, 0.8, 0.8, 0.8, 0.8, 1e6], n_sets=60)
     for row in rows:
         if row["annotator"] == "r4":

@@ -1,4 +1,4 @@
-"""When a remark says that alpha is low although annotators give the same answers."""
+"""Remarks on low alpha in spite of equal answers."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Strata: the same numbers as from the stratum's stories alone, and differences."""
+"""Subgroups: the same numbers as from their stories alone, and differences."""
 
 from functools import cache
 
@@ -58,11 +58,11 @@ def strata(options=OPTIONS, tags=None, flip=(), seed=0):
 
 @cache
 def plain():
-    """Tables of two like strata, which nobody changes."""
+    """The tables of two equal subgroups; tests only read them."""
     return strata().tables
 
 
-def test_it_works():
+def test_subgroup_tables_have_every_statistic():
     tables = plain()
     rows = tables["strata"]
     assert set(rows["stratum"]) == {"core", "hard"}
