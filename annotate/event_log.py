@@ -72,7 +72,7 @@ def _about(
 def list_slots(
     study: Study, slots: Sequence[Slot], *, user: User | None = None
 ) -> None:
-    """Write down how many slots now stand: planned, imported, or dealt out anew."""
+    """Record the number of slots: planned, imported, or reassigned."""
     rows = [[s.pk, str(s.state), s.annotator_id, s.ordinal] for s in slots]
     Event.objects.bulk_create(
         Event(

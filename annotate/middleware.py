@@ -1,4 +1,4 @@
-"""What no page ever accepts, and what no browser keeps of a page."""
+"""Middleware: refused requests, and headers against caching."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,4 +1,4 @@
-"""What the worker does for studies every minute, and every hour."""
+"""Periodic tasks for studies, every minute and every hour."""
 
 import time
 from importlib import import_module
@@ -54,14 +54,14 @@ def remove_unused_pictures() -> None:
 
 @shared_task
 def refresh_snapshots() -> None:
-    """Compute the dashboards' figures anew where the log has moved on."""
+    """Compute the dashboards' figures again if the log has new events."""
     for pk in snapshots.behind():
         refresh_snapshot(pk)
 
 
 @shared_task
 def refresh_snapshot(pk: int) -> None:
-    """Compute one study's figures anew unless they are up to date."""
+    """Compute one study's figures unless they are up to date."""
     study = Study.objects.filter(pk=pk).first()
     if study is not None and snapshots.is_behind(study):
         log.note(study=study.slug)

@@ -140,9 +140,9 @@ def _texts(node: ast.expr) -> list[str]:
 
 
 def metric_texts() -> list[str]:
-    """Return what metrics say of themselves.
+    """Return the texts by which metrics describe themselves.
 
-    They know nothing of translation; pages translate what they say.
+    Metrics know nothing of translation; pages translate these texts.
     """
     infos = [registry.load(name).info for name in registry.names()]
     return list(

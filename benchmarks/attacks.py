@@ -1,6 +1,6 @@
-"""What three kinds of greedy requests do to eight annotators who save meanwhile.
+"""Measure three kinds of excessive requests against eight annotators who save.
 
-Serves a study of its own as `make run` does, lets eight annotators judge at a normal
+Serves a study as `make run` does, lets eight annotators judge at a normal
 pace, and attacks: rows of answers by the thousand, plans of enormous studies, pictures
 of every size.
 
@@ -40,7 +40,7 @@ FAILURES = (OSError, HTTPException, RuntimeError, AssertionError)
 
 
 class Site(NamedTuple):
-    """What the attackers know: links, accounts' cookies, a picture's address."""
+    """Knowledge of the attackers: links, accounts' cookies, a picture's address."""
 
     annotators: list[str]
     attacker: str

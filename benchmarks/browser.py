@@ -1,4 +1,4 @@
-"""What a browser does of HTTP: one connection that stays open, and cookies."""
+"""A minimal browser over HTTP: one persistent connection, and cookies."""
 
 import http.client
 import json
@@ -11,7 +11,7 @@ JSON = {"Content-Type": "application/json", "Accept": "application/json"}
 
 
 class Browser:
-    """Somebody's browser: one connection, one page after the other."""
+    """A user's browser: one connection, one page after the other."""
 
     def __init__(self, base: str) -> None:
         self.line = http.client.HTTPConnection(urlsplit(base).netloc, timeout=60)

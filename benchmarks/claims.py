@@ -176,7 +176,7 @@ TRUTHS: dict[tuple[float, ...], tuple[float, float]] = {}
 
 
 def near_one(rng: np.random.Generator, n_methods: int, noise: float) -> Events:
-    """A metric follows people with little noise of its own."""
+    """A metric follows people with little noise."""
     shape = 30, n_methods
     key = noise, n_methods
 

@@ -1,9 +1,9 @@
-"""Measure how long people wait for work where others leave in the middle of a story.
+"""Measure waits for work when other annotators leave in the middle of a story.
 
     python benchmarks/crowd.py
 
-Lets 20 people come by a clock that is moved on, of whom 8 close the tab at a story,
-through the functions of the server, on a database of its own. Prints how long anybody
+Simulates 20 people by a fake clock; 8 of them close the tab at a story,
+through the functions of the server, on a temporary database. Prints how long anybody
 waited while there were free slots that they may fill, how far the units are apart at
 the end, and what `verify` finds.
 """
@@ -24,7 +24,7 @@ STUDIES = ((9, 2, 3, 9), (20, 4, 4, 2))
 
 
 def leave_in_the_middle(shape: tuple[int, ...], dice: random.Random) -> None:
-    """Let people come minute by minute, of whom some leave at a story; print waits."""
+    """Simulate people minute by minute, some of them leaving; print waits."""
     from django.utils import timezone
 
     from annotate.assignment import choosing

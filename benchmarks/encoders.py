@@ -1,4 +1,4 @@
-"""How many pictures a second each network sees, and how far the device is off.
+"""Measure pictures per second of each network, and the device's deviation.
 
     EVALCORE_DEVICE=cuda python benchmarks/encoders.py [--only CLIP CSD] [--batch 256]
 
@@ -117,7 +117,7 @@ def kept_alive(make: Callable[[], nn.Module]) -> nn.Module:
 
 
 def detector() -> boxes.Detector:
-    """Return the detector, told how BERT numbers the words of its prompt."""
+    """Return the detector, with BERT's token ids of its prompt."""
     encoder = boxes.Detector("character")
     ids = torch.tensor([[101, 2839, 1012, 102]])  # [CLS] character . [SEP]
     encoder._tokens = {

@@ -1,4 +1,4 @@
-"""How measurements are taken and printed: medians, percentiles, ratios, tables."""
+"""Medians, percentiles, ratios and tables of measurements."""
 
 import statistics
 import time

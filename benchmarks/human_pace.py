@@ -1,11 +1,11 @@
-"""How long a crowd waits for its pages, and whether the server stays small.
+"""Measure a crowd's waits for pages, and the memory of the server.
 
 Serves an open study as `make run` does; annotators judge it over HTTP as the page does:
 
     python benchmarks/human_pace.py [--people 500] [--seconds 1800] [--pause 20]
     python benchmarks/human_pace.py --people 8 --pause 0 --seconds 60
 
-Everybody begins at a moment of their own and pauses so many seconds a story, on
+Each begins at a random moment and pauses so many seconds a story, on
 average; without a pause they judge as fast as the server lets them. A unit is three
 answers stored durably, by one request, and the page of the next story. Prints, each
 minute, the units, the milliseconds of each request and of a whole unit (median / p95),
@@ -51,7 +51,7 @@ NAMES = ("save", "page", "unit")
 
 
 class Annotator(Browser):
-    """Somebody who judges: one story after the other."""
+    """An annotator who rates one story after the other."""
 
     def __init__(self, base: str, token: str) -> None:
         super().__init__(base)
@@ -81,7 +81,7 @@ class Annotator(Browser):
 
 
 class Person(threading.Thread):
-    """Somebody who judges a story, looks at the next one, and judges that."""
+    """An annotator who rates a story, loads the next one, and rates that."""
 
     def __init__(self, base: str, token: str, pause: float) -> None:
         super().__init__(daemon=True)
@@ -92,10 +92,10 @@ class Person(threading.Thread):
         self.times: dict[str, list[tuple[float, float]]] = {name: [] for name in NAMES}
 
     def run(self) -> None:
-        """Judge until told to stop."""
+        """Rate until stopped."""
         try:
             self._judge(Annotator(self.base, self.token))
-        except Exception as error:  # noqa: BLE001 - told by who watches
+        except Exception as error:  # noqa: BLE001 - reported by the watcher
             self.failed = error
 
     def _judge(self, browser: Annotator) -> None:

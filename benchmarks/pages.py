@@ -1,4 +1,4 @@
-"""How long the pages of large studies take.
+"""Measure the pages of large studies.
 
     python benchmarks/pages.py [--answers 10000,100000,1000000]
     python -m tests.with_postgres python benchmarks/pages.py

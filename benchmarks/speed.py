@@ -2,7 +2,7 @@
 
     python benchmarks/speed.py [--only alpha plans] [--scale 1]
 
-Medians, on one thread for each matrix product; Plumbline adds threads of its own where
+Medians, on one thread for each matrix product; Plumbline adds threads where
 work is independent. `--scale .01` takes a hundredth of every size, for a look.
 """
 

@@ -55,7 +55,7 @@ BROKEN = (
 )
 LONGEST_SIDE: dict[str, int] = {"display": 2048, "thumb": 320}
 # A rendition that nobody has looked at for so long is removed, and drawn again when
-# somebody does. That it is used is put down once a day, as the time of its file.
+# somebody does. Its use is recorded once a day, as the time of its file.
 UNUSED_SECONDS = 30 * 24 * 3600
 USE_SECONDS = 24 * 3600
 RENDITION_FOLDERS = ("display", "thumb", "video")
@@ -95,7 +95,7 @@ def prepare_file(path: Path) -> Prepared:
 
 
 def keep_picture(picture: Image.Image, source_sha256: str = "") -> Prepared:
-    """Write the file of a picture in memory; without a source it is its own."""
+    """Write the file of a picture in memory; without a source it is an original."""
     with _clean(picture) as draft:
         sha256 = file_digest(draft)
         prepared = Prepared(
@@ -326,7 +326,7 @@ def rendition_path(
 
 
 def is_drawn(path: Path) -> bool:
-    """Say whether a rendition is there, and put down that it is used."""
+    """Return whether a rendition exists, and record its use."""
     try:
         used_at = path.stat().st_mtime
         if time.time() - used_at > USE_SECONDS:

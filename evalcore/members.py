@@ -1,4 +1,4 @@
-"""Who may see a whole benchmark: adding and removing members."""
+"""Members of a benchmark: added and removed."""
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
@@ -12,7 +12,7 @@ Role = BenchmarkMember.Role
 
 
 class UnknownAccountError(ValueError):
-    """Nobody has an account of this name."""
+    """No account has this name."""
 
 
 class LastOwnerError(ValueError):

@@ -51,7 +51,7 @@ METRICS_TOKEN = environment.token("METRICS_TOKEN")
 METRICS = environment.flag("METRICS") or bool(METRICS_TOKEN)
 if METRICS:
     # Where the web server's processes count; `prometheus_client` looks for the variable
-    # when it is imported. A folder a machine: processes are told apart by their ids.
+    # when it is imported. A folder a machine: process ids distinguish files.
     METRICS_ROOT = DATA_DIR / "request-counts" / platform.node()
     environment.make_folder("DATA_DIR", METRICS_ROOT)
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(METRICS_ROOT)
@@ -138,7 +138,7 @@ AXES_CLIENT_IP_CALLABLE = "annotate.access.rate_limits.client_address"
 AXES_USERNAME_CALLABLE = "annotate.access.rate_limits.username"
 AXES_LOCKOUT_CALLABLE = "annotate.access.rate_limits.login_refused"
 # Not kept with a wrong password: somebody may have written another one as the name, and
-# an address to go on to may be that of a link.
+# the next address may contain a link's secret.
 AXES_SENSITIVE_PARAMETERS = ["username", "next", "csrfmiddlewaretoken"]
 AXES_VERBOSE = False
 LOGIN_URL = "login"

@@ -46,7 +46,7 @@ def take_back(
 
 
 def submit(*, slot: Slot, annotator: Annotator, **told: object) -> Slot:
-    """Submit a slot whose questions are answered, with what is told of the time."""
+    """Submit a slot whose questions are answered, with the page's times."""
     return send(slot, annotator, closing=Closing(**told)).held.slot
 
 

@@ -130,7 +130,7 @@ def numbers(path: Path) -> list[int]:
 
 
 def key_frames(path: Path) -> list[int]:
-    """Which frames can be jumped to."""
+    """Frames that a player can jump to."""
     with av.open(str(path)) as file:
         packets = [packet for packet in file.demux(video=0) if packet.size]
     return [i for i, packet in enumerate(packets) if packet.is_keyframe]

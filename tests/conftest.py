@@ -43,7 +43,7 @@ settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 # The first to see a view's answer: what comes after knows its length.
 settings.MIDDLEWARE = [*settings.MIDDLEWARE, "tests.one_line.middleware"]
 
-# Every client has a middleware of its own, which would look at each static file again.
+# Every client has a new middleware, which would read each static file again.
 looked_at: dict = {}
 look_at_static_files = WhiteNoiseMiddleware.add_files_from_finders
 
@@ -129,8 +129,8 @@ def is_sqlite() -> bool:
 def pytest_collection_modifyitems(config, items):
     """Run again on PostgreSQL only what touches the database; browsers come last.
 
-    The browser's driver runs an event loop in the tests' thread until the end, and what
-    starts a loop of its own would be refused. The demo takes longest and comes first:
+    The browser's driver runs an event loop in the tests' thread to the end, and tests
+    that start another loop would be refused. The demo takes longest and comes first:
     no process waits for it alone in the end.
     """
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
@@ -166,7 +166,7 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def migrated_file(request, django_db_modify_db_settings) -> Path | None:
-    """Where the migrated database of an earlier run lies; on PostgreSQL there is none.
+    """Path of the migrated database of an earlier run; None on PostgreSQL.
 
     The modified settings name another database for each worker.
     """
@@ -228,7 +228,7 @@ def own_data_folders(settings, data_folders):
 
 @pytest.fixture(scope="session")
 def page_errors() -> PageErrors:
-    """What pages complain about in the test at hand."""
+    """Errors of pages in the current test."""
     return PageErrors()
 
 

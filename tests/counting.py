@@ -1,4 +1,4 @@
-"""How much work something is, whatever the machine and what else it does."""
+"""Counts of work that do not depend on the machine's load."""
 
 import sys
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """The files, commands, options and settings that documentation names.
 
-Every check takes a text and yields the names in it that stand for nothing, each with
-its line, so that a page is told from its names.
+Every check takes a text and yields the names in it that do not exist, each with
+its line.
 """
 
 import argparse
@@ -33,7 +33,7 @@ HEADING = re.compile(r"^#+ (.+)$", re.M)
 SPAN = re.compile(r"`([^`]+)`")
 # Options of pytest and celery.
 FOREIGN = {"--hypothesis-profile", "--queues", "--concurrency"}
-# Lines that begin with other programs, whose options are their own affair.
+# Lines that begin with other programs, whose options are not checked.
 OTHERS = re.compile(
     r"\s*(?:apt-get|useradd|runuser|openssl|curl|systemctl|journalctl|certbot"
     r"|alias compose|compose)\b"
@@ -68,9 +68,9 @@ def wrong_names(text: str) -> list[Name]:
 
 
 def wrong_places(text: str) -> list[Name]:
-    """Return the links and files in a page that are not there.
+    """Return the links and files in a page that do not exist.
 
-    A decision tells of its day: its functions and options may be gone since.
+    A decision describes its time: its functions and options may have gone since.
     """
     return sorted({*_links(text), *_paths(text)}, key=lambda one: one.line)
 
@@ -99,7 +99,7 @@ def _code(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _whole(number: int, lines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Yield a line of a block, with those it goes on in, and without its comment."""
+    """Yield a line of a block with its continuation lines, and without its comment."""
     if number > 1 and lines[number - 2].endswith("\\"):
         return  # came with the line before
     whole, following = lines[number - 1], number

@@ -1,4 +1,4 @@
-"""What pages complain about while a test drives them."""
+"""Errors of pages while a test drives them."""
 
 import re
 from collections.abc import Collection

@@ -45,17 +45,17 @@ def wait_until(is_so, seconds: float, what: str) -> float:
 
 
 class Served:
-    """`manage.py serve` on a folder of its own; everything it started can be found.
+    """`manage.py serve` on a temporary folder; all its processes can be found.
 
     Every process that it starts, and every one that those start, has its folder in the
-    environment, whatever group or parent it has by then.
+    environment, whatever its group or parent.
     """
 
     def __init__(self, folder: Path, *options: str, port: int = 0, **variables: str):
         self.folder, self.port = folder, port or free_port()
         self.mark = f"DATA_DIR={folder}".encode()
         env = os.environ | {"DATA_DIR": str(folder), "DATABASE_URL": ""} | variables
-        # A pipe that nobody reads would fill, and hold up whoever logs.
+        # A pipe that nobody reads would fill, and block the logger.
         self.output = tempfile.TemporaryFile()  # noqa: SIM115 open as long as it
         self.process = subprocess.Popen(
             [

@@ -1,4 +1,4 @@
-"""What pages name exists: files, commands, options, settings."""
+"""Files, commands, options and settings named in documentation exist."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Databases of earlier versions are brought up to date; old programs go on serving."""
+"""Migrations of earlier databases, while old programs are still serving."""
 
 import sqlite3
 from contextlib import closing
@@ -96,7 +96,7 @@ def run_script(sql: str) -> None:
 
 @pytest.fixture
 def fresh_schema(transactional_db):
-    """What migrations make of an empty database."""
+    """Return the schema that migrations create in an empty database."""
     return read_schema()
 
 

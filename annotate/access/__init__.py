@@ -1,1 +1,1 @@
-"""Who may see or change what, and who has to wait after wrong guesses."""
+"""Permissions, and rate limits after wrong guesses."""

@@ -95,7 +95,7 @@ def can_use_benchmark(user: SomeUser, study: Study) -> bool:
 
 
 def check_benchmark_of(user: SomeUser, study: Study) -> None:
-    """Refuse what reaches beyond a study to whoever may see no more than the study."""
+    """Refuse requests beyond a study to users who may see only the study."""
     if not can_use_benchmark(user, study):
         raise PermissionDenied(
             _("Only members of the study's benchmark may do that; its owner adds them.")

@@ -105,7 +105,7 @@ class Guard(AxesDatabaseHandler):
         return found
 
     def user_logged_in(self, *args: object, **kwargs: object) -> None:
-        """Start anew for whoever has the password; forget old addresses."""
+        """Reset the count after a correct password; forget old addresses."""
         super().user_logged_in(*args, **kwargs)
         self.reset_logs(age_days=REMEMBERED_DAYS)
 

@@ -1,4 +1,4 @@
-"""What a program sends: an invitation or a token, and JSON."""
+"""Authentication of programs by invitation or token, and parsing of JSON."""
 
 from typing import TYPE_CHECKING, Any
 

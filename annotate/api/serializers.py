@@ -1,4 +1,4 @@
-"""What goes over the wire."""
+"""Serializers of the API."""
 
 import re
 from typing import Any
@@ -87,7 +87,7 @@ class ShotField(AsGiven, serializers.IntegerField):
 
 
 class DirectionField(AsGiven, serializers.BooleanField):
-    """Whether higher is better, as a cell of a file has it."""
+    """Direction of a metric, as a cell of a file has it."""
 
 
 class ScoreRowSerializer(serializers.Serializer):

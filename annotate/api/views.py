@@ -37,7 +37,7 @@ from evalcore.importing.scores import import_scores
 
 
 class Conflict(APIException):
-    """What was asked for does not fit the present state."""
+    """The request does not fit the present state."""
 
     status_code = 409
     default_code = "conflict"
@@ -95,7 +95,7 @@ class StudyDetail(generics.RetrieveAPIView):
 
 
 class StudyCoverage(APIView):
-    """How far a study is, cell by cell, and when it is expected to end."""
+    """Progress of a study, cell by cell, and its expected end."""
 
     @extend_schema(responses=serializers.CoverageSerializer)
     def get(self, request: Request, slug: str) -> Response:

@@ -40,7 +40,7 @@ BIRTHS: dict[str, str] = {
     Kind.SLOT_OPENED: SlotState.OPEN,
     Kind.SLOT_LATE: SlotState.LEASED,
 }
-# What only the holder of a slot can do, or whoever takes a free one.
+# Events by the holder of a slot, or by the annotator who takes a free one.
 WORK = (Kind.SLOT_TAKEN, Kind.SLOT_SUBMITTED)
 FOLLOWED = [*MOVES, *BIRTHS, Kind.SLOT_SURPLUS, Kind.SLOTS_LISTED]
 

@@ -10,11 +10,11 @@ from django.utils.translation import gettext_lazy
 from annotate.models import Annotator, Event, Flag, Purpose, Skip
 from annotate.quality_rules import findings
 
-# What happens with every slot and says little: it was handed out, a check was laid in.
+# Frequent events of little interest: a slot was leased, a check was added.
 ROUTINE = Q(kind=Event.Kind.SLOT_TAKEN) | Q(
     kind=Event.Kind.SLOT_OPENED, details__has_key="purpose"
 )
-# How a slot stands after an event is for replaying, the page for whoever joined on it;
+# The state of a slot after an event is for replaying, the page for joined annotators;
 # the others have no label.
 ELSEWHERE = {
     "lease",
@@ -27,7 +27,7 @@ ELSEWHERE = {
     "page",
     "network",
 }
-# In the order in which they are told: not every database keeps that of the keys.
+# In the order of display; not every database keeps the order of keys.
 LABELS = {
     "rule": gettext_lazy("rule"),
     "before": gettext_lazy("state before"),
@@ -78,7 +78,7 @@ NAMES = {
     "purpose": Purpose,
     "reason": Skip.Reason,
 }
-COUNTED = ("slots", "hidden")  # lists of rows, of which the number is told
+COUNTED = ("slots", "hidden")  # lists of rows, shown by their number
 
 
 def details(event: Event) -> list[str]:

@@ -53,7 +53,7 @@ def strays() -> list[str]:
 
 
 def _broken_rows(study: Study) -> Iterator[tuple[QuerySet[Model], str]]:
-    """Yield the rows that break a promise by themselves, with what is said of each."""
+    """Yield the rows that break a promise by themselves, each with a message."""
     units = Unit.objects.filter(study=study)
     yield from _broken_units(study, units)
 
@@ -172,7 +172,7 @@ def _broken_units(
         f"unit {{0.pk}}: does not show {study.outputs_at_once} outputs",
     )
     is_turned = NOBODY
-    # A twin may stand beside its original, which is of the same method.
+    # A degraded copy may be paired with its original, of the same method.
     is_own = ~Q(purpose__in=[Purpose.TWIN, Purpose.TRAINING])
     for first, second in pairwise(f"{path}__method__name" for path in paths):
         is_turned |= Q(**{f"{first}__gt": F(second)}) | is_own & Q(**{first: F(second)})

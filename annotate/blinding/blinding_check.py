@@ -1,4 +1,4 @@
-"""Checking that a study is blind: what is looked at, and what is made of it."""
+"""Check of a study's blinding: pages fetched, and findings."""
 
 import random
 import re
@@ -60,7 +60,7 @@ class BlindingCheck:
         self.first_slots: dict[str, str] = {}  # by the address of a picture
 
     def run(self) -> Iterator[Unit]:
-        """Look at unit after unit, and yield each that was looked at."""
+        """Visit the units one by one, and yield each."""
         begun = time.monotonic()
         seat = Seat(self.report.counts)
         for answer, token in visit_pages(self.study, seat):
@@ -215,14 +215,14 @@ class BlindingCheck:
 
 
 def _label(output: Output | None) -> str:
-    """Return whose output it is, told apart from its degraded twin; "" of nobody's."""
+    """Return the method of an output, marked if degraded; "" if it has none."""
     if output is None:
         return ""
     return output.method.name + " (degraded)" * (output.twin_of_id is not None)
 
 
 def _odd_shapes(study: Study) -> Iterator[BlindingFinding]:
-    """Yield what is told of methods whose pictures have an odd shape."""
+    """Yield findings on methods whose pictures have an unusual aspect ratio."""
     for note in same_size.odd_shapes(same_size.outputs_of(study)):
         what, right = note.text.removesuffix(".").rsplit(". ", 1)
         yield BlindingFinding(what, "in the edges around pictures", note.method, right)

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 @dataclass(frozen=True, order=True)
 class BlindingFinding:
-    """Something that tells methods apart, where, whom it tells, what would be right."""
+    """A sign that distinguishes methods, with its place and what would be right."""
 
     what: str
     where: str
@@ -28,7 +28,7 @@ class BlindingReport:
     leaks: list[BlindingFinding] = field(default_factory=list)
     warnings: list[BlindingFinding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    # How many slots, and answers of each kind, were looked at; bytes and seconds.
+    # Slots visited, responses of each kind, bytes and seconds.
     counts: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
 
@@ -91,9 +91,9 @@ class Telltale:
 
 
 class Telltales:
-    """All telltales of a study, ready to be looked for.
+    """All signs of methods in a study, ready for the search.
 
-    Those that the pages say of themselves, single letters and short numbers prove
+    Words of the pages themselves, single letters and short numbers prove
     nothing where they stand: they are `common`, and counted page by page.
     """
 

@@ -84,7 +84,7 @@ def _inside(page: str, address: str) -> str:
 
 @dataclass
 class Visit:
-    """What one slot let an annotator fetch."""
+    """Responses that an annotator can fetch for one slot."""
 
     unit: Unit
     shown: dict[str, Output]
@@ -173,9 +173,9 @@ def borrowed(study: Study) -> Iterator[None]:
     """Open a study to invented people for a moment; nothing of it stays stored."""
     log = logging.getLogger("django.request")
     level, language = log.level, translation.get_language()
-    log.setLevel(logging.CRITICAL)  # refusals are looked at, too
+    log.setLevel(logging.CRITICAL)  # refusals are checked, too
     try:
-        # Files themselves are looked at, not what nginx would be told of them.
+        # Files themselves are checked, not the headers for nginx.
         with transaction.atomic(), override_settings(MEDIA_ACCEL=""):
             Study.objects.filter(pk=study.pk).update(
                 state=Study.State.OPEN, presentation=study.presentation

@@ -172,7 +172,7 @@ def compare_videos(sent: Iterable[SentFile]) -> Iterator[BlindingFinding]:
 def _odd(
     values: Iterable[tuple[SentFile, str]], what: str, right: str
 ) -> Iterator[BlindingFinding]:
-    """Yield what differs from the value that most answers of a kind have."""
+    """Yield values that differ from the most frequent one of similar responses."""
     groups: dict[str, list[tuple[SentFile, str]]] = defaultdict(list)
     for one, value in values:
         groups[one.group].append((one, value))

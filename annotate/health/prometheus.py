@@ -1,7 +1,7 @@
-"""What a Prometheus reads: requests by route and status, and gauges of the server.
+"""Metrics for Prometheus: requests by route and status, and gauges of the server.
 
-Each process of the web server counts in a file of its own in `METRICS_ROOT`; who reads
-adds them up, those of processes that have ended included.
+Each process of the web server counts in a separate file in `METRICS_ROOT`; a scrape
+adds them up, including those of processes that have ended.
 """
 
 import logging

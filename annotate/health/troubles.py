@@ -41,7 +41,7 @@ WORKERS = {
 
 @dataclass(frozen=True)
 class Trouble:
-    """What is wrong, what to do, and the command or the page that helps."""
+    """A problem of the server, what to do, and the command or page that helps."""
 
     what: str
     advice: str

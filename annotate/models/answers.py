@@ -25,7 +25,7 @@ def answer_constraints(name: str, *also: str) -> list[models.BaseConstraint]:
 
 
 class Answer(models.Model):
-    """What all answers share: who, when, and which revision."""
+    """Base of all answers: annotator, time, revision."""
 
     slot = models.ForeignKey(Slot, on_delete=models.PROTECT, related_name="%(class)ss")
     question = models.ForeignKey(
@@ -82,7 +82,7 @@ class Look(models.Model):
 
 
 class Choice(Answer):
-    """Which of the pair is better: a or b in the unit's order, or a tie."""
+    """A choice between two outputs: a or b in the unit's order, or a tie."""
 
     class Value(models.TextChoices):
         A = "a"

@@ -97,7 +97,7 @@ class Event(models.Model):
 
 
 class Snapshot(models.Model):
-    """What takes long to compute about a study, as of an event of its log."""
+    """Figures of a study that take long to compute, as of an event of its log."""
 
     study = models.OneToOneField(
         Study, on_delete=models.CASCADE, related_name="snapshot"

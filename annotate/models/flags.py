@@ -1,4 +1,4 @@
-"""What rules find about annotators, and which answers are left out."""
+"""Findings of quality rules about annotators, and answers left out."""
 
 from django.conf import settings
 from django.db import models
@@ -14,7 +14,7 @@ from evalcore.models.columns import holds, known, once
 
 
 class Flag(models.Model):
-    """What a quality rule found about an annotator, and what was done."""
+    """A finding of a quality rule about an annotator, and its resolution."""
 
     class Action(models.TextChoices):
         NOTE = "note", pgettext_lazy("flag", "note")
@@ -73,7 +73,7 @@ class Flag(models.Model):
 # The two views that every study has.
 MAIN = "main"
 EVERYTHING = "everything"
-# Instead of a quality rule: whoever gave the answers does not want them used.
+# Instead of a quality rule: the annotator withdrew these answers.
 WITHDRAWN = "consent withdrawn"
 
 

@@ -164,7 +164,7 @@ class Annotator(models.Model):
 
     @property
     def most_slots(self) -> int | None:
-        """Return the cap that holds for this annotator: their own, or the study's."""
+        """Return the cap of this annotator, else the study's."""
         return self.cap or self.study.cap
 
 
@@ -184,7 +184,7 @@ class Invitation(models.Model):
 
 
 class JoinLink(models.Model):
-    """An open link: whoever opens it becomes an annotator with a link of their own."""
+    """A public link; each visitor becomes an annotator with a personal link."""
 
     study = models.ForeignKey(
         Study, on_delete=models.CASCADE, related_name="join_links"

@@ -1,4 +1,4 @@
-"""Reports and plans of studies: what is wanted, and how far it is."""
+"""Reports and plans of studies, with the state of their computation."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from evalcore.models.columns import known
 
 
 class Job(models.Model):
-    """What a worker does: what it is at, its signs of life, and how it ended."""
+    """A job of a worker: its step, its heartbeats, and its end."""
 
     class State(models.TextChoices):
         QUEUED = "queued", _("queued")
@@ -81,7 +81,7 @@ class StudyPlan(Job):
 
 # The option that leaves metrics out.
 PEOPLE_ALONE = ("metrics", ())
-# What is said of a report that has these inputs.
+# Shown for reports with these inputs.
 OWN_PARTS = {
     "hypotheses": _("hypotheses of its own"),
     "composites": _("composites of its own"),

@@ -1,4 +1,4 @@
-"""Required judgements, and what annotators say of them beside the answers."""
+"""Required judgements, and annotators' comments on them."""
 
 import secrets
 from hashlib import sha256
@@ -22,7 +22,7 @@ def new_code() -> str:
 
 
 def new_draw() -> int:
-    """Return a slot's place in the random order in which free slots are handed out."""
+    """Return a slot's place in the random order of free slots."""
     return secrets.randbelow(2**31)
 
 
@@ -206,7 +206,7 @@ class Slot(models.Model):
 
 
 class Comment(models.Model):
-    """What an annotator wrote, and the key press that it came of."""
+    """A comment by an annotator, with its idempotency key."""
 
     text = models.TextField()
     written_at = models.DateTimeField(default=timezone.now)
@@ -223,7 +223,7 @@ class Comment(models.Model):
 
 
 class StoryComment(Comment):
-    """What an annotator wrote about the story of a slot."""
+    """A comment on the story of a slot."""
 
     slot = models.ForeignKey(
         Slot, on_delete=models.CASCADE, related_name="story_comments"
@@ -241,7 +241,7 @@ class StoryComment(Comment):
 
 
 class ShotComment(Comment):
-    """What an annotator wrote about one shot of an output."""
+    """A comment on one shot of an output."""
 
     slot = models.ForeignKey(
         Slot, on_delete=models.CASCADE, related_name="shot_comments"

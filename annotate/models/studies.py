@@ -1,4 +1,4 @@
-"""Studies: what is asked, of whom, and who may see it."""
+"""Studies: questions, annotators, and members."""
 
 from copy import copy
 from datetime import datetime
@@ -17,7 +17,7 @@ from evalcore.models.columns import holds, known, once
 
 
 class Purpose(models.TextChoices):
-    """What a unit is judged for: the study itself, or to see how somebody judges."""
+    """The purpose of a unit: the study itself, or a check of annotators."""
 
     REAL = "real", pgettext_lazy("purpose", "real")
     TRAINING = "training", pgettext_lazy("purpose", "training")
@@ -216,7 +216,7 @@ class Study(models.Model):
 
 
 class StudyMember(models.Model):
-    """What a user may do in a study: managers run it, researchers read it."""
+    """A user's role in a study: managers run it, researchers read it."""
 
     class Role(models.TextChoices):
         MANAGER = "manager"

@@ -1,4 +1,4 @@
-"""What is shown at once, and what for."""
+"""Units: outputs shown together, and their purpose."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -43,7 +43,7 @@ def _all_differ() -> Q:
 
 
 class Unit(models.Model):
-    """What is shown at once: one output, or two to five outputs of one story."""
+    """One output, or two to five outputs of one story, shown together."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="units")
     story = models.ForeignKey(Story, on_delete=models.PROTECT, related_name="units")

@@ -36,7 +36,7 @@ class ConsentError(ValueError):
 
 @dataclass(frozen=True)
 class Withdrawn:
-    """What a withdrawal did: slots freed, and slots left out of every analysis."""
+    """Result of a withdrawal: slots freed, and slots left out of every analysis."""
 
     freed: int
     left_out: int
@@ -60,7 +60,7 @@ def withdraw(
     left_out = 0
     if is_new and answers:
         left_out = exclusion.withdraw_answers(person, author=user)
-    freed = inviting.revoke(person, user=user)  # locks slots: units are locked by now
+    freed = inviting.revoke(person, user=user)  # locks slots: units are locked already
     if is_new:
         event_log.note(
             Event.Kind.CONSENT_WITHDRAWN,
@@ -74,7 +74,7 @@ def withdraw(
 
 
 Kind = Event.Kind
-# What tells of people by their names in the tables.
+# Rows that identify people by their names in the tables.
 NAMING = (Kind.SECOND_LINK, Kind.SLOTS_ASSIGNED)
 
 
@@ -84,7 +84,7 @@ class ErasingError(ValueError):
 
 @dataclass(frozen=True)
 class Erased:
-    """What an erasure did: slots freed, comments gone; False: nothing, once more."""
+    """Result of an erasure: slots freed, comments erased; false if done before."""
 
     freed: int
     comments: int
@@ -99,7 +99,7 @@ def erase(
     if annotator.state == Annotator.State.PLANNED:
         text = _("Nobody was invited as %(name)s; there is nothing to erase.")
         raise ErasingError(text % {"name": annotator.name})
-    if annotator.study.is_imported:  # whoever locks both locks the study first
+    if annotator.study.is_imported:  # the study is locked first
         Study.objects.select_for_update(no_key=True).get(pk=annotator.study_id)
     freed = inviting.revoke(annotator, user=user)
     person = locked_annotator(annotator)
@@ -209,13 +209,13 @@ def due_at(study: Study) -> datetime | None:
 
 
 def kept(study: Study) -> QuerySet[Annotator]:
-    """Return those of whom personal data are kept, by name."""
+    """Return the annotators with stored personal data, by name."""
     people = study.annotators.filter(erased_at__isnull=True)
     return people.exclude(state=Annotator.State.PLANNED).order_by("name")
 
 
 def plans() -> Iterator[tuple[Study, datetime, list[Annotator]]]:
-    """Yield each study of which data will be erased, when, and whose."""
+    """Yield each study with data to be erased, the date, and the annotators."""
     for study in Study.objects.filter(state=Study.State.CLOSED).order_by("slug"):
         at, people = due_at(study), list(kept(study))
         if at is not None and people:
@@ -223,7 +223,7 @@ def plans() -> Iterator[tuple[Study, datetime, list[Annotator]]]:
 
 
 def erase_due() -> int:
-    """Erase whoever has been kept for long enough; return how many."""
+    """Erase annotators whose retention has ended; return how many."""
     now, erased, failed = timezone.now(), 0, []
     for study, at, people in plans():
         for person in people if at <= now else ():

@@ -10,7 +10,7 @@ from annotate.kinds.registry import KINDS
 
 
 class Says(Enum):
-    """What a column holds of somebody, and so what becomes of it."""
+    """The personal content of a column, and its treatment in an erasure."""
 
     WHO = "who an annotator is, or the way in as them"  # erased
     COMMENT = "what an annotator wrote freely"  # erased where that is asked for
@@ -109,7 +109,7 @@ PLACES: dict[str, dict[Says, str]] = {
 
 
 def _of_answers(kind: Kind) -> dict[Says, str]:
-    """Return what the table of a kind's answers says: a deed, or words of one's own."""
+    """Return whether a kind's answers are actions or free text."""
     nothing = ["id", "client_key"]
     words = ["value"] if kind.is_free_text else []
     names = [field.name for field in kind.model._meta.concrete_fields]

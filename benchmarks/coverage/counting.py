@@ -1,4 +1,4 @@
-"""What is counted: an interval beside the truth, and studies of one kind.
+"""Counts of intervals that cover the truth, over similar studies.
 
 An endless study has endlessly many of what is `drawn`; everything else is the same in
 all studies of a world. The intervals of a study draw what is to `resample`.

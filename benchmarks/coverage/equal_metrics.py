@@ -1,7 +1,7 @@
 """Tests between two metrics that agree with people equally well: each should hold.
 
 A test "holds" where it does not reject, so that its coverage is 1 less the share of
-rejections, nominally .95. Metrics may have effects of their own for methods, and follow
+rejections, nominally .95. Metrics may have individual effects of methods, and follow
 the quality better in some stories than in others.
 """
 

@@ -41,10 +41,10 @@ class Design:
 
 @dataclass(frozen=True)
 class Metric:
-    """What a metric takes from people's opinion, what it adds, and how it rounds.
+    """A simulated metric: weight of people's opinion, noise, rounding.
 
     `story`, `method` and `cell` are factors of people's effects; `own_method` and
-    `own_cell` are standard deviations of its own.
+    `own_cell` are standard deviations of the metric's effects.
     """
 
     story: float
@@ -63,7 +63,7 @@ METRICS = {
 
 @dataclass(frozen=True)
 class World:
-    """What studies share: biases of the annotators (A,) and effects of the methods.
+    """Shared parameters of studies: biases of the annotators (A,), effects of methods.
 
     `methods` has one row a method: people's opinion of it, then each metric's own.
     """
@@ -100,7 +100,7 @@ def method_effects(design: Design, n: int, rng: np.random.Generator) -> np.ndarr
 def simulated_study(
     here: World, methods: np.ndarray, n_stories: int, rng: np.random.Generator
 ) -> CellGrid:
-    """Draw new stories, and what people and metrics say of the outputs.
+    """Draw new stories, with people's ratings and metrics' scores of the outputs.
 
     `methods` is (1, M, .), or (S, M, .) for other methods in every story.
     """

@@ -2,7 +2,7 @@
 
     python -m benchmarks.peers --peers FOLDER [--clients 1,8] [--seconds 30]
 
-installs the two into environments of their own in FOLDER, serves each tool with the
+installs the two into separate environments in FOLDER, serves each tool with the
 same job (stories of ten shots, three questions from 0 to 4, ten people an output) and
 lets the same clients judge as fast as it lets them. A unit is three answers stored,
 and the page of the next story. Servers and clients share two processors. At the end
@@ -41,7 +41,7 @@ PROCESSORS = 2
 
 @dataclass
 class Cell:
-    """What one tool did for one number of clients, in all rounds."""
+    """Results of one tool for one number of clients, over all rounds."""
 
     rates: list[float] = field(default_factory=list)  # units a second, by round
     units: list[float] = field(default_factory=list)  # milliseconds of each

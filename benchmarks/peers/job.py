@@ -18,7 +18,7 @@ PASSWORD = "A long-enough word 7"
 
 
 def outputs() -> list[dict]:
-    """Return what is judged: a story as one of the methods has told it."""
+    """Return an output to rate: a story as one of the methods rendered it."""
     return [
         {
             "id": f"S{story:03}-M{method:02}",

@@ -131,7 +131,7 @@ def postgres() -> Iterator[tuple[str, int]]:
             uri = f"postgresql://postgres@/postgres?host={folder}"
             yield uri, process.pid
         finally:
-            process.send_signal(signal.SIGINT)  # fast: whoever is connected is cut off
+            process.send_signal(signal.SIGINT)  # fast: connections are cut
             process.wait(60)
 
 

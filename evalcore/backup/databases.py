@@ -52,7 +52,7 @@ def dumped(path: Path) -> Iterator[Callable[[str], list[Any]]]:
     try:
         with closing(sqlite3.connect(path)) as copy:
             with closing(sqlite3.connect(live)) as source:
-                source.backup(copy)  # in one go: writers go on meanwhile
+                source.backup(copy)  # in one step: writers continue meanwhile
             copy.execute("PRAGMA journal_mode=DELETE")
             ((found,),) = copy.execute("PRAGMA quick_check(1)")
             if found != "ok":
@@ -119,7 +119,7 @@ def load(path: Path, aside: Path | None) -> str:
 
 
 def _load_dump(path: Path, aside: Path | None) -> str:
-    """Restore a dump, all of it or nothing; old tables go to a schema of their own."""
+    """Restore a dump, all of it or nothing; old tables move to another schema."""
     options = "--exit-on-error", "--single-transaction", str(path)
     if aside is None or is_empty():
         _run("pg_restore", *options)

@@ -118,7 +118,7 @@ def _restore(
                 making.copy(backup / name, target)
         old = load(draft / FILES[connection.vendor], aside if replace else None)
         kept += [old] if old else []
-        reports.mkdir(exist_ok=True)  # it stays: it may be a disk of its own
+        reports.mkdir(exist_ok=True)  # it stays: it may be a mount point
         if old_reports := list(reports.iterdir()):
             (aside / "reports").mkdir()
             _move(old_reports, aside / "reports")

@@ -1,5 +1,5 @@
-"""SQL that is built once a process; SQLite whose writers wait in line.
+"""Cached SQL compilation; serialised writes to SQLite.
 
 Comes in: queries and rows of the rooms above.
-Goes out: the same rows, sooner. What PostgreSQL wants of its own is here, too.
+Goes out: the same rows, sooner. Settings for PostgreSQL are here, too.
 """

@@ -1,14 +1,13 @@
-"""Django's SQLite backend: private files, and a line of those who want to write.
+"""Django's SQLite backend with private files and a queue of writers.
 
 Django looks for the class by this module's name and its own.
 
-SQLite has one writer at a time. Who comes while it writes asks again after pauses that
-grow to a tenth of a second, in which the file lies idle and others pass by. Here they
-wait for a lock of the operating system, which wakes one of them as soon as the writer
-has finished, and is let go of when a process dies, however it dies.
+SQLite has one writer at a time. Others retry after pauses that grow to a tenth of a
+second, in which the file lies idle and later writers pass by. Here they wait for a lock
+of the operating system, which wakes one of them as soon as the writer has finished. The
+system releases it when a process dies.
 
-The line is a courtesy: the file is safe without it, and who does not know of it is kept
-out by SQLite itself.
+The lock is advisory: SQLite itself keeps the file safe from programs that ignore it.
 """
 
 import fcntl
@@ -78,10 +77,10 @@ class WritersLine:
         self._is_first = False
 
     def enter(self) -> bool:
-        """Wait until it is this connection's turn; say whether that came in time.
+        """Wait for this connection's turn; return whether it came in time.
 
         The first thread of a process waits as long as it takes, the others behind it
-        give up in time: the pages of a process go on while somebody writes for long.
+        give up in time, so that pages are served during a long write.
         """
         if not self._threads.acquire(timeout=self._seconds):
             return False

@@ -1,4 +1,4 @@
-"""What only PostgreSQL needs to be told."""
+"""Settings of PostgreSQL."""
 
 from time import monotonic, sleep
 
@@ -31,7 +31,7 @@ def await_open_transactions(seconds: float = 30.0) -> None:
 
     PostgreSQL gives out ids before rows are committed: a row with a smaller id can
     appear after one with a larger. After waiting, every row with an id or a time from
-    before the call is there. SQLite writes one transaction after the other.
+    before the call is visible. SQLite writes one transaction after the other.
     """
     if connection.vendor != "postgresql":
         return

@@ -1,14 +1,14 @@
-"""Queries whose SQL is built once a process, and asked with other values each time.
+"""Queries whose SQL is compiled once per process and run with other values.
 
-Django builds the SQL of a query anew whenever it is asked, which takes several times as
+Django compiles the SQL of a query each time it runs, which takes several times as
 long as the database needs to answer; built once, three times as many people can rate
-(`benchmarks/human_pace.py --pause 0`). What every click asks is built here:
+(`benchmarks/human_pace.py --pause 0`). The queries of every click are compiled here:
 
     OWN = Prepared(lambda person: Slot.objects.filter(annotator=person), person=int)
     OWN.rows(person=annotator.pk)
 
-The query is written as anywhere else. What it is asked with stands in it as a value of
-its own, by which its place in the SQL is found. `store`, `add` and `count` write the
+The query is written as usual. It is compiled with unique placeholder values, by which
+the places of parameters in the SQL are found. `store`, `add` and `count` write the
 few rows of every click in the same way.
 """
 

@@ -21,7 +21,7 @@ class Benchmark(models.Model):
 
 
 class BenchmarkMember(models.Model):
-    """Who may see a whole benchmark, plan studies over it and have scores computed.
+    """A member of a benchmark, who may see it, plan studies over it and compute scores.
 
     Owners say who else may. Managers of everything need no row; without any row a
     benchmark is theirs alone.

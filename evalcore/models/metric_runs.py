@@ -74,8 +74,8 @@ class MetricRun(models.Model):
 class MetricChunk(models.Model):
     """A part of a computation, as large as one worker takes at once.
 
-    A worker takes a queued chunk and marks it as its own; `heartbeat_at` tells a live
-    worker from a killed one. What is left of a chunk follows from the scores and
+    A worker takes a queued chunk and signs it; `heartbeat_at` distinguishes a live
+    worker from a killed one. The rest of a chunk follows from the scores and
     absences that are stored, so taking it twice is harmless.
     """
 
@@ -126,10 +126,10 @@ class MetricChunk(models.Model):
 
 
 class Worker(models.Model):
-    """A process that works beside the web server, by what it does.
+    """A kind of process beside the web server.
 
     A row a kind, however many of it there are: what matters is the last sign of life
-    of any. Whoever starts it again after its end says when.
+    of any. The supervisor records when it will start it again.
     """
 
     class Kind(models.TextChoices):

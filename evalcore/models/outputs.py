@@ -1,4 +1,4 @@
-"""What methods rendered, and degraded twins of it."""
+"""Outputs of methods, and degraded copies of them."""
 
 from django.db import models
 from django.db.models import Q
@@ -23,30 +23,30 @@ class Method(models.Model):
 
 
 class OriginalManager(models.Manager["Output"]):
-    """What methods rendered; twins of it are left out."""
+    """Outputs of methods, without degraded copies."""
 
     def get_queryset(self) -> "models.QuerySet[Output]":
         return super().get_queryset().filter(twin_of__isnull=True)
 
 
 class TwinManager(models.Manager["Output"]):
-    """Degraded twins only."""
+    """Degraded copies only."""
 
     def get_queryset(self) -> "models.QuerySet[Output]":
         return super().get_queryset().filter(twin_of__isnull=False)
 
 
 class Output(models.Model):
-    """One method's rendering of one story, or a degraded twin of such a rendering.
+    """One method's rendering of one story, or a degraded copy of such a rendering.
 
     It may have no frames at all: a table of scores or ratings can name outputs
     whose pictures are not here.
 
-    A twin has the story and method of its original and differs from it as
-    `degradation` says; whoever looks closely rates it lower. `Output.objects`, and
-    with it `story.outputs` and `method.outputs`, never returns twins; foreign keys do.
+    A degraded copy has the story and method of its original and differs from it as
+    `degradation` says; attentive people rate it lower. `Output.objects`, and
+    with it `story.outputs` and `method.outputs`, never returns them; foreign keys do.
     A query that reaches outputs by a join (`Frame.objects.filter(output__...)`) meets
-    twins and says `output__twin_of=None` unless it wants them.
+    degraded copies; it needs `output__twin_of=None` to leave them out.
     """
 
     class Degradation(models.TextChoices):
@@ -71,7 +71,7 @@ class Output(models.Model):
         blank=True,
         help_text="Folder it was imported from; of a twin, the seed it was made with.",
     )
-    # No name for the way back: a related manager would leave the twins out.
+    # No reverse name: a related manager would leave degraded copies out.
     twin_of = models.ForeignKey(
         "self", on_delete=models.CASCADE, null=True, blank=True, related_name="+"
     )

@@ -89,7 +89,7 @@ class MetricScore(models.Model):
 
 
 class MetricAbsence(models.Model):
-    """Why a method, an output or a shot has no value of a metric.
+    """The reason for a missing value of a metric.
 
     It stands where a score would stand, so that it is not computed in vain again. What
     may turn out otherwise another time, a judge that does not answer or a picture that
@@ -126,13 +126,13 @@ class MetricAbsence(models.Model):
 
 
 class TwinScore(models.Model):
-    """The value of a metric for a degraded twin, beside that of its original.
+    """The value of a metric for a degraded copy, and that of its original.
 
     Both are computed together, so that the same program has seen them. Values of shots
     are averaged.
     """
 
-    # Without a way back, as scores have none to twins.
+    # Without a reverse name, as scores have none to degraded copies.
     twin = models.ForeignKey(Output, on_delete=models.CASCADE, related_name="+")
     metric = models.CharField(max_length=100)
     metric_version = models.CharField(max_length=300, blank=True)

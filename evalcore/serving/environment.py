@@ -128,8 +128,8 @@ def own_folder(name: str, default: Path) -> Path:
 def make_folder(name: str, path: Path) -> None:
     """Make a folder that follows from the variable `name`; it is this user's alone.
 
-    Whoever reads the database has everybody's links. Folders above it are made alike:
-    the demo's folder lies in that of one's own data.
+    The database contains everybody's links. Folders above it are made in the same way:
+    the demo's folder lies in that of the user's data.
     """
     try:
         for folder in (*reversed(path.parents), path):
@@ -172,7 +172,7 @@ def database(data_dir: Path) -> dict[str, Any]:
         raise ImproperlyConfigured(
             f"DATABASE_URL names {engine}: Plumbline runs on sqlite or postgres."
         )
-    if name in ("", ":memory:"):  # every process would have a memory of its own
+    if name in ("", ":memory:"):  # each process would have a separate memory
         raise ImproperlyConfigured(
             "DATABASE_URL names no database: write sqlite:///path/to/file or "
             "postgres://user:password@host/name."

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_safe
 from evalcore.serving import workers
 from evalcore.serving.environment import LOCAL_HOSTS
 
-# Whether the broker answers is asked anew after so long, and so long waited for.
+# Seconds between checks of the broker, and seconds to wait for its reply.
 BROKER_SECONDS, BROKER_WAIT_SECONDS = 10, 1.0
 PORTS = {"redis": 6379, "rediss": 6379, "amqp": 5672, "amqps": 5671}
 
@@ -115,7 +115,7 @@ def healthz(request: HttpRequest) -> JsonResponse:
 def readyz(request: HttpRequest) -> JsonResponse:
     """Answer 200 when this process can serve pages, and say what keeps it from that.
 
-    What lets work wait, but no page, is told and changes nothing: a balancer must not
+    Problems of workers are reported but do not change the status: a balancer must not
     take web servers away because a worker died.
     """
     lacks, waits = missing(), waiting()
@@ -145,9 +145,9 @@ def health_middleware(
 def only_this_machine(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Refuse other machines while no address is named by which they reach this one.
+    """Refuse other machines unless ALLOWED_HOSTS or BASE_URL names an address.
 
-    `serve` listens to none then, but gunicorn by itself does what it is told, and the
+    `serve` listens to none then, but gunicorn by itself listens as configured, and the
     name of a host is easily written into a request.
     """
     if settings.BASE_URL or set(settings.ALLOWED_HOSTS) - set(LOCAL_HOSTS):

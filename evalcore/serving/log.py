@@ -1,8 +1,8 @@
-"""Lines of the log: what they are about, and no secrets in them.
+"""Log records with their context, and without secrets.
 
 What a line is about (request or task, study, account or annotator, by their keys) is
-put down where it becomes known. Every line that this process logs is a `RedactedLine`,
-whoever writes it: Django, gunicorn, Celery or a library. What lets people in (links,
+recorded where it becomes known. Every line that this process logs is a `RedactedLine`,
+also those of Django, gunicorn, Celery or a library. Credentials (links,
 tokens, proofs) becomes a mark, `~` and eight digits, the same wherever that secret
 stands, so that two lines about one link can be matched. `docs/observing.md` says what
 JSON lines hold.
@@ -49,7 +49,7 @@ def known() -> dict[str, object]:
     return dict(_known.get() or {})
 
 
-MARK = r"(?!~[0-9a-f]{8}(?![\w-]))"  # what is none as yet
+MARK = r"(?!~[0-9a-f]{8}(?![\w-]))"  # not rendered yet
 # Signs of an address, which may be part of another one, and that of a third.
 STROKE, EQUALS, MORE = (
     rf"(?:{sign}|%(?:25)*(?:{code}))"
@@ -102,7 +102,7 @@ class RedactedLine(logging.LogRecord):
         super().__init__(*args, **kwargs)
         try:
             text = self.getMessage()
-        except Exception:  # noqa: BLE001 a line that does not fit its values is told
+        except Exception:  # noqa: BLE001 a line that does not fit its values is logged
             text = f"{self.msg!r} {self.args!r}"
         self.msg, self.args = redact(text), ()
         if self.exc_info and self.exc_info[0]:
@@ -122,7 +122,7 @@ def configure(config: dict[str, Any]) -> None:
 
 
 class ErrorReport(ExceptionReporter):
-    """What administrators are sent of an error, without secrets."""
+    """E-mails to administrators about errors, without secrets."""
 
     def get_traceback_data(self) -> dict[str, Any]:
         """Return what is reported; Django does not pass queries through the filter."""
@@ -184,7 +184,7 @@ OF_REQUEST = ("method", "route", "status", "ms")
 
 
 class JsonLine(logging.Formatter):
-    """Writes a line as JSON, without secrets whoever made it."""
+    """Formatter of lines as JSON, without secrets."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""

@@ -50,9 +50,9 @@ def _request_id(environ: dict[str, Any]) -> str:
 def request_middleware(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Log the request if asked to, and send its id with an answer that failed.
+    """Log the request if configured, and send its id with a failed response.
 
-    Others have nothing in their headers by which they could be told apart.
+    Other responses have no header that identifies a request.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:

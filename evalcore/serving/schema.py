@@ -1,6 +1,6 @@
 """The tables of the database, brought up to date by one process at a time.
 
-Several processes and machines may start at once, and old ones go on serving meanwhile.
+Several processes and machines may start at once, while old ones are still serving.
 """
 
 import fcntl

@@ -35,7 +35,7 @@ PART = re.compile(rf"web|beat|(?:{'|'.join(QUEUES)})(?:-\w+)?", re.ASCII)
 EVEN = "evalcore.serving.web_server.EvenWorker"
 THREADS = 4  # of each process; they share its time, and wait for slow networks
 CELERY = [sys.executable, "-m", "celery", "--quiet", "-A", "evalcore.celery"]
-# A process of its own, so that whoever starts it sees it end.
+# A separate process, so that the caller sees it end.
 BEAT = [*CELERY, "beat", "--loglevel", "warning"]
 
 
@@ -78,7 +78,7 @@ def worker_command(name: str) -> list[str]:
 
 
 def become(part: str, *, bind: str, port: int) -> None:
-    """Go on as one of the processes; whoever started this one keeps it at work."""
+    """Become one of the processes; the caller restarts it."""
     if part == "web":
         command = web_command(bind, port)
     else:
@@ -97,7 +97,7 @@ STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class Child(subprocess.Popen[bytes]):
-    """A process in a group of its own, so that all it starts can be ended with it.
+    """A process in a separate group, so that its children end with it.
 
     On Linux it also ends when this process is killed.
     """

@@ -49,7 +49,7 @@ class EvenWorker(ThreadWorker):
 
 
 class JsonLines(Logger):
-    """Writes gunicorn's own lines, which come before Django is there, alike."""
+    """Logger of gunicorn in the same format, also before Django is loaded."""
 
     def setup(self, cfg: Config) -> None:
         """Set its logs up, and how their lines are written."""
@@ -63,7 +63,7 @@ _imports = HashedFilesMixin._js_module_import_aggregation_patterns[1]  # type: i
 
 
 class HashedStaticFiles(CompressedManifestStaticFilesStorage):
-    """Modules of the seat name each other by the addresses that pages preload.
+    """Storage that rewrites imports between annotators' scripts to hashed names.
 
     Scripts of other packages stay as they are: some name files that are not there.
     """

@@ -1,4 +1,4 @@
-"""Whether the processes that work beside the web server live, and what waits if not.
+"""Heartbeats of worker processes, and work that waits without them.
 
 They may run anywhere, started by anybody: what counts is their last sign of life, which
 stands in the database, where every web process sees it. Being started is such a sign.
@@ -24,10 +24,10 @@ SIGN_SECONDS = 20.0
 
 
 class Heartbeat(threading.Thread):
-    """Signs of life, given in a thread of their own as long as the block lasts.
+    """Heartbeats, given by a thread as long as the block lasts.
 
     A single picture may take long, and a judge longer. `lost` is set while the last
-    sign found that what it was given for is not this process's own any more.
+    heartbeat found that its job no longer belongs to this process.
     """
 
     def __init__(self, what: str, sign: Callable[[], bool]) -> None:

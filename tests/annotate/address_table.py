@@ -1,4 +1,4 @@
-"""Who opens which address: every pattern of the resolver, asked as every visitor.
+"""Table of access: every pattern of the resolver, requested as every visitor.
 
     python -m tests.annotate.address_table
 
@@ -264,7 +264,7 @@ ABOUT_THE_FILE = ("study-edit", "study-version", "study-file", "study-preview")
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who asks: a browser or program, and whose link of a study they know."""
+    """A visitor: a browser or program, and the link of a study that it has."""
 
     client: Client
     link: Callable[[Study], str] = lambda study: ""

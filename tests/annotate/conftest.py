@@ -7,7 +7,7 @@ from django.utils import timezone
 
 
 class Clock:
-    """What `timezone.now()` returns: the real time, and what it was moved by."""
+    """A clock behind `timezone.now()`: the real time plus an offset."""
 
     def __init__(self):
         self.real, self.moved = timezone.now, timedelta()

@@ -39,7 +39,7 @@ def seat(study, name="A01") -> APIClient:
     return client
 
 
-def test_it_works(study):
+def test_api_serves_studies_coverage_and_exports(study):
     rob(study)
     client = api("rob")
     listed = client.get(reverse("api-studies")).json()["results"]
@@ -200,7 +200,7 @@ def test_answer_off_the_scale_is_refused_and_nothing_is_stored(study):
     assert not Slot.objects.filter(state="submitted").exists()
 
 
-def test_somebody_elses_slot_is_not_found(study):
+def test_slot_of_another_annotator_is_not_found(study):
     code = seat(study).post(reverse("api-slot")).json()["code"]
     url = reverse("api-submit", args=[code])
     response = seat(study, "A02").post(url, {"answers": {}}, format="json")

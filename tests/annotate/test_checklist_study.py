@@ -156,7 +156,7 @@ def test_repeat_is_compared_by_what_is_ticked(study):
 # The manager's pages
 
 
-def test_agreement_is_told_by_category(study):
+def test_agreement_is_shown_by_category(study):
     for slot in study.slots.select_related("annotator"):
         keys = ["pan|text", "people|text"] if slot.unit_id % 2 else ["people|video"]
         if slot.annotator.name == "A02":
@@ -235,7 +235,7 @@ def test_planned_checklist_is_verified():
     assert verifying.problems(study) == []
 
 
-def test_several_slots_are_told_as_each_by_itself(study):
+def test_shots_of_several_slots_equal_those_of_each(study):
     answer_everything(study, 1)
     slots = list(study.slots.all())
     assert checklist_sheets.told_by_slot(slots) == {

@@ -38,7 +38,7 @@ def at_once(work, jobs):
 
 
 def meet(monkeypatch, module, name, number):
-    """Let so many meet before a function; whoever a lock keeps away is not awaited."""
+    """Let threads meet before a function; those held by a lock are not awaited."""
     function, everybody = getattr(module, name), Barrier(number)
 
     def together(*given, **named):
@@ -49,7 +49,7 @@ def meet(monkeypatch, module, name, number):
     monkeypatch.setattr(module, name, together)
 
 
-def test_one_free_slot_goes_to_one_of_many():
+def test_free_slot_goes_to_a_single_annotator():
     study = make_study(annotators=1, consented=True)
     slot = Slot.objects.filter(study=study).first()
     Slot.objects.filter(pk=slot.pk).update(annotator=None, position=None, session=None)
@@ -67,7 +67,7 @@ def test_one_free_slot_goes_to_one_of_many():
 
 
 def test_slot_that_two_choose_at_once_goes_to_one(monkeypatch):
-    """What was chosen is locked before anything is said of it."""
+    """The chosen slot is locked before it is reported."""
     study = make_grid("trial", stories=1, methods=1, redundancy=1)
     choose, both = choosing.best, Barrier(2)
 

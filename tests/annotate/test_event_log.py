@@ -1,4 +1,4 @@
-"""Whatever people do in whatever order: no promise breaks, and the log tells it all."""
+"""Random actions in random order: no promise breaks, and the log has them all."""
 
 from datetime import timedelta
 

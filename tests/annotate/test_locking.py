@@ -1,4 +1,4 @@
-"""Who waits for whom: requests that would block each other for good if locked in turn.
+"""Requests that would deadlock if they locked in different orders.
 
 The order is study, annotator, unit, slot. Each test stops a request between its locks.
 """
@@ -246,7 +246,9 @@ def withdrew(person):
 
 
 @pytest.mark.parametrize("leave_out", [broke_a_rule, withdrew])
-def test_somebody_is_left_out_while_an_exclusion_is_undone(monkeypatch, leave_out):
+def test_exclusion_can_be_undone_while_its_replacement_is_excluded(
+    monkeypatch, leave_out
+):
     """They hold the replacement in one round of a unit, and answered the other."""
     study = make_planned(LIKERT + "rounds: 2\n", annotators=2, redundancy=1)
     person, other = join(study, "A01"), join(study, "A02")

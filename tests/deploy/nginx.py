@@ -1,4 +1,4 @@
-"""`deploy/nginx.conf` as it stands, served by a real nginx on ports of its own."""
+"""`deploy/nginx.conf` as it stands, served by a real nginx on free ports."""
 
 import shutil
 import ssl
@@ -45,7 +45,7 @@ class Answer:
 
 @dataclass
 class Nginx:
-    """Where it listens; it takes whatever certificate it has for granted."""
+    """Address of the server; its certificate is not checked."""
 
     port: int
     plain_port: int

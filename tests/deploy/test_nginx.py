@@ -113,13 +113,13 @@ def test_parts_of_a_video(site, watching):
 
 @pytest.mark.parametrize("guess", GUESSES)
 @pytest.mark.parametrize("what", ["looking", *slow("watching")])
-def test_nobody_finds_out_a_files_date_by_guessing(site, request, what, guess):
+def test_file_dates_cannot_be_guessed(site, request, what, guess):
     slot = request.getfixturevalue(what)
     answer = site.ask(address(slot, "left"), **{guess: GUESSES[guess]})
     assert (answer.status, answer.body) == (200, file_of(slot, "left").read_bytes())
 
 
-def test_who_may_not_gets_nothing(site, looking, settings):
+def test_file_is_refused_without_permission(site, looking, settings):
     other = looking.study.annotators.get(name="A02")
     refused = site.ask(address(looking, "left", other))
     assert refused.status == 404
@@ -137,7 +137,7 @@ def test_who_may_not_gets_nothing(site, looking, settings):
         assert site.ask(asked).status == 404, asked
 
 
-def test_it_keeps_no_link(site, looking):
+def test_logs_of_nginx_contain_no_link(site, looking):
     token = looking.annotator.invitation.token
     page = site.ask(reverse("rate-entry", args=[token]))
     assert page.status in (200, 302)

@@ -15,7 +15,7 @@ from tests.conftest import is_sqlite
 from tests.factories import make_study
 from tests.serving import ROOT
 
-PAGE = 4096  # what SQLite reads at once, unless told otherwise
+PAGE = 4096  # SQLite's default page size
 NAME = "plumbline.sqlite3"
 
 

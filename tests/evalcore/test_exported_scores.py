@@ -140,7 +140,7 @@ def test_odd_folder_comes_back(tmp_path, benchmark):
     assert contents(save(tmp_path / "out")) == contents(tmp_path / "in")
 
 
-def test_what_was_exported_and_imported_is_exported_alike(tmp_path, benchmark):
+def test_export_after_import_is_the_same(tmp_path, benchmark):
     write_run(tmp_path / "in", "UNO", "base", "ch")
     load(tmp_path / "in")
     computed(benchmark)
@@ -154,7 +154,7 @@ def test_what_was_exported_and_imported_is_exported_alike(tmp_path, benchmark):
     assert len(files(first)) > 20
 
 
-def test_what_was_computed_comes_back_as_it_was(tmp_path, benchmark):
+def test_exported_scores_are_imported_unchanged(tmp_path, benchmark):
     computed(benchmark)
     fields = (
         "metric",

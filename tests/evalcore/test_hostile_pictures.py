@@ -79,8 +79,8 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("data", BOMBS.values(), ids=BOMBS.keys())
-def test_what_unfolds_is_refused_at_once(data, settings):
-    """Attack: a small file that fills the memory when it is looked at."""
+def test_decompression_bomb_is_refused(data, settings):
+    """Attack: a small file that fills the memory when it is opened."""
     assert len(data) < 10**6
     begun = time.perf_counter()
     for use in (media.check_picture, media.prepare_picture):

@@ -240,7 +240,7 @@ def test_stored_frame_of_an_animated_picture_is_named():
     ],
     ids=["empty", "svg", "cut short", "eps", "too large", "bomb"],
 )
-def test_what_is_no_picture_is_refused_in_words(data, message):
+def test_unreadable_picture_is_refused_with_a_reason(data, message):
     with pytest.raises(media.UnreadablePictureError, match=message):
         store_picture(data)
     assert not MediaFile.objects.exists()

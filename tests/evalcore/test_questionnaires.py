@@ -59,7 +59,9 @@ def rows(folder):
     return [json.loads(line) for line in text.splitlines()]
 
 
-def test_what_is_written_is_read_by_the_metric(judge, benchmark, tmp_path, capsys):
+def test_written_questionnaires_are_read_by_the_metric(
+    judge, benchmark, tmp_path, capsys
+):
     out = tmp_path / "out"
     write(out)
     # Two questions of 1,000 and 100 tokens: .4 cents, two dollars a thousand.
@@ -87,7 +89,7 @@ def test_what_is_written_is_read_by_the_metric(judge, benchmark, tmp_path, capsy
     assert len(judge.asked) == 2
 
 
-def test_what_is_refused_is_named_by_story(judge, benchmark, tmp_path, capsys):
+def test_refused_prompts_are_named_by_story(judge, benchmark, tmp_path, capsys):
     judge.by_question = lambda asked: answers(
         "I would rather not."
         if "poster" in asked.text

@@ -182,7 +182,7 @@ def test_given_key_is_taken_if_nobody_guesses_it(monkeypatch, tmp_path, producti
 
 
 def test_without_a_key_every_data_folder_has_its_own(tmp_path):
-    """Attack: whoever reads the code knows the key that signs."""
+    """Attack: a reader of the code knows the signing key."""
     tell = (
         "shell",
         "--no-imports",
@@ -208,7 +208,7 @@ def test_data_folder_is_its_owners_alone(monkeypatch, tmp_path):
         made = environment.own_folder("DATA_DIR", tmp_path)
     finally:
         os.umask(before)
-    # The demo's folder is made first, and lies in that of one's own data.
+    # The demo's folder is made first, and lies in that of the user's data.
     for folder in (made, made.parent):
         assert folder.stat().st_mode & 0o777 == 0o700
 

@@ -44,7 +44,7 @@ def item(name, submetric, story, shot, value, **more) -> dict[str, Any]:
 def cids(
     self_mean, cross_mean, copy_paste, occm, action, raw: Any = None, shots=(1, 2, 3)
 ):
-    """What the evaluator of characters returns for one story of three shots."""
+    """The character evaluator's result for one story of three shots."""
     return {
         "cids": {"Mira": {"cross": 0.5123, "self": self_mean}},
         **{
@@ -206,7 +206,7 @@ def write_run(
 
 
 def mean_of(metrics):
-    """As the programs do it: in the order of the file, then divided."""
+    """Average as the original programs do: sum in file order, then divide."""
     found: dict[str, list[float]] = {}
     for values in metrics:
         for key, value in values.items():

@@ -51,7 +51,7 @@ def rows(sql: str, study: Study) -> list[tuple]:
 
 @dataclass
 class Witnessed:
-    """What became of answers that were acknowledged; each row breaks a promise."""
+    """Acknowledged answers that were lost or changed, one row each."""
 
     stored: int
     lost: list[str]

@@ -29,7 +29,7 @@ class BadNetwork(threading.Thread):
         self.loop = asyncio.new_event_loop()
 
     def ail(self) -> None:
-        """Let every second request meet a fate of its own."""
+        """Delay, drop or repeat every second request at random."""
         self.weights = [6, 1, 1, 1, 1, 1, 1]
 
     def heal(self) -> None:

@@ -39,7 +39,7 @@ REDUNDANCY, STORIES, STORIES_A_SECOND = 3, 400, 8
 
 @dataclass
 class Line:
-    """What one fault did; several of a kind can be summed up."""
+    """Results of one fault; those of the same fault can be added."""
 
     fault: str
     times: int

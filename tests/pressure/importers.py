@@ -67,9 +67,9 @@ SAMPLES = "0.5\n0.25\n"
 
 @dataclass(frozen=True)
 class Importer:
-    """How valid files are written and read, and what says that wrong ones are wrong.
+    """Writer and reader of valid files, and the errors that refuse wrong ones.
 
-    What is raised must name one of the files, where their names are told.
+    An error must name one of the files, if the reader knows their names.
     """
 
     write: Callable[[Path], Path]
@@ -115,7 +115,7 @@ def file(name: str, text: str) -> Callable[[Path], Path]:
 
 
 def table(name: str, text: str) -> Callable[[Path], Path]:
-    """Return what writes a CSV text as a table of another kind, told by the suffix."""
+    """Return a function that converts a CSV text into the format of a suffix."""
 
     def write(folder: Path) -> Path:
         path = folder / name

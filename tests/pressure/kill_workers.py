@@ -3,12 +3,12 @@
     python -m tests.pressure.kill_workers --kills 5
     python -m tests.pressure.kill_workers --kills 5 --in-hand
 
-Starts `manage.py serve` on a folder of its own. People rate over HTTP on 127.0.0.1 as
+Starts `manage.py serve` on a temporary folder. People rate over HTTP on 127.0.0.1 as
 the page does, one after the other saving answers and submitting stories. Meanwhile
 processes of Celery are killed with SIGKILL, each in its turn; after each kill scores
-are asked for, and it is measured how long they take. With `--in-hand` a last one is
-killed while it has a chunk, which another has to take over when the signs of life stay
-away. At the end the server is told to stop.
+are requested and timed. With `--in-hand` a last one is
+killed while it has a chunk, which another has to take over when heartbeats stop. At the
+end the server is stopped.
 """
 
 import argparse

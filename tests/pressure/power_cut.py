@@ -1,6 +1,6 @@
-"""What a power cut leaves of an SQLite database, and whether every answer is in it.
+"""Simulated power cuts of an SQLite database, and the answers that survive.
 
-With a disk of its own (see `site.Disk`) the copy holds what the system had handed to
+With a separate disk (see `site.Disk`) the copy holds what the system had handed to
 the disk by then: what nobody has waited for is missing. Without one it is a copy of the
 files as the system sees them, in a random order, while nothing is written. What follows
 the last whole transaction of the log is torn at a random byte in both: it may be half
@@ -58,7 +58,7 @@ def copy_file(path: Path, to: Path) -> None:
 
 
 def tear(database: Path, dice: random.Random) -> None:
-    """Cut its log behind the last whole transaction, or spoil what is there."""
+    """Cut the log after the last whole transaction, or corrupt the rest."""
     log = database.with_name(f"{database.name}-wal")
     if not log.exists():
         return

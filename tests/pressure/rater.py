@@ -1,4 +1,4 @@
-"""One person at the seat, as a thread that speaks HTTP as the page does.
+"""An annotator, as a thread that speaks HTTP as the page does.
 
 Each story is answered, answered otherwise twice, and submitted. The last answer, and
 the submission, are sent again, under the same key, until they are acknowledged.
@@ -40,7 +40,7 @@ class Story:
 
 
 class Rater(threading.Thread):
-    """One person at the seat: saves each answer, submits, and goes on."""
+    """An annotator who saves each answer, submits, and continues."""
 
     def __init__(self, port: int, token: str, patience: float = 60) -> None:
         super().__init__(daemon=True)

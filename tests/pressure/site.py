@@ -1,7 +1,7 @@
-"""A server with all that it stands on, each part of which can be taken away.
+"""A server with its broker, database and disk, each of which can fail.
 
-`manage.py serve`, a Redis of its own as the broker, SQLite or a PostgreSQL of its own,
-and, for who may mount, a small disk.
+`manage.py serve`, a separate Redis as the broker, SQLite or a separate PostgreSQL,
+and, with the right to mount, a small disk.
 """
 
 import os
@@ -17,7 +17,7 @@ import psutil
 
 from tests.serving import Served, free_port, wait_until
 
-DISK_BYTES = 512 * 2**20  # of which little is written
+DISK_BYTES = 512 * 2**20  # small
 CLOCK = "tests.pressure.jumping_clock"
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
@@ -127,7 +127,7 @@ class Disk:
 
 
 class Site:
-    """The whole, in a folder of its own."""
+    """The server in a temporary folder."""
 
     def __init__(self, folder: Path, *, postgres: bool) -> None:
         self.redis = Redis(folder)

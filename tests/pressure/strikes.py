@@ -37,7 +37,7 @@ class Scene:
     wrong: list[str] = field(default_factory=list)
 
     def told(self) -> list[Acknowledged]:
-        """Return each answer once; whoever sent it again was told so again."""
+        """Return each answer once; repeated requests got the same reply."""
         known = [one for rater in self.raters for one in rater.acknowledged.copy()]
         return list(dict.fromkeys(known))
 
@@ -177,7 +177,7 @@ def clock(scene: Scene) -> None:
 
 
 def network(scene: Scene) -> None:
-    """Let every second request meet a fate of its own."""
+    """Delay, drop or repeat every second request at random."""
     scene.network.ail()
     time.sleep(6)
     scene.network.heal()
@@ -214,7 +214,7 @@ def backup(scene: Scene) -> None:
 
 
 def _manage(scene: Scene, *words: str, at: Path | None = None) -> None:
-    """Run a command on the server's data, or on a folder of its own."""
+    """Run a command on the server's data, or on another folder."""
     data = at / "restored" if at else scene.site.data
     variables = scene.site.variables | {"DATA_DIR": str(data)}
     done = subprocess.run(

@@ -56,7 +56,7 @@ def test_no_unsafe_request_is_taken_without_its_token(tmp_path):
     assert refused > 50
 
 
-def test_what_is_taken_without_a_token_takes_no_session(tmp_path):
+def test_requests_without_csrf_token_use_no_session(tmp_path):
     """Attack: another site's page asks for a token, or answers as an annotator."""
     world = World(tmp_path)
     client = Client(enforce_csrf_checks=True)
@@ -194,7 +194,7 @@ def test_cookies_are_kept_from_scripts_and_other_sites():
 
 
 @pytest.mark.parametrize("there", ELSEWHERE)
-def test_nothing_leads_to_another_site(there):
+def test_links_do_not_redirect_to_another_site(there):
     """Attack: a link to this site that leads to one that looks like it."""
     study = make_study(consented=True)
     link = JoinLink.objects.create(study=study, most=3)

@@ -45,7 +45,7 @@ def hers():
 
 @pytest.fixture
 def own():
-    """Eve's study over a benchmark of her own."""
+    """Eve's study over her benchmark."""
     swamp = make_benchmark(slug="swamp", stories=1, shots=1)
     return make_study(slug="own", benchmark=swamp)
 
@@ -127,7 +127,7 @@ def addresses(hers, own):
     yield "get", "api-table", [hers.slug, "scores"], {}
 
 
-def test_nothing_of_another_labs_benchmark_is_there(hers, own):
+def test_benchmark_of_another_lab_is_not_found(hers, own):
     client = eve(own)
     for method, name, args, sent in addresses(hers, own):
         if name.startswith("api-"):
@@ -176,7 +176,7 @@ def files_of(report):
     }
 
 
-def test_what_is_posted_beside_changes_nothing_of_another_labs_report(hers, beside):
+def test_extra_fields_do_not_change_another_labs_report(hers, beside):
     metric_runs.run(metric_runs.queue_run(hers.benchmark, METRICS).pk)
     answer_everything(hers)
     eve(beside)
@@ -405,7 +405,7 @@ def test_command_says_and_changes_who_may_see_a_benchmark(hers):
     assert members_of("woods") == [("bob", "owner"), ("carol", "member")]
 
 
-def test_who_imports_says_whose_it_is(tmp_path, capsys):
+def test_import_requires_an_existing_owner(tmp_path, capsys):
     table = tmp_path / "scores.csv"
     table.write_text("story,method,metric,score\n01,Alder,cids,0.5\n")
     User.objects.create_user("ann")

@@ -103,7 +103,9 @@ def test_forwarded_address_counts_only_where_a_proxy_is_trusted(manager, setting
         (0, "", "", "0.0.0.0"),
     ],
 )
-def test_whose_address_counts(settings, proxies, forwarded, peer, address):
+def test_client_address_follows_trusted_proxies(
+    settings, proxies, forwarded, peer, address
+):
     settings.TRUSTED_PROXIES = proxies
     given = {"REMOTE_ADDR": peer}
     if forwarded:
@@ -111,7 +113,7 @@ def test_whose_address_counts(settings, proxies, forwarded, peer, address):
     assert rate_limits.client_address(RequestFactory().get("/", **given)) == address
 
 
-def test_who_guesses_locks_out_only_the_own_address(manager):
+def test_wrong_guesses_lock_out_only_their_address(manager):
     guess(20, at="203.0.113.66")
     assert is_in(try_password(at="192.0.2.1"))
 
@@ -126,8 +128,8 @@ def test_guesses_from_many_addresses_do_not_get_through(manager):
 
 
 @pytest.mark.parametrize("door", ["login", *slow("admin:login", "api-token")])
-def test_nobody_is_locked_out_where_they_have_logged_in_before(manager, door):
-    """Whoever goes on guessing from everywhere cannot keep a manager out."""
+def test_known_address_is_not_locked_out(manager, door):
+    """Guesses from everywhere cannot keep a manager out."""
     assert is_in(try_password(door, at="192.0.2.1"))
     for i in range(13):
         guess(4, "api-token", at=f"203.0.113.{i}")
@@ -137,7 +139,7 @@ def test_nobody_is_locked_out_where_they_have_logged_in_before(manager, door):
     assert not is_in(try_password(door, at="192.0.2.1"))
 
 
-def test_one_password_for_many_accounts_does_not_get_through(manager):
+def test_password_spraying_is_locked_out(manager):
     """Attack: a common password is tried with one name after the other."""
     for i in range(50):
         guess(1, "api-token", name=f"user{i}")
@@ -146,8 +148,8 @@ def test_one_password_for_many_accounts_does_not_get_through(manager):
 
 
 @pytest.mark.parametrize("door", ["login", "admin:login"])
-def test_what_is_counted_holds_nothing_that_lets_people_in(door):
-    """Attack: whoever reads the database finds passwords and links in it."""
+def test_counts_of_guesses_contain_no_credentials(door):
+    """Attack: a reader of the database finds passwords and links."""
     sent = {
         "username": "alice",
         "password": "a password",

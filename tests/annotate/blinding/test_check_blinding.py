@@ -117,7 +117,7 @@ def test_clean_study_passes_and_nothing_of_the_look_stays(text, state):
 
 @pytest.mark.slow
 def test_behind_nginx_the_files_themselves_are_looked_at(study, settings):
-    """What nginx is told of them differs between methods, and no browser sees it."""
+    """Headers for nginx differ between methods, and no browser sees them."""
     settings.MEDIA_ACCEL = "/media-files/"
     drawn_anew("Birch", size=(48, 32))
     only(check(study), "Birch: picture (display) are 48 x 32 pixels", "96 x 64")
@@ -156,7 +156,7 @@ def only(report: BlindingReport, *words: str) -> None:
 
 
 def each(report: BlindingReport, *expected: tuple[str, ...]) -> None:
-    """Every expected leak is found, and no other; each is told by its words."""
+    """Every expected leak is found, and no other; each is named by its words."""
     lines = [one.line() for one in report.leaks]
 
     def told(line: str, words: tuple[str, ...]) -> bool:
@@ -261,7 +261,7 @@ def test_header_of_a_page(study, plant):
     )
 
 
-def test_content_type_of_its_own(study, plant):
+def test_content_type_of_a_single_method_is_a_leak(study, plant):
     def change(response, output):
         if output.method.name == "Cedar":
             picture = Image.open(io.BytesIO(response.content))
@@ -280,7 +280,7 @@ def test_content_type_of_its_own(study, plant):
 
 
 def rewrite(output: Output, **how) -> None:
-    """Draw a method's first picture anew, as the file that annotators are sent."""
+    """Draw a method's first picture again, as the file that annotators are sent."""
     frame = Frame.objects.filter(output=output).first()
     path = media.rendition_path(frame.media, "display", (96, 64))
     with Image.open(path) as picture:
@@ -402,7 +402,7 @@ def test_hash_in_an_address(study, plant):
 
 @pytest.mark.parametrize("plus", [0, 1000])
 def test_number_of_an_output_in_an_address(study, plant, plus):
-    """A small number is no excuse: the number of a shot has a place of its own."""
+    """A small number is no excuse: the number of a shot has a separate place."""
     plant(in_address(lambda o: plus + o.pk))
     report = check(study)
     only(report, "stands only in addresses of this method")
@@ -484,7 +484,7 @@ def test_method_called_like_a_word_of_the_pages_is_found_at_its_own(
 
 
 @pytest.mark.slow
-def test_story_that_tells_a_name_is_a_warning(study):
+def test_story_with_a_method_name_is_a_warning(study):
     for shot in Shot.objects.filter(number=1):
         shot.text = {"en": {"plot": "An alder stands by the water."}}
         shot.save()

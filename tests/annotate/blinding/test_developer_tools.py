@@ -1,7 +1,7 @@
 """Attacks on blinding by an annotator who reads whatever the server sends.
 
-`check_blinding` looks at the pages; here it is what scripts and programs are told, and
-what is said to requests that no page sends.
+`check_blinding` checks pages; these tests check replies to scripts and programs, and
+to requests that no page sends.
 """
 
 import json
@@ -87,7 +87,7 @@ def look_at_everything(reader):
         judged += 1
 
 
-def test_nothing_that_is_sent_names_a_method(study):
+def test_responses_do_not_name_a_method(study):
     reader = Reader(study.annotators.first())
     assert look_at_everything(reader) > 3
     hashes = {

@@ -44,7 +44,7 @@ def test_name_is_found(name, text):
         ("Émile", "Émilement"),
     ],
 )
-def test_what_only_looks_like_it_is_not(name, text):
+def test_similar_words_are_not_reported(name, text):
     assert not list(telltales(name).find(text))
 
 
@@ -60,7 +60,7 @@ def test_bytes_hold_long_words_only():
 
 
 @pytest.mark.django_db
-def test_what_all_methods_share_tells_nothing():
+def test_values_shared_by_all_methods_are_not_signs():
     benchmark = make_benchmark(stories=1, shots=1, methods=("UNO", "Dos"))
     for output in Output.objects.select_related("method"):
         name = output.method.name.lower()

@@ -39,7 +39,7 @@ def test_slot_is_looked_at_answered_and_submitted(text):
 
 
 @pytest.mark.slow
-def test_whoever_submits_a_check_of_an_open_study_goes_on():
+def test_crawl_continues_after_a_check_of_an_open_study():
     benchmark, stories = make_benchmark(stories=5), ["01", "02", "03"]
     text = LIKERT + CHECKED + "assignment: open"
     study = make_planned(text, benchmark=benchmark, stories=stories)

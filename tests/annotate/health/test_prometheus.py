@@ -22,7 +22,7 @@ def collected() -> dict[tuple[str, ...], float]:
     }
 
 
-def test_what_stands_in_the_database_is_told():
+def test_gauges_report_the_database():
     study = make_study()
     make_study(slug="draft", state="draft", benchmark=study.benchmark)
     now = timezone.now()
@@ -62,7 +62,7 @@ def test_what_stands_in_the_database_is_told():
     assert found["disk_free_bytes", "DATA_DIR"] > 0
 
 
-def test_database_that_is_away_is_told(monkeypatch, caplog):
+def test_gauges_report_an_unreachable_database(monkeypatch, caplog):
     def away():
         raise OperationalError("away")
 

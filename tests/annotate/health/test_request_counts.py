@@ -1,4 +1,4 @@
-"""Requests counted by several processes of a real web server, of which some die."""
+"""Requests counted by several processes of a real web server; some die."""
 
 import os
 import re
@@ -50,7 +50,7 @@ class Watched:
         return answers(self.port)
 
     def ask(self, address: str, **headers: str) -> tuple[int, str]:
-        """Ask by a connection of its own, so that both processes come to their turn."""
+        """Ask by a new connection, so that both processes get requests."""
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}{address}", headers=headers
         )
@@ -91,7 +91,7 @@ def files(folder: Path) -> list[Path]:
 
 
 @pytest.mark.sqlite
-def test_what_all_processes_have_counted_is_added_up_and_outlives_them(start, tmp_path):
+def test_request_counts_are_summed_and_survive_processes(start, tmp_path):
     server = start()
     asked = Counter()
 
@@ -151,7 +151,7 @@ def test_token_that_can_be_guessed_is_refused(monkeypatch):
     assert environment.token("METRICS_TOKEN") == "x" * 24
 
 
-def test_nothing_is_there_unless_it_is_asked_for(client):
+def test_metrics_are_absent_unless_configured(client):
     assert not live.METRICS
     assert not any("prometheus" in name for name in live.MIDDLEWARE)
     assert client.get("/metrics").status_code == 301  # the page of metrics is /metrics/

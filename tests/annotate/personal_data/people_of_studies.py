@@ -1,4 +1,4 @@
-"""A person of whom a study knows all that it can know, and what tells of them."""
+"""A person with every kind of personal data, and the texts that identify them."""
 
 import json
 from io import StringIO

@@ -51,7 +51,7 @@ def study():
     return row
 
 
-def test_somebody_is_found_by_a_part_of_the_name(study, capsys):
+def test_people_are_found_by_a_part_of_the_name(study, capsys):
     call_command("personal_data", "find", "LOVELACE")
     assert capsys.readouterr().out == "trial A01\n"
     call_command("personal_data", "find", "lab.example")

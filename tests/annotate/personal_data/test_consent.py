@@ -60,7 +60,7 @@ def test_with_the_answers_no_view_shows_any_and_others_are_asked():
     assert problems(study) == []
 
 
-def test_nobody_takes_back_what_an_annotator_withdrew():
+def test_withdrawal_cannot_be_undone_by_a_manager():
     ada = known_person()
     study = ada.study
     exclusion.undo(Exclusion.objects.get(), author=None)
@@ -89,7 +89,7 @@ def test_first_the_work_and_the_answers_later_but_each_once():
     assert list(told) == [{"left_out": 0}, {"left_out": 2}]
 
 
-def test_verify_tells_of_answers_that_count_nevertheless():
+def test_verify_reports_withdrawn_answers_that_count():
     ada = known_person()
     erasing.withdraw(ada, answers=True)
     row = Exclusion.objects.order_by("pk").last()
@@ -194,7 +194,7 @@ def test_manager_withdraws_for_somebody():
     assert "the annotator does not want" not in chinese.content.decode()
 
 
-def test_nobody_has_no_consent_to_withdraw():
+def test_withdraw_requires_consent():
     study = make_planned(LIKERT, redundancy=1, annotators=1)
     study.annotators.update(state="planned")
     with pytest.raises(erasing.ConsentError, match="no consent to withdraw"):

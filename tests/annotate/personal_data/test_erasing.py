@@ -30,7 +30,7 @@ def told(person: Annotator) -> list[str]:
     return [w.casefold() for w in (ADA, NOTE, link, person.completion_code)]
 
 
-def test_nothing_of_the_person_is_left_in_any_table():
+def test_erasure_leaves_no_personal_data_in_any_table():
     ada = known_person()
     secrets = told(ada)
     before = whole_database()
@@ -42,7 +42,7 @@ def test_nothing_of_the_person_is_left_in_any_table():
     assert problems(ada.study) == []
 
 
-def test_what_they_wrote_goes_where_that_is_asked_for():
+def test_erasure_removes_comments_when_requested():
     ada = known_person()
     done = erasing.erase(ada, comments=True)
     assert done.comments == 3
@@ -108,7 +108,7 @@ def test_names_in_reasons_need_no_spaces_beside_them(name, reason, left):
     assert Exclusion.objects.get().reason == left
 
 
-def test_whoever_is_erased_can_come_back_as_somebody_new():
+def test_erased_person_can_join_again_as_new():
     study = make_planned(f"{LIKERT}\nassignment: open\n", redundancy=3)
     link = joining.make_link(study, most=5)
     person = joining.join(link, external_id="5f1b0c")
@@ -149,14 +149,14 @@ def test_name_that_came_with_a_file_becomes_a_pseudonym():
     assert problems(ada.study) == []
 
 
-def test_nobody_is_no_person():
+def test_erase_requires_an_invited_annotator():
     study = make_planned(LIKERT, redundancy=1, annotators=1)
     study.annotators.update(state="planned")
     with pytest.raises(erasing.ErasingError, match="Nobody was invited as A01"):
         erasing.erase(study.annotators.get())
 
 
-def test_verify_tells_of_what_was_left():
+def test_verify_reports_remaining_personal_data():
     ada = known_person()
     erasing.erase(ada)
     Invitation.objects.filter(annotator=ada).update(note="it was Ada")

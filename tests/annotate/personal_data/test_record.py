@@ -1,4 +1,4 @@
-"""What a person is handed out: all that is known of them, and no method's name."""
+"""Personal data handed out to a person: all of them, and no method's name."""
 
 import csv
 import io
@@ -70,7 +70,7 @@ def test_no_method_is_named_and_answers_are_as_they_were_seen(protocol, value):
         assert told in whole
 
 
-def test_nothing_tells_which_stories_were_checks():
+def test_record_does_not_reveal_checks():
     ada = known_person()
     gold = ada.slots.filter(submitted_at__isnull=False).first()
     before = record.files(ada)

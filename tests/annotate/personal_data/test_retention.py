@@ -51,7 +51,7 @@ def test_after_so_many_days_the_people_go_and_their_words_stay(settings, capsys)
     assert problems(study) == []
 
 
-def test_one_who_cannot_be_erased_keeps_nobody_else(settings, monkeypatch):
+def test_failed_erasure_does_not_stop_the_others(settings, monkeypatch):
     settings.RETENTION_DAYS = 30
     study = closed(31)
     erase = erasing.erase

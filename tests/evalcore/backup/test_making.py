@@ -60,7 +60,7 @@ def test_backup_says_what_it_holds(study, report, key, back_up, folder):
     assert (manifest["missing"], manifest["version"]) == ([], "0.1.0")
 
 
-def test_nobody_else_may_read_a_backup(study, report, key, back_up, folder):
+def test_backup_is_readable_by_its_owner_only(study, report, key, back_up, folder):
     back_up()
     assert all(path.stat().st_mode & 0o077 == 0 for path in folder.rglob("*"))
     assert folder.stat().st_mode & 0o077 == 0

@@ -114,7 +114,9 @@ def test_restored_demo_has_no_public_passwords(study, back_up, capsys):
     assert not Token.objects.filter(key=token.key).exists()
 
 
-def test_what_was_there_is_put_aside(study, report, key, back_up, settings, capsys):
+def test_restore_moves_existing_data_aside(
+    study, report, key, back_up, settings, capsys
+):
     backup = back_up()
     Study.objects.update(title="Since then")
     report.write_text("written since")
@@ -153,7 +155,7 @@ def test_database_that_is_not_empty_is_left_alone(study, back_up, settings):
     assert tree(settings.DATA_DIR) == there
 
 
-def test_it_waits_until_the_server_has_stopped(study, back_up):
+def test_restore_requires_a_stopped_server(study, back_up):
     backup = back_up()
     Slot.objects.update(seconds=99)
     with somebody_connected(), pytest.raises(CommandError, match="stop the server"):
@@ -287,7 +289,7 @@ def test_backup_of_older_tables_is_migrated(study, back_up):
 
 
 @pytest.mark.sqlite
-def test_full_disk_is_told_and_leaves_the_database(
+def test_restore_on_full_disk_leaves_the_database(
     study, back_up, settings, monkeypatch
 ):
     backup = back_up()
@@ -320,7 +322,7 @@ def test_empty_server_needs_no_leave(study, report, key, back_up, tmp_path):
 
 
 @pytest.mark.skipif(connection.vendor == "sqlite", reason="of PostgreSQL")
-def test_what_cannot_be_restored_leaves_the_database_as_it_was(study, back_up):
+def test_unusable_backup_leaves_the_database(study, back_up):
     backup = back_up()
     path = database_of(backup)
     path.write_bytes(b"no dump, whatever its sum says")

@@ -1,4 +1,4 @@
-"""PostgreSQL is told how large tables have become; other databases are left alone."""
+"""PostgreSQL analyses tables that have grown; other databases do not."""
 
 import pytest
 from django.core.management import call_command
@@ -30,7 +30,7 @@ def counted_as_they_are(*models):
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="asks PostgreSQL")
-def test_what_is_asked_often_is_planned_once():
+def test_frequent_query_is_planned_once():
     kept = []
     with connection.cursor() as cursor:
         for number in range(PREPARE_AFTER + 1):

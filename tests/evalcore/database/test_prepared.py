@@ -1,4 +1,4 @@
-"""Queries that are built once say what they say when they are built anew."""
+"""Queries that are compiled once return the same rows as fresh ones."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -51,7 +51,7 @@ def test_rows_of_a_table(study):
     assert asked.first(study=-1, state="open") is None
 
 
-def test_what_is_read_with_a_row(study, django_assert_num_queries):
+def test_prepared_query_reads_related_rows(study, django_assert_num_queries):
     asked = Prepared(
         lambda pk: Slot.objects.filter(pk=pk).select_related(
             "unit__story", "unit__output_a__method", "unit__output_b", "annotator"

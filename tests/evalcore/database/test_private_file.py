@@ -1,4 +1,4 @@
-"""Whoever can read the database file has everybody's links and tokens."""
+"""Permissions of the database file, which contains links and tokens."""
 
 import os
 import sqlite3

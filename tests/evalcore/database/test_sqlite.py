@@ -1,4 +1,4 @@
-"""What SQLite promises of an acknowledged answer: it is on the disk."""
+"""Durability of acknowledged answers on SQLite."""
 
 import os
 import subprocess
@@ -50,7 +50,7 @@ def sqlite(db):
         pytest.skip("asks SQLite")
 
 
-def test_what_was_acknowledged_is_on_the_disk(sqlite):
+def test_sqlite_syncs_every_transaction_to_disk(sqlite):
     assert asked("journal_mode") == "wal"
     assert asked("synchronous") == FULL
     assert asked("fullfsync") == 1

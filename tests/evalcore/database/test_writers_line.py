@@ -1,4 +1,4 @@
-"""Who wants to write to an SQLite file waits in line, and nobody waits for the dead."""
+"""The queue of writers to an SQLite file, also after a writer was killed."""
 
 import os
 import signal
@@ -54,7 +54,7 @@ def test_next_process_has_its_turn_when_the_first_one_is_done(file):
     line.close()
 
 
-def test_nobody_waits_for_a_process_that_was_killed(file):
+def test_killed_writer_frees_the_queue(file):
     other = hold(file, 60)
     threading.Timer(0.3, os.kill, [other.pid, signal.SIGKILL]).start()
     line = WritersLine(file, 5)
@@ -86,7 +86,7 @@ def test_threads_come_one_after_the_other(file):
     assert seen == [1] * 100
 
 
-def test_who_waits_behind_another_thread_gives_up_in_time(file):
+def test_writer_behind_another_thread_times_out(file):
     first, second = WritersLine(file, 5), WritersLine(file, 0.2)
     assert first.enter()
     began = time.monotonic()

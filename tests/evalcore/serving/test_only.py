@@ -1,4 +1,4 @@
-"""`serve --only`: one of the processes, which whoever started it keeps at work."""
+"""`serve --only`: one of the processes, restarted by the caller."""
 
 import os
 import signal
@@ -68,7 +68,7 @@ def test_pages_and_a_worker_start_and_end(tmp_path):
     finally:
         ended = told_to_end(web), told_to_end(worker)
     assert ended[0] == 0
-    # It may be told before Celery listens.
+    # The signal may come before Celery listens.
     assert ended[1] in (0, -signal.SIGTERM)
 
 

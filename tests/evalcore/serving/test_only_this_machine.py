@@ -36,7 +36,7 @@ def test_this_machine_is_not_refused(client, peer):
     ("name", "value"),
     [("BASE_URL", "http://localhost:8000"), ("ALLOWED_HOSTS", ["localhost", "lab"])],
 )
-def test_where_an_address_is_named_others_are_not_refused(
+def test_other_machines_are_served_when_an_address_is_configured(
     client, settings, name, value
 ):
     setattr(settings, name, value)

@@ -33,12 +33,12 @@ def ask(client) -> tuple[int, str, dict]:
     return answer.status_code, told["status"], told["reasons"]
 
 
-def test_it_is_ready_where_nothing_lacks(client):
+def test_server_is_ready(client):
     assert ask(client) == (200, "ready", {})
     assert client.post("/readyz").status_code == 405
 
 
-def test_it_is_not_while_migrations_lack(client):
+def test_server_is_not_ready_without_migrations(client):
     MigrationRecorder.Migration.objects.filter(app="annotate").last().delete()
     status, word, reasons = ask(client)
     assert (status, word, [*reasons]) == (503, "not ready", ["database"])
@@ -50,7 +50,7 @@ def test_database_of_a_newer_version_is_no_lack(client):
     assert ask(client)[0] == 200
 
 
-def test_it_is_not_where_pictures_cannot_be_stored(client, settings):
+def test_server_is_not_ready_without_writable_media(client, settings):
     settings.MEDIA_ROOT.rmdir()
     status, _word, reasons = ask(client)
     assert status == 503
@@ -83,7 +83,7 @@ print(Client().get("/readyz").content.decode())
 
 
 @pytest.mark.sqlite
-def test_it_is_not_where_the_database_cannot_be_reached(tmp_path):
+def test_server_is_not_ready_without_database(tmp_path):
     (tmp_path / "db").mkdir()
     code = AWAY.replace(
         "django.setup()", "django.setup(); os.rmdir(os.environ['AWAY'])"

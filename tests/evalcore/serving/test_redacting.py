@@ -140,7 +140,7 @@ def send(port: int, line: str, *headers: str, host: str = "127.0.0.1") -> int:
 
 @pytest.mark.sqlite
 def test_no_request_leaves_a_secret_in_the_logs(server):
-    """Attack: whoever reads the logs opens the links that stand in them."""
+    """Attack: a reader of the logs opens the links in them."""
     port, written = server
     study = make_study(consented=True)
     own = study.annotators.first().invitation.token
@@ -250,7 +250,7 @@ def test_secret_is_known_by_its_look(text):
     assert TOKEN not in redact(text)
 
 
-def test_what_a_browser_keeps_of_links_becomes_marks():
+def test_cookies_are_redacted():
     told = redact(f"cookie annotator-7=12-{'ab' * 16}.345-{'cd' * 16} of 12")
     assert re.fullmatch(
         r"cookie annotator-7=12-~[0-9a-f]{8}\.345-~[0-9a-f]{8} of 12", told
@@ -273,11 +273,11 @@ def test_what_a_browser_keeps_of_links_becomes_marks():
         f"page 3-{'a' * 64}",
     ],
 )
-def test_what_is_no_secret_stays(text):
+def test_other_texts_are_not_redacted(text):
     assert redact(text) == text
 
 
-def test_line_that_does_not_fit_its_values_is_told_nevertheless():
+def test_log_line_that_does_not_fit_its_values_is_logged():
     line = RedactedLine(
         "any", logging.ERROR, "x.py", 1, "%s and %s", (f"/rate/{LINK}/",), None
     )

@@ -1,4 +1,4 @@
-"""What lines of the log say of the request they belong to, and what pages say of it."""
+"""Request ids in log lines and pages."""
 
 import json
 import logging
@@ -20,7 +20,7 @@ LINE = logging.Formatter("%(message)s%(context)s")
 
 @pytest.fixture
 def lines(caplog):
-    """What was logged, as each of the two formats writes it."""
+    """Return the logged lines in each of the two formats."""
     caplog.set_level(logging.INFO, request_log.logger.name)
     return lambda: [
         (LINE.format(record), json.loads(JsonLine().format(record)))
@@ -33,7 +33,7 @@ def line_of(found, words: str):
     return line
 
 
-def test_each_answer_that_failed_has_an_id_of_its_own(client):
+def test_each_failed_response_has_a_different_id(client):
     ids = {client.get("/gone/")["X-Request-ID"] for _ in range(3)}
     assert len(ids) == 3
     assert all(re.fullmatch("[0-9a-f]{16}", one) for one in ids)
@@ -51,7 +51,7 @@ def test_each_answer_that_failed_has_an_id_of_its_own(client):
     ],
 )
 def test_id_is_taken_from_a_proxy_alone(client, settings, proxies, given, is_taken):
-    """Attack: whoever asks chooses what the log says, or has it hold a link."""
+    """Attack: a request writes lines or links into the log."""
     settings.TRUSTED_PROXIES = proxies
     got = client.get("/gone/", headers={"X-Request-ID": given})["X-Request-ID"]
     assert (got == given) is is_taken

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgresql]
 
 
 def elsewhere(work) -> threading.Thread:
-    """Do something on a connection of its own."""
+    """Run a function on a new connection."""
 
     def run() -> None:
         try:
@@ -27,7 +27,7 @@ def elsewhere(work) -> threading.Thread:
     return thread
 
 
-def test_one_waits_until_the_other_has_done_it(monkeypatch):
+def test_migrations_run_in_one_process_at_a_time(monkeypatch):
     begun, may_end, order = threading.Event(), threading.Event(), []
 
     def migrate(name, **_how):
@@ -50,7 +50,7 @@ def test_one_waits_until_the_other_has_done_it(monkeypatch):
     assert order == ["begins", "ends"] * 2
 
 
-def test_it_migrates():
+def test_schema_is_migrated():
     call_command("migrate", "axes", "0008", verbosity=0)
     schema.bring_up_to_date()
     assert not health.missing_migrations()
@@ -58,7 +58,7 @@ def test_it_migrates():
 
 @pytest.fixture
 def in_use():
-    """Somebody reads the table of logins, and a migration wants it for itself."""
+    """A reader of the table of logins, which a migration needs to lock."""
     if is_sqlite():
         pytest.skip("PostgreSQL alone has locks of tables")
     call_command("migrate", "axes", "0008", verbosity=0)

@@ -55,7 +55,7 @@ def counts(served: Served) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, *slow(signal.SIGINT, signal.SIGHUP)])
-def test_it_serves_and_stops_without_leaving_anything(served, how):
+def test_serve_stops_every_process(served, how):
     served.wait_for_workers()
     output = served.stop(how)
     wait_until(lambda: not served.pids(), 60, "the end of every process")
@@ -86,7 +86,7 @@ def test_killed_worker_is_started_again_and_pages_go_on(served):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's prctl")
-def test_nothing_outlives_a_supervisor_that_is_killed(served):
+def test_killed_supervisor_leaves_no_process(served):
     served.wait_for_workers()
     served.process.kill()
     # Workers of gunicorn look at their parent about once a second.
@@ -135,7 +135,7 @@ def test_beyond_this_machine_it_demands_its_address(
         ("http://192.168.1.20", 0, False),
     ],
 )
-def test_proxy_that_nobody_counts_is_told(settings, capsys, base, proxies, is_told):
+def test_serve_warns_about_untrusted_proxies(settings, capsys, base, proxies, is_told):
     settings.PRODUCTION = False
     settings.BASE_URL, settings.TRUSTED_PROXIES = base, proxies
     serve._tell_where("127.0.0.1", 8000)

@@ -1,4 +1,4 @@
-"""When a worker is started again, and what is left of it before."""
+"""Restarts of workers, and the end of their child processes."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ from tests.serving import free_port, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PYTHON = [sys.executable, "-S", "-c"]
-# Has a child of its own, as a worker with a pool has, and says which.
+# Has a child, as a worker with a pool has, and writes its id.
 PARENT = """
 import os, subprocess, sys, time
 child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
@@ -31,7 +31,7 @@ time.sleep(600)
 
 @pytest.fixture(autouse=True)
 def nothing_told_afterwards(transactional_db):
-    """Wait for what is still to be put down: it would stand in the next test's rows."""
+    """Wait for heartbeats still being recorded, which would reach the next test."""
     before = set(threading.enumerate())
     yield
     for telling in set(threading.enumerate()) - before:
@@ -90,7 +90,7 @@ def test_each_time_it_waits_twice_as_long_up_to_a_minute(keeping, clock, caplog)
     assert "it is started again in 60 s" in caplog.text
 
 
-def test_one_that_cannot_be_started_is_tried_again_later(clock, caplog):
+def test_worker_that_cannot_start_is_tried_again_later(clock, caplog):
     worker = KeptWorker("cpu", ["/nowhere/at/all"])
     for _ in range(3):
         worker.keep()
@@ -101,7 +101,7 @@ def test_one_that_cannot_be_started_is_tried_again_later(clock, caplog):
     assert caplog.messages[-1].endswith("it is started again in 2 s.")
 
 
-def test_what_a_killed_worker_had_started_is_ended(keeping, tmp_path):
+def test_children_of_a_killed_worker_are_ended(keeping, tmp_path):
     worker = keeping(PARENT, str(tmp_path / "child"))
     worker.keep()
     wait_until((tmp_path / "child").exists, 60, "its child")
@@ -126,7 +126,7 @@ def alive(pid: int) -> bool:
         return False
 
 
-def test_pages_are_told_when_it_is_started_again(keeping, clock):
+def test_pages_show_when_a_worker_starts_again(keeping, clock):
     worker, before = keeping("raise SystemExit(3)"), timezone.now()
     worker.keep()
     while worker.child is not None:
