@@ -129,6 +129,11 @@ def test_probabilities_keep_the_caps_and_the_exploration(seed, m, explore, focus
     assert (found[open_] >= explore / open_.sum() - 1e-12).all()
 
 
+def test_probabilities_are_equal_when_no_pair_gains():
+    found = probabilities(np.zeros((3, 3)), np.ones((3, 3), int))
+    assert found[np.triu_indices(3, 1)] == pytest.approx([1 / 3] * 3)
+
+
 @pytest.mark.parametrize("wrong", [{"explore": 1.1}, {"focus": -1}])
 def test_senseless_options_are_refused(wrong):
     with pytest.raises(ValueError, match="must"):
