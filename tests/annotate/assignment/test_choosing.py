@@ -15,7 +15,7 @@ from annotate.people import outcomes
 from annotate.responses import giving_back, leasing
 from tests import answering
 from tests.pressure.grids import add_people, make_grid
-from tests.working import LIKERT, end_leases, join, make_planned
+from tests.working import LIKERT, always, end_leases, join, make_planned, work
 
 pytestmark = pytest.mark.django_db
 
@@ -93,8 +93,7 @@ def test_whoever_has_reached_the_cap_is_done(whose):
 def test_left_slots_include_other_rounds_of_answered_units():
     study = make_planned(LIKERT + "rounds: 2\n", annotators=1, redundancy=1)
     person = join(study, "A01")
-    slot = take(person)
-    submit(slot, person)
+    (slot,) = work(person, always("3"), most=1)
     giving_back.free_unfinished(person)
     left = choosing.left_for(person).filter(unit=slot.unit_id)
     assert [other.round for other in left] == [3 - slot.round]
