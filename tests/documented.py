@@ -52,8 +52,8 @@ class Name:
         return f"{self.line}: {self.name}: {self.why}"
 
 
-def wrong_names(text: str) -> list[Name]:
-    """Return every name in a page that stands for nothing, in order."""
+def wrong_names(text: str, folder: Path = ROOT) -> list[Name]:
+    """Return every name in a page of a folder that stands for nothing, in order."""
     checks = (
         _paths,
         _targets,
@@ -61,18 +61,18 @@ def wrong_names(text: str) -> list[Name]:
         _scripts,
         _options,
         _variables,
-        _links,
     )
     found = {name for check in checks for name in check(text)}
+    found.update(_links(text, folder))
     return sorted(found, key=lambda one: (one.line, one.name))
 
 
-def wrong_places(text: str) -> list[Name]:
+def wrong_places(text: str, folder: Path = ROOT) -> list[Name]:
     """Return the links and files in a page that are not there.
 
-    A decision tells of its day: its functions and options may be gone since.
+    A dated page tells of its day: its functions and options may be gone since.
     """
-    return sorted({*_links(text), *_paths(text)}, key=lambda one: one.line)
+    return sorted({*_links(text, folder), *_paths(text)}, key=lambda one: one.line)
 
 
 def _line(text: str, position: int, first: int = 1) -> int:
@@ -152,16 +152,14 @@ def _paths(text: str) -> Iterator[Name]:
                 yield Name(line, path, "no such file or folder in the tree")
 
 
-def _links(text: str) -> Iterator[Name]:
-    """Yield links that lead nowhere; pages lie in the root, in docs or below."""
-    folders = [ROOT, ROOT / "docs", ROOT / "docs" / "decisions"]
+def _links(text: str, folder: Path) -> Iterator[Name]:
+    """Yield links that lead nowhere from a page of a folder."""
     for match in LINK.finditer(text):
         line, (target, anchor) = _line(text, match.start()), match.groups()
-        found = [folder / target for folder in folders if (folder / target).exists()]
-        if target and not found:
+        if target and not (folder / target).exists():
             yield Name(line, target, "the link leads nowhere")
         elif anchor:
-            page = found[0].read_text("utf-8") if target else text
+            page = (folder / target).read_text("utf-8") if target else text
             if anchor not in _anchors(page):
                 yield Name(line, f"{target}#{anchor}", "the page has no such heading")
 
