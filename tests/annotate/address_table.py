@@ -1,10 +1,9 @@
-"""Who opens which address: every pattern of the resolver, asked as every visitor.
+"""Write docs/reference/access.md: every address, requested as every visitor.
 
     python -m tests.annotate.address_table
 
-asks and writes the answers into docs/reference/access.md, in a database made for it. A test
-asks again and holds the answers against that page, so that a new address, or one that
-opens to somebody else, shows as a changed line of it.
+uses a database made for it. A test requests every address again and compares the
+answers with that page.
 """
 
 import logging
@@ -388,14 +387,16 @@ def _rows(
 
 INTRODUCTION = """# Access
 
-Look up here who may open which address. Every address of the site was requested as every
-kind of visitor: a manager of everything; the managers and the researcher of the study in
-the address (one manager owns its benchmark, the other has no right to it); and a manager
-of a study of another lab. What a visitor may not see looks like what does not exist.
+Look up here who may open which address. Every address of the site was requested
+as every kind of visitor: a manager of everything; the managers and the
+researcher of the study in the address (one manager owns its benchmark, the
+other has no right to it); and a manager of a study of another lab. What a
+visitor may not see looks like what does not exist.
 
-An annotator has no account: the personal link is the identity. An address below it
-without a story's code is that of the link's own annotator. Among public links, *no link*
-was never made, *revoked* is closed, and *other study's* belongs to the other lab.
+An annotator has no account: the personal link is the identity. An address below
+it without a story's code is that of the link's own annotator. Among public
+links, *no link* was never made, *revoked* is closed, and *other study's*
+belongs to the other lab.
 
 | word | means |
 |---|---|
@@ -406,11 +407,12 @@ was never made, *revoked* is closed, and *other study's* belongs to the other la
 | gone | 410 |
 | – | the method is not used there |
 
-`/metrics` exists only where the [settings](settings.md#log-and-prometheus) ask for it.
+`/metrics` exists only where the [settings](settings.md#log-and-prometheus) ask
+for it.
 
-`python -m tests.annotate.address_table` writes this page. A test requests every address
-again and compares, so that a new address, or one that opens to somebody else, shows as a
-changed line.
+`python -m tests.annotate.address_table` writes this page. A test requests every
+address again and compares, so that a new address, or one that opens to somebody
+else, shows as a changed line.
 """
 
 
