@@ -52,27 +52,23 @@ class Name:
         return f"{self.line}: {self.name}: {self.why}"
 
 
-def wrong_names(text: str, folder: Path = ROOT) -> list[Name]:
-    """Return every name in a page of a folder that stands for nothing, in order."""
-    checks = (
-        _paths,
-        _targets,
-        _commands,
-        _scripts,
-        _options,
-        _variables,
-    )
-    found = {name for check in checks for name in check(text)}
-    found.update(_links(text, folder))
-    return sorted(found, key=lambda one: (one.line, one.name))
+def wrong_names(page: Path) -> list[Name]:
+    """Return every name in a page that stands for nothing, in order."""
+    text = page.read_text("utf-8")
+    checks = (_paths, _targets, _commands, _scripts, _options, _variables)
+    names = {name for check in checks for name in check(text)}
+    names.update(_links(text, page.parent))
+    return sorted(names, key=lambda one: (one.line, one.name))
 
 
-def wrong_places(text: str, folder: Path = ROOT) -> list[Name]:
+def wrong_places(page: Path) -> list[Name]:
     """Return the links and files in a page that are not there.
 
-    A dated page tells of its day: its functions and options may be gone since.
+    A decision tells of its day: its functions and options may be gone since.
     """
-    return sorted({*_links(text, folder), *_paths(text)}, key=lambda one: one.line)
+    text = page.read_text("utf-8")
+    names = {*_links(text, page.parent), *_paths(text)}
+    return sorted(names, key=lambda one: one.line)
 
 
 def _line(text: str, position: int, first: int = 1) -> int:
@@ -153,10 +149,10 @@ def _paths(text: str) -> Iterator[Name]:
 
 
 def _links(text: str, folder: Path) -> Iterator[Name]:
-    """Yield links that lead nowhere from a page of a folder."""
+    """Yield links of a page in `folder` that lead nowhere."""
     for match in LINK.finditer(text):
         line, (target, anchor) = _line(text, match.start()), match.groups()
-        if target and not (folder / target).exists():
+        if not (folder / target).exists():
             yield Name(line, target, "the link leads nowhere")
         elif anchor:
             page = (folder / target).read_text("utf-8") if target else text

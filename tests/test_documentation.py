@@ -21,13 +21,13 @@ def placed(path: Path, names: list[documented.Name]) -> str:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_page_names_what_exists(path):
-    wrong = documented.wrong_names(path.read_text("utf-8"), path.parent)
+    wrong = documented.wrong_names(path)
     assert not wrong, placed(path, wrong)
 
 
 @pytest.mark.parametrize("path", [*DECISIONS, *RESULTS], ids=lambda path: path.stem)
 def test_dated_page_names_files_that_exist(path):
-    wrong = documented.wrong_places(path.read_text("utf-8"), path.parent)
+    wrong = documented.wrong_places(path)
     assert not wrong, placed(path, wrong)
 
 

@@ -42,7 +42,8 @@ def test_every_column_of_a_table_is_documented(name):
 
 
 def test_limits_of_files_are_documented():
-    text = (ROOT / "docs/reference/input-tables.md").read_text("utf-8")
+    page = ROOT / "docs" / "reference" / "input-tables.md"
+    text = " ".join(page.read_text("utf-8").split())
     assert f" {LARGEST_FILE // 10**6} MB" in text
     assert f" {LARGEST_WIDTH:,} columns" in text
-    assert f" {LARGEST_TABLE:,} rows" in " ".join(text.split())
+    assert f" {LARGEST_TABLE:,} rows" in text
