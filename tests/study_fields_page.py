@@ -20,7 +20,7 @@ HEAD = "| key | type | default | meaning |\n|---|---|---|---|"
 WIDEST = 2**31 - 1
 TEXT = "text"
 TEXTS = "text, or one for each language"
-# The types of which the schema says too much, or too little, for a table.
+# The schema is too long, or too short, for a table about these keys.
 TYPES = {
     "adaptive": "[keys](#adaptive-selection)",
     "checks": "[keys](#checks)",
