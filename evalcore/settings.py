@@ -1,6 +1,6 @@
 """All settings, read from the environment; a bad value stops the start.
 
-`docs/running.md` lists every variable.
+`docs/reference/settings.md` lists every variable.
 """
 
 import os

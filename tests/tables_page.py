@@ -1,11 +1,14 @@
-"""Write docs/tables.md from the registry: `python -m tests.tables_page`."""
+"""Write the tables of docs/reference/report-tables.md from the registry.
+
+python -m tests.tables_page
+"""
 
 import re
 from pathlib import Path
 
 from analysis.statistics import TABLE_GROUPS, TABLES
 
-PAGE = Path(__file__).resolve().parents[1] / "docs/tables.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs/reference/report-tables.md"
 MARKED = re.compile(r"(<!-- of the registry -->\n)(.*)(<!-- end -->\n)", re.S)
 HEAD = "| table | one row is | columns beside those above |\n|---|---|---|"
 

@@ -8,9 +8,10 @@ from tests import documented
 from tests.documented import ROOT
 
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+RESULTS = sorted((ROOT / "benchmarks" / "results").glob("*.md"))
 PAGES = [
     *(ROOT / f"{name}.md" for name in ("README", "ARCHITECTURE", "CONTRIBUTING")),
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted(set((ROOT / "docs").rglob("*.md")).difference(DECISIONS)),
 ]
 
 
@@ -20,13 +21,13 @@ def placed(path: Path, names: list[documented.Name]) -> str:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_page_names_what_exists(path):
-    wrong = documented.wrong_names(path.read_text("utf-8"))
+    wrong = documented.wrong_names(path)
     assert not wrong, placed(path, wrong)
 
 
-@pytest.mark.parametrize("path", DECISIONS, ids=lambda path: path.stem)
-def test_decision_names_files_that_exist(path):
-    wrong = documented.wrong_places(path.read_text("utf-8"))
+@pytest.mark.parametrize("path", [*DECISIONS, *RESULTS], ids=lambda path: path.stem)
+def test_dated_page_names_files_that_exist(path):
+    wrong = documented.wrong_places(path)
     assert not wrong, placed(path, wrong)
 
 

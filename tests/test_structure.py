@@ -10,6 +10,7 @@ from analysis.options import VERSION
 from analysis.reading.csv_files import LARGEST_WIDTH
 from analysis.reading.files import LARGEST_FILE, LARGEST_TABLE
 from analysis.statistics import COLUMNS
+from tests import study_fields_page
 from tests.tables_page import PAGE, with_registry
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,6 +26,14 @@ def test_page_of_tables_is_written_from_the_registry():
     assert with_registry(page) == page
 
 
+def test_fields_of_the_study_file_are_those_of_the_schema():
+    page = study_fields_page.PAGE.read_text("utf-8")
+    assert study_fields_page.with_fields(page) == page
+    assert not re.findall(r"^\| `\w+` \|.*\|  \|$", page, re.M), (
+        "a field has no meaning"
+    )
+
+
 @pytest.mark.parametrize("name", sorted(COLUMNS))
 def test_every_column_of_a_table_is_documented(name):
     words = set(re.findall(r"[a-z_]+", PAGE.read_text("utf-8")))
@@ -33,9 +42,8 @@ def test_every_column_of_a_table_is_documented(name):
 
 
 def test_limits_of_files_are_documented():
-    (text,) = re.findall(
-        "A table is a .*?[.]\n", (ROOT / "README.md").read_text(), re.S
-    )
-    assert f" {LARGEST_FILE // 10**6} MB," in text
+    page = ROOT / "docs" / "reference" / "input-tables.md"
+    text = " ".join(page.read_text("utf-8").split())
+    assert f" {LARGEST_FILE // 10**6} MB" in text
     assert f" {LARGEST_WIDTH:,} columns" in text
-    assert f" {LARGEST_TABLE:,} rows" in " ".join(text.split())
+    assert f" {LARGEST_TABLE:,} rows" in text

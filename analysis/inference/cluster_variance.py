@@ -51,7 +51,7 @@ class ClusterVariances:
 
         What single methods and stories add to a coefficient or an accuracy has heavy
         tails: over simulated studies, variances of n of them scatter as those of half
-        as many normal values do (``docs/coverage.md``), and count as such.
+        as many normal values do (``docs/explanation/intervals.md``), and count as such.
         """
         methods, stories, outputs = self._drawn
         of_methods, of_stories = max(self.n_methods - 1, 1), max(self.n_stories - 1, 1)

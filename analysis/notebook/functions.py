@@ -48,9 +48,9 @@ def align(
 ) -> Report:
     """Report people's ratings of methods, and compare every metric with people.
 
-    Every table is a DataFrame, or the path of a file (``docs/inputs.md``); its
-    columns are those of ``docs/tables.md``. Frames are checked as files are and stay
-    as they are; their index says nothing.
+    Every table is a DataFrame, or the path of a file, with the columns of
+    ``docs/reference/input-tables.md``. Frames are checked as files are and stay as they
+    are; their index says nothing.
 
     Parameters
     ----------
@@ -72,7 +72,8 @@ def align(
         (how), metric, score.
     lower_is_better, higher_is_better
         Metrics whose direction the table does not tell. Of others without a column
-        ``higher_is_better`` the name tells (``docs/inputs.md``), else higher is better.
+        ``higher_is_better`` the name tells (``docs/reference/input-tables.md``), else
+        higher is better.
 
     Other Parameters
     ----------------
@@ -119,7 +120,8 @@ def align(
     Missing scores are absent rows or NaN, never 0: metrics of a question are compared
     on the outputs that people and every metric cover, and the notes say what that
     leaves out. Ties of people count as ties within 1e-9 of their means; scores are
-    compared as given. Each table says how it treats ties (``docs/tables.md``).
+    compared as given. Each table says how it treats ties
+    (``docs/reference/report-tables.md``).
 
     Examples
     --------

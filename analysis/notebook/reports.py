@@ -64,7 +64,10 @@ class Report:
 
     @property
     def tables(self) -> Mapping[str, pd.DataFrame]:
-        """Every table by its name, each a copy; ``docs/tables.md`` explains them."""
+        """Every table by its name, each a copy.
+
+        ``docs/reference/report-tables.md`` explains them.
+        """
         return {name: self[name] for name in self}
 
     @property

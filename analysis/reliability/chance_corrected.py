@@ -255,7 +255,7 @@ def alike(columns: list[Counts]) -> Counts:
     return pd.factorize(code)[0]
 
 
-# From so many values on, resamples move ranks (docs/coverage.md).
+# From so many values on, resamples move ranks (docs/explanation/intervals.md).
 MANY_VALUES = 11
 # More clusters than this are left out by groups.
 MOST_GROUPS = 400

@@ -33,7 +33,7 @@ from analysis.verdicts import FEW_METHODS
 
 # Resamples of fewer methods repeat the same few.
 FEW_DRAWN = 10
-# Below, tests that speak of other annotators reject too often (docs/coverage.md).
+# Below, tests about other annotators reject too often (docs/explanation/intervals.md).
 FEW_ANNOTATORS = 5
 
 

@@ -21,7 +21,7 @@ WORDS: dict[str, dict[str, str]] = tomllib.loads(
 # What statistics are called in sentences.
 NAMES = named("name")
 LEVELS = tuple(WORDS["levels"])
-# Below, intervals over stories contain the truth too seldom (docs/coverage.md).
+# With fewer, intervals over stories miss too often (docs/explanation/intervals.md).
 FEW_STORIES = 20
 SMALLEST_P = 0.01
 MINUS = "\N{MINUS SIGN}"

@@ -132,7 +132,7 @@ class Breach:
     of_ticks: bool = False
 
 
-# Thresholds by simulation (docs/quality.md). Pauses only on strong evidence.
+# Simulations chose the thresholds (docs/explanation/quality.md); few rules pause.
 DEFAULT_RULES = (
     Rule("training", "training", "pause", below=0.6, at_least=5),
     Rule("unseen", "shots_seen", "warn", above=0.2, limit=0.5, chance=0.01),

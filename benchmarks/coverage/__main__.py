@@ -7,7 +7,7 @@ Every study is drawn from a model with story, method and annotator effects; its
 intervals come from the functions behind `align`, `agreement` and `leaderboard`. The
 truth is the value which an endless study would give: endless in what is drawn again,
 and the same in everything else. Prints, for each statistic, how many intervals contain
-it; `docs/coverage.md` explains the model and the outcome.
+it; `benchmarks/results/simulations.md` has the model and the results.
 """
 
 import os

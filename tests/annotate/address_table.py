@@ -1,10 +1,9 @@
-"""Table of access: every pattern of the resolver, requested as every visitor.
+"""Write docs/reference/access.md: every address, requested as every visitor.
 
     python -m tests.annotate.address_table
 
-asks and writes what came of it into docs/access.md, in a database made for it. A test
-asks again and holds the answers against that page, so that a new address, or one that
-opens to somebody else, shows as a changed line of it.
+uses a database made for it. A test requests every address again and compares the
+answers with that page.
 """
 
 import logging
@@ -61,7 +60,7 @@ from tests.annotate.pages.test_videos import video_benchmark
 from tests.factories import make_benchmark, make_study
 from tests.people import log_in
 
-PAGE = Path(__file__).parents[2] / "docs" / "access.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/access.md"
 
 OPENS, LOGIN, REFUSED, HIDDEN, GONE, NEVER = (
     "opens",
@@ -386,39 +385,55 @@ def _rows(
     return rows
 
 
-INTRODUCTION = """# Who opens what
+INTRODUCTION = """# Access
 
-Every address of the site, asked as every kind of visitor: a manager of everything,
-the managers and the researcher of the study in the address (one manager owns its
-benchmark, the other has no right on that), and somebody who manages a study of another
-lab. What is not one's own looks like what does not exist. An annotator has no account:
-the link is the identity, and an address below it without a story's code is that of the
-link's own annotator. Of links to join, *no link* is one that nobody made, *revoked* a
-closed one, and *other study's* that of the other lab.
+Look up here who may open which address. Every address of the site was requested
+as every kind of visitor: a manager of everything; the managers and the
+researcher of the study in the address (one manager owns its benchmark, the
+other has no right to it); and a manager of a study of another lab. What a
+visitor may not see looks like what does not exist.
 
-*opens*: the page, or what it says to input that lacks something; *log in*: led to the
-login, or 401; *refused*: 403, or 409 of joining; *hidden*: 404, as if there were
-nothing; *gone*: 410; –: not done there. `/metrics` is not there unless a setting asks
-for it ([observing.md](observing.md#prometheus)).
+An annotator has no account: the personal link is the identity. An address below
+it without a story's code is that of the link's own annotator. Among public
+links, *no link* was never made, *revoked* is closed, and *other study's*
+belongs to the other lab.
 
-`python -m tests.annotate.address_table` writes this page from what it is answered. A
-test asks again and compares, so an address that is new, or opens to somebody else, is a
-changed line here.
+| word | means |
+|---|---|
+| opens | the page, or its message about missing input |
+| log in | redirected to the login, or 401 |
+| refused | 403, or 409 when joining |
+| hidden | 404, as if there were nothing |
+| gone | 410 |
+| – | the method is not used there |
+
+`/metrics` exists only where the [settings](settings.md#log-and-prometheus) ask
+for it.
+
+`python -m tests.annotate.address_table` writes this page. A test requests every
+address again and compares, so that a new address, or one that opens to somebody
+else, shows as a changed line.
 """
 
 
 def page(tables: dict[str, list[dict[str, str]]]) -> str:
-    """Return the documentation's page."""
+    """Return the documentation's page; addresses with the same answers share a row."""
     parts = [INTRODUCTION]
     for title, rows in tables.items():
-        header = list(rows[0])
-        parts.append(f"## {title}\n")
-        parts += (
-            "| " + " | ".join(cells) + " |"
-            for cells in (header, ["---"] * len(header), *(r.values() for r in rows))
-        )
+        _, _, *visitors = rows[0]
+        same: dict[tuple[str, ...], list[str]] = {}
+        for row in rows:
+            address, method, *words = row.values()
+            same.setdefault(tuple(words), []).append(f"{method} {address}")
+        parts += [f"## {title}\n", _row(["address", *visitors])]
+        parts.append("|---" * (len(visitors) + 1) + "|")
+        parts += (_row([", ".join(where), *words]) for words, where in same.items())
         parts.append("")
     return "\n".join(parts)
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def main() -> None:

@@ -62,7 +62,9 @@ class Command(BaseCommand):
         what.add_argument(
             "--template", choices=template_names(), help="a study that comes along"
         )
-        what.add_argument("--file", type=Path, help="a study file (docs/study-file.md)")
+        what.add_argument(
+            "--file", type=Path, help="a study file (docs/reference/study-file.md)"
+        )
         parser.add_argument(
             "--annotators",
             type=people,

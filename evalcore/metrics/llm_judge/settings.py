@@ -1,6 +1,6 @@
 """Settings of a judge: address, rate, and a budget that is never overspent.
 
-`docs/running.md` describes the environment's variables. The most that a question can
+`docs/reference/settings.md` describes the environment's variables. The most that a question can
 cost is set aside before it is sent; one that does not fit waits while others are under
 way. Several meters, in other processes too, may share a purse.
 """

@@ -63,7 +63,7 @@ def test_vistorybenchs_leaderboard_turns_copy_paste_and_counts_parts_once(
     assert value.to_dict() == pytest.approx(expected.to_dict())
     assert BY_NAME in page
     assert "average rank: pa_average contains pa_scene, pa_shot, " in page
-    # The table of docs/inputs.md.
+    # The table of benchmarks/results/checks-of-real-data.md.
     places = tables("composites").set_index("method")["rank"]
     shown = ["Gemini-2.5", "Sora2 (img ref)", "StoryDiffusion (text only)"]
     assert places[shown].tolist() == [1, 3, 13]

@@ -1,4 +1,4 @@
-"""Who opens which address is what docs/access.md says."""
+"""Who opens which address is what docs/reference/access.md says."""
 
 import pytest
 from django.urls import reverse

@@ -17,7 +17,7 @@ if __name__ == "__main__":
 
 from annotate.studies.definition import StudyDefinition
 
-FILE = Path(__file__).resolve().parents[3] / "docs" / "study-file.schema.json"
+FILE = Path(__file__).resolve().parents[3] / "docs/reference/study-file.schema.json"
 
 
 def schema() -> str:

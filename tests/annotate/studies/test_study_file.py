@@ -332,7 +332,7 @@ QUESTION_KEYS = {k for kind in KINDS.values() for k in kind.definition.model_fie
 
 @pytest.mark.parametrize("key", sorted(KEYS | QUESTION_KEYS))
 def test_every_key_is_documented(key):
-    text = (ROOT / "docs/study-file.md").read_text()
+    text = (ROOT / "docs/reference/study-file.md").read_text()
     assert f"`{key}`" in text
 
 
@@ -354,7 +354,7 @@ def test_mistake_in_the_questions_hides_no_other_and_makes_none(questions):
 
 @pytest.mark.parametrize("number", range(4))
 def test_examples_of_the_page_are_read(number):
-    text = (ROOT / "docs/study-file.md").read_text()
+    text = (ROOT / "docs/reference/study-file.md").read_text()
     examples = re.findall(r"```yaml\n(.*?)```", text, re.S)
     if number == 0:
         whole = examples[0]

@@ -1,6 +1,6 @@
 """Every edge case of the metrics comes out as its source demands.
 
-What is demanded stands in `docs/edge-cases.md`. Everything is computed by the metrics
+What is demanded stands in `docs/reference/edge-cases.md`. Everything is computed by the metrics
 themselves, in a small world where what must come out can be told by hand
 (`vistorybench.paper_dolls`, `storybench.telling`).
 """
@@ -85,7 +85,7 @@ from tests.evalcore.metrics.vistorybench.paper_dolls import (
 
 HEAD = "vsb-code-2026.02"
 UNDEFINED = "undefined"
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "edge-cases.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs/reference/edge-cases.md"
 
 
 def refusing(formula: Callable[[], object]) -> object:
