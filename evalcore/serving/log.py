@@ -4,8 +4,8 @@ What a line is about (request or task, study, account or annotator, by their key
 put down where it becomes known. Every line that this process logs is a `RedactedLine`,
 whoever writes it: Django, gunicorn, Celery or a library. What lets people in (links,
 tokens, proofs) becomes a mark, `~` and eight digits, the same wherever that secret
-stands, so that two lines about one link can be matched. `docs/how-to/observe-the-server.md`
-says what JSON lines hold.
+stands, so that two lines about one link can be matched.
+`docs/how-to/observe-the-server.md` says what JSON lines hold.
 """
 
 import json
