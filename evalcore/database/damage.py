@@ -8,7 +8,7 @@ CORRUPT, NO_DATABASE = 11, 26
 POSTGRES_CLASS = "XX0"
 REMEDY = (
     "Stop the server, keep a copy of the files, and restore the newest backup "
-    "(docs/backup.md)"
+    "(docs/how-to/back-up.md)"
 )
 
 

@@ -4,8 +4,8 @@ What a line is about (request or task, study, account or annotator, by their key
 recorded where it becomes known. Every line that this process logs is a `RedactedLine`,
 also those of Django, gunicorn, Celery or a library. Credentials (links,
 tokens, proofs) becomes a mark, `~` and eight digits, the same wherever that secret
-stands, so that two lines about one link can be matched. `docs/observing.md` says what
-JSON lines hold.
+stands, so that two lines about one link can be matched.
+`docs/how-to/observe-the-server.md` says what JSON lines hold.
 """
 
 import json

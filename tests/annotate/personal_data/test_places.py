@@ -8,7 +8,7 @@ from django.apps import apps
 
 from annotate.personal_data.places import PLACES, Says, columns
 
-PAGE = Path(__file__).parents[3] / "docs" / "personal-data.md"
+PAGE = Path(__file__).parents[3] / "docs/how-to/erase-personal-data.md"
 NAMED = re.compile(r"`([A-Z]\w*)\.([a-z_]+)`")
 
 
