@@ -128,9 +128,9 @@ def make_perturbations(
     if problems:
         raise InputError(problems)
     with transaction.atomic():
-        for twin in ready:
-            store_perturbation(twin)
-            summary.made[twin.degradation] += 1
+        for perturbation in ready:
+            store_perturbation(perturbation)
+            summary.made[perturbation.degradation] += 1
         analyze(Output, Frame)
     return summary
 
@@ -176,15 +176,15 @@ def _prepare_video(
     return PreparedPerturbation(output, degradation, seed, {}, (), video, parts)
 
 
-def store_perturbation(twin: PreparedPerturbation) -> Output:
+def store_perturbation(perturbation: PreparedPerturbation) -> Output:
     """Store a prepared degraded copy and return it; an existing one stays."""
-    original = twin.output
+    original = perturbation.output
     with transaction.atomic():
-        media.store_prepared(twin.drawn)
-        storing.store_prepared([twin.video] if twin.video else [])
+        media.store_prepared(perturbation.drawn)
+        storing.store_prepared([perturbation.video] if perturbation.video else [])
         row, created = Output.twins.get_or_create(
             twin_of=original,
-            degradation=twin.degradation,
+            degradation=perturbation.degradation,
             defaults={
                 "story_id": original.story_id,
                 "method_id": original.method_id,
@@ -192,9 +192,9 @@ def store_perturbation(twin: PreparedPerturbation) -> Output:
                 "language": original.language,
                 "timestamp": original.timestamp,
                 "index_shift": original.index_shift,
-                "source": f"seed {twin.seed}",
-                "video_id": twin.video.pk if twin.video else None,
-                "parts": twin.parts,
+                "source": f"seed {perturbation.seed}",
+                "video_id": perturbation.video.pk if perturbation.video else None,
+                "parts": perturbation.parts,
             },
         )
         if created:
@@ -203,7 +203,7 @@ def store_perturbation(twin: PreparedPerturbation) -> Output:
                     output=row,
                     shot_id=frame.shot_id,
                     number=frame.number,
-                    media_id=twin.pictures.get(frame.number),
+                    media_id=perturbation.pictures.get(frame.number),
                 )
                 for frame in original.frames.all()
             )
@@ -217,9 +217,9 @@ def forget_perturbations(output: Output) -> None:
     were paired with those of the old original; `current_perturbations` leaves it out.
     """
     TwinScore.objects.filter(twin__twin_of=output).delete()
-    for twin in Output.twins.filter(twin_of=output):
+    for perturbation in Output.twins.filter(twin_of=output):
         with contextlib.suppress(ProtectedError):
-            twin.delete()
+            perturbation.delete()
 
 
 def current_perturbations(benchmark: Benchmark) -> list[Output]:
@@ -229,22 +229,22 @@ def current_perturbations(benchmark: Benchmark) -> list[Output]:
     each shot that its original had, with a picture where that had one; for a video it
     stores the parts of its original.
     """
-    twins = (
+    perturbations = (
         Output.twins.filter(story__benchmark=benchmark)
         .select_related("story", "method", "video", "twin_of__story", "twin_of__video")
         .prefetch_related("frames", "twin_of__frames")
         .order_by("pk")
     )
     return [
-        twin
-        for twin in twins
-        if twin.twin_of
-        and _layout(twin) == _layout(twin.twin_of)
-        and segments_of(twin.twin_of)
+        perturbation
+        for perturbation in perturbations
+        if perturbation.twin_of
+        and _layout(perturbation) == _layout(perturbation.twin_of)
+        and segments_of(perturbation.twin_of)
         == {
-            number: arranging.Segment(twin.twin_of.video, range(start, stop))
-            for number, start, stop, _shown in twin.parts
-            if twin.twin_of.video is not None
+            number: arranging.Segment(perturbation.twin_of.video, range(start, stop))
+            for number, start, stop, _shown in perturbation.parts
+            if perturbation.twin_of.video is not None
         }
     ]
 

@@ -46,13 +46,13 @@ def sensitivities(
     benchmark: Benchmark, metrics: Mapping[str, Metric]
 ) -> tuple[list[Sensitivity], dict[str, str], list[TwinScore]]:
     """Score originals and their degraded copies."""
-    twins = current_perturbations(benchmark)
+    perturbations = current_perturbations(benchmark)
     originals = list(
         judged_outputs.outputs(benchmark).filter(
-            pk__in=[twin.twin_of_id for twin in twins]
+            pk__in=[perturbation.twin_of_id for perturbation in perturbations]
         )
     )
-    renderings = judged_outputs.renderings([*originals, *twins])
+    renderings = judged_outputs.renderings([*originals, *perturbations])
     jobs = (
         MetricJob((key, name), metric.score(rendering))
         for key, rendering in renderings.items()
@@ -69,9 +69,11 @@ def sensitivities(
             )
         values[key, name] = _mean(outcome.values)
     pairs = defaultdict(list)
-    for twin in twins:
-        assert twin.twin_of_id is not None
-        pairs[twin.degradation].append((twin.twin_of_id, twin.pk))
+    for perturbation in perturbations:
+        assert perturbation.twin_of_id is not None
+        pairs[perturbation.degradation].append(
+            (perturbation.twin_of_id, perturbation.pk)
+        )
     rows = [
         _compared(name, metric, degradation, pairs[degradation], values)
         for name, metric in metrics.items()
@@ -79,17 +81,17 @@ def sensitivities(
     ]
     scores = [
         TwinScore(
-            twin=twin,
+            twin=perturbation,
             metric=metric.info.name,
             metric_version=metric.info.full_version,
             backend=metric.info.backend,
-            value=twin_score,
+            value=score,
             original=original,
         )
-        for twin in twins
+        for perturbation in perturbations
         for name, metric in metrics.items()
-        if (twin_score := values.get((twin.pk, name))) is not None
-        and (original := values.get((twin.twin_of_id or 0, name))) is not None
+        if (score := values.get((perturbation.pk, name))) is not None
+        and (original := values.get((perturbation.twin_of_id or 0, name))) is not None
     ]
     return rows, failed, scores
 
@@ -113,10 +115,10 @@ def _compared(
 ) -> Sensitivity:
     sign = 1 if metric.info.higher_is_better else -1
     both = [
-        (original, twin)
+        (original, degraded)
         for a, b in pairs
         if (original := values.get((a, name))) is not None
-        and (twin := values.get((b, name))) is not None
+        and (degraded := values.get((b, name))) is not None
     ]
     # Differences of rounding count as equal, also for small scores.
     largest = max((max(abs(o), abs(t)) for o, t in both), default=0.0)

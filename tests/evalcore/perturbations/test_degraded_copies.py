@@ -66,15 +66,15 @@ def test_degraded_copy_keeps_shape_but_differs(woods, degradation):
     original = an_output(woods)
     Output.objects.filter(pk=original.pk).update(mode="base", language="en")
     original.refresh_from_db()
-    twin = degraded_copies.make_perturbation(original, degradation, seed=3)
-    assert (twin.twin_of, twin.degradation) == (original, degradation)
+    perturbation = degraded_copies.make_perturbation(original, degradation, seed=3)
+    assert (perturbation.twin_of, perturbation.degradation) == (original, degradation)
     for field in ("story", "method", "video", "mode", "language", "index_shift"):
-        assert getattr(twin, field) == getattr(original, field)
-    assert twin.source == "seed 3"
-    before, after = shown(original), shown(twin)
+        assert getattr(perturbation, field) == getattr(original, field)
+    assert perturbation.source == "seed 3"
+    before, after = shown(original), shown(perturbation)
     assert list(after) == list(before)
     assert after != before
-    for frame in twin.frames.select_related("media", "shot"):
+    for frame in perturbation.frames.select_related("media", "shot"):
         assert frame.shot.number == frame.number
         assert media.original_path(frame.media).is_file()
         assert (frame.media.width, frame.media.height) == (96, 64)
@@ -128,7 +128,7 @@ def test_bad_pictures_are_reported_and_nothing_is_stored(woods):
 
 
 @pytest.fixture
-def twin(woods):
+def perturbation(woods):
     return degraded_copies.make_perturbation(an_output(woods), "foreign_shot", 1)
 
 
@@ -209,12 +209,12 @@ def test_new_shot_deletes_unused_degraded_copies(tmp_path, imported):
         ({"degradation": "blurred"}, "twin_unique_per_original_and_degradation"),
     ],
 )
-def test_database_refuses_wrong_degraded_copy(woods, twin, changes, constraint):
-    degraded_copies.make_perturbation(twin.twin_of, "blurred", 1)
+def test_database_refuses_wrong_degraded_copy(woods, perturbation, changes, constraint):
+    degraded_copies.make_perturbation(perturbation.twin_of, "blurred", 1)
     if connection.vendor == "sqlite" and "unique" in constraint:
         constraint = "UNIQUE constraint failed"
     with pytest.raises(IntegrityError, match=constraint), transaction.atomic():
-        Output.everything.filter(pk=twin.pk).update(**changes)
+        Output.everything.filter(pk=perturbation.pk).update(**changes)
 
 
 # The command -------------------------------------------------------------------------

@@ -79,9 +79,9 @@ def test_report_compares_real_stories_with_degraded_copies(shared, tmp_path):
     names = ["palette_consistency", "sharpness"]
     path = tmp_path / "twins.csv"
     call_command("compare_twins", "real", metrics=",".join(names), out=path)
-    twins = pd.read_csv(path, dtype={"story": str})
-    assert len(twins) == 4 * 2 * 2
-    scores = twins[twins["twin"] == "blurred"].drop(columns=["twin", "score"])
+    copies = pd.read_csv(path, dtype={"story": str})
+    assert len(copies) == 4 * 2 * 2
+    scores = copies[copies["twin"] == "blurred"].drop(columns=["twin", "score"])
     # A second method, for a comparison.
     second = scores.assign(method="second", original=scores["original"] / 2)
     scores = pd.concat([scores, second]).rename(columns={"original": "score"})

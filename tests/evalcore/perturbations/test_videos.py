@@ -77,30 +77,36 @@ def steepest(picture) -> float:
     return np.abs(np.diff(picture.astype(int).mean(axis=2), axis=1)).max()
 
 
-def differing(twin) -> set[int]:
-    return {number for number, _start, _stop, shown in twin.parts if shown != number}
+def differing(perturbation) -> set[int]:
+    return {
+        number for number, _start, _stop, shown in perturbation.parts if shown != number
+    }
 
 
 @pytest.mark.parametrize("degradation", ALL)
 def test_degraded_copy_keeps_length_and_size(output, degradation):
-    twin = degraded_copies.make_perturbation(output, degradation, seed=3)
-    assert (twin.twin_of, twin.degradation) == (output, degradation)
-    assert (twin.source, twin.story, twin.method) == (
+    perturbation = degraded_copies.make_perturbation(output, degradation, seed=3)
+    assert (perturbation.twin_of, perturbation.degradation) == (output, degradation)
+    assert (perturbation.source, perturbation.story, perturbation.method) == (
         "seed 3",
         output.story,
         output.method,
     )
     for field in ("width", "height", "duration_seconds", "frame_rate", "content_type"):
-        assert getattr(twin.video, field) == getattr(output.video, field)
-    frames = shown(twin)
+        assert getattr(perturbation.video, field) == getattr(output.video, field)
+    frames = shown(perturbation)
     assert len(frames) == LENGTH
     assert frames[:6] == list(range(6)), "what was given stays"
     assert frames[36:] == list(range(36, 40))
-    assert twin.video.pk != output.video.pk
-    twin.refresh_from_db()
-    assert [part[:3] for part in twin.parts] == [[1, 6, 18], [2, 18, 24], [3, 24, 36]]
-    assert not twin.frames.exists()
-    assert [twin.pk] == [
+    assert perturbation.video.pk != output.video.pk
+    perturbation.refresh_from_db()
+    assert [part[:3] for part in perturbation.parts] == [
+        [1, 6, 18],
+        [2, 18, 24],
+        [3, 24, 36],
+    ]
+    assert not perturbation.frames.exists()
+    assert [perturbation.pk] == [
         one.pk for one in degraded_copies.current_perturbations(reel_of(output))
     ]
 
@@ -110,20 +116,20 @@ def reel_of(output) -> Benchmark:
 
 
 def test_shuffled_shots_fill_the_time_of_those_they_replace(output):
-    twin = degraded_copies.make_perturbation(output, "shuffled", 1)
-    after = shots_of(shown(twin))
+    perturbation = degraded_copies.make_perturbation(output, "shuffled", 1)
+    after = shots_of(shown(perturbation))
     # For three shots, only the reverse order is shuffled enough.
     assert after[1] == list(range(24, 36))
     assert after[2] == list(range(18, 24))
     assert after[3] == list(range(6, 18))
-    assert differing(twin) == {1, 3}
+    assert differing(perturbation) == {1, 3}
 
 
 def test_blurred_frames_keep_content_with_soft_edges(output):
-    twin = degraded_copies.make_perturbation(output, "blurred", 1)
-    assert shown(twin) == shown(output)
-    assert differing(twin) == {1, 2, 3}
-    after = pictures(twin)
+    perturbation = degraded_copies.make_perturbation(output, "blurred", 1)
+    assert shown(perturbation) == shown(output)
+    assert differing(perturbation) == {1, 2, 3}
+    after = pictures(perturbation)
     for number in (10, 20, 30, 38):
         # A Gaussian of 2 pixels has a slope of 255 / (2 * sqrt(2 * pi)) = 51.
         assert 40 < steepest(after[number]) < 80
