@@ -1,6 +1,6 @@
 """Write a benchmark's scores, and questionnaires that a judge wrote, as files.
 
-Questionnaires can so be looked over before any picture is judged by them.
+Questionnaires are files so that people can check them before pictures are judged.
 """
 
 import re
@@ -25,7 +25,7 @@ from evalcore.metrics.vistar.questionnaire import (
 from evalcore.models import Benchmark, MetricAbsence, MetricScore, Output
 
 FILE = "questionnaires.jsonl"
-# What VISTAR's lists said of each prompt, by the story's key.
+# VISTAR's fields for each prompt, by the story's key.
 Prompts = Mapping[str, Mapping[str, Any]]
 
 
@@ -37,21 +37,23 @@ def prompts_without(benchmark: Benchmark, stories: Sequence[str]) -> Prompts:
         for key in stories
         if key not in extras
     ]
-    found = {}
+    prompts = {}
     for key in stories or extras:
-        told = extras.get(key, {}).get("vistar")
-        if isinstance(told, Mapping):
-            found[key] = told
+        prompt = extras.get(key, {}).get("vistar")
+        if isinstance(prompt, Mapping):
+            prompts[key] = prompt
         elif key in extras:
-            what = "a prompt imported from a list of VISTAR's form"
+            what = "a prompt imported from a list in VISTAR's format"
             problems.append(Problem(f"story {key}", what))
     if problems:
         raise InputError(problems)
-    return {key: told for key, told in found.items() if "questionnaire" not in told}
+    return {
+        key: prompt for key, prompt in prompts.items() if "questionnaire" not in prompt
+    }
 
 
-def told(prompt: Mapping[str, Any]) -> PromptForJudge:
-    """Return what a judge is told of a prompt."""
+def prompt_for_judge(prompt: Mapping[str, Any]) -> PromptForJudge:
+    """Return a prompt as a judge receives it."""
     text = str(prompt["prompt"]).strip()
     return PromptForJudge(
         parse(text).text if text.startswith("[") else text,
@@ -64,7 +66,7 @@ def told(prompt: Mapping[str, Any]) -> PromptForJudge:
 def questionnaire_file(
     prompts: Prompts, questionnaires: Mapping[str, HierarchicalQuestionnaire]
 ) -> Files:
-    """Return the file that adds questionnaires to their prompts when it is imported."""
+    """Return the file that adds questionnaires to their prompts when imported."""
     rows = [
         {
             "prompt_id": key,
@@ -78,7 +80,7 @@ def questionnaire_file(
 
 @dataclass(frozen=True)
 class ScoreSelection:
-    """Which scores are written; what is empty chooses all."""
+    """Filters for the scores to write; an empty filter selects all."""
 
     methods: Sequence[str] = ()
     metrics: Sequence[str] = ()
@@ -87,7 +89,7 @@ class ScoreSelection:
     timestamp: str = ""
 
 
-# A score, its run's options, and when that run ended.
+# A score, its run's options and end time.
 StoredScore = tuple[str, Score, dict[str, Any], datetime]
 
 
@@ -99,10 +101,10 @@ def export_scores(
     choice: ScoreSelection = ScoreSelection(),
     replace: bool = False,
 ) -> tuple[int, Written]:
-    """Write scores as files of a format; a second time changes nothing."""
+    """Write scores as files of a format; a second call changes nothing."""
     stored = list(_stored(benchmark, choice))
     if not stored:
-        what = "scores of the methods and metrics that were chosen"
+        what = "scores of the chosen methods and metrics"
         raise InputError([Problem(benchmark.slug, what)])
     files = SCORE_FORMATS[form](benchmark, stored, choice)
     return len(stored), write_files(folder, files, replace=replace)
@@ -142,40 +144,40 @@ def _stored(benchmark: Benchmark, choice: ScoreSelection) -> Iterable[StoredScor
 def _vistorybench_files(
     benchmark: Benchmark, stored: Sequence[StoredScore], choice: ScoreSelection
 ) -> Files:
-    """Return the result folders that were imported, and one for each other method."""
+    """Return the imported result folders, and one for each other method."""
     imported: dict[RunPath, list[StoredScore]] = defaultdict(list)
-    own: dict[str, list[StoredScore]] = defaultdict(list)
+    computed: dict[str, list[StoredScore]] = defaultdict(list)
     for row in stored:
         run = (row[2].get(FORM) or {}).get("run")
         if run:
             imported[RunPath(**run)].append(row)
         else:
-            own[row[0]].append(row)
-    problems = [p for method, rows in own.items() for p in _several(method, rows)]
+            computed[row[0]].append(row)
+    problems = [p for method, rows in computed.items() for p in _several(method, rows)]
     if problems:
         raise InputError(problems)
     files: Files = {}
     for run, rows in sorted(imported.items()):
         newest = max(rows, key=lambda row: row[3])
-        found = newest[2][FORM]
-        files |= _run_files(run, rows, found)
-    paths = _paths(benchmark, own)
-    for method, rows in own.items():
+        record = newest[2][FORM]
+        files |= _run_files(run, rows, record)
+    paths = _paths(benchmark, computed)
+    for method, rows in computed.items():
         stamp = choice.timestamp or f"{_ended(rows):%Y%m%d_%H%M%S}"
         run = RunPath(*paths[method], stamp)
         if run in imported:
-            what = "another --timestamp: imported results have this one"
+            what = "another --timestamp (imported results already use this one)"
             raise InputError([Problem(run.path, what)])
         files |= _run_files(run, rows, {})
     return files
 
 
 def _run_files(
-    run: RunPath, rows: Sequence[StoredScore], found: dict[str, Any]
+    run: RunPath, rows: Sequence[StoredScore], record: dict[str, Any]
 ) -> Files:
     scores = [row[1] for row in rows]
     return result_files(
-        Results(run, scores, found, f"{_ended(rows):%Y-%m-%dT%H:%M:%SZ}")
+        Results(run, scores, record, f"{_ended(rows):%Y-%m-%dT%H:%M:%SZ}")
     )
 
 
@@ -184,14 +186,14 @@ def _ended(rows: Iterable[StoredScore]) -> datetime:
 
 
 def _several(method: str, rows: Iterable[StoredScore]) -> list[Problem]:
-    """Name metrics of which a method has several versions: a record holds one."""
+    """Return a problem for each metric with several versions; a record holds one."""
     versions: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for _method, score, _options, _ended in rows:
         versions[score.metric].add((score.version, score.backend))
     return [
         Problem(
             f"{method}: {metric}",
-            "one version (--metric-version and --backend choose)",
+            "one version (choose it with --metric-version and --backend)",
             value="; ".join(
                 f"{v or '(none)'} by {b or '(none)'}" for v, b in sorted(of)
             ),
@@ -204,11 +206,11 @@ def _several(method: str, rows: Iterable[StoredScore]) -> list[Problem]:
 def _paths(
     benchmark: Benchmark, methods: Iterable[str]
 ) -> dict[str, tuple[str, str, str]]:
-    """Return name, mode and language of methods, as their outputs tell them."""
+    """Return name, mode and language of methods, taken from their outputs."""
     outputs = Output.objects.filter(
         story__benchmark=benchmark, method__name__in=list(methods)
     )
-    told = {
+    modes = {
         name: (mode, language)
         for name, mode, language in outputs.order_by("-pk").values_list(
             "method__name", "mode", "language"
@@ -216,16 +218,16 @@ def _paths(
     }
     paths = {}
     for name in methods:
-        mode, language = told.get(name, ("", ""))
-        bare = re.fullmatch(r"(.+) \((.+)\)", name)
+        mode, language = modes.get(name, ("", ""))
+        match = re.fullmatch(r"(.+) \((.+)\)", name)
         parts = [part for part in (mode, language) if part]
-        plain = name
-        if bare and bare[2] in (", ".join(parts), *parts):
-            plain = bare[1]
-        their = LANGUAGES.get(language, language) or "en"
-        paths[name] = plain, mode or "default", their
+        short = name
+        if match and match[2] in (", ".join(parts), *parts):
+            short = match[1]
+        folder_language = LANGUAGES.get(language, language) or "en"
+        paths[name] = short, mode or "default", folder_language
     wrong = [
-        Problem(f"method {name}", "a method and mode that can name a folder each")
+        Problem(f"method {name}", "a method and a mode that are valid folder names")
         for name, parts in paths.items()
         if any(not _names_a_folder(part) for part in parts)
     ]
@@ -241,26 +243,26 @@ def _names_a_folder(part: str) -> bool:
 def _envision_files(
     benchmark: Benchmark, stored: Sequence[StoredScore], _choice: ScoreSelection
 ) -> Files:
-    """Return records, rows and report of each method, in a folder of its own."""
+    """Return records, rows and report of each method, one folder per method."""
     by_method: dict[str, list[StoredScore]] = defaultdict(list)
     for row in stored:
         score = row[1]
         if score.metric in envision.METRICS and score.story and score.shot is None:
             by_method[row[0]].append(row)
     if not by_method:
-        what = "scores of Envision's metrics, of stories"
+        what = "story scores of Envision's metrics"
         raise InputError([Problem(benchmark.slug, what)])
     problems = [p for method, rows in by_method.items() for p in _several(method, rows)]
-    told = dict(benchmark.stories.values_list("key", "extra"))
+    extras = dict(benchmark.stories.values_list("key", "extra"))
     scored = {row[1].story for rows in by_method.values() for row in rows}
-    what = "a story imported from envision; importing its list again adds that"
+    what = "a story from Envision's list (import the list again to add its fields)"
     problems += [
         Problem(f"story {story}", what)
         for story in sorted(scored)
-        if ENVISION not in told[story]
+        if ENVISION not in extras[story]
     ]
     problems += [
-        Problem(f"method {name}", "a method that can name a folder")
+        Problem(f"method {name}", "a method that is a valid folder name")
         for name in by_method
         if not _names_a_folder(name)
     ]
@@ -271,28 +273,28 @@ def _envision_files(
         reports = [row[2].get(ENVISION, {}).get("report") for row in rows]
         report = next((r for r in reports if isinstance(r, dict)), {})
         timestamp = report.get("timestamp") or f"{_ended(rows):%Y-%m-%dT%H:%M:%S}"
-        sequences = _sequences(rows, told)
+        sequences = _sequences(rows, extras)
         files |= envision.result_files(method, sequences, timestamp=str(timestamp))
     return files
 
 
 def _sequences(
-    rows: Sequence[StoredScore], told: Mapping[str, Any]
+    rows: Sequence[StoredScore], extras: Mapping[str, Any]
 ) -> list[envision.ScoredSequence]:
-    """Return the values of each story, and what was kept when they were imported."""
+    """Return each story's values, and the details kept from their import."""
     values: dict[str, dict[str, float]] = defaultdict(dict)
-    kept: dict[str, dict[str, Any]] = defaultdict(dict)
+    details: dict[str, dict[str, Any]] = defaultdict(dict)
     for _method, score, _options, _end in rows:
         if score.value is not None:
             values[score.story][score.metric] = score.value
-            kept[score.story] |= (score.details or {}).get(ENVISION) or {}
+            details[score.story] |= (score.details or {}).get(ENVISION) or {}
     return [
-        envision.ScoredSequence(told[story][ENVISION], scores, kept[story])
+        envision.ScoredSequence(extras[story][ENVISION], scores, details[story])
         for story, scores in values.items()
     ]
 
 
-# What writes the scores of a benchmark, by format.
+# Writers of a benchmark's scores, by format.
 SCORE_FORMATS: dict[
     str, Callable[[Benchmark, Sequence[StoredScore], ScoreSelection], Files]
 ] = {

@@ -28,7 +28,13 @@ MARKS = [
     for mark in tomllib.loads(Path(__file__).with_suffix(".toml").read_text())["mark"]
 ]
 # Files whose words are others', or are about these words.
-LEFT_OUT = ("tests/plain_words.", "LICENSE", "CHANGELOG.md", "docs/decisions/")
+LEFT_OUT = (
+    "tests/plain_words.",
+    "LICENSE",
+    "CHANGELOG.md",
+    "docs/decisions/",
+    "evalcore/metrics/llm_judge/prompts.toml",
+)
 SUFFIXES = (".py", ".html", ".js", ".css", ".po", ".toml", ".md", ".yaml", ".txt")
 
 

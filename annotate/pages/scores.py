@@ -31,11 +31,11 @@ from annotate.pages.study_views import (
 from annotate.reports.outputs import shown_output
 from annotate.reports.study_scores import about_judged, scores_of
 from evalcore.metrics import registry
-from evalcore.metrics.base import Lack, Lacks, Metric
+from evalcore.metrics.base import Metric, MissingRequirement, MissingRequirements
 from evalcore.models import MetricAbsence, Output
 from evalcore.scoring import judge_budget, metric_runs
 from evalcore.scoring.chunks import ScoringError
-from evalcore.scoring.tasks import ring
+from evalcore.scoring.tasks import wake_workers
 
 logger = logging.getLogger(__name__)
 
@@ -50,10 +50,10 @@ Row = tuple[Any, ...]
 @require_safe
 @login_required
 def metric_list(request: HttpRequest) -> HttpResponse:
-    """List every metric, what it lacks here, and how to get that."""
+    """List every metric, its missing requirements and how to obtain them."""
     families = _families()
     rows = [row for family in families for row in family.rows]
-    needing: dict[Lack, list[str]] = defaultdict(list)
+    needing: dict[MissingRequirement, list[str]] = defaultdict(list)
     for metric, lacks, _entry in rows:
         for lack in lacks:
             needing[lack].append(metric.info.name)
@@ -66,20 +66,20 @@ def metric_list(request: HttpRequest) -> HttpResponse:
     return render(request, "scoring/metrics.html", context)
 
 
-# A metric, what it lacks, and the definitions of it.
-MetricRow = tuple[Metric, Lacks, registry.Entry]
+# A metric, its missing requirements and its profiles.
+MetricRow = tuple[Metric, MissingRequirements, registry.Entry]
 
 
 @dataclass(frozen=True)
 class MetricsSection:
-    """The metrics of a paper, or the baselines, or the stand-ins."""
+    """The metrics of one paper, the baselines, or the stand-ins."""
 
     name: str
     rows: list[MetricRow]
 
     @property
     def title(self) -> str:
-        """Return its name for readers; papers have the same in every language."""
+        """Return the section's title; papers have the same name in every language."""
         return {BASELINE: _("Baselines"), "stand-in": _("Stand-ins")}.get(
             self.name, self.name
         )
@@ -94,7 +94,7 @@ class MetricsSection:
 
 
 def _families() -> list[MetricsSection]:
-    """Return the metrics with what they lack and their definitions, by family."""
+    """Return metrics, missing requirements and profiles by family."""
     rows = [
         (metric, metric.missing(), registry.METRICS[name])
         for name in registry.names()
@@ -108,7 +108,7 @@ def _families() -> list[MetricsSection]:
 
 @study_page()
 def study_scoring(request: UserRequest, study: Study) -> HttpResponse:
-    """Show how many outputs have which score, the latest runs, and what is lacking."""
+    """Show score counts by metric, the latest runs and missing requirements."""
     is_member = can_use_benchmark(request.user, study)
     part = request.GET.get("part")
     whose = ["", study.slug] if is_member else [study.slug]
@@ -153,19 +153,19 @@ def study_scoring(request: UserRequest, study: Study) -> HttpResponse:
 
 
 def _counted(study: Study, methods: list[str]) -> list[Row]:
-    """Return of how many stories each method has a value, for every metric."""
-    counted = (
+    """Return for every metric how many stories of each method have a value."""
+    counts = (
         scores_of(study)
         .filter(story__isnull=False)
         .values_list("metric", "metric_version", "backend", "method__name")
         .annotate(stories=Count("story", distinct=True))
         .order_by("metric", "metric_version", "backend")
     )
-    return _table(counted, methods, 0)
+    return _table(counts, methods, 0)
 
 
 def _of_methods(study: Study, methods: list[str]) -> list[Row]:
-    """Return the values of whole methods; the study's own stand for others'."""
+    """Return the values of whole methods; the study's own take precedence."""
     values = (
         scores_of(study)
         .filter(story__isnull=True)
@@ -176,7 +176,7 @@ def _of_methods(study: Study, methods: list[str]) -> list[Row]:
 
 
 def _table(rows: Iterable[Row], methods: list[str], otherwise: object) -> list[Row]:
-    """Return a row for each metric, version and backend, with a cell a method."""
+    """Return a row for each metric, version and backend, with a cell per method."""
     table: dict[Row, dict[str, object]] = defaultdict(dict)
     for *key, method, cell in rows:
         table[tuple(key)][method] = cell
@@ -187,47 +187,47 @@ def _table(rows: Iterable[Row], methods: list[str], otherwise: object) -> list[R
 
 
 def _absences(study: Study) -> list[Row]:
-    """Return for each metric how often there is no value, and why most often."""
+    """Return how often each metric has no value, with the commonest reasons."""
     key = ("metric", "metric_version", "backend")
-    counted = (
+    counts = (
         about_judged(MetricAbsence.objects.all(), study)
         .values_list(*key, "reason")
         .annotate(times=Count("pk"))
         .order_by(*key, "-times", "reason")
     )
-    found = []
-    for metric, group in groupby(counted, lambda row: row[: len(key)]):
+    rows = []
+    for metric, group in groupby(counts, lambda row: row[: len(key)]):
         reasons = [(reason, times) for *_metric, reason, times in group]
         total = sum(times for _reason, times in reasons)
-        found.append((*metric, total, reasons[:SHOWN_REASONS]))
-    return found
+        rows.append((*metric, total, reasons[:SHOWN_REASONS]))
+    return rows
 
 
 @study_button("study-scoring", registry.UnknownMetricError, ScoringError)
 def study_score(request: UserRequest, study: Study) -> str:
-    """Queue the chosen metrics with the baselines, and ring the workers' bell."""
+    """Queue the chosen metrics with the baselines, and wake the workers."""
     check_benchmark_of(request.user, study)
     truth = request.POST.get("truth", "")
     metric_runs.queue_run(study.benchmark, _chosen(request.POST), truth=truth)
     try:
-        ring()
+        wake_workers()
     except (OperationalError, OSError):
-        logger.warning("the broker is away; the run waits")
-        messages.info(request, _("Queued; the worker takes it within a minute."))
+        logger.warning("the broker cannot be reached; the run waits")
+        messages.info(request, _("Queued. A worker starts within a minute."))
     return ""
 
 
 @study_button("study-scoring")
 def scoring_stop(request: UserRequest, study: Study, run: int) -> str:
-    """Stop a run; what it has stored stays."""
+    """Stop a run; stored scores stay."""
     check_benchmark_of(request.user, study)
     get_object_or_404(study.benchmark.metric_runs, pk=run)
     stopped = metric_runs.stop(study.benchmark.metric_runs.filter(pk=run))
-    return _("Stopped. What was computed stays.") if stopped else ""
+    return _("Stopped. Computed scores stay.") if stopped else ""
 
 
 def _chosen(sent: QueryDict) -> list[str]:
-    """Return the chosen metrics with their profiles, and the baselines beside them."""
+    """Return the chosen metrics with their profiles, and all ready baselines."""
     chosen = []
     for name in sent.getlist("metric"):
         if name not in registry.METRICS:
@@ -239,7 +239,7 @@ def _chosen(sent: QueryDict) -> list[str]:
 
 @study_page()
 def output_detail(request: UserRequest, study: Study) -> HttpResponse:
-    """Show a story by one method: text, pictures, answers of people, scores."""
+    """Show one method's output for a story with its answers and scores."""
     story, method = (request.GET.get(name, "") for name in ("story", "method"))
     shown = shown_output(study, story, method)
     if shown is None:

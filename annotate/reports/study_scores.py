@@ -129,13 +129,17 @@ def _under_way(
     used = Q(run__finished_at__lte=at) if at else Q(run__finished_at__isnull=False)
     for run in runs:
         try:
-            wanted = score_rows.wanted(run.metrics, run.options)
+            wanted = score_rows.metrics_of(run.metrics, run.options)
         except registry.UnknownMetricError:
             continue  # the run says so when it is taken up
-        ended = score_rows.known(run.benchmark_id, wanted, outputs, only=used)
+        ended = score_rows.existing_rows(run.benchmark_id, wanted, outputs, only=used)
         methods = {output.method for output in outputs}
-        lacking = [score_rows.lacking(output, wanted, ended) for output in outputs]
-        lacking += [score_rows.lacking_of_method(one, wanted, ended) for one in methods]
+        lacking = [
+            score_rows.missing_metrics(output, wanted, ended) for output in outputs
+        ]
+        lacking += [
+            score_rows.missing_method_metrics(one, wanted, ended) for one in methods
+        ]
         missing |= {one.name for found in lacking for one in found}
     return sorted(missing)
 

@@ -154,7 +154,7 @@ def _twin(
     kinds = sorted(degraded_copies.possible(output, degradations))
     for kind in dice.sample(kinds, len(kinds)):
         try:
-            return degraded_copies.make_twin(output, kind, seed)
+            return degraded_copies.make_perturbation(output, kind, seed)
         except ImpossibleDegradationError:
             continue
         except InputError as error:

@@ -278,7 +278,9 @@ def draw(material: TrainingMaterial, seed: int) -> TrainingMaterial:
 def _drawn(contrasts: Iterable[Contrast], seed: int) -> Iterable[Contrast]:
     for one in contrasts:
         try:
-            twin = degraded_copies.make_twin(one.original, one.degradation, seed)
+            twin = degraded_copies.make_perturbation(
+                one.original, one.degradation, seed
+            )
         except ImpossibleDegradationError:
             continue
         except InputError as error:

@@ -1,8 +1,9 @@
-"""Reading every file of an import, so that a bad one is found before anything is kept.
+"""Checks of every file of an import before anything is stored.
 
-A file that is no picture or video, is cut short or too large is unreadable, and may be
-left out. A link, a file that the machine does not give (permissions, a failing disk)
-and another picture than the one that people may have judged are never passed over.
+A file that is no picture or video, is damaged or too large is unreadable and may be
+left out. Three problems are never skipped: a link, a file that the machine refuses to
+read (permissions, a failing disk), and a picture that differs from the stored one,
+which people may have judged.
 """
 
 import os
@@ -22,21 +23,21 @@ from evalcore.models import MediaFile
 from evalcore.video import storing
 from evalcore.video.decoding import UnreadableVideoError
 
-# What is stored already, by method, story and shot number, or VIDEO: no shot has it.
+# Stored media by method, story and shot number, which is VIDEO for a video.
 VIDEO = 0
 Written = TypeVar("Written")
 PreparedFiles = dict[Path, media.Prepared]
 StoredMedia = Mapping[tuple[str, str, int], MediaFile]
-# Returns what is expected in place of a file where another is stored, or nothing; adds
-# what is assumed of it to a list.
+# Returns what is expected if another file is stored, else empty; adds notes on
+# assumptions to a list.
 FileCheck = Callable[[Path, MediaFile | None, list[str]], str]
 FileJob = tuple[Path, MediaFile | None, FileCheck]
-ANOTHER = "another rendering is another method, so give it a name of its own (--method)"
+ANOTHER = "a different rendering counts as a different method (name it with --method)"
 
 
 @dataclass(frozen=True)
 class BadFile:
-    """A file that cannot be taken, and what was expected instead."""
+    """An unusable file, with what was expected instead."""
 
     path: Path
     expected: str
@@ -44,7 +45,7 @@ class BadFile:
     is_stored: bool = False
 
     def problem(self) -> Problem:
-        """Return the problem that it is where nothing is left out."""
+        """Return the problem to report if no file may be left out."""
         how = "; --skip-unreadable leaves it out" if self.is_unreadable else ""
         return Problem(str(self.path), self.expected + how)
 
@@ -53,7 +54,7 @@ class BadFile:
 
 
 def check_picture(path: Path, notes: list[str]) -> BadFile | None:
-    """Return why the file of a new picture cannot be taken; None: it can."""
+    """Return why the file of a new picture is unusable; None if it is usable."""
     return _bad((path, None, _picture), notes)
 
 
@@ -114,26 +115,26 @@ def check_files(
 def without(
     renderings: Iterable[FolderRendering], paths: set[Path], warnings: list[str]
 ) -> list[FolderRendering]:
-    """Return the renderings without some files; one that has no other is left out."""
-    kept = []
+    """Return the renderings without some files; drop those with no file left."""
+    remaining = []
     for r in renderings:
-        left = replace(
+        reduced = replace(
             r,
             pictures={n: path for n, path in r.pictures.items() if path not in paths},
             video=None if r.video in paths else r.video,
         )
-        if left.pictures or left.video:
-            kept.append(left)
+        if reduced.pictures or reduced.video:
+            remaining.append(reduced)
         else:
             what = "none of its files is readable, so none is imported"
             warnings.append(f"{r.method}: story {r.story}: {what}")
-    return kept
+    return remaining
 
 
 def written(
     paths: Iterable[Path], write: Callable[[Path], Written], what: str
 ) -> dict[Path, Written]:
-    """Write files side by side; `what` they are is shown while that takes."""
+    """Write files in parallel; the progress bar shows `what` they are."""
     listed = list(paths)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         bar = tqdm(pool.map(write, listed), total=len(listed), desc=what, disable=None)

@@ -1,4 +1,4 @@
-"""Find the rendered stories in a tree of folders, whatever its layout.
+"""Recognition of rendered stories in folders of several layouts.
 
 Known layouts, below the outputs' root (`[x]` may be missing):
 
@@ -9,9 +9,8 @@ Known layouts, below the outputs' root (`[x]` may be missing):
     <method>/[<mode>/<lang>/<timestamp>/]<story>/video.mp4 or <story>.mp4
     <method>/[<domain>/]index_0001/[index_0001_]step_1.png or index_0001_step_1.png
 
-Instead of one pattern a layout, each folder name between method and file is recognised
-for what it is: language, timestamp, folder of shots, or story; what is left over is the
-mode.
+Each folder name between method and file is recognised as language, timestamp, folder of
+shots, or story; any other name is the mode.
 """
 
 import os
@@ -25,7 +24,7 @@ from analysis.tables import control_character, is_text
 from evalcore.formats.envision import stories as envision
 from evalcore.formats.json_files import refuse
 
-# What names itself a picture or a video is opened, and taken or refused by its content.
+# Suffixes of pictures and videos; the content decides whether a file is accepted.
 PICTURES = (
     *(".png", ".apng", ".jpg", ".jpeg", ".jpe", ".jfif", ".gif", ".bmp", ".webp"),
     *(".avif", ".tif", ".tiff", ".heic", ".heif", ".jxl", ".jp2", ".tga", ".ppm"),
@@ -35,14 +34,14 @@ VIDEOS = (
     *(".mp4", ".webm", ".mov", ".mkv", ".avi", ".m4v", ".mpg", ".mpeg", ".wmv"),
     *(".flv", ".ogv", ".ts", ".3gp"),
 )
-# What lies beside outputs; a folder that holds nothing else is no method's.
+# Files beside outputs; a folder with nothing else belongs to no method.
 SIDE_FILES = (
     *(".txt", ".md", ".log", ".json", ".jsonl", ".yaml", ".yml", ".csv", ".tsv"),
     *(".xlsx", ".html", ".pdf", ".py", ".sh", ".ipynb", ".zip"),
 )
-# Files that systems add to folders.
+# Files that operating systems add to folders.
 SYSTEM_FILES = ("thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r")
-# Names of files that say nothing of the story; its folder does.
+# File names that do not identify the story; the folder does.
 VIDEO_NAMES = ("video", "output", "movie", "result", "clip")
 LANGUAGES = ("en", "ch", "zh")
 TIMESTAMP = re.compile(r"\d{8}[-_]\d{6}")
@@ -50,21 +49,21 @@ SHOT_FOLDERS = ("shot", "shots", "image_outputs")
 SHOT_ENDINGS = ("shot", "shots")
 CHARACTER_FOLDERS = ("char", "chars", "character", "characters")
 DATASET_FOLDER = re.compile(r"(.+)_(en|ch|zh)")
-# The number of a shot in a file's name; counters and seeds may follow it.
+# Shot number in a file name; counters and seeds may follow it.
 SHOT_NUMBERS = (
     re.compile(r"(?<![a-z])shot[ _-]*(\d+)", re.IGNORECASE),
     re.compile(r"(?<![a-z])scene[ _-]*(\d+)", re.IGNORECASE),
     re.compile(r"(?:^|_)(\d+)$"),
 )
-# What a system adds to the name of a copy.
+# Suffixes that operating systems add to copies.
 COPY = re.compile(r" ?\(\d+\)$| - copy(?: ?\(\d+\))?$| copy(?: \d+)?$", re.IGNORECASE)
-# A larger number in a file's name is a date or a seed.
+# Larger numbers in file names are dates or seeds.
 MOST_SHOTS = 10_000
 
 
 @dataclass(frozen=True)
 class FoundFolder:
-    """A folder of pictures, or a video, and what the path says about them."""
+    """A folder of pictures, or a video, with the information in its path."""
 
     path: Path
     method: str
@@ -78,13 +77,14 @@ class FoundFolder:
 
 @dataclass
 class FoundFiles:
-    """The files below a folder of outputs."""
+    """Contents of a folder of outputs."""
 
-    # Folders of pictures, a video as one of its own.
+    # Folders of pictures; each video counts as one.
     folders: list[FoundFolder] = field(default_factory=list)
-    # The folder of each method that has files, also where none of them is taken.
+    # Folder of each method with files, even if all of them are left out.
     methods: dict[str, Path] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)  # what was passed over, and why
+    # notes on what was left out, with reasons
+    notes: list[str] = field(default_factory=list)
 
     def leave_out(self, path: Path, why: str) -> None:
         text = str(path)
@@ -93,19 +93,18 @@ class FoundFiles:
 
 
 def walked(
-    root: Path, notes: list[str], shown: Callable[[str], bool] = bool
+    root: Path, notes: list[str], is_wanted: Callable[[str], bool] = bool
 ) -> Iterator[tuple[Path, list[str], list[str]]]:
-    """Yield every folder, the names of those in it that are gone through, and of files.
+    """Yield every folder with the names of its subfolders to visit and of its files.
 
-    Links are not followed, and noted: an import reads nothing outside the tree it was
-    given.
+    Links are noted and not followed: an import must not read outside its folder.
     """
 
     def stop(error: OSError) -> None:
         refuse(error.filename, f"a readable folder ({error.strerror})", cause=error)
 
     for folder, names, files in os.walk(root, onerror=stop, followlinks=False):
-        names[:] = sorted(filter(shown, names), key=natural)
+        names[:] = sorted(filter(is_wanted, names), key=natural)
         paths = [Path(folder) / name for name in names]
         notes += [f"{path}: a link; left out" for path in paths if path.is_symlink()]
         names[:] = [path.name for path in paths if not path.is_symlink()]
@@ -113,12 +112,12 @@ def walked(
 
 
 def as_name(part: str) -> str:
-    """Return a folder's name as tables would write it."""
+    """Return a folder's name as it would appear in tables."""
     return unicodedata.normalize("NFC", part).strip()
 
 
 def is_shown(name: str) -> bool:
-    """Say whether a name is the user's, not one that a system or a program adds."""
+    """Return whether a name is the user's, not one added by a system or a program."""
     return not (name.startswith((".", "__")) or name.lower() in SYSTEM_FILES)
 
 
@@ -129,15 +128,15 @@ def natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def find_folders(root: Path, *, stories: set[str], method: str = "") -> FoundFiles:
-    """Return all folders of rendered shots, and all videos, below the root."""
+    """Return all folders of shots, and all videos, below the root."""
     found = FoundFiles()
-    for path, _names, names in walked(root, found.notes, shown=is_shown):
+    for path, _names, names in walked(root, found.notes, is_wanted=is_shown):
         files = [path / name for name in sorted(filter(is_shown, names), key=natural)]
         if not files:
             continue
         parts = [as_name(part) for part in path.relative_to(root).parts]
         if not all(is_text(part) for part in parts):
-            found.leave_out(path, "its name is not UTF-8")
+            found.leave_out(path, "its name is not valid UTF-8")
             continue
         if point := control_character("".join(parts)):
             found.leave_out(path, f"its name has {point}, no letter")
@@ -154,12 +153,12 @@ def find_folders(root: Path, *, stories: set[str], method: str = "") -> FoundFil
         pictures = [file for file in files if file.suffix.lower() in PICTURES]
         for file in files:
             if file.suffix.lower() not in PICTURES + VIDEOS:
-                found.leave_out(file, "no picture or video by its name")
+                found.leave_out(file, "its name has no suffix of a picture or video")
         numbered, others = envision.by_story(pictures, parts, stories)
         for key, own in numbered.items():
             place = _recognise(path, name, others, stories, key)
             if place is None:
-                found.leave_out(path, "a method's own folder was expected")
+                found.leave_out(path, "it must lie in a method's folder")
             else:
                 found.folders.append(replace(place, pictures=tuple(own)))
         taken = {picture for own in numbered.values() for picture in own}
@@ -167,7 +166,7 @@ def find_folders(root: Path, *, stories: set[str], method: str = "") -> FoundFil
         if pictures:
             place = _recognise(path, name, parts, stories)
             if place is None:
-                found.leave_out(path, "a story's own folder was expected")
+                found.leave_out(path, "it must lie in a story's folder")
             else:
                 found.folders.append(replace(place, pictures=tuple(pictures)))
         stems = {as_name(video.stem) for video in videos}
@@ -175,7 +174,7 @@ def find_folders(root: Path, *, stories: set[str], method: str = "") -> FoundFil
             key = _own_story(video, parts, stories, stems)
             place = _recognise(path, name, parts, stories, key)
             if place is None:
-                found.leave_out(video, "a story's own folder was expected")
+                found.leave_out(video, "it must lie in a story's folder")
             else:
                 found.folders.append(replace(place, video=video))
     return found
@@ -184,9 +183,9 @@ def find_folders(root: Path, *, stories: set[str], method: str = "") -> FoundFil
 def _own_story(
     video: Path, parts: list[str], stories: set[str], beside: set[str]
 ) -> str:
-    """Return the story that a video's own name says, or nothing: its folder does."""
+    """Return the story named by a video's file name; empty if its folder names it."""
     if as_name(video.name) in stories:
-        return as_name(video.name)  # StoryBench names some stories x.mp4
+        return as_name(video.name)  # StoryBench names some stories x.mp4.
     name = as_name(video.stem)
     copied = COPY.sub("", name)
     if name not in stories and copied in beside:
@@ -210,7 +209,7 @@ def _is_reference(parts: list[str], stories: set[str]) -> bool:
 
 
 def _is_shot_folder(parts: list[str], place: int, stories: set[str]) -> bool:
-    """Say whether a folder only gathers shots, and names neither story nor mode."""
+    """Return whether a folder only collects shots, and names neither story nor mode."""
     name = parts[place].lower()
     if parts[place] in stories:
         return False
@@ -225,7 +224,7 @@ def _recognise(
     stories: set[str],
     story: str = "",
 ) -> FoundFolder | None:
-    """Return what the folder names say, with the story that is known already."""
+    """Return the information in the folder names, given a known story if any."""
     timestamp = language = dataset = ""
     rest: list[str] = []
     for place, part in enumerate(parts):
@@ -239,7 +238,7 @@ def _recognise(
         elif not _is_shot_folder(parts, place, stories):
             rest.append(part)
     if not rest and dataset and not story:
-        # Nothing else names a story, so this does: fox_en is no data set then.
+        # Nothing else names a story, so this name does; fox_en is no data set then.
         rest, language = [dataset], ""
     if not method or not (rest or story):
         return None
@@ -247,7 +246,7 @@ def _recognise(
         known = [part for part in rest if _story_key(part, stories)]
         story = known[-1] if known else rest[-1]
         if rest[-1] != story:
-            return None  # some other folder inside a story's
+            return None  # some other folder inside a story's folder
         rest.pop()
     return FoundFolder(
         path,
@@ -260,7 +259,7 @@ def _recognise(
 
 
 def _story_key(name: str, stories: set[str]) -> str:
-    """Return the benchmark's key for a folder name: as it is, or with zeros before."""
+    """Return the benchmark's key for a folder name, ignoring leading zeros."""
     if name in stories:
         return name
     if name.isdecimal():
@@ -270,7 +269,7 @@ def _story_key(name: str, stories: set[str]) -> str:
 
 
 def shot_number(path: Path) -> int | None:
-    """Return the number after "shot", or else after the last underscore, if any.
+    """Return the number after "shot" or after the last underscore, if any.
 
     >>> [shot_number(Path(name)) for name in ("shot_01_00042_.png", "Shot 2 (1).png")]
     [1, 2]

@@ -1,4 +1,4 @@
-"""Read JSON as other people's programs write it, and say where it is none."""
+"""Reader of JSON from other programs, with precise errors."""
 
 import json
 import math
@@ -12,30 +12,32 @@ from analysis.problems import InputError, Problem, Problems
 from analysis.reading.texts import as_number, is_nan_word
 from analysis.tables import is_text
 
-# All tasks of StoryBench together are a tenth of it.
+# StoryBench's tasks together are a tenth of this size.
 LARGEST_FILE = 512 * 10**6
-# What can still be written and walked through everywhere.
+# Deeper nesting cannot be written or traversed everywhere.
 DEEPEST = 60
-# What stands in the database for a number that JSON does not know.
+# Key that marks a number unknown to JSON in the database.
 UNREAL = "not a number"
-# What is expected where a file that lies beside others is a link out of their folder.
-NO_LINK = "a file of its own, not a link"
+# Expected in place of a link that leads out of a data folder.
+NO_LINK = "a regular file, not a link"
 NO_VALUE, NOT_A_NUMBER, NOT_FINITE = "no value", "not a number", "not finite"
 
 
 class DoubledKeyError(ValueError):
-    """An object of a file has the same key twice."""
+    """An object in a file has the same key twice."""
 
 
 def read_text(path: Path) -> str:
-    """Return a file's text without the mark that some programs put before it."""
+    """Return a file's text without its byte order mark."""
     try:
         about = path.stat()
         if not (S_ISREG(about.st_mode) or S_ISDIR(about.st_mode)):
-            refuse(path, "a file, no pipe or device")
+            refuse(path, "a regular file, not a pipe or device")
         if about.st_size > LARGEST_FILE:
-            expected = f"a file of at most {LARGEST_FILE // 10**6} MB, in parts if need"
-            refuse(path, f"{expected} be", value=f"{about.st_size // 10**6} MB")
+            expected = (
+                f"a file of at most {LARGEST_FILE // 10**6} MB; split larger ones"
+            )
+            refuse(path, expected, value=f"{about.st_size // 10**6} MB")
         data = path.read_bytes()
     except OSError as error:
         refuse(path, f"a readable file ({error.strerror or error})", cause=error)
@@ -54,34 +56,34 @@ def refuse(
     value: str = "",
     cause: Exception | None = None,
 ) -> NoReturn:
-    """Raise that one thing is wrong with a file, or an option."""
+    """Raise the problem of a file or an option."""
     raise InputError([Problem(str(path), expected, line, value=value)]) from cause
 
 
 def read_json(path: Path, *, strange: bool = False) -> Any:
-    """Return what a JSON file holds."""
+    """Return the content of a JSON file."""
     return _parsed(path, read_text(path), None, strange)
 
 
 def read_json_lines(path: Path, *, strange: bool = False) -> list[tuple[int, Any]]:
-    """Return the values of a JSON Lines file with their lines; empty lines are none."""
-    found: list[tuple[int, Any]] = []
+    """Return the values of a JSON Lines file with their lines; skip empty lines."""
+    rows: list[tuple[int, Any]] = []
     problems: Problems[Problem] = Problems()
     for number, text in enumerate(read_text(path).split("\n"), start=1):
         if text.strip():
             try:
-                found.append((number, _parsed(path, text, number, strange)))
+                rows.append((number, _parsed(path, text, number, strange)))
             except InputError as error:
                 problems += error.problems
     if problems:
-        raise InputError(problems, table=found)
-    return found
+        raise InputError(problems, table=rows)
+    return rows
 
 
 def read_rows(
     path: Path, expected: str, *, strange: bool = False
 ) -> list[tuple[int, Any]]:
-    """Return the rows of JSON Lines with their lines, or of a list with places."""
+    """Return rows of JSON Lines with their lines, or of a list with their positions."""
     if path.suffix.lower() == ".jsonl":
         return read_json_lines(path, strange=strange)
     rows = read_json(path, strange=strange)
@@ -91,38 +93,38 @@ def read_rows(
 
 
 def _parsed(path: Path, text: str, line: int | None, strange: bool) -> Any:
-    """Parse a text; `line` is where it stands if it is one of many."""
+    """Parse a text; `line` is its line if it is one of many."""
     try:
         value = json.loads(text, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         where = line or error.lineno
         refuse(path, f"JSON ({error.msg}, column {error.colno})", where, cause=error)
     except DoubledKeyError as error:
-        refuse(path, "a key once in an object", line, value=str(error), cause=error)
+        refuse(path, "each key once per object", line, value=str(error), cause=error)
     except RecursionError as error:
-        refuse(path, "JSON that is nested less", line, cause=error)
+        refuse(path, "JSON with fewer levels of nesting", line, cause=error)
     except ValueError as error:
         refuse(path, f"JSON with numbers of fewer digits ({error})", line, cause=error)
     for depth, part in parts(value):
         if depth > DEEPEST:
-            refuse(path, "JSON that is nested less", line)
+            refuse(path, "JSON with fewer levels of nesting", line)
         if isinstance(part, str) and not is_text(part):
-            refuse(path, "text without NUL or broken letters", line)
+            refuse(path, "text without NUL or invalid characters", line)
         if isinstance(part, float) and not strange and not math.isfinite(part):
-            refuse(path, "finite numbers, no NaN or Infinity", line)
+            refuse(path, "finite numbers, not NaN or Infinity", line)
     return value
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        counted = Counter(key for key, _value in pairs)
-        raise DoubledKeyError(counted.most_common(1)[0][0])
-    return found
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        counts = Counter(key for key, _value in pairs)
+        raise DoubledKeyError(counts.most_common(1)[0][0])
+    return values
 
 
 def parts(value: Any) -> Iterator[tuple[int, Any]]:
-    """Yield a JSON value and all that is in it, names too, with its depth."""
+    """Yield a JSON value and all its parts, keys too, with their depth."""
     rest = [(0, value)]
     while rest:
         depth, part = rest.pop()
@@ -134,7 +136,7 @@ def parts(value: Any) -> Iterator[tuple[int, Any]]:
 
 
 def storable(value: Any) -> Any:
-    """Return a JSON value as every database holds it; `as_found` gives it back."""
+    """Return a JSON value that every database can store; `as_found` reverses it."""
     if isinstance(value, float) and not math.isfinite(value):
         return {UNREAL: str(value)}
     if isinstance(value, dict):
@@ -143,7 +145,7 @@ def storable(value: Any) -> Any:
 
 
 def as_found(value: Any) -> Any:
-    """Return what `storable` was given."""
+    """Return the original of a value from `storable`."""
     if isinstance(value, dict):
         if set(value) == {UNREAL}:
             return float(value[UNREAL])
@@ -152,7 +154,7 @@ def as_found(value: Any) -> Any:
 
 
 def number_of(value: Any) -> float | str:
-    """Return a finite number, or in words why there is none."""
+    """Return a finite number, or the reason why there is none."""
     if value is None or str(value).strip().lower() in ("", "null", "none", "n/a"):
         return NO_VALUE
     if is_nan_word(str(value)):
@@ -164,5 +166,5 @@ def number_of(value: Any) -> float | str:
 
 
 def number_in(value: Any, least: int, most: int) -> bool:
-    """Say whether a value is a whole number between two others."""
+    """Return whether a value is a whole number between two others."""
     return type(value) is int and least <= value <= most

@@ -1,15 +1,15 @@
-"""Read and write OneIG-Bench's prompts: a list as CSV or JSON, and what lies beside it.
+"""Reader of OneIG-Bench's prompts: a list as CSV or JSON, and accompanying files.
 
 A row has `category`, `id` and `prompt_en` or `prompt_cn`. Every category counts from
-000, so a story's key names its class: `anime_000`. Below the list's folder may lie
+000, so a story's key names its class: `anime_000`. The list's folder may contain
 
     scripts/alignment/Q_D/anime.json      {id: {question, dependency}}, as JSON in text
     scripts/text/text_content.csv         id, text_content: the texts to be rendered
     scripts/style/style.csv               id, class: the style asked for
     scripts/reasoning/gt_answer.json      {id: answer}
 
-with names that end in `_zh` for the Chinese list; `Q_D` may lie beside the list as
-well.
+Files of the Chinese list have names that end in `_zh`; `Q_D` may also lie beside the
+list.
 """
 
 import ast
@@ -34,7 +34,7 @@ ANSWERS = "scripts/reasoning/gt_answer"
 
 
 def read_sides(path: Path, stories: Stories, problems: list[Problem]) -> list[str]:
-    """Add what lies beside a list to the stories read from it."""
+    """Add the files beside a list to the stories read from it."""
     zh = stories and all("en" not in s.shots[0].text for s in stories.values())
     ending = "_zh" if zh else ""
     sides = _SideFiles(path.parent, stories, problems)
@@ -51,13 +51,13 @@ def read_sides(path: Path, stories: Stories, problems: list[Problem]) -> list[st
         if sides.is_own(file) and file.is_file():
             read(file)
     return [
-        f"{file}: {count} prompts that the list lacks; left out"
+        f"{file}: {count} prompts not in the list; left out"
         for file, count in sides.unknown.items()
     ]
 
 
 class _SideFiles:
-    """Adds files to stories, and notes problems and prompts that are missing."""
+    """Adds files to stories, and records problems and missing prompts."""
 
     def __init__(self, root: Path, stories: Stories, problems: list[Problem]) -> None:
         self.root = root
@@ -66,7 +66,7 @@ class _SideFiles:
         self.unknown: Counter[Path] = Counter()
 
     def is_own(self, file: Path) -> bool:
-        """Say whether no link leads to a file; one is noted as a problem."""
+        """Return whether the file's path has no link; record a problem otherwise."""
         below = [file, *file.parents][: len(file.relative_to(self.root).parts)]
         links = [Problem(str(part), NO_LINK) for part in below if part.is_symlink()]
         self.problems += [one for one in links if one not in self.problems]
@@ -79,7 +79,8 @@ class _SideFiles:
             return
         if style := found.get("style"):
             story.tags["style"] = style
-        story.extra["oneig"] = found | story.extra["oneig"]  # the list's own word goes
+        # the list's own field takes precedence
+        story.extra["oneig"] = found | story.extra["oneig"]
 
     def object_of(self, file: Path, what: str) -> dict[str, Any]:
         try:
@@ -93,36 +94,36 @@ class _SideFiles:
         return {}
 
     def questions(self, file: Path, item: str) -> None:
-        for number, found in self.object_of(file, "question and dependency").items():
-            if not isinstance(found, dict) or "question" not in found:
+        for number, entry in self.object_of(file, "question and dependency").items():
+            if not isinstance(entry, dict) or "question" not in entry:
                 what = "an object with question and dependency"
                 self.problems.append(Problem(str(file), what, value=number))
                 continue
-            asked = found["question"], found.get("dependency")
-            if wrong := question_problem(*asked):
+            pair = entry["question"], entry.get("dependency")
+            if wrong := question_problem(*pair):
                 self.problems.append(Problem(str(file), wrong, value=number))
-            told = dict(zip(("questions", "dependencies"), asked, strict=True))
-            self.add(file, item, number, told)
+            fields = dict(zip(("questions", "dependencies"), pair, strict=True))
+            self.add(file, item, number, fields)
 
     def texts(self, file: Path) -> None:
-        """Read the texts to be rendered, as one text for metrics and as they stand."""
+        """Read the expected texts, joined for metrics and as written."""
         for line, number, cell in self.cells(file, "text_content"):
             try:
-                found = _texts(cell)
+                texts = _texts(cell)
             except (SyntaxError, ValueError, MemoryError, RecursionError):
                 what = "a list of texts in quotes"
                 problem = Problem(str(file), what, line, "text_content", cell[:60])
                 self.problems.append(problem)
                 continue
-            told = {"text": " ".join(found), "text_content": cell}
-            self.add(file, "text", number, told)
+            fields = {"text": " ".join(texts), "text_content": cell}
+            self.add(file, "text", number, fields)
 
     def styles(self, file: Path) -> None:
         for _line, number, style in self.cells(file, "class"):
             self.add(file, "anime", number, {"style": style})
 
     def cells(self, file: Path, column: str) -> Iterator[tuple[int, str, str]]:
-        """Yield line, id and text of the cells of a column that are not empty."""
+        """Yield line, id and text of the non-empty cells of a column."""
         try:
             text = read_text(file)
         except InputError as error:
@@ -148,15 +149,15 @@ class _SideFiles:
 
 
 def _texts(cell: str) -> list[str]:
-    """Return the texts of a cell such as `['SALE', "today's"]`."""
-    found = ast.literal_eval(cell) if cell else []
-    if not isinstance(found, list) or not all(isinstance(t, str) for t in found):
-        raise ValueError("no list of texts")
-    return found
+    """Return the texts in a cell such as `['SALE', "today's"]`."""
+    texts = ast.literal_eval(cell) if cell else []
+    if not isinstance(texts, list) or not all(isinstance(t, str) for t in texts):
+        raise ValueError("not a list of texts")
+    return texts
 
 
 def question_problem(questions: Any, dependencies: Any) -> str:
-    """Return what would be right where questions are wrong; empty if they are not."""
+    """Return what is expected in place of wrong questions; empty if they are right."""
     try:
         read_questionnaire(questions, dependencies or {})
     except (ValueError, RecursionError) as error:
@@ -172,14 +173,14 @@ CLASSES = {
     "Knowledge_Reasoning": "reasoning",
     "Multilingualism": "multilingualism",
 }
-# As the paper calls them.
+# Categories by their names in the paper.
 TITLES = {
     "Anime_Stylization": "Anime & Stylization",
     "General_Object": "General Object",
     "Text_Rendering": "Text Rendering",
     "Knowledge_Reasoning": "Knowledge & Reasoning",
 }
-# Columns with a prompt, and its language.
+# Columns with a prompt, and their language.
 PROMPTS = {"prompt_en": "en", "prompt_cn": "zh", "prompt_zh": "zh"}
 LISTS = ("OneIG-Bench.csv", "OneIG-Bench-ZH.csv")
 TableRows = list[tuple[int, Any]]
@@ -196,7 +197,7 @@ def read_prompts(path: Path) -> tuple[list[ReadStory], list[str]]:
         if story is not None:
             other = stories.setdefault(story.key, story)
             if other is not story:
-                what = "an id that occurs once in its category"
+                what = "each id once per category"
                 problems.append(_problem(path, place, row, what))
     if not rows:
         problems.append(Problem(str(path), "at least one prompt"))
@@ -207,15 +208,15 @@ def read_prompts(path: Path) -> tuple[list[ReadStory], list[str]]:
 
 
 def _list_of(folder: Path) -> Path:
-    """Return the list of a folder; English and Chinese are benchmarks of their own."""
-    found = [folder / name for name in LISTS if (folder / name).is_file()]
-    if links := [path for path in found if path.is_symlink()]:
+    """Return the list in a folder; English and Chinese are separate benchmarks."""
+    lists = [folder / name for name in LISTS if (folder / name).is_file()]
+    if links := [path for path in lists if path.is_symlink()]:
         refuse(links[0], NO_LINK)
-    if len(found) == 1:
-        return found[0]
+    if len(lists) == 1:
+        return lists[0]
     what = f"one of {' and '.join(LISTS)} in it"
-    if found:
-        what = "the path of one list; each of the two is a benchmark of its own"
+    if lists:
+        what = "the path of one list; the two are separate benchmarks"
     raise InputError([Problem(str(folder), what)])
 
 
@@ -230,7 +231,7 @@ def _of_csv(path: Path) -> Iterable[tuple[int, dict[Hashable, str]]]:
     from analysis.reading.csv_files import read_csv
 
     if not is_text(read_text(path)):
-        refuse(path, "text without NUL or broken letters")
+        refuse(path, "text without NUL or invalid characters")
     table = read_csv(path)
     header = list(table.columns)
     if not {"category", "id"} <= set(header) or not set(PROMPTS) & set(header):
@@ -247,7 +248,7 @@ def _problem(path: Path, place: int, row: Any, expected: str) -> Problem:
 
 
 def class_of(category: str) -> str:
-    """Return the folder in which OneIG keeps a category's pictures and questions.
+    """Return OneIG's folder for a category's pictures and questions.
 
     >>> class_of("Anime_Stylization"), class_of("My own prompts")
     ('anime', 'my_own_prompts')
@@ -274,31 +275,31 @@ def _story(
         return None
     key = f"{class_of(category)}_{number.strip()}"
     if not can_name_a_file(key):
-        complain("a category and an id that can name a file")
+        complain("a category and an id that form a valid file name")
         return None
-    told: dict[str, dict[str, str]] = {}
+    texts: dict[str, dict[str, str]] = {}
     for column, language in PROMPTS.items():
         text = row.get(column)
         if isinstance(text, str) and text.strip():
-            told[language] = {"prompt": text.strip()}
+            texts[language] = {"prompt": text.strip()}
         elif text is not None and not isinstance(text, str):
             complain(f"{column} as text")
             return None
-    if not told:
+    if not texts:
         complain("prompt_en or prompt_cn with text")
         return None
-    asked: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if row.get("question") is not None:
-        asked = {"questions": row["question"], "dependencies": row.get("dependency")}
-        if wrong := question_problem(*asked.values()):
+        fields = {"questions": row["question"], "dependencies": row.get("dependency")}
+        if wrong := question_problem(*fields.values()):
             complain(wrong)
-    if len(told) == 1:
-        asked["language"] = next(iter(told))
+    if len(texts) == 1:
+        fields["language"] = next(iter(texts))
     return ReadStory(
         file=path,
         key=key,
         title="",
         tags={"category": TITLES.get(category, category)},
-        shots=[ReadShot(1, told)],
-        extra={"oneig": {"class_item": class_of(category), **asked, **row}},
+        shots=[ReadShot(1, texts)],
+        extra={"oneig": {"class_item": class_of(category), **fields, **row}},
     )

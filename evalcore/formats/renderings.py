@@ -1,4 +1,4 @@
-"""From folders to renderings: which method drew which shot, or film, of which story.
+"""Renderings found in folders: the method, story and shot of each picture or video.
 
 Reads names only, no file and no database.
 """
@@ -17,9 +17,9 @@ from evalcore.formats.folder_layouts import (
 )
 from evalcore.formats.json_files import refuse
 
-# The shot numbers of each story that the benchmark knows.
+# Known shot numbers of each story.
 Shots = dict[str, set[int]]
-# What fits the columns of methods, stories and modes.
+# Longest texts in the columns of methods, stories and modes.
 LONGEST_NAME, LONGEST_MODE = 200, 100
 SHOWN_STORIES = 10
 SHOWN_REASONS = 3
@@ -29,8 +29,8 @@ SHOWN_REASONS = 3
 class FolderRendering:
     """One output as the folders have it.
 
-    `pictures` has the numbers of the files; `index_shift` makes them shot numbers.
-    With a `video` there are none.
+    `pictures` has the numbers of the files; `index_shift` turns them into shot numbers.
+    A `video` has none.
     """
 
     method: str
@@ -52,25 +52,29 @@ def choose(
     timestamp: str,
     warnings: list[str],
 ) -> list[FoundFolder]:
-    """Keep what was asked for, and of several timestamps the newest of each story."""
-    kept = folders
+    """Return the chosen folders; of several timestamps the newest of each story."""
+    chosen_folders = folders
     for what, wanted in (
         ("mode", mode),
         ("language", language.lower().replace("ch", "zh")),
         ("timestamp", timestamp.replace("-", "_")),
     ):
         if wanted:
-            there = sorted({getattr(folder, what) for folder in kept})
+            there = sorted({getattr(folder, what) for folder in chosen_folders})
             if wanted not in there:
                 named = ", ".join(name or "(none)" for name in there) or "none"
-                refuse(f"--{what}", f"one of those found: {named}", value=wanted)
-            kept = [folder for folder in kept if getattr(folder, what) == wanted]
+                refuse(f"--{what}", f"one of: {named}", value=wanted)
+            chosen_folders = [
+                folder for folder in chosen_folders if getattr(folder, what) == wanted
+            ]
     newest: dict[tuple[str, str, str, str], str] = {}
-    for f in kept:
+    for f in chosen_folders:
         key = f.method, f.mode, f.language, f.story
         newest[key] = max(newest.get(key, ""), f.timestamp)
     chosen = [
-        f for f in kept if f.timestamp == newest[f.method, f.mode, f.language, f.story]
+        f
+        for f in chosen_folders
+        if f.timestamp == newest[f.method, f.mode, f.language, f.story]
     ]
     runs: dict[tuple[str, str, str], set[str]] = defaultdict(set)
     for f in chosen:
@@ -79,7 +83,7 @@ def choose(
         if len(stamps) > 1:
             warnings.append(
                 f"{method}: stories from {len(stamps)} runs, each from its newest: "
-                f"{', '.join(sorted(stamps))} (--timestamp takes one run)"
+                f"{', '.join(sorted(stamps))} (choose one run with --timestamp)"
             )
     return chosen
 
@@ -87,13 +91,13 @@ def choose(
 def gather(
     folders: list[FoundFolder], problems: list[Problem], warnings: list[str]
 ) -> list[FolderRendering]:
-    """Collect the pictures or the video of each output and name its method."""
+    """Collect the pictures or the video of each output, and name its method."""
     modes: dict[str, set[str]] = defaultdict(set)
     languages: dict[str, set[str]] = defaultdict(set)
     for folder in folders:
         modes[folder.method].add(folder.mode)
         languages[folder.method].add(folder.language)
-    found: dict[tuple[str, str], FolderRendering] = {}
+    outputs: dict[tuple[str, str], FolderRendering] = {}
     for folder in folders:
         extra = []
         if len(modes[folder.method]) > 1 and folder.mode:
@@ -101,7 +105,7 @@ def gather(
         if len(languages[folder.method]) > 1 and folder.language:
             extra.append(folder.language)
         name = f"{folder.method} ({', '.join(extra)})" if extra else folder.method
-        rendering = found.setdefault(
+        rendering = outputs.setdefault(
             (name, folder.story), FolderRendering(name, folder.story, folder)
         )
         for path in folder.pictures:
@@ -123,7 +127,9 @@ def gather(
                 rule = "one video of a story"
                 problems.append(Problem(str(folder.video), what, rule=rule))
             rendering.video = rendering.video or folder.video
-    return [found[k] for k in sorted(found) if found[k].pictures or found[k].video]
+    return [
+        outputs[k] for k in sorted(outputs) if outputs[k].pictures or outputs[k].video
+    ]
 
 
 def check_methods(
@@ -132,21 +138,21 @@ def check_methods(
     notes: list[str],
     problems: list[Problem],
 ) -> None:
-    """Note each method of which nothing is left, and why nothing is."""
-    kept = {rendering.folder.method for rendering in renderings}
+    """Note or report each method without any output, and why."""
+    remaining = {rendering.folder.method for rendering in renderings}
     for method, folder in sorted(methods.items()):
-        if method not in kept:
-            own = [
+        if method not in remaining:
+            reasons_of_method = [
                 note.removeprefix(str(folder)).lstrip("/: ").removesuffix("; left out")
                 for note in notes
                 if note.startswith((f"{folder}/", f"{folder}: "))
             ]
-            reasons = "; ".join(own[:SHOWN_REASONS])
-            rest = f"; and {len(own) - SHOWN_REASONS} more"
+            reasons = "; ".join(reasons_of_method[:SHOWN_REASONS])
+            rest = f"; and {len(reasons_of_method) - SHOWN_REASONS} more"
             what = (
-                f"at least one output of method {method}, with pictures named like "
-                "shot_01.png or one video, or no such folder; left out are: "
-                f"{reasons}{rest * (len(own) > SHOWN_REASONS)}"
+                f"at least one output of method {method}, as pictures named like "
+                "shot_01.png or one video; otherwise remove the folder; left out are: "
+                f"{reasons}{rest * (len(reasons_of_method) > SHOWN_REASONS)}"
             )
             problems.append(Problem(str(folder), what, rule=f"an output of {method}"))
 
@@ -154,7 +160,7 @@ def check_methods(
 def settle(
     renderings: list[FolderRendering], judged: set[tuple[str, str]], warnings: list[str]
 ) -> None:
-    """Take the video where there are pictures too, unless these may be judged already.
+    """Prefer the video over pictures, unless people may have judged the pictures.
 
     `judged` has method and story of the outputs whose pictures are stored.
     """
@@ -162,10 +168,10 @@ def settle(
         if rendering.video is None or not rendering.pictures:
             continue
         if (rendering.method, rendering.story) in judged:
-            what = "its pictures are stored already; the video is left out"
+            what = "its pictures are already stored, so the video is left out"
             rendering.video = None
         else:
-            what = "the video is taken, the pictures are left out"
+            what = "the video is used, and the pictures are left out"
             rendering.pictures = {}
         warnings.append(
             f"{rendering.method}: story {rendering.story} has pictures and a video; "
@@ -176,10 +182,10 @@ def settle(
 def set_shifts(
     renderings: list[FolderRendering], shots: Shots, warnings: list[str]
 ) -> None:
-    """Decide for each method whether its files are counted from 0.
+    """Decide for each method whether its files count from 0.
 
-    A story whose first shot failed has no file 0; it is then counted like the other
-    stories of its method, if that fits its shots.
+    If a story's first shot failed, it has no file 0. It then counts like the method's
+    other stories, if that fits its shots.
     """
     from_zero = {
         r.method
@@ -201,13 +207,13 @@ def set_shifts(
 
 
 def note_absent(renderings: list[FolderRendering], warnings: list[str]) -> None:
-    """Note which methods lack stories that others have: nobody will judge those."""
-    drawn: dict[str, set[str]] = defaultdict(set)
+    """Note stories that other methods have and one lacks: nobody rates those."""
+    stories_of: dict[str, set[str]] = defaultdict(set)
     for rendering in renderings:
-        drawn[rendering.method].add(rendering.story)
-    stories = set().union(*drawn.values())
-    for method, own in sorted(drawn.items()):
-        if absent := sorted(stories - own, key=natural):
+        stories_of[rendering.method].add(rendering.story)
+    stories = set().union(*stories_of.values())
+    for method, rendered in sorted(stories_of.items()):
+        if absent := sorted(stories - rendered, key=natural):
             warnings.append(
                 f"{method}: no output of these stories, which others have: "
                 f"{', '.join(absent[:SHOWN_STORIES])}"
@@ -216,16 +222,16 @@ def note_absent(renderings: list[FolderRendering], warnings: list[str]) -> None:
 
 
 def add_new_shots(shots: Shots, renderings: list[FolderRendering]) -> None:
-    """Give each story without shots as many as the methods drew; a video has one."""
+    """Give each story without shots as many as methods rendered; a video has one."""
     for story in {r.story for r in renderings if not shots.get(r.story)}:
-        drawn = [max(r.by_shot, default=1) for r in renderings if r.story == story]
-        shots[story] = set(range(1, 1 + max(drawn)))
+        counts = [max(r.by_shot, default=1) for r in renderings if r.story == story]
+        shots[story] = set(range(1, 1 + max(counts)))
 
 
 def check_fit(
     rendering: FolderRendering, shots: Shots, problems: list[Problem]
 ) -> None:
-    """Note a story that the benchmark lacks, and pictures of shots that it lacks."""
+    """Report a story or shots that the benchmark lacks."""
     for what, name, longest in (
         ("method", rendering.method, LONGEST_NAME),
         ("story", rendering.story, LONGEST_NAME),
@@ -240,7 +246,7 @@ def check_fit(
         close = difflib.get_close_matches(rendering.story, shots, n=1)
         hint = f"; did you mean {close[0]}?" if close else ""
         rule = "a story of the benchmark"
-        what = f"{rule}{hint} (--create-stories makes new ones)"
+        what = f"{rule}{hint} (--create-stories adds new ones)"
         where = str(rendering.folder.path)
         problems.append(Problem(where, what, value=rendering.story, rule=rule))
         return

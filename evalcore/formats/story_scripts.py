@@ -1,4 +1,4 @@
-"""Stories as files describe them, before the database knows them."""
+"""Stories as described by files, before they are stored."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -8,15 +8,15 @@ from typing import Any
 
 from analysis.tables import is_name
 
-# What fits the column of a story's key on every database.
+# Fits the column of a story's key on every database.
 LONGEST_KEY = 200
-# Says what was expected, and of what.
+# Reports what was expected, and where.
 Complain = Callable[[str, str], None]
 
 
 @dataclass
 class ReadCharacter:
-    """A character as the folder describes it; reference pictures by their place."""
+    """A character as described by the folder; reference pictures by position."""
 
     key: str
     names: dict[str, str]
@@ -27,7 +27,7 @@ class ReadCharacter:
 
 @dataclass
 class ReadShot:
-    """A shot as the file describes it; in a video it has times, in seconds."""
+    """A shot as described by the file; shots of videos have times in seconds."""
 
     number: int
     text: dict[str, dict[str, str]]
@@ -38,7 +38,7 @@ class ReadShot:
 
 @dataclass
 class ReadStory:
-    """A story as the file describes it."""
+    """A story as described by the file."""
 
     file: Path
     key: str
@@ -51,7 +51,7 @@ class ReadStory:
 
 
 def can_name_a_file(key: str) -> bool:
-    """Say whether a story's key can be the name of a file or folder.
+    """Return whether a story's key is a valid file or folder name.
 
     >>> can_name_a_file("oops_val_1004_0"), can_name_a_file("a/b"), can_name_a_file("")
     (True, False, False)
@@ -65,7 +65,7 @@ def can_name_a_file(key: str) -> bool:
 
 
 def seconds(value: Any, what: str, complain: Complain) -> float | None:
-    """Return a time of a video, if there is one."""
+    """Return a time in a video; None if the value is missing or wrong."""
     if value is None:
         return None
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -76,7 +76,7 @@ def seconds(value: Any, what: str, complain: Complain) -> float | None:
 
 
 def check_times(shots: Sequence[ReadShot], complain: Complain) -> None:
-    """Complain unless all shots have times, one after the other, or none has."""
+    """Report a problem unless all shots have consecutive times, or none has."""
     known = [s for s in shots if s.start is not None or s.end is not None]
     reached = 0.0
     for shot in shots if known else ():
@@ -86,34 +86,34 @@ def check_times(shots: Sequence[ReadShot], complain: Complain) -> None:
         elif shot.end <= shot.start:
             complain("an end after its start", what)
         elif shot.start < reached:
-            complain("a start not before that of the shot before", what)
+            complain("a start not before the previous shot's", what)
         else:
             reached = shot.start
 
 
 @dataclass
-class FoundScore:
-    """One value of a metric, or the reason why there is none."""
+class ForeignScore:
+    """One value of a metric, or the reason why it is missing."""
 
     metric: str
     method: str
-    value: float | None  # None where the file has none; then `reason` says why
-    story: str = ""  # empty where it belongs to all of a method's stories, or shots
+    value: float | None  # None if the file has no value; `reason` explains it then
+    story: str = ""  # empty for a value of all of a method's stories, or all shots
     shot: int | None = None
-    version: str = ""  # what tells values of one metric apart
+    version: str = ""  # distinguishes several values of one metric
     backend: str = ""
     higher: bool = True
-    details: dict[str, Any] | None = None  # what the file says beside the value
+    details: dict[str, Any] | None = None  # the file's further information on the value
     reason: str = ""
     file: str = ""
     line: int | None = None
-    run: str = ""  # the file or folder that it came with
+    run: str = ""  # the file or folder that the value belongs to
 
 
 @dataclass
 class ForeignScores:
-    """Contents of files: scores, details to keep with each run, and notes."""
+    """Contents of files: scores, details to store with each run, and notes."""
 
-    scores: list[FoundScore] = field(default_factory=list)
+    scores: list[ForeignScore] = field(default_factory=list)
     options: dict[str, dict[str, Any]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)

@@ -1,9 +1,9 @@
-"""Read and write StoryBench's tasks: captions of videos with their times.
+"""Reader of StoryBench's tasks (video captions with times) and results.
 
 `data/tasks/<data set>-<split>/<task>.json` is a list of stories. Texts come with
-numbers of frames at 8 frames a second; they follow the part of the video that was given
-to the methods, if the task gives one. The whole task stays with its story, to be
-written again.
+numbers of frames at 8 frames a second; they follow the conditioning part of the video,
+if the task has one. The whole task is stored with its story, so that it can be written
+back.
 """
 
 import csv
@@ -18,8 +18,8 @@ from analysis.reading.texts import higher_by_name
 from analysis.tables import is_text
 from evalcore.formats.json_files import number_of, read_json, read_text, refuse
 from evalcore.formats.story_scripts import (
+    ForeignScore,
     ForeignScores,
-    FoundScore,
     ReadShot,
     ReadStory,
     can_name_a_file,
@@ -40,7 +40,7 @@ def read_tasks(file: Path) -> tuple[list[ReadStory], list[str]]:
     read = [story for story in stories if story is not None]
     keys = [story.key for story in read]
     for key in sorted({key for key in keys if keys.count(key) > 1}):
-        problems.append(Problem(str(file), "a comment that occurs once", value=key))
+        problems.append(Problem(str(file), "each comment once", value=key))
     if problems:
         raise InputError(problems)
     return read, []
@@ -56,7 +56,7 @@ def _story(
         problems.append(Problem(str(file), expected, value=named))
 
     if not isinstance(key, str) or not can_name_a_file(key):
-        complain("an object whose comment can name a file", "comment")
+        complain("an object whose comment is a valid file name", "comment")
         return None
     texts, frames = row.get("texts"), row.get("exact_frames_per_prompt")
     if not isinstance(texts, list) or not texts or not all(map(_is_caption, texts)):
@@ -68,7 +68,7 @@ def _story(
         or not all(type(count) is int for count in frames)
     ):
         complain(
-            f"{len(texts)} numbers of frames, one a text", "exact_frames_per_prompt"
+            f"{len(texts)} numbers of frames, one per text", "exact_frames_per_prompt"
         )
         return None
     given = row.get("npz_video_end_frame") or 0
@@ -94,18 +94,18 @@ def _story(
 def _shots(
     texts: list[str], frames: list[int], given: int, background: str
 ) -> list[ReadShot]:
-    """Return the captions one after the other, behind what was given."""
+    """Return the consecutive captions after the conditioning part."""
     shots, reached = [], given
     for number, (text, count) in enumerate(zip(texts, frames, strict=True), start=1):
-        # A first action within the given part has no frame left, or fewer.
+        # A first action inside the conditioning part has fewer frames left, or none.
         end = reached + max(count, 0)
-        told = {"caption": text.strip()}
+        fields = {"caption": text.strip()}
         if background and number == 1:
-            told = {"setting": background.strip(), **told}
+            fields = {"setting": background.strip(), **fields}
         shots.append(
             ReadShot(
                 number,
-                {"en": told},
+                {"en": fields},
                 start=reached / FRAMES_A_SECOND,
                 end=end / FRAMES_A_SECOND,
             )
@@ -115,7 +115,7 @@ def _shots(
 
 
 def _tags(file: Path, key: str, row: dict[str, Any]) -> dict[str, str]:
-    """Return the task and the data set, by which results are reported."""
+    """Return the task and the data set, which results are grouped by."""
     mode = row.get("storybench_mode")
     task = mode if mode in TASKS else file.stem
     data_set = file.resolve().parent.name
@@ -129,7 +129,7 @@ def _is_caption(text: Any) -> bool:
     return isinstance(text, str) and bool(text.strip()) and is_text(text)
 
 
-# A column of DOVER's table, in both spellings, and the metric.
+# Columns of DOVER's table, in both spellings, and their metrics.
 DOVER = {
     "aesthetic": "pqa_aesthetic",
     "technical": "pqa_technical",
@@ -144,7 +144,7 @@ def read_dover(
     """Read a table of perceptual quality: name, aesthetic, technical, overall."""
     text = read_text(path)
     if not is_text(text):
-        refuse(path, "text without NUL or broken letters")
+        refuse(path, "text without NUL or invalid characters")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t")
     header = [name.strip().removesuffix("_score") for name in next(reader, [])]
     if header[:1] != ["name"] or not set(DOVER) <= set(header):
@@ -152,8 +152,8 @@ def read_dover(
             path, "tabs between the columns name, aesthetic, technical and overall", 1
         )
     problems: Problems[Problem] = Problems()
-    found = ForeignScores()
-    seen: dict[str, int] = {}
+    contents = ForeignScores()
+    lines: dict[str, int] = {}
     for cells in reader:
         line = reader.line_num
         if not any(cell.strip() for cell in cells):
@@ -166,11 +166,11 @@ def read_dover(
         story = row["name"].strip()
         cut = [key for key in stories if key.partition(".")[0] == story]
         if story not in stories and len(cut) == 1:
-            story = cut[0]  # some stories are called x.mp4
-        if story in seen:
-            what = f"a name that occurs once; line {seen[story]} has the same"
+            story = cut[0]  # Some stories are called x.mp4.
+        if story in lines:
+            what = f"each name once; line {lines[story]} has the same"
             problems.append(Problem(str(path), what, line, "name", story))
-        seen.setdefault(story, line)
+        lines.setdefault(story, line)
         for column, metric in DOVER.items():
             value = number_of(row[column])
             if isinstance(value, str):
@@ -179,8 +179,8 @@ def read_dover(
                 )
                 problems.append(problem)
                 continue
-            found.scores.append(
-                FoundScore(
+            contents.scores.append(
+                ForeignScore(
                     metric=metric,
                     method=method,
                     value=value,
@@ -192,17 +192,17 @@ def read_dover(
                     run=path.name,
                 )
             )
-    if not seen and not problems:
+    if not lines and not problems:
         problems.append(Problem(str(path), "at least one row below the header", 1))
     if problems:
         raise InputError(problems)
-    return found
+    return contents
 
 
 def read_samples(
     path: Path, *, method: str, metric: str, version: str, backend: str
 ) -> ForeignScores:
-    """Read `result.txt`: a number a sample, of all of a method's stories."""
+    """Read `result.txt`: one number per sample of a method's stories."""
     samples: list[float] = []
     problems: Problems[Problem] = Problems()
     for line, text in enumerate(read_text(path).split("\n"), start=1):
@@ -210,15 +210,15 @@ def read_samples(
             continue
         value = number_of(text.strip())
         if isinstance(value, str):
-            what = "a finite number a line, one a sample"
+            what = "one finite number per line, one per sample"
             problems.append(Problem(str(path), what, line, value=text.strip()[:60]))
         else:
             samples.append(value)
     if not samples and not problems:
-        problems.append(Problem(str(path), "a number a line, one a sample"))
+        problems.append(Problem(str(path), "one number per line, one per sample"))
     if problems:
         raise InputError(problems)
-    score = FoundScore(
+    score = ForeignScore(
         metric=metric,
         method=method,
         value=math.fsum(samples) / len(samples),

@@ -1,9 +1,10 @@
-"""Read and write VISTAR's prompts: a text file with one a line, or JSON objects.
+"""Reader of VISTAR's prompts: a text file with one per line, or JSON objects.
 
 A line is a prompt of the language `[role-angle] text {key="value"}`. An object has
 `prompt_id` and `prompt`, of that language or plain, and perhaps a `questionnaire` (or
-its `levels`). A prompt is a story of one shot, which people and methods see without
-tag and parameters; all of it stays with its story, to be written again.
+its `levels`). A prompt becomes a story of one shot, which people and methods see
+without tag and parameters. The whole prompt is stored with its story, so that it can be
+written back.
 """
 
 from collections.abc import Iterator
@@ -23,12 +24,12 @@ from evalcore.metrics.vistar.questionnaire import QuestionnaireError, read_quest
 
 CODES = ("role", "angle")
 SHOWN = 60
-# The place of a prompt in its file (its line, if lines are counted), and its object.
+# A prompt's object and its position: its line, if lines are counted.
 PromptRow = tuple[int, Any]
 
 
 class WrongError(ValueError):
-    """A prompt is wrong: what was expected, one text each."""
+    """A prompt is wrong; `expected` lists one text per problem."""
 
     def __init__(self, *expected: str) -> None:
         super().__init__(*expected)
@@ -52,7 +53,7 @@ def read_prompts(path: Path) -> tuple[list[ReadStory], list[str]]:
             ]
     keys = [story.key for story in stories]
     for key in sorted({key for key in keys if keys.count(key) > 1}):
-        problems.append(Problem(str(path), "a prompt_id that occurs once", value=key))
+        problems.append(Problem(str(path), "each prompt_id once", value=key))
     if not stories and not problems:
         problems.append(Problem(str(path), "at least one prompt"))
     if problems:
@@ -71,7 +72,7 @@ def _lines(path: Path, problems: list[Problem]) -> Iterator[PromptRow]:
     for number, text in enumerate(read_text(path).split("\n"), start=1):
         line = text.removesuffix("\r")
         if not is_text(line):
-            what = "text without NUL or broken letters"
+            what = "text without NUL or invalid characters"
             problems.append(Problem(str(path), what, number))
         elif line.strip():
             count += 1
@@ -84,20 +85,20 @@ def _key(row: Any) -> str:
 
 
 def _story(path: Path, row: Any) -> ReadStory:
-    """Return a prompt as a story of one shot, or raise what is wrong with it."""
+    """Return a prompt as a story of one shot, or raise its problems."""
     if isinstance(row, tuple):
         key, line = row
-        text, told = _understood(line)
-        fields = {"prompt": line, **told}
+        text, parsed = _understood(line)
+        fields = {"prompt": line, **parsed}
     else:
         _check_fields(row)
         key = row["prompt_id"]
-        text, told = row["prompt"].strip(), {}
+        text, parsed = row["prompt"].strip(), {}
         if text.startswith("["):
-            text, told = _understood(row["prompt"])
-        if not row.get("parameters", {}) == told.get("parameters", {}) == {}:
-            _check_parameters(row, told)
-        fields = told | row | _questionnaire(row, text)
+            text, parsed = _understood(row["prompt"])
+        if not row.get("parameters", {}) == parsed.get("parameters", {}) == {}:
+            _check_parameters(row, parsed)
+        fields = parsed | row | _questionnaire(row, text)
     return ReadStory(
         file=path,
         key=key,
@@ -109,7 +110,7 @@ def _story(path: Path, row: Any) -> ReadStory:
 
 
 def _understood(source: str) -> tuple[str, dict[str, Any]]:
-    """Return the text of a prompt of the language, and what else metrics read."""
+    """Return a prompt's plain text, and the further fields that metrics read."""
     try:
         prompt = parse(source)
     except ParseError as error:
@@ -127,7 +128,7 @@ def _understood(source: str) -> tuple[str, dict[str, Any]]:
 
 def _check_fields(row: Any) -> None:
     if not _key(row) or not can_name_a_file(_key(row)):
-        raise WrongError("an object whose prompt_id is text that can name a file")
+        raise WrongError("an object whose prompt_id is a valid file name")
     prompt = row.get("prompt")
     if not isinstance(prompt, str) or not prompt.strip():
         raise WrongError("a prompt with text")
@@ -135,19 +136,19 @@ def _check_fields(row: Any) -> None:
         raise WrongError("role and angle as text")
 
 
-def _check_parameters(row: dict[str, Any], told: dict[str, Any]) -> None:
-    """Refuse parameters that metrics could not read, or that the prompt denies."""
-    given = row.get("parameters", told.get("parameters"))
+def _check_parameters(row: dict[str, Any], parsed: dict[str, Any]) -> None:
+    """Refuse parameters that metrics cannot read, or that contradict the prompt."""
+    given = row.get("parameters", parsed.get("parameters"))
     if not isinstance(given, dict) or not all(
         isinstance(value, str) for value in given.values()
     ):
         raise WrongError("parameters as an object of texts")
-    if told and given != told["parameters"]:
-        raise WrongError("parameters as the prompt itself has them")
+    if parsed and given != parsed["parameters"]:
+        raise WrongError("the same parameters as in the prompt")
 
 
 def _questionnaire(row: dict[str, Any], text: str) -> dict[str, Any]:
-    """Return a prompt's whole questionnaire, if it has one; `found` tells its form."""
+    """Return a prompt's whole questionnaire, if it has one; `found` has its form."""
     given = row.get("questionnaire")
     if given is None and "levels" in row:
         given = {"levels": row["levels"]}

@@ -1,4 +1,4 @@
-"""Write exported files: all of them or none, and nothing over what is there."""
+"""Writing of exported files: all or none, without overwriting others."""
 
 import json
 import os
@@ -10,28 +10,28 @@ from typing import Any
 from analysis.problems import InputError, Problem
 from evalcore.formats.json_files import refuse
 
-# What files hold, by their path below the folder that is written to.
+# Contents of files, by path below the target folder.
 Files = dict[str, str]
 
 
 @dataclass
 class Written:
-    """What an export did."""
+    """Summary of an export."""
 
     files: int
     new: int = 0
     replaced: int = 0
 
     def line(self, what: str) -> str:
-        """Return the summary as a sentence; `what` counts what the files hold."""
+        """Return the summary as a sentence; `what` describes the content."""
         files = f"{self.files} file{'s' * (self.files != 1)}"
         if not self.new and not self.replaced:
-            return f"Nothing new: {what} in {files}, all there already."
+            return f"Nothing new: {what} in {files}, all unchanged."
         return f"Wrote {what} to {files} ({self.new} new, {self.replaced} replaced)."
 
 
 def as_json(value: Any) -> str:
-    r"""Return JSON as ViStoryBench's programs write it, its keys in order."""
+    r"""Return JSON in the style of ViStoryBench's programs, with keys in order."""
     return json.dumps(value, indent=4, sort_keys=True)
 
 
@@ -40,10 +40,10 @@ def as_lines(rows: Iterable[Any], **how: Any) -> str:
 
 
 def write_files(root: Path, files: Mapping[str, str], *, replace: bool) -> Written:
-    """Write files below a folder; a second time changes nothing.
+    """Write files below a folder; a second call changes nothing.
 
-    Every file is written beside its place first, so that whatever stops this leaves no
-    file half-written.
+    Every file is first written beside its place, so that no interruption leaves a
+    partly written file.
     """
     written = Written(len(files))
     problems: list[Problem] = []
@@ -58,7 +58,7 @@ def write_files(root: Path, files: Mapping[str, str], *, replace: bool) -> Writt
         if there is None:
             written.new += 1
         elif there != data and not replace:
-            what = "no other file in this place (--replace overwrites it)"
+            what = "no different file at this path (--replace overwrites it)"
             problems.append(Problem(str(path), what))
         elif there != data:
             written.replaced += 1
@@ -73,17 +73,17 @@ def write_files(root: Path, files: Mapping[str, str], *, replace: bool) -> Writt
 def _in_the_way(root: Path, name: str) -> str:
     parts = PurePosixPath(name).parts
     if not parts or name.startswith("/") or set(parts) & {"..", "."}:
-        return "a name that stays in the folder"
+        return "a path inside the folder"
     if set(name) & set("\\\0") or max(len(part.encode()) for part in parts) > 240:
-        return "a name that can name a file"
+        return "a valid file name"
     path = root / name
     if path.is_symlink() or path.is_dir():
-        return "no link and no folder in this place"
+        return "no link or folder at this path"
     for parent in path.parents:
         if parent == root.parent:
             break
         if parent.is_symlink() and parent != root:
-            return "no link on the way to it"
+            return "a path without links"
         if parent.exists() and not parent.is_dir():
             return f"a folder, not a file, at {parent}"
     return ""
@@ -98,7 +98,7 @@ def _write(todo: Mapping[Path, bytes]) -> None:
         for path, part in beside.items():
             os.replace(part, path)
     except OSError as error:
-        what = f"a folder that can be written to ({error.strerror})"
+        what = f"a writable folder ({error.strerror})"
         refuse(error.filename, what, cause=error)
     finally:
         for part in beside.values():

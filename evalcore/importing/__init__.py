@@ -1,5 +1,6 @@
-"""Stories, outputs and scores stored, or every problem told and nothing stored.
+"""Import of stories, outputs and scores: all are stored, or every problem is reported.
 
-Comes in: what a format read.
+Comes in: contents of files, as the formats read them.
+
 Goes out: rows of the database, and media by content hash.
 """

@@ -1,4 +1,4 @@
-"""What the import commands share: their options, their messages, their exit status."""
+"""Options, messages and exit status shared by the import commands."""
 
 import argparse
 from collections.abc import Callable, Iterable, Sequence
@@ -24,61 +24,61 @@ SHOWN_NOTES = 10
 
 
 def short_name(text: str) -> str:
-    """Parse the name by which addresses and commands know a study or benchmark."""
+    """Return a valid name for addresses and commands, or raise an error."""
     if not slug_re.fullmatch(text) or len(text) > LONGEST_SLUG:
         raise argparse.ArgumentTypeError(
-            f"{text!r}: write letters, digits, - and _, at most {LONGEST_SLUG}"
+            f"{text!r}: use only letters, digits, - and _, at most {LONGEST_SLUG}"
         )
     return text
 
 
 class ImportCommand(BaseCommand):
-    """A command that tells every kind of problem and leaves with status 2."""
+    """A command that reports every problem and exits with status 2."""
 
     def execute(self, *args: object, **options: object) -> str | None:
-        """Run the command; problems of its input end it, and nothing was written."""
+        """Run the command; problems in its input end it before anything is written."""
         try:
             return super().execute(*args, **options)
         except InputError as error:
             raise self.refuse(error) from error
 
     def add_owner(self, parser: argparse.ArgumentParser) -> None:
-        """Add the option that says whose a benchmark is."""
+        """Add the option that names the benchmark's owner."""
         parser.add_argument(
             "--owner",
             default="",
             metavar="USERNAME",
-            help="account that the benchmark belongs to; default: managers of "
-            "everything alone",
+            help="account that owns the benchmark; default: only managers of "
+            "everything",
         )
 
     def check_owner(self, name: str) -> None:
-        """End the command before anything is written if there is no such account."""
+        """End the command before anything is written if the account is unknown."""
         if name:
             try:
                 members.account(name)
             except UnknownAccountError as error:
-                told = f"{error} create_manager makes one. Nothing was written."
-                raise CommandError(told, returncode=2) from error
+                message = f"{error} Create it with create_manager. Nothing was written."
+                raise CommandError(message, returncode=2) from error
 
     def give(self, slug: str, name: str, *, is_new: bool) -> None:
-        """Give a benchmark to somebody, or say how a new one is given away."""
+        """Make an account the owner, or tell how to assign a new benchmark."""
         if name:
             row = Benchmark.objects.get(slug=slug)
             members.add(row, members.account(name), members.Role.OWNER)
         elif is_new:
-            how = f"benchmark_members {slug} --owner USERNAME gives it to somebody"
+            how = f"benchmark_members {slug} --owner USERNAME makes somebody its owner"
             self.warn([f"{slug} belongs to managers of everything; {how}"])
 
     def refuse(self, error: InputError) -> CommandError:
-        """Return the error that ends the command; nothing was written."""
+        """Return the error that ends the command."""
         lines = [*error.lines(), "Nothing was written."]
         return CommandError("\n".join(lines), returncode=2)
 
     def read(
         self, reader: Callable[..., Any], path: Path, **options: object
     ) -> tuple[Any, Sequence[Problem]]:
-        """Return a table and what is wrong with it, if the rows can be read at all."""
+        """Return a table and its problems, if the rows can be read at all."""
         try:
             return reader(path, **options), ()
         except InputError as error:
@@ -87,15 +87,16 @@ class ImportCommand(BaseCommand):
             return error.table, error.problems
 
     def add_skip_unreadable(self, parser: argparse.ArgumentParser) -> None:
-        """Add the option of the commands that read pictures."""
+        """Add the option to leave out unreadable files."""
         parser.add_argument(
             "--skip-unreadable",
             action="store_true",
-            help="leave out files that are no picture or video, cut short or too large",
+            help="leave out files that are not pictures or videos, or are damaged or "
+            "too large",
         )
 
-    def tell_unreadable(self, files: Sequence[str], consequence: str) -> None:
-        """Print all files that were left out, and why: nothing else remembers them."""
+    def report_unreadable(self, files: Sequence[str], consequence: str) -> None:
+        """Print every file that was left out; the list is stored nowhere else."""
         if files:
             s = "s" * (len(files) != 1)
             self.stdout.write(
@@ -105,7 +106,7 @@ class ImportCommand(BaseCommand):
                 self.stdout.write(f"  {file}")
 
     def warn(self, warnings: Iterable[str], kind: str = "") -> None:
-        """Print what was passed over on purpose, each kind at its first places."""
+        """Print notes on what was left out, each kind with its first places."""
         notes = Problems(
             WordedProblem(
                 f"note: {text}",
@@ -117,14 +118,14 @@ class ImportCommand(BaseCommand):
             self.stderr.write(self.style.WARNING(line))
 
     def benchmark(self, slug: str, *, create: bool = False) -> Benchmark:
-        """Return the benchmark of that name, or when creating a new unsaved one."""
+        """Return the benchmark of that name, or a new unsaved one with `create`."""
         found = Benchmark.objects.filter(slug=slug).first()
         if found is None and create:
             return Benchmark(slug=slug, title=slug)
         if found is None:
             known = ", ".join(Benchmark.objects.values_list("slug", flat=True))
             raise CommandError(
-                f"No benchmark {slug!r}. There are: {known or 'none yet'}.",
+                f"No benchmark {slug!r}. Benchmarks: {known or 'none yet'}.",
                 returncode=2,
             )
         return found

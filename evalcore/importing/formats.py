@@ -1,4 +1,4 @@
-"""Formats of benchmarks, and telling them apart."""
+"""Formats of benchmarks and scores, and how to recognise them."""
 
 import contextlib
 import json
@@ -19,12 +19,12 @@ from evalcore.formats.vistorybench import results as vistorybench_results
 from evalcore.formats.vistorybench import stories as vistorybench_stories
 from evalcore.formats.vistorybench.results import is_results
 
-# A benchmark's stories, and notes on what was passed over.
+# A benchmark's stories, and notes on skipped parts.
 ReadBenchmark = tuple[list[ReadStory], list[str]]
 
 
 class Form(NamedTuple):
-    """A format: what the benchmark is called in lists, and what reads it."""
+    """A format: the benchmark's title and the function that reads it."""
 
     source: str
     read: Callable[[Path, list[str] | None], ReadBenchmark]
@@ -33,7 +33,7 @@ class Form(NamedTuple):
 def _texts(
     read: Callable[[Path], ReadBenchmark],
 ) -> Callable[[Path, list[str] | None], ReadBenchmark]:
-    """Return a reader of a format without pictures, of which none is left out."""
+    """Return a reader for a format without pictures, where no file is left out."""
     return lambda path, _left_out: read(path)
 
 
@@ -44,7 +44,7 @@ FORMATS = {
     "vistar": Form("VISTAR prompts", _texts(vistar.read_prompts)),
     "oneig": Form("OneIG prompts", _texts(oneig.read_prompts)),
 }
-# Fields of which the first object of a file has one, and what it is then.
+# Fields that identify a format: the first object of a file has one of them.
 TELLING = {
     "storybench": {"exact_frames_per_prompt", "npz_video", "texts"},
     "envision": {"prompts", "process_type"},
@@ -91,13 +91,13 @@ def _of_folder(path: Path) -> str:
 
 
 def _of_fields(path: Path) -> str:
-    """Tell by the fields of the first object; the readers say what else is wrong."""
+    """Return the format by the fields of the first object; readers check the rest."""
     text, fields = read_text(path), set()
     with contextlib.suppress(ValueError, RecursionError):
         first, _end = json.JSONDecoder().raw_decode(text, text.find("{"))
         fields = set(first) if isinstance(first, dict) else set()
     found = [name for name, telling in TELLING.items() if telling & fields]
-    if not fields:  # perhaps no JSON at all: these say where
+    if not fields:  # If it is no JSON at all, these report where.
         (read_json if path.suffix.lower() == ".json" else read_json_lines)(path)
     if len(found) == 1:
         return found[0]
@@ -105,20 +105,21 @@ def _of_fields(path: Path) -> str:
 
 
 def _unclear(path: Path) -> InputError:
-    what = f"a benchmark; if it is one, --format tells which: {', '.join(FORMATS)}"
+    names = ", ".join(FORMATS)
+    what = f"a benchmark in a known format (name it with --format: {names})"
     return InputError([Problem(str(path), what)])
 
 
 TABLE = "table"
-# Those that are no tables of ours: what they are, for messages and help.
+# Formats other than our own tables: descriptions for messages and help.
 SCORE_FORMATS = {
     TABLE: f"story, method, metric, score: {FILES}",
     "vistorybench": "a folder of ViStoryBench's results",
     "envision": "Envision's full records or rows of scores, or a folder of them",
     "dover": "DOVER's table: name, aesthetic, technical, overall",
-    "samples": "StoryBench's result.txt: a number a sample",
+    "samples": "StoryBench's result.txt: one number per sample",
 }
-# Formats whose files do not say whose results they are.
+# Formats whose files do not name the method, or the metric.
 WITHOUT_METHOD = ("envision", "dover", "samples")
 WITHOUT_METRIC = ("samples",)
 LONGEST_LINE = 100_000
@@ -126,7 +127,7 @@ LONGEST_LINE = 100_000
 
 @dataclass(frozen=True)
 class GivenByUser:
-    """Facts that the user gives because a file does not; empty ones were not given."""
+    """Facts that the user states because a file does not; empty if not stated."""
 
     method: str = ""
     metric: str = ""
@@ -138,7 +139,7 @@ class GivenByUser:
 
 
 def guess_scores(path: Path) -> str:
-    """Return the format of a file or folder; a table of ours if nothing else fits."""
+    """Return the format of a file or folder; our own table if no other fits."""
     if path.is_dir():
         if is_results(path):
             return "vistorybench"
@@ -162,10 +163,10 @@ def _first_line(path: Path) -> bytes:
         return b""
 
 
-def read_found(
+def read_foreign_scores(
     path: Path,
     form: str,
-    told: GivenByUser,
+    facts: GivenByUser,
     *,
     methods: Collection[str],
     stories: Collection[str],
@@ -175,28 +176,28 @@ def read_found(
         return vistorybench_results.read_results(
             path,
             methods,
-            method=told.method,
-            mode=told.mode,
-            language=told.language,
-            timestamp=told.timestamp,
+            method=facts.method,
+            mode=facts.mode,
+            language=facts.language,
+            timestamp=facts.timestamp,
         )
     missing = [
-        Problem(str(path), f"--{option}: the file does not say which it is")
+        Problem(str(path), f"--{option}: the file does not name it")
         for option, value, formats in (
-            ("method", told.method, WITHOUT_METHOD),
-            ("metric", told.metric, WITHOUT_METRIC),
+            ("method", facts.method, WITHOUT_METHOD),
+            ("metric", facts.metric, WITHOUT_METRIC),
         )
         if form in formats and not value
     ]
     if missing:
         raise InputError(missing)
     known = {
-        "method": told.method,
-        "version": told.metric_version,
-        "backend": told.backend,
+        "method": facts.method,
+        "version": facts.metric_version,
+        "backend": facts.backend,
     }
     if form == "envision":
         return envision_results.read_results(path, **known)
     if form == "dover":
         return storybench.read_dover(path, stories, **known)
-    return storybench.read_samples(path, metric=told.metric, **known)
+    return storybench.read_samples(path, metric=facts.metric, **known)

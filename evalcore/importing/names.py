@@ -1,4 +1,4 @@
-"""Stories, methods and outputs of a benchmark by the names that tables use."""
+"""Stories, methods and outputs of a benchmark, by their names in tables."""
 
 import difflib
 from collections.abc import Iterable
@@ -12,21 +12,22 @@ LONGEST_METHOD = most_letters(Method, "name")
 
 
 class Spellings:
-    """Names of one kind that are there or come in, and which of them are alike."""
+    """Names of stories or methods, grouped by similar spelling."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._first = {written(name): name for name in names}
 
     def note(self, name: str) -> str:
-        """Note a name; return another that differs from it in its form alone."""
+        """Record a name; return an earlier one that differs only in spelling."""
         first = self._first.setdefault(written(name), name)
         return "" if first == name else Nearest([first]).alike(name)
 
 
 def doubled(file: str, line: int, column: str, name: str, alike: str) -> Problem:
-    """Return the problem of a name that would be there twice, spelled otherwise."""
+    """Return the problem of a name that already exists in another spelling."""
     rule = "one spelling of a name"
-    what = f"{rule}: there is {alike}; write both alike, or tell them apart"
+    advice = "use that spelling, or a clearly different name"
+    what = f"{rule}: there is already {alike}; {advice}"
     return Problem(file, what, line, column, name, rule)
 
 
@@ -50,13 +51,13 @@ class Names:
         )
 
     def knows(self, story: str) -> bool:
-        """Say whether a story is there, or will be."""
+        """Return whether a story exists or will be created."""
         return self.create or story in self.stories
 
     def problems(
         self, file: str, line: int, story: str, method: str, column: str = "method"
     ) -> list[Problem]:
-        """Return what is unknown, or too long, in a row."""
+        """Return a problem for each unknown or overlong name in a row."""
         found = []
         for where, name, known, longest in (
             ("story", story, self.stories, LONGEST_STORY),
@@ -69,7 +70,7 @@ class Names:
                 close = difflib.get_close_matches(name, known, n=1)
                 hint = f"; did you mean {close[0]}?" if close else ""
                 rule = f"a {where.split('_')[0]} of {self.benchmark.slug}"
-                what = f"{rule}{hint} (--create makes new ones)"
+                what = f"{rule}{hint} (--create adds new ones)"
                 found.append(Problem(file, what, line, where, name, rule))
             elif name and name not in known:
                 alike = self._spellings[where.split("_")[0]].note(name)
@@ -78,12 +79,12 @@ class Names:
         if found or self.create or not story or not method:
             return found
         if (story, method) not in self.outputs:
-            what = f"an output of {self.benchmark.slug} (--create makes new ones)"
+            what = f"an output of {self.benchmark.slug} (--create adds new ones)"
             return [Problem(file, what, line, column, f"{story} / {method}")]
         return []
 
     def add_missing(self, pairs: set[tuple[str, str]]) -> None:
-        """Create the stories, methods and outputs (without media) that are missing."""
+        """Create missing stories, methods and outputs, without media."""
         for story in sorted({story for story, _method in pairs if story}):
             if story not in self.stories:
                 self.stories[story] = Story.objects.create(

@@ -26,14 +26,14 @@ from evalcore.perturbations import degraded_copies
 from evalcore.scoring import score_rows
 from evalcore.video import storing
 
-# The folder of all methods in ViStoryBench's layout.
+# Folder of all methods in ViStoryBench's layout.
 CONTAINER = "outputs"
 SHOWN_METHODS = 10
 
 
 @dataclass
 class OutputImport:
-    """What an import did."""
+    """Counts of imported outputs and files."""
 
     methods: list[str] = field(default_factory=list)
     stories: int = 0
@@ -45,7 +45,7 @@ class OutputImport:
     new_videos: int = 0
     warnings: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
-    spoilt: list[str] = field(default_factory=list)  # what is stored is readable
+    spoilt: list[str] = field(default_factory=list)  # stored files can be read
 
     def line(self) -> str:
         counts = (
@@ -62,7 +62,7 @@ class OutputImport:
             counts += f", {self.pictures} pictures, {len(self.missing)} missing shots"
             new += f" and {self.new_pictures} pictures"
         if not self.new_outputs and not self.new_pictures and not self.new_videos:
-            return f"Nothing new: {counts}, all here already."
+            return f"Nothing new: {counts}, all stored already."
         return f"Imported {counts} ({new} are new)."
 
 
@@ -77,7 +77,7 @@ def import_outputs(
     create_stories: bool = False,
     skip_unreadable: bool = False,
 ) -> OutputImport:
-    """Import every rendered story below `root`; a second time changes nothing."""
+    """Import every rendered story below `root`; a second call changes nothing."""
     if not root.is_dir():
         raise InputError([Problem(str(root), "a folder of outputs")])
     stories = Story.objects.filter(benchmark__slug=benchmark.slug)
@@ -101,7 +101,7 @@ def import_outputs(
             "named like its story or video.mp4"
         )
         if not method:
-            expected += ", in a folder per method (--method tells the method of PATH)"
+            expected += ", in a folder per method (--method names the method of PATH)"
         if not problems:
             problems.append(Problem(str(root), expected))
             reading.check_methods(methods, found, warnings, problems)
@@ -173,7 +173,7 @@ def _check_kinds(
     stored: StoredMedia,
     problems: Problems[Problem],
 ) -> None:
-    """Refuse a video where people may have judged pictures, and the reverse."""
+    """Refuse a video where pictures are stored, and the reverse."""
     with_pictures = _with_pictures(stored)
     for r in renderings:
         if r.video is None and (r.method, r.story, VIDEO) in stored:
@@ -218,7 +218,7 @@ def _store(
 def _story_rows(
     benchmark: Benchmark, shots: Shots, keys: set[str]
 ) -> dict[str, tuple[Story, dict[int, Shot]]]:
-    """Return each story with its shots by number, creating what is new."""
+    """Return each story with its shots by number, creating missing ones."""
     result = {}
     for key in sorted(keys):
         story, _created = Story.objects.get_or_create(benchmark=benchmark, key=key)
@@ -243,7 +243,7 @@ def _output(rendering: FolderRendering, story: Story) -> tuple[Output, bool]:
         story=story, method=method, defaults=origin
     )
     if not created and output.video_id is None and not output.frames.exists():
-        # A table of scores or ratings made this output without media.
+        # A table of scores or ratings created this output without media.
         Output.objects.filter(pk=output.pk).update(**origin)
     return output, created
 
@@ -276,4 +276,4 @@ def _store_pictures(
     Frame.objects.bulk_update(filled, ["media"])
     if filled or (new and frames):
         score_rows.forget_computed(output)
-        degraded_copies.forget_twins(output)
+        degraded_copies.forget_perturbations(output)

@@ -1,4 +1,4 @@
-"""Store imported scores."""
+"""Storing of imported scores."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -20,14 +20,14 @@ from evalcore.models import (
     most_letters,
 )
 
-# Keys of a row that no column of a file can have: its line, the file that problems
-# name, and the file or folder whose run it belongs to.
+# Row keys that no column can have: line, file for problems, and the file or folder of
+# the run.
 LINE, FILE, RUN = "\0line", "\0file", "\0run"
 
 # metric, version, backend, method, story, shot
 ScoreKey = tuple[str, str, str, str, str, str]
-# One row of the table, and where it stands in the file. A row without a score has a
-# reason; a row may have details.
+# One row of the table with its place in the file. A row without a score has a reason; a
+# row may have details.
 ScoreRow = dict[str, Any]
 
 
@@ -43,11 +43,10 @@ def key_of(row: ScoreRow) -> ScoreKey:
 
 
 class StoredScores:
-    """Values, absences and directions that the database has of a benchmark.
+    """Values, absences and directions stored for a benchmark.
 
-    Of a study that scores are posted to, `scores` are its own, and `below` those of
-    the benchmark, which it reads where it has none: they and the absences stay as they
-    are.
+    For scores posted to a study, `scores` are the study's own and `below` those of the
+    benchmark, which it falls back on; the benchmark's rows stay as they are.
     """
 
     def __init__(
@@ -73,7 +72,7 @@ class StoredScores:
         self.scores = found_in(own, *left)
         self.below = found_in(MetricScore.objects.all(), *left) if posted_to else {}
         self.absences = {} if posted_to else found_in(MetricAbsence.objects.all())
-        # What the study says of a metric goes before what the benchmark says.
+        # The study's direction takes precedence over the benchmark's.
         self.directions = {
             key[:3]: row.higher_is_better
             for rows in (self.below, self.scores)
@@ -88,7 +87,7 @@ class Changes:
         self.fresh: list[ScoreRow] = []
         self.above: list[
             ScoreRow
-        ] = []  # a study's own, where the benchmark has another
+        ] = []  # the study's own values, where the benchmark has others
         self.absent: list[ScoreRow] = []
         self.changed: list[tuple[MetricScore, ScoreRow]] = []
         self.gone: list[MetricScore | MetricAbsence] = []
@@ -98,12 +97,12 @@ class Changes:
 
     @property
     def replaced(self) -> int:
-        """Return how many stored values are replaced, by others or by none."""
+        """Return how many stored values change or become undefined."""
         gone = sum(isinstance(row, MetricScore) for row in self.gone)
         return len(self.changed) + len(self.above) + gone
 
     def note(self, row: ScoreRow, stored: StoredScores) -> Problem | None:
-        """Note what a row changes, and return what speaks against it."""
+        """Record a row's change; return the problem that forbids it, if any."""
         key = key_of(row)
         old, absence = stored.scores.get(key), stored.absences.get(key)
         below = stored.below.get(key) if old is None else None
@@ -161,7 +160,7 @@ def write(
     options: Mapping[str, Mapping[str, Any]],
     posted_to: str,
 ) -> None:
-    """Store what changes, with a run for each file that changes anything."""
+    """Store the changes, with one run for each file that changes anything."""
     for old in changes.gone:
         old.delete()
     fresh = [*changes.fresh, *changes.above]
@@ -222,7 +221,7 @@ def _update(changes: Changes, runs: Mapping[str, MetricRun]) -> None:
         old.higher_is_better, old.run = row["higher"], runs[row[RUN]]
         if old.value == row["score"] and "details" not in row:
             turned.append(old)
-        else:  # what led to another value is no longer true
+        else:  # Details of the old value no longer apply.
             old.value, old.details = row["score"], row.get("details")
             others.append(old)
     for rows, fields in ((turned, ()), (others, ("value", "details"))):
@@ -257,7 +256,7 @@ def _run(
 
 
 def _shots(names: Names, wanted: set[tuple[str, int]]) -> dict[tuple[str, int], Shot]:
-    """Return the shots that rows name, creating those that are missing."""
+    """Return the shots that rows name, creating missing ones."""
     found = {
         (shot.story.key, shot.number): shot
         for shot in Shot.objects.filter(story__benchmark=names.benchmark)
@@ -274,7 +273,7 @@ def _shots(names: Names, wanted: set[tuple[str, int]]) -> dict[tuple[str, int], 
 def turn_others(
     benchmark: Benchmark, directions: dict[tuple[str, str, str], bool], posted_to: str
 ) -> None:
-    """Give the metric's other rows the direction that the file has."""
+    """Give the metric's other rows the direction from the file."""
     for (metric, version, backend), higher in directions.items():
         MetricScore.everything.filter(
             benchmark=benchmark,

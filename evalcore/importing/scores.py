@@ -31,17 +31,19 @@ if TYPE_CHECKING:
 
 @dataclass
 class ScoreImport:
-    """What an import did."""
+    """Counts of imported scores, and the directions assumed."""
 
     rows: int
     created: int = 0
     replaced: int = 0
-    guessed: Sequence[str] = ()  # metrics taken for higher-is-better: nothing says so
-    turned: Sequence[str] = ()  # taken for lower-is-better by their names alone
+    # metrics assumed higher-is-better, for lack of other information
+    guessed: Sequence[str] = ()
+    # metrics assumed lower-is-better, from their names alone
+    turned: Sequence[str] = ()
 
     def line(self) -> str:
         if not self.created and not self.replaced:
-            return f"Nothing new: {self.rows} scores, all here already."
+            return f"Nothing new: {self.rows} scores, all stored already."
         return (
             f"Imported {self.rows} scores "
             f"({self.created} new, {self.replaced} replaced)."
@@ -49,7 +51,7 @@ class ScoreImport:
 
 
 def table_rows(frame: "pd.DataFrame") -> list[ScoreRow]:
-    """Return the rows of a table with their lines; empty cells are empty text."""
+    """Return the rows of a table with their lines; empty cells become empty text."""
     filled = frame.astype(object).where(frame.notna(), "")
     records = cast("list[ScoreRow]", filled.to_dict("records"))
     return [
@@ -76,7 +78,7 @@ def import_scores(
         {name: value for name, value in row.items() if name in columns}
         for row in table_rows(scores)
     ]
-    for row in () if earlier else rows:  # a wrong shot is no number
+    for row in () if earlier else rows:  # An invalid shot is not a number.
         row["metric_version"] = row.get("metric_version") or metric_version
         row["shot"] = int(row["shot"]) if row.get("shot") else None
     return import_rows(
@@ -112,15 +114,15 @@ def import_rows(
     for row in rows:
         row.setdefault(FILE, file)
         row.setdefault(RUN, file)
-    told_once = set()
+    reported = set()
     for row in rows:
         for problem in names.problems(
             row[FILE], row[LINE], row["story"], row["method"]
         ):
             said = problem.column, problem.value
-            if not once or said not in told_once:
+            if not once or said not in reported:
                 problems.append(problem)
-            told_once.add(said)
+            reported.add(said)
     if earlier:
         raise InputError(_in_order(problems))
     details = any("details" in row for row in rows)
@@ -129,7 +131,7 @@ def import_rows(
     for row in rows:
         higher = _direction(row, lower_is_better, stored.directions, untold)
         if higher is None:
-            # As in reports of files; of metrics of ours that say nothing, all is told.
+            # Metrics of ours without a telling name are higher-is-better.
             higher = higher_by_name(row["metric"])
             if higher is None and known_name(row["metric"]) in registry.METRICS:
                 higher = True
@@ -137,8 +139,8 @@ def import_rows(
             turned |= {row["metric"]} if higher is False else set()
         row["higher"] = higher is not False
     problems += _unknown_metrics(rows, lower_is_better, file)
-    told = [row for row in rows if not row["story"] or names.knows(row["story"])]
-    problems += _unknown_shots(told, benchmark, create)
+    known_rows = [row for row in rows if not row["story"] or names.knows(row["story"])]
+    problems += _unknown_shots(known_rows, benchmark, create)
     problems += _too_long(rows)
     problems += _doubled(rows)
     changes = Changes()
@@ -167,14 +169,14 @@ def import_rows(
     )
 
 
-def import_found(
+def import_foreign_scores(
     found: ForeignScores,
     *,
     benchmark: Benchmark,
     create: bool = False,
     replace: bool = False,
 ) -> ScoreImport:
-    """Store scores that other people's programs computed; see `import_scores`."""
+    """Store scores from other programs; see `import_scores`."""
     rows: list[ScoreRow] = [
         {
             "story": score.story,
@@ -232,7 +234,7 @@ def _unknown_shots(
             "story__key", "number"
         )
     )
-    # One shot more would be missing in every output, after people have judged it.
+    # A new shot would count as missing in outputs that people have already judged.
     drawn = set(
         Output.objects.filter(
             story__benchmark__slug=benchmark.slug, frames__isnull=False
@@ -242,7 +244,7 @@ def _unknown_shots(
         Problem(
             row[FILE],
             "the number of a shot of the story"
-            + " (--create makes new ones)" * (row["story"] not in drawn),
+            + " (--create adds new ones)" * (row["story"] not in drawn),
             row[LINE],
             "shot",
             str(row["shot"]),
@@ -271,7 +273,7 @@ def _too_long(rows: Sequence[ScoreRow]) -> Problems[Problem]:
 
 
 def _doubled(rows: Sequence[ScoreRow]) -> Problems[Problem]:
-    """Name scores that occur twice: two folders may hold one method's."""
+    """Return a problem for each score that occurs twice, perhaps in two folders."""
     counts = Counter(map(key_of, rows))
     problems: Problems[Problem] = Problems()
     for row in rows:
@@ -288,9 +290,9 @@ def _direction(
     stored: dict[tuple[str, str, str], bool],
     untold: Collection[str],
 ) -> bool | None:
-    """Return whether higher is better, by what says so first; None: only the name may.
+    """Return whether higher is better; None if only the metric's name may decide.
 
-    That is the option, the row, and what is stored.
+    The option comes first, then the row, then the stored direction.
     """
     if row["metric"] in lower_is_better:
         return False

@@ -1,4 +1,4 @@
-"""Store a data set's stories, shots, characters and reference pictures."""
+"""Storing of a data set's stories, shots, characters and reference pictures."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -17,13 +17,13 @@ from evalcore.models import Benchmark, Character, CharacterImage, Frame, Shot, S
 from evalcore.perturbations import degraded_copies
 from evalcore.scoring import score_rows
 
-# What files say beyond shots and characters, by format.
+# Further fields of files, by format.
 Extra = dict[str, Any]
 
 
 @dataclass
 class StoryImport:
-    """What an import did."""
+    """Counts of imported stories and their parts."""
 
     stories: int = 0
     shots: int = 0
@@ -40,7 +40,7 @@ class StoryImport:
             f"{self.pictures} reference pictures"
         )
         if not self.created:
-            return f"Nothing new: {counts}, all here already."
+            return f"Nothing new: {counts}, all stored already."
         return f"Imported {counts} ({self.created} of these rows are new)."
 
 
@@ -52,11 +52,11 @@ def import_benchmark(
     form: str = "",
     skip_unreadable: bool = False,
 ) -> StoryImport:
-    """Read a data set into a benchmark; a second time changes nothing.
+    """Import a data set into a benchmark; a second call changes nothing.
 
-    `root` is a folder or file in one of `formats.FORMATS`; `form` names it where it is
-    not clear. What is empty in a stored story (one made from folders or tables) is
-    filled in. `skip_unreadable` leaves out reference pictures that are none.
+    `root` is a folder or file in one of `formats.FORMATS`; `form` names the format if
+    it is ambiguous. Empty fields of a stored story (created from folders or tables) are
+    filled in. `skip_unreadable` leaves out unreadable reference pictures.
     """
     left_out: list[str] = []
     source, stories, warnings = read_stories(
@@ -96,7 +96,7 @@ def _pictures(stories: Iterable[ReadStory]) -> Iterator[Path]:
 
 
 def _differences(read: ReadStory, stored: Story) -> Iterator[Problem]:
-    """Name what is stored otherwise: people may have judged by it."""
+    """Yield a problem for each difference, since people may have judged by it."""
 
     def problem(what: str) -> Problem:
         expected = f"{what} as stored before; a changed data set is another benchmark"
@@ -112,12 +112,12 @@ def _differences(read: ReadStory, stored: Story) -> Iterator[Problem]:
     for what in _other_extras(read.extra, stored.extra):
         yield problem(what)
     shots = {shot.number: shot for shot in stored.shots.all()}
-    told = {number for number, shot in shots.items() if shot.text}
-    given = {shot.number for shot in read.shots}
-    if told and told != given:
+    with_text = {number for number, shot in shots.items() if shot.text}
+    stored_with_text = {shot.number for shot in read.shots}
+    if with_text and with_text != stored_with_text:
         yield problem("the shots")
     for shot in read.shots:
-        if shot.number in told & given:
+        if shot.number in with_text & stored_with_text:
             row = shots[shot.number]
             on_stage = {character.key for character in row.characters.all()}
             if row.text != shot.text:
@@ -137,7 +137,7 @@ def _differences(read: ReadStory, stored: Story) -> Iterator[Problem]:
 
 
 def _other_extras(read: Extra, stored: Extra) -> Iterator[str]:
-    """Name what a file says otherwise; where it stands in a file may change."""
+    """Yield the fields that differ; their position in the file may change."""
     for name, found in read.items():
         before = stored.get(name, found)
         if not isinstance(found, dict) or not isinstance(before, dict):
@@ -207,11 +207,11 @@ def _store_story(
     for shot in read.shots:
         saved, created = Shot.objects.get_or_create(story=story, number=shot.number)
         if created:
-            # Explicitly missing in rendered outputs that know nothing of it.
+            # Existing outputs lack the new shot, so it is marked as missing.
             for output in story.outputs.filter(frames__isnull=False).distinct():
                 Frame.objects.create(output=output, shot=saved, number=shot.number)
                 score_rows.forget_computed(output)
-                degraded_copies.forget_twins(output)
+                degraded_copies.forget_perturbations(output)
         if not saved.text:
             saved.text = shot.text
             saved.start_seconds, saved.end_seconds = shot.start, shot.end
@@ -223,4 +223,5 @@ def _store_story(
     if summary.created > known:
         score_rows.forget_story(story)
         for output in story.outputs.filter(video__isnull=False):
-            degraded_copies.forget_twins(output)  # shots may be cut elsewhere now
+            # New shot times may cut the video elsewhere.
+            degraded_copies.forget_perturbations(output)

@@ -1,9 +1,9 @@
-"""What a metric is told, what it asks for, what it declares, and what it returns.
+"""Interface of metrics: subjects, requests for features, values, declarations.
 
-A metric is a pure formula on arrays and a thin class, whose `score` yields an `Ask` for
-features of pictures, clips or texts, is sent them in that order, and returns `Value`s.
-It never calls an encoder itself: `evalcore.metrics.engine` runs many outputs at once,
-so that each picture passes each encoder once, however many metrics want it.
+A metric is a pure formula on arrays and a thin class. Its `score` yields an `Ask` for
+features of pictures, clips or texts, receives them in the same order, and returns
+`Value`s. It never calls an encoder itself: `evalcore.metrics.engine` runs many outputs
+at once, so that each picture passes each encoder only once.
 """
 
 import hashlib
@@ -19,20 +19,20 @@ import numpy.typing as npt
 
 
 class FeatureError(ValueError):
-    """An item has no feature: it cannot be read, or a judge gave no usable answer."""
+    """An item has no feature: it is unreadable, or a judge gave no usable answer."""
 
 
 class FatalError(Exception):
-    """Nothing can be computed any more: wrong weights, or the budget is spent."""
+    """Scoring cannot continue: wrong weights, or the budget is spent."""
 
 
 @dataclass(frozen=True)
-class Lack:
-    """Something that a metric needs and that is not here."""
+class MissingRequirement:
+    """A missing requirement of a metric."""
 
     what: str
-    how: str  # how to get it, or why nobody can
-    licence: str = ""  # under which its authors give it away, where that matters
+    how: str  # how to obtain it, or why that is impossible
+    licence: str = ""  # licence of its authors, where it matters
 
     @property
     def slug(self) -> str:
@@ -44,8 +44,8 @@ class Lack:
         return f"{self.what} ({self.how}{licence})"
 
 
-class Lacks(tuple[Lack, ...]):
-    """All that a metric lacks; empty if it is ready."""
+class MissingRequirements(tuple[MissingRequirement, ...]):
+    """All missing requirements of a metric; empty if it is ready."""
 
     __slots__ = ()
 
@@ -55,7 +55,7 @@ class Lacks(tuple[Lack, ...]):
 
 Picture = npt.NDArray[np.uint8]  # height x width x 3, RGB
 Floats = npt.NDArray[np.float64]
-# What an encoder makes of one item: numbers, or one text.
+# An encoder's result for one item: numbers, or one text.
 Feature = npt.NDArray[Any]
 Box = tuple[int, int, int, int]  # left, top, right, bottom in pixels
 
@@ -64,21 +64,21 @@ Family = Literal[
     "ViStoryBench", "VISTAR", "StoryBench", "Envision", "OneIG", "baseline", "stand-in"
 ]
 Queue = Literal["cpu", "gpu", "judge"]
-# Which field of a shot says what is to be seen, the best one first.
+# Fields of a shot that describe the picture, in order of preference.
 WORDINGS = ("static", "caption", "prompt", "plot", "setting")
 
 
-# What is looked at -------------------------------------------------------------------
+# Items -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Source:
-    """A stored picture or video, decoded only where its features are not known yet."""
+    """A stored picture or video, decoded only if its features are not stored yet."""
 
-    key: str  # names its content: the hash of the file, and how a video is sampled
-    # Decodes: one picture, or the sampled frames of a video in order.
+    key: str  # identifies the content: the file's hash, and the sampling of a video
+    # Decodes one picture, or the sampled frames of a video in order.
     pictures: Callable[[], Iterator[Picture]] = field(compare=False, repr=False)
-    # Width and height, where they are known without decoding.
+    # Width and height, if known without decoding.
     size: tuple[int, int] | None = field(default=None, compare=False)
 
 
@@ -87,9 +87,9 @@ class Image:
     """One picture of a source, or a part of it."""
 
     source: Source
-    index: int = 0  # which of the source's pictures
-    box: Box | None = None  # the part of it, in whole pixels; all of it where None
-    mirrored: bool = False  # whether left and right are exchanged (after cutting)
+    index: int = 0  # index of the picture in the source
+    box: Box | None = None  # the part of it, in whole pixels; None for all of it
+    mirrored: bool = False  # whether it is mirrored left to right, after cutting
 
     @cached_property
     def key(self) -> str:
@@ -117,7 +117,7 @@ class Image:
         return self.cut(list(pictures))
 
     def cut(self, pictures: Sequence[Picture]) -> Picture:
-        """Return what is looked at, of the pictures that `indices` names."""
+        """Return its part of the pictures that `indices` names."""
         (picture,) = pictures
         if self.box is not None:
             left, top, right, bottom = self.box
@@ -158,16 +158,16 @@ class Text:
 
 
 class Item(Protocol):
-    """What an encoder can be asked about: an image, a clip, a text, a question."""
+    """An item that an encoder can encode: an image, a clip, a text, a question."""
 
     @property
     def key(self) -> str:
-        """Name its content; equal keys have equal features."""
+        """Return the identity of its content; equal keys have equal features."""
 
 
 @dataclass(frozen=True)
 class RenderedCharacter:
-    """A recurring figure of a story."""
+    """A recurring character of a story."""
 
     key: str  # its name in the benchmark
     kind: str = ""  # `realistic_human`, `unrealistic_human`, `non_human`, or empty
@@ -181,33 +181,33 @@ class RenderedShot:
     number: int  # from 1
     # One picture, the frames of its part of a video, or nothing.
     frames: tuple[Image, ...] = ()
-    # What was to be rendered, by field: setting, plot, static, camera, caption, prompt,
+    # The description, by field: setting, plot, static, camera, caption, prompt,
     # explanation.
     text: Mapping[str, str] = field(default_factory=dict)
-    characters: tuple[str, ...] = ()  # keys of those that were to appear
+    characters: tuple[str, ...] = ()  # keys of the characters that should appear
 
     @property
     def image(self) -> Image | None:
-        """Return its picture, or the first frame; None where there is none."""
+        """Return its picture, or the first frame; None if it has neither."""
         return self.frames[0] if self.frames else None
 
     @property
     def wording(self) -> str:
-        """Return the text that says what it shows; empty if none does."""
+        """Return the text that describes the picture; empty if none does."""
         return next((self.text[one] for one in WORDINGS if self.text.get(one)), "")
 
 
 @dataclass(frozen=True)
 class Rendering:
-    """One method's output for one story, with what the story asked for."""
+    """One method's output for one story, with the story's description."""
 
     story: str
     method: str
-    shots: tuple[RenderedShot, ...]  # those without a picture too
-    # All characters of the story, by key; those that never appear too.
+    shots: tuple[RenderedShot, ...]  # includes shots without a picture
+    # All characters of the story, by key, even those that never appear.
     characters: Mapping[str, RenderedCharacter] = field(default_factory=dict)
     is_video: bool = False
-    # What the benchmark's file says beyond that: a questionnaire, a category.
+    # Further fields of the benchmark's file: a questionnaire, a category.
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -216,7 +216,7 @@ class Rendering:
 
     @property
     def images(self) -> list[Image]:
-        """Return one picture a rendered shot, in order."""
+        """Return one picture per rendered shot, in order."""
         return [shot.frames[0] for shot in self.rendered]
 
     @property
@@ -227,7 +227,7 @@ class Rendering:
 
 @dataclass(frozen=True)
 class Pair:
-    """An output held against the true one of the same story (level `pair`)."""
+    """An output and the true output of the same story (level `pair`)."""
 
     output: Rendering
     truth: Rendering
@@ -242,52 +242,52 @@ class Run:
     truths: tuple[Rendering, ...] = ()
 
 
-# What looks --------------------------------------------------------------------------
+# Encoders ----------------------------------------------------------------------------
 
 
 class Encoder(Protocol):
-    """Something that makes a feature of an item.
+    """An object that computes features of items.
 
-    `id` names all that decides the feature: architecture, weights, preprocessing and
-    precision; features are remembered under it. At most `batch` items are encoded
+    `id` names everything that decides the feature: architecture, weights, preprocessing
+    and precision; features are stored under it. At most `batch` items are encoded
     together.
     """
 
     @property
     def id(self) -> str:
-        """Name what decides the feature."""
+        """Return everything that decides the feature."""
 
     @property
     def batch(self) -> int:
-        """Return how many items go together at most."""
+        """Return how many items are encoded together at most."""
 
     def prepare(self, item: Any) -> Any:
         """Turn a decoded item into the encoder's input; called in several threads.
 
-        The item is what `Image.cut` or `Clip.cut` returns, or the item itself if it
+        The item is the result of `Image.cut` or `Clip.cut`, or the item itself if it
         has no source.
         """
 
     def encode(self, prepared: Sequence[Any]) -> Sequence[Feature | FeatureError]:
-        """Return a feature for each prepared item, or why there is none."""
+        """Return a feature, or an error, for each prepared item."""
 
 
 @runtime_checkable
 class Streaming(Encoder, Protocol):
-    """An encoder whose features come one after the other, each of them dear."""
+    """An encoder whose features arrive one by one, each of them expensive."""
 
     def stream(
         self, prepared: Sequence[Any]
     ) -> Generator[tuple[int, Feature | FeatureError]]:
-        """Give places and features as they come; otherwise as `encode`."""
+        """Yield positions and features as they arrive; otherwise as `encode`."""
 
 
 @dataclass(frozen=True)
 class Ask:
-    """What a metric yields to be sent the features of the items, in their order.
+    """Request of a metric for the features of items, in the same order.
 
-    An item without a feature is thrown as a FeatureError; if `tolerant`, the error
-    stands in the place of the feature and the others arrive.
+    An item without a feature is thrown as a FeatureError. With `tolerant`, the error
+    takes the place of the feature and the others arrive.
     """
 
     encoder: Encoder
@@ -299,7 +299,7 @@ class Ask:
 class Value:
     """One value; `shot` is None for a whole output, pair or run.
 
-    A metric that is undefined gives no value but a reason. `trace` holds what led to
+    An undefined metric gives a reason in place of the value. `trace` holds the basis of
     the value, as JSON: answers of a judge, boxes, matches.
     """
 
@@ -309,11 +309,12 @@ class Value:
     trace: Mapping[str, Any] | None = None
 
 
-# Is sent arrays, and FeatureErrors among them if it asked tolerantly.
+# Receives arrays, with FeatureErrors among them after a tolerant request.
 Scoring = Generator[Ask, list[Any], list[Value]]
 
 
-# What it declares --------------------------------------------------------------------
+# Declaration
+# ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -321,44 +322,45 @@ class MetricInfo:
     """Description of a metric, for people and for the database."""
 
     name: str
-    title: str  # its name for readers
+    title: str  # its title for readers
     family: Family  # the paper it belongs to, or `baseline` or `stand-in`
-    # What a value belongs to: a shot, an output, an output held against the true one
+    # Level of its values: a shot, an output, an output compared with the true one
     # (pair), all outputs of a method (run).
     scores: Level
-    source: str  # paper and section, or where a baseline comes from
-    measures: str  # one sentence on what it measures, and what it cannot see
+    source: str  # paper and section, or the origin of a baseline
+    measures: str  # one sentence on its subject and its limits
     higher_is_better: bool = True
-    low: float | None = 0  # None where there is no bound
+    low: float | None = 0  # None if unbounded
     high: float | None = 1
     version: str = "1"  # changes whenever values would change
-    backend: str = "numpy"  # what computes it
-    profile: str = ""  # whose definition it follows where paper and program differ
-    # Which workers compute it; with a judge, one at a time spends a run's budget.
+    backend: str = "numpy"  # name of the network or judge that computes it
+    profile: str = ""  # the definition it follows where paper and program differ
+    # Workers that compute it. Only one worker at a time spends a run's budget for
+    # judges.
     queue: Queue = "cpu"
-    # Whether outputs are held against the true ones; of pairs they always are.
+    # Whether it compares outputs with the true ones; metrics of pairs always do.
     needs_truth: bool = False
 
     @property
     def against_truth(self) -> bool:
-        """Say whether outputs are held against the true ones."""
+        """Return whether it compares outputs with the true ones."""
         return self.needs_truth or self.scores == "pair"
 
     @property
     def full_version(self) -> str:
-        """Return version and profile, as rows carry them."""
+        """Return version and profile, as stored in rows."""
         return f"{self.version} {self.profile}".strip()
 
 
 class Metric(Protocol):
-    """A metric: what it declares, what it lacks here, and how it scores."""
+    """A metric: its declaration, its missing requirements, and its scoring."""
 
     @property
     def info(self) -> MetricInfo:
-        """Return what it declares."""
+        """Return its declaration."""
 
-    def missing(self) -> Lacks:
-        """Return what is lacking to compute it, and how to get it; empty if ready."""
+    def missing(self) -> MissingRequirements:
+        """Return missing requirements and how to obtain them; empty if ready."""
 
     def score(self, subject: Any) -> Scoring:
         """Score a Rendering (levels shot and output), a Pair or a Run."""

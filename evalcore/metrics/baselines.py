@@ -25,7 +25,7 @@ from evalcore.metrics.formulas import (
     consistency,
     laplacian,
 )
-from evalcore.metrics.weights import needing
+from evalcore.metrics.weights import requires
 
 
 class ClipConsistency:
@@ -39,14 +39,14 @@ class ClipConsistency:
         low=-1,
         source="mean cosine of CLIP features over pairs of shots; baseline",
         measures=(
-            "Whether the shots look alike to CLIP, in what they show and how. Copying "
-            "one picture scores 1."
+            "How similar the shots are to CLIP, in content and style. Copying one "
+            "picture scores 1."
         ),
         backend="CLIP ViT-L/14 (OpenAI)",
         queue="gpu",
     )
 
-    missing = needing(CLIP_PACKAGES, (clip_weights(),))
+    missing = requires(CLIP_PACKAGES, (clip_weights(),))
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -70,14 +70,14 @@ class ClipScore:
         low=-1,
         source="cosine of picture and text in CLIP (Hessel et al. 2021); baseline",
         measures=(
-            "Whether a shot shows what its text says, as far as CLIP sees it. Only the "
+            "How well a shot matches its text, according to CLIP. Only the "
             "first 77 tokens count."
         ),
         backend="CLIP ViT-L/14 (OpenAI)",
         queue="gpu",
     )
 
-    missing = needing(CLIP_PACKAGES, (clip_weights(),))
+    missing = requires(CLIP_PACKAGES, (clip_weights(),))
 
     @cached_property
     def encoders(self) -> dict[Literal["picture", "text"], Encoder]:
@@ -86,7 +86,7 @@ class ClipScore:
         return {"picture": clip_image_encoder(), "text": clip_text_encoder()}
 
     def score(self, rendering: Rendering) -> Scoring:
-        """Return one value a shot that has a picture and a text."""
+        """Return one value per shot that has a picture and a text."""
         shots = [shot for shot in rendering.rendered if shot.wording]
         if not shots:
             return [Value(None, reason="no shot has both a picture and a text")]
@@ -126,12 +126,12 @@ class Colourfulness(ShotFormula):
         high=None,
         version="2",
         source="Hasler and Suesstrunk 2003, equation 10; baseline",
-        measures="How colourful a shot is. It knows nothing of the story.",
+        measures="How colourful a shot is. The story plays no role.",
     )
     encoder = PixelFormula("colourfulness 2", colourfulness)
 
 
-LEVELS = 8  # steps a channel
+LEVELS = 8  # number of levels per channel
 
 
 def histogram(rgb: Floats) -> Floats:
@@ -166,12 +166,12 @@ class PaletteConsistency:
         version="2",
         source="histogram intersection (Swain and Ballard 1991) of shots; baseline",
         measures=(
-            "Whether the shots share their colours. Copying one picture scores 1; a "
+            "How similar the shots' colours are. Copying one picture scores 1; a "
             "story that moves from day to night scores low."
         ),
     )
 
-    missing = needing()
+    missing = requires()
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value; undefined for fewer than two shots."""
@@ -200,7 +200,7 @@ class Sharpness(ShotFormula):
         high=None,
         version="2",
         source="variance of the Laplacian at 256 x 256; baseline",
-        measures="Fine detail in a shot. Noise counts as detail.",
+        measures="Amount of fine detail in a shot. Noise counts as detail.",
     )
     encoder = PixelFormula("sharpness 2", lambda rgb: sharpness(rgb @ LUMA))
 
@@ -214,11 +214,11 @@ class ShotsPresent:
         family="baseline",
         scores="output",
         source="baseline of this project",
-        measures="The share of the story's shots that have a picture at all.",
+        measures="Share of the story's shots that have a picture.",
         backend="counting",
     )
 
-    missing = needing()
+    missing = requires()
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value; undefined for a story without shots."""

@@ -1,8 +1,9 @@
-"""Decode and prepare in threads, ahead of the encoders and in bounded memory.
+"""Decoding and preparation in threads, ahead of the encoders and in bounded memory.
 
-A load is one picture or video and all that is wanted of it. A frame is prepared as soon
-as it is decoded, and let go; only clips keep theirs until the last one is there. Inputs
-come in the order of the loads: the same pictures make the same batches and numbers.
+A load is one picture or video with all items requested from it. A frame is prepared as
+soon as it is decoded, and then released; only clips keep frames until their last one.
+Inputs come in the order of the loads, so that the same pictures make the same batches
+and numbers.
 """
 
 import sys
@@ -16,10 +17,10 @@ from typing import Any
 
 from evalcore.metrics.base import Encoder, FeatureError, Item, Picture, Source
 
-# What a formula, a decoder or an encoder raises about one item or output. Anything
-# else, such as a database that is gone or a spent budget, ends the whole run.
+# Errors of a formula, a decoder or an encoder about one item or output. Any other
+# error, such as a lost database or a spent budget, ends the whole run.
 UNSCORABLE = (ArithmeticError, OSError, RuntimeError, ValueError)
-# How much may be prepared ahead, or wait for its batch to be full.
+# Limits on inputs that are prepared ahead, or wait for a full batch.
 MOST_BYTES = 256 * 2**20
 
 _Want = tuple[Encoder, Any]  # the item
@@ -28,7 +29,7 @@ _Load = tuple[Source | None, list[_Want]]
 
 @dataclass(frozen=True)
 class PreparedItem:
-    """An item as its encoder takes it: an input, or a FeatureError."""
+    """An item ready for its encoder: an input, or a FeatureError."""
 
     encoder: str
     key: str
@@ -36,13 +37,13 @@ class PreparedItem:
 
     @cached_property
     def size(self) -> int:
-        """Return how many bytes it keeps, about."""
+        """Return its approximate size in bytes."""
         return _size(self.input)
 
 
 @dataclass
 class _Line:
-    """What a thread has prepared of one load, and nobody has taken yet."""
+    """Prepared items of one load that have not been consumed yet."""
 
     ready: deque[PreparedItem] = field(default_factory=deque)
     ended: bool = False
@@ -50,7 +51,7 @@ class _Line:
 
 
 class Ahead:
-    """Loads that threads work on before their turn comes."""
+    """Loads that threads prepare ahead."""
 
     def __init__(
         self,
@@ -70,7 +71,7 @@ class Ahead:
     def prepare(
         self, wants: Iterable[tuple[Encoder, Item]]
     ) -> Generator[PreparedItem, None, None]:
-        """Prepare items, each source decoded once."""
+        """Prepare items, decoding each source once."""
         try:
             for load in _loads(wants):
                 if len(self._lines) >= self._most_loads:
@@ -96,7 +97,7 @@ class Ahead:
             self._changed.notify_all()
 
     def _take(self, line: _Line) -> PreparedItem | None:
-        """Wait for the next input of a load; None if there is no more."""
+        """Wait for the next item of a load; None at its end."""
         with self._changed:
             self._changed.wait_for(lambda: line.ready or line.ended)
             if not line.ready:
@@ -118,11 +119,12 @@ class Ahead:
                 self._changed.notify_all()
 
     def _put(self, line: _Line, prepared: PreparedItem) -> bool:
-        """Wait for room, and put an input down; return whether it is still wanted."""
+        """Wait for room, and queue an item; return whether it is still needed."""
         size = prepared.size
 
         def room() -> bool:
-            # Whose turn it is always goes on, or nobody would.
+            # The load being consumed always continues; otherwise there would be a
+            # deadlock.
             awaited = line is self._lines[0] and not line.ready
             return self._over or awaited or self._bytes + size <= self._most_bytes
 
@@ -135,14 +137,14 @@ class Ahead:
 
 
 def words(error: Exception) -> str:
-    """Say what went wrong, without the paths of this machine."""
+    """Return the error's message, without the paths of this machine."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error) or type(error).__name__
 
 
 def _loads(wants: Iterable[tuple[Encoder, Item]]) -> list[_Load]:
-    """Return what has to be decoded and prepared, each source once."""
+    """Return the work to decode and prepare, each source once."""
     alone: list[_Load] = []
     by_source: dict[str, _Load] = {}
     for encoder, item in wants:
@@ -173,9 +175,10 @@ def _prepared(load: _Load) -> Iterator[PreparedItem]:
 
 
 def _by_frame(source: Source, wants: Sequence[_Want]) -> Iterator[PreparedItem]:
-    """Prepare each item when its last frame is there; keep no frame for longer."""
+    """Prepare each item when its last frame is decoded; keep no frame longer."""
     due: dict[int, list[_Want]] = defaultdict(list)
-    until: dict[int, int] = {}  # when each frame is needed for the last time
+    # position at which each frame is needed for the last time
+    until: dict[int, int] = {}
     for encoder, item in wants:
         last = item.indices.stop - 1
         due[last].append((encoder, item))
@@ -196,12 +199,12 @@ def _by_frame(source: Source, wants: Sequence[_Want]) -> Iterator[PreparedItem]:
             return
     for encoder, item in (want for late in due.values() for want in late):
         missing = max(item.indices.start, decoded)
-        refused = FeatureError(f"there is no frame {missing}")
+        refused = FeatureError(f"the video has no frame {missing}")
         yield PreparedItem(encoder.id, item.key, refused)
 
 
 def _cut(item: Any, frames: dict[int, Picture]) -> Any:
-    """Return what an item shows, or why it cannot be cut out."""
+    """Return an item's part of the frames, or the error from cutting it."""
     try:
         return item.cut([frames[index] for index in item.indices])
     except UNSCORABLE as error:
@@ -209,7 +212,7 @@ def _cut(item: Any, frames: dict[int, Picture]) -> Any:
 
 
 def _input(encoder: Encoder, item: Item, decoded: Any) -> PreparedItem:
-    """Return the encoder's input, or why there is none."""
+    """Return the encoder's input, or the error."""
     if isinstance(decoded, FeatureError):
         return PreparedItem(encoder.id, item.key, decoded)
     try:
@@ -219,7 +222,7 @@ def _input(encoder: Encoder, item: Item, decoded: Any) -> PreparedItem:
 
 
 def _size(prepared: Any) -> int:
-    """Return how many bytes an input keeps; a part of an array keeps all of it."""
+    """Return the bytes that an input keeps; a view keeps its whole array."""
     if isinstance(prepared, (list, tuple)):
         return sum(map(_size, prepared))
     whole = getattr(prepared, "base", None)

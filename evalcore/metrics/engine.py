@@ -1,10 +1,10 @@
-"""Run many metrics of many outputs at once, in large batches.
+"""Engine that runs many metrics on many outputs at once, in large batches.
 
-Metrics are generators that ask for features. In each round the engine collects what a
-window of them asks for, each item once; takes what the store remembers; has the rest
-decoded once, in threads, and encoded as soon as a batch is full; and answers each
-metric as soon as all it asked for is known. An item without a feature fails those who
-asked for it; the next run tries again.
+Metrics are generators that ask for features. In each round the engine collects the
+requests of a window of metrics, each item once. It takes features from the store, has
+the rest decoded once, in threads, and encodes them as soon as a batch is full. Each
+metric gets its answer as soon as all requested features are known. An item without a
+feature fails only the metrics that requested it; the next run tries again.
 """
 
 import contextlib
@@ -53,7 +53,7 @@ class FeatureStore:
         return found
 
     def put_many(self, encoder: str, features: Mapping[str, Feature]) -> None:
-        """Keep features; each is there completely or not at all."""
+        """Store features; each is written completely or not at all."""
         home = self._home(encoder)
         if not home.is_dir():
             home.mkdir(parents=True, exist_ok=True)
@@ -75,7 +75,7 @@ def _place(key: str) -> str:
 
 
 def _read(path: str) -> Feature | None:
-    """Return a feature; None if it is not there, or cut short by a crash."""
+    """Return a feature; None if it does not exist, or was cut short by a crash."""
     try:
         with open(path, "rb", buffering=0) as file:
             data = file.read()
@@ -102,11 +102,12 @@ def _write(path: Path, data: bytes) -> None:
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     finally:
-        with contextlib.suppress(FileNotFoundError):  # in its place by now
+        # another process has already written it
+        with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
 
 
-# What a metric may raise besides over one odd story: its data are other people's.
+# Further errors of a metric on one inconsistent story, whose data come from others.
 ODD_STORY = (AttributeError, LookupError, TypeError)
 WINDOW = 64
 
@@ -116,7 +117,7 @@ _Refused = dict[tuple[str, str], FeatureError]  # by encoder and item
 
 @dataclass(frozen=True)
 class MetricJob:
-    """One metric at work on one subject; `key` tells the caller which."""
+    """One metric to compute for one subject; `key` identifies it to the caller."""
 
     key: Any
     scoring: Scoring
@@ -124,7 +125,7 @@ class MetricJob:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a job: values, or the error that ended it."""
+    """Result of a job: values, or the error that ended it."""
 
     key: Any
     values: Sequence[Value] = ()
@@ -133,7 +134,7 @@ class Outcome:
 
 @dataclass
 class EncoderCounts:
-    """How many items were asked for, remembered, and encoded, by encoder."""
+    """Counts of requested, stored and encoded items of one encoder."""
 
     asked: Counter[str] = field(default_factory=Counter)
     encoded: Counter[str] = field(default_factory=Counter)
@@ -147,7 +148,7 @@ class _Active:
 
 @dataclass
 class _Wanted:
-    """The items of one encoder in this round, by key, and what is known of them."""
+    """Items of one encoder requested in this round, with the features known so far."""
 
     encoder: Encoder
     items: dict[str, Item] = field(default_factory=dict)
@@ -156,11 +157,11 @@ class _Wanted:
 
     @property
     def unknown(self) -> list[Item]:
-        """Return the items of which nothing is known yet."""
+        """Return the items without a feature or error yet."""
         return [item for key, item in self.items.items() if key not in self.known]
 
     def knows(self, ask: Ask) -> bool:
-        """Say whether all that is asked for is known; what is last comes last."""
+        """Return whether a request can be answered; checks its last item first."""
         return all(item.key in self.known for item in reversed(ask.items))
 
     def features(self, ask: Ask) -> _Features:
@@ -168,7 +169,7 @@ class _Wanted:
 
     @property
     def is_full(self) -> bool:
-        """Say whether what is ready makes a batch, or takes too much memory."""
+        """Return whether prepared items make a batch, or take too much memory."""
         return (
             len(self.ready) >= self.encoder.batch
             or sum(one.size for one in self.ready) >= MOST_BYTES
@@ -193,7 +194,7 @@ class Engine:
         self.counts = EncoderCounts()
 
     def run(self, jobs: Iterable[MetricJob]) -> Iterator[Outcome]:
-        """Run the jobs, and give the outcome of each as soon as it is there."""
+        """Run the jobs, and yield the outcome of each as soon as it is known."""
         waiting = iter(jobs)
         active: list[_Active] = []
         refused: _Refused = {}
@@ -220,9 +221,9 @@ class Engine:
     def _answers(
         self, active: Sequence[_Active], refused: _Refused, pool: ThreadPoolExecutor
     ) -> Generator[tuple[_Active, _Features]]:
-        """Give each job, and what it asked for, as soon as all of that is known."""
+        """Yield each job with its requested features, as soon as all are known."""
         wanted = self._wanted((one.ask for one in active), refused)
-        answered, waiting = _told_apart(active, wanted)
+        answered, waiting = _split_answerable(active, wanted)
         yield from answered
         unknown = [(o.encoder, item) for o in wanted.values() for item in o.unknown]
         batch = max((encoder.batch for encoder, _item in unknown), default=0)
@@ -236,7 +237,7 @@ class Engine:
                 one.ready.append(prepared)
                 if one.is_full:
                     self._encode(one)
-                    answered, waiting = _told_apart(waiting, wanted)
+                    answered, waiting = _split_answerable(waiting, wanted)
                     yield from answered
         for one in wanted.values():
             self._encode(one)
@@ -247,7 +248,7 @@ class Engine:
             yield job, wanted[job.ask.encoder.id].features(job.ask)
 
     def _wanted(self, asks: Iterable[Ask], refused: _Refused) -> dict[str, _Wanted]:
-        """Return what is asked for, by encoder, and what is known of it already."""
+        """Return the requested items by encoder, with features already known."""
         wanted: dict[str, _Wanted] = {}
         for ask in asks:
             one = wanted.setdefault(ask.encoder.id, _Wanted(ask.encoder))
@@ -279,7 +280,7 @@ class Engine:
 def _encoded(
     encoder: Encoder, inputs: Sequence[Any]
 ) -> Generator[Mapping[int, Feature | FeatureError]]:
-    """Give the features of a batch by their places: all at once, or as they come."""
+    """Yield the features of a batch by position: all at once, or as they arrive."""
     if not isinstance(encoder, Streaming):
         yield dict(enumerate(_at_once(encoder, inputs)))
         return
@@ -291,7 +292,7 @@ def _encoded(
 def _at_once(
     encoder: Encoder, inputs: Sequence[Any]
 ) -> Sequence[Feature | FeatureError]:
-    """Encode a batch; if that fails one by one, so that the others go on."""
+    """Encode a batch; if that fails, encode one by one, so that others succeed."""
     try:
         return encoder.encode(inputs)
     except UNSCORABLE as error:
@@ -300,10 +301,10 @@ def _at_once(
     return [feature for one in inputs for feature in _at_once(encoder, [one])]
 
 
-def _told_apart(
+def _split_answerable(
     waiting: Iterable[_Active], wanted: Mapping[str, _Wanted]
 ) -> tuple[list[tuple[_Active, _Features]], list[_Active]]:
-    """Return the jobs that can be answered, with the answers, and the others."""
+    """Return the jobs that can be answered, with their features, and the others."""
     answered, others = [], []
     for one in waiting:
         theirs = wanted[one.ask.encoder.id]
@@ -315,7 +316,7 @@ def _told_apart(
 
 
 def _resume(one: _Active, features: _Features) -> _Active | Outcome:
-    """Send a job what it asked for; return what it asks next, or its outcome."""
+    """Send a job its features; return its next request, or its outcome."""
     scoring = one.job.scoring
     refused = next((f for f in features if isinstance(f, FeatureError)), None)
     if refused is None or one.ask.tolerant:

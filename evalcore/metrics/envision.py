@@ -1,14 +1,14 @@
 """Envision-Score by a judge: nine sub-scores, three dimensions, one overall score.
 
-All are from 0 to 5. One reply holds all nine, so the thirteen metrics cost one request
-a trial together.
+All are from 0 to 5. One reply holds all nine sub-scores, so the thirteen metrics
+together cost one request per trial.
 
 - `envision-paper`: five trials, plain means; a reply without nine clear scores is
   unusable.
-- `envision-code-05be960`: one trial, sub-weights .33, .33 and .34 (as its printed
+- `envision-code-05be960`: one trial, sub-weights .33, .33 and .34 (as in its printed
   tables); a missing score counts 0, and values are rounded to two decimals.
 
-`-k3` behind a profile asks in three trials instead, and so on up to 99.
+The suffix `-k3` of a profile stands for three trials, and so on up to 99.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ from evalcore.metrics.registry import declared
 
 CODE, PAPER = "envision-code-05be960", "envision-paper"
 HIGHEST = 5
-# The program's heavier weight is that of the last one.
+# The program's heavier weight belongs to the last one.
 DIMENSIONS: Mapping[str, tuple[str, str, str]] = {
     "consistency": ("semantic", "factual", "spatial_temporal"),
     "physicality": ("basic_properties", "dynamics", "physical_reliability"),
@@ -114,7 +114,7 @@ def stability(trials: Sequence[float]) -> Stability:
     )
 
 
-# How each sub-score is called, and how judges write that, as a regular expression.
+# Name of each sub-score, and a regular expression for its spellings by judges.
 NAMES: Mapping[str, tuple[str, str]] = {
     "semantic": ("Semantic Consistency", r"semantic[\s_]+consistency"),
     "factual": ("Factual Consistency", r"factual[\s_]+consistency"),
@@ -146,9 +146,10 @@ class Trial:
 def read_trial(text: str, profile: str = PAPER) -> Trial:
     """Return the nine scores of a reply.
 
-    `envision-paper` takes nine whole numbers from 0 to 5 only. `envision-code-05be960`
-    reads as the program: the first digit after a name, the last mention with a digit
-    from 0 to 5; none counts 0. Bold names are read, which the program passes over.
+    `envision-paper` accepts only nine whole numbers from 0 to 5.
+    `envision-code-05be960` reads like the program: the first digit after a name, at the
+    last mention with a digit from 0 to 5, or else 0. Unlike the program, it also reads
+    bold names.
     """
     read = _last_digit if profile == CODE else _whole_number
     found: dict[str, int] = {}
@@ -159,7 +160,7 @@ def read_trial(text: str, profile: str = PAPER) -> Trial:
         except ValueError as error:
             lacking[name] = str(error)
     if not found:
-        raise ValueError("none of the nine scores is given")
+        raise ValueError("the reply has none of the nine scores")
     if lacking and profile != CODE:
         raise ValueError("; ".join(lacking.values()))
     return Trial({name: found.get(name, 0) for name in SUB_SCORES}, lacking)
@@ -201,20 +202,19 @@ TOLD = ("index", "category", "process_type")
 
 
 class EnvisionScore:
-    """One part of Envision-Score; a value an output.
+    """One part of Envision-Score, with one value per output.
 
     Parameters
     ----------
     part
         A sub-score, a dimension, or `overall`; see `PARTS`.
     profile
-        Whose definition it follows; with `-k3` at its end the judge is asked three
-        times.
+        Definition to follow; with the suffix `-k3` the judge is asked three times.
     """
 
     def __init__(self, part: str, profile: str = PAPER) -> None:
         if part not in PARTS:
-            raise ValueError(f"no part {part!r}; there are {', '.join(PARTS)}")
+            raise ValueError(f"no part {part!r}; known are {', '.join(PARTS)}")
         self.part = part
         self.profile, _mark, trials = profile.partition("-k")
         self.trials = int(trials or TRIALS[self.profile])
@@ -235,15 +235,16 @@ class EnvisionScore:
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value, with a row for each trial in the trace.
 
-        Undefined where a step lacks its picture or its prompt, and where no trial is
-        usable. In profile `envision-code-05be960` a sub-score that the reply lacks
-        counts 0, as in the reference program; the trace says so.
+        Undefined if a step lacks its picture or its prompt, or if no trial is usable.
+        In profile `envision-code-05be960` a missing sub-score counts 0, as in the
+        reference program, and is named in the trace.
         """
         reason = why_unjudged(rendering)
         if reason:
             return [Value(None, reason=reason)]
         questions = [_question(rendering, trial) for trial in range(self.trials)]
-        # Never asked again, warmer: the trials are to be alike.
+        # One attempt per trial: a retry would raise the temperature, and trials must be
+        # equal.
         answers = yield from ask_judge(questions, self._read, attempts=1)
         return [self._value(answers)]
 
@@ -266,7 +267,7 @@ class EnvisionScore:
         return Value(value, trace=trace)
 
     def _row(self, number: int, answer: JudgeAnswer[Trial] | Refusal) -> dict[str, Any]:
-        """Return one trial as JSON; the judge's words only with the overall score."""
+        """Return one trial as JSON; only the overall score carries the judge's text."""
         row: dict[str, Any] = {"trial": number}
         if isinstance(answer, Refusal):
             return row | {"refused": list(answer.reasons)}
@@ -281,7 +282,7 @@ class EnvisionScore:
 
 
 def why_unjudged(rendering: Rendering) -> str:
-    """Say why a sequence cannot be judged; empty if it can."""
+    """Return why a sequence cannot be judged; empty if it can."""
     if len(rendering.shots) != STEPS:
         return f"Envision judges {STEPS} steps, not {len(rendering.shots)}"
     for shot in rendering.shots:
@@ -315,7 +316,7 @@ def _question(rendering: Rendering, trial: int) -> JudgeQuestion:
 
 
 def _event(extra: Mapping[str, Any]) -> str:
-    """Return what the benchmark's file says of the whole sequence, a line each."""
+    """Return the benchmark's fields about the whole sequence, one per line."""
     said = extra.get("envision", extra)
     if not isinstance(said, Mapping):
         return ""

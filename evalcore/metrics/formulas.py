@@ -16,10 +16,10 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.weights import needing
+from evalcore.metrics.weights import requires
 
 SIDE = 256
-# How much red, green and blue weigh in grey (ITU-R BT.601).
+# Weights of red, green and blue in grey (ITU-R BT.601).
 LUMA = np.array([0.299, 0.587, 0.114])
 
 
@@ -42,7 +42,7 @@ def laplacian(values: Floats) -> Floats:
 
 
 def stretched(picture: Picture, width: int, height: int) -> Picture:
-    """Return the picture in another size, interpolated linearly and not smoothed."""
+    """Return the picture in another size, by linear interpolation without smoothing."""
     high, wide = picture.shape[:2]
     return sampled(picture, (width, height), (wide / width, 0, 0, 0, high / height, 0))
 
@@ -63,7 +63,7 @@ def sampled(
 
 
 class PixelFormula:
-    """An encoder without weights: a formula on the pixels of a normalised picture."""
+    """Encoder without weights: a formula on the pixels of a normalised picture."""
 
     batch = 256
 
@@ -75,7 +75,7 @@ class PixelFormula:
         return np.asarray(self.formula(normalised(item)), dtype=np.float64)
 
     def encode(self, prepared: Sequence[Feature]) -> Sequence[Feature]:
-        """Return what was prepared: there is nothing left to do."""
+        """Return the prepared inputs, which already are the features."""
         return prepared
 
 
@@ -84,7 +84,7 @@ class ShotFormula:
 
     encoder: PixelFormula
 
-    missing = needing()
+    missing = requires()
 
     def score(self, rendering: Rendering) -> Scoring:
         values = yield Ask(self.encoder, rendering.images)
@@ -100,16 +100,16 @@ def mean_cosine(features: Floats) -> float:
     Source: ViStoryBench, section 3.3 and appendix J.
     """
     if len(features) < 2:
-        raise ValueError("a mean over pairs needs two pictures")
+        raise ValueError("a mean over pairs needs at least two pictures")
     exact = features.astype(np.float64)
     cosines = exact @ exact.T
     return float(cosines[np.triu_indices(len(features), 1)].mean())
 
 
 def consistency(encoder: Encoder, images: Sequence[Image]) -> Scoring:
-    """Score how alike shots are to an encoder; undefined for fewer than two.
+    """Return the mean cosine between shots; undefined for fewer than two shots.
 
-    ViStoryBench's program gives 0 there, which would say that everything changes.
+    ViStoryBench's program gives 0 then, which would mean that everything changes.
     """
     features = yield Ask(encoder, images)
     if len(features) < 2:
@@ -118,9 +118,10 @@ def consistency(encoder: Encoder, images: Sequence[Image]) -> Scoring:
 
 
 def edit_distance(a: str, b: str) -> int:
-    """Return how many characters to insert, remove or replace to turn one into another.
+    """Return the Levenshtein distance: insertions, deletions and replacements.
 
-    Row by row: along a row, an insertion costs 1 more than its left neighbour.
+    It is computed row by row; in a row an insertion costs 1 more than its left
+    neighbour.
 
     Source: Levenshtein (1966), Binary codes capable of correcting deletions,
     insertions, and reversals.

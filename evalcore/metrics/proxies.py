@@ -1,4 +1,4 @@
-"""Metrics on networks that ship inside a package, named as stand-ins."""
+"""Proxy metrics on networks that come with a package, marked as stand-ins."""
 
 from functools import cached_property
 
@@ -7,8 +7,8 @@ import numpy as np
 from evalcore.metrics.base import (
     Ask,
     Encoder,
-    Lacks,
     MetricInfo,
+    MissingRequirements,
     Rendering,
     Run,
     Scoring,
@@ -17,11 +17,11 @@ from evalcore.metrics.base import (
 from evalcore.metrics.encoders import faces
 from evalcore.metrics.encoders.published import MOBILENET
 from evalcore.metrics.formulas import consistency, mean_cosine
-from evalcore.metrics.weights import needing
+from evalcore.metrics.weights import requires
 
 
 class FaceConsistency:
-    """Mean cosine over pairs of shots of the clearest face that dlib sees in each."""
+    """Mean cosine over pairs of shots between the clearest faces found by dlib."""
 
     info = MetricInfo(
         name="dlib_self",
@@ -31,13 +31,13 @@ class FaceConsistency:
         low=-1,
         source="mean cosine of dlib's face features over pairs of shots; stand-in",
         measures=(
-            "Whether the clearest face of each shot is the same person, where dlib "
-            "sees a face at all. It does not ask which character it is."
+            "How similar the clearest faces of the shots are, where dlib finds a "
+            "face at all. It does not check which character it is."
         ),
         backend="dlib HOG faces, ResNet features",
     )
 
-    def missing(self) -> Lacks:
+    def missing(self) -> MissingRequirements:
         return faces.missing(faces.DLIB)
 
     @cached_property
@@ -47,7 +47,7 @@ class FaceConsistency:
         return dlib_face_encoder()
 
     def score(self, rendering: Rendering) -> Scoring:
-        """Return one value; undefined where fewer than two shots show a face."""
+        """Return one value; undefined if fewer than two shots show a face."""
         features = yield Ask(self.encoder, rendering.images)
         seen = [feature[0] for feature in features if len(feature)]
         if len(seen) < 2:
@@ -67,13 +67,13 @@ class MobilenetDiversity:
         high=1000,
         source="formula of inception_score on MobileNetV2; stand-in of this project",
         measures=(
-            "Whether a method's pictures are clear and of many kinds, to a small "
-            "network trained on photographs. Its values are not Inception Scores."
+            "Whether a method's pictures are clear and varied, to a small network "
+            "trained on photographs. Its values are not Inception Scores."
         ),
         backend="MobileNetV2 (torchvision, ImageNet)",
     )
 
-    missing = needing(("torch", "torchvision"), (MOBILENET,))
+    missing = requires(("torch", "torchvision"), (MOBILENET,))
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -103,13 +103,13 @@ class MobilenetConsistency:
         low=-1,
         source="formula of csd_self on MobileNetV2; stand-in of this project",
         measures=(
-            "Whether the shots look alike to a small network trained on photographs. "
-            "It stands in where CSD's weights are absent; no paper uses it."
+            "How similar the shots are to a small network trained on photographs. "
+            "It replaces CSD where its weights are missing; no paper uses it."
         ),
         backend="MobileNetV2 (torchvision, ImageNet)",
     )
 
-    missing = needing(("torch", "torchvision"), (MOBILENET,))
+    missing = requires(("torch", "torchvision"), (MOBILENET,))
 
     @cached_property
     def encoder(self) -> Encoder:

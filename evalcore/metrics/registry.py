@@ -1,8 +1,8 @@
-"""Which metrics there are; a module is imported when its metric is asked for.
+"""Registry of metrics; a metric's module is imported on first use.
 
 Baselines and proxies declare themselves, in one module each; the metrics of the papers
-are declared in `papers.toml`, their default profile first. How many trials or which
-grid may stand behind a profile: `ENDINGS`.
+are declared in `papers.toml`, their default profile first. A profile may have a suffix
+for trials or a grid: `ENDINGS`.
 """
 
 import difflib
@@ -15,23 +15,23 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from evalcore.metrics.base import Lacks, Metric, MetricInfo, Scoring
+from evalcore.metrics.base import Metric, MetricInfo, MissingRequirements, Scoring
 from evalcore.metrics.weights import WeightsError, unobtainable
 
 PAPERS = Path(__file__).with_name("papers.toml")
-# Keys that say how a metric is made; the others are those of `MetricInfo`.
+# Keys for the construction of a metric; the others are those of `MetricInfo`.
 MAKING = {"class", "arguments", "profiles", "ending", "needs", "because"}
 UNBOUNDED = "none"  # TOML has no null
 
 
 @cache
 def declarations() -> dict[str, dict[str, Any]]:
-    """Return what is declared, by the metrics' names."""
+    """Return the declarations by the metrics' names."""
     return tomllib.loads(PAPERS.read_text("utf-8"))
 
 
 def declared(name: str, profile: str = "", **other: Any) -> MetricInfo:
-    """Return what a metric declares; `other` is what its profile or judge changes."""
+    """Return a metric's declaration; `other` has changes by its profile or judge."""
     said = declarations()[name].items()
     facts = {key: value for key, value in said if key not in MAKING}
     for bound in ("low", "high"):
@@ -40,7 +40,7 @@ def declared(name: str, profile: str = "", **other: Any) -> MetricInfo:
     return MetricInfo(name=name, profile=profile, **facts | other)
 
 
-# What may stand behind a profile: a regular expression, and one example.
+# Suffixes of profiles: a regular expression, and one example.
 ENDINGS = {
     "trials": (r"k[1-9][0-9]?", "k3"),
     "grid": (r"grid-[1-9]x[1-9]", "grid-2x2"),
@@ -49,14 +49,14 @@ ENDINGS = {
 
 
 class Unobtainable:
-    """A metric that nobody can compute, declared so that values can be imported.
+    """A metric that cannot be computed here, declared so that values can be imported.
 
     Parameters
     ----------
     name
-        Its name in `papers.toml`, which says what is lacking, and why.
+        Its name in `papers.toml`, which has the missing requirement and the reason.
     profile
-        Whose definition imported values follow.
+        Definition of the imported values.
     """
 
     def __init__(self, name: str, profile: str = "") -> None:
@@ -64,18 +64,18 @@ class Unobtainable:
         said = declarations()[name]
         self.lacks = unobtainable(said["needs"], said["because"])
 
-    def missing(self) -> Lacks:
+    def missing(self) -> MissingRequirements:
         return self.lacks
 
     def score(self, subject: object) -> Scoring:
-        """Refuse with WeightsError."""
+        """Raise WeightsError."""
         yield from ()
         raise WeightsError(str(self.lacks))
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Factory of a metric, and the profiles that it knows."""
+    """Factory of a metric, with its profiles."""
 
     make: Callable[..., Metric]
     profiles: tuple[str, ...] = ()
@@ -89,7 +89,7 @@ class Entry:
 
     @property
     def known(self) -> list[str]:
-        """Return its profiles, and one with an ending if there may be one."""
+        """Return its profiles, and an example with a suffix if it allows one."""
         example = ENDINGS[self.ending][1]
         return [
             *self.profiles,
@@ -114,7 +114,7 @@ def _of_papers() -> dict[str, Entry]:
 
 
 def _made(name: str, *profile: str) -> Metric:
-    """Import and make a metric of a paper, of the default profile if none is named."""
+    """Import and make a paper's metric, with the default profile if none is named."""
     said = declarations()[name]
     chosen = profile or tuple(said.get("profiles", ())[:1])
     if "needs" in said:
@@ -130,14 +130,14 @@ METRICS: dict[str, Entry] = {**BASELINES, **_of_module("proxies"), **_of_papers(
 
 
 class UnknownMetricError(KeyError):
-    """No metric of that name; the message names the nearest, or all."""
+    """Unknown name of a metric; the message names the nearest, or all."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 def names() -> list[str]:
-    """Return the names of all metrics, those of one paper together."""
+    """Return the names of all metrics, grouped by paper."""
     return list(METRICS)
 
 
@@ -147,18 +147,18 @@ def ready() -> list[str]:
 
 
 def ready_baselines() -> list[str]:
-    """Return those of them that every learned metric should beat."""
+    """Return the ready baselines, which every learned metric should beat."""
     return [name for name in BASELINES if not load(name).missing()]
 
 
 @lru_cache(maxsize=512)
 def load(name: str) -> Metric:
-    """Return the metric of that name, or `name@profile`."""
+    """Return the metric called `name` or `name@profile`."""
     plain, at, profile = name.partition("@")
     if plain not in METRICS:
         close = difflib.get_close_matches(plain, METRICS, n=1)
         hint = (
-            f"Did you mean {close[0]!r}? manage.py metrics lists all."
+            f"Did you mean {close[0]!r}? List all with manage.py metrics."
             if close
             else f"Available: {', '.join(names())}."
         )

@@ -1,6 +1,6 @@
-"""Videos as the frames that metrics look at: sampled at one rate, and cut into shots.
+"""Frames of videos for metrics: sampled at one rate, and divided into shots.
 
-StoryBench looks at 8 frames a second. Times count from a video's first frame; a frame
+StoryBench samples 8 frames per second. Times count from a video's first frame; a frame
 stays on screen until the next one is due, and the last one to the end.
 """
 
@@ -17,23 +17,23 @@ from evalcore.metrics.base import Picture, Source
 from evalcore.video.decoding import UnreadableVideoError, opened, recognise
 
 RATE = 8.0
-# Time stamps in milliseconds come that near to the time that is meant.
+# Error of time stamps in milliseconds.
 ROUNDED_BY = 0.001
 
 
 def film(path: Path, key: str, *, seconds: float, rate: float = RATE) -> Source:
-    """Return the frames of a stored video, sampled; nothing is decoded yet.
+    """Return the sampled frames of a stored video; nothing is decoded yet.
 
-    `key`: the hash of the file. Frame i is what is on screen at i / rate seconds,
-    upright and with square pixels; where the file is shorter than `seconds`, the last
-    one stays. Reading it raises UnreadableVideoError, or OSError; both say which file.
+    `key`: the hash of the file. Frame i is the picture on screen at i / rate seconds,
+    upright and with square pixels; if the file is shorter than `seconds`, the last one
+    is repeated. Reading raises UnreadableVideoError or OSError; both name the file.
     """
     count = frame_count(seconds, rate)
     return Source(f"{key}@{rate:g}fps", partial(_sampled, path, count, rate))
 
 
 def frame_count(seconds: float, rate: float = RATE) -> int:
-    """Return how many frames a video of that length has at that rate, at least one."""
+    """Return the number of frames for a length and rate, at least one."""
     for value, what in ((seconds, "length in seconds"), (rate, "rate")):
         if not (math.isfinite(value) and value > 0):
             raise ValueError(f"a positive {what}, not {value}")
@@ -53,23 +53,23 @@ def _sampled(path: Path, count: int, rate: float) -> Iterator[Picture]:
 def _on_screen(
     frames: Iterable[VideoFrame], rate: float, aspect: float
 ) -> Iterator[Picture]:
-    """Yield what is on screen at each tick, and the last frame for ever."""
-    shown: VideoFrame | None = None
+    """Yield the picture on screen at each tick, and then the last frame for ever."""
+    current: VideoFrame | None = None
     start, tick = 0.0, 0
     for frame in frames:
         time = frame.time
         if time is None:
             raise UnreadableVideoError("frames that each have a time")
-        if shown is None:
+        if current is None:
             start = time
         else:
             ticks = max(0, math.ceil((time - start - ROUNDED_BY) * rate) - tick)
-            yield from repeat(_picture(shown, aspect), ticks) if ticks else ()
+            yield from repeat(_picture(current, aspect), ticks) if ticks else ()
             tick += ticks
-        shown = frame
-    if shown is None:
+        current = frame
+    if current is None:
         raise UnreadableVideoError("a video with pictures")
-    yield from repeat(_picture(shown, aspect))
+    yield from repeat(_picture(current, aspect))
 
 
 def _picture(frame: VideoFrame, aspect: float) -> Picture:
@@ -89,9 +89,10 @@ def segments(
 ) -> tuple[range, ...]:
     """Return which frames of a sampled video belong to which shot.
 
-    From round(rate * start) up to but without round(rate * end), without what was
-    `given` at its start (in seconds) and what lies behind its end; a range may be
-    empty. If any time is unknown, all shots share what follows the given part evenly.
+    From round(rate * start) up to but without round(rate * end), without the
+    conditioning part (the first `given` seconds) and without frames past the end; a
+    range may be empty. If any time is unknown, all shots share the rest after the
+    conditioning part evenly.
 
     Source: Bugliarello et al. (2023), StoryBench, section 3.4; rounding as in its
     program.
@@ -111,7 +112,7 @@ def segments(
 def _known(
     times: Sequence[Times], seconds: float, given: float
 ) -> list[tuple[float, float]]:
-    """Return the times, or equal parts of what follows the given part."""
+    """Return the times, or equal parts of the rest after the conditioning part."""
     known = [(s, e) for s, e in times if s is not None and e is not None]
     if len(known) == len(times):
         return known

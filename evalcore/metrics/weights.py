@@ -1,8 +1,8 @@
-"""Weights of learned metrics: where they are looked for, and what to do without them.
+"""Weights of learned metrics: search, checks, and missing requirements.
 
-Nothing is ever downloaded. A file or folder is looked for below the folder that the
-environment variable `EVALCORE_WEIGHTS_DIR` names, under its own name; then, for what a
-hub publishes, in the hub's cache on this machine.
+Nothing is ever downloaded. A file or folder is searched under its own name in the
+folder of the environment variable `EVALCORE_WEIGHTS_DIR`; then, if a hub publishes it,
+in the hub's cache on this machine.
 """
 
 import hashlib
@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
-from evalcore.metrics.base import FatalError, Lack, Lacks
+from evalcore.metrics.base import FatalError, MissingRequirement, MissingRequirements
 
 VARIABLE = "EVALCORE_WEIGHTS_DIR"
 
 
 class WeightsError(FatalError):
-    """Weights are absent, altered, or of another network; the message names them."""
+    """Weights are missing, altered, or of another network; the message names them."""
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,14 @@ class Weights:
     """A file with weights, or a folder that a hub serves whole."""
 
     path: str
-    licence: str  # under which its authors give it away
-    # How to get it, as a command or an address in words; run by the operator.
+    licence: str  # licence of its authors
+    # How the operator can obtain it, as a command or an address in words.
     origin: str
-    # The first digits of its hash, where its authors publish one; the file must have
-    # it. All digits where the file is a program, as a TorchScript archive is.
+    # First digits of its published hash, which the file must match. All digits if the
+    # file is a program, such as a TorchScript archive.
     sha256: str = ""
-    hub: str = ""  # the repository on the hub, if it is served there
-    # Its name in that repository; for a folder the file that shows it is complete.
+    hub: str = ""  # its repository on the hub, if the hub serves it
+    # Its name in that repository; for a folder, the file that shows it is complete.
     hub_file: str = ""
 
     def find(self) -> Path | None:
@@ -50,26 +50,26 @@ class Weights:
             return None
         from huggingface_hub import try_to_load_from_cache
 
-        found = try_to_load_from_cache(self.hub, self.hub_file)
-        if not isinstance(found, str):
+        cached = try_to_load_from_cache(self.hub, self.hub_file)
+        if not isinstance(cached, str):
             return None
         whole = Path(self.path).suffix == ""
-        return Path(found).parent if whole else Path(found)
+        return Path(cached).parent if whole else Path(cached)
 
     def need(self) -> Path:
         return _checked(self.find(), self.sha256, self.lack)
 
     @property
-    def lack(self) -> Lack:
-        return Lack(self.path, self.origin, self.licence)
+    def lack(self) -> MissingRequirement:
+        return MissingRequirement(self.path, self.origin, self.licence)
 
 
 @dataclass(frozen=True)
 class PackagedWeights:
-    """Weights that lie inside an installed package."""
+    """Weights inside an installed package."""
 
-    package: str  # name by which it would be imported; it never is
-    path: str  # below the package's folder
+    package: str  # import name of the package, which is never imported
+    path: str  # path below the package's folder
     licence: str
     sha256: str = ""
 
@@ -84,14 +84,16 @@ class PackagedWeights:
         return _checked(self.find(), self.sha256, self.lack)
 
     @property
-    def lack(self) -> Lack:
-        return Lack(f"package {self.package}", "make metrics", self.licence)
+    def lack(self) -> MissingRequirement:
+        return MissingRequirement(
+            f"package {self.package}", "make metrics", self.licence
+        )
 
 
 AnyWeights = Weights | PackagedWeights
 
 
-def _checked(path: Path | None, sha256: str, lack: Lack) -> Path:
+def _checked(path: Path | None, sha256: str, lack: MissingRequirement) -> Path:
     if path is None:
         raise WeightsError(f"not here: {lack}")
     if sha256 and not file_hash(path).startswith(sha256):
@@ -102,28 +104,34 @@ def _checked(path: Path | None, sha256: str, lack: Lack) -> Path:
     return path
 
 
-def lacking(packages: Iterable[str] = (), weights: Iterable[AnyWeights] = ()) -> Lacks:
-    """Return which packages and weights are not here, and how to get them."""
+def missing_requirements(
+    packages: Iterable[str] = (), weights: Iterable[AnyWeights] = ()
+) -> MissingRequirements:
+    """Return the missing packages and weights, and how to obtain them."""
     absent = [name for name in packages if importlib.util.find_spec(name) is None]
-    return Lacks(
+    return MissingRequirements(
         [
-            *(Lack(f"package {name}", "make metrics") for name in absent),
+            *(MissingRequirement(f"package {name}", "make metrics") for name in absent),
             *(one.lack for one in weights if one.find() is None),
         ]
     )
 
 
-def needing(
+def requires(
     packages: Iterable[str] = (), weights: Iterable[AnyWeights] = ()
-) -> "staticmethod[[], Lacks]":
-    """Return a metric's `missing`, for one that always needs the same."""
-    return staticmethod(partial(lacking, packages, weights))
+) -> "staticmethod[[], MissingRequirements]":
+    """Return a `missing` method for a metric with fixed requirements."""
+    return staticmethod(partial(missing_requirements, packages, weights))
 
 
-def unobtainable(what: str, why: str) -> Lacks:
-    """Return that something cannot be had here, whatever is installed."""
-    return Lacks(
-        [Lack(what, f"{why}, and values can be imported with manage.py import_scores")]
+def unobtainable(what: str, why: str) -> MissingRequirements:
+    """Return a requirement that cannot be met on any machine."""
+    return MissingRequirements(
+        [
+            MissingRequirement(
+                what, f"{why}; values can be imported with manage.py import_scores"
+            )
+        ]
     )
 
 
@@ -137,7 +145,7 @@ def _hash_of(path: str, size: int, changed_ns: int) -> str:
 
 
 def file_hash(path: Path) -> str:
-    """Return the SHA-256 of a file, or of what a folder holds; remembered."""
+    """Return the SHA-256 of a file, or of a folder's content; cached."""
     if path.is_dir():
         whole = hashlib.sha256()
         for file in sorted(p for p in path.iterdir() if _counts(p)):
@@ -148,7 +156,7 @@ def file_hash(path: Path) -> str:
 
 
 def fingerprint(*weights: AnyWeights) -> str:
-    """Return paths and beginnings of hashes of weights, for encoders' ids."""
+    """Return paths and first hash digits of weights, for encoders' ids."""
     return ", ".join(f"{one.path} {file_hash(one.need())[:16]}" for one in weights)
 
 

@@ -1,5 +1,6 @@
-"""Degraded twins of outputs: what people, and metrics, must rate lower.
+"""Perturbations: degraded copies of outputs, which people and metrics must rate lower.
 
 Comes in: outputs.
-Goes out: worse copies of them, and which metrics see the difference.
+
+Goes out: degraded copies of them, and how each metric ranks the two.
 """

@@ -1,8 +1,7 @@
 """Shots of degraded copies: parts of originals, rearranged or blurred.
 
-A copy of a video is as long as its original, and each shot begins and ends where it
-did, so that texts stand beside it as before; what was given to the methods at the start
-stays.
+A copy of a video is as long as its original, and its shots begin and end at the same
+times, so that the story's texts still fit. The conditioning part stays unchanged.
 """
 
 import random
@@ -19,7 +18,7 @@ from evalcore.models import MediaFile, Output
 from evalcore.perturbations import degrading
 from evalcore.perturbations.degrading import ImpossibleDegradationError, blur_radius
 from evalcore.video import storing
-from evalcore.video.encoding import Part, put_together
+from evalcore.video.encoding import Part, concatenate
 from evalcore.video.storing import video_rendition_path
 
 
@@ -35,10 +34,10 @@ Segments = dict[int, Segment]
 
 
 def segments_of(output: Output) -> Segments:
-    """Return the segment of each shot that has one; no two of them overlap.
+    """Return each shot's segment, if it has one; segments do not overlap.
 
-    Where a story does not say when its shots begin and end, they share what follows the
-    given part evenly.
+    If the story has no shot times, the shots share what follows the conditioning part
+    evenly.
     """
     video = output.video
     shots = list(output.story.shots.order_by("number")) if video else []
@@ -50,21 +49,21 @@ def segments_of(output: Output) -> Segments:
         given=output.story.conditioning_seconds or 0.0,
         rate=float(storing.frame_rate(video)),
     )
-    found, behind = {}, 0
+    segments_by_shot, end = {}, 0
     for shot, frames in sorted(
         zip(shots, ranges, strict=True), key=lambda one: one[1].start
     ):
-        own = range(max(frames.start, behind), frames.stop)
-        if own:
-            found[shot.number] = Segment(video, own)
-            behind = own.stop
-    return dict(sorted(found.items()))
+        free = range(max(frames.start, end), frames.stop)
+        if free:
+            segments_by_shot[shot.number] = Segment(video, free)
+            end = free.stop
+    return dict(sorted(segments_by_shot.items()))
 
 
 def film(
     output: Output, before: Segments, after: Segments, *, is_blurred: bool
 ) -> MediaFile:
-    """Write a video whose shots show other segments; return its row, not saved."""
+    """Write a video whose shots show other segments; return its unsaved row."""
     video = output.video
     assert video is not None
     if is_blurred and all(map(_is_blank, before.values())):
@@ -73,30 +72,30 @@ def film(
     folder = settings.MEDIA_ROOT / "video"
     with media.temporary_file(folder, "mp4") as draft:
         size, rate = storing.rendition_size(video), storing.frame_rate(video)
-        put_together(parts, draft, size, rate)
+        concatenate(parts, draft, size, rate)
         return storing.prepare_video(draft)
 
 
 def _timeline(
     output: Output, before: Segments, after: Mapping[int, Segment], *, is_blurred: bool
 ) -> Iterator[Part]:
-    """Yield the parts of a twin: its shots, and what stands between them."""
+    """Yield the parts of a degraded copy: its shots and the frames between them."""
     video = output.video
     assert video is not None
-    own, end = video_rendition_path(video), storing.frame_count(video)
+    original, end = video_rendition_path(video), storing.frame_count(video)
     blur = blur_radius(storing.rendition_size(video)) if is_blurred else 0.0
     at = 0
     for number, segment in sorted(before.items(), key=lambda one: one[1].frames.start):
-        frames, shown = segment.frames, after[number]
+        frames, source_segment = segment.frames, after[number]
         if at < frames.start:
             is_given = at == 0 and output.story.conditioning_seconds
             gap = range(at, frames.start)
-            yield Part(own, gap, len(gap), 0.0 if is_given else blur)
-        source = video_rendition_path(shown.video)
-        yield Part(source, shown.frames, len(frames), blur)
+            yield Part(original, gap, len(gap), 0.0 if is_given else blur)
+        source = video_rendition_path(source_segment.video)
+        yield Part(source, source_segment.frames, len(frames), blur)
         at = frames.stop
     if at < end:
-        yield Part(own, range(at, end), end - at, blur)
+        yield Part(original, range(at, end), end - at, blur)
 
 
 def _is_blank(segment: Segment) -> bool:
@@ -107,13 +106,13 @@ def _is_blank(segment: Segment) -> bool:
 
 
 Degradation = Output.Degradation
-# What each shot shows, by its number; shots without a picture are left out.
+# The picture of each shot, by number; shots without a picture are left out.
 Pictures = dict[int, MediaFile]
 P = TypeVar("P", bound=Hashable)
 
 
 def arranged_pictures(output: Output, degradation: Degradation, seed: int) -> Pictures:
-    """Return which stored picture each shot shows; those to blur are still sharp."""
+    """Return the stored picture for each shot; blurring comes later."""
     pictures = pictures_of(output)
     if not pictures:
         raise ImpossibleDegradationError("it has no pictures")
@@ -121,10 +120,10 @@ def arranged_pictures(output: Output, degradation: Degradation, seed: int) -> Pi
 
 
 def arranged_segments(output: Output, degradation: Degradation, seed: int) -> Segments:
-    """Return which part of which video each shot shows."""
+    """Return the video segment for each shot."""
     segments = segments_of(output)
     if not segments:
-        raise ImpossibleDegradationError("its video shows no shot of the story")
+        raise ImpossibleDegradationError("its video covers no shot of the story")
     return _arranged(output, degradation, seed, segments, segments_of)
 
 
@@ -132,29 +131,29 @@ def _arranged(
     output: Output,
     degradation: Degradation,
     seed: int,
-    shown: Mapping[int, P],
-    shown_by: Callable[[Output], Mapping[int, P]],
+    contents: Mapping[int, P],
+    contents_of: Callable[[Output], Mapping[int, P]],
 ) -> dict[int, P]:
-    """Return what each shot shows instead; `shown_by` says what others show."""
+    """Return the new contents of each shot; `shown_by` reads those of other outputs."""
     if output.twin_of_id is not None:
-        raise ImpossibleDegradationError("it is a degraded twin itself")
-    # Not from keys of rows, which are others on another machine.
+        raise ImpossibleDegradationError("it is a degraded copy itself")
+    # Primary keys would differ on another machine.
     own_seed = f"{seed} {degradation} {output.story.key} {output.method.name}"
     match degradation:
         case Degradation.SHUFFLED:
-            return degrading.shuffled(shown, own_seed)
+            return degrading.shuffled(contents, own_seed)
         case Degradation.REPEATED_SHOT:
-            return degrading.repeated_shot(shown, own_seed)
+            return degrading.repeated_shot(contents, own_seed)
         case Degradation.SWAPPED_CHARACTERS:
             on_stage = _on_stage(output)
-            return degrading.swapped_characters(shown, on_stage, own_seed)
+            return degrading.swapped_characters(contents, on_stage, own_seed)
         case Degradation.FOREIGN_SHOT:
-            others = map(shown_by, _foreign_outputs(output, own_seed))
+            others = map(contents_of, _foreign_outputs(output, own_seed))
             foreign = next(
-                (o for o in others if not set(o.values()) <= set(shown.values())), {}
+                (o for o in others if not set(o.values()) <= set(contents.values())), {}
             )
-            return degrading.foreign_shot(shown, foreign.values(), own_seed)
-    return dict(shown)
+            return degrading.foreign_shot(contents, foreign.values(), own_seed)
+    return dict(contents)
 
 
 def pictures_of(output: Output) -> Pictures:
@@ -176,7 +175,7 @@ def _on_stage(output: Output) -> dict[int, frozenset[str]]:
 
 
 def _foreign_outputs(output: Output, seed: str) -> Iterator[Output]:
-    """Yield the benchmark's outputs of other stories, the same method's first."""
+    """Yield outputs of other stories, those of the same method first."""
     shows = "frames__media" if output.video_id is None else "video"
     elsewhere = Output.objects.filter(
         story__benchmark=output.story.benchmark_id, **{f"{shows}__isnull": False}

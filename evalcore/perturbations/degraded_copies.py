@@ -1,8 +1,7 @@
-"""Degraded twins of outputs: what people must rate lower than the originals.
+"""Degraded copies of outputs, which people must rate lower than the originals.
 
-The pictures, or the video, are written before the database is touched, and a twin is
-stored whole or not at all. The same output, degradation and seed show the same on any
-machine.
+Files are written before the database is touched, and a copy is stored whole or not at
+all. The same output, degradation and seed give the same copy on any machine.
 """
 
 import contextlib
@@ -40,8 +39,8 @@ Alteration = Callable[[Image.Image], Image.Image]
 
 
 @dataclass(frozen=True)
-class PreparedTwin:
-    """A twin whose files are written and whose rows may not be there yet."""
+class PreparedPerturbation:
+    """A degraded copy whose files are written but whose rows may not be stored yet."""
 
     output: Output
     degradation: str
@@ -53,8 +52,8 @@ class PreparedTwin:
 
 
 @dataclass
-class TwinSummary:
-    """Which twins were made, which were here, and which cannot be made, and why."""
+class PerturbationSummary:
+    """Counts of new, existing and impossible degraded copies, with reasons."""
 
     made: Counter[str] = field(default_factory=Counter)
     here: int = 0
@@ -64,12 +63,14 @@ class TwinSummary:
 
     def line(self) -> str:
         counts = ", ".join(f"{n} {name}" for name, n in sorted(self.made.items()))
-        made = f"Made {self.made.total()} twins" + f" ({counts})" * bool(counts)
+        made = f"Made {self.made.total()} degraded copies" + f" ({counts})" * bool(
+            counts
+        )
         without = sum(map(len, self.impossible.values()))
-        return f"{made}; {self.here} were here already; {without} are impossible."
+        return f"{made}; {self.here} already existed; {without} are impossible."
 
     def reasons(self) -> list[str]:
-        """Return why twins are impossible, a line each reason."""
+        """Return why copies are impossible, one line per reason."""
         return [
             f"{degradation} is impossible for {len(outputs)} outputs: {reason} "
             f"({', '.join(outputs[:SHOWN_OUTPUTS])}"
@@ -81,13 +82,13 @@ class TwinSummary:
 def possible(
     output: Output, wanted: Iterable[str] = tuple(Degradation.values)
 ) -> list[str]:
-    """Return which of the wanted degradations can be made of an output."""
+    """Return which of the wanted degradations can be applied to an output."""
     names = dict.fromkeys(wanted)
     return [name for name in names if why_impossible(output, name) is None]
 
 
 def why_impossible(output: Output, degradation: str) -> str | None:
-    """Say what a degradation would need that the output lacks; None: nothing."""
+    """Return what the output lacks for a degradation; None if it is possible."""
     try:
         if output.video_id is None:
             arranged_pictures(output, Degradation(degradation), seed=0)
@@ -98,26 +99,28 @@ def why_impossible(output: Output, degradation: str) -> str | None:
     return None
 
 
-def make_twin(output: Output, degradation: str, seed: int) -> Output:
-    """Return the degraded twin of an output, made now unless there is one."""
-    existing = find_twin(output, Degradation(degradation))
-    return existing or store_twin(prepare_twin(output, degradation, seed))
+def make_perturbation(output: Output, degradation: str, seed: int) -> Output:
+    """Return the degraded copy of an output, creating it if necessary."""
+    existing = find_perturbation(output, Degradation(degradation))
+    return existing or store_perturbation(
+        prepare_perturbation(output, degradation, seed)
+    )
 
 
-def make_twins(
+def make_perturbations(
     outputs: Iterable[Output], degradations: Iterable[str], seed: int
-) -> TwinSummary:
-    """Make the twins that are possible and not there yet; all of them or none."""
+) -> PerturbationSummary:
+    """Create the degraded copies that are possible and missing; all or none."""
     names = list(dict.fromkeys(degradations))
     wanted = [(output, name) for output in outputs for name in names]
-    summary, ready = TwinSummary(), []
+    summary, ready = PerturbationSummary(), []
     problems: list[Problem] = []
-    for output, degradation in tqdm(wanted, desc="twins", disable=None):
-        if find_twin(output, degradation):
+    for output, degradation in tqdm(wanted, desc="degraded copies", disable=None):
+        if find_perturbation(output, degradation):
             summary.here += 1
             continue
         try:
-            ready.append(prepare_twin(output, degradation, seed))
+            ready.append(prepare_perturbation(output, degradation, seed))
         except ImpossibleDegradationError as error:
             summary.impossible[degradation, str(error)].append(_name(output))
         except InputError as error:
@@ -125,19 +128,21 @@ def make_twins(
     if problems:
         raise InputError(problems)
     with transaction.atomic():
-        for twin in ready:
-            store_twin(twin)
-            summary.made[twin.degradation] += 1
+        for perturbation in ready:
+            store_perturbation(perturbation)
+            summary.made[perturbation.degradation] += 1
         analyze(Output, Frame)
     return summary
 
 
-def find_twin(output: Output, degradation: str) -> Output | None:
+def find_perturbation(output: Output, degradation: str) -> Output | None:
     return Output.twins.filter(twin_of=output, degradation=degradation).first()
 
 
-def prepare_twin(output: Output, degradation: str, seed: int) -> PreparedTwin:
-    """Write the pictures of a twin, or its video; the database is only read."""
+def prepare_perturbation(
+    output: Output, degradation: str, seed: int
+) -> PreparedPerturbation:
+    """Write the pictures or the video of a degraded copy; only read the database."""
     if output.video_id is not None:
         return _prepare_video(output, Degradation(degradation), seed)
     before = pictures_of(output)
@@ -147,16 +152,20 @@ def prepare_twin(output: Output, degradation: str, seed: int) -> PreparedTwin:
     hashes |= {number: picture.sha256 for number, picture in drawn.items()}
     if hashes == {number: picture.sha256 for number, picture in before.items()}:
         raise ImpossibleDegradationError("it would look exactly like the original")
-    return PreparedTwin(output, degradation, seed, hashes, tuple(drawn.values()))
+    return PreparedPerturbation(
+        output, degradation, seed, hashes, tuple(drawn.values())
+    )
 
 
-def _prepare_video(output: Output, degradation: Degradation, seed: int) -> PreparedTwin:
+def _prepare_video(
+    output: Output, degradation: Degradation, seed: int
+) -> PreparedPerturbation:
     before, after = segments_of(output), arranged_segments(output, degradation, seed)
     is_blurred = degradation == Degradation.BLURRED
     try:
         video = arranging.film(output, before, after, is_blurred=is_blurred)
     except (OSError, UnreadableVideoError) as error:
-        expected = f"readable videos, its own and those of other stories ({error})"
+        expected = f"readable videos of this and other stories ({error})"
         raise InputError([Problem(_name(output), expected)]) from error
     sharp = {} if is_blurred else before
     made_for = {segment: number for number, segment in sharp.items()}
@@ -164,18 +173,18 @@ def _prepare_video(output: Output, degradation: Degradation, seed: int) -> Prepa
         (number, one.frames.start, one.frames.stop, made_for.get(after[number], 0))
         for number, one in before.items()
     ]
-    return PreparedTwin(output, degradation, seed, {}, (), video, parts)
+    return PreparedPerturbation(output, degradation, seed, {}, (), video, parts)
 
 
-def store_twin(twin: PreparedTwin) -> Output:
-    """Store a prepared twin and return it; the one that is there already stays."""
-    original = twin.output
+def store_perturbation(perturbation: PreparedPerturbation) -> Output:
+    """Store a prepared degraded copy and return it; an existing one stays."""
+    original = perturbation.output
     with transaction.atomic():
-        media.store_prepared(twin.drawn)
-        storing.store_prepared([twin.video] if twin.video else [])
+        media.store_prepared(perturbation.drawn)
+        storing.store_prepared([perturbation.video] if perturbation.video else [])
         row, created = Output.twins.get_or_create(
             twin_of=original,
-            degradation=twin.degradation,
+            degradation=perturbation.degradation,
             defaults={
                 "story_id": original.story_id,
                 "method_id": original.method_id,
@@ -183,9 +192,9 @@ def store_twin(twin: PreparedTwin) -> Output:
                 "language": original.language,
                 "timestamp": original.timestamp,
                 "index_shift": original.index_shift,
-                "source": f"seed {twin.seed}",
-                "video_id": twin.video.pk if twin.video else None,
-                "parts": twin.parts,
+                "source": f"seed {perturbation.seed}",
+                "video_id": perturbation.video.pk if perturbation.video else None,
+                "parts": perturbation.parts,
             },
         )
         if created:
@@ -194,48 +203,48 @@ def store_twin(twin: PreparedTwin) -> Output:
                     output=row,
                     shot_id=frame.shot_id,
                     number=frame.number,
-                    media_id=twin.pictures.get(frame.number),
+                    media_id=perturbation.pictures.get(frame.number),
                 )
                 for frame in original.frames.all()
             )
     return row
 
 
-def forget_twins(output: Output) -> None:
-    """Remove the twins of an output whose shots or pictures have changed.
+def forget_perturbations(output: Output) -> None:
+    """Delete the degraded copies of an output whose shots or pictures changed.
 
-    One that people are shown stays as they see it, without its scores, which stood
-    beside those of the original as it was; `current_twins` leaves it out.
+    A copy used in a study stays as its annotators see it, but loses its scores, which
+    were paired with those of the old original; `current_perturbations` leaves it out.
     """
     TwinScore.objects.filter(twin__twin_of=output).delete()
-    for twin in Output.twins.filter(twin_of=output):
+    for perturbation in Output.twins.filter(twin_of=output):
         with contextlib.suppress(ProtectedError):
-            twin.delete()
+            perturbation.delete()
 
 
-def current_twins(benchmark: Benchmark) -> list[Output]:
-    """Return the twins of outputs that are still what the twins were made from.
+def current_perturbations(benchmark: Benchmark) -> list[Output]:
+    """Return the degraded copies whose originals have not changed since.
 
-    Outputs change when pictures or shots arrive, or the times of shots. A twin has a
-    frame for each shot that its original had, and a picture where that had one; of a
-    video it has the parts that its original had.
+    An output changes when pictures, shots or shot times arrive. A copy has a frame for
+    each shot that its original had, with a picture where that had one; for a video it
+    stores the parts of its original.
     """
-    twins = (
+    perturbations = (
         Output.twins.filter(story__benchmark=benchmark)
         .select_related("story", "method", "video", "twin_of__story", "twin_of__video")
         .prefetch_related("frames", "twin_of__frames")
         .order_by("pk")
     )
     return [
-        twin
-        for twin in twins
-        if twin.twin_of
-        and _layout(twin) == _layout(twin.twin_of)
-        and segments_of(twin.twin_of)
+        perturbation
+        for perturbation in perturbations
+        if perturbation.twin_of
+        and _layout(perturbation) == _layout(perturbation.twin_of)
+        and segments_of(perturbation.twin_of)
         == {
-            number: arranging.Segment(twin.twin_of.video, range(start, stop))
-            for number, start, stop, _shown in twin.parts
-            if twin.twin_of.video is not None
+            number: arranging.Segment(perturbation.twin_of.video, range(start, stop))
+            for number, start, stop, _shown in perturbation.parts
+            if perturbation.twin_of.video is not None
         }
     ]
 

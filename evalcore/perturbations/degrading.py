@@ -1,8 +1,8 @@
-"""Making a good rendering worse in ways that people notice: pictures in, pictures out.
+"""Degradations that people notice: pictures in, pictures out.
 
-Knows no database. A rendering is a mapping from shot numbers to pictures, without the
-shots that have none. A picture is anything that can be compared and hashed; only
-`blurred` and `fitted` look into it. What comes out depends on nothing but the seed.
+Knows no database. A rendering maps shot numbers to pictures, without shots that have
+none. A picture is any hashable value; only `blurred` and `fitted` look into it. Results
+depend on nothing but the seed.
 """
 
 import random
@@ -16,23 +16,23 @@ from PIL import Image, ImageFilter, ImageOps
 P = TypeVar("P", bound=Hashable)
 Seed = int | str
 
-# Orders to look at; of four shots or more, about every tenth one is as good as any.
+# Number of orders to try; for four or more shots about every tenth is among the best.
 TRIES = 1000
-# Standard deviation, of the shorter side: faces go, the scene stays.
+# As a share of the shorter side: faces become unrecognisable, the scene does not.
 BLUR = 1 / 64
 LEAST_BLUR = 2.0
 
 
 class ImpossibleDegradationError(ValueError):
-    """The rendering cannot be degraded so; the message says what it would need."""
+    """A degradation is impossible for a rendering; the message says what it needs."""
 
 
 def shuffled(pictures: Mapping[int, P], seed: Seed) -> dict[int, P]:
-    """Put the pictures into another order.
+    """Return the pictures in another order.
 
-    At least half of all pairs of pictures change their order, no two that followed
-    each other still do, and none stays in its place (of three, the middle one does).
-    Where equal pictures make that impossible, the order comes near to it.
+    At least half of all pairs of pictures change their order, no two that followed each
+    other still do, and none stays in its place (of three, the middle one does). Where
+    equal pictures make that impossible, the result comes close.
     """
     numbers = sorted(pictures)
     before = [pictures[number] for number in numbers]
@@ -53,7 +53,7 @@ def shuffled(pictures: Mapping[int, P], seed: Seed) -> dict[int, P]:
 
 
 def _likeness(before: Sequence[Hashable], order: Sequence[int]) -> tuple[int, int]:
-    """Count what still follows the same picture, and what is still in its place."""
+    """Count pictures with the same predecessor, and pictures in the same place."""
     after = [before[i] for i in order]
     followed = set(pairwise(before))
     return (
@@ -65,11 +65,11 @@ def _likeness(before: Sequence[Hashable], order: Sequence[int]) -> tuple[int, in
 def foreign_shot(
     pictures: Mapping[int, P], foreign: Iterable[P], seed: Seed
 ) -> dict[int, P]:
-    """Put pictures of another story into a third of the shots, at least into one."""
+    """Replace a third of the shots, at least one, by pictures of another story."""
     own = set(pictures.values())
     strangers = [picture for picture in dict.fromkeys(foreign) if picture not in own]
     if not strangers:
-        raise ImpossibleDegradationError("it needs another story that has pictures")
+        raise ImpossibleDegradationError("it needs another story with pictures")
     rng = random.Random(seed)
     count = min(len(strangers), max(1, round(len(pictures) / 3)))
     replaced = rng.sample(sorted(pictures), count)
@@ -80,7 +80,7 @@ def foreign_shot(
 
 
 def repeated_shot(pictures: Mapping[int, P], seed: Seed) -> dict[int, P]:
-    """Show one shot's picture in half of the shots besides, at least in one."""
+    """Show one shot's picture in half of the other shots too, at least in one."""
     if len(set(pictures.values())) < 2:
         raise ImpossibleDegradationError("it needs two shots with different pictures")
     rng = random.Random(seed)
@@ -93,10 +93,10 @@ def repeated_shot(pictures: Mapping[int, P], seed: Seed) -> dict[int, P]:
 def swapped_characters(
     pictures: Mapping[int, P], on_stage: Mapping[int, AbstractSet[str]], seed: Seed
 ) -> dict[int, P]:
-    """Exchange pictures of shots with different characters on stage, pair by pair.
+    """Swap pictures between shots with different characters on stage, in pairs.
 
-    So the script names others than are seen. The pairs that differ most come first;
-    a shot is in one pair at most.
+    The script then names other characters than the picture shows. Pairs that differ
+    most come first; a shot is in one pair at most.
     """
     rng = random.Random(seed)
     pairs = [
@@ -119,15 +119,15 @@ def swapped_characters(
 
 
 def blurred(picture: Image.Image) -> Image.Image:
-    """Blur a picture strongly, whatever its size."""
+    """Blur a picture strongly, relative to its size."""
     return picture.filter(ImageFilter.GaussianBlur(blur_radius(picture.size)))
 
 
 def blur_radius(size: tuple[int, int]) -> float:
-    """Return the standard deviation of the blur of a picture or video of that size."""
+    """Return the standard deviation of the blur for a picture or video of that size."""
     return max(LEAST_BLUR, BLUR * min(size))
 
 
 def fitted(picture: Image.Image, size: tuple[int, int]) -> Image.Image:
-    """Scale and crop a picture to the size of the one whose place it takes."""
+    """Scale and crop a picture to the size of the one that it replaces."""
     return ImageOps.fit(picture, size)

@@ -1,7 +1,7 @@
-"""Whether metrics see what people would: originals held against their degraded twins.
+"""Sensitivity of metrics: scores of originals compared with their degraded copies.
 
-A metric that is meant to measure consistency should score a story with a shot of
-another story below the story itself. It costs no annotator to find out.
+A metric meant to measure consistency should score a story with a shot of another story
+lower than the story itself. The check needs no annotators.
 """
 
 import math
@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from evalcore.metrics.base import Metric, Value
 from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.models import Benchmark, TwinScore
-from evalcore.perturbations.degraded_copies import current_twins
+from evalcore.perturbations.degraded_copies import current_perturbations
 from evalcore.scoring import judged_outputs
 from evalcore.scoring.chunks import feature_store
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """How one metric told originals from one kind of twins.
+    """Sensitivity of one metric to one degradation.
 
     `better`, `alike` and `worse` count the pairs in which the original scored better
-    than its twin, the same, or worse, by the metric's own direction; pairs in which one
-    has no value are `undefined`. Means are over the pairs that have both.
+    than its copy, the same, or worse, by the metric's direction; pairs in which one has
+    no value are `undefined`. Means are over the pairs with two values.
     """
 
     metric: str
@@ -45,17 +45,17 @@ class Sensitivity:
 def sensitivities(
     benchmark: Benchmark, metrics: Mapping[str, Metric]
 ) -> tuple[list[Sensitivity], dict[str, str], list[TwinScore]]:
-    """Score originals and their twins."""
-    twins = current_twins(benchmark)
+    """Score originals and their degraded copies."""
+    perturbations = current_perturbations(benchmark)
     originals = list(
         judged_outputs.outputs(benchmark).filter(
-            pk__in=[twin.twin_of_id for twin in twins]
+            pk__in=[perturbation.twin_of_id for perturbation in perturbations]
         )
     )
-    looked_at = judged_outputs.renderings([*originals, *twins])
+    renderings = judged_outputs.renderings([*originals, *perturbations])
     jobs = (
         MetricJob((key, name), metric.score(rendering))
-        for key, rendering in looked_at.items()
+        for key, rendering in renderings.items()
         for name, metric in metrics.items()
     )
     values: dict[tuple[int, str], float | None] = {}
@@ -63,15 +63,17 @@ def sensitivities(
     for outcome in Engine(feature_store()).run(jobs):
         key, name = outcome.key
         if outcome.error is not None:
-            rendering = looked_at[key]
+            rendering = renderings[key]
             failed[f"{rendering.method} / {rendering.story}: {name}"] = str(
                 outcome.error
             )
         values[key, name] = _mean(outcome.values)
     pairs = defaultdict(list)
-    for twin in twins:
-        assert twin.twin_of_id is not None
-        pairs[twin.degradation].append((twin.twin_of_id, twin.pk))
+    for perturbation in perturbations:
+        assert perturbation.twin_of_id is not None
+        pairs[perturbation.degradation].append(
+            (perturbation.twin_of_id, perturbation.pk)
+        )
     rows = [
         _compared(name, metric, degradation, pairs[degradation], values)
         for name, metric in metrics.items()
@@ -79,29 +81,29 @@ def sensitivities(
     ]
     scores = [
         TwinScore(
-            twin=twin,
+            twin=perturbation,
             metric=metric.info.name,
             metric_version=metric.info.full_version,
             backend=metric.info.backend,
-            value=twin_score,
+            value=score,
             original=original,
         )
-        for twin in twins
+        for perturbation in perturbations
         for name, metric in metrics.items()
-        if (twin_score := values.get((twin.pk, name))) is not None
-        and (original := values.get((twin.twin_of_id or 0, name))) is not None
+        if (score := values.get((perturbation.pk, name))) is not None
+        and (original := values.get((perturbation.twin_of_id or 0, name))) is not None
     ]
     return rows, failed, scores
 
 
 def store(scores: Sequence[TwinScore]) -> None:
-    """Store scores of twins; what is there stays."""
+    """Store scores of degraded copies; existing ones stay."""
     TwinScore.objects.bulk_create(scores, ignore_conflicts=True, batch_size=500)
 
 
 def _mean(values: Iterable[Value]) -> float | None:
-    found = [value.value for value in values if value.value is not None]
-    return sum(found) / len(found) if found else None
+    numbers = [value.value for value in values if value.value is not None]
+    return sum(numbers) / len(numbers) if numbers else None
 
 
 def _compared(
@@ -113,12 +115,12 @@ def _compared(
 ) -> Sensitivity:
     sign = 1 if metric.info.higher_is_better else -1
     both = [
-        (original, twin)
+        (original, degraded)
         for a, b in pairs
         if (original := values.get((a, name))) is not None
-        and (twin := values.get((b, name))) is not None
+        and (degraded := values.get((b, name))) is not None
     ]
-    # Float noise is no difference; scores may be small throughout.
+    # Differences of rounding count as equal, also for small scores.
     largest = max((max(abs(o), abs(t)) for o, t in both), default=0.0)
     noise = 1e-12 * min(1.0, largest)
     gaps = [

@@ -1,5 +1,6 @@
-"""Scores that are missing, computed by workers in chunks, after any kill.
+"""Computation of missing scores by workers, in chunks that survive any kill.
 
 Comes in: metrics and a benchmark.
+
 Goes out: values and absences as rows.
 """

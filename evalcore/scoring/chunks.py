@@ -1,4 +1,4 @@
-"""One worker at work on one chunk of a run: from outputs to stored values."""
+"""One worker's computation of one chunk: from outputs to stored values."""
 
 import json
 import logging
@@ -18,26 +18,26 @@ from evalcore.metrics.base import Pair, Rendering, Run, Value
 from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
 from evalcore.models import MetricChunk, MetricRun, Output
 from evalcore.scoring import judged_outputs, score_rows
-from evalcore.scoring.judged_outputs import OddOutputError
+from evalcore.scoring.judged_outputs import InconsistentOutputError
 from evalcore.scoring.score_rows import ScoredOutput, WantedMetric
 from evalcore.serving.workers import Heartbeat
 
 logger = logging.getLogger(__name__)
 
-# How many outcomes are stored together, and after how many seconds at the latest.
+# Outcomes stored together, and the longest time between two stores in seconds.
 STORED_TOGETHER, STORE_SECONDS = 64, 2.0
-# What is put down where a metric has no value to give, not even an absent one.
-NOTHING = Value(None, reason="there was nothing to look at")
+# Reason stored when a metric yields neither a value nor an absence.
+NOTHING = Value(None, reason="no output or shot to score")
 ChunkProgress = Callable[[int, int], None]
-LookedAt = Rendering | OddOutputError
+LoadedRendering = Rendering | InconsistentOutputError
 
 
 class ScoringError(ValueError):
-    """Some scores cannot be computed; the message says which, and why."""
+    """Some scores cannot be computed; the message says which and why."""
 
 
 class ChunkLostError(Exception):
-    """Another worker has taken the chunk, or its run is gone."""
+    """Another worker has taken the chunk, or its run was deleted."""
 
 
 def feature_store() -> FeatureStore:
@@ -45,7 +45,7 @@ def feature_store() -> FeatureStore:
 
 
 def report(run: MetricRun, progress: ChunkProgress | None) -> None:
-    """Tell how far a run is."""
+    """Report a run's progress."""
     if progress is not None:
         total, done = MetricRun.objects.values_list("total", "done").get(pk=run.pk)
         progress(done, total)
@@ -54,14 +54,14 @@ def report(run: MetricRun, progress: ChunkProgress | None) -> None:
 def lock_run(chunk: MetricChunk) -> None:
     """Lock the run of a chunk, within a transaction.
 
-    Whoever changes both locks the run first, or two would wait for each other.
+    Code that changes both must lock the run first, to avoid deadlocks.
     """
     runs = MetricRun.objects.select_for_update(no_key=True)
     runs.filter(pk=chunk.run_id).first()
 
 
 def sign(chunk: MetricChunk, **also: object) -> bool:
-    """Sign that its worker lives; return whether the chunk is still its own."""
+    """Record the worker's heartbeat; return whether it still has the chunk."""
     own = MetricChunk.objects.filter(
         pk=chunk.pk, worker=chunk.worker, state=MetricRun.State.RUNNING
     )
@@ -70,7 +70,7 @@ def sign(chunk: MetricChunk, **also: object) -> bool:
 
 @dataclass
 class _Piece:
-    """One metric at work on one output, or on all outputs of a method."""
+    """One metric to compute for one output, or for all outputs of a method."""
 
     wanted: WantedMetric
     method: int
@@ -79,7 +79,7 @@ class _Piece:
 
 
 class ChunkWork:
-    """Computing one chunk."""
+    """Computation of one chunk."""
 
     def __init__(
         self, chunk: MetricChunk, end: float | None, progress: ChunkProgress | None
@@ -97,10 +97,10 @@ class ChunkWork:
     def compute(self, signs: Heartbeat) -> bool:
         """Compute and store; return whether the chunk is complete."""
         run = self.chunk.run
-        metrics = score_rows.wanted(self.chunk.metrics, run.options)
+        metrics = score_rows.metrics_of(self.chunk.metrics, run.options)
         lacking = [f"{m.name} ({why})" for m in metrics if (why := m.metric.missing())]
         if lacking:
-            raise ScoringError(f"not ready here: {'; '.join(lacking)}")
+            raise ScoringError(f"not ready on this machine: {'; '.join(lacking)}")
 
         def on_batch() -> None:
             if signs.lost:
@@ -120,9 +120,9 @@ class ChunkWork:
             piece: _Piece = outcome.key
             error = outcome.error
             try:
-                said = [(one.value, one.trace) for one in outcome.values]
-                json.dumps(said, allow_nan=False)
-            except ValueError:  # no database could hold it
+                results = [(one.value, one.trace) for one in outcome.values]
+                json.dumps(results, allow_nan=False)
+            except ValueError:  # no database can hold it
                 error = error or ValueError("the value is not finite")
             if error is None:
                 values = outcome.values or [NOTHING]
@@ -137,14 +137,14 @@ class ChunkWork:
                 self._put_down()
 
     def _fail(self, name: str, wanted: WantedMetric, reason: str) -> None:
-        """Note that a piece of work failed; it is not tried again in this run."""
+        """Record a failed piece of work; this run does not retry it."""
         logger.warning("%s: %s: %s", name, wanted.name, reason)
         self.failures.append([name, wanted.name, reason])
         self._uncounted += 1
 
     @contextmanager
     def _judge(self) -> Iterator[None]:
-        """Have what is paid to a judge counted on the run's account, if it asks one."""
+        """Charge the judge's costs to the run's account, if the chunk asks one."""
         if self.chunk.queue != MetricChunk.Queue.JUDGE:
             yield
             return
@@ -154,7 +154,7 @@ class ChunkWork:
             yield
 
     def _put_down(self) -> None:
-        """Store what is there and what failed, and count it: all of it or nothing."""
+        """Store and count values and failures, in one transaction."""
         failures = [*self.chunk.failures, *self.failures]
         with transaction.atomic():
             lock_run(self.chunk)
@@ -169,26 +169,28 @@ class ChunkWork:
         report(self.chunk.run, self.progress)
 
     def _jobs(self, metrics: Sequence[WantedMetric]) -> Iterator[MetricJob]:
-        """Return what the chunk still lacks, begun one by one."""
+        """Yield the chunk's missing work, piece by piece."""
         chosen = judged_outputs.outputs(self.chunk.run.benchmark)
         if self.chunk.method_id is None:
             chosen = chosen.filter(pk__in=self.chunk.outputs)
         else:
             chosen = chosen.filter(method=self.chunk.method_id)
         outputs = list(chosen)
-        already = score_rows.known(self.chunk.run.benchmark_id, metrics, outputs)
-        looked_at = judged_outputs.looked_at(outputs)
+        already = score_rows.existing_rows(
+            self.chunk.run.benchmark_id, metrics, outputs
+        )
+        renderings = judged_outputs.load_renderings(outputs)
         truths = self._truths(outputs)
         if self.chunk.method is None:
-            yield from self._of_outputs(metrics, outputs, already, looked_at, truths)
+            yield from self._of_outputs(metrics, outputs, already, renderings, truths)
             return
         name = self.chunk.method.name
         left = [
             m for m in metrics if (None, self.chunk.method_id, m.key) not in already
         ]
-        whole = _whole(name, outputs, looked_at, truths)
+        whole = _whole(name, outputs, renderings, truths)
         for one in self._untried(name, left):
-            if isinstance(whole, OddOutputError):
+            if isinstance(whole, InconsistentOutputError):
                 self._fail(name, one, str(whole))
                 continue
             piece = _Piece(one, self.chunk.method.pk, None, name)
@@ -199,22 +201,24 @@ class ChunkWork:
         metrics: Sequence[WantedMetric],
         outputs: Iterable[Output],
         already: score_rows.KnownRows,
-        looked_at: Mapping[int, LookedAt],
-        truths: Mapping[int, LookedAt],
+        renderings: Mapping[int, LoadedRendering],
+        truths: Mapping[int, LoadedRendering],
     ) -> Iterator[MetricJob]:
-        """Return what single outputs lack, until the time is over."""
+        """Yield the missing work of single outputs until the time is up."""
         for output in outputs:
             name = f"{output.method.name} / {output.story.key}"
-            left = self._untried(name, score_rows.lacking(output, metrics, already))
+            left = self._untried(
+                name, score_rows.missing_metrics(output, metrics, already)
+            )
             if left and self.end is not None and time.monotonic() > self.end:
                 self._complete = False
                 return
             for one in left:
                 try:
                     subject = _subject(
-                        one, looked_at[output.pk], truths.get(output.story_id)
+                        one, renderings[output.pk], truths.get(output.story_id)
                     )
-                except OddOutputError as error:
+                except InconsistentOutputError as error:
                     self._fail(name, one, str(error))
                     continue
                 piece = _Piece(one, output.method_id, output.story_id, name)
@@ -226,7 +230,7 @@ class ChunkWork:
         failed = {metric for what, metric, _why in self.chunk.failures if what == name}
         return [one for one in metrics if one.name not in failed]
 
-    def _truths(self, outputs: Iterable[Output]) -> dict[int, LookedAt]:
+    def _truths(self, outputs: Iterable[Output]) -> dict[int, LoadedRendering]:
         method = self.chunk.run.options.get("truth")
         if not method:
             return {}
@@ -236,59 +240,59 @@ class ChunkWork:
                 method__name=method, story__in=stories
             )
         )
-        looked_at = judged_outputs.looked_at(true)
-        return {output.story_id: looked_at[output.pk] for output in true}
+        renderings = judged_outputs.load_renderings(true)
+        return {output.story_id: renderings[output.pk] for output in true}
 
 
 def _subject(
-    wanted: WantedMetric, output: LookedAt, truth: LookedAt | None
+    wanted: WantedMetric, output: LoadedRendering, truth: LoadedRendering | None
 ) -> Rendering | Pair:
-    if isinstance(output, OddOutputError):
+    if isinstance(output, InconsistentOutputError):
         raise output
     if wanted.metric.info.scores != "pair":
         return output
     if truth is None:
-        raise OddOutputError("there is no true output of this story")
-    if isinstance(truth, OddOutputError):
-        raise OddOutputError(f"the true output: {truth}")
+        raise InconsistentOutputError("there is no true output of this story")
+    if isinstance(truth, InconsistentOutputError):
+        raise InconsistentOutputError(f"the true output: {truth}")
     return Pair(output, truth)
 
 
 def _whole(
     name: str,
     outputs: Sequence[Output],
-    looked_at: Mapping[int, LookedAt],
-    truths: Mapping[int, LookedAt],
-) -> Run | OddOutputError:
-    """Return all outputs of a method, or why they are not fit to be looked at."""
+    renderings: Mapping[int, LoadedRendering],
+    truths: Mapping[int, LoadedRendering],
+) -> Run | InconsistentOutputError:
+    """Return all outputs of a method, or an error if one cannot be scored."""
     if not outputs:
-        return OddOutputError("none of its outputs is left")
-    shown: list[Rendering] = []
+        return InconsistentOutputError("the method has no outputs any more")
+    loaded: list[Rendering] = []
     true: list[Rendering] = []
     for output in outputs:
         story = output.story.key
         for one, what, side in (
-            (looked_at[output.pk], f"story {story}", shown),
+            (renderings[output.pk], f"story {story}", loaded),
             (truths.get(output.story_id), f"the true output of story {story}", true),
         ):
-            if isinstance(one, OddOutputError):
-                return OddOutputError(f"{what}: {one}")
+            if isinstance(one, InconsistentOutputError):
+                return InconsistentOutputError(f"{what}: {one}")
             if one is not None:
                 side.append(one)
-    return Run(name, tuple(shown), tuple(true))
+    return Run(name, tuple(loaded), tuple(true))
 
 
-def _environment(asked: Mapping[str, int]) -> dict[str, object]:
-    """Return with what a chunk was computed; torch only if it was used."""
-    found: dict[str, object] = {
+def _environment(encoders: Mapping[str, int]) -> dict[str, object]:
+    """Return the environment a chunk was computed in; torch only if it was used."""
+    environment: dict[str, object] = {
         "python": platform.python_version(),
-        "encoders": dict(asked),
+        "encoders": dict(encoders),
     }
     if "torch" in sys.modules:
         from evalcore.metrics.encoders.runtime import DeviceError, describe
 
         try:
-            found |= describe()
+            environment |= describe()
         except DeviceError as error:
-            found["device"] = str(error)
-    return found
+            environment["device"] = str(error)
+    return environment

@@ -1,8 +1,8 @@
-"""What judges are paid: each run's account, and the budget over all runs.
+"""Costs of judges: each run's account, and the budget over all runs.
 
-What has been spent stands with the runs. Before a batch of questions is sent, the most
-it can cost is set aside with its run, so that two runs at the same time, on several
-machines too, cannot both spend the rest.
+Amounts spent are stored with the runs. Before a batch of questions is sent, its highest
+possible cost is reserved with its run, so that two runs, even on different machines,
+cannot both spend the rest.
 """
 
 import time
@@ -19,7 +19,7 @@ from evalcore.database.postgresql import one_at_a_time
 from evalcore.metrics.base import FatalError
 from evalcore.metrics.llm_judge.client import Judge, asking
 from evalcore.metrics.llm_judge.settings import (
-    TO_GO_ON,
+    TO_CONTINUE,
     ZERO,
     BudgetExceededError,
     CostMeter,
@@ -29,17 +29,17 @@ from evalcore.metrics.llm_judge.settings import (
 )
 from evalcore.models import Benchmark, MetricRun
 
-# After so long without a sign, whoever set money aside is taken for dead.
+# A worker without a heartbeat for this long loses its reservation.
 FORGOTTEN = timedelta(hours=1)
 LOOK_AGAIN_SECONDS = 1.0
 
 
 def totals(*, beside: int | None = None) -> tuple[Decimal, Decimal]:
-    """Return what all runs have spent, and what those `beside` one have set aside."""
+    """Return what all runs have spent, and what runs except `beside` have reserved."""
     counts = Q(reserved_at__gte=timezone.now() - FORGOTTEN)
     if beside is not None:
         counts &= ~Q(pk=beside)
-    # In one query: what is paid moves from the one sum to the other.
+    # One query, since paying moves money from one sum to the other.
     sums = MetricRun.objects.aggregate(
         spent=Sum("dollars"), held=Sum("reserved", filter=counts)
     )
@@ -47,7 +47,7 @@ def totals(*, beside: int | None = None) -> tuple[Decimal, Decimal]:
 
 
 def of_all_runs() -> tuple[Decimal, Decimal] | None:
-    """Return what was spent of the budget over all runs; None if there is no such."""
+    """Return spending and limit of the budget over all runs; None without a limit."""
     try:
         total = read_settings().budget_total
     except JudgeSettingsError:
@@ -60,7 +60,7 @@ def _dollars(stored: float | None) -> Decimal:
 
 
 class Account:
-    """What one run pays, out of its own budget and that of all runs; see `Purse`."""
+    """Payments of one run, from its own budget and that of all runs; see `Purse`."""
 
     def __init__(self, run: int, settings: JudgeSettings) -> None:
         self._run = MetricRun.objects.filter(pk=run)
@@ -69,7 +69,7 @@ class Account:
         self._set_aside = ZERO
 
     def meter(self) -> CostMeter:
-        """Return a meter that goes on from what the run has spent."""
+        """Return a meter that starts from what the run has spent."""
         spent = _dollars(self._run.values_list("dollars", flat=True).get())
         shared = self._settings.budget_total is not None
         return CostMeter(
@@ -87,7 +87,7 @@ class Account:
         return {"reserved": float(self._set_aside), "reserved_at": timezone.now()}
 
     def take(self, least: Decimal, most: Decimal) -> Decimal:
-        """Set aside what a batch can cost, or all there is if nobody else has any."""
+        """Reserve a batch's cost, or the whole rest if no other run holds any."""
         total = self._settings.budget_total or ZERO
         while True:
             with transaction.atomic():
@@ -102,21 +102,21 @@ class Account:
                 raise BudgetExceededError(
                     f"the judges' budget of ${total} over all runs is used up: "
                     f"${spent:.4f} were spent, and the next request could cost "
-                    f"${least:.4f}. {TO_GO_ON}"
+                    f"${least:.4f}. {TO_CONTINUE}"
                 )
             if self._run.filter(state=MetricRun.State.STOPPED).exists():
                 raise FatalError("stopped while it waited for money of other runs")
             time.sleep(LOOK_AGAIN_SECONDS)
 
     def put_back(self) -> None:
-        """Free what is left of what was set aside."""
+        """Free the unused reservation."""
         self._set_aside = ZERO
         self._run.update(**self._reserved())
 
 
 @contextmanager
 def asking_for_run(run: int) -> Iterator[Judge]:
-    """Have the judge asked inside, on a run's account."""
+    """Use the judge inside the block, on a run's account."""
     settings = read_settings()
     with asking(Judge(settings, Account(run, settings).meter())) as judge:
         yield judge
@@ -124,7 +124,7 @@ def asking_for_run(run: int) -> Iterator[Judge]:
 
 @contextmanager
 def asking_for_command(benchmark: Benchmark, metrics: Sequence[str]) -> Iterator[Judge]:
-    """Have the judge asked inside by a command that stores no scores."""
+    """Use the judge inside the block, for a command that stores no scores."""
     settings = read_settings()
     if not settings.costs_money:
         with asking(Judge(settings)) as judge:

@@ -1,4 +1,4 @@
-"""What metrics look at, read from the database: outputs, true outputs, whole runs."""
+"""Renderings for metrics, read from the database: outputs, true outputs, whole runs."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,19 +21,20 @@ from evalcore.models import (
     Shot,
 )
 
-# Frames a second at which metrics look at videos, as StoryBench does.
+# Frames per second of sampled videos, as in StoryBench.
 RATE = 8
-# What is read of a stored picture; whole rows would take several times as long.
+# Only these columns are read of a stored picture; whole rows take several times as
+# long.
 PICTURE = ("media__sha256", "media__extension", "media__width", "media__height")
 
 
-class OddOutputError(ValueError):
-    """What is stored of an output makes no sense; the message says what does not."""
+class InconsistentOutputError(ValueError):
+    """The stored data of an output are inconsistent; the message says how."""
 
 
 @dataclass(frozen=True)
 class StoryFacts:
-    """What the renderings of one story share."""
+    """Data shared by the renderings of one story."""
 
     shots: Sequence[Shot]
     present: Mapping[int, tuple[str, ...]]  # characters' keys by shot's primary key
@@ -41,7 +42,7 @@ class StoryFacts:
 
 
 def outputs(benchmark: Benchmark) -> QuerySet[Output]:
-    """Return the outputs of a benchmark that have anything to look at."""
+    """Return a benchmark's outputs that have pictures or a video."""
     return (
         Output.objects.filter(story__benchmark=benchmark)
         .filter(Q(frames__isnull=False) | Q(video__isnull=False))
@@ -51,11 +52,13 @@ def outputs(benchmark: Benchmark) -> QuerySet[Output]:
     )
 
 
-def looked_at(outputs: Sequence[Output]) -> dict[int, base.Rendering | OddOutputError]:
-    """Return what metrics look at, by the outputs' primary keys, in few queries.
+def load_renderings(
+    outputs: Sequence[Output],
+) -> dict[int, base.Rendering | InconsistentOutputError]:
+    """Return renderings by the outputs' primary keys, in few queries.
 
-    No picture is decoded. The outputs come with their story, method and video. Of one
-    that makes no sense the error says why; the others are none the worse for it.
+    No picture is decoded. Outputs must come with story, method and video. An
+    inconsistent output gives an error in its place; the others are not affected.
     """
     facts = _stories({output.story_id for output in outputs})
     frames: dict[int, dict[int, base.Source]] = defaultdict(dict)
@@ -65,32 +68,33 @@ def looked_at(outputs: Sequence[Output]) -> dict[int, base.Rendering | OddOutput
         .values_list("output", "number", *PICTURE)
     ):
         frames[key][number] = picture_source(*stored)
-    found: dict[int, base.Rendering | OddOutputError] = {}
+    renderings_by_output: dict[int, base.Rendering | InconsistentOutputError] = {}
     for output in outputs:
         try:
-            found[output.pk] = _rendering(
+            renderings_by_output[output.pk] = _rendering(
                 output, facts[output.story_id], frames[output.pk]
             )
-        except (ArithmeticError, ValueError) as error:  # what odd numbers raise
-            found[output.pk] = OddOutputError(str(error))
-    return found
+        # Errors that inconsistent numbers raise.
+        except (ArithmeticError, ValueError) as error:
+            renderings_by_output[output.pk] = InconsistentOutputError(str(error))
+    return renderings_by_output
 
 
 def renderings(outputs: Sequence[Output]) -> dict[int, base.Rendering]:
-    """Return what metrics look at, as `looked_at`, where all of it must make sense."""
-    every = looked_at(outputs)
-    found = {}
+    """Return renderings as `load_renderings`; raise if any output is inconsistent."""
+    every = load_renderings(outputs)
+    valid = {}
     for output in outputs:
-        looked = every[output.pk]
-        if isinstance(looked, OddOutputError):
+        loaded = every[output.pk]
+        if isinstance(loaded, InconsistentOutputError):
             name = f"{output.method.name} / {output.story.key}"
-            raise OddOutputError(f"{name}: {looked}") from looked
-        found[output.pk] = looked
-    return found
+            raise InconsistentOutputError(f"{name}: {loaded}") from loaded
+        valid[output.pk] = loaded
+    return valid
 
 
 def rendering(output: Output) -> base.Rendering:
-    """Return what metrics look at, of one output, a degraded twin too."""
+    """Return the rendering of one output; a degraded copy works too."""
     return renderings([output])[output.pk]
 
 
@@ -121,7 +125,7 @@ def _rendering(
 
 
 def picture_source(sha256: str, extension: str, width: int, height: int) -> base.Source:
-    """Return a stored picture, of which that is known, as metrics look at it."""
+    """Return a stored picture as a source for metrics."""
     read = partial(_read_picture, sha256, extension)
     return base.Source(sha256, read, (width, height))
 
@@ -133,20 +137,22 @@ def _read_picture(sha256: str, extension: str) -> Iterator[base.Picture]:
         with media.stored_picture(row) as picture:
             pixels = np.asarray(picture)
     except media.UnreadablePictureError as error:
-        raise OddOutputError(f"{name}: expected {error}") from error
+        raise InconsistentOutputError(f"{name}: expected {error}") from error
     except OSError as error:
         what = f"{name}: expected a readable file ({error.strerror})"
-        raise OddOutputError(what) from error
+        raise InconsistentOutputError(what) from error
     yield pixels
 
 
 def _film(
     output: Output, video: MediaFile, shots: Sequence[Shot]
 ) -> dict[int, tuple[base.Image, ...]]:
-    """Return the frames of each shot's part of a video, without what was given."""
+    """Return the frames of each shot, without the conditioning part."""
     seconds = video.duration_seconds
     if not seconds:
-        raise OddOutputError("its video has no length in seconds: import it again")
+        raise InconsistentOutputError(
+            "its video has no length in seconds: import it again"
+        )
     path = media.original_path(video)
     source = replace(
         film(path, video.sha256, seconds=seconds, rate=RATE),

@@ -1,8 +1,8 @@
-"""Computing the scores that are missing: on one machine or many, and after any kill.
+"""Runs that compute missing scores, on one machine or many, and survive any kill.
 
-What is left to do stands in the database. A run is cut into chunks; a worker takes a
-chunk by marking it, stores each value as it comes, and signs that it lives. A chunk
-whose worker fell silent is taken by another, who computes only what is still missing.
+The remaining work is stored in the database. A run is cut into chunks. A worker takes a
+chunk by marking it, stores each value as it comes, and sends heartbeats. A chunk whose
+worker falls silent goes to another worker, which computes only what is still missing.
 """
 
 import logging
@@ -19,7 +19,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from evalcore.metrics import registry
-from evalcore.metrics.base import FatalError, Lacks
+from evalcore.metrics.base import FatalError, MissingRequirements
 from evalcore.models import Benchmark, MetricChunk, MetricRun, Output
 from evalcore.scoring import judged_outputs, score_rows
 from evalcore.scoring.chunks import (
@@ -38,26 +38,26 @@ logger = logging.getLogger(__name__)
 
 RunState = MetricRun.State
 Queue = MetricChunk.Queue
-# A chunk without a sign for this long has lost its worker.
+# A chunk without a heartbeat for this long has lost its worker.
 SILENT = timedelta(seconds=90)
 OPEN = (RunState.QUEUED, RunState.RUNNING)
-# How many outputs a worker takes at once.
+# Outputs per chunk.
 CHUNK = 64
-# After so many workers that never came back, a chunk is given up.
+# A chunk fails after this many lost workers.
 MOST_LOST = 3
 SHOWN_FAILURES = 5
 
-# Asking -----------------------------------------------------------------------------
+# Queueing ---------------------------------------------------------------------------
 
 
 def queue_run(
     benchmark: Benchmark, metrics: Sequence[str], *, truth: str = ""
 ) -> MetricRun:
-    """Ask for the missing scores of a benchmark; workers, or `run`, compute them.
+    """Queue the missing scores of a benchmark; workers, or `run`, compute them.
 
-    `benchmark`: whose outputs are scored. `metrics`: names, with `@profile` where
-    another than the default one is meant. `truth`: the method whose outputs are the
-    true ones, for metrics that need them.
+    `benchmark`: whose outputs are scored. `metrics`: names, with `@profile` for another
+    profile than the default. `truth`: the method with the true outputs, for metrics
+    that need them.
     """
     names = sorted(set(metrics))
     needing = [n for n in names if registry.load(n).info.against_truth]
@@ -83,7 +83,7 @@ def queue_run(
 
 
 def plan(run: MetricRun) -> None:
-    """Cut a queued run into chunks of what is missing; at once, and only once."""
+    """Cut a queued run into chunks of missing work, once and in one transaction."""
     with transaction.atomic():
         planned = MetricRun.objects.filter(pk=run.pk, state=RunState.QUEUED).update(
             state=RunState.RUNNING, started_at=timezone.now()
@@ -91,12 +91,12 @@ def plan(run: MetricRun) -> None:
         if not planned:
             return
         try:
-            metrics = score_rows.wanted(run.metrics, run.options)
+            metrics = score_rows.metrics_of(run.metrics, run.options)
         except registry.UnknownMetricError as error:
             _end(run, [["", "", str(error)]])
             return
         outputs = list(judged_outputs.outputs(run.benchmark))
-        already = score_rows.known(run.benchmark_id, metrics, outputs)
+        already = score_rows.existing_rows(run.benchmark_id, metrics, outputs)
         total = 0
         for queue in Queue.values:
             own = [one for one in metrics if one.metric.info.queue == queue]
@@ -114,11 +114,11 @@ def _chunks(
     outputs: Sequence[Output],
     already: score_rows.KnownRows,
 ) -> tuple[list[MetricChunk], int]:
-    """Return the chunks of one queue, and of how many pieces of work they are."""
+    """Return the chunks of one queue, and how many pieces of work they contain."""
     per_output = {
         output.pk: len(lacking)
         for output in outputs
-        if (lacking := score_rows.lacking(output, metrics, already))
+        if (lacking := score_rows.missing_metrics(output, metrics, already))
     }
     keys = list(per_output)
     single = [one.name for one in metrics if one.of_an_output]
@@ -130,7 +130,7 @@ def _chunks(
     ]
     pieces = sum(per_output.values())
     for method in {output.method_id: output.method for output in outputs}.values():
-        lacking = score_rows.lacking_of_method(method, metrics, already)
+        lacking = score_rows.missing_method_metrics(method, metrics, already)
         if lacking:
             names = [one.name for one in lacking]
             chunk = MetricChunk(run=run, queue=queue, metrics=names, method=method)
@@ -140,7 +140,7 @@ def _chunks(
 
 
 def finish_if_done(run_id: int) -> None:
-    """End a run whose chunks have all ended; say what failed in them."""
+    """End a run whose chunks have all ended; record their failures."""
     with transaction.atomic():
         run = MetricRun.objects.select_for_update().get(pk=run_id)
         chunks = list(run.chunks.all())
@@ -156,8 +156,8 @@ def _end(run: MetricRun, failures: Sequence[Sequence[str]]) -> None:
     run.save(update_fields=["state", "error", "finished_at"])
 
 
-def finish_what_has_ended() -> None:
-    """End the runs whose last chunk has ended, but whose worker died before the run."""
+def finish_ended_runs() -> None:
+    """End runs whose chunks have ended but whose worker died before ending the run."""
     under_way = MetricChunk.objects.filter(state__in=OPEN)
     ended = MetricRun.objects.filter(
         state=RunState.RUNNING, source=MetricRun.Source.COMPUTED
@@ -169,9 +169,9 @@ def finish_what_has_ended() -> None:
 def stop(runs: QuerySet[MetricRun]) -> int:
     """Stop those of the runs that have not ended; return how many.
 
-    What is stored stays, and asking for the same again goes on from there. A worker
-    whose chunk it was stores nothing more; it goes on to the end of its batch, or to
-    its next sign of life, whichever comes later.
+    Stored values stay, and queueing the same metrics again continues from there. A
+    worker on a stopped chunk stores nothing more; it continues to the end of its batch
+    or to its next heartbeat, whichever comes later.
     """
     with transaction.atomic():
         open_runs = runs.filter(state__in=OPEN, source=MetricRun.Source.COMPUTED)
@@ -186,15 +186,15 @@ def stop(runs: QuerySet[MetricRun]) -> int:
 
 
 def _summary(failures: Sequence[Sequence[str]], total: int) -> str:
-    """Say what failed; the same reason for a whole chunk once."""
+    """Describe the failures; a reason shared by a whole chunk appears once."""
     fatal = list(dict.fromkeys(reason for what, _m, reason in failures if not what))
     single = [failure for failure in failures if failure[0]]
     lines = list(fatal)
     if single:
-        shown = "; ".join(f"{w}: {m}: {r}" for w, m, r in single[:SHOWN_FAILURES])
+        examples = "; ".join(f"{w}: {m}: {r}" for w, m, r in single[:SHOWN_FAILURES])
         more = "; ..." if len(single) > SHOWN_FAILURES else ""
         lines.append(
-            f"{len(single)} of {total} values could not be computed: {shown}{more}"
+            f"{len(single)} of {total} values could not be computed: {examples}{more}"
         )
     return "; ".join(lines)
 
@@ -203,7 +203,7 @@ def _summary(failures: Sequence[Sequence[str]], total: int) -> str:
 
 
 def waiting_runs() -> list[int]:
-    """Return the runs that have something left to take, oldest first."""
+    """Return the runs with free chunks, oldest first."""
     free = MetricChunk.objects.filter(_free()).values("run")
     waiting = MetricRun.objects.filter(
         Q(state=RunState.QUEUED) | Q(state=RunState.RUNNING, pk__in=free)
@@ -217,7 +217,7 @@ def _free() -> Q:
 
 
 def run(run_id: int, progress: ChunkProgress | None = None) -> MetricRun:
-    """Compute what a run lacks, here, until it has ended."""
+    """Compute a run's missing scores in this process until the run has ended."""
     row = MetricRun.objects.select_related("benchmark").get(pk=run_id)
     plan(row)
     while True:
@@ -237,13 +237,13 @@ def work(
     progress: ChunkProgress | None = None,
     only_ready: bool = False,
 ) -> bool:
-    """Take chunks and compute them until none is free; return whether some are left.
+    """Compute free chunks until none is left; return whether some remain.
 
-    After `seconds` no further output is begun. `progress` is told how many pieces of
-    the run are done, and of how many. `only_ready`: whether chunks are left to others
-    whose metrics lack something here.
+    After `seconds` no further output is begun. `progress` receives the finished and
+    total pieces of the run. `only_ready` leaves chunks to other workers if their
+    metrics lack something here.
     """
-    finish_what_has_ended()
+    finish_ended_runs()
     end = None if seconds is None else time.monotonic() + seconds
     while end is None or time.monotonic() < end:
         chunk = _take(list(queues), run_id, only_ready=only_ready)
@@ -267,22 +267,22 @@ def _take(
         if _taken(key, worker):
             own = MetricChunk.objects.filter(pk=key, worker=worker)
             chunk = own.select_related("run__benchmark").first()
-            if chunk is not None:  # else the run was stopped meanwhile
+            if chunk is not None:  # otherwise the run was stopped meanwhile
                 return chunk
     return None
 
 
-def lacking_here(names: Iterable[str]) -> dict[str, Lacks]:
-    """Return what metrics lack on this machine; those that lack nothing are absent."""
+def lacking_here(names: Iterable[str]) -> dict[str, MissingRequirements]:
+    """Return the missing requirements of metrics that are not ready here."""
     known = [name for name in names if name.partition("@")[0] in registry.METRICS]
-    found = {name: registry.load(name).missing() for name in known}
-    return {name: lacks for name, lacks in found.items() if lacks}
+    missing = {name: registry.load(name).missing() for name in known}
+    return {name: lacks for name, lacks in missing.items() if lacks}
 
 
-def waiting_for(run: MetricRun) -> dict[str, Lacks]:
-    """Return the metrics of chunks that no worker looks at, with what they lack here.
+def waiting_for(run: MetricRun) -> dict[str, MissingRequirements]:
+    """Return missing requirements of metrics in chunks that no worker will take.
 
-    Where a worker is at a chunk of the same queue, its others merely wait their turn.
+    If a worker is busy in the same queue, the queue's other chunks merely wait for it.
     """
     at_work = run.chunks.filter(state=RunState.RUNNING).exclude(_free()).values("queue")
     waiting = run.chunks.filter(state=RunState.QUEUED).exclude(queue__in=at_work)
@@ -291,11 +291,11 @@ def waiting_for(run: MetricRun) -> dict[str, Lacks]:
 
 
 def _taken(key: int, worker: str) -> bool:
-    """Mark a chunk unless somebody has it, or has another one of the same budget."""
+    """Mark a chunk as taken, unless it or another one of its budget is taken."""
     with transaction.atomic():
         chunk = MetricChunk.objects.filter(_free(), pk=key)
         if MetricChunk.objects.filter(pk=key, queue=Queue.JUDGE).exists():
-            # Locked, so that two workers do not find each other absent.
+            # The lock keeps two workers from both seeing no other.
             run = MetricRun.objects.select_for_update().get(chunks=key)
             asking = run.chunks.filter(queue=Queue.JUDGE, state=RunState.RUNNING)
             if asking.exclude(_free()).exists():
@@ -315,13 +315,13 @@ def _taken(key: int, worker: str) -> bool:
 def _work_on(
     chunk: MetricChunk, end: float | None, progress: ChunkProgress | None
 ) -> None:
-    """Compute one chunk, and put down how it ended."""
+    """Compute one chunk, and record how it ended."""
     work = ChunkWork(chunk, end, progress)
     try:
         if chunk.lost >= MOST_LOST:
             raise ScoringError(
-                f"{chunk.lost} workers were lost over it; the last lines of their "
-                "logs, or those of the system about memory, say why"
+                f"{chunk.lost} workers died while computing it; look for the reason "
+                "at the end of their logs, or in the system's log about memory"
             )
         with Heartbeat(f"metric chunk {chunk.pk}", partial(sign, chunk)) as signs:
             complete = work.compute(signs)
@@ -330,15 +330,17 @@ def _work_on(
         logger.info("metric chunk %s: another worker has it", chunk.pk)
         return
     except (KeyboardInterrupt, OperationalError):
-        # Nobody's fault; whoever comes next goes on.
+        # The next worker continues.
         MetricChunk.objects.filter(pk=chunk.pk, worker=chunk.worker).update(
             state=RunState.QUEUED
         )
         raise
     except Exception as error:
-        # What is fatal says itself what is wrong, and where.
-        told = None if isinstance(error, FatalError) else error
-        logger.error("metric chunk %s failed: %s", chunk.pk, error, exc_info=told)
+        # A FatalError already says what is wrong and where.
+        traceback_error = None if isinstance(error, FatalError) else error
+        logger.error(
+            "metric chunk %s failed: %s", chunk.pk, error, exc_info=traceback_error
+        )
         work.failures.append(["", "", str(error) or type(error).__name__])
         state = RunState.FAILED
         MetricChunk.objects.filter(

@@ -1,4 +1,4 @@
-"""Values and absences as rows: which are missing, storing them, forgetting them."""
+"""Rows of values and absences: finding missing ones, storing, deleting."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,10 +24,10 @@ OF_AN_OUTPUT = ("shot", "output", "pair")
 
 @dataclass(frozen=True)
 class WantedMetric:
-    """A metric that a run asks for, and how its rows are marked.
+    """A metric of a run, with the labels of its rows.
 
-    `name` may carry a profile; `version` carries it and, where outputs are held against
-    true ones, the method that has those.
+    `name` may carry a profile; `version` carries it and, for metrics that compare with
+    true outputs, the method that holds these.
     """
 
     name: str
@@ -42,21 +42,21 @@ class WantedMetric:
 
     @property
     def of_an_output(self) -> bool:
-        """Say whether its values belong to one output, not to all of a method."""
+        """Return whether its values belong to one output, not to a whole method."""
         return self.metric.info.scores in OF_AN_OUTPUT
 
 
-def wanted(names: Iterable[str], options: Mapping[str, str]) -> list[WantedMetric]:
+def metrics_of(names: Iterable[str], options: Mapping[str, str]) -> list[WantedMetric]:
     """Return the metrics of a run."""
-    found = []
+    metrics = []
     for name in names:
         metric = registry.load(name)
         version, truth = metric.info.full_version, ""
         if metric.info.against_truth:
             truth = options.get("truth", "")
             version += _against(truth)
-        found.append(WantedMetric(name, metric, version, truth))
-    return found
+        metrics.append(WantedMetric(name, metric, version, truth))
+    return metrics
 
 
 def _against(truth: str) -> str:
@@ -64,19 +64,19 @@ def _against(truth: str) -> str:
 
 
 EVERY_ROW = Q()
-# Of an output: story, method and the key of the metric; of a method: no story.
+# For an output: story, method and key of the metric; for a method: no story.
 KnownRows = set[tuple[int | None, int, tuple[str, str, str]]]
 
 
-def known(
+def existing_rows(
     benchmark: int,
     metrics: Sequence[WantedMetric],
     outputs: Sequence[Output],
     *,
     only: Q = EVERY_ROW,
 ) -> KnownRows:
-    """Return of which outputs and methods which metrics have a value or an absence."""
-    found: KnownRows = set()
+    """Return the outputs and methods that already have a value or an absence."""
+    existing: KnownRows = set()
     names = {one.metric.info.name for one in metrics}
     stories = {output.story_id for output in outputs}
     for table in (MetricScore, MetricAbsence):
@@ -86,14 +86,14 @@ def known(
         of_outputs = rows.filter(story__in=stories).values_list(*fields).distinct()
         for found_rows in (of_methods, of_outputs):
             for story, method, *key in found_rows.order_by():
-                found.add((story, method, (key[0], key[1], key[2])))
-    return found
+                existing.add((story, method, (key[0], key[1], key[2])))
+    return existing
 
 
-def lacking(
+def missing_metrics(
     output: Output, metrics: Iterable[WantedMetric], already: KnownRows
 ) -> list[WantedMetric]:
-    """Return the metrics of single outputs that an output lacks."""
+    """Return the single-output metrics that an output lacks."""
     return [
         one
         for one in metrics
@@ -103,10 +103,10 @@ def lacking(
     ]
 
 
-def lacking_of_method(
+def missing_method_metrics(
     method: Method, metrics: Iterable[WantedMetric], already: KnownRows
 ) -> list[WantedMetric]:
-    """Return the metrics of all outputs of a method together that it lacks."""
+    """Return the whole-method metrics that a method lacks."""
     return [
         one
         for one in metrics
@@ -118,7 +118,7 @@ def lacking_of_method(
 
 @dataclass(frozen=True)
 class ScoredOutput:
-    """What a metric said of an output, or of all outputs of a method (no story)."""
+    """Outcome of a metric for an output, or for a whole method (no story)."""
 
     wanted: WantedMetric
     method: int
@@ -127,7 +127,7 @@ class ScoredOutput:
 
 
 def store(run: MetricRun, scored: Sequence[ScoredOutput]) -> None:
-    """Store values and absences, within a transaction; what is there stays."""
+    """Store values and absences, within a transaction; existing rows stay."""
     shots = _shots({one.story for one in scored if one.story is not None})
     scores, absences = [], []
     for one in scored:
@@ -172,10 +172,9 @@ def _shots(stories: Iterable[int]) -> dict[tuple[int, int], int]:
 
 
 def forget_computed(output: Output) -> None:
-    """Remove what was computed of an output whose shots or pictures have changed.
+    """Delete computed scores of an output whose shots or pictures have changed.
 
-    What was computed of all outputs of its method goes too, and what compared others
-    with it.
+    Scores of its whole method go too, and those of outputs compared with it.
     """
     own = Q(method=output.method_id) | Q(
         metric_version__endswith=_against(output.method.name)
@@ -186,7 +185,7 @@ def forget_computed(output: Output) -> None:
 
 
 def forget_story(story: Story) -> None:
-    """Remove what was computed of a story of which more is known now."""
+    """Delete computed scores of a story whose data have changed."""
     for computed in _computed(story.benchmark_id):
         computed.filter(Q(story=story) | Q(story=None)).delete()
 

@@ -1,9 +1,8 @@
-"""Celery rings the bell; the work and its state are in `evalcore.scoring.metric_runs`.
+"""Celery tasks that wake workers; state is kept by `evalcore.scoring.metric_runs`.
 
-A worker of the queue `gpu` computes what learned metrics need, one of the queue `judge`
-asks judges, who may take their time while nothing else has to wait for them, and one of
-the queue `cpu` computes the rest. A task gives way after a while, so that others in its
-queue come to their turn, and rings again if something is left.
+The queue `gpu` computes learned metrics, `judge` asks judges, which may be slow while
+nothing else has to wait for them, and `cpu` computes the rest. A task ends after a
+while so that others in its queue get their turn, and sends a new one if work is left.
 """
 
 from celery import shared_task
@@ -14,15 +13,15 @@ from evalcore.scoring import metric_runs
 SLICE_SECONDS = 30.0
 
 
-def ring() -> None:
-    """Tell the workers of every queue that there is something to do."""
+def wake_workers() -> None:
+    """Wake the workers of every queue."""
     for queue in MetricChunk.Queue.values:
         score.apply_async((queue,), queue=queue)
 
 
 @shared_task
 def score(queue: str) -> None:
-    """Plan what is asked for, and compute what is free, for a while."""
+    """Plan queued runs, and compute free chunks for a limited time."""
     for run in MetricRun.objects.filter(state=MetricRun.State.QUEUED).order_by("pk"):
         metric_runs.plan(run)
     if metric_runs.work([queue], seconds=SLICE_SECONDS, only_ready=True):
@@ -31,7 +30,7 @@ def score(queue: str) -> None:
 
 @shared_task
 def sweep() -> None:
-    """Ring for whatever nobody works on."""
-    metric_runs.finish_what_has_ended()
+    """Wake workers for chunks that no worker computes."""
+    metric_runs.finish_ended_runs()
     if metric_runs.waiting_runs():
-        ring()
+        wake_workers()

@@ -1,5 +1,6 @@
-"""Videos: which are accepted, what every frame says, what people see.
+"""Videos: accepted kinds, decoding, and the rendition that people see.
 
 Comes in: files.
+
 Goes out: videos by content hash, frames, one encoding for all.
 """

@@ -1,6 +1,6 @@
-"""Reading videos: which kinds are accepted, and what every frame of one says.
+"""Video decoding: accepted kinds of files, and checks of every frame.
 
-PURE of Django. Whatever cannot be read is refused in words that say what could be.
+PURE of Django. Errors say which files would be accepted.
 """
 
 from collections.abc import Iterator
@@ -21,9 +21,9 @@ MAX_SECONDS = 600
 MAX_PIXELS = 4096 * 2304  # of one frame
 MIN_SIDE = 16
 MIN_RATE, MAX_RATE = 1, 60
-# What a container says of its length may be off by so many seconds, and frames.
+# Tolerated error of a container's length, in seconds and in frames.
 SLACK_SECONDS, SLACK_FRAMES = 0.25, 2
-# Rates that people mean; time stamps in milliseconds only come near them.
+# Common frame rates; time stamps in milliseconds only approximate them.
 USUAL_RATES = (
     *(Fraction(rate) for rate in range(MIN_RATE, MAX_RATE + 1)),
     *(Fraction(rate * 1000, 1001) for rate in (24, 30, 48, 60)),
@@ -33,12 +33,12 @@ HOW = "ffmpeg -i FILE -c:v libx264 -pix_fmt yuv420p FILE.mp4 makes one"
 
 
 class UnreadableVideoError(ValueError):
-    """The file is no video that can be shown; the message says what would be."""
+    """The file is no usable video; the message says which files are."""
 
 
 @dataclass(frozen=True)
 class Container:
-    """A kind of file: its first bytes, what reads and writes it, what it may hold."""
+    """A kind of file: its first bytes, its libavformat names and its codecs."""
 
     extension: str
     reader: str
@@ -46,18 +46,18 @@ class Container:
 
     @property
     def content_type(self) -> str:
-        """Return what a browser calls it."""
+        """Return the media type."""
         return f"video/{self.extension}"
 
 
-# MPEG-4's older codec is what OpenCV writes.
+# OpenCV writes MPEG-4's older codec.
 MP4 = Container("mp4", "mov", ("h264", "mpeg4"))
 WEBM = Container("webm", "matroska", ("vp8", "vp9", "av1"))
 
 
 @dataclass(frozen=True)
 class DecodedVideo:
-    """What a video turned out to be when every frame of it was decoded."""
+    """Properties of a video, measured by decoding every frame."""
 
     width: int
     height: int
@@ -70,10 +70,10 @@ class DecodedVideo:
 
 
 def recognise(path: Path) -> Container:
-    """Recognise a file by its first bytes, whatever its name claims."""
+    """Recognise a file by its first bytes, whatever its name."""
     about = path.stat()
     if not S_ISREG(about.st_mode):
-        raise UnreadableVideoError("a file, no pipe or device")
+        raise UnreadableVideoError("a regular file, not a pipe or device")
     size = about.st_size
     if size > MAX_BYTES:
         raise UnreadableVideoError(f"at most {MAX_BYTES:,} bytes, not {size:,}")
@@ -91,7 +91,7 @@ def recognise(path: Path) -> Container:
 def opened(
     path: Path, container: Container
 ) -> Iterator[tuple[InputContainer, VideoStream]]:
-    """Open a file and its one video stream; whatever fails inside is said in words."""
+    """Open a file and its one video stream; turn errors inside into sentences."""
     try:
         with av.open(
             str(path.resolve()),
@@ -100,23 +100,25 @@ def opened(
         ) as file:
             stream = file.streams.best("video")
             if stream is None:
-                raise UnreadableVideoError(f"{ACCEPTED}; this one has no pictures")
+                raise UnreadableVideoError(f"{ACCEPTED}; this file has no pictures")
             codec = stream.codec_context
             name = codec.codec.canonical_name if codec is not None else "an unknown one"
             if name not in container.codecs:
-                raise UnreadableVideoError(f"{ACCEPTED}; its codec is {name} ({HOW})")
-            codec.thread_count = 1  # imports run side by side
+                raise UnreadableVideoError(
+                    f"{ACCEPTED}; this file's codec is {name} ({HOW})"
+                )
+            codec.thread_count = 1  # Imports already run in parallel.
             # A frame that cannot be decoded exactly is an error, not a guess.
             codec.options = {"err_detect": "explode"}
             yield file, cast(VideoStream, stream)
     except av.FFmpegError as error:
         raise UnreadableVideoError(
-            f"a complete video; this one is broken ({error.strerror})"
+            f"a complete video; this file is damaged ({error.strerror})"
         ) from error
 
 
-def look_through(path: Path, container: Container) -> DecodedVideo:
-    """Decode a video to its end, and find out its size and its frame rate."""
+def measure_video(path: Path, container: Container) -> DecodedVideo:
+    """Decode a whole video, and measure its size and frame rate."""
     times: list[float] = []
     with opened(path, container) as (file, stream):
         _check_size(stream.codec_context.width, stream.codec_context.height)
@@ -136,13 +138,13 @@ def look_through(path: Path, container: Container) -> DecodedVideo:
         rate = _rate(times)
         lacking = float(file.duration or 0) / av.time_base - reached
         if lacking > max(Fraction(SLACK_SECONDS), SLACK_FRAMES / rate):
-            raise UnreadableVideoError("a complete video; this one is cut short")
-        # As it is meant to be seen: square pixels, turned upright.
+            raise UnreadableVideoError("a complete video; this file is cut short")
+        # Size on screen: square pixels, upright.
         width = round(first.width * (stream.sample_aspect_ratio or 1))
         height = first.height
         if first.rotation % 180:
             width, height = height, width
-        _check_size(width, height)  # pixels may be said to be very long
+        _check_size(width, height)  # A file may declare absurd pixel shapes.
     return DecodedVideo(width, height, len(times), float(rate))
 
 
@@ -158,11 +160,11 @@ def _check_size(width: int, height: int) -> None:
 
 
 def _check_frame(frame: VideoFrame, first: VideoFrame, times: list[float]) -> None:
-    """Take down the time of a frame, if it follows the ones before."""
+    """Record the time of a frame, and check that it follows the previous ones."""
     if (frame.width, frame.height) != (first.width, first.height):
         raise UnreadableVideoError("frames of one size throughout")
     if frame.pts is None or (times and frame.time <= times[-1]):
-        raise UnreadableVideoError("frames that follow each other in time")
+        raise UnreadableVideoError("frames with increasing times")
     times.append(frame.time)
     if frame.time - times[0] > MAX_SECONDS:
         raise UnreadableVideoError(f"at most {MAX_SECONDS} seconds")
@@ -171,10 +173,10 @@ def _check_frame(frame: VideoFrame, first: VideoFrame, times: list[float]) -> No
 
 
 def _rate(times: list[float]) -> Fraction:
-    """Return the average number of frames a second, as people would name it."""
+    """Return the average frame rate, rounded to a common one."""
     span = times[-1] - times[0]
     measured = (len(times) - 1) / span
-    # Two time stamps, each rounded to a millisecond; never as much as half a frame.
+    # Two time stamps, each rounded to a millisecond, but less than half a frame.
     tolerance = max(0.002 / span, 1e-5) * measured
     nearest = min(USUAL_RATES, key=lambda usual: abs(float(usual) - measured))
     rate = Fraction(measured).limit_denominator(1001)

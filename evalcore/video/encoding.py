@@ -1,8 +1,8 @@
-"""Encoding what people are shown: one codec and one setting for all videos.
+"""Encoding of renditions: one codec and one setting for all videos.
 
-PURE of Django. Neither container, codec nor encoder tells one method from another.
+PURE of Django. Container, codec and encoder must not reveal the method.
 
-Putting a video together from parts of renditions, frame by frame.
+Also joins parts of renditions frame by frame; all have one size and one rate.
 
 PURE of Django. Whatever is put together has one size and one rate.
 """
@@ -21,19 +21,19 @@ from av.video.frame import PictureType, VideoFrame
 from evalcore.video.decoding import MP4, opened, recognise
 
 ENCODER = {"preset": "fast", "crf": "18", "profile": "high"}
-# How frames are set upright, by how the camera was held.
+# Filters that turn frames upright, by the camera's rotation.
 TURNS = {90: ("cclock",), -90: ("clock",), 180: ("clock",) * 2, -180: ("clock",) * 2}
-# By which share of a tick a frame may be early.
+# Tolerance for early frames, as a share of a tick.
 EARLY = 0.25
 # x264 writes its version and settings into the stream, as a unit of type 6.
 WITHOUT_SETTINGS = "filter_units=remove_types=6"
-# Names of libavfilter's filters in a row, with their options.
+# Names of libavfilter's filters in sequence, with their options.
 Filters = list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The size of a rendition, and of the video within it; the rest is black."""
+    """Size of a rendition, and of the video within it; the rest is black."""
 
     width: int
     height: int
@@ -42,7 +42,7 @@ class Shape:
 
 
 def encode(source: Path, target: Path, shape: Shape, rate: Fraction) -> None:
-    """Encode a stored video with the settings that all videos have in common."""
+    """Encode a stored video with the common settings."""
     with opened(source, recognise(source)) as (file, stream):
         letterboxed = _letterboxed(file.decode(stream), shape)
         frames = _at_constant_rate(letterboxed, rate)
@@ -57,12 +57,12 @@ def write(
     *,
     crf: str = ENCODER["crf"],
 ) -> None:
-    """Write frames of that size at a constant rate; the less `crf`, the less is lost.
+    """Write frames of one size at a constant rate; a lower `crf` loses less.
 
-    No more than a few of them are held at once.
+    Only a few frames are in memory at once.
     """
-    # A key frame twice a second keeps single steps quick; without B-frames the first
-    # frame stands at 0 in every player.
+    # A key frame twice a second keeps single steps quick. Without B-frames the first
+    # frame has time 0 in every player.
     every = max(1, int(rate / 2))
     options = ENCODER | {
         "crf": crf,
@@ -78,13 +78,13 @@ def write(
         track = output.add_stream("libx264", rate=rate, options=options)
         track.width, track.height = size
         track.pix_fmt = "yuv420p"
-        # One thread: imports run side by side, and small frames are soon done.
+        # One thread: imports already run in parallel, and small frames encode quickly.
         track.codec_context.thread_count = 1
         output.start_encoding()
         clean = BitStreamFilterContext(WITHOUT_SETTINGS, track, track)
         for number, frame in enumerate(frames):
             frame.pts, frame.time_base = number, 1 / rate
-            # Else the original's key frames would become ours.
+            # Otherwise the encoder would copy the original's key frames.
             frame.pict_type = PictureType.NONE
             for packet in track.encode(frame):
                 output.mux(clean.filter(packet))
@@ -94,7 +94,7 @@ def write(
 
 
 def _letterboxed(frames: Iterable[VideoFrame], shape: Shape) -> Iterator[VideoFrame]:
-    """Yield the frames upright, fitted into the size, with black around them."""
+    """Yield the frames upright, scaled into the size, with black bars."""
 
     def filters(first: VideoFrame) -> Filters:
         return [
@@ -115,7 +115,7 @@ def _letterboxed(frames: Iterable[VideoFrame], shape: Shape) -> Iterator[VideoFr
 def filtered(
     frames: Iterable[VideoFrame], filters: Callable[[VideoFrame], Filters]
 ) -> Iterator[VideoFrame]:
-    """Yield each frame through the filters, which are chosen by the first one."""
+    """Yield each frame after the filters, which depend on the first frame."""
     graph = None
     for frame in frames:
         graph = graph or _graph(frame, filters(frame))
@@ -124,7 +124,7 @@ def filtered(
 
 
 def _graph(frame: VideoFrame, filters: Filters) -> Graph:
-    """Return the filters in a row, for frames like this one."""
+    """Return the chain of filters for frames like this one."""
     graph = Graph()
     graph.threads = 1
     entry = graph.add_buffer(
@@ -141,25 +141,24 @@ def _graph(frame: VideoFrame, filters: Filters) -> Graph:
 def _at_constant_rate(
     frames: Iterable[VideoFrame], rate: Fraction
 ) -> Iterator[VideoFrame]:
-    """Yield what is to be seen at each tick: a frame stays until the next one is due.
+    """Yield the frame on screen at each tick: it stays until the next one is due.
 
-    At the rate of the frames themselves each one is yielded once, though its time
-    stamp be rounded.
+    At the frames' own rate each one is yielded once, even if its time stamp is rounded.
     """
-    shown: VideoFrame | None = None
+    current: VideoFrame | None = None
     start, tick = 0.0, 0
     for frame in frames:
-        if shown is None:
+        if current is None:
             start = frame.time
-        while shown is not None and tick < (frame.time - start) * rate - EARLY:
-            yield shown
+        while current is not None and tick < (frame.time - start) * rate - EARLY:
+            yield current
             tick += 1
-        shown = frame
-    if shown is not None:
-        yield shown
+        current = frame
+    if current is not None:
+        yield current
 
 
-# What is cut is encoded once more before it is shown: next to nothing may be lost here.
+# Joined parts are encoded again later, so almost nothing may be lost here.
 CRF = "10"
 
 
@@ -167,9 +166,8 @@ CRF = "10"
 class Part:
     """Frames of a rendition, and how many frames of the new video they fill.
 
-    They are seen at their own pace: where there are too many the last ones are left
-    out, where there are too few they go slower. `blur` is the standard deviation of
-    their blur in pixels; 0 leaves them as they are.
+    They keep their pace: extra frames at the end are left out, too few are slowed down.
+    `blur` is the standard deviation in pixels; 0 means no blur.
     """
 
     source: Path
@@ -178,16 +176,16 @@ class Part:
     blur: float = 0.0
 
 
-def put_together(
+def concatenate(
     parts: Iterable[Part], target: Path, size: tuple[int, int], rate: Fraction
 ) -> None:
-    """Write the parts in order; those of another size fill it and are cut."""
+    """Write the parts in order, scaled and cropped to one size."""
     frames = chain.from_iterable(_frames(part, size, rate) for part in parts)
     write(frames, target, size, rate, crf=CRF)
 
 
 def _frames(part: Part, size: tuple[int, int], rate: Fraction) -> Iterator[VideoFrame]:
-    """Yield what a part shows at each tick; a last frame stays where one is lacking."""
+    """Yield a part's frame at each tick; repeat the last one if the part is short."""
     with opened(part.source, MP4) as (file, stream):
         own, base = stream.average_rate, stream.time_base
         assert own is not None
@@ -211,7 +209,7 @@ def _frames(part: Part, size: tuple[int, int], rate: Fraction) -> Iterator[Video
 def _altered(
     frames: Iterable[VideoFrame], part: Part, size: tuple[int, int]
 ) -> Iterable[VideoFrame]:
-    """Blur the frames, and cut them to the size, as far as they need it."""
+    """Blur and crop the frames where the part needs it."""
 
     def filters(first: VideoFrame) -> Filters:
         row: Filters = []
@@ -220,7 +218,7 @@ def _altered(
             cover = f"{wanted}:flags=lanczos:force_original_aspect_ratio=increase"
             row += [("scale", cover), ("crop", wanted), ("setsar", "1")]
         if part.blur:
-            # In six steps it comes near to a Gaussian; in one it is too weak.
+            # Six steps approximate a Gaussian; one is too weak.
             row.append(("gblur", f"sigma={part.blur}:steps=6"))
         return [*row, ("format", "yuv420p")]
 

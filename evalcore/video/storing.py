@@ -1,10 +1,10 @@
-"""Content-addressed videos: the stream kept exactly, everything around it removed.
+"""Content-addressed videos: the stream is kept exactly, all metadata is removed.
 
-A stored original lies beside the pictures, at `MEDIA_ROOT/original/ab/abcd....mp4`:
-the same stream in a new container, without tags, title, dates, chapters or sound. What
-people see are renditions that are alike for all methods (H.264, one encoder with one
-setting, constant frame rate, no sound, no metadata), made at import, or on first use:
-`MEDIA_ROOT/video/ab/abcd...-320x192.mp4`, and stills of them as WebP beside it.
+A stored original lies beside the pictures, at `MEDIA_ROOT/original/ab/abcd....mp4`: the
+same stream in a new container, without tags, title, dates, chapters or sound. People
+see renditions that are the same for all methods (H.264, one encoder with one setting,
+constant frame rate, no sound, no metadata). These are made at import or on first use:
+`MEDIA_ROOT/video/ab/abcd...-320x192.mp4`, with stills as WebP beside them.
 """
 
 import io
@@ -23,7 +23,7 @@ from evalcore.models import MediaFile
 from evalcore.video.decoding import (
     Container,
     UnreadableVideoError,
-    look_through,
+    measure_video,
     opened,
     recognise,
 )
@@ -31,13 +31,13 @@ from evalcore.video.encoding import Shape, encode
 
 Box = tuple[int, int]
 
-LONGEST_SIDE = 1920  # of a rendition that is not fitted into a box
+LONGEST_SIDE = 1920  # for a rendition that is not scaled into a box
 
 
 def prepare_video(path: Path) -> MediaFile:
-    """Write the files of a video, its rendition too; return its row, not saved."""
+    """Write the files of a video and its rendition; return its unsaved row."""
     container = recognise(path)
-    look = look_through(path, container)
+    look = measure_video(path, container)
     with _copied(path, container) as copy:
         row = MediaFile(
             sha256=media.file_digest(copy),
@@ -58,18 +58,18 @@ def prepare_video(path: Path) -> MediaFile:
 
 
 def store_prepared(videos: Iterable[MediaFile]) -> None:
-    """Store the rows of prepared videos, in few queries."""
+    """Store the rows of prepared videos in few queries."""
     rows = {video.sha256: video for video in videos}
     MediaFile.objects.bulk_create(rows.values(), batch_size=500, ignore_conflicts=True)
 
 
 def check_video(path: Path) -> None:
-    """Decode every frame of a video, and write nothing."""
-    look_through(path, recognise(path))
+    """Decode every frame of a video; write nothing."""
+    measure_video(path, recognise(path))
 
 
 def is_same_video(stored: MediaFile, path: Path) -> bool:
-    """Say whether the file holds exactly the stored stream."""
+    """Return whether the file holds exactly the stored stream."""
     container = recognise(path)
     if stored.source_sha256 == media.file_digest(path):
         return True
@@ -78,21 +78,21 @@ def is_same_video(stored: MediaFile, path: Path) -> bool:
 
 
 def frame_count(stored: MediaFile) -> int:
-    """Return how many frames the rendition of a video has."""
+    """Return how many frames the rendition has."""
     assert stored.duration_seconds is not None
     assert stored.frame_rate is not None
     return round(stored.duration_seconds * stored.frame_rate)
 
 
 def frame_rate(stored: MediaFile) -> Fraction:
-    """Return how many frames a second the rendition of a video has."""
+    """Return the frame rate of the rendition."""
     assert stored.frame_rate is not None
     return Fraction(stored.frame_rate).limit_denominator(1001)
 
 
 @contextmanager
 def _copied(path: Path, container: Container) -> Iterator[Path]:
-    """Lend a copy of the stream alone: no tags, no dates, no chapters, no sound."""
+    """Yield a temporary copy of the stream: no tags, dates, chapters or sound."""
     with (
         media.temporary_file(
             settings.MEDIA_ROOT / "original", container.extension
@@ -111,7 +111,7 @@ def _copied(path: Path, container: Container) -> Iterator[Path]:
 
 
 def rendition_size(stored: MediaFile, box: Box | None = None) -> Box:
-    """Return the size of what people are shown of a video."""
+    """Return the size of a video's rendition."""
     shape = _shape(stored, box)
     return shape.width, shape.height
 
@@ -130,12 +130,12 @@ def _fitted(stored: MediaFile, box: Box) -> Box:
 
 
 def _even(side: float) -> int:
-    """Return the even number below, at least 2; what floats lose does not count."""
+    """Return the even number below, at least 2, allowing for rounding errors."""
     return max(2, int(side + 1e-6) // 2 * 2)
 
 
 def video_rendition_path(stored: MediaFile, box: Box | None = None) -> Path:
-    """Return the H.264 video that people are shown, made on first use."""
+    """Return the H.264 rendition, made on first use."""
     shape = _shape(stored, box)
     path = _shown(stored, f"{shape.width}x{shape.height}.mp4")
     if not media.is_drawn(path):
@@ -185,6 +185,6 @@ def picture_at(path: Path, number: int) -> Image.Image:
         for frame in file.decode(stream):
             assert frame.time is not None
             if round(frame.time * rate) >= number:
-                found: Image.Image = frame.to_image()  # type: ignore[no-untyped-call]
-                return found
+                picture: Image.Image = frame.to_image()  # type: ignore[no-untyped-call]
+                return picture
     raise UnreadableVideoError(f"a rendition of more than {number} frames")

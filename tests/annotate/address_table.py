@@ -53,7 +53,7 @@ from annotate.studies import drafting
 from annotate.studies.planning import Setup
 from annotate.studies.study_file import load_definition
 from evalcore.models import BenchmarkMember
-from evalcore.perturbations.degraded_copies import make_twin
+from evalcore.perturbations.degraded_copies import make_perturbation
 from evalcore.scoring import metric_runs
 from evalcore.serving.health import PROBES
 from tests.annotate.pages.test_videos import video_benchmark
@@ -193,7 +193,7 @@ class World:
         question = self.trial.questions.first()
         original = self.trial.benchmark.stories.get().outputs.first()
         question.degradation, question.example_shots = "blurred", [[1, True, 1]]
-        question.example = make_twin(original, question.degradation, seed=1)
+        question.example = make_perturbation(original, question.degradation, seed=1)
         question.save()
 
     def study(self, address: Address) -> Study:

@@ -1,4 +1,4 @@
-"""Scores are written as ViStoryBench's result folders."""
+"""Export of scores as ViStoryBench's result folders."""
 
 import json
 from datetime import UTC, datetime
@@ -32,14 +32,16 @@ pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 @pytest.fixture
 def benchmark():
-    """Stories 01 and 02 of three shots each."""
+    """Return stories 01 and 02 of three shots each."""
     return make_benchmark(pictures=False, methods=["UNO"])
 
 
 def save(out, **options):
     slug = options.pop("benchmark", "woods")
-    told = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
-    call_command("export_scores", slug, out, "--format=vistorybench", *told)
+    arguments = [
+        f"--{name.replace('_', '-')}={value}" for name, value in options.items()
+    ]
+    call_command("export_scores", slug, out, "--format=vistorybench", *arguments)
     return out
 
 
@@ -91,7 +93,7 @@ def computed(benchmark, method="UNO", **details):
 # There and back -----------------------------------------------------------------------
 
 
-def test_every_number_of_a_foreign_folder_comes_back(tmp_path, benchmark):
+def test_foreign_folder_is_exported_with_every_number(tmp_path, benchmark):
     write_run(tmp_path / "in")
     load(tmp_path / "in")
     save(tmp_path / "out")
@@ -101,13 +103,13 @@ def test_every_number_of_a_foreign_folder_comes_back(tmp_path, benchmark):
     assert len(numbers) > 150  # the folder is no empty shell
 
 
-def test_folder_that_counts_from_0_comes_back(tmp_path, benchmark):
+def test_folder_counting_from_0_is_exported_unchanged(tmp_path, benchmark):
     write_run(tmp_path / "in", shots=(0, 1, 2))
     load(tmp_path / "in")
     assert contents(save(tmp_path / "out")) == contents(tmp_path / "in")
 
 
-def test_odd_folder_comes_back(tmp_path, benchmark):
+def test_unusual_folder_is_exported_unchanged(tmp_path, benchmark):
     folder = write_run(tmp_path / "in")
     path = folder / "metrics/csd/story_results.json"
     text = path.read_text().replace('"self_csd": 0.5,', '"self_csd": Infinity,')
@@ -140,13 +142,13 @@ def test_odd_folder_comes_back(tmp_path, benchmark):
     assert contents(save(tmp_path / "out")) == contents(tmp_path / "in")
 
 
-def test_export_after_import_is_the_same(tmp_path, benchmark):
+def test_export_is_stable_after_import(tmp_path, benchmark):
     write_run(tmp_path / "in", "UNO", "base", "ch")
     load(tmp_path / "in")
     computed(benchmark)
     first = save(tmp_path / "first")
     make_benchmark(slug="twin", pictures=False, methods=["UNO"])
-    # One of the two runs at a time: both are of one method here.
+    # Export one of the two runs, since here both belong to one method.
     for stamp in (STAMP, "20260304_050607"):
         load(first, benchmark="twin", timestamp=stamp)
     second = save(tmp_path / "second", benchmark="twin")
@@ -154,7 +156,7 @@ def test_export_after_import_is_the_same(tmp_path, benchmark):
     assert len(files(first)) > 20
 
 
-def test_exported_scores_are_imported_unchanged(tmp_path, benchmark):
+def test_computed_scores_survive_export_and_import(tmp_path, benchmark):
     computed(benchmark)
     fields = (
         "metric",
@@ -181,10 +183,10 @@ def test_exported_scores_are_imported_unchanged(tmp_path, benchmark):
     assert rows(MetricAbsence, "twin", *absent) == rows(MetricAbsence, "woods", *absent)
 
 
-# What the benchmark's own programs read -----------------------------------------------
+# Fields for the benchmark's own programs --------------------------------------------
 
 
-def test_summary_has_what_the_programs_look_for(tmp_path, benchmark):
+def test_summary_has_fields_of_the_programs(tmp_path, benchmark):
     output = computed(benchmark)
     Output.objects.filter(pk=output.pk).update(mode="ref", language="zh")
     story = Story.objects.get(benchmark=benchmark, key="02")
@@ -227,7 +229,7 @@ def test_summary_has_what_the_programs_look_for(tmp_path, benchmark):
     }
 
 
-def test_score_that_was_replaced_goes_before_what_was_found(tmp_path, benchmark):
+def test_replaced_score_takes_precedence_over_imported_one(tmp_path, benchmark):
     folder = write_run(tmp_path / "in")
     load(tmp_path / "in")
     for metric, value in (("csd_self", 0.25), ("pa_scene", 4.0)):
@@ -266,21 +268,21 @@ def refused(out, **options):
     return str(caught.value)
 
 
-def test_method_that_can_name_no_folder_is_named(tmp_path, benchmark):
+def test_method_without_valid_folder_name_is_reported(tmp_path, benchmark):
     output = computed(benchmark)
     output.method.name = "a/b"
     output.method.save()
-    assert "method a/b: expected a method and mode that can" in refused(
+    assert "method a/b: expected a method and a mode that are" in refused(
         tmp_path / "out"
     )
 
 
-def test_export_that_would_overwrite_writes_nothing(tmp_path, benchmark):
+def test_export_writes_nothing_when_it_would_overwrite(tmp_path, benchmark):
     computed(benchmark)
     save(tmp_path)
     MetricScore.objects.filter(metric="sharpness").update(value=1.0)
     before = files(tmp_path)
-    with pytest.raises(CommandError, match="no other file in this place"):
+    with pytest.raises(CommandError, match="no different file at this path"):
         save(tmp_path)
     assert files(tmp_path) == before
     call_command(

@@ -1,4 +1,4 @@
-"""Having a judge write questionnaires, and taking them in."""
+"""Questionnaires written by a judge, and their import."""
 
 import json
 
@@ -26,7 +26,7 @@ USAGE = {"prompt_tokens": 1000, "completion_tokens": 100}
 
 @pytest.fixture
 def judge(monkeypatch):
-    """A judge that writes the same for everybody, at 1 and 10 dollars a million."""
+    """Return a judge with one reply, at 1 and 10 dollars per million tokens."""
     with serving() as server:
         server.then = answers(json.dumps({"levels": LEVELS}), usage=USAGE)
         for name, value in {
@@ -43,7 +43,7 @@ def judge(monkeypatch):
 
 @pytest.fixture
 def benchmark(tmp_path):
-    """Two prompts as lines."""
+    """Return two prompts as lines."""
     path = tmp_path / "core.txt"
     path.write_text('[GD-TR] A poster {text="SALE"}\n[SA-LI] A fox at dawn\n')
     import_benchmark(path, slug="v")
@@ -89,7 +89,7 @@ def test_written_questionnaires_are_read_by_the_metric(
     assert len(judge.asked) == 2
 
 
-def test_refused_prompts_are_named_by_story(judge, benchmark, tmp_path, capsys):
+def test_refused_questionnaire_is_reported_by_story(judge, benchmark, tmp_path, capsys):
     judge.by_question = lambda asked: answers(
         "I would rather not."
         if "poster" in asked.text
@@ -106,12 +106,14 @@ def test_refused_prompts_are_named_by_story(judge, benchmark, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("stories", "what"), [("0009", "0009: expected a story of v"), ("", "")]
 )
-def test_unknown_stories_and_other_benchmarks(
+def test_unknown_stories_and_other_benchmarks_are_reported(
     judge, benchmark, tmp_path, stories, what
 ):
     if not stories:
         make_benchmark(slug="other", stories=1)
-        with pytest.raises(CommandError, match="imported from a list of VISTAR's form"):
+        with pytest.raises(
+            CommandError, match="imported from a list in VISTAR's format"
+        ):
             call_command("write_questionnaires", "other", tmp_path / "out")
     else:
         with pytest.raises(CommandError, match=what):
@@ -136,7 +138,7 @@ def test_unknown_stories_and_other_benchmarks(
     ],
     ids=["deep", "half a character"],
 )
-def test_odd_reply_is_refused_by_story(
+def test_wrong_reply_is_reported_by_story(
     judge, benchmark, tmp_path, capsys, reply, reason
 ):
     judge.then = answers(reply, usage=USAGE)

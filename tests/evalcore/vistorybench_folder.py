@@ -44,7 +44,7 @@ def item(name, submetric, story, shot, value, **more) -> dict[str, Any]:
 def cids(
     self_mean, cross_mean, copy_paste, occm, action, raw: Any = None, shots=(1, 2, 3)
 ):
-    """The character evaluator's result for one story of three shots."""
+    """Return the results of the character evaluator for one story of three shots."""
     return {
         "cids": {"Mira": {"cross": 0.5123, "self": self_mean}},
         **{
@@ -206,7 +206,7 @@ def write_run(
 
 
 def mean_of(metrics):
-    """Average as the original programs do: sum in file order, then divide."""
+    """Return means as the programs compute them: summed in order, then divided."""
     found: dict[str, list[float]] = {}
     for values in metrics:
         for key, value in values.items():
@@ -228,7 +228,7 @@ def change(path: Path, edit) -> None:
 
 
 def contents(root: Path) -> dict[str, Any]:
-    """Return what the files below a folder say: objects, and lines in any order."""
+    """Return the content of files below a folder: objects, and unordered lines."""
     found: dict[str, Any] = {}
     for path in sorted(root.rglob("*.json*")):
         text = path.read_text(encoding="utf-8")

@@ -51,7 +51,7 @@ class Scores:
         self.asked += 1
         benchmark = make_benchmark(slug=f"scored-{self.asked}", stories=stories)
         run = metric_runs.queue_run(benchmark, ["sharpness"])
-        tasks.ring()
+        tasks.wake_workers()
         return run
 
     def wait(self, run, state: str = "done") -> None:

@@ -1,7 +1,7 @@
-"""Read the results of Envision's programs: full records, rows of scores, or both.
+"""Reader of Envision's results: full records, rows of scores, or both.
 
-A file is a list of full records (JSON) or has a row a sequence (JSON Lines); a folder
-may hold both, and a report of them. The files do not name the method.
+A file is a list of full records (JSON) or has one row per sequence (JSON Lines); a
+folder may hold both, with a report. The files do not name the method.
 """
 
 from collections.abc import Iterable
@@ -17,11 +17,11 @@ from evalcore.formats.json_files import (
     read_rows,
     storable,
 )
-from evalcore.formats.story_scripts import ForeignScores, FoundScore
+from evalcore.formats.story_scripts import ForeignScore, ForeignScores
 
 FORM = "envision"
 PROFILE = "envision-code"
-# Sub-dimensions by dimension; each name is a metric here with "envision_" before it.
+# Sub-dimensions by dimension; each name is a metric here with the prefix "envision_".
 PARTS = {
     "consistency": {
         "semantic_consistency": "semantic",
@@ -39,7 +39,7 @@ PARTS = {
         "physical_reliability": "physical_reliability",
     },
 }
-# The programs store this one a second time, and count it twice where they count.
+# The programs store this score twice, and count it twice in their averages.
 DOUBLED = {"dynamics_and_interactivity": "dynamics_interactivity"}
 SINGLE = {key: name for part in PARTS.values() for key, name in part.items()}
 DERIVED = {
@@ -55,16 +55,16 @@ KEYS = {
 }
 REPORT = "analysis_report.json"
 LOWEST, HIGHEST = 0, 5
-# A row of scores, with its place and its file.
+# A row of scores with its position and its file.
 ResultRow = tuple[int, Path, dict[str, Any]]
 
 
 def read_results(
     path: Path, *, method: str, version: str, backend: str
 ) -> ForeignScores:
-    """Read a file of results, or those of a folder."""
+    """Read a file of results, or all files of a folder."""
     problems: Problems[Problem] = Problems()
-    found = ForeignScores()
+    contents = ForeignScores()
     rows: dict[str, ResultRow] = {}
     full: dict[str, ResultRow] = {}
     for file in _files(path):
@@ -79,24 +79,24 @@ def read_results(
             into = full if "individual_scores" in row else rows
             key = key_of(row)
             if key in into:
-                what = "an index once a process_type"
+                what = "each index once per process_type"
                 problems.append(_problem(file, place, row, what))
             into[key] = (place, file, row)
     for key in full | rows:
-        reader = _SequenceReader(key, rows.get(key), full.get(key), problems, found)
+        reader = _SequenceReader(key, rows.get(key), full.get(key), problems, contents)
         reader.read(method, version or PROFILE, backend)
     report = path / REPORT
     if path.is_dir() and report.is_symlink():
         problems.append(Problem(str(report), NO_LINK))
-    if not found.scores and not problems:
+    if not contents.scores and not problems:
         problems.append(Problem(str(path), "results of Envision's programs"))
     if problems:
         raise InputError(problems)
     if path.is_dir() and report.is_file():
-        found.options[str(path)] = {FORM: {"report": storable(read_json(report))}}
-    for score in found.scores:
+        contents.options[str(path)] = {FORM: {"report": storable(read_json(report))}}
+    for score in contents.scores:
         score.run = str(path)
-    return found
+    return contents
 
 
 def _files(path: Path) -> list[Path]:
@@ -127,10 +127,10 @@ class _SequenceReader:
         self.problems, self.found = problems, found
 
     def read(self, method: str, version: str, backend: str) -> None:
-        scores: dict[str, FoundScore] = {}
+        scores: dict[str, ForeignScore] = {}
         for place, file, said in self.sources():
             values = {name: said[name] for name in KEYS if name in said}
-            for other, name in DOUBLED.items():  # fills a gap only
+            for other, name in DOUBLED.items():  # the row only fills gaps
                 if other in said:
                     values.setdefault(name, said[other])
             for name, value in values.items():
@@ -140,7 +140,7 @@ class _SequenceReader:
                 if name in scores and scores[name].value != number:
                     what = f"the same value in {Path(scores[name].file).name}"
                     self.problem(place, file, what, f"{name}: {value}")
-                scores[name] = FoundScore(
+                scores[name] = ForeignScore(
                     metric=KEYS[name],
                     method=method,
                     value=number,
@@ -162,7 +162,7 @@ class _SequenceReader:
         self.found.scores += scores.values()
 
     def sources(self) -> Iterable[ResultRow]:
-        """Yield what has values: the full record's two parts, and the row."""
+        """Yield the objects with values: both parts of the full record, and the row."""
         if self.full is not None:
             place, file, record = self.full
             for part in ("individual_scores", "comprehensive_scores"):
@@ -175,7 +175,7 @@ class _SequenceReader:
             yield self.row
 
     def number(self, place: int, file: Path, name: str, value: Any) -> float | None:
-        """Return a value within the scale; what is none is noted or a problem."""
+        """Return a value on the scale; otherwise add a note or a problem."""
         number = number_of(value)
         if isinstance(number, str):
             self.found.notes.append(f"{file}: {self.key}: {name}: {number}; left out")

@@ -1,9 +1,10 @@
-"""Envision's sequences: four prompts with explanations each.
+"""Reader of Envision's sequences: four prompts with an explanation each.
 
 A file of sequences is a list of `{index, category, process_type, prompts}`; a folder
-holds one a domain. Every domain counts from 1, so a story's key names it:
-`biology_0001`. Pictures are called `index_0007/index_0007_step_1.png`: a number is a
-story if only one has it, or if a folder on the way names the domain.
+holds one file per domain. Every domain counts from 1, so a story's key names its
+domain: `biology_0001`. Pictures are called `index_0007/index_0007_step_1.png`: the
+number identifies a story if only one story has it, or if a folder on the path names the
+domain.
 """
 
 import re
@@ -19,13 +20,13 @@ from evalcore.formats.story_scripts import ReadShot, ReadStory, can_name_a_file
 INDEX = re.compile(r"(?:index_)?(\d{1,9})")
 STEP = re.compile(r"(?:index_)?(\d{1,9})_step_\d{1,4}")
 KEY = re.compile(r"(.+)_(\d{4,9})")
-# What the benchmark's own files and folders have before a domain's name.
+# Prefixes of a domain's name in the benchmark's own files and folders.
 PREFIX = "envision_"
-SHORTEST = 3  # letters of a domain, as in `bio`
+SHORTEST = 3  # length of an abbreviated domain, as in `bio`
 
 
 def with_story(parts: Sequence[str], stories: Collection[str]) -> list[str]:
-    """Return folder names with the story's key in place of its number.
+    """Return folder names with a story's number replaced by its key.
 
     >>> with_story(["base", "bio", "index_0007"], {"biology_0007", "physics_0007"})
     ['base', 'biology_0007']
@@ -47,9 +48,9 @@ def with_story(parts: Sequence[str], stories: Collection[str]) -> list[str]:
 def by_story(
     pictures: Iterable[Path], parts: Sequence[str], stories: Collection[str]
 ) -> tuple[dict[str, list[Path]], list[str]]:
-    """Return the pictures of one folder by the story that their own names say."""
-    found: dict[str, list[Path]] = defaultdict(list)
-    left = list(parts)
+    """Return one folder's pictures by the stories in their file names."""
+    pictures_by_story: dict[str, list[Path]] = defaultdict(list)
+    rest = list(parts)
     if not any(part in stories for part in parts):
         for picture in pictures:
             number = STEP.fullmatch(picture.stem)
@@ -57,9 +58,9 @@ def by_story(
             if number:
                 key, domain = _key(int(number[1]), parts, stories)
             if key:
-                found[key].append(picture)
-                left = [part for part in left if part != domain]
-    return found, left
+                pictures_by_story[key].append(picture)
+                rest = [part for part in rest if part != domain]
+    return pictures_by_story, rest
 
 
 def _key(
@@ -83,21 +84,21 @@ def _key(
 
 STEPS = [1, 2, 3, 4]
 MOST_SEQUENCES = 10**9
-# The domain of sequences whose file names none.
+# Domain of sequences whose file names no domain.
 NO_DOMAIN = "index"
 
 
 def read_sequences(path: Path) -> tuple[list[ReadStory], list[str]]:
-    """Read and check one file of sequences, or every one of a folder."""
+    """Read and check one file of sequences, or all files of a folder."""
     problems: Problems[Problem] = Problems()
     stories: dict[str, ReadStory] = {}
     for file in _files(path):
         for place, story in _read_file(file, problems):
             other = stories.setdefault(story.key, story)
             if other is not story:
-                what = f"an index once a process_type; {other.file.name} has it too"
+                what = f"each index once per process_type; {other.file.name} has it too"
                 named = f"sequence {place}: {story.key}"
-                rule = "an index once a process_type"
+                rule = "each index once per process_type"
                 problems.append(Problem(str(file), what, value=named, rule=rule))
     if problems:
         raise InputError(problems)
@@ -105,7 +106,7 @@ def read_sequences(path: Path) -> tuple[list[ReadStory], list[str]]:
 
 
 def key_of(row: dict[str, Any]) -> str:
-    """Return the key of the story that a row of Envision's files is about.
+    """Return the story's key for a row of Envision's files.
 
     >>> key_of({"index": 7, "category": "Science", "process_type": "Biology"})
     'biology_0007'
@@ -198,9 +199,9 @@ def _is_text(value: Any) -> bool:
 
 
 def _shot(prompt: dict[str, Any]) -> ReadShot:
-    told = {
+    text = {
         name: prompt[name].strip()
         for name in ("prompt", "explanation")
         if (prompt.get(name) or "").strip()
     }
-    return ReadShot(prompt["step"], {"en": told})
+    return ReadShot(prompt["step"], {"en": text})

@@ -1,7 +1,7 @@
-"""Write scores as Envision's programs do: full records, rows of scores, and a report.
+"""Writer of scores in Envision's formats: full records, rows of scores, and a report.
 
-What was imported from such files is written as it was found; a score that differs from
-what was found goes before it, and what follows from scores is computed again.
+Content imported from such files is written back unchanged. A newer score replaces the
+imported one, and values that depend on scores are computed again.
 """
 
 import copy
@@ -33,7 +33,7 @@ GRADES = (
 )
 LOWEST_GRADE = "Very Poor"
 FULL, ROWS = "full_results.json", "scores.jsonl"
-SHOWN = 5  # sequences at either end of the ranking
+SHOWN = 5  # number of sequences listed at each end of the ranking
 NAMED = ("index", "category", "process_type")
 ROW = (
     *NAMED,
@@ -65,7 +65,7 @@ def grade(score: float) -> str:
 def pass_rate(scores: Mapping[str, float], least: int) -> float:
     """Return the share of the nine scores that reach a value, to two decimals.
 
-    A score counts once; the programs count dynamics twice.
+    Each score counts once; the programs count dynamics twice.
     """
     single = [value for key, value in scores.items() if key in SINGLE]
     return round(sum(value >= least for value in single) / len(single), 2)
@@ -75,14 +75,14 @@ def pass_rate(scores: Mapping[str, float], least: int) -> float:
 class ScoredSequence:
     """The scores of one sequence."""
 
-    # The sequence as its list has it: index, category, process_type, prompts.
+    # The sequence's entry in its list: index, category, process_type, prompts.
     said: Mapping[str, Any]
     scores: Mapping[str, float]
-    details: Mapping[str, Any]  # what was kept with its scores
+    details: Mapping[str, Any]  # details stored with its scores at import
 
     @property
     def values(self) -> dict[str, float]:
-        """Return the scores by the names that the files use."""
+        """Return the scores by their names in the files."""
         return {
             METRICS[metric]: value if METRICS[metric] in SINGLE else round(value, 2)
             for metric, value in self.scores.items()
@@ -90,18 +90,18 @@ class ScoredSequence:
         }
 
     def found(self, name: str) -> dict[str, Any]:
-        """Return a row or record as it was found; empty if it was computed here."""
+        """Return an imported row or record; empty if the scores were computed here."""
         return copy.deepcopy(as_found(self.details.get(name) or {}))
 
     def named(self) -> dict[str, Any]:
-        """Return what names the sequence."""
+        """Return the fields that identify the sequence."""
         return {name: self.said[name] for name in NAMED if name in self.said}
 
 
 def result_files(
     method: str, sequences: Iterable[ScoredSequence], *, timestamp: str
 ) -> Files:
-    """Return the files of a method's results, in a folder of its own."""
+    """Return the files of a method's results, in a folder named after it."""
     listed = sorted(sequences, key=_order)
     rows = [_row(sequence) for sequence in listed]
     records = [_record(sequence) for sequence in listed]
@@ -123,7 +123,7 @@ def _order(sequence: ScoredSequence) -> tuple[str, str, int]:
 
 
 def _set(values: dict[str, Any], scores: Mapping[str, float]) -> bool:
-    """Set scores, and say whether any is another than was there."""
+    """Set scores; return whether any of them changed."""
     changed = False
     for name, value in scores.items():
         if number_of(values.get(name)) != value:
@@ -146,14 +146,14 @@ def _row(sequence: ScoredSequence) -> dict[str, Any]:
     return _ordered(row, ROW)
 
 
-def _ordered(found: Mapping[str, Any], first: Sequence[str]) -> dict[str, Any]:
-    """Return an object with some keys first: databases do not remember their order."""
-    rest = sorted(set(found) - set(first))
-    return {name: found[name] for name in (*first, *rest) if name in found}
+def _ordered(values: Mapping[str, Any], first: Sequence[str]) -> dict[str, Any]:
+    """Return an object with some keys first, since databases lose their order."""
+    rest = sorted(set(values) - set(first))
+    return {name: values[name] for name in (*first, *rest) if name in values}
 
 
 def _words(scores: Mapping[str, float]) -> dict[str, Any]:
-    """Return what rows say beside scores, as far as the scores tell it."""
+    """Return the further fields of rows that follow from the scores."""
     words: dict[str, Any] = {}
     if "overall_score" in scores:
         words["overall_grade"] = grade(scores["overall_score"])
@@ -186,8 +186,8 @@ def _record(sequence: ScoredSequence) -> dict[str, Any]:
 
 
 def _comprehensive(scores: Mapping[str, float]) -> dict[str, Any]:
-    """Return what full records say beside scores, as far as the scores tell it."""
-    said: dict[str, Any] = {
+    """Return the further fields of full records that follow from the scores."""
+    fields: dict[str, Any] = {
         "weight_info": {
             **{f"{name}_weight": weight for name, weight in WEIGHTS.items()},
             "total_weight": sum(WEIGHTS.values()),
@@ -197,10 +197,10 @@ def _comprehensive(scores: Mapping[str, float]) -> dict[str, Any]:
     for name, keys in groups.items():
         if set(keys) <= set(scores):
             mean = sum(scores[key] for key in keys) / len(keys)
-            said[f"{name}_avg_simple"] = round(mean, 2)
+            fields[f"{name}_avg_simple"] = round(mean, 2)
         if f"{name}_score" in scores:
-            said[f"{name}_grade"] = grade(scores[f"{name}_score"])
-    return said | _words(scores)
+            fields[f"{name}_grade"] = grade(scores[f"{name}_score"])
+    return fields | _words(scores)
 
 
 def _number(row: Mapping[str, Any], key: str) -> float | None:
@@ -209,7 +209,7 @@ def _number(row: Mapping[str, Any], key: str) -> float | None:
 
 
 def _report(rows: Sequence[Mapping[str, Any]], timestamp: str) -> dict[str, Any]:
-    """Return the report of a method: each dimension over sequences, and the ranking."""
+    """Return a method's report: each dimension over all sequences, and the ranking."""
     values = {
         name: [number for row in rows if (number := _number(row, key)) is not None]
         for key, name in DERIVED.items()

@@ -1,10 +1,10 @@
-"""How ViStoryBench's result folders are laid out: names, records and lines.
+"""Layout of ViStoryBench's result folders: names, records and lines.
 
     <method>/<mode>/<language>/<timestamp>/
         metadata.json manifest.json summary.json
         metrics/<folder>/story_results.json items.jsonl scores.json
 
-A folder has several keys; each is a metric here. Reading and writing share this page.
+A folder has several keys; each is a metric here. Reader and writer share this module.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import Any
 from evalcore.formats.json_files import number_of
 
 FORM = "vistorybench"
-# Whose definitions the numbers of its own programs follow.
+# Version label of scores that the benchmark's own programs computed.
 PROFILE = "vsb-code"
 LANGUAGES = {"zh": "ch"}
 METRICS = {
@@ -33,20 +33,21 @@ METRICS = {
     ("diversity", "inception_score"): "inception_score",
 }
 PLACES = {metric: place for place, metric in METRICS.items()}
-# How far a value scatters is no score of its own; it stays beside the value.
+# Deviations are not scores; they are stored as details of the value.
 NO_SCORES = frozenset({("diversity", "inception_score_std")})
 METADATA, MANIFEST, SUMMARY = "metadata.json", "manifest.json", "summary.json"
 RECORDS, ITEMS, SCORES = "story_results.json", "items.jsonl", "scores.json"
 COMPLETE = "complete"
-# The key of a record that has values of shots in it.
+# Key of a record that holds values of shots.
 JUDGED = "single_character_action"
-# In metadata.json: which metric, version and backend each key is, if not their own.
+# Entry of metadata.json: metric, version and backend of each key that is not
+# ViStoryBench's.
 OURS = "plumbline"
 
 
 @dataclass(frozen=True, order=True)
 class RunPath:
-    """Whose results a folder holds, in the words of its path."""
+    """Identity of a run of results, from the folder's path."""
 
     method: str
     mode: str
@@ -55,7 +56,7 @@ class RunPath:
 
     @property
     def path(self) -> str:
-        """Return the folder's path below that of all results."""
+        """Return the folder's path below the root of all results."""
         return f"{self.method}/{self.mode}/{self.language}/{self.timestamp}"
 
     def record(self) -> dict[str, str]:
@@ -69,19 +70,19 @@ class RunPath:
 
 
 def metric_of(folder: str, key: str) -> str:
-    """Return what a key is called here.
+    """Return our name of the metric stored under a key.
 
     >>> metric_of("csd", "self_csd"), metric_of("sharpness", "sharpness")
     ('csd_self', 'sharpness')
     >>> metric_of("prompt_align", "character_existence")
     'prompt_align.character_existence'
     """
-    own = key if key == folder else f"{folder}.{key}"
-    return METRICS.get((folder, key), own)
+    name = key if key == folder else f"{folder}.{key}"
+    return METRICS.get((folder, key), name)
 
 
 def place_of(metric: str) -> tuple[str, str]:
-    """Return folder and key of a metric; `metric_of` gives it back.
+    """Return folder and key of a metric; the inverse of `metric_of`.
 
     >>> place_of("csd_self"), place_of("sharpness"), place_of("prompt_align.extra")
     (('csd', 'self_csd'), ('sharpness', 'sharpness'), ('prompt_align', 'extra'))
@@ -99,7 +100,7 @@ def story_record(
     metrics: Mapping[str, float | None],
     reasons: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Return the record of a story that says no more than its values."""
+    """Return the minimal record of a story."""
     record: dict[str, Any] = {
         "run": run.record(),
         "metric": {"name": folder},
@@ -113,7 +114,7 @@ def story_record(
 def item_line(
     folder: str, key: str, story: str, shot: int, value: float | None, reason: str
 ) -> dict[str, Any]:
-    """Return the line of a shot that says no more than its value."""
+    """Return the minimal line of a shot."""
     line: dict[str, Any] = {
         "metric": {"name": folder, "submetric": key},
         "scope": {"level": "item", "story_id": story, "shot_index": shot},
@@ -124,7 +125,7 @@ def item_line(
 
 
 def method_record(folder: str, metrics: Mapping[str, float | None]) -> dict[str, Any]:
-    """Return the record of all stories that says no more than its values."""
+    """Return the minimal record of all stories."""
     return {
         "metric": {"name": folder},
         "scope": {"level": "dataset"},
@@ -133,7 +134,7 @@ def method_record(folder: str, metrics: Mapping[str, float | None]) -> dict[str,
 
 
 def values_in(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a record, which very old ones have outside `metrics`."""
+    """Return the values of a record; very old ones have them outside `metrics`."""
     metrics = record.get("metrics")
     if isinstance(metrics, dict):
         return metrics
@@ -145,15 +146,15 @@ def values_in(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Say whether two JSON values would be written alike: 3 is not 3.0."""
+    """Return whether two JSON values are written the same way: 3 is not 3.0."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def means(records: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     """Return the mean of every number over stories, each story counting once."""
-    found: dict[str, list[float]] = {}
+    numbers: dict[str, list[float]] = {}
     for record in records:
         for key, value in values_in(record).items():
             if isinstance(value, int | float) and isinstance(number_of(value), float):
-                found.setdefault(key, []).append(float(value))
-    return {key: sum(values) / len(values) for key, values in found.items()}
+                numbers.setdefault(key, []).append(float(value))
+    return {key: sum(values) / len(values) for key, values in numbers.items()}

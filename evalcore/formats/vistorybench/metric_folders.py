@@ -1,4 +1,4 @@
-"""Read one folder of metrics of a result folder of ViStoryBench."""
+"""Reader of one metric's folder within a result folder of ViStoryBench."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from evalcore.formats.json_files import (
     read_json_lines,
     storable,
 )
-from evalcore.formats.story_scripts import ForeignScores, FoundScore
+from evalcore.formats.story_scripts import ForeignScore, ForeignScores
 from evalcore.formats.vistorybench.layout import (
     COMPLETE,
     FORM,
@@ -40,19 +40,18 @@ from evalcore.formats.vistorybench.layout import (
 
 @dataclass
 class _Story:
-    """What one folder of metrics says of one story."""
+    """Content of one metric folder for one story."""
 
     record: dict[str, Any] | None = None
-    values: dict[str, FoundScore] = field(default_factory=dict)
+    values: dict[str, ForeignScore] = field(default_factory=dict)
     beside: list[dict[str, Any]] = field(default_factory=list)  # lines without a score
 
 
 class RunReader:
-    """What the folders of metrics of one run share.
+    """State shared by the metric folders of one run.
 
-    `run`: whose results they are. `method`: what that method is called here. `ours`:
-    which metric each key is, where metadata say it. `problems`, `found`: what is wrong,
-    and what was found, is added to these.
+    `run`: identity of the results. `method`: the method's name here. `ours`: the metric
+    of each key, from the metadata. `problems`, `found`: lists to extend.
     """
 
     def __init__(
@@ -65,7 +64,7 @@ class RunReader:
     ) -> None:
         self.run, self.method, self.ours = run, method, ours
         self.problems, self.found = problems, found
-        self.left: dict[str, dict[str, Any]] = {}  # what no score carries
+        self.left: dict[str, dict[str, Any]] = {}  # content that belongs to no score
 
     def json(self, path: Path) -> Any:
         if path.is_symlink():
@@ -77,41 +76,41 @@ class RunReader:
             self.problems += error.problems
             return None
 
-    def score(self, folder: str, key: str, value: Any, path: Path) -> FoundScore:
+    def score(self, folder: str, key: str, value: Any, path: Path) -> ForeignScore:
         """Return a value as a score, or as an absence with its reason."""
         number = number_of(value)
         metric = metric_of(folder, key)
-        plain = {
+        default = {
             "metric": metric,
             "version": f"{PROFILE} {self.run.timestamp}",
             "backend": FORM,
             "higher_is_better": higher_by_name(metric) is not False,
         }
-        said = plain | self.ours.get(folder, {}).get(key, {})
-        return FoundScore(
-            metric=said["metric"],
+        labels = default | self.ours.get(folder, {}).get(key, {})
+        return ForeignScore(
+            metric=labels["metric"],
             method=self.method,
             value=None if isinstance(number, str) else number,
             reason=number if isinstance(number, str) else "",
-            version=said["version"],
-            backend=said["backend"],
-            higher=said["higher_is_better"],
+            version=labels["version"],
+            backend=labels["backend"],
+            higher=labels["higher_is_better"],
             file=str(path),
             run=self.run.path,
         )
 
 
 class MetricReader:
-    """Reads one folder of metrics of a run."""
+    """Reader of one metric folder of a run."""
 
     def __init__(self, run: RunReader, path: Path) -> None:
         self.run, self.path, self.folder = run, path, path.name
         self.stories: dict[str, _Story] = defaultdict(_Story)
-        self.shots: dict[tuple[str, str, int], FoundScore] = {}
-        self.numbers: set[int] = set()  # of shots, as any line gives them
+        self.shots: dict[tuple[str, str, int], ForeignScore] = {}
+        self.numbers: set[int] = set()  # shot numbers as the lines give them
         self.rows: dict[tuple[str, str, int], dict[str, Any]] = {}
-        self.methods: dict[str, FoundScore] = {}
-        self.alone: dict[str, Any] = {}  # records and lines that no score carries
+        self.methods: dict[str, ForeignScore] = {}
+        self.alone: dict[str, Any] = {}  # records and lines that belong to no score
         self.odd: dict[str, int] = defaultdict(int)
 
     def note(self, text: str) -> None:
@@ -147,7 +146,7 @@ class MetricReader:
             return
         for story, record in data.items():
             if not isinstance(record, dict):
-                self.problem(path, "an object a story", f"story {story}")
+                self.problem(path, "one object per story", f"story {story}")
             elif record.get("status", COMPLETE) != COMPLETE:
                 self.odd[f"stories that are not {COMPLETE}; left out"] += 1
                 self.alone.setdefault("records", {})[story] = record
@@ -163,21 +162,23 @@ class MetricReader:
             score = self.run.score(self.folder, key, value, path)
             is_none = score.value is None and score.reason == NOT_A_NUMBER
             if (self.folder, key) in NO_SCORES or (
-                is_none and score.metric not in PLACES  # no metric could give that
+                is_none and score.metric not in PLACES  # cannot be a metric's value
             ):
                 continue
             score.story = story
             if undefined := _undefined(self.folder, key, record):
                 score.value, score.reason = None, undefined
             if score.value is None:
-                self.odd[f"values of {key} that are none"] += 1
+                self.odd[f"values of {key} that are not numbers"] += 1
                 score.reason = str(reasons.get(key) or score.reason)
             elif isinstance(value, str):
-                self.odd[f"values of {key} that are text; taken as numbers"] += 1
+                self.odd[f"values of {key} that are text; read as numbers"] += 1
             entry.values[key] = score
-        judged = record.get("detailed_scores") if self.folder == "cids" else None
-        for shot, said in (judged if isinstance(judged, dict) else {}).items():
-            value = said.get(JUDGED) if isinstance(said, dict) else None
+        characters = record.get("detailed_scores") if self.folder == "cids" else None
+        for shot, details in (
+            characters if isinstance(characters, dict) else {}
+        ).items():
+            value = details.get(JUDGED) if isinstance(details, dict) else None
             number = self.shot_number(shot)
             if number is None:
                 self.problem(path, "the number of a shot", f"story {story}: {shot}")
@@ -212,8 +213,8 @@ class MetricReader:
             self.problem(path, what, "", line)
             return
         if number is None:
-            found = str(scope.get("shot_index"))
-            self.problem(path, "a shot_index that is a whole number", found, line)
+            index = str(scope.get("shot_index"))
+            self.problem(path, "a shot_index that is a whole number", index, line)
             return
         self.numbers.add(number)
         entry = self.stories[story]
@@ -229,9 +230,7 @@ class MetricReader:
             entry.beside.append(row)
             return
         if (key, story, number) in self.rows:
-            self.odd[
-                "lines of a shot that another line follows; the last is taken"
-            ] += 1
+            self.odd["repeated lines of a shot; the last one is used"] += 1
             entry.beside.append(self.rows[key, story, number])
         score = self.run.score(name, key, row.get("value"), path)
         score.story, score.shot, score.line = story, number, line
@@ -247,12 +246,10 @@ class MetricReader:
         return value if type(value) is int and 0 <= value <= MOST_SHOTS else None
 
     def count_shots_from_1(self) -> None:
-        """Shift numbers that some versions of the programs count from 0."""
+        """Shift shot numbers that some versions of the programs count from 0."""
         if 0 not in self.numbers:
             return
-        self.note(
-            "shots are counted from 0 here; each number is one more in the scores"
-        )
+        self.note("shots are counted from 0 here; the scores count them from 1")
         for score in self.shots.values():
             if score.shot is not None:
                 score.shot += 1
@@ -267,8 +264,8 @@ class MetricReader:
         for key, value in values_in(data).items():
             if (self.folder, key) not in NO_SCORES:
                 self.methods[key] = self.run.score(self.folder, key, value, path)
-        plain = method_record(self.folder, _values(self.methods))
-        if same(plain, data):
+        minimal = method_record(self.folder, _values(self.methods))
+        if same(minimal, data):
             return
         carrier = next(_with_values(self.methods), None)
         if carrier is None:
@@ -276,31 +273,31 @@ class MetricReader:
         else:
             carrier.details = {FORM: {"scores": data}}
 
-    # All -------------------------------------------------------------------------
+    # Finishing ----------------------------------------------------------------------
 
     def finish(self) -> None:
-        """Give what has no score of its own to one of the same story, or to the run."""
+        """Attach content without a score to a score of the story, or to the run."""
         for place, row in self.rows.items():
             self.keep_line(place, row)
-        scores: list[FoundScore] = [*self.methods.values(), *self.shots.values()]
+        scores: list[ForeignScore] = [*self.methods.values(), *self.shots.values()]
         for story, entry in self.stories.items():
             scores += entry.values.values()
-            kept: dict[str, Any] = {}
+            leftover: dict[str, Any] = {}
             if entry.record is not None:
                 why = {k: s.reason for k, s in entry.values.items() if s.value is None}
                 values = _values(entry.values)
-                plain = story_record(self.run.run, self.folder, story, values, why)
-                if not entry.values or not same(plain, entry.record):
-                    kept["record"] = entry.record
+                minimal = story_record(self.run.run, self.folder, story, values, why)
+                if not entry.values or not same(minimal, entry.record):
+                    leftover["record"] = entry.record
             if entry.beside:
-                kept["items"] = entry.beside
+                leftover["items"] = entry.beside
             carrier = next(_with_values(entry.values), None)
-            if kept and carrier is not None:
-                carrier.details = {FORM: kept}
-            elif kept:
-                if "record" in kept:
-                    self.alone.setdefault("records", {})[story] = kept["record"]
-                self.alone.setdefault("items", []).extend(kept.get("items", []))
+            if leftover and carrier is not None:
+                carrier.details = {FORM: leftover}
+            elif leftover:
+                if "record" in leftover:
+                    self.alone.setdefault("records", {})[story] = leftover["record"]
+                self.alone.setdefault("items", []).extend(leftover.get("items", []))
         for score in scores:
             score.details = storable(score.details)
         self.run.found.scores += scores
@@ -308,15 +305,15 @@ class MetricReader:
             self.run.left[self.folder] = storable(self.alone)
 
     def keep_line(self, place: tuple[str, str, int], row: dict[str, Any]) -> None:
-        """Keep a line that says more than its value.
+        """Store a line that has more than its value.
 
-        An absence has no details, so such a line without a value is only kept.
+        An absence has no details, so such a line without a value is only stored whole.
         """
         key, story, _number = place
         score = self.shots[place]
         shot = score.shot or 0
-        plain = item_line(self.folder, key, story, shot, score.value, score.reason)
-        if same(plain, row):
+        minimal = item_line(self.folder, key, story, shot, score.value, score.reason)
+        if same(minimal, row):
             return
         if score.value is None:
             self.stories[story].beside.append(row)
@@ -330,16 +327,16 @@ def _part(row: Any, name: str) -> dict[str, Any]:
     return part if isinstance(part, dict) else {}
 
 
-def _values(scores: dict[str, FoundScore]) -> dict[str, float | None]:
+def _values(scores: dict[str, ForeignScore]) -> dict[str, float | None]:
     return {key: score.value for key, score in scores.items()}
 
 
-def _with_values(scores: dict[str, FoundScore]) -> Iterator[FoundScore]:
+def _with_values(scores: dict[str, ForeignScore]) -> Iterator[ForeignScore]:
     return (s for _key, s in sorted(scores.items()) if s.value is not None)
 
 
 def _undefined(folder: str, key: str, record: dict[str, Any]) -> str:
-    """Return why a value is a stand-in for none, if the record tells so."""
+    """Return why a value is a placeholder, if the record says so."""
     if (folder, key) == ("cids", "copy_paste_score"):
         raw = record.get("copy-paste-score", 0)
         return "undefined: copy-paste-score is null" if raw in (None, "null") else ""

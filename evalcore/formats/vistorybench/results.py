@@ -1,9 +1,9 @@
-"""Find and read result folders of ViStoryBench, the newest run of each method.
+"""Reader of ViStoryBench's result folders: the newest run of each method.
 
-What a folder says beside scores (boxes, judgements, times) stays in the details of a
-score of the same story, or with the run, so that `writing` writes the folder again with
-every number. A value that is null, not finite, or a stand-in for "undefined" becomes an
-absence.
+Further content of a folder (boxes, judgements, times) is stored as details of a score
+of the same story, or with the run, so that `writing` can write the folder back with
+every number. A value that is null, not finite, or a placeholder for "undefined" becomes
+an absence.
 """
 
 from collections import defaultdict
@@ -34,7 +34,7 @@ LONGEST = 200
 
 @dataclass(frozen=True)
 class RunFolder:
-    """A result folder, whose results it holds, and its metadata as they stand."""
+    """A result folder with its run's identity and its original metadata."""
 
     path: Path
     run: RunPath
@@ -42,23 +42,23 @@ class RunFolder:
 
 
 def is_results(root: Path) -> bool:
-    """Say whether a folder holds results of ViStoryBench's programs."""
+    """Return whether a folder holds results of ViStoryBench's programs."""
     return any(_folders(root, []))
 
 
 def find_runs(
     root: Path, *, method: str, mode: str, language: str, timestamp: str
 ) -> tuple[list[RunFolder], list[str]]:
-    """Return the runs to be read: of each method, mode and language the newest."""
+    """Return the runs to read: the newest of each method, mode and language."""
     problems: Problems[Problem] = Problems()
     notes: list[str] = []
-    found = [_run(root, path, problems, notes) for path in _folders(root, notes)]
-    if not found:
+    folders = [_run(root, path, problems, notes) for path in _folders(root, notes)]
+    if not folders:
         what = "results of ViStoryBench: <method>/<mode>/<language>/<timestamp>/metrics"
         problems.append(Problem(str(root), what))
     if problems:
         raise InputError(problems)
-    runs = [run for run in found if run is not None]
+    runs = [run for run in folders if run is not None]
     for name, wanted in (
         ("method", method),
         ("mode", mode),
@@ -66,12 +66,12 @@ def find_runs(
         ("timestamp", timestamp.replace("-", "_")),
     ):
         if wanted:
-            kept = [r for r in runs if _plain(name, r.run) == wanted]
-            if not kept:
+            chosen = [r for r in runs if _plain(name, r.run) == wanted]
+            if not chosen:
                 there = sorted({getattr(run.run, name) for run in runs})
-                what = f"one of those found: {', '.join(there)}"
+                what = f"one of: {', '.join(there)}"
                 refuse(f"--{name}", what, value=wanted)
-            runs = kept
+            runs = chosen
     return _newest(runs, notes), notes
 
 
@@ -95,9 +95,9 @@ def _folders(root: Path, notes: list[str]) -> list[Path]:
 def _run(
     root: Path, path: Path, problems: list[Problem], notes: list[str]
 ) -> RunFolder | None:
-    """Return whose results a folder holds: as its metadata say, else as its path."""
+    """Return the run of a folder, from its metadata or else from its path."""
     parts = [as_name(part) for part in path.resolve().parts[-4:]]
-    said: Any = {}
+    fields: Any = {}
     metadata = None
     if (path / METADATA).is_symlink():
         problems.append(Problem(str(path / METADATA), NO_LINK))
@@ -108,17 +108,17 @@ def _run(
         except InputError as error:
             problems += error.problems
             return None
-        said = metadata.get("run") if isinstance(metadata, dict) else None
-        if not isinstance(said, dict):
+        fields = metadata.get("run") if isinstance(metadata, dict) else None
+        if not isinstance(fields, dict):
             what = "an object with run: method, mode, language and timestamp"
             problems.append(Problem(str(path / METADATA), what))
             return None
-    # Above the folder that was named, names say nothing of the run.
+    # Names above the given folder do not describe the run.
     known = len(path.relative_to(root).parts) if root != path else 0
     named = dict(zip(_FIELDS, parts, strict=False)) if len(parts) == 4 else {}
     values = {}
     for place, name in enumerate(_FIELDS):
-        value = said.get(name, named.get(name) if place >= 4 - known else None)
+        value = fields.get(name, named.get(name) if place >= 4 - known else None)
         if not isinstance(value, str) or not (
             0 < len(value.strip()) <= LONGEST and is_name(value) and "/" not in value
         ):
@@ -142,13 +142,13 @@ def _newest(runs: Sequence[RunFolder], notes: list[str]) -> list[RunFolder]:
     for run in runs:
         several[run.run.method, run.run.mode, run.run.language].append(run)
     chosen = []
-    for key, found in sorted(several.items()):
-        newest = max(found, key=lambda run: run.run.timestamp.replace("-", "_"))
+    for key, candidates in sorted(several.items()):
+        newest = max(candidates, key=lambda run: run.run.timestamp.replace("-", "_"))
         chosen.append(newest)
-        if len(found) > 1:
+        if len(candidates) > 1:
             notes.append(
-                f"{'/'.join(key)}: {len(found)} runs; the newest, "
-                f"{newest.run.timestamp}, is taken (--timestamp takes another)"
+                f"{'/'.join(key)}: {len(candidates)} runs; the newest, "
+                f"{newest.run.timestamp}, is used (choose another with --timestamp)"
             )
     return chosen
 
@@ -159,8 +159,8 @@ def method_names(
     """Return the method of each run, by method, mode and language of its path.
 
     Outputs of a method with several modes or languages were imported as several
-    methods, `UNO (base, en)`; so a name that is known goes before the plain one. Runs
-    that would share a name are told apart in the same way.
+    methods, `UNO (base, en)`; so an existing name takes precedence over the plain one.
+    Runs that would share a name get such longer names too.
     """
     modes, languages = defaultdict(set), defaultdict(set)
     for run in runs:
@@ -174,9 +174,9 @@ def method_names(
         by_language = f"{run.method} ({language})"
         extra = [run.mode] * (len(modes[run.method]) > 1)
         extra += [language] * (len(languages[run.method]) > 1)
-        plain = f"{run.method} ({', '.join(extra)})" if extra else run.method
+        short = f"{run.method} ({', '.join(extra)})" if extra else run.method
         longer = (name for name in (both, by_mode, by_language) if name in known)
-        names[run.method, run.mode, run.language] = next(longer, plain)
+        names[run.method, run.mode, run.language] = next(longer, short)
     return names
 
 
@@ -194,31 +194,31 @@ def read_results(
         root, method=method, mode=mode, language=language, timestamp=timestamp
     )
     names = method_names([run.run for run in runs], known)
-    found = ForeignScores(notes=notes)
+    contents = ForeignScores(notes=notes)
     problems: Problems[Problem] = Problems()
     for folder in runs:
         run = folder.run
         name = names[run.method, run.mode, run.language]
-        _read_run(folder, name, problems, found)
-    if not found.scores and not problems:
-        what = "results with values; there are none yet"
+        _read_run(folder, name, problems, contents)
+    if not contents.scores and not problems:
+        what = "results with values"
         problems.append(Problem(str(root), what))
     if problems:
         raise InputError(problems)
-    return found
+    return contents
 
 
 def _read_run(
     folder: RunFolder, method: str, problems: list[Problem], found: ForeignScores
 ) -> None:
-    """Add what a run's folder has to what was found; problems are noted."""
+    """Add a run's content to `found`, and its problems to `problems`."""
     ours = (folder.metadata or {}).get(OURS) or {}
     if not _names_metrics(ours):
         what = f"{OURS} as an object of folders, of keys, of texts and a direction"
         problems.append(Problem(str(folder.path / METADATA), what))
         return
     reader = RunReader(folder.run, method, ours, problems, found)
-    kept: dict[str, Any] = {"run": dict(vars(folder.run))}
+    stored: dict[str, Any] = {"run": dict(vars(folder.run))}
     for name in (METADATA, MANIFEST, SUMMARY):
         path = folder.path / name
         content = reader.json(path) if path.is_file() else None
@@ -226,16 +226,16 @@ def _read_run(
             what = "an object, with metrics (if any) as an object of objects"
             problems.append(Problem(str(path), what))
         elif content is not None:
-            kept[name.removesuffix(".json")] = storable(content)
+            stored[name.removesuffix(".json")] = storable(content)
     for path in sorted((folder.path / METRICS_FOLDER).iterdir()):
         if path.name.startswith("."):
             continue
         if path.is_symlink() or not path.is_dir():
-            found.notes.append(f"{path}: no folder of a metric; left out")
+            found.notes.append(f"{path}: not a metric's folder; left out")
         else:
             MetricReader(reader, path).read()
-    kept["left"] = reader.left
-    found.options[folder.run.path] = {FORM: kept}
+    stored["left"] = reader.left
+    found.options[folder.run.path] = {FORM: stored}
 
 
 def _is_of_parts(content: Any) -> bool:
@@ -248,10 +248,10 @@ def _names_metrics(ours: Any) -> bool:
         isinstance(f, dict) for f in ours.values()
     ):
         return False
-    said = [key for folder in ours.values() for key in folder.values()]
+    keys = [key for folder in ours.values() for key in folder.values()]
     return all(
         isinstance(one, dict)
         and all(isinstance(one.get(w), str) for w in ("metric", "version", "backend"))
         and isinstance(one.get("higher_is_better"), bool)
-        for one in said
+        for one in keys
     )

@@ -1,6 +1,6 @@
-"""Read ViStoryBench's data set: stories, shots, characters, reference pictures.
+"""Reader of ViStoryBench's data set: stories, shots, characters, reference pictures.
 
-The same files carry stories whose outputs are videos: a shot may have a `Caption` in
+The same files describe stories whose outputs are videos: a shot may have a `Caption` in
 place of ViStoryBench's five fields, and `start_seconds` and `end_seconds`; a story
 `conditioning_seconds`.
 """
@@ -43,13 +43,13 @@ LONGEST = {
 
 
 def story_folders(root: Path) -> list[Path]:
-    """Return the story folders below the data set's root, in order of their number."""
+    """Return the story folders below the data set's root, ordered by number."""
     for base in (root / "ViStory", root / "ViStoryBench", root):
         if base.is_dir():
-            found = [p for p in base.iterdir() if NUMBER.fullmatch(p.name)]
-            found = [p for p in found if p.is_dir() and not p.is_symlink()]
-            if found:
-                return sorted(found, key=lambda p: (int(p.name), p.name))
+            folders = [p for p in base.iterdir() if NUMBER.fullmatch(p.name)]
+            folders = [p for p in folders if p.is_dir() and not p.is_symlink()]
+            if folders:
+                return sorted(folders, key=lambda p: (int(p.name), p.name))
     what = "a folder with stories named by numbers (01, 02, ...)"
     raise InputError([Problem(str(root), what)])
 
@@ -127,7 +127,7 @@ class _StoryReader:
         ]
         keys = {character.key for character in characters}
         if len(keys) < len(characters):
-            self.problem("characters whose names differ by more than blanks")
+            self.problem("characters whose names differ in more than spaces")
         shots = [
             shot
             for position, row in enumerate(data["Shots"], start=1)
@@ -135,7 +135,7 @@ class _StoryReader:
         ]
         numbers = [shot.number for shot in shots]
         for number in sorted({n for n in numbers if numbers.count(n) > 1}):
-            self.problem("an index that occurs once", what=f"shot {number}")
+            self.problem("each index once", what=f"shot {number}")
         if not shots:
             self.problem("at least one complete shot")
         check_times(shots, self.complain)
@@ -158,7 +158,7 @@ class _StoryReader:
             self.problem("an object", what=f"character {key!r}")
             return None
         if not key or key in (".", "..") or set(key) & set("/\\\0"):
-            self.problem("a name that can name a folder", what=f"character {key!r}")
+            self.problem("a valid folder name", what=f"character {key!r}")
             return None
         self.length("key", key)
         self.length("tag", str(row.get("tag") or ""))
@@ -190,14 +190,14 @@ class _StoryReader:
         )
 
     def _images(self, key: str) -> list[Path]:
-        """Return a character's pictures; links out of the folder are refused."""
+        """Return a character's pictures; refuse links out of the folder."""
         home = self.folder.resolve()
         images = []
         for path in (self.folder / "image" / key).rglob("*"):
             if not path.is_file() or not is_shown(path.name):
                 continue
             if path.suffix.lower() not in PICTURES:
-                self.warnings.append(f"{path}: no picture by its name; left out")
+                self.warnings.append(f"{path}: no picture by its suffix; left out")
             elif path.resolve().is_relative_to(home):
                 images.append(path)
             else:
@@ -212,7 +212,7 @@ class _StoryReader:
         missing = [name for name in (*SHOT_FIELDS, ON_STAGE) if name not in row]
         if missing and CAPTION not in row:
             self.warnings.append(
-                f"{self.file}: shot {position} left out, it lacks {', '.join(missing)}"
+                f"{self.file}: shot {position} left out; it lacks {', '.join(missing)}"
             )
             return None
         number = row.get("index", position)
@@ -232,7 +232,7 @@ class _StoryReader:
         for key in on_stage:
             if key not in keys:
                 self.warnings.append(
-                    f"{self.file}: shot {number}: no character {key!r}; left out"
+                    f"{self.file}: shot {number}: unknown character {key!r}; left out"
                 )
         what = f"shot {number}"
         return ReadShot(
@@ -245,7 +245,7 @@ class _StoryReader:
 
 
 def _both(value: Any) -> dict[str, str]:
-    """Return the texts of a {en, ch} object under our language codes."""
+    """Return the texts of an {en, ch} object by our language codes."""
     if isinstance(value, str):
         value = {"en": value}
     if not isinstance(value, dict):
@@ -284,8 +284,8 @@ def _metadata(
 
 
 def _rows(path: Path, problems: list[Problem]) -> list[tuple[Any, ...]] | None:
-    """Return the rows of the sheet that has the tags; None: there is no such sheet."""
-    # It loads pandas.
+    """Return the rows of the sheet with the tags; None if it does not exist."""
+    # openpyxl is imported late, since it loads pandas.
     from analysis.reading.workbooks import BROKEN, check_unpacked
 
     try:
@@ -294,7 +294,7 @@ def _rows(path: Path, problems: list[Problem]) -> list[tuple[Any, ...]] | None:
         if SHEET not in book.sheetnames:
             return None
         sheet = book[SHEET]
-        sheet.reset_dimensions()  # wrong ones may be huge
+        sheet.reset_dimensions()  # Damaged workbooks may be huge when unpacked.
         return list(sheet.iter_rows(values_only=True))
     except InputError as error:
         problems += error.problems

@@ -1,7 +1,7 @@
-"""Write scores as result folders of ViStoryBench, which its own programs read.
+"""Writer of result folders in ViStoryBench's format, which its programs can read.
 
-What was imported from such a folder is written as it was found, with every number; a
-score that differs from what was found goes before it.
+Content imported from such a folder is written back unchanged, with every number; a
+newer score replaces the imported one.
 """
 
 import copy
@@ -35,7 +35,7 @@ from evalcore.formats.written_files import Files, as_json, as_lines
 
 @dataclass(frozen=True)
 class Score:
-    """A value of a metric for one story, shot, or all stories; or why there is none."""
+    """A metric's value for one story, shot, or all stories; or why it is missing."""
 
     metric: str
     version: str
@@ -48,7 +48,7 @@ class Score:
     details: Mapping[str, Any] | None = None
 
     def found(self, name: str) -> Any:
-        """Return what was kept with it when it was imported from such a folder."""
+        """Return a detail stored with the score when it was imported."""
         kept = (self.details or {}).get(FORM)
         return as_found(kept.get(name)) if isinstance(kept, Mapping) else None
 
@@ -59,13 +59,13 @@ class Results:
 
     run: RunPath
     scores: Sequence[Score]
-    # What was kept with the run when it was imported from such a folder.
+    # Details stored with the run when it was imported.
     found: Mapping[str, Any] = field(default_factory=dict)
-    updated: str = ""  # when they were computed, as ISO 8601
+    updated: str = ""  # time of computation, as ISO 8601
 
 
 def result_files(results: Results) -> Files:
-    """Return the files of a run's folder, by their path below that of all results."""
+    """Return the files of a run's folder, by path below the root of all results."""
     folders: dict[str, list[Score]] = defaultdict(list)
     for score in results.scores:
         folders[place_of(score.metric)[0]].append(score)
@@ -89,7 +89,7 @@ def result_files(results: Results) -> Files:
 
 
 class _Folder:
-    """One folder of metrics: records of stories, lines of shots, one of the method."""
+    """One metric folder: records of stories, lines of shots, a record of the method."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class _Folder:
         self.scores = self._scores()
 
     def _records_before(self) -> dict[str, dict[str, Any]]:
-        """Return the records as they were found, where they say more than values."""
+        """Return the imported records that have more than values."""
         before = dict(self.left.get("records") or {})
         for story, scores in self.stories.items():
             found = next((r for s in scores if (r := s.found("record"))), None)
@@ -196,9 +196,9 @@ class _Folder:
         return files
 
     def summary(self, before: dict[str, Any]) -> dict[str, Any]:
-        """Return the folder's part of the summary, as the programs compute it.
+        """Return the folder's part of the summary, computed as the programs do.
 
-        What was found in it stays, unless the values behind it are others now.
+        Imported content stays unless its values have changed.
         """
         if self.scores is not None:
             same = before and self.scores == self.scores_before
@@ -213,7 +213,7 @@ class _Folder:
 
 
 def _overlay(values: dict[str, Any], key: str, value: float | None) -> None:
-    """Set a value, but leave a number as it was written if it is the same."""
+    """Set a value; leave an equal number as it was written."""
     if value is None:
         values.setdefault(key, None)
     elif number_of(values.get(key)) != value:

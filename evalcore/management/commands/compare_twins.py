@@ -12,7 +12,7 @@ from evalcore.formats.written_files import write_files
 from evalcore.importing.commands import ImportCommand
 from evalcore.metrics import registry
 from evalcore.models import Output, TwinScore
-from evalcore.perturbations.degraded_copies import current_twins
+from evalcore.perturbations.degraded_copies import current_perturbations
 from evalcore.perturbations.sensitivity import Sensitivity, sensitivities, store
 from evalcore.scoring.judge_budget import asking_for_command
 
@@ -65,7 +65,7 @@ class Command(ImportCommand):
         with asking_for_command(row, judged) if judged else nullcontext():
             rows, failed, scores = sensitivities(row, chosen)
         store(scores)
-        if outdated := made - len(current_twins(row)):
+        if outdated := made - len(current_perturbations(row)):
             self.stdout.write(
                 f"{counted(outdated, 'twin')} left out: made before shots or pictures "
                 "were added to the original."

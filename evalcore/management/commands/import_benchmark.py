@@ -45,5 +45,7 @@ class Command(ImportCommand):
         )
         self.warn(summary.warnings)
         self.stdout.write(summary.line())
-        self.tell_unreadable(summary.unreadable, "their reference pictures are missing")
+        self.report_unreadable(
+            summary.unreadable, "their reference pictures are missing"
+        )
         self.give(slug, options["owner"], is_new=is_new)

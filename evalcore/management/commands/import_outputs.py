@@ -64,5 +64,5 @@ class Command(ImportCommand):
             self.stdout.write(
                 f"Baselines are queued for the worker; `score {slug}` does them now."
             )
-        self.tell_unreadable(summary.unreadable, "their shots or videos are missing")
-        self.tell_unreadable(summary.spoilt, "what is stored stays")
+        self.report_unreadable(summary.unreadable, "their shots or videos are missing")
+        self.report_unreadable(summary.spoilt, "what is stored stays")

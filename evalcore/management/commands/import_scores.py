@@ -10,9 +10,9 @@ from evalcore.importing.formats import (
     TABLE,
     GivenByUser,
     guess_scores,
-    read_found,
+    read_foreign_scores,
 )
-from evalcore.importing.scores import ScoreImport, import_found, import_scores
+from evalcore.importing.scores import ScoreImport, import_foreign_scores, import_scores
 from evalcore.models import Benchmark, Method, Story
 
 # Options that say what a table says itself.
@@ -126,14 +126,14 @@ class Command(ImportCommand):
             **{name: options[name] for name in OF_OTHERS},
         )
         stories = Story.objects.filter(benchmark__slug=target.slug)
-        found = read_found(
+        found = read_foreign_scores(
             path,
             form,
             told,
             methods=set(Method.objects.values_list("name", flat=True)),
             stories=set(stories.values_list("key", flat=True)),
         )
-        summary = import_found(
+        summary = import_foreign_scores(
             found,
             benchmark=target,
             create=options["create"],

@@ -8,7 +8,7 @@ from analysis.commands.arguments import split_names
 from analysis.problems import InputError, Problem
 from evalcore.importing.commands import ImportCommand
 from evalcore.models import Benchmark, Output
-from evalcore.perturbations.degraded_copies import Degradation, make_twins
+from evalcore.perturbations.degraded_copies import Degradation, make_perturbations
 
 
 class Command(ImportCommand):
@@ -38,7 +38,7 @@ class Command(ImportCommand):
             methods=split_names(options["methods"]),
             stories=split_names(options["stories"]),
         )
-        summary = make_twins(outputs, degradations or Degradation.values, seed)
+        summary = make_perturbations(outputs, degradations or Degradation.values, seed)
         self.warn(summary.reasons())
         self.stdout.write(summary.line())
 

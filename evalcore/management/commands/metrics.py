@@ -7,7 +7,7 @@ from itertools import groupby
 from django.core.management.base import BaseCommand, CommandError
 
 from evalcore.metrics import registry
-from evalcore.metrics.base import Lack, Lacks, MetricInfo
+from evalcore.metrics.base import MetricInfo, MissingRequirement, MissingRequirements
 
 WIDTH = 88
 
@@ -26,7 +26,7 @@ class Command(BaseCommand):
         if name is not None:
             self._tell(name)
             return
-        needing: dict[Lack, list[str]] = defaultdict(list)
+        needing: dict[MissingRequirement, list[str]] = defaultdict(list)
         ready = 0
         for family, names in groupby(registry.names(), _family):
             self.stdout.write(f"\n{family}")
@@ -42,7 +42,7 @@ class Command(BaseCommand):
             "metrics --name NAME tells everything about one."
         )
 
-    def _line(self, name: str) -> Lacks:
+    def _line(self, name: str) -> MissingRequirements:
         """Write a metric in a line or two; return what it lacks."""
         metric = registry.load(name)
         lacks = metric.missing()
@@ -52,7 +52,7 @@ class Command(BaseCommand):
             self._indented(f"lacks {', '.join(lack.what for lack in lacks)}")
         return lacks
 
-    def _lacking(self, needing: Mapping[Lack, Sequence[str]]) -> None:
+    def _lacking(self, needing: Mapping[MissingRequirement, Sequence[str]]) -> None:
         """Write how to get what is lacking, each thing once."""
         self.stdout.write(
             "\nWhat is lacking, and how to get it. Nothing is downloaded by itself: "

@@ -9,9 +9,9 @@ from analysis.commands.arguments import split_names
 from analysis.sentences import counted
 from evalcore.exporting import (
     FILE,
+    prompt_for_judge,
     prompts_without,
     questionnaire_file,
-    told,
 )
 from evalcore.formats.written_files import write_files
 from evalcore.importing.commands import ImportCommand
@@ -55,7 +55,7 @@ class Command(ImportCommand):
         if not prompts:
             self.stdout.write("Nothing to do: each prompt has a questionnaire.")
             return
-        asked = {key: told(prompt) for key, prompt in prompts.items()}
+        asked = {key: prompt_for_judge(prompt) for key, prompt in prompts.items()}
         made = self._ask(row, asked)
         good = {
             k: one

@@ -1,5 +1,6 @@
-"""Networks: one module each, their weights listed in `published`.
+"""Networks, one module each, with weights listed in `published`.
 
 Comes in: pictures in batches.
+
 Goes out: features.
 """

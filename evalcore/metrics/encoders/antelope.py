@@ -1,9 +1,9 @@
-"""SCRFD and ArcFace of insightface's antelopev2: where faces are, and whose.
+"""Face detection and recognition: SCRFD and ArcFace of insightface's antelopev2.
 
-Both are ONNX networks that run on the processor, the same on every machine. What
-surrounds SCRFD is done as insightface does it. Sources: Guo et al. (2022), Sample and
-computation redistribution for efficient face detection; Deng et al. (2019), ArcFace
-(`glintr100`, trained on Glint360K).
+Both are ONNX networks that run on the processor, the same on every machine. Processing
+around SCRFD follows insightface. Sources: Guo et al. (2022), Sample and computation
+redistribution for efficient face detection; Deng et al. (2019), ArcFace (`glintr100`,
+trained on Glint360K).
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from evalcore.metrics.base import Feature, Floats, Picture
 from evalcore.metrics.formulas import stretched
 from evalcore.metrics.weights import Weights, WeightsError, fingerprint
 
-# What onnxruntime raises; they have no common parent of their own.
+# Errors of onnxruntime, which have no common base class.
 ERRORS = (
     states.EPFail,
     states.Fail,
@@ -35,7 +35,7 @@ ERRORS = (
 
 
 class OnnxNetwork:
-    """A network read from a file when first needed; several threads may call it."""
+    """A network loaded from a file on first use; several threads may call it."""
 
     def __init__(self, weights: Weights, *, outputs: int, threads: int = 0) -> None:
         self.weights = weights
@@ -51,8 +51,8 @@ class OnnxNetwork:
         path = self.weights.need()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self.threads
-        # Published files name a fixed batch of 1 as the shape of outputs that have
-        # any; without this every batch would be warned about.
+        # Published files give a fixed batch of 1 as the shape of outputs that accept
+        # any; without this setting every batch would log a warning.
         options.log_severity_level = 3
         try:
             session = onnxruntime.InferenceSession(
@@ -80,7 +80,7 @@ class OnnxNetwork:
 
     @property
     def fixed_batch(self) -> int | None:
-        """Return how many inputs it takes at once, if it takes just that many."""
+        """Return the network's batch size, if it is fixed."""
         first = self.session.get_inputs()[0].shape[0]
         return first if isinstance(first, int) else None
 
@@ -108,7 +108,7 @@ class ArcFace:
         return item
 
     def encode(self, prepared: Sequence[Picture]) -> list[Feature]:
-        """Return 512 numbers a face, of any length."""
+        """Return 512 numbers per face, not normalised."""
         faces = np.stack(prepared).transpose(0, 3, 1, 2).astype(np.float32)
         inputs = (faces - 127.5) / 127.5
         size = self.network.fixed_batch or len(inputs)
@@ -131,9 +131,10 @@ class ArcFace:
 
 SIDE = 640
 STRIDES = (8, 16, 32)
-ANCHORS = 2  # at each position
+ANCHORS = 2  # per position
 POINTS = 5
-# Lowered in these steps until a face appears, as ViStoryBench's program does.
+# The threshold is lowered in these steps until a face appears, as in ViStoryBench's
+# program.
 THRESHOLDS = (0.45, 0.35, 0.25, 0.15)
 REMEMBERED = 4096
 
@@ -141,14 +142,14 @@ Outputs = Sequence[npt.NDArray[np.float32]]
 
 
 class Scrfd:
-    """Finds the best face; several threads may use it at once.
+    """Detector of the best face; several threads may use it at once.
 
-    Of equal scores it is the one at the finer stride, then from the top left.
+    Ties go to the finer stride, then to the position first from the top left.
     `weights`: the ONNX file of `scrfd_10g_bnkps`.
     """
 
     def __init__(self, weights: Weights) -> None:
-        # The engine calls from a thread a processor already.
+        # The engine already calls from one thread per processor.
         self.network = OnnxNetwork(weights, outputs=3 * len(STRIDES), threads=1)
         self._lock = Lock()
         self._known: dict[bytes, Floats | None] = {}
@@ -159,7 +160,7 @@ class Scrfd:
         return f"best face of SCRFD at {SIDE} above {steps}; {self.network.id}"
 
     def points(self, picture: Picture) -> Floats | None:
-        """Return the five points of the best face; None where there is none."""
+        """Return the five points of the best face; None if there is no face."""
         content = hashlib.blake2b(picture.tobytes(), digest_size=16)
         key = content.digest() + repr(picture.shape).encode()
         with self._lock:
@@ -208,7 +209,7 @@ def letterboxed(picture: Picture) -> tuple[Picture, float]:
 
 
 def best_points(outputs: Outputs) -> Floats | None:
-    """Return the points of what scores best, in pixels of the square; None: nothing.
+    """Return the best face's points in pixels of the square; None without a face.
 
     `outputs`: scores, distances of the box's sides and offsets of the points, each at
     strides 8, 16 and 32: positions row by row, two anchors each; in units of the

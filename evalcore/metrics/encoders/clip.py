@@ -1,8 +1,8 @@
-"""CLIP by open_clip (pictures and texts), and CSD, its tower trained on styles.
+"""CLIP by open_clip (pictures and texts), and CSD, its image tower trained on styles.
 
-OpenAI's weights need the quick-GELU configurations; the plain ones would load and give
-other features. Source of CSD: Somepalli et al. (2024), Measuring style similarity in
-diffusion models.
+OpenAI's weights need the quick-GELU configurations; the plain ones would load too and
+give other features. Source of CSD: Somepalli et al. (2024), Measuring style similarity
+in diffusion models.
 """
 
 import argparse
@@ -41,8 +41,8 @@ def clip_image_encoder(
 ) -> NetworkEncoder:
     """Return an encoder of pictures: short side resized (bicubic), middle square.
 
-    `normalise`: whether features have the length 1; those that keep their lengths are
-    for covariances and always fp32. `half`: how the middle is found: `floored` as in
+    `normalise`: whether features have length 1; unnormalised ones are for covariances
+    and always fp32. `half`: rounding of the crop's position: `floored` as in
     ViStoryBench's program (transformers), `rounded` as by open_clip.
     """
     side = _side(name)
@@ -61,7 +61,7 @@ def clip_image_encoder(
 
 
 def clip_text_encoder(name: str = LARGE) -> NetworkEncoder:
-    """Return an encoder of `Text`s, of length 1, cut after CLIP's 77 tokens."""
+    """Return an encoder of `Text`s with length 1, cut after CLIP's 77 tokens."""
     tokenise = open_clip.get_tokenizer(name)
 
     def prepare(item: Text) -> Any:
@@ -80,7 +80,7 @@ def clip_text_encoder(name: str = LARGE) -> NetworkEncoder:
 
 
 def unloaded(name: str) -> Any:
-    """Return the network of open_clip, its weights still to be loaded."""
+    """Return open_clip's network before its weights are loaded."""
     root = logging.getLogger()
     root.addFilter(_is_of_others)
     try:
@@ -102,7 +102,7 @@ def load_clip(name: str) -> nn.Module:
 
 
 def _finished(features: torch.Tensor, normalise: bool) -> torch.Tensor:
-    """Return the features in full precision, of length 1 if wanted."""
+    """Return the features in full precision, normalised if requested."""
     features = features.float()
     return nn.functional.normalize(features, dim=-1) if normalise else features
 
@@ -111,8 +111,8 @@ def _side(name: str) -> int:
     return int(open_clip.get_model_config(name)["vision_cfg"]["image_size"])
 
 
-# What its authors' file holds beside the weights, none of which can do anything: the
-# training's command line, and numbers of its optimizer as numpy 1 or 2 writes them.
+# Further content of the authors' file, all of it harmless: the training's command line,
+# and optimizer numbers as numpy 1 or 2 writes them.
 _scalar = np.float64(0).__reduce__()[0]
 BESIDE: list[Any] = [
     argparse.Namespace,
@@ -125,11 +125,12 @@ BESIDE: list[Any] = [
 
 CsdPreprocess = Literal["squash", "centercrop"]
 SIDE = 224
-WAYS = {"squash": "squashed", "centercrop": "crop rounded"}  # as the encoder is named
+# part of the encoder's name
+WAYS = {"squash": "squashed", "centercrop": "crop rounded"}
 
 
 class StyleNetwork(nn.Module):
-    """The image tower without its projection, and two projections of its own."""
+    """The image tower without its projection, with two separate projections."""
 
     last_layer_style: nn.Parameter
 
@@ -153,8 +154,8 @@ class StyleNetwork(nn.Module):
 def csd_encoder(preprocess: CsdPreprocess, architecture: str = LARGE) -> NetworkEncoder:
     """Return an encoder of styles: 768 numbers of length 1.
 
-    `preprocess`: `squash` as ViStoryBench's program does (224 x 224, aspect lost), or
-    `centercrop` as CSD's authors do (short side 224, middle square by torchvision);
+    `preprocess`: `squash` as in ViStoryBench's program (224 x 224, aspect ratio lost),
+    or `centercrop` as by CSD's authors (short side 224, middle square by torchvision);
     both bicubic. `architecture`: name of an open_clip configuration.
     """
     return NetworkEncoder(
@@ -172,7 +173,7 @@ def csd_encoder(preprocess: CsdPreprocess, architecture: str = LARGE) -> Network
 
 @cache
 def load_csd(architecture: str) -> nn.Module:
-    """Return the network with its weights, however the checkpoint names them."""
+    """Return the network with its weights, whatever the checkpoint's key names."""
     network = StyleNetwork(architecture)
     with torch.serialization.safe_globals(BESIDE):
         load_weights(network, CSD, plain_keys)
@@ -180,7 +181,7 @@ def load_csd(architecture: str) -> nn.Module:
 
 
 def plain_keys(checkpoint: object) -> dict[str, torch.Tensor]:
-    """Return the weights of a checkpoint by the network's own names."""
+    """Return the weights of a checkpoint under the network's own key names."""
     if not isinstance(checkpoint, Mapping):
         return {}
     state = checkpoint.get("model_state_dict", checkpoint)

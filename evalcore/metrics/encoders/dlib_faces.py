@@ -1,8 +1,8 @@
 """Face recognition by dlib: a proxy that runs everywhere, with weights from a package.
 
-It finds upright frontal faces down to about 40 pixels. Cosines of its features lie
-close together (0.86 between stories, 0.91 within one) and compare with no other
-network's.
+It finds upright frontal faces down to about 40 pixels. Cosines of its features are
+close together (0.86 between stories, 0.91 within one) and not comparable with other
+networks.
 """
 
 from collections.abc import Sequence
@@ -19,22 +19,23 @@ from evalcore.metrics.encoders.published import DLIB_NETWORK, DLIB_POINTS
 from evalcore.metrics.weights import AnyWeights, WeightsError, fingerprint
 
 BATCH = 32
-LENGTH = 128  # of a feature
+LENGTH = 128  # length of a feature
 CHIP, PADDING = 150, 0.25
-UPSAMPLED = 1  # times doubled, so that faces of 40 pixels are found
+# number of times the picture is doubled, so that faces of 40 pixels are found
+UPSAMPLED = 1
 
 
 @cache
 def dlib_face_encoder() -> Encoder:
-    """Return dlib's: a stand-in that runs everywhere, 128 numbers."""
+    """Return dlib's encoder: a proxy that runs everywhere, 128 numbers."""
     return DlibFaces(DLIB_POINTS, DLIB_NETWORK)
 
 
 class DlibFaces:
-    """An encoder of pictures of a figure into 1 x 128 of the best face, or 0 x 128.
+    """Encoder of pictures of a character: 1 x 128 for the best face, or 0 x 128.
 
-    dlib's detector keeps notes in itself, so each thread has its own; the network is
-    used by one thread at a time.
+    dlib's detector keeps internal state, so each thread has one; only one thread at a
+    time uses the network.
     """
 
     batch = BATCH
@@ -52,7 +53,7 @@ class DlibFaces:
         )
 
     def prepare(self, item: Picture) -> Picture | None:
-        """Find the face, and turn it upright in 150 x 150; None where there is none."""
+        """Find the face and align it upright in 150 x 150; None without a face."""
         picture = np.ascontiguousarray(item)
         boxes, scores, _parts = self._detector.run(picture, UPSAMPLED, 0.0)
         if not boxes:

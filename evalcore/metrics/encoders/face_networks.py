@@ -1,4 +1,4 @@
-"""AdaFace and FaceNet: who a face is.
+"""AdaFace and FaceNet: networks for face recognition.
 
 Kim et al. (2022), AdaFace (an improved residual network, IR 101; names of weights as in
 the authors' checkpoints). Schroff et al. (2015), FaceNet (Inception-ResNet v1, trained
@@ -29,7 +29,7 @@ BACKBONE, HEAD = "model.", "head."
 
 
 class ResidualUnit(nn.Module):
-    """A residual unit: what is learned, added to the input or a projection of it."""
+    """A residual unit: its output is added to the input or a projection of it."""
 
     def __init__(self, width: int, wider: int, stride: int) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ class AdaFaceNetwork(nn.Module):
         )
 
     def forward(self, faces: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return features of length 1, and how long they were: the picture's quality.
+        """Return features of length 1, and their former length: the picture's quality.
 
         `faces`: batch x 3 x 112 x 112, BGR, from -1 to 1.
         """
@@ -116,11 +116,11 @@ def adaface(
 
 
 def backbone(checkpoint: Any, file: object) -> dict[str, torch.Tensor]:
-    """Return the network's weights of a checkpoint that Lightning wrote.
+    """Return the network's weights from a checkpoint written by Lightning.
 
-    Its `state_dict` holds them under `model.`, and under `head.` what tells the
-    training's people apart, which is left out. Anything else keeps its name, for strict
-    loading to complain of.
+    Its `state_dict` holds them under `model.`, and under `head.` the training's
+    classifier, which is left out. Other keys keep their names, so that strict loading
+    reports them.
     """
     state = checkpoint.get("state_dict") if isinstance(checkpoint, Mapping) else None
     if not isinstance(state, Mapping):
@@ -169,7 +169,7 @@ MIXED_7A: Branches = (
 
 
 class Convolution(nn.Module):
-    """A convolution, normalised and cut off below 0."""
+    """A convolution with normalisation and ReLU."""
 
     def __init__(
         self,
@@ -191,7 +191,7 @@ class Convolution(nn.Module):
 
 
 class Parallel(nn.Module):
-    """Branches side by side, their channels put one behind the other."""
+    """Parallel branches whose channels are concatenated."""
 
     def __init__(self, width: int, branches: Branches) -> None:
         super().__init__()
@@ -199,7 +199,7 @@ class Parallel(nn.Module):
             self.add_module(f"branch{index}", _chain(width, layers))
 
     def joined(self, maps: torch.Tensor) -> torch.Tensor:
-        """Return what all branches see."""
+        """Return the concatenated outputs of all branches."""
         branches = [
             branch
             for name, branch in self.named_children()
@@ -209,16 +209,16 @@ class Parallel(nn.Module):
 
 
 class Reduction(Parallel):
-    """Halves width and height: in branches, and by the largest of each 3 x 3."""
+    """A reduction of width and height by half: branches, and a 3 x 3 maximum."""
 
     def forward(self, maps: torch.Tensor) -> torch.Tensor:
-        """Return the branches' channels, and then the input's."""
+        """Return the branches' channels, followed by the input's."""
         pooled = nn.functional.max_pool2d(maps, 3, 2)
         return torch.cat([self.joined(maps), pooled], dim=1)
 
 
 class Residual(Parallel):
-    """Adds what the branches see, weighted by `scale`, to the input."""
+    """A residual block: the branches' output, weighted by `scale`, plus the input."""
 
     def __init__(
         self, width: int, branches: Branches, scale: float, *, cut: bool = True
@@ -230,13 +230,13 @@ class Residual(Parallel):
         self.cut = cut
 
     def forward(self, maps: torch.Tensor) -> torch.Tensor:
-        """Return maps of the input's shape, cut off below 0 if `cut`."""
+        """Return maps of the input's shape, with ReLU if `cut`."""
         result = self.conv2d(self.joined(maps)) * self.scale + maps
         return nn.functional.relu(result) if self.cut else result
 
 
 class FaceNetNetwork(nn.Module):
-    """Inception-ResNet v1, without the classifier that it was trained with."""
+    """Inception-ResNet v1 without its classifier."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -272,9 +272,8 @@ class FaceNetNetwork(nn.Module):
 def facenet(weights: Weights, *, as_trained: bool) -> NetworkEncoder:
     """Return an encoder of aligned faces, RGB, into 512 numbers.
 
-    `weights`: the file of VGGFace2's weights. `as_trained`: whether the network is
-    given what it was trained with, RGB (x - 127.5) / 128; or else, as by ViStoryBench's
-    program, BGR from 0 to 1.
+    `weights`: the file of VGGFace2's weights. `as_trained`: whether the input is as in
+    training, RGB (x - 127.5) / 128, or as in ViStoryBench's program, BGR from 0 to 1.
     """
 
     def load() -> nn.Module:
@@ -304,7 +303,7 @@ def _without(state: Any, beginning: str) -> Any:
 
 
 def _chain(width: int, layers: Sequence[Layer]) -> nn.Module:
-    """Return convolutions one after the other; a single one stands by itself."""
+    """Return a chain of convolutions, or the single one."""
     chain: list[nn.Module] = []
     for layer in layers:
         wider, kernel = layer[:2]

@@ -1,10 +1,10 @@
-"""Identity of a figure in a picture by its face, aligned as a network expects it.
+"""Identity of a character in a picture by the face, aligned as each network expects.
 
-Each encoder returns 1 x n numbers of length 1 for the best face, or 0 x n where it sees
-none. ViStoryBench's program finds the face for ArcFace by SCRFD, and for AdaFace and
-FaceNet by RetinaFace; **here all three are given SCRFD's face**, placed as in the
-program, save that the turn is found by least squares. No network library is imported
-until an encoder is made.
+Each encoder returns 1 x n numbers of length 1 for the best face, or 0 x n without one.
+ViStoryBench's program detects faces by SCRFD for ArcFace, and by RetinaFace for AdaFace
+and FaceNet; **here all three get SCRFD's face**, aligned as in the program, except that
+the rotation is found by least squares. No network library is imported until an encoder
+is made.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,21 +14,28 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from evalcore.metrics.base import Encoder, Feature, FeatureError, Floats, Lacks, Picture
+from evalcore.metrics.base import (
+    Encoder,
+    Feature,
+    FeatureError,
+    Floats,
+    MissingRequirements,
+    Picture,
+)
 from evalcore.metrics.encoders import published
 from evalcore.metrics.formulas import sampled
-from evalcore.metrics.weights import AnyWeights, lacking
+from evalcore.metrics.weights import AnyWeights, missing_requirements
 
 
 @dataclass(frozen=True)
 class Template:
-    """Where the five points of an aligned face lie."""
+    """Positions of the five points of an aligned face."""
 
-    name: str  # names it in an encoder's id
+    name: str  # its name in an encoder's id
     # x and y of the eyes, the nose and the corners of the mouth, in pixels.
     points: tuple[tuple[float, float], ...]
     side: int  # width and height of the aligned picture
-    # Colour (RGB) of what lies outside the original picture.
+    # Colour (RGB) outside the original picture.
     border: tuple[int, int, int] = (0, 0, 0)
 
     def resized(self, side: int) -> "Template":
@@ -38,7 +45,7 @@ class Template:
         return replace(self, points=points, side=side)
 
 
-# Where ArcFace and AdaFace were trained to find a face.
+# Template in the training of ArcFace and AdaFace.
 ARCFACE_TEMPLATE = Template(
     "ArcFace template",
     (
@@ -50,7 +57,7 @@ ARCFACE_TEMPLATE = Template(
     ),
     side=112,
 )
-# Where facexlib's FaceRestoreHelper puts a face: smaller, with more around it.
+# Template of facexlib's FaceRestoreHelper: a smaller face with more around it.
 FFHQ = Template(
     "FFHQ template",
     (
@@ -66,7 +73,7 @@ FFHQ = Template(
 
 
 def similarity(source: Floats, target: Floats) -> Floats:
-    """Return the turn, scale and shift (2 x 3) that brings points nearest to others.
+    """Return the rotation, scale and shift (2 x 3) that best maps points to others.
 
     `source`, `target`: n x 2, at least two points. With points as centred complex
     numbers s and t, the least squares solution of a s = t is a = sum(conj(s) t) /
@@ -79,10 +86,10 @@ def similarity(source: Floats, target: Floats) -> Floats:
     centred = first - first.mean()
     spread = np.sum(np.abs(centred) ** 2)
     if not spread > 0:
-        raise ValueError("the points of a face coincide: there is nothing to align")
+        raise ValueError("the points of a face coincide, so it cannot be aligned")
     turn = np.sum(centred.conj() * (second - second.mean())) / spread
     if not abs(turn) > np.finfo(np.float32).eps:
-        raise ValueError(f"no turn brings the points {source.tolist()} to the template")
+        raise ValueError(f"no rotation aligns the points {source.tolist()}")
     shift = second.mean() - turn * first.mean()
     return np.array(
         [[turn.real, -turn.imag, shift.real], [turn.imag, turn.real, shift.imag]]
@@ -90,10 +97,10 @@ def similarity(source: Floats, target: Floats) -> Floats:
 
 
 def aligned(picture: Picture, points: Floats, template: Template) -> Picture:
-    """Return the face (RGB), brought to the template by linear interpolation.
+    """Return the face (RGB), mapped to the template by linear interpolation.
 
     `points`: 5 x 2, where (0, 0) is the middle of the first pixel. As in the reference
-    programs a face is not smoothed before it is made smaller.
+    programs, a face is not smoothed before it is reduced.
     """
     matrix = similarity(np.asarray(points, np.float64), np.array(template.points))
     inverse = np.linalg.inv(matrix[:, :2])
@@ -109,12 +116,12 @@ def aligned(picture: Picture, points: Floats, template: Template) -> Picture:
 
 CODE, PAPER = "vsb-code-2026.02", "vsb-paper"
 SIDE, FACENET_SIDE = 112, 160
-LENGTH = 512  # of a feature
+LENGTH = 512  # length of a feature
 
 
 @dataclass(frozen=True)
 class Needs:
-    """Packages, by the name they are imported under, and weights of an encoder."""
+    """Packages (by import name) and weights that an encoder needs."""
 
     packages: tuple[str, ...]
     weights: tuple[AnyWeights, ...]
@@ -126,28 +133,28 @@ FACENET = Needs(("onnxruntime", "torch"), (published.SCRFD, published.FACENET))
 DLIB = Needs(("dlib",), (published.DLIB_POINTS, published.DLIB_NETWORK))
 
 
-def missing(*needs: Needs) -> Lacks:
-    """Return what is lacking of all that, each thing once; empty if nothing."""
+def missing(*needs: Needs) -> MissingRequirements:
+    """Return all missing requirements, without repeats; empty if there are none."""
     packages = dict.fromkeys(name for one in needs for name in one.packages)
     weights = dict.fromkeys(file for one in needs for file in one.weights)
-    return lacking(packages, weights)
+    return missing_requirements(packages, weights)
 
 
 class Finder(Protocol):
-    """Finds the face that counts in a picture; several threads may call it."""
+    """Detector of the most prominent face; several threads may call it."""
 
     @property
     def id(self) -> str:
-        """Name what decides the face."""
+        """Return everything that decides the detected face."""
         ...
 
     def points(self, picture: Picture) -> Floats | None:
-        """Return its five points, 5 x 2; None where there is no face."""
+        """Return the face's five points, 5 x 2; None without a face."""
         ...
 
 
 class FaceEncoder:
-    """An encoder of pictures of a figure into 1 x 512, or 0 x 512 without a face."""
+    """Encoder of pictures of a character: 1 x 512, or 0 x 512 without a face."""
 
     def __init__(self, network: Encoder, finder: Finder, template: Template) -> None:
         self.network = network
@@ -164,7 +171,7 @@ class FaceEncoder:
         return self.network.batch
 
     def prepare(self, item: Picture) -> Any:
-        """Find and align the face; None where there is none."""
+        """Find and align the face; None without a face."""
         points = self.finder.points(item)
         if points is None:
             return None
@@ -176,7 +183,7 @@ class FaceEncoder:
 
 @cache
 def scrfd() -> Finder:
-    """Return what finds faces for all three networks."""
+    """Return the face detector for all three networks."""
     from evalcore.metrics.encoders.antelope import Scrfd
 
     return Scrfd(published.SCRFD)
@@ -192,12 +199,11 @@ def arcface_encoder() -> FaceEncoder:
 
 @cache
 def adaface_encoder(profile: str = CODE) -> FaceEncoder:
-    """Return AdaFace; its face is found by SCRFD, not by RetinaFace as in the program.
+    """Return AdaFace with SCRFD's face (the program takes RetinaFace's).
 
-    `profile`: `vsb-code-2026.02`: the face is placed as facexlib does it (FFHQ's
-    template, grey around it), where the network never saw faces in its training.
-    `vsb-paper`: on ArcFace's template, as AdaFace's authors do. The paper is silent on
-    it.
+    `profile`: `vsb-code-2026.02`: the face is aligned as by facexlib (FFHQ's template,
+    grey around it), unlike the network's training. `vsb-paper`: ArcFace's template, as
+    by AdaFace's authors. The paper does not specify it.
     """
     from evalcore.metrics.encoders.face_networks import adaface
 
@@ -206,11 +212,11 @@ def adaface_encoder(profile: str = CODE) -> FaceEncoder:
 
 @cache
 def facenet_encoder(profile: str = CODE) -> FaceEncoder:
-    """Return FaceNet; its face is found by SCRFD, not by RetinaFace as in the program.
+    """Return FaceNet with SCRFD's face (the program takes RetinaFace's).
 
-    `profile`: `vsb-code-2026.02`: what the program feeds it, AdaFace's 112 x 112 in BGR
-    from 0 to 1. `vsb-paper`: RGB from -1 to 1 in 160 x 160, which the network was
-    trained with, on ArcFace's template. The paper is silent on it.
+    `profile`: `vsb-code-2026.02`: the program's input, AdaFace's 112 x 112 in BGR from
+    0 to 1. `vsb-paper`: the input in training, RGB from -1 to 1 in 160 x 160, on
+    ArcFace's template. The paper does not specify it.
     """
     from evalcore.metrics.encoders.face_networks import facenet
 
@@ -224,7 +230,7 @@ def facenet_encoder(profile: str = CODE) -> FaceEncoder:
 
 def _template(profile: str) -> Template:
     if profile not in (CODE, PAPER):
-        raise ValueError(f"profile {profile!r}: there are {CODE} and {PAPER}")
+        raise ValueError(f"profile {profile!r}: known are {CODE} and {PAPER}")
     return FFHQ.resized(SIDE) if profile == CODE else ARCFACE_TEMPLATE
 
 
@@ -233,10 +239,10 @@ def of_faces(
     encode: Callable[[Sequence[Any]], Sequence[Feature | FeatureError]],
     length: int,
 ) -> list[Feature | FeatureError]:
-    """Encode the faces that there are.
+    """Encode the detected faces.
 
-    `prepared`: a face, or None where there is none. `encode`: turns faces into vectors.
-    Result: float32, 1 x length and of length 1 for a face, 0 x length for None.
+    `prepared`: a face, or None without one. `encode`: turns faces into vectors. Result:
+    float32, 1 x length, normalised, for a face; 0 x length for None.
     """
     faces = [face for face in prepared if face is not None]
     vectors = iter(encode(faces) if faces else ())

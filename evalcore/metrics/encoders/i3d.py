@@ -1,9 +1,9 @@
-"""I3D, a network that sees actions in videos; FVD is defined by its 400 class scores.
+"""I3D, a network for actions in videos; FVD is defined by its 400 class scores.
 
 Carreira and Zisserman (2017), Quo vadis, action recognition? It is published as one
-TorchScript archive that holds network, scaling and resizing; it is loaded as it is, and
-calculates in fp32. An archive is a program, unlike other weights: only the one that was
-published is run, known by its hash.
+TorchScript archive with network, scaling and resizing; it is loaded unchanged and runs
+in fp32. Unlike other weights, an archive is a program: only the published one is run,
+identified by its hash.
 """
 
 from functools import partial
@@ -19,7 +19,7 @@ from evalcore.metrics.encoders.published import I3D
 from evalcore.metrics.encoders.runtime import Network, NetworkEncoder
 from evalcore.metrics.weights import Weights, WeightsError
 
-STEP = 9  # the network sees so many frames at once
+STEP = 9  # frames per clip of the network
 SWITCHES = ("rescale", "resize", "return_features")
 
 
@@ -34,7 +34,7 @@ def i3d_encoder(weights: Weights = I3D) -> NetworkEncoder:
 
 
 class VideoNetwork(nn.Module):
-    """The archive, told to scale, to resize and to return features."""
+    """The archive, called with scaling, resizing and features switched on."""
 
     def __init__(self, archive: nn.Module) -> None:
         super().__init__()
@@ -66,10 +66,10 @@ def load_i3d(weights: Weights = I3D) -> nn.Module:
 
 
 def choice(count: int) -> npt.NDArray[np.int_]:
-    """Return which frames of a video I3D is shown.
+    """Return the frames of a video that I3D receives.
 
     `count`: how many frames it has, at least one. Result: a multiple of 9 indices,
-    evenly spread. Each frame of a video with fewer than 9 is taken several times first.
+    evenly spread. In a video with fewer than 9 frames, each is repeated first.
 
     Source: StoryBench's program, metrics/fvd_i3d.
     """

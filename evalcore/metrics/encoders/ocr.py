@@ -1,7 +1,7 @@
-"""Reading text in pictures: RapidOCR with the PP-OCR networks of PaddleOCR.
+"""Text recognition in pictures: RapidOCR with the PP-OCR networks of PaddleOCR.
 
-The networks lie inside the package; they are named by their files, so that nothing is
-ever fetched. It runs on the processor.
+The networks are part of the package; they are named by their files, so that nothing is
+downloaded. It runs on the CPU.
 """
 
 import logging
@@ -21,20 +21,20 @@ from evalcore.metrics.encoders.published import OCR, TEXT_LINES, TEXT_TURNED, TE
 from evalcore.metrics.weights import fingerprint
 
 BATCH = 8
-# Lines that are read with less confidence are dropped; RapidOCR's own threshold.
+# Lines with less confidence are dropped; RapidOCR's default threshold.
 CONFIDENCE = 0.5
-# What it raises over a picture; they have no common parent of their own.
+# Errors of RapidOCR on a picture, which have no common base class.
 ERRORS = (ResizeImgError, ONNXRuntimeError, cv2.error)
-# A picture so much longer than wide holds no text, and takes RapidOCR minutes.
+# Longer and narrower pictures hold no text, and take RapidOCR minutes.
 THINNEST = 40
 
 
 class Ocr:
-    """An encoder of pictures into the lines of text in them.
+    """Encoder of pictures into their lines of text.
 
-    A feature is an array of texts, from top to bottom and in one line (whose beginnings
-    differ by less than 10 pixels in height) from left to right. No text gives an empty
-    array.
+    A feature is an array of texts, from top to bottom; texts whose tops differ by less
+    than 10 pixels form a line and run from left to right. Without text the array is
+    empty.
     """
 
     batch = BATCH
@@ -55,15 +55,15 @@ class Ocr:
                 "Rec.model_path": str(TEXT_WORDS.need()),
             }
         )
-        # It warns of every picture without text.
+        # RapidOCR warns about every picture without text.
         logging.getLogger("RapidOCR").setLevel(logging.ERROR)
         return engine
 
     def prepare(self, item: Picture) -> Picture:
-        """Put the channels into the order that the networks were trained on."""
+        """Put the channels into the order of the networks' training."""
         height, width = item.shape[:2]
         if max(height, width) > THINNEST * min(height, width):
-            raise ValueError(f"{width} x {height} pixels are too thin to be read")
+            raise ValueError(f"{width} x {height} pixels are too narrow to be read")
         return np.ascontiguousarray(item[..., ::-1])
 
     def encode(self, prepared: Sequence[Picture]) -> list[Feature | FeatureError]:

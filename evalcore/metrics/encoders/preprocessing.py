@@ -1,7 +1,7 @@
-"""Bringing pictures into the form that a network was trained on.
+"""Preprocessing of pictures for networks.
 
-Resizing and cutting is done on eight-bit pictures in Pillow, the same on every machine;
-scaling and normalising on the device, in one place.
+Resizing and cutting run on eight-bit pictures in Pillow, the same on every machine;
+scaling and normalising run on the device, in one place.
 """
 
 from collections.abc import Sequence
@@ -15,12 +15,12 @@ from evalcore.metrics.base import Picture
 
 BICUBIC = Image.Resampling.BICUBIC
 BILINEAR = Image.Resampling.BILINEAR
-# Where the middle begins if an odd number of pixels is left over: torchvision and
+# Rounding of the crop's position if an odd number of pixels is left: torchvision and
 # open_clip round its half (to an even number), the processors of transformers floor it.
 Half = Literal["rounded", "floored"]
-# A thinner picture would be blown up to gigabytes before its middle is cut out.
+# A narrower picture would be enlarged to gigabytes before its middle is cut out.
 THINNEST = 100
-Statistics = tuple[Sequence[float], Sequence[float]]  # mean and deviation by channel
+Statistics = tuple[Sequence[float], Sequence[float]]  # mean and deviation per channel
 CLIP: Statistics = (
     (0.48145466, 0.4578275, 0.40821073),
     (0.26862954, 0.26130258, 0.27577711),
@@ -32,7 +32,7 @@ HALF: Statistics = ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
 def resized(
     picture: Picture, size: tuple[int, int], how: Image.Resampling = BICUBIC
 ) -> Picture:
-    """Return the picture in that width and height; its aspect is not kept."""
+    """Return the picture in that width and height, ignoring its aspect ratio."""
     image = Image.fromarray(np.ascontiguousarray(picture))
     return np.asarray(image.resize(size, how))
 
@@ -43,16 +43,16 @@ def short_side(
     how: Image.Resampling = BICUBIC,
     longest: int | None = None,
 ) -> Picture:
-    """Return the picture with its shorter side of that length, its aspect kept.
+    """Return the picture with its shorter side resized to a length, aspect ratio kept.
 
-    Where the longer side would exceed `longest`, it has that length instead, or a pixel
-    less: the shorter one is rounded first, as in Grounding DINO's program (and not in
+    If the longer side would exceed `longest`, it gets that length instead, or a pixel
+    less: the shorter side is rounded first, as in Grounding DINO's program (and not in
     its port in transformers).
     """
     height, width = picture.shape[:2]
     short, long = min(width, height), max(width, height)
     if longest is None and long > THINNEST * short:
-        raise ValueError(f"{width} x {height} pixels are too thin to be looked at")
+        raise ValueError(f"{width} x {height} pixels are too narrow to be processed")
     if longest is not None and long / short * side > longest:
         side = round(longest * short / long)
     other = max(1, int(side * long / short))
@@ -61,7 +61,7 @@ def short_side(
 
 
 def centre_crop(picture: Picture, side: int, half: Half = "rounded") -> Picture:
-    """Return the middle square; the picture has at least that width and height."""
+    """Return the middle square of a picture that is at least that large."""
     halves = [(length - side) / 2 for length in picture.shape[:2]]
     top, left = (round(x) if half == "rounded" else int(x) for x in halves)
     return np.ascontiguousarray(picture[top : top + side, left : left + side])
@@ -75,7 +75,7 @@ def middle(
     *,
     short: int | None = None,
 ) -> Picture:
-    """Return the middle square after resizing to the shorter side (by default its)."""
+    """Return the middle square after resizing the shorter side to `short` or `side`."""
     return centre_crop(short_side(picture, short or side, how), side, half)
 
 

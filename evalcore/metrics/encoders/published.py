@@ -1,6 +1,7 @@
 """Published weights (`weights.toml`) and packages that the encoders need.
 
-Apart from the encoders, so that asking what is lacking imports no network library.
+The module is separate from the encoders, so that checks for missing weights import no
+network library.
 """
 
 import tomllib
@@ -29,7 +30,7 @@ CLIP_HUB = {
 
 
 def clip_weights(name: str = LARGE) -> Weights:
-    """Return which file a CLIP is loaded from."""
+    """Return the weights file of a CLIP network."""
     return _on_hub(CLIP_HUB[name], "MIT", CLIP_FILE)
 
 
@@ -59,8 +60,7 @@ def _packaged(name: str) -> PackagedWeights:
 class AntelopeWeights(Weights):
     """A file of insightface's antelopev2.
 
-    Its archive often unpacks to a folder of that name within one of that name; both
-    places will do.
+    Its archive often unpacks to a folder inside one of the same name; both places work.
     """
 
     def find(self) -> Path | None:

@@ -1,8 +1,8 @@
-"""Run a network: on which device, how exactly, how much at once; load it strictly.
+"""Execution of networks: device, precision, batch size, strict loading.
 
-`EVALCORE_DEVICE` names the device, `EVALCORE_PRECISION` the numbers: `fp32` (the
-default, without TF32) or `bf16`. A network that rounding would change too much is
-always fp32.
+`EVALCORE_DEVICE` names the device, `EVALCORE_PRECISION` the number format: `fp32` (the
+default, without TF32) or `bf16`. A network that rounding would change too much always
+runs in fp32.
 """
 
 import os
@@ -23,11 +23,11 @@ from evalcore.metrics.base import FatalError, Feature, FeatureError
 from evalcore.metrics.weights import AnyWeights, WeightsError, fingerprint
 
 PRECISIONS = ("fp32", "bf16")
-# Full precision is meant where it is asked for.
+# fp32 must not silently become TF32.
 torch.backends.cudnn.allow_tf32 = False
 torch.backends.cuda.matmul.allow_tf32 = False
 SHOWN_KEYS = 5
-COUNTER = "num_batches_tracked"  # what training counts; torch did not always
+COUNTER = "num_batches_tracked"  # training counter; some versions of torch lack it
 GPU_BATCH, CPU_BATCH = 256, 16
 UNREADABLE = (
     OSError,
@@ -40,29 +40,29 @@ UNREADABLE = (
 
 
 class DeviceError(FatalError):
-    """Networks cannot run here as they are told to; the message says why."""
+    """Networks cannot run with these settings; the message says why."""
 
 
 @lru_cache(maxsize=1)
 def device() -> torch.device:
-    """Return where networks run."""
+    """Return the device on which networks run."""
     name = os.environ.get("EVALCORE_DEVICE", "").strip()
     if not name:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         where = torch.device(name)
         torch.zeros(1, device=where)
-    except (RuntimeError, AssertionError) as error:  # what torch is built without
+    except (RuntimeError, AssertionError) as error:  # bad name, or no such backend
         reason = str(error).partition("\n")[0]
         raise DeviceError(
-            f"EVALCORE_DEVICE={name!r}: write cpu, cuda or cuda:1, of a GPU that is "
-            f"here ({reason})"
+            f"EVALCORE_DEVICE={name!r}: write cpu, or the name of an available GPU, "
+            f"cuda or cuda:1 ({reason})"
         ) from error
     return where
 
 
 def precision() -> str:
-    """Return in which numbers networks calculate that are not exact."""
+    """Return the number format of networks that may be rounded."""
     name = os.environ.get("EVALCORE_PRECISION", "").strip()
     if name and name not in PRECISIONS:
         raise DeviceError(f"EVALCORE_PRECISION={name!r}: write fp32 or bf16")
@@ -75,7 +75,7 @@ def in_fp32() -> torch.autocast:
 
 
 def describe() -> dict[str, str]:
-    """Return on what networks run here."""
+    """Return the device, precision and versions that networks run with."""
     where = device()
     name = torch.cuda.get_device_name(where) if where.type == "cuda" else "processor"
     return {"torch": torch.__version__, "device": name, "precision": precision()}
@@ -84,7 +84,7 @@ def describe() -> dict[str, str]:
 def load_strictly(
     network: nn.Module, state: Mapping[str, torch.Tensor], file: object
 ) -> None:
-    """Load weights into a network, every one of them and no other."""
+    """Load weights into a network, with no key missing or left over."""
     wanted = network.state_dict()
     if not any(key.endswith(COUNTER) for key in state):
         counters = {key: t for key, t in wanted.items() if key.endswith(COUNTER)}
@@ -107,13 +107,13 @@ def _refuse(
     unexpected: Sequence[str],
     other: Sequence[str],
 ) -> None:
-    """Raise what is wrong with the weights of a network, if anything is."""
+    """Raise an error if the weights do not match the network."""
     problems = "; ".join(
         f"{len(keys)} {what}: {', '.join(keys[:SHOWN_KEYS])}"
         f"{', ...' * (len(keys) > SHOWN_KEYS)}"
         for what, keys in (
             ("missing", missing),
-            ("not of this network", unexpected),
+            ("not in this network", unexpected),
             ("of another shape", other),
         )
         if keys
@@ -123,7 +123,7 @@ def _refuse(
 
 
 def read_checkpoint(file: object) -> Any:
-    """Read a file of tensors; code in it is never run."""
+    """Read a file of tensors without running code in it."""
     try:
         if str(file).endswith(".safetensors"):
             return load_file(str(file))
@@ -138,7 +138,7 @@ def load_weights(
     weights: AnyWeights,
     chosen: Callable[[Any], Any] = lambda checkpoint: checkpoint,
 ) -> None:
-    """Load a file into a network, strictly: what is `chosen` of it."""
+    """Load a file into a network, strictly; `chosen` selects from its content."""
     path = weights.need()
     state = chosen(read_checkpoint(path))
     if not isinstance(state, Mapping):
@@ -155,10 +155,9 @@ def load_pretrained(
 ) -> nn.Module:
     """Load a network of transformers from a folder, strictly.
 
-    `folder`: where its files lie. `beside`: how the names of weights begin that belong
-    to another part of what was published; they may lie in the folder too. `unused`: how
-    the names of weights begin that the architecture has and never reads; the folder may
-    lack them.
+    `folder`: location of its files. `beside`: prefixes of weights that belong to
+    another part of the publication; the folder may hold them too. `unused`: prefixes of
+    weights that the architecture has and never reads; the folder may lack them.
     """
     try:
         network, found = architecture.from_pretrained(
@@ -166,7 +165,7 @@ def load_pretrained(
             local_files_only=True,
             dtype=torch.float32,
             output_loading_info=True,
-            ignore_mismatched_sizes=True,  # refused below, by name
+            ignore_mismatched_sizes=True,  # refused below, with names
         )
     except (*UNREADABLE, SafetensorError) as error:
         raise WeightsError(f"{folder} cannot be loaded ({error})") from error
@@ -186,9 +185,9 @@ def load_pretrained(
 class Network:
     """A network that turns stacked inputs into features, in batches that fit.
 
-    Out of memory, it halves the batch for good and goes on. `make` builds and loads it
-    when first needed, `forward` says what to do with a batch (by default call the
-    network); an `exact` one calculates in fp32 always.
+    If memory runs out, it halves the batch permanently and continues. `make` builds and
+    loads it on first use. `forward` processes a batch (by default it calls the
+    network). An `exact` network always runs in fp32.
     """
 
     def __init__(
@@ -211,7 +210,7 @@ class Network:
 
     @property
     def batch(self) -> int:
-        """Return how many inputs go together at most."""
+        """Return how many inputs are encoded together at most."""
         if self._batch is None:
             self._batch = GPU_BATCH if device().type == "cuda" else CPU_BATCH
         return self._batch
@@ -233,20 +232,21 @@ class Network:
     def __call__(
         self, inputs: Sequence[npt.NDArray[Any]]
     ) -> list[Feature | FeatureError]:
-        """Return one feature an input; inputs have one shape."""
+        """Return one feature per input; all inputs have one shape."""
         features: list[Feature | FeatureError] = []
-        _ready = self.network  # loaded apart: what it takes says nothing of the batch
+        # A separate step: memory errors in loading do not depend on the batch.
+        _ready = self.network
         start = 0
         while start < len(inputs):
             size = min(self.batch, len(inputs) - start)
             found = self._tried(inputs[start : start + size])
             if found is None:
-                # Apart from the failed attempt, whose tensors are free by now.
+                # Outside the failed attempt, so that its tensors are already free.
                 torch.cuda.empty_cache()
                 self._batch = max(1, size // 2)
                 if size > 1:
                     continue
-                reason = f"one input does not fit into the memory of {device()}"
+                reason = f"a single input does not fit into the memory of {device()}"
                 found = [FeatureError(reason)]
             features += found
             start += size
@@ -255,13 +255,13 @@ class Network:
     def _tried(
         self, inputs: Sequence[npt.NDArray[Any]]
     ) -> list[Feature | FeatureError] | None:
-        """Return the features; None if the device has not enough memory for them."""
+        """Return the features; None if the device has too little memory."""
         try:
             return list(self._run(inputs))
         except torch.OutOfMemoryError:
             return None
         except torch.AcceleratorError as error:
-            # Whatever comes after it fails too, in this process.
+            # Later calls in this process would fail too.
             raise DeviceError(f"{device()} failed ({error})") from error
 
     def _run(self, inputs: Sequence[npt.NDArray[Any]]) -> list[Feature]:
@@ -274,7 +274,7 @@ class Network:
 
     @contextmanager
     def calculating(self) -> Iterator[None]:
-        """Calculate in its precision, without gradients."""
+        """Run in the network's precision, without gradients."""
         mixed = self.precision == "bf16"
         with (
             torch.inference_mode(),
@@ -302,7 +302,7 @@ class NetworkEncoder:
 
     @cached_property
     def id(self) -> str:
-        """Name what decides the feature: hashes of weights, and its precision too."""
+        """Return everything that decides the feature, with hashes of the weights."""
         files = fingerprint(*self.weights)
         return f"{self.name}; {files}; {self.network.precision}"
 

@@ -1,6 +1,7 @@
-"""What the networks of scenes are asked about, and how what they see is kept.
+"""Items for the networks of scenes, and the format of their features.
 
-Apart from the networks, so that a metric imports no network library to read a feature.
+The module is separate from the networks, so that a metric imports no network library to
+read a feature.
 """
 
 from collections.abc import Sequence
@@ -14,8 +15,8 @@ from evalcore.metrics.base import Feature, Floats, Image, Picture, Source
 
 # Centre x, centre y, width, height, as shares of the picture.
 ShareOfBox = tuple[float, ...]
-WIDTH, HEIGHT = 192, 256  # of the pose network's frame
-# In the order in which the classifier of faces names them.
+WIDTH, HEIGHT = 192, 256  # size of the pose network's frame
+# In the order of the face classifier.
 EXPRESSIONS = ("angry", "disgust", "fear", "happy", "neutral", "sad", "surprise")
 SIDE = 192  # masks and depth maps are SIDE x SIDE, whatever the picture's shape
 HEAD = 6  # label, score, and four of the box
@@ -23,7 +24,7 @@ HEAD = 6  # label, score, and four of the box
 
 @dataclass(frozen=True)
 class Boxed:
-    """A whole picture in which a box points at something."""
+    """A whole picture with a box that marks an object."""
 
     image: Image
     box: ShareOfBox
@@ -46,14 +47,14 @@ class Boxed:
 
 
 def place(width: int, height: int) -> tuple[int, int, int, int]:
-    """Return left, top, width, height of a picture in the middle of the frame."""
+    """Return left, top, width, height of a picture centred in the frame."""
     scale = min(WIDTH / width, HEIGHT / height)
     inner = max(1, round(width * scale)), max(1, round(height * scale))
     return (WIDTH - inner[0]) // 2, (HEIGHT - inner[1]) // 2, *inner
 
 
 def unframed(joints: Feature, size: tuple[int, int]) -> Floats:
-    """Return joints in pixels of the picture that was framed."""
+    """Return joints in pixels of the picture before framing."""
     left, top, width, height = place(*size)
     found = np.array(joints, dtype=np.float64)
     found[:, 0] = (found[:, 0] * WIDTH - left) * size[0] / width
@@ -65,15 +66,15 @@ def unframed(joints: Feature, size: tuple[int, int]) -> Floats:
 class Instance:
     """One object."""
 
-    label: int  # its category, as COCO numbers them; 1 is a person
-    score: float  # how sure the network is, from 0 to 1
+    label: int  # its category number in COCO; 1 is a person
+    score: float  # the network's confidence, from 0 to 1
     # Left, top, right, bottom, as shares of the picture.
     box: tuple[float, float, float, float]
-    mask: npt.NDArray[np.bool_]  # 192 x 192 booleans, spread over the whole picture
+    mask: npt.NDArray[np.bool_]  # 192 x 192 booleans, covering the whole picture
 
 
 def packed(instances: Sequence[Instance]) -> Feature:
-    """Return instances as one array of bytes, a row each; eight pixels a byte."""
+    """Return instances as one array of bytes, one row each; eight pixels per byte."""
     rows = [
         np.concatenate(
             [

@@ -1,9 +1,9 @@
-"""Scenes and people: depth, objects, joints, expressions; and how beautiful they are.
+"""Depth, objects, joints, facial expressions, and aesthetic ratings of pictures.
 
-They are DPT's, RF-DETR's, ViTPose's and a ViT's. VISTAR takes objects from YOLOv8,
-which is under the AGPL, postures from MediaPipe, whose newest release has no network,
-and expressions from DeepFace; these stand in. Aesthetic Predictor V2.5 rates SigLIP's
-features; only the published numbers of its head are read (AGPL-3.0).
+The networks are DPT, RF-DETR, ViTPose and a ViT. VISTAR uses YOLOv8 for objects
+(licensed under the AGPL), MediaPipe for postures (its newest release has no network),
+and DeepFace for expressions; these networks replace them. Aesthetic Predictor V2.5
+rates SigLIP's features; only the published numbers of its head are read (AGPL-3.0).
 """
 
 from collections.abc import Sequence
@@ -58,14 +58,14 @@ from evalcore.metrics.encoders.scene_features import (
 from evalcore.metrics.weights import WeightsError
 
 DEPTH_SIDE = 384
-# The first fusion has nothing before it to add, so it was published without this part.
+# The first fusion layer has no input to add, so it was published without this part.
 FIRST_FUSION = ("neck.fusion_stage.layers.0.residual_layer1.",)
 OBJECTS_SIDE = 432
 OBJECTS_BATCH = 8
 THRESHOLD = 0.5
-MOST = 50  # objects a picture
-# Each picture takes .3 GB here, and of 256 at once maps have more numbers than kernels
-# of GPUs can count.
+MOST = 50  # objects per picture
+# Each picture takes .3 GB here, and maps of 256 at once have more elements than GPU
+# kernels can index.
 DEPTH_BATCH = 16
 
 
@@ -73,8 +73,8 @@ DEPTH_BATCH = 16
 def depth() -> NetworkEncoder:
     """Return an encoder of pictures into depth maps of 192 x 192.
 
-    The larger a number, the nearer; scale and zero differ from picture to picture. The
-    picture is squashed to the square that the network was trained on.
+    Larger numbers are nearer; scale and zero differ between pictures. The picture is
+    squashed to the square of the network's training.
     """
     return NetworkEncoder(
         f"DPT depth, squashed, {SIDE} x {SIDE}",
@@ -98,10 +98,10 @@ def _depth(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
 class ObjectEncoder(NetworkEncoder):
     """An encoder of pictures into objects (`scene_features`).
 
-    Each of the network's queries has one category, its likeliest; kept are those above
-    the threshold, the surest first, at most 50, without suppressing overlaps. A mask
-    may be empty, and masks may overlap. It calculates in fp32: bf16 would round
-    boxes to 1/256 of the picture.
+    Each of the network's queries has one category, the likeliest. Those above the
+    threshold are kept, the most confident first, at most 50, without suppression of
+    overlaps. A mask may be empty, and masks may overlap. It runs in fp32, since bf16
+    would round boxes to 1/256 of the picture.
     """
 
     def __init__(self) -> None:
@@ -125,7 +125,7 @@ class ObjectEncoder(NetworkEncoder):
 
 
 def _objects(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
-    """Return pictures x objects x (label, score, box, mask): the surest 50 queries."""
+    """Return pictures x objects x (label, score, box, mask): the 50 most confident."""
     found = network(normalised(batch, IMAGENET))
     scores, labels = found.logits.float().sigmoid().max(dim=-1)
     order = scores.argsort(dim=-1, descending=True, stable=True)[:, :MOST]
@@ -179,7 +179,7 @@ FACE_SIDE = 224
 
 
 def framed(picture: Picture) -> Picture:
-    """Return a person's picture in the pose network's frame, black around it."""
+    """Return a person's picture in the pose network's frame, with black borders."""
     left, top, width, height = place(picture.shape[1], picture.shape[0])
     frame = np.zeros((HEIGHT, WIDTH, 3), np.uint8)
     small = resized(picture, (width, height), BILINEAR)
@@ -189,11 +189,10 @@ def framed(picture: Picture) -> Picture:
 
 @cache
 def pose() -> NetworkEncoder:
-    """Return an encoder of cut-out people into joints, 17 x 3 in COCO's order.
+    """Return an encoder of cropped people into joints, 17 x 3 in COCO's order.
 
-    x and y are shares of the frame (`scene_features.unframed` leads back to pixels),
-    and a score of about 0 to 1: the middle of the highest cell of a heat map of 48 x
-    64.
+    x and y are shares of the frame (`scene_features.unframed` converts them to pixels):
+    the middle of the highest cell of a 48 x 64 heat map. The score is about 0 to 1.
     """
     return NetworkEncoder(
         "ViTPose joints, framed, maximum",
@@ -216,7 +215,7 @@ def _joints(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
 
 @cache
 def expression() -> NetworkEncoder:
-    """Return an encoder of cut-out faces into probabilities of `EXPRESSIONS`."""
+    """Return an encoder of cropped faces into probabilities of `EXPRESSIONS`."""
     return NetworkEncoder(
         "ViT expression, squashed, softmax",
         EXPRESSION,
@@ -243,20 +242,20 @@ def _probabilities(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
 
 
 SiglipPreprocess = Literal["official", "vsb"]
-# What the published folder holds besides the picture tower.
+# Further content of the published folder, besides the image tower.
 TEXT_TOWER = ("text_model.", "logit_scale", "logit_bias")
 WIDTHS = (1152, 1024, 128, 64, 16, 1)
 
 
 class Head(nn.Module):
-    """Linear layers one after another, without activations between them."""
+    """Linear layers in sequence, without activations."""
 
     def __init__(self, width: int = WIDTHS[0]) -> None:
         super().__init__()
         widths = (width, *WIDTHS[1:])
         layers: list[nn.Module] = []
         for i in range(len(widths) - 1):
-            # Between them the published head has dropouts, which leave gaps in the
+            # The published head has dropout layers between them, hence the gaps in the
             # numbering of its keys.
             layers += [nn.Linear(widths[i], widths[i + 1]), nn.Identity()]
         self.scoring_head = nn.Sequential(*layers[:-1])
@@ -267,7 +266,7 @@ class Head(nn.Module):
 
 
 class Predictor(nn.Module):
-    """SigLIP's picture tower and the head."""
+    """SigLIP's image tower and the head."""
 
     def __init__(self, tower: nn.Module, head: Head) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
-"""Where words find something (Grounding DINO), and how it looks (SAM, DINOv2).
+"""Detection of objects by words (Grounding DINO), and their appearance (SAM, DINOv2).
 
-ViStoryBench looks for characters so (prompt "character.", threshold 0.25, no
-suppression of overlaps). The port in transformers gives slightly other scores near the
-threshold.
+ViStoryBench finds characters this way (prompt "character.", threshold 0.25, no
+suppression of overlaps). The port in transformers gives slightly different scores near
+the threshold.
 """
 
 from collections import defaultdict
@@ -40,10 +40,10 @@ DETECTOR_BATCH = 8
 
 
 class Detector:
-    """An encoder of pictures into boxes x 5, the best first, overlapping ones too.
+    """Encoder of pictures into boxes x 5, the best first, overlapping ones too.
 
     Centre x and y, width, height (shares of the picture) and score, in fp32. `prompt`:
-    what to look for; lower case, one phrase, ended by a full stop.
+    one phrase for the object, lower case, ended by a full stop.
     """
 
     def __init__(self, prompt: str) -> None:
@@ -64,11 +64,11 @@ class Detector:
         return self.network.batch
 
     def prepare(self, item: Picture) -> Picture:
-        """Bring the shorter side to 800, the longer one to at most 1333."""
+        """Resize the shorter side to 800, the longer one to at most 1333."""
         return short_side(item, SHORT, BILINEAR, LONG)
 
     def encode(self, prepared: Sequence[Picture]) -> list[Feature | FeatureError]:
-        """Return the boxes; pictures of one shape go together."""
+        """Return the boxes; pictures of one shape form a batch."""
         by_shape: dict[tuple[int, ...], list[int]] = defaultdict(list)
         for index, picture in enumerate(prepared):
             by_shape[picture.shape].append(index)
@@ -113,12 +113,12 @@ def load_detector() -> nn.Module:
 
 @cache
 def load_tokeniser() -> Any:
-    """Return what cuts the prompt into the words of the network."""
+    """Return the network's tokeniser."""
     folder = DETECTOR.need()
     try:
         tokeniser = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except (OSError, ValueError) as error:
-        raise WeightsError(f"{folder} has no tokeniser ({error})") from error
+        raise WeightsError(f"{folder} has no usable tokeniser ({error})") from error
     network: Any = load_detector()
     known, wanted = len(tokeniser), network.config.text_config.vocab_size
     if known != wanted:
@@ -129,18 +129,18 @@ def load_tokeniser() -> Any:
     return tokeniser
 
 
-SIDE = 1024  # SAM's; the picture lies in its upper left corner
-VIEW = 224  # DINOv2's
+SIDE = 1024  # side of SAM's input; the picture lies in its upper left corner
+VIEW = 224  # side of DINOv2's input
 GREY = np.array([round(255 * mean) for mean in IMAGENET[0]], np.uint8)
 BATCH = 16
 
 
 class SubjectEncoder:
-    """An encoder of `Boxed` pictures into a vector of length 1, 768 numbers of DINOv2.
+    """Encoder of `Boxed` pictures into 768 numbers of DINOv2, of length 1.
 
-    SAM makes one mask from the box. What lies outside it is filled with the mean colour
-    of ImageNet, the rest cut to the mask and put into the middle of a square: unlike
-    DINOv2's own middle crop this loses no head and no feet.
+    SAM makes one mask from the box. Pixels outside it get the mean colour of ImageNet;
+    the rest is cropped to the mask and centred in a square. Unlike DINOv2's own centre
+    crop, this loses no head or feet.
     """
 
     batch = BATCH
@@ -157,7 +157,7 @@ class SubjectEncoder:
         return f"subject cut out, squared, unit; {files}; {self.cut_out.precision}"
 
     def prepare(self, item: tuple[Picture, ShareOfBox]) -> tuple[Picture, ShareOfBox]:
-        """Bring the longer side to 1024."""
+        """Resize the longer side to 1024."""
         picture, box = item
         height, width = picture.shape[:2]
         scale = SIDE / max(width, height)
@@ -173,11 +173,11 @@ class SubjectEncoder:
             if mask.any():
                 views[index] = squared(picture, mask)
         vectors = dict(zip(views, self.appearance(list(views.values())), strict=True))
-        nothing = FeatureError("the segmenter finds nothing in the subject's box")
+        nothing = FeatureError("the segmenter found no object in the subject's box")
         return [vectors.get(index, nothing) for index in range(len(prepared))]
 
     def _mask(self, picture: Picture, box: ShareOfBox) -> Picture:
-        """Return which pixels SAM takes for what the box points at, as booleans."""
+        """Return the pixels of the object in the box, by SAM, as booleans."""
         height, width = picture.shape[:2]
         network = self.cut_out.network
         pixels = torch.from_numpy(picture.copy()).to(device())[None].float()
@@ -207,7 +207,7 @@ def _corners(box: ShareOfBox, width: int, height: int) -> list[float]:
 
 
 def squared(picture: Picture, mask: Picture) -> Picture:
-    """Return what a mask covers, on grey, in the middle of a square of 224 pixels."""
+    """Return a mask's content on grey, centred in a square of 224 pixels."""
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
     area = slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)
     cut = np.where(mask[area][..., None], picture[area], GREY)

@@ -1,8 +1,9 @@
-"""Inception v3, FID's and torchvision's, and MobileNetV2, a stand-in from a package.
+"""Inception v3, FID's and torchvision's, and MobileNetV2, a proxy from a package.
 
 FID's weights come from TensorFlow's network of 2015: its blocks average without
 counting the padding, its last block takes the maximum, and it has 1,008 classes. Both
-Inceptions are fp32 always: a covariance of rounded features is another covariance.
+Inceptions always run in fp32, since rounded features have a different covariance.
+
 Source: Szegedy et al. (2016), Rethinking the Inception architecture for computer
 vision.
 """
@@ -41,13 +42,13 @@ FID_CLASSES, IMAGENET_CLASSES = 1008, 1000
 Pool = Callable[[torch.Tensor, int, int, int], torch.Tensor]
 
 
-# The network of FID ------------------------------------------------------------------
+# FID's network -----------------------------------------------------------------------
 
 
 def fid_encoder(weights: Weights = INCEPTION_FID) -> NetworkEncoder:
     """Return an encoder of pictures: the 2,048 features of the last pooling (pool3).
 
-    Pictures are squashed to 299 x 299 (bilinear, on numbers and without smoothing) and
+    Pictures are squashed to 299 x 299 (bilinear, on floats and without smoothing) and
     scaled to the range from -1 to 1.
     """
     return NetworkEncoder(
@@ -59,7 +60,7 @@ def fid_encoder(weights: Weights = INCEPTION_FID) -> NetworkEncoder:
 
 
 def fid_network() -> nn.Module:
-    """Return the network of FID, without weights."""
+    """Return FID's network without weights."""
     network: nn.Module = Inception3(
         num_classes=FID_CLASSES, aux_logits=False, init_weights=False
     )
@@ -72,7 +73,7 @@ def fid_network() -> nn.Module:
 
 
 def load_fid_network(weights: Weights = INCEPTION_FID) -> nn.Module:
-    """Return the network of FID with its weights, without its last layer."""
+    """Return FID's network with its weights, without its last layer."""
     network = fid_network()
     load_weights(network, weights)
     network.fc = nn.Identity()
@@ -119,7 +120,7 @@ def imagenet_encoder(
 
 
 def imagenet_network(*, transform_input: bool) -> nn.Module:
-    """Return torchvision's network, without weights."""
+    """Return torchvision's network without weights."""
     network: nn.Module = Inception3(
         num_classes=IMAGENET_CLASSES,
         aux_logits=True,
@@ -134,8 +135,8 @@ def load_imagenet_network(
 ) -> nn.Module:
     """Return torchvision's network with its weights.
 
-    The file holds those of the auxiliary classifier too, which only training needs;
-    they must be there, and are let go.
+    The file must also hold those of the auxiliary classifier, which only training
+    needs; they are dropped.
     """
     network = imagenet_network(transform_input=transform_input)
     load_weights(network, weights)
@@ -152,7 +153,7 @@ RESIZED, MOBILENET_SIDE = 256, 224
 
 
 def mobilenet_encoder(what: Literal["features", "probabilities"]) -> NetworkEncoder:
-    """Return an encoder of pictures: 1,280 features of length 1, or 1,000 shares."""
+    """Return an encoder of pictures: 1,280 unit features or 1,000 probabilities."""
     return NetworkEncoder(
         f"MobileNetV2 {what}",
         MOBILENET,

@@ -1,5 +1,6 @@
-"""Language models as judges: questions, budget, patience, replies.
+"""Language models as judges: questions, budget, retries, replies.
 
 Comes in: texts and pictures.
-Goes out: answers with their costs, or reasons why there is none.
+
+Goes out: answers with their costs, or reasons why an answer is missing.
 """

@@ -1,4 +1,4 @@
-"""Asking one question until there is an answer, or a reason why there is none."""
+"""Requests for one question, repeated until it has an answer or a final error."""
 
 import logging
 import random
@@ -29,10 +29,10 @@ FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 
 
 class Clock:
-    """The clock on the wall."""
+    """The system clock."""
 
     def now(self) -> float:
-        """Return seconds since some moment; they never go back."""
+        """Return monotonic seconds."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
@@ -40,7 +40,7 @@ class Clock:
 
 
 class Pace:
-    """Spreads requests evenly over time; several threads may wait for their turn."""
+    """Rate limiter that spreads requests evenly; several threads may wait."""
 
     def __init__(self, per_minute: Decimal | None, clock: Clock) -> None:
         self._interval = 60 / float(per_minute) if per_minute else 0.0
@@ -49,7 +49,7 @@ class Pace:
         self._lock = Lock()
 
     def wait(self) -> float:
-        """Wait for one's turn; return for how many seconds."""
+        """Wait for a turn; return the seconds waited."""
         with self._lock:
             now = self._clock.now()
             turn = max(now, self._next)
@@ -59,24 +59,24 @@ class Pace:
         return turn - now
 
     def hold(self, seconds: float) -> None:
-        """Let nobody have a turn for so long: the judge has asked for a pause."""
+        """Block all turns for a time that the judge's server demanded."""
         with self._lock:
             self._next = max(self._next, self._clock.now() + seconds)
 
 
 def pause(failures: int, demanded: float, chance: random.Random) -> float:
-    """Return how many seconds to wait after so many failures in succession.
+    """Return the seconds to wait after a number of failures in succession.
 
-    It doubles each time, from one second up to a minute, and is shortened by up to a
-    half by chance, so that those who failed together do not return together; it is
-    never shorter than what the judge demanded.
+    They double each time, from one second up to a minute, minus a random part of up to
+    a half so that requests do not return together. The pause is never shorter than the
+    server's demand.
     """
     longest = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (failures - 1))
     return max(demanded, longest * chance.uniform(0.5, 1))
 
 
 def retry_after(header: str | None) -> float:
-    """Return the seconds that a `Retry-After` header demands; 0 if it is no such."""
+    """Return the seconds that a `Retry-After` header demands; 0 if it is invalid."""
     text = (header or "").strip()
     if text.isascii() and text.isdigit():
         return float(text[:9])
@@ -92,36 +92,36 @@ def retry_after(header: str | None) -> float:
 logger = logging.getLogger(__name__)
 
 MOST_TRIES = 6
-# A question is given up after so many times what one reply may take.
+# A question is given up after this multiple of the time limit for one reply.
 PATIENCE = 5
 TOO_MANY, SERVER_FAULT = 429, 500
-TIMED_OUT = {504, 524}  # a gateway gave up waiting; the judge may have answered
+TIMED_OUT = {504, 524}  # a gateway timed out, but the judge may have answered
 SUCCESSES, REDIRECTS = range(200, 300), range(300, 400)
-QUOTA = b'"insufficient_quota"'  # sent with 429, though waiting does not help
+QUOTA = b'"insufficient_quota"'  # sent with 429, but waiting does not help
 NO_MONEY = "its account has no money left"
-# What no other question can change: the key, the account, the address, the judge.
+# Errors that every question would meet: the key, the account, the address, the judge.
 REMEDIES = {
     401: "it refuses the key: check JUDGE_API_KEY",
     402: NO_MONEY,
-    404: "it knows no such address or judge: check JUDGE_BASE_URL and JUDGE_NAME",
+    404: "the address or the judge is unknown: check JUDGE_BASE_URL and JUDGE_NAME",
 }
 
 
 class NoAnswerError(FeatureError):
-    """The judge did not answer a question, though it was asked again: later it may."""
+    """The judge did not answer a question after retries; later it may."""
 
 
 class RefusedError(FeatureError):
-    """The judge's server refuses a question, for what it shows or says."""
+    """The judge's server refuses a question because of its content."""
 
 
 class JudgeError(FatalError):
-    """The judge cannot be asked anything: not reached, or the key refused."""
+    """The judge cannot be asked at all: unreachable, or the key is refused."""
 
 
 @dataclass(frozen=True)
 class _Failure:
-    """Why a request failed that may succeed if it is repeated."""
+    """A failed request that may succeed if repeated."""
 
     reason: str
     demanded: float = 0.0
@@ -129,7 +129,7 @@ class _Failure:
 
 
 class _Patience:
-    """Time limit of one question, from when it is sent first."""
+    """Time limit of one question, counted from its first request."""
 
     def __init__(self, seconds: float, clock: Clock) -> None:
         self._seconds = seconds
@@ -137,25 +137,25 @@ class _Patience:
         self._end: float | None = None
 
     def begin(self) -> float:
-        """Return when it ends; it begins with the first call."""
+        """Return when the limit ends; the first call starts it."""
         if self._end is None:
             self._end = self._clock.now() + self._seconds
         return self._end
 
     def rest(self, seconds: float) -> None:
-        """Add what was spent waiting for a turn."""
+        """Extend the limit by time spent waiting for a turn."""
         if self._end is not None:
             self._end += seconds
 
     def ends_within(self, seconds: float) -> bool:
-        """Return whether it is over when so many seconds have passed."""
+        """Return whether the limit ends within so many seconds."""
         return self._clock.now() + seconds > self.begin()
 
 
 class Attempts:
-    """Sends questions within the bounds of money, rate and time; several threads may.
+    """Sends questions within the limits of budget, rate and time; thread-safe.
 
-    `settings`: which judge is asked.
+    `settings`: the judge to ask.
     """
 
     def __init__(
@@ -182,18 +182,18 @@ class Attempts:
             wait = pause(failures, reply.demanded, self._chance)
             if failures == MOST_TRIES or patience.ends_within(wait):
                 raise self._given_up(reply, failures)
-            logger.info("%s: %s; again in %.1f s", self.who, reply.reason, wait)
+            logger.info("%s: %s; retrying in %.1f s", self.who, reply.reason, wait)
             if reply.demanded:
                 self._pace.hold(reply.demanded)
             self._clock.sleep(wait)
 
     def _given_up(self, failure: _Failure, times: int) -> Exception:
-        """Return the error that ends it: fatal where it would befall all others too."""
+        """Return the final error: fatal if all other questions would meet it too."""
         reason = f"{self.who}: {failure.reason}"
         if failure.demanded > self._patience:
             return JudgeError(
-                f"{reason}, and wants to be left alone for {failure.demanded:.0f} "
-                "seconds; start again then: what was answered is remembered"
+                f"{reason}, and asks for a pause of {failure.demanded:.0f} seconds; "
+                "start again after that: answers are stored"
             )
         reason += f" (tried {times} times)"
         return NoAnswerError(reason) if failure.sent else JudgeError(reason)
@@ -201,7 +201,7 @@ class Attempts:
     def _try(
         self, sender: "Sender", question: Payload, patience: _Patience
     ) -> str | _Failure:
-        """Send once; what may have been billed is counted, whatever comes back."""
+        """Send once; count whatever may have been billed, in any case."""
         from evalcore.metrics.llm_judge.sending import NoResponseError
 
         reserved = self._meter.reserve(question.tokens_in, question.tokens_out)
@@ -239,7 +239,7 @@ class Attempts:
 
 
 def _reported(response: "Response") -> str:
-    """Return what the server says of an error; empty if it says nothing readable."""
+    """Return the server's error message; empty if it is unreadable."""
     try:
         return error_of(read_reply(response.body))
     except FeatureError:

@@ -1,9 +1,10 @@
-"""Ask a judge over HTTP: any server with OpenAI's `/v1/chat/completions`.
+"""Judge over HTTP: any server with OpenAI's `/v1/chat/completions`.
 
-Who keeps account of the money chooses the judge: `with asking(Judge(settings, meter))`.
-Answers are features, remembered by the content of the question. When a budget is spent
-or a key refused in the midst of a batch, what was answered is returned, the others are
-marked `NotAskedError`; a batch in which nothing was answered raises at once.
+The caller that keeps account of the money chooses the judge: `with
+asking(Judge(settings, meter))`. Answers are features, stored by the content of the
+question. If a budget is spent or a key is refused within a batch, existing answers are
+returned and the other questions marked `NotAskedError`; a batch without any answer
+raises at once.
 """
 
 import os
@@ -18,7 +19,14 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import numpy as np
 
-from evalcore.metrics.base import Ask, FatalError, Feature, FeatureError, Lack, Lacks
+from evalcore.metrics.base import (
+    Ask,
+    FatalError,
+    Feature,
+    FeatureError,
+    MissingRequirement,
+    MissingRequirements,
+)
 from evalcore.metrics.llm_judge.attempts import (
     Attempts,
     Clock,
@@ -43,18 +51,18 @@ from evalcore.metrics.llm_judge.settings import (
     JudgeSettingsError,
     read_settings,
 )
-from evalcore.metrics.weights import lacking
+from evalcore.metrics.weights import missing_requirements
 
 if TYPE_CHECKING:
     from evalcore.metrics.llm_judge.sending import Sender
 
-# Batches are larger than what is asked at once, so that few wait for the slowest.
+# Batches are larger than the concurrency, so that few requests wait for the slowest.
 ROUNDS_A_BATCH = 4
 UNNAMED = "judge"
 
 
 class NotAskedError(FeatureError):
-    """A question was not asked, for `fatal` had happened before."""
+    """A question was not asked, since the error `fatal` came first."""
 
     def __init__(self, fatal: FatalError) -> None:
         super().__init__(f"not asked: {fatal}")
@@ -96,7 +104,7 @@ class Judge:
     def stream(
         self, prepared: Sequence[Payload]
     ) -> Generator[tuple[int, Feature | FeatureError]]:
-        """Give each answer as it comes, with its place; otherwise as `encode`."""
+        """Yield each answer with its position as it arrives; otherwise as `encode`."""
         from evalcore.metrics.llm_judge.sending import Sender
 
         halt, answered = _Halt(), False
@@ -129,13 +137,13 @@ class Judge:
         if halt.why and not answered:
             raise halt.why
         if refused and not self._has_answered:
-            # Not the question's fault, or no question will fare better for now.
+            # Not the question's fault, or all questions would fail for now.
             raise JudgeError(f"{refused}, and has answered none so far")
 
     def _ask(
         self, sender: "Sender", question: Payload, halt: "_Halt"
     ) -> Feature | FeatureError:
-        """Ask one question; what is fatal stops those that have not begun."""
+        """Ask one question; a fatal error stops all that have not begun."""
         if halt.why:
             return NotAskedError(halt.why)
         try:
@@ -147,7 +155,7 @@ class Judge:
 
 
 class _Halt:
-    """Why no more questions of a batch are asked; the first reason stays."""
+    """Stops the remaining questions of a batch; the first reason stays."""
 
     def __init__(self) -> None:
         self.why: FatalError | None = None
@@ -165,7 +173,7 @@ _chosen: ContextVar[Judge | None] = ContextVar("chosen judge", default=None)
 
 @contextmanager
 def asking(judge: Judge) -> Iterator[Judge]:
-    """Let this judge be asked inside, with its meter, in the present thread."""
+    """Use this judge, with its meter, for calls in this thread inside the block."""
     token = _chosen.set(judge)
     try:
         yield judge
@@ -174,42 +182,42 @@ def asking(judge: Judge) -> Iterator[Judge]:
 
 
 def the_judge() -> Judge:
-    """Return the judge that `asking` chose, or the one that the environment names."""
+    """Return the judge that `asking` chose, or else the environment's."""
     return _chosen.get() or _judge(read_settings())
 
 
 @lru_cache(maxsize=8)
 def _judge(settings: JudgeSettings) -> Judge:
-    """Return one judge for equal settings, so that it keeps counting the money."""
+    """Return one judge for equal settings, so that it keeps counting costs."""
     return Judge(settings)
 
 
 def judge_name() -> str:
-    """Return what the judge is called, as the backend of a metric."""
+    """Return the judge's name, as the backend of a metric."""
     chosen = _chosen.get()
     if chosen is not None:
         return chosen.settings.name
     return os.environ.get("JUDGE_NAME", "").strip() or UNNAMED
 
 
-def missing_judge() -> Lacks:
-    """Return what is to be set before a judge can be asked."""
+def missing_judge() -> MissingRequirements:
+    """Return the settings that are missing before a judge can be asked."""
     if _chosen.get() is None:
         try:
             read_settings()
         except JudgeSettingsError as error:
-            return Lacks([Lack("a judge", str(error))])
-    return lacking(("httpx2",))
+            return MissingRequirements([MissingRequirement("a judge", str(error))])
+    return missing_requirements(("httpx2",))
 
 
 T = TypeVar("T")
-HOTTEST = 2.0  # as far as the interface goes
+HOTTEST = 2.0  # The rest of the interface does not depend on it.
 WARMER = 0.1
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """No usable answer; `reasons` are those of each attempt."""
+    """No usable answer; `reasons` has one entry per attempt."""
 
     reasons: tuple[str, ...]
 
@@ -226,9 +234,9 @@ class Refusal:
 class JudgeAnswer(Generic[T]):
     """A usable answer."""
 
-    value: T  # what it was parsed to
-    text: str  # the reply as given
-    attempt: int  # on which attempt it came, from 1
+    value: T  # the parsed value
+    text: str  # the original reply
+    attempt: int  # number of the successful attempt, from 1
 
 
 @dataclass
@@ -245,16 +253,17 @@ def ask_judge(
     attempts: int = 3,
     unanswered: Literal["fail", "refuse"] = "fail",
 ) -> Generator[Ask, list[Any], list[JudgeAnswer[T] | Refusal]]:
-    """Ask questions at once, and those again whose answer cannot be parsed.
+    """Ask all questions together, and repeat those whose answers cannot be parsed.
 
     Used inside `score`: `answers = yield from ask_judge(questions, parse)`. `parse`
-    returns a value or raises ValueError with the reason; it is not given what the judge
-    thought aloud. Each of the `attempts` is warmer by `WARMER`: at one temperature the
-    same answer would be remembered. `unanswered`: whether a judge that does not reply
-    fails the metric, to be asked again by another run, or refuses.
+    returns a value or raises ValueError with the reason; text before `</think>` is
+    removed first. Each of the `attempts` raises the temperature by `WARMER`, since the
+    stored answer would be returned at the same temperature. `unanswered`: whether a
+    missing reply fails the metric, so that another run asks again, or counts as a
+    refusal.
     """
     if attempts < 1:
-        raise ValueError(f"attempts={attempts}: expected 1 or more")
+        raise ValueError(f"attempts={attempts}: expected at least 1")
     outcomes: dict[int, JudgeAnswer[T] | Refusal] = {}
     waiting = [_Open[T](question, i, []) for i, question in enumerate(questions)]
     for attempt in range(1, attempts + 1):
@@ -285,7 +294,7 @@ def ask_judge(
 def _outcome(
     one: _Open[T], reply: Any, parse: Callable[[str], T], attempt: int
 ) -> JudgeAnswer[T] | Refusal | None:
-    """Return what came of an attempt; None if it may be made again."""
+    """Return the result of an attempt; None if another attempt is allowed."""
     if isinstance(reply, NotAskedError):
         raise reply.fatal
     if isinstance(reply, FeatureError):

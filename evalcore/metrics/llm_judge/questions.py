@@ -1,4 +1,4 @@
-"""What a judge is asked: texts and pictures in one message, and how it is to answer."""
+"""Questions to a judge: texts and pictures in one message, with answer settings."""
 
 import base64
 import hashlib
@@ -26,7 +26,7 @@ Detail = Literal["auto", "low", "high"]
 
 @cache
 def prompts(paper: str) -> Mapping[str, str]:
-    """Return what judges are told for the metrics of a paper."""
+    """Return the instructions to judges for the metrics of a paper."""
     text = Path(__file__).with_name("prompts.toml").read_text("utf-8")
     found: Mapping[str, str] = tomllib.loads(text)[paper]
     return found
@@ -38,16 +38,16 @@ class JudgeQuestion:
 
     # Texts and pictures in the order in which the judge sees them.
     parts: tuple[str | Image, ...]
-    system: str = ""  # what it is told beforehand; nothing where empty
-    temperature: float = 0.0  # how freely it answers; 0 for the likeliest answer
-    max_tokens: int = 512  # how long the answer may be
-    seed: int | None = None  # what its randomness starts from, where it heeds that
-    trial: int = 0  # independent repetitions of a question differ in it
+    system: str = ""  # system message; none if empty
+    temperature: float = 0.0  # temperature; 0 for the likeliest answer
+    max_tokens: int = 512  # longest answer in tokens
+    seed: int | None = None  # seed of the judge's randomness, if it supports one
+    trial: int = 0  # number of an independent repetition of the question
     # Width and height that pictures are squashed to; None to keep their proportions and
     # only reduce them, to 1024 pixels on the longer side.
     size: tuple[int, int] | None = (512, 512)
-    quality: int = 90  # of the JPEG that a picture is sent as
-    # How closely the judge looks at pictures; `auto` leaves it to the judge.
+    quality: int = 90  # JPEG quality of pictures
+    # Level of detail for pictures; `auto` leaves it to the judge.
     detail: Detail = "auto"
 
     def __post_init__(self) -> None:
@@ -62,7 +62,7 @@ class JudgeQuestion:
 
     @cached_property
     def key(self) -> str:
-        """Name its content: all of it decides the answer."""
+        """Return the identity of its content: everything that decides the answer."""
         parts = [
             {"image": part.key} if isinstance(part, Image) else part
             for part in self.parts
@@ -80,7 +80,7 @@ PACKING = "1"
 
 @dataclass(frozen=True)
 class Payload:
-    """A question ready to be sent, and how many tokens it can cost at most."""
+    """A question ready to send, with the most tokens that it can cost."""
 
     body: bytes
     tokens_in: int
@@ -88,7 +88,7 @@ class Payload:
 
 
 def payload(question: JudgeQuestion, judge: str) -> Payload:
-    """Return what is sent for a question."""
+    """Return the request body for a question."""
     pictures = iter([_fit(picture, question) for picture in _decode(question.images)])
     tokens = MESSAGE_TOKENS + text_tokens(question.system)
     content: list[dict[str, Any]] = []
@@ -114,7 +114,7 @@ def payload(question: JudgeQuestion, judge: str) -> Payload:
 def _messages(
     question: JudgeQuestion, content: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return system and user message; a text alone goes as plain text."""
+    """Return system and user message; a text alone is sent as plain text."""
     texts = [part["text"] for part in content if part["type"] == "text"]
     alone = len(texts) == len(content)
     said: dict[str, Any] = {
@@ -162,6 +162,6 @@ def _decode(images: Sequence[Image]) -> list[Picture]:
     for image in images:
         frame = decoded[image.source.key].get(image.index)
         if frame is None:
-            raise FeatureError(f"there is no frame {image.index}")
+            raise FeatureError(f"the source has no frame {image.index}")
         pictures.append(image.cut([frame]))
     return pictures

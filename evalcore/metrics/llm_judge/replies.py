@@ -1,4 +1,4 @@
-"""Read what a judge's server replied: the answer, its scores, what it was billed for.
+"""Reader of replies from a judge's server: the answer, its scores, its billing.
 
 Judges decorate: `**Score:** 3`, `Score: 3/4`, `"score": 3`, `| Score | 3 |`. A range, a
 share of another scale, or a number that counts something is refused rather than
@@ -16,12 +16,12 @@ from evalcore.metrics.llm_judge.questions import Payload
 
 SHOWN = 160
 CUT_OFF = ("length", "max_tokens")
-# What ends the thoughts of a judge that thinks aloud before its answer.
+# Ends the thoughts of a reasoning judge before its answer.
 ENDS_OF_THOUGHT = ("</think>", "</thinking>")
 
 
 class UnusableReplyError(FeatureError):
-    """The judge did reply, but said nothing usable; it may do better another time."""
+    """The judge's reply is unusable; another attempt may succeed."""
 
 
 def read_reply(body: bytes, kind: str = "") -> Any:
@@ -31,10 +31,10 @@ def read_reply(body: bytes, kind: str = "") -> Any:
     except (ValueError, RecursionError) as error:
         seen = excerpt(body.decode("utf-8", "replace"))
         kind = f" ({kind})" if kind else ""
-        raise FeatureError(f"the judge's reply is no JSON{kind}: {seen}") from error
+        raise FeatureError(f"the judge's reply is not JSON{kind}: {seen}") from error
     if not isinstance(reply, dict):
         seen = excerpt(json.dumps(reply))
-        raise FeatureError(f"the judge's reply is no JSON object: {seen}")
+        raise FeatureError(f"the judge's reply is not a JSON object: {seen}")
     return reply
 
 
@@ -72,7 +72,7 @@ def answer_of(reply: Any) -> str:
     if message.get("refusal"):
         raise FeatureError(f"the judge refused: {excerpt(str(message['refusal']))}")
     if finish in CUT_OFF:
-        raise UnusableReplyError("the judge's answer was cut off at its longest length")
+        raise UnusableReplyError("the judge's answer was cut off at the length limit")
     text = _text(message.get("content"))
     if not text.strip():
         raise UnusableReplyError("the judge's answer is empty")
@@ -89,19 +89,19 @@ def _first_choice(reply: Any) -> Any:
 
 
 def _text(content: object) -> str:
-    """Return the text of a message, which some servers cut into parts."""
+    """Return the text of a message, which some servers split into parts."""
     if isinstance(content, list):
         parts = [part.get("text") for part in content if isinstance(part, dict)]
         content = "".join(part for part in parts if isinstance(part, str))
     if not isinstance(content, str):
         return ""
-    # A stored text can hold neither half a character nor a zero at its end.
+    # A database can store neither half a character nor a NUL.
     whole = content.encode("utf-8", "replace").decode()
     return whole.replace("\0", "")
 
 
 def error_of(reply: Any) -> str:
-    """Return the message of an error that a reply reports; empty if it reports none.
+    """Return the error message in a reply; empty if there is none.
 
     >>> error_of({"error": {"message": "no such model", "code": 404}})
     "'no such model'"
@@ -114,7 +114,7 @@ def error_of(reply: Any) -> str:
 
 
 def without_thoughts(text: str) -> str:
-    """Return an answer without what the judge thought aloud before it.
+    """Return an answer without the judge's thoughts before it.
 
     >>> without_thoughts("<think>Score: 1? No.</think>Score: 3")
     'Score: 3'
@@ -141,31 +141,31 @@ GAP = rf"[{OPENING} \t]*"
 COLON = r"[ \t]*[:\uff1a=|]"
 NUMBER = re.compile(r"(?P<number>-?\d{1,6}(?:\.\d{1,6})?)(?P<rest>[^\n]{0,80})")
 OF = re.compile(r"\s*(?:[\[(]\s*)?(?:/|out\s+of|of)\s*(\d{1,6})", re.IGNORECASE)
-# What a scale in brackets before the colon ends with: `(0-4)`, `(out of 10)`.
+# End of a scale in brackets before the colon: `(0-4)`, `(out of 10)`.
 TOP = re.compile(
     r"(?:\d\s*(?:[-\u2010-\u2015~]|to)|/|of|max(?:imum)?:?)\s*(\d{1,6})\s*$", re.I
 )
 RANGE = re.compile(r"\s*(?:[-\u2013\u2014~]|to|or|and)\s*\d", re.IGNORECASE)
-# What may follow a score; anything else tells that the number counts something.
+# Text that may follow a score; anything else means that the number counts something.
 END = re.compile(r"\s*(?:points?\b|because\b|since\b|as\b|for\b|[^\w\s%]|$)", re.I)
 
 
 @dataclass(frozen=True)
 class Unclear:
-    """A number that is no score, with the reason."""
+    """A number that is not a score, with the reason."""
 
     reason: str
 
 
 def scores_after(label: str, text: str, highest: int) -> list[float | Unclear]:
-    """Return every number that stands after a label and a colon."""
+    """Return every number after a label and a colon."""
     found = []
     for match in _mentions(label, rf"{COLON}{GAP}(?P<next>\n\s*{GAP})?", text):
         number = NUMBER.match(text, match.end())
         if number is None:
             continue
         score = _score(number, highest, match["scale"] or "")
-        # On the next line only a score stands alone; `1. The scene` is a list.
+        # On the next line a score must be alone; `1. The scene` is a list.
         if match["next"] and not re.fullmatch(r"\W*", _beyond(number)):
             continue
         found.append(score)
@@ -173,13 +173,13 @@ def scores_after(label: str, text: str, highest: int) -> list[float | Unclear]:
 
 
 def digits_after(label: str, text: str) -> list[int]:
-    """Return the first digit after each mention of a label, whatever follows it."""
+    """Return the first digit after each mention of a label."""
     mentions = _mentions(label, rf"(?:{COLON}[{OPENING}\s]*|\s*)(?P<digit>\d)", text)
     return [int(match["digit"]) for match in mentions]
 
 
 def _mentions(label: str, then: str, text: str) -> Iterator[re.Match[str]]:
-    """Yield where a label stands, perhaps with a scale in brackets, and what follows.
+    """Yield each mention of a label, perhaps with a scale in brackets, and its rest.
 
     `label` and `then` are regular expressions.
     """
@@ -190,7 +190,7 @@ def _mentions(label: str, then: str, text: str) -> Iterator[re.Match[str]]:
 
 
 def _beyond(number: re.Match[str]) -> str:
-    """Return what follows a number on its line, without `/4`."""
+    """Return the rest of the line after a number, without `/4`."""
     rest = number["rest"]
     of = OF.match(rest)
     return rest[of.end() :] if of else rest

@@ -1,4 +1,4 @@
-"""One request to a judge's server, with bounds on its time and on the reply's size."""
+"""One request to a judge's server, with limits on time and reply size."""
 
 import ssl
 from collections.abc import Callable
@@ -11,14 +11,14 @@ from evalcore.metrics.llm_judge.settings import JudgeSettings
 
 LONGEST_CONNECT = 15.0
 MOST_BYTES = 1 << 20
-# Servers without keys are given a word such as `none`, which is no secret, and which
-# answers may hold.
+# Servers without keys get a placeholder such as `none`, which is no secret and may
+# occur in answers.
 SHORTEST_KEY = 12
 
 
 @dataclass(frozen=True)
 class Response:
-    """What came back, the key taken out of it."""
+    """A server's response, with the key removed from it."""
 
     status: int
     body: bytes
@@ -28,7 +28,7 @@ class Response:
 
 
 class NoResponseError(Exception):
-    """No whole reply came back; `sent` tells whether it may be billed all the same."""
+    """No whole reply arrived; `sent` says whether it may be billed nevertheless."""
 
     def __init__(self, reason: str, *, sent: bool) -> None:
         super().__init__(reason)
@@ -43,7 +43,7 @@ def _certificates() -> ssl.SSLContext:
 class Sender:
     """Connections to the judge's server; used as a context manager.
 
-    The key goes to that server alone: redirects are not followed.
+    Only that server receives the key: redirects are not followed.
     """
 
     def __init__(self, settings: JudgeSettings, now: Callable[[], float]) -> None:
@@ -59,7 +59,7 @@ class Sender:
             limits=httpx2.Limits(max_connections=settings.concurrency),
             verify=_certificates(),
             follow_redirects=False,
-            # What answers on this machine is not reached through a proxy.
+            # A server on this machine is not reached through a proxy.
             trust_env=not settings.is_local,
         )
 
@@ -112,7 +112,7 @@ class Sender:
         return self._without_key(str(error).encode()).decode() or type(error).__name__
 
     def _without_key(self, data: bytes) -> bytes:
-        """Return what a server said without the key, should it repeat it."""
+        """Return a server's response without the key, in case it repeats it."""
         key = self._settings.key
         if len(key) < SHORTEST_KEY:
             return data

@@ -1,8 +1,8 @@
-"""Settings of a judge: address, rate, and a budget that is never overspent.
+"""Settings of a judge: address, rate, and a budget that is never exceeded.
 
-`docs/reference/settings.md` describes the environment's variables. The most that a question can
-cost is set aside before it is sent; one that does not fit waits while others are under
-way. Several meters, in other processes too, may share a purse.
+`docs/reference/settings.md` describes the environment's variables. The highest possible cost
+of a question is reserved before it is sent; a question that does not fit waits while
+others are running. Several meters, even in other processes, may share a purse.
 """
 
 import os
@@ -23,25 +23,25 @@ ZERO = Decimal(0)
 
 
 class JudgeSettingsError(FatalError):
-    """A setting of the judge is absent or cannot be used; the message names it."""
+    """A setting of the judge is missing or invalid; the message names it."""
 
 
 @dataclass(frozen=True)
 class JudgeSettings:
-    """A judge, and the bounds that it is asked within."""
+    """A judge with its limits."""
 
-    base_url: str  # address below which `/chat/completions` lies
-    name: str  # what the judge is called there
-    key: str = field(default="", repr=False)  # what it demands; never shown
-    # Dollars that one run may spend; None only for a judge that costs nothing.
+    base_url: str  # address that `/chat/completions` is appended to
+    name: str  # the judge's name on the server
+    key: str = field(default="", repr=False)  # secret; never shown
+    # Dollars that one run may spend; None only for a judge that is free.
     budget: Decimal | None = None
-    # Dollars that all runs together may spend; None only where `budget` is.
+    # Dollars that all runs together may spend; None only if `budget` is.
     budget_total: Decimal | None = None
-    price_in: Decimal = ZERO  # dollars for a million tokens read and written
+    price_in: Decimal = ZERO  # dollars per million tokens read and written
     price_out: Decimal = ZERO
     requests_per_minute: Decimal | None = None  # None for no limit
     timeout: float = 120.0  # seconds to wait for a reply
-    concurrency: int = 8  # how many questions are asked at once
+    concurrency: int = 8  # number of parallel questions
 
     @property
     def costs_money(self) -> bool:
@@ -55,7 +55,7 @@ class JudgeSettings:
 
     @property
     def is_local(self) -> bool:
-        """Return whether it answers on this machine."""
+        """Return whether the server runs on this machine."""
         host = urlsplit(self.base_url).hostname or ""
         return host in ("localhost", "::1") or host.startswith("127.")
 
@@ -65,7 +65,7 @@ class JudgeSettings:
 
 
 def read_settings(environment: Mapping[str, str] = os.environ) -> JudgeSettings:
-    """Read the settings of the judge."""
+    """Return the judge's settings."""
     values = {
         name: value.strip()
         for name, value in environment.items()
@@ -97,17 +97,18 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> JudgeSettings:
 
 
 def _address(text: str) -> str:
-    """Return the address below which the endpoint lies, without a slash at its end."""
+    """Return the endpoint's base address, without a final slash."""
     parts = _split(text)
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
-        shown = re.sub(r"[?#].*", "", text.rpartition("@")[2])  # neither user nor query
+        # The message must show neither user nor query.
+        shown = re.sub(r"[?#].*", "", text.rpartition("@")[2])
         raise JudgeSettingsError(
-            f"JUDGE_BASE_URL={shown!r} is no address: write https://HOST/v1"
+            f"JUDGE_BASE_URL={shown!r} is not a valid address: write https://HOST/v1"
         )
     if parts.username is not None or parts.query or parts.fragment:
         raise JudgeSettingsError(
-            "JUDGE_BASE_URL holds more than an address: write https://HOST/v1, and the "
-            "key into JUDGE_API_KEY"
+            "JUDGE_BASE_URL contains more than an address: write https://HOST/v1, and "
+            "the key into JUDGE_API_KEY"
         )
     path = parts.path.rstrip("/").removesuffix(ENDPOINT) or "/v1"
     return f"{parts.scheme}://{parts.netloc}{path}"
@@ -127,7 +128,7 @@ def _split(text: str) -> SplitResult | None:
 def _key(text: str) -> str:
     if not re.fullmatch(r"[\x21-\x7e]*", text):
         raise JudgeSettingsError(
-            "JUDGE_API_KEY holds a blank or a character beyond ASCII: copy it again"
+            "JUDGE_API_KEY contains a space or a non-ASCII character: copy it again"
         )
     return text
 
@@ -135,7 +136,7 @@ def _key(text: str) -> str:
 def _number(
     values: Mapping[str, str], name: str, low: str = "0", high: str = "1000000"
 ) -> Decimal | None:
-    """Return a number between bounds; None where it is not set."""
+    """Return a number between bounds; None if it is not set."""
     text = values.get(name)
     if text is None:
         return None
@@ -162,49 +163,50 @@ def _concurrency(values: Mapping[str, str]) -> int:
 
 MILLION = 1_000_000
 TILE = 512
-# No judge is known to count more tokens for a picture: GPT-4o mini's base and tile.
+# The most tokens that any known judge counts for a picture: GPT-4o mini's base and
+# tile.
 PICTURE_TOKENS, TILE_TOKENS = 2833, 5667
-TO_GO_ON = (
-    "To go on, raise JUDGE_BUDGET_TOTAL (it is JUDGE_BUDGET while it is not set) and "
-    "start again: what was answered is remembered, nothing is asked twice"
+TO_CONTINUE = (
+    "To continue, raise JUDGE_BUDGET_TOTAL (by default equal to JUDGE_BUDGET) and "
+    "start again: answers are stored, and nothing is asked twice"
 )
-MESSAGE_TOKENS = 64  # roles, separators, and what a server's template adds
+MESSAGE_TOKENS = 64  # roles, separators, and additions of a server's template
 
 
 class BudgetExceededError(FatalError):
-    """The next question could cost more than is left of the budget."""
+    """The next question could cost more than the rest of the budget."""
 
 
 class Purse(Protocol):
     """A budget that several meters share."""
 
     def take(self, least: Decimal, most: Decimal) -> Decimal:
-        """Set aside as much as there is up to `most`, and return how much that is.
+        """Reserve up to `most`, and return the reserved amount.
 
-        Waits while others may put something back; without even the `least` it raises
-        BudgetExceededError.
+        Waits while others may free money; raises BudgetExceededError if even `least` is
+        not available.
         """
 
     def put_back(self) -> None:
-        """Free what is left of what was set aside."""
+        """Free the unused reservation."""
 
 
 def text_tokens(text: str) -> int:
-    """Return how many tokens a text has at most: as many as bytes."""
+    """Return the most tokens that a text can have: its number of bytes."""
     return len(text.encode("utf-8", "replace"))
 
 
 def picture_tokens(width: int, height: int) -> int:
-    """Return how many tokens a picture has at most."""
+    """Return the most tokens that a picture can have."""
     return PICTURE_TOKENS + TILE_TOKENS * -(-width // TILE) * -(-height // TILE)
 
 
 class CostMeter:
-    """Counts what is spent, and stops before the budget is exceeded.
+    """Counts spending, and stops before the budget is exceeded.
 
-    `spent`: dollars spent before, part of the budget. `on_spending`: told by `report`
-    what was spent since it was last told; if it fails, the next report has it. `purse`:
-    what this and other meters spend from.
+    `spent`: dollars spent before, part of the budget. `on_spending`: called by `report`
+    with the spending since the last report; if it fails, the next report includes it.
+    `purse`: the shared budget of this and other meters.
     """
 
     def __init__(
@@ -218,7 +220,8 @@ class CostMeter:
         self.settings = settings
         self._on_spending = on_spending
         self._purse = purse
-        self._set_aside: Decimal | None = None  # how far the purse reaches for now
+        # upper limit of current reservations from the purse
+        self._set_aside: Decimal | None = None
         self._changed = Condition()
         self._reporting = Lock()
         self._spent = self._reported = spent
@@ -233,18 +236,18 @@ class CostMeter:
 
     @property
     def requests(self) -> int:
-        """Return how many requests that money was spent for, since this began."""
+        """Return how many requests have cost money since the meter was created."""
         with self._changed:
             return self._requests
 
     def cost(self, tokens_in: int, tokens_out: int) -> Decimal:
-        """Return the dollars for that many tokens."""
+        """Return the cost of that many tokens in dollars."""
         judge = self.settings
         return (tokens_in * judge.price_in + tokens_out * judge.price_out) / MILLION
 
     @contextmanager
     def setting_aside(self, costs: Sequence[Decimal]) -> Iterator[None]:
-        """Set aside in the purse what a batch of requests can cost."""
+        """Reserve in the purse the highest possible cost of a batch of requests."""
         if self._purse is None or not any(costs):
             yield
             return
@@ -260,7 +263,7 @@ class CostMeter:
                 self._purse.put_back()
 
     def reserve(self, tokens_in: int, tokens_out: int) -> Decimal:
-        """Set aside the most a request can cost; wait for others if it may yet fit."""
+        """Reserve a request's highest possible cost; wait for others if it may fit."""
         most = self.cost(tokens_in, tokens_out)
         with self._changed:
             while not self._fits(most):
@@ -272,7 +275,7 @@ class CostMeter:
         return most
 
     def settle(self, reserved: Decimal, dollars: Decimal | None) -> None:
-        """Free what was set aside, and count what it did cost; None: not billed."""
+        """Free a reservation and count the actual cost; None if it was not billed."""
         with self._changed:
             self._reserved -= reserved
             self._under_way -= 1
@@ -282,7 +285,7 @@ class CostMeter:
             self._changed.notify_all()
 
     def report(self) -> None:
-        """Tell `on_spending` what was spent since the last report."""
+        """Call `on_spending` with the spending since the last report."""
         with self._reporting:
             spent = self.spent
             if spent != self._reported:
@@ -301,12 +304,12 @@ class CostMeter:
         budget = self.settings.budget
         if budget is None or self._spent + most <= budget:
             return (
-                "what was left of the budget over all runs is used up, and the next "
-                f"request could cost ${most:.4f}. {TO_GO_ON}"
+                "the rest of the budget over all runs is used up, and the next "
+                f"request could cost ${most:.4f}. {TO_CONTINUE}"
             )
         return (
             f"the judge's budget of ${budget} is used up: ${self._spent:.4f} were "
-            f"spent, lately for {self._requests} requests, and the next one could cost "
-            f"${most:.4f}. To go on, raise JUDGE_BUDGET and start again: what was "
-            "answered is remembered, nothing is asked twice"
+            f"spent, most recently for {self._requests} requests, and the next one "
+            f"could cost ${most:.4f}. To continue, raise JUDGE_BUDGET and start "
+            "again: answers are stored, and nothing is asked twice"
         )

@@ -1,9 +1,9 @@
-"""Alignment with a prompt of OneIG, question by question; and what OneIG says of it.
+"""Alignment with a prompt of OneIG by questions, and OneIG's fields of a prompt.
 
 `rendering.extra["oneig"]` may have `category`, `questions` by number, `dependencies`
-(numbers of those each presupposes, 0 for none), `style`, `text`, `answer`, `language`.
-Programs have several pictures side by side in one file; the end of a profile says which
-grid, `grid-2x2`, columns before rows.
+(numbers of the questions that each presupposes, 0 for none), `style`, `text`, `answer`,
+`language`. OneIG's programs put several pictures into one file; the suffix of a profile
+gives the grid, `grid-2x2`, columns before rows.
 """
 
 import json
@@ -39,8 +39,8 @@ Language = Literal["en", "zh"]
 HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 
 
-def told(rendering: Rendering) -> Mapping[str, Any]:
-    """Return what OneIG says of an output's prompt; nothing where it says nothing."""
+def oneig_fields(rendering: Rendering) -> Mapping[str, Any]:
+    """Return OneIG's fields of an output's prompt; empty if it has none."""
     found = rendering.extra.get("oneig") or {}
     if not isinstance(found, Mapping):
         kind = type(found).__name__
@@ -49,7 +49,7 @@ def told(rendering: Rendering) -> Mapping[str, Any]:
 
 
 def pictures_of(rendering: Rendering) -> dict[str, Image]:
-    """Return every picture of an output, by its shot and, of several, place in it."""
+    """Return an output's pictures by shot, and by position if a shot has several."""
     pictures = {}
     for shot in rendering.rendered:
         frames = shot.frames[:1] if rendering.is_video else shot.frames
@@ -59,13 +59,13 @@ def pictures_of(rendering: Rendering) -> dict[str, Image]:
     return pictures
 
 
-def language_of(told: Mapping[str, Any], text: str) -> Language:
+def language_of(fields: Mapping[str, Any], text: str) -> Language:
     """Return the language of a prompt.
 
     >>> language_of({}, "Open"), language_of({}, "开放")
     ('en', 'zh')
     """
-    language = told.get("language") or ("zh" if HAN.search(text) else "en")
+    language = fields.get("language") or ("zh" if HAN.search(text) else "en")
     if language == "en":
         return "en"
     if language == "zh":
@@ -110,7 +110,7 @@ def cells(image: Image, grid: GridSize) -> list[Image]:
 
 
 class _Brightest:
-    """An encoder without weights: the largest value of any pixel."""
+    """Encoder without weights: the largest value of any pixel."""
 
     id = "largest value 1"
     batch = 256
@@ -126,10 +126,10 @@ BRIGHTEST = _Brightest()
 
 
 def seen_pictures(rendering: Rendering, grid: GridSize | None) -> AskedCells:
-    """Return the pictures of an output by name; those of a grid by shot and place.
+    """Return an output's pictures by name; those of a grid by shot and position.
 
-    A cell that is black throughout is left out, as in the reference program: it stands
-    where no picture could be generated.
+    A completely black cell is left out, as in the reference program: it marks a picture
+    that could not be generated.
     """
     pictures = pictures_of(rendering)
     if grid is None:
@@ -147,12 +147,12 @@ def seen_pictures(rendering: Rendering, grid: GridSize | None) -> AskedCells:
     }
 
 
-NONE = 0  # stands for no other question
+NONE = 0  # question number for "presupposes nothing"
 
 
 @dataclass(frozen=True)
 class DependentQuestionnaire:
-    """Questions by number, and the numbers of those that each one presupposes."""
+    """Questions by number, and the numbers that each one presupposes."""
 
     questions: Mapping[int, str]
     parents: Mapping[int, tuple[int, ...]]
@@ -169,7 +169,7 @@ def read_questionnaire(questions: Any, dependencies: Any) -> DependentQuestionna
     parents: dict[int, tuple[int, ...]] = dict.fromkeys(asked, ())
     for number, presupposed in _numbered(dependencies, "dependencies"):
         if number not in asked:
-            raise ValueError(f"dependencies: there is no question {number}")
+            raise ValueError(f"dependencies: unknown question {number}")
         parents[number] = _parents(number, presupposed, asked)
     try:
         TopologicalSorter(parents).prepare()
@@ -184,8 +184,8 @@ def alignment(
 ) -> float:
     """Return the share of questions that count as answered yes.
 
-    A question counts 0 if any that it presupposes directly was answered no; whether its
-    parent counts does not matter.
+    A question counts 0 if any question that it presupposes directly was answered no,
+    even if that one itself does not count.
 
     Source: OneIG-Bench's program, scripts/alignment; Cho et al. (2024), Davidsonian
     scene graph, section 3.
@@ -239,7 +239,7 @@ ANSWER = re.compile(r"\W*(?:(yes|是|有)|(no|not|否|不|没))(?![a-z])", re.IG
 
 
 def read_answer(reply: str) -> bool:
-    """Return whether a judge's reply says yes; its first word decides."""
+    """Return whether a judge's reply means yes; its first word decides."""
     found = ANSWER.match(reply)
     if found is None:
         raise ValueError(f"Yes or No, not {reply.strip()[:40]!r}")
@@ -247,12 +247,12 @@ def read_answer(reply: str) -> bool:
 
 
 class Alignment:
-    """Alignment of the pictures of a prompt of OneIG.
+    """Alignment of pictures with a prompt of OneIG.
 
     Parameters
     ----------
     profile
-        Empty, or the grid that its files have, as `grid-2x2`; see `grids`.
+        Empty, or the grid in its files, such as `grid-2x2`; see `cells`.
     """
 
     def __init__(self, profile: str = "") -> None:
@@ -268,10 +268,10 @@ class Alignment:
     def score(self, rendering: Rendering) -> Scoring:
         """Return the mean over the pictures; undefined without questions.
 
-        All questions are asked of each picture. A picture of which a question got no
-        usable answer has no score; it is left out and named in the trace.
+        All questions are asked about each picture. A picture without a usable answer to
+        some question has no score; it is left out and named in the trace.
         """
-        prompt = told(rendering)
+        prompt = oneig_fields(rendering)
         pictures = yield from seen_pictures(rendering, self.grid)
         if not prompt.get("questions") or not pictures:
             reason = "the prompt has no questions of OneIG, or no shot has a picture"
@@ -287,7 +287,7 @@ class Alignment:
         trace: dict[str, dict[str, bool | str]] = {}
         for label in pictures:
             answers = {number: next(replies) for number in read.questions}
-            trace[label] = {str(n): _told(a) for n, a in answers.items()}
+            trace[label] = {str(n): _logged(a) for n, a in answers.items()}
             usable = {
                 n: a.value for n, a in answers.items() if isinstance(a, JudgeAnswer)
             }
@@ -299,7 +299,7 @@ class Alignment:
         return [Value(float(np.mean(scores)), trace={"answers": trace})]
 
 
-def _told(answer: JudgeAnswer[bool] | Refusal) -> bool | str:
+def _logged(answer: JudgeAnswer[bool] | Refusal) -> bool | str:
     return answer.value if isinstance(answer, JudgeAnswer) else str(answer)
 
 

@@ -1,4 +1,4 @@
-"""How well a text was rendered: formulas of OneIG on the text that was read.
+"""Text rendering: OneIG's formulas on the text read from pictures.
 
 References
 ----------
@@ -16,8 +16,8 @@ from evalcore.metrics.base import (
     Ask,
     Encoder,
     Image,
-    Lacks,
     MetricInfo,
+    MissingRequirements,
     Rendering,
     Run,
     Scoring,
@@ -37,43 +37,43 @@ from evalcore.metrics.oneig.alignment import (
     GridSize,
     Language,
     language_of,
+    oneig_fields,
     seen_pictures,
     split_profile,
-    told,
 )
 from evalcore.metrics.registry import declared
-from evalcore.metrics.weights import lacking
+from evalcore.metrics.weights import missing_requirements
 
-# Up to how many characters an edit distance lowers the score.
+# Most edits that lower the score.
 MOST: dict[Language, int] = {"en": 100, "zh": 50}
-KEPT = ("L", "M", "N")  # letters, marks on them, and digits
+KEPT = ("L", "M", "N")  # letters, combining marks, and digits
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How a text that was read differs from the one that was wanted."""
+    """Differences between the text read and the expected text."""
 
-    distance: int  # edits from one to the other, in characters
-    # How many of the wanted words were read, each as often as it is wanted at most.
+    distance: int  # edit distance in characters
+    # Expected words that were read, each at most as often as expected.
     matched: int
-    words: int  # how many words were wanted
+    words: int  # number of expected words
 
 
 @dataclass(frozen=True)
 class TextScore:
-    """OneIG's score of rendered texts, and what it consists of."""
+    """OneIG's score of rendered texts, with its components."""
 
     score: float  # from 0 to 1
     edit_distance: float
-    completion_rate: float  # share of texts that were read without any difference (CR)
-    word_accuracy: float  # matched words of all wanted words (WAC)
+    completion_rate: float  # share of texts read without any difference (CR)
+    word_accuracy: float  # matched words as a share of all expected words (WAC)
 
 
 def plain(text: str) -> str:
-    """Return a text without punctuation and signs; case is kept.
+    """Return a text without punctuation and symbols; case is kept.
 
     White space becomes one space, or nothing in Chinese. Letters of all scripts are
-    kept, where the program knows Chinese, ASCII and French accents alone.
+    kept; the program only knows Chinese, ASCII and French accents.
     """
     kept = "".join(
         sign for sign in text if sign.isspace() or unicodedata.category(sign)[0] in KEPT
@@ -82,7 +82,7 @@ def plain(text: str) -> str:
 
 
 def compare(read: str, wanted: str) -> Comparison:
-    """Compare a text that was read with the one that was wanted."""
+    """Compare the text read with the expected text."""
     found, goal = plain(read), plain(wanted)
     if not goal:
         raise ValueError(f"a text with letters, not {wanted!r}")
@@ -93,7 +93,7 @@ def compare(read: str, wanted: str) -> Comparison:
 
 
 def text_score(comparisons: Sequence[Comparison], language: Language) -> TextScore:
-    """Return OneIG's score of rendered texts, at least one, pooled over all words.
+    """Return OneIG's score of rendered texts (at least one), pooled over all words.
 
     1 - min(MAX, ED) (1 - CR) (1 - WAC) / MAX, with MAX 100 edits in English, 50 in
     Chinese.
@@ -112,7 +112,7 @@ def text_score(comparisons: Sequence[Comparison], language: Language) -> TextSco
 
 
 JUDGE = "oneig-judge"
-# What was read from pictures, or why nothing usable came.
+# Texts read from pictures, or the reasons for unusable replies.
 ReadText = str | Refusal
 Reading = Generator[Ask, list[Any], list[ReadText]]
 WantedText = tuple[Image, str]
@@ -121,7 +121,7 @@ EMPTY = "NONE"
 
 
 class TextReader:
-    """Reads the text of pictures, as a profile says."""
+    """Reader of the text in pictures, chosen by a profile."""
 
     def __init__(self, profile: str) -> None:
         self.profile = profile
@@ -132,10 +132,10 @@ class TextReader:
     def name(self) -> str:
         return judge_name() if self.is_judge else "RapidOCR"
 
-    def missing(self) -> Lacks:
+    def missing(self) -> MissingRequirements:
         if self.is_judge:
             return missing_judge()
-        return lacking(OCR_PACKAGES, OCR)
+        return missing_requirements(OCR_PACKAGES, OCR)
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -156,7 +156,7 @@ class TextReader:
 
 
 def read_reply(reply: str) -> str:
-    """Return what a judge read: nothing where it says that there is nothing.
+    """Return the text that a judge read; empty if it reports no text.
 
     >>> read_reply(" Open late"), read_reply("NONE.")
     ('Open late', '')
@@ -171,9 +171,9 @@ class OneigText:
     Parameters
     ----------
     level
-        What has a value: an output, or all outputs of a method (``run``).
+        Level of the value: an output, or all outputs of a method (``run``).
     profile
-        Who reads the pictures.
+        Reader of the pictures.
     """
 
     def __init__(self, level: Literal["output", "run"], profile: str) -> None:
@@ -189,7 +189,7 @@ class OneigText:
             queue="judge" if self.reader.is_judge else "cpu",
         )
 
-    def missing(self) -> Lacks:
+    def missing(self) -> MissingRequirements:
         return self.reader.missing()
 
     def score(self, subject: Rendering | Run) -> Scoring:
@@ -205,9 +205,9 @@ class OneigText:
             reason = "English and Chinese prompts count edits differently"
             return [Value(None, reason=reason)]
         if not languages:
-            reason = "no prompt with a picture asks for a text"
+            reason = "no prompt with a picture requires a text"
             if isinstance(subject, Rendering):
-                reason = "the prompt asks for no text, or no shot has a picture"
+                reason = "the prompt requires no text, or no shot has a picture"
             return [Value(None, reason=reason)]
         read = yield from self.reader.read([image for image, _text in wanted])
         return [_value(wanted, read, languages.pop())]
@@ -216,8 +216,8 @@ class OneigText:
 def _wanted(
     rendering: Rendering, grid: GridSize | None
 ) -> Generator[Ask, list[Any], tuple[list[WantedText], Language]]:
-    """Return the pictures of an output, each with the text it should contain."""
-    prompt = told(rendering)
+    """Return the pictures of an output, each with its expected text."""
+    prompt = oneig_fields(rendering)
     text = str(prompt.get("text") or "")
     images = (yield from seen_pictures(rendering, grid)) if plain(text) else {}
     return [(image, text) for image in images.values()], language_of(prompt, text)
@@ -233,7 +233,7 @@ def _value(
     ]
     refused = [str(found) for found in read if isinstance(found, Refusal)]
     if not comparisons:
-        reason = f"no picture was read: {refused[-1]}"
+        reason = f"no picture could be read: {refused[-1]}"
         return Value(None, reason=reason, trace={"refused": refused})
     scored = asdict(text_score(comparisons, language))
     trace = {**scored, "pictures": len(comparisons)}

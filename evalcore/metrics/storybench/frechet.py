@@ -1,8 +1,8 @@
-"""The Frechet distance between two sets of features: FID and FVD.
+"""Frechet distance between two sets of features: FID and FVD.
 
-Both sets are taken for samples of normal distributions; the distance is that between
-the two distributions. Which CLIP sees frames depends on the profile: the paper names
-ViT-L/14, the program takes the one for 336 pixels.
+Both sets are treated as samples of normal distributions; the distance is that between
+the two distributions. The CLIP network depends on the profile: the paper names
+ViT-L/14, the program uses the one for 336 pixels.
 """
 
 import warnings
@@ -22,8 +22,8 @@ from evalcore.metrics.base import (
     Floats,
     Image,
     Item,
-    Lacks,
     MetricInfo,
+    MissingRequirements,
     Pair,
     Rendering,
     Run,
@@ -41,7 +41,7 @@ from evalcore.metrics.encoders.published import (
     clip_weights,
 )
 from evalcore.metrics.registry import declared
-from evalcore.metrics.weights import lacking
+from evalcore.metrics.weights import missing_requirements
 
 Features = Literal["inception", "clip", "i3d"]
 Profile = Literal["storybench-code", "storybench-paper"]
@@ -53,7 +53,7 @@ BACKENDS = {
 }
 
 
-class SeenByNetwork:
+class NetworkMetric:
     """Base of metrics that are formulas on one network's features."""
 
     def __init__(self, features: Features, profile: Profile) -> None:
@@ -61,19 +61,21 @@ class SeenByNetwork:
         self.profile = profile
 
     def declared(self, name: str) -> MetricInfo:
-        """Return what a metric declares; CLIP depends on the profile."""
+        """Return a metric's declaration; the CLIP network depends on the profile."""
         if self.features != "clip":
             return declared(name)
         backend = BACKENDS[CLIP_NAMES[self.profile]]
         return declared(name, self.profile, backend=backend)
 
-    def missing(self) -> Lacks:
+    def missing(self) -> MissingRequirements:
         match self.features:
             case "inception":
-                return lacking(TORCHVISION, (INCEPTION_FID,))
+                return missing_requirements(TORCHVISION, (INCEPTION_FID,))
             case "i3d":
-                return lacking(TORCH, (I3D,))
-        return lacking(CLIP_PACKAGES, (clip_weights(CLIP_NAMES[self.profile]),))
+                return missing_requirements(TORCH, (I3D,))
+        return missing_requirements(
+            CLIP_PACKAGES, (clip_weights(CLIP_NAMES[self.profile]),)
+        )
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -106,13 +108,13 @@ def paired(run: Run) -> list[Pair]:
 
 
 def left_out(run: Run, pairs: Sequence[Pair]) -> list[str]:
-    """Return the stories of a run, of either side, that the pairs lack, in order."""
+    """Return the stories missing from the pairs, on either side, in order."""
     stories = {one.story for one in (*run.outputs, *run.truths)}
     return sorted(stories - {pair.output.story for pair in pairs})
 
 
 def matching_frames(pair: Pair) -> tuple[list[Image], list[Image]]:
-    """Return the frames of an output and the true ones that they match."""
+    """Return an output's frames and the matching true frames."""
     truths = {shot.number: shot.frames for shot in pair.truth.rendered}
     outputs: list[Image] = []
     wanted: list[Image] = []
@@ -131,7 +133,7 @@ def matching_frames(pair: Pair) -> tuple[list[Image], list[Image]]:
 
 
 def clip_of(rendering: Rendering) -> Clip:
-    """Return the video of an output: first frame of the first shot to the last one."""
+    """Return an output's video: first frame of the first shot to the last one."""
     frames = rendering.frames
     sources = {frame.source.key for frame in frames}
     if len(sources) != 1:
@@ -153,7 +155,7 @@ def moments(features: Feature) -> tuple[Floats, Floats]:
         raise ValueError(f"a covariance needs {FEWEST} items, not {count}")
     mean: Floats = features.mean(axis=0, dtype=np.float64)
     scatter = np.zeros((dimensions, dimensions))
-    # In blocks: a benchmark's frames in 64 bits may not fit into memory twice.
+    # In blocks, since a benchmark's frames in 64 bits may not fit into memory twice.
     for start in range(0, count, BLOCK):
         centred = features[start : start + BLOCK].astype(np.float64) - mean
         scatter += centred.T @ centred
@@ -165,9 +167,9 @@ def frechet_distance(
 ) -> float:
     """Return the (squared) Frechet distance between two normal distributions.
 
-    d = |mean_a - mean_b|^2 + Tr(A + B - 2 (A B)^(1/2)). Only where the root is not
-    finite, 1e-6 is added to both diagonals and it is taken again. Imaginary parts up to
-    1e-3 on the root's diagonal count as none.
+    d = |mean_a - mean_b|^2 + Tr(A + B - 2 (A B)^(1/2)). Only if the root is not finite,
+    1e-6 is added to both diagonals and the root is computed again. Imaginary parts up
+    to 1e-3 on the root's diagonal are ignored.
 
     Source: Heusel et al. (2017), GANs trained by a two time-scale update rule, eq. 6;
     StoryBench, section 3.4, and its program, metrics/utils.
@@ -192,7 +194,7 @@ def frechet_distance(
 
 def _root(matrix: Floats) -> Feature:
     with warnings.catch_warnings():
-        # Few items make a singular product; whether its root is right is looked at.
+        # Few items make a singular product; the root is checked afterwards.
         warnings.simplefilter("ignore", LinAlgWarning)
         return cast(Feature, sqrtm(matrix))
 
@@ -205,9 +207,9 @@ def distance_value(
 ) -> Value:
     """Return the distance between the features of outputs and of true outputs.
 
-    Undefined where either side has fewer than two items. The trace says whether a
-    covariance is rank deficient: with no more items than dimensions the distance comes
-    out too large, and distances of different numbers of items cannot be compared.
+    Undefined if either side has fewer than two items. The trace records whether a
+    covariance is rank deficient: with no more items than dimensions the distance is
+    biased upwards, and distances for different numbers of items cannot be compared.
     """
     for items, whose in ((outputs, "the method's outputs"), (truths, "the true ones")):
         if len(items) < FEWEST:
@@ -228,19 +230,20 @@ def distance_value(
 # FID and FVD --------------------------------------------------------------------------
 
 
-# What a distance is called.
+# Names of the distances.
 NAMES: Mapping[Features, str] = {"inception": "fid", "clip": "fid_clip", "i3d": "fvd"}
 
 
-class FrechetDistance(SeenByNetwork):
+class FrechetDistance(NetworkMetric):
     """Frechet distance between the frames or videos of a method and the true ones.
 
     Parameters
     ----------
     features
-        Whose features: of frames `inception` (FID) or `clip`; of videos `i3d` (FVD).
+        Network of the features: for frames `inception` (FID) or `clip`; for videos
+        `i3d` (FVD).
     profile
-        Which CLIP: that of StoryBench's program or the one of its paper.
+        CLIP network of StoryBench's program or of its paper.
     """
 
     def __init__(
@@ -253,9 +256,9 @@ class FrechetDistance(SeenByNetwork):
     def score(self, run: Run) -> Scoring:
         """Return one value; undefined without true outputs of the same stories.
 
-        Of videos, outputs told in pictures are left out: they have no motion. Its trace
-        names all stories that are left out, also those for want of frames on both
-        sides.
+        For videos, outputs made of pictures are left out, since they have no motion.
+        The trace names all stories that are left out, including those without frames on
+        both sides.
         """
         pairs = paired(run)
         if self.what == "videos":

@@ -1,4 +1,4 @@
-"""SIM: how similar each frame is to the true one at its place."""
+"""SIM (similarity of each frame to the true frame) and VTM (video-text matching)."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -23,14 +23,14 @@ from evalcore.metrics.storybench.frechet import (
     CLIP_NAMES,
     GENERATION,
     Features,
+    NetworkMetric,
     Profile,
-    SeenByNetwork,
     left_out,
     matching_frames,
     paired,
 )
 
-GENERATED = "not defined for story generation: no true video is continued"
+GENERATED = "not defined for story generation, which continues no true video"
 
 
 def similarity_of_images(outputs: Feature, truths: Feature) -> float:
@@ -49,15 +49,15 @@ def similarity_of_images(outputs: Feature, truths: Feature) -> float:
     return float(100 * np.mean((a * b).sum(axis=1) / lengths))
 
 
-class SimilarityOfImages(SeenByNetwork):
+class SimilarityOfImages(NetworkMetric):
     """Similarity of frames with the true ones.
 
     Parameters
     ----------
     features, profile
-        Whose features, `inception` (as FID) or `clip`; see `SeenByNetwork`.
+        Network of the features, `inception` (as FID) or `clip`; see `NetworkMetric`.
     level
-        What has a value: an output (``pair``), or all outputs of a method (``run``),
+        Level of the value: an output (``pair``), or all outputs of a method (``run``),
         over all frames, as in StoryBench's program.
     """
 
@@ -74,8 +74,8 @@ class SimilarityOfImages(SeenByNetwork):
     def score(self, subject: Pair | Run) -> Scoring:
         """Return one value; undefined for story generation, and without frames.
 
-        Of a run, stories without frames on both sides are left out, and those of story
-        generation. The trace names them.
+        In a run, stories without frames on both sides are left out, and those of story
+        generation; the trace names them.
         """
         pairs = [subject] if isinstance(subject, Pair) else paired(subject)
         if not pairs:
@@ -91,7 +91,7 @@ class SimilarityOfImages(SeenByNetwork):
 
 
 def _compared(encoder: Encoder, pairs: Sequence[Pair], **more: Any) -> Scoring:
-    """Return the mean over all frames of pairs, with more in its trace."""
+    """Return the mean over all frames of pairs, with additions to its trace."""
     matching = [matching_frames(pair) for pair in pairs]
     outputs = [frame for frames, _true in matching for frame in frames]
     truths = [frame for _frames, true in matching for frame in true]
@@ -118,13 +118,13 @@ UNTOLD = "no shot has both frames and a text"
 def video_text_matching(segments: Sequence[Feature], texts: Feature) -> Floats:
     """Return how well each segment of a video matches its text, times 100.
 
-    The mean of a segment's frames' directions times the direction of its text; the mean
-    is not normalised again, so that a segment whose frames differ scores lower.
+    The mean of the frames' unit vectors times the text's unit vector. The mean is not
+    normalised again, so that a segment whose frames differ scores lower.
 
     Source: StoryBench, section 3.4 (VTM), and its program, metrics/vtm_clip.
     """
     if len(segments) != len(texts):
-        raise ValueError(f"a text a segment, not {len(texts)} for {len(segments)}")
+        raise ValueError(f"one text per segment, not {len(texts)} for {len(segments)}")
     if not all(len(frames) for frames in segments):
         raise ValueError("a segment has no frames")
     means = [_directions(frames).mean(axis=0) for frames in segments]
@@ -138,16 +138,16 @@ def _directions(rows: Feature) -> Floats:
     return directions
 
 
-class VideoTextMatching(SeenByNetwork):
+class VideoTextMatching(NetworkMetric):
     """Match of segments with their captions, by CLIP.
 
     Parameters
     ----------
     level
-        What has a value: an output, or all outputs of a method (``run``), over all
+        Level of the value: an output, or all outputs of a method (``run``), over all
         segments, as in StoryBench's program.
     profile
-        Which CLIP: that of StoryBench's program or the one of its paper.
+        CLIP network of StoryBench's program or of its paper.
     """
 
     def __init__(self, level: Literal["output", "run"], profile: Profile) -> None:
@@ -163,7 +163,7 @@ class VideoTextMatching(SeenByNetwork):
     def score(self, subject: Rendering | Run) -> Scoring:
         """Return one value; shots without frames or without a text are left out."""
         outputs = subject.outputs if isinstance(subject, Run) else (subject,)
-        shots = [shot for output in outputs for shot in told(output)]
+        shots = [shot for output in outputs for shot in shots_with_text(output)]
         if not shots:
             return [Value(None, reason=UNTOLD)]
         frames = yield Ask(self.encoder, [f for shot in shots for f in shot.frames])
@@ -179,6 +179,6 @@ class VideoTextMatching(SeenByNetwork):
         return [Value(float(matches.mean()), trace={"shots": len(shots)})]
 
 
-def told(rendering: Rendering) -> list[RenderedShot]:
+def shots_with_text(rendering: Rendering) -> list[RenderedShot]:
     """Return the shots that have both frames and a text."""
     return [shot for shot in rendering.rendered if shot.wording]

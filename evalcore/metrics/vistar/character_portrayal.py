@@ -1,4 +1,4 @@
-"""CPA: whether as many people are there as wanted, and do and feel what was wanted."""
+"""CPA: whether number, postures and expressions of people match the prompt."""
 
 import difflib
 from collections import Counter
@@ -24,12 +24,12 @@ from evalcore.metrics.encoders.published import EXPRESSION, OBJECTS, POSE, TRANS
 from evalcore.metrics.encoders.scene_features import EXPRESSIONS, unframed, unpacked
 from evalcore.metrics.registry import declared
 from evalcore.metrics.vistar.prompt_language import parameter
-from evalcore.metrics.weights import needing
+from evalcore.metrics.weights import requires
 
 POSTURES = ("standing", "sitting", "lying")
-VISIBLE = 0.3  # score of a joint that is used
-LEANING = 60.0  # degrees off the vertical from which a trunk lies
-SEATED = 0.5  # knees less far below the hips than this share of the trunk: sitting
+VISIBLE = 0.3  # lowest score of a usable joint
+LEANING = 60.0  # tilt of the trunk in degrees from which a person is lying
+SEATED = 0.5  # sitting: knees less far below the hips than this share of the trunk
 # COCO's keypoints.
 NOSE, EYES, EARS = 0, (1, 2), (3, 4)
 SHOULDERS, HIPS, KNEES = (5, 6), (11, 12), (13, 14)
@@ -38,12 +38,12 @@ BY_EARS, BY_EYES = 1.6, 3.2
 
 
 def posture(joints: Floats) -> str:
-    """Return whether a person is standing, sitting or lying; empty if unseen.
+    """Return whether a person is standing, sitting or lying; empty if not visible.
 
-    `joints`: 17 x 3: x, y (downwards), score, as COCO orders them. Lying: the trunk
-    leans more than 60 degrees off the vertical; sitting: the knees' middle is less than
-    half a trunk's length below that of the hips. A joint is seen from a score of 0.3
-    on.
+    `joints`: 17 x 3: x, y (downwards), score, in COCO's order. Lying: the trunk leans
+    more than 60 degrees off the vertical; sitting: the middle of the knees is less than
+    half a trunk's length below that of the hips. A joint is visible from a score of
+    0.3.
 
     Source: VISTAR, section 3.3.4, which asks for rules; these and their constants are
     ours.
@@ -85,15 +85,15 @@ def _middle(joints: Floats, of: tuple[int, ...]) -> Floats | None:
 
 
 def _distance(joints: Floats, of: tuple[int, int]) -> float | None:
-    """Return how far apart two joints are; None if one is not visible."""
+    """Return the distance of two joints; None if one is not visible."""
     a, b = joints[list(of)]
     if min(a[2], b[2]) < VISIBLE:
         return None
     return float(np.hypot(*(a - b)[:2]))
 
 
-PERSON = 1  # COCO's number
-WIDER = 1.25  # a person's box for the pose network, as it was trained
+PERSON = 1  # COCO's category number
+WIDER = 1.25  # enlargement of a person's box, as in the pose network's training
 PARTS = ("count", "posture", "expression")
 WORDS = {"posture": POSTURES, "expression": EXPRESSIONS}
 # The paper's weights come from an optimisation and are unpublished; these are ours.
@@ -104,7 +104,7 @@ WEIGHTS = dict.fromkeys(PARTS, 1 / 3)
 
 
 def count_match(found: int, wanted: int) -> float:
-    """Return 1 if as many people were found as wanted, else 0 (ours).
+    """Return 1 if as many people were found as expected, else 0 (ours).
 
     >>> count_match(2, 2), count_match(3, 2)
     (1.0, 0.0)
@@ -113,13 +113,13 @@ def count_match(found: int, wanted: int) -> float:
 
 
 def label_match(found: Sequence[str], wanted: Sequence[str]) -> float:
-    """Return the share of wanted labels that were found, each person serving once.
+    """Return the share of expected labels found, counting each person once.
 
-    Source: VISTAR, section 3.3.4: match scores averaged over the annotations; who
-    matches whom is ours.
+    Source: VISTAR, section 3.3.4: match scores averaged over the annotations; the
+    assignment is ours.
     """
     if not wanted:
-        raise ValueError("no label is wanted")
+        raise ValueError("no label is expected")
     return (Counter(found) & Counter(wanted)).total() / len(wanted)
 
 
@@ -128,31 +128,31 @@ def character_portrayal(
 ) -> float:
     """Return the weighted sum of the matches of count, posture and expression.
 
-    Parts that the prompt says nothing of share their weight among the others (ours).
+    Parts not in the prompt give their weight to the others (ours).
 
     Source: VISTAR, section 3.3.4, CPA-Score.
     """
     total = sum(weights[name] for name in parts)
     if not total:
-        raise ValueError(f"of {', '.join(PARTS)} there is none with a weight")
+        raise ValueError(f"of {', '.join(PARTS)} none of them has a weight")
     return sum(weights[name] * match for name, match in parts.items()) / total
 
 
 @dataclass(frozen=True)
-class WantedPeople:
-    """What a prompt says of its people; None or empty where it says nothing."""
+class ExpectedPeople:
+    """People described by a prompt; None or empty for unspecified properties."""
 
     count: int | None = None
     posture: tuple[str, ...] = ()
     expression: tuple[str, ...] = ()
 
 
-def wanted_people(rendering: Rendering) -> WantedPeople:
-    """Return what the prompt's parameters `count`, `posture`, `expression` say."""
+def expected_people(rendering: Rendering) -> ExpectedPeople:
+    """Return the prompt's parameters `count`, `posture` and `expression`."""
     count = parameter(rendering, "count")
     if count and not count.isdecimal():
         raise ValueError(f"parameter count: expected a whole number, found {count!r}")
-    return WantedPeople(
+    return ExpectedPeople(
         int(count) if count else None,
         _words(rendering, "posture"),
         _words(rendering, "expression"),
@@ -177,8 +177,8 @@ def _words(rendering: Rendering, key: str) -> tuple[str, ...]:
 
 
 @dataclass
-class SeenPeople:
-    """What was found in a picture: a person each."""
+class FoundPeople:
+    """People found in a picture, one entry each."""
 
     people: list[Image]
     postures: list[str] = field(default_factory=list)
@@ -188,9 +188,9 @@ class SeenPeople:
 class CharacterPortrayal:
     """Character portrayal accuracy of each shot.
 
-    The prompt's parameters hold for every shot: `count`, and `posture` and `expression`
-    with one word a person, separated by commas. A person of whom too little is visible
-    has no posture, one whose face is turned away no expression.
+    The prompt's parameters apply to every shot: `count`, and `posture` and `expression`
+    with one word per person, separated by commas. A person with too little visible has
+    no posture; one whose face is turned away has no expression.
     """
 
     info = declared("character_portrayal")
@@ -201,44 +201,44 @@ class CharacterPortrayal:
 
         return objects(), pose(), expression()
 
-    missing = needing(TRANSFORMERS, (OBJECTS, POSE, EXPRESSION))
+    missing = requires(TRANSFORMERS, (OBJECTS, POSE, EXPRESSION))
 
     def score(self, rendering: Rendering) -> Scoring:
-        """Return one value a shot that is there."""
+        """Return one value per rendered shot."""
         try:
-            wanted = wanted_people(rendering)
+            wanted = expected_people(rendering)
         except ValueError as error:
             return _undefined(rendering.rendered, str(error))
-        if wanted == WantedPeople():
+        if wanted == ExpectedPeople():
             return _undefined(
                 rendering.rendered,
                 f"the prompt has none of the parameters {', '.join(PARTS)}",
             )
-        seen = yield from self._look(rendering.images, wanted)
+        people = yield from self._look(rendering.images, wanted)
         return [
             _value(shot, one, wanted)
-            for shot, one in zip(rendering.rendered, seen, strict=True)
+            for shot, one in zip(rendering.rendered, people, strict=True)
         ]
 
     def _look(
-        self, images: Sequence[Image], wanted: WantedPeople
-    ) -> Generator[Ask, list[Any], list[SeenPeople]]:
-        """Return what is in each picture, as far as it is wanted."""
+        self, images: Sequence[Image], wanted: ExpectedPeople
+    ) -> Generator[Ask, list[Any], list[FoundPeople]]:
+        """Return the people in each picture, as far as the prompt requires."""
         things, bodies, faces = self.encoders
-        found = yield Ask(things, images)
-        seen = [
-            SeenPeople(
+        features = yield Ask(things, images)
+        pictures = [
+            FoundPeople(
                 [
                     _part(image, _pixels(one.box, image.size))
                     for one in unpacked(feature)
                     if one.label == PERSON
                 ]
             )
-            for image, feature in zip(images, found, strict=True)
+            for image, feature in zip(images, features, strict=True)
         ]
         if not wanted.posture and not wanted.expression:
-            return seen
-        people = [(one, person) for one in seen for person in one.people]
+            return pictures
+        people = [(one, person) for one in pictures for person in one.people]
         joints = yield Ask(bodies, [person for _one, person in people])
         turned_here = []
         for (one, person), feature in zip(people, joints, strict=True):
@@ -250,32 +250,32 @@ class CharacterPortrayal:
         shares = yield Ask(faces, [face for _one, face in turned_here])
         for (one, _face), probabilities in zip(turned_here, shares, strict=True):
             one.expressions.append(EXPRESSIONS[int(np.argmax(probabilities))])
-        return seen
+        return pictures
 
 
 def _undefined(shots: Sequence[RenderedShot], reason: str) -> list[Value]:
     return [Value(None, shot.number, reason) for shot in shots]
 
 
-def _value(shot: RenderedShot, seen: SeenPeople, wanted: WantedPeople) -> Value:
+def _value(shot: RenderedShot, people: FoundPeople, wanted: ExpectedPeople) -> Value:
     parts = {}
     if wanted.count is not None:
-        parts["count"] = count_match(len(seen.people), wanted.count)
+        parts["count"] = count_match(len(people.people), wanted.count)
     if wanted.posture:
-        parts["posture"] = label_match(seen.postures, wanted.posture)
+        parts["posture"] = label_match(people.postures, wanted.posture)
     if wanted.expression:
-        parts["expression"] = label_match(seen.expressions, wanted.expression)
+        parts["expression"] = label_match(people.expressions, wanted.expression)
     trace = {
         "parts": parts,
-        "people": [person.box for person in seen.people],
-        "postures": seen.postures,
-        "expressions": seen.expressions,
+        "people": [person.box for person in people.people],
+        "postures": people.postures,
+        "expressions": people.expressions,
     }
     return Value(character_portrayal(parts), shot.number, trace=trace)
 
 
 def _pixels(shares: tuple[float, float, float, float], size: tuple[int, int]) -> Box:
-    """Return a box a quarter wider and higher in whole pixels, within the picture."""
+    """Return a box enlarged by a quarter in whole pixels, within the picture."""
     left, top, right, bottom = shares
     width, height = size
     by_x, by_y = (right - left) * (WIDER - 1) / 2, (bottom - top) * (WIDER - 1) / 2

@@ -1,4 +1,4 @@
-"""CSE: whether the panels show what they should, and the same subject throughout."""
+"""CSE: whether the panels match their texts and show the same subject throughout."""
 
 from collections.abc import Generator, Sequence
 from functools import cached_property
@@ -14,7 +14,7 @@ from evalcore.metrics.base import (
     FeatureError,
     Floats,
     Image,
-    Lacks,
+    MissingRequirements,
     Rendering,
     Scoring,
     Text,
@@ -31,18 +31,17 @@ from evalcore.metrics.encoders.published import (
 from evalcore.metrics.encoders.scene_features import Boxed
 from evalcore.metrics.registry import declared
 from evalcore.metrics.vistar.prompt_language import parameter
-from evalcore.metrics.weights import lacking
+from evalcore.metrics.weights import missing_requirements
 
-# What is looked for where the prompt names no subject: the word with which ViStoryBench
-# finds the figures of a story.
+# Subject if the prompt names none: ViStoryBench's word for characters.
 SUBJECT = "character"
 
 
 def coverage(similarity: Floats) -> float:
-    """Return the mean over sub-prompts of the best panel's cosine, as it is.
+    """Return the mean over sub-prompts of the best panel's cosine, not rescaled.
 
     `similarity`: panels x sub-prompts, of CLIP's features, at least 1 x 1: about 0.2 to
-    0.35; the paper does not say how it would be stretched.
+    0.35; the paper does not specify a scaling.
 
     Source: VISTAR, section 3.3.3, CSE-Cov.
     """
@@ -52,7 +51,7 @@ def coverage(similarity: Floats) -> float:
 
 
 def consistency(vectors: Sequence[Floats]) -> float:
-    """Return how alike the subject looks where it was found.
+    """Return the subject's mean similarity over the panels that show it.
 
     Source: VISTAR, section 3.3.3, CSE-Con.
     """
@@ -73,15 +72,15 @@ def composition(covered: float, consistent: float) -> float:
 class Composition:
     """Compositional scene evaluation of an output.
 
-    Panels are the shots' pictures, sub-prompts the shots' texts, also of shots whose
-    picture is missing: such a text has to be met by another panel. The subject is the
-    prompt's parameter `subject`, or else "character"; in each picture the best box of
-    Grounding DINO above 0.25 is cut out by SAM and described by DINOv2.
+    Panels are the shots' pictures, sub-prompts the shots' texts, including shots
+    without a picture, whose text another panel must match. The subject is the prompt's
+    parameter `subject`, or else "character"; in each picture the best box of Grounding
+    DINO above 0.25 is segmented by SAM and encoded by DINOv2.
 
     Parameters
     ----------
     clip
-        Which CLIP compares pictures and texts.
+        CLIP network for comparing pictures and texts.
     """
 
     info = declared("composition")
@@ -100,8 +99,8 @@ class Composition:
             subject_encoder(),
         )
 
-    def missing(self) -> Lacks:
-        return lacking(
+    def missing(self) -> MissingRequirements:
+        return missing_requirements(
             (*CLIP_PACKAGES, "transformers"),
             (clip_weights(self.clip), DETECTOR, CUT_OUT, APPEARANCE),
         )
@@ -135,13 +134,13 @@ class Composition:
 def _seen(
     subject: str, images: Sequence[Image], subjects: Encoder
 ) -> Generator[Ask, list[Any], list[Floats]]:
-    """Return how the subject looks, in each picture where it is found."""
+    """Return the subject's features for each picture where it is found."""
     from evalcore.metrics.encoders.subjects import detector
 
-    found = yield Ask(detector(subject), images)
+    features = yield Ask(detector(subject), images)
     boxed = [
         Boxed(image, tuple(float(side) for side in boxes[0][:4]))
-        for image, boxes in zip(images, found, strict=True)
+        for image, boxes in zip(images, features, strict=True)
         if len(boxes)
     ]
     vectors = yield Ask(subjects, boxed, tolerant=True)

@@ -1,6 +1,6 @@
-"""Five cues of flawed geometry, each from 0 (flawed) to 1, and the worst of them.
+"""Five cues of flawed geometry, each from 0 (flawed) to 1, and their minimum.
 
-The paper (VISTAR, section 3.3.6) names the cues, not how they are normalised: all
+The paper (VISTAR, section 3.3.6) names the cues without their normalisation: all
 definitions and constants here are ours. The sixth cue, PaDiM, is left out.
 """
 
@@ -23,14 +23,14 @@ from evalcore.metrics.base import (
 from evalcore.metrics.encoders.published import DEPTH, TRANSFORMERS
 from evalcore.metrics.formulas import LUMA, PixelFormula, laplacian
 from evalcore.metrics.registry import declared
-from evalcore.metrics.weights import needing
+from evalcore.metrics.weights import requires
 
-TILE = 16  # pixels: surfaces are compared within squares of that side
+TILE = 16  # side of the squares within which surfaces are compared, in pixels
 CURVED = 0.05  # mean |Laplacian| at which the score has fallen to 1 / e
-BRIGHT, PALE = 0.9, 0.2  # a highlight: luminance from there on, saturation up to there
-GAP = 5  # pixels: narrower breaks in a highlight are flaws
+BRIGHT, PALE = 0.9, 0.2  # a highlight: lowest luminance and highest saturation
+GAP = 5  # widest break in a highlight that counts as a flaw, in pixels
 CANNY = (100, 200)  # thresholds for luminance from 0 to 255
-WHOLE = 16  # pixels of a contour that is no fragment
+WHOLE = 16  # shortest contour that is not a fragment, in pixels
 EIGHT = np.ones((3, 3), dtype=bool)  # neighbours sideways and diagonally
 CIRCLE = ((-1, -1), (-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1))
 
@@ -43,7 +43,7 @@ def scaled_depth(depth: Floats) -> Floats:
 
 
 def normals_score(depth: Floats) -> float:
-    """Return how much the surface normals agree with their neighbours."""
+    """Return the agreement of surface normals with their neighbours."""
     side = depth.shape[0]
     down, right = np.gradient(depth * side)
     normals = np.stack([-right, -down, np.ones_like(depth)], axis=-1)
@@ -55,16 +55,16 @@ def normals_score(depth: Floats) -> float:
 
 
 def curvature_score(depth: Floats) -> float:
-    """Return how little the depth map bends: exp(-mean |Laplacian| / 0.05)."""
+    """Return how flat the depth map is: exp(-mean |Laplacian| / 0.05)."""
     return math.exp(-float(np.abs(laplacian(depth)).mean()) / CURVED)
 
 
 def highlight_score(rgb: Floats) -> float:
-    """Return the share of highlights that have no narrow breaks."""
+    """Return the share of highlights without narrow breaks."""
     most, least = rgb.max(axis=-1), rgb.min(axis=-1)
     saturation = (most - least) / np.maximum(most, 1)
     shining = (rgb @ LUMA >= BRIGHT * 255) & (saturation <= PALE)
-    # Closing looks beyond the edges, where nothing shines; so the edges are repeated.
+    # Closing would read dark pixels beyond the edges, so the edges are repeated.
     around = np.pad(shining, GAP, mode="edge")
     closed = ndimage.binary_closing(around, np.ones((GAP, GAP), dtype=bool))[
         GAP:-GAP, GAP:-GAP
@@ -74,7 +74,7 @@ def highlight_score(rgb: Floats) -> float:
 
 
 def contour_score(rgb: Floats) -> float:
-    """Return the share of contours that are no fragments."""
+    """Return the share of contours that are not fragments."""
     import cv2
 
     grey = np.round(rgb @ LUMA).astype(np.uint8)
@@ -115,7 +115,7 @@ PIXELS = PixelFormula(
 
 
 class GeometricCues:
-    """The worst of five cues of each shot: GC without PaDiM, under its own name."""
+    """Minimum of five cues for each shot: GC without PaDiM, under a separate name."""
 
     info = declared("geometric_cues")
 
@@ -125,10 +125,10 @@ class GeometricCues:
 
         return depth()
 
-    missing = needing((*TRANSFORMERS, "cv2"), (DEPTH,))
+    missing = requires((*TRANSFORMERS, "cv2"), (DEPTH,))
 
     def score(self, rendering: Rendering) -> Scoring:
-        """Return one value a shot that is there; undefined for a flat depth map."""
+        """Return one value per rendered shot; undefined for a flat depth map."""
         maps = yield Ask(self.depth, rendering.images)
         cues = yield Ask(PIXELS, rendering.images)
         return [

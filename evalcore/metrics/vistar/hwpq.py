@@ -1,4 +1,4 @@
-"""HWPQ: what share of a prompt's weighted pairs of questions a picture meets."""
+"""HWPQ: weighted share of a prompt's pairs of questions that a picture satisfies."""
 
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -33,14 +33,14 @@ MAX_TOKENS_A_QUESTION = 12
 
 @dataclass(frozen=True)
 class Vote:
-    """One answer to one question: None abstains, `text` says why or what was said."""
+    """Answer to one question: None abstains; `text` has the answer or the reason."""
 
     value: bool | None
     text: str
 
 
 def parse_boolean(text: str) -> bool:
-    """Return the truth value that a reply consists of."""
+    """Return the truth value of a reply."""
     word = text.strip(ORNAMENT).casefold()
     if word not in WORDS:
         raise ValueError("expected the one word True or False")
@@ -48,24 +48,23 @@ def parse_boolean(text: str) -> bool:
 
 
 def parse_lines(text: str, count: int) -> list[Vote]:
-    """Return the answers to questions that were asked together, by their numbers.
+    """Return the answers to questions asked together, by their numbers.
 
-    `text`: the reply: lines such as "3: False", perhaps in bold; others are passed
-    over. `count`: how many questions there were, from 1. Result: a question abstains
-    whose line is missing, says neither True nor False, or occurs twice with different
-    answers.
+    `text`: the reply: lines such as "3: False", perhaps in bold; other lines are
+    ignored. `count`: number of questions, from 1. Result: a question abstains if its
+    line is missing, has neither True nor False, or occurs twice with different answers.
     """
     votes = [Vote(None, "no line with this number")] * count
     contradicted = set()
-    for found in filter(None, map(LINE.fullmatch, text.splitlines())):
-        index = int(found[1]) - 1
+    for match in filter(None, map(LINE.fullmatch, text.splitlines())):
+        index = int(match[1]) - 1
         if not 0 <= index < count or index in contradicted:
             continue
         before = votes[index]
         try:
-            vote = Vote(parse_boolean(found[2]), found[2])
+            vote = Vote(parse_boolean(match[2]), match[2])
         except ValueError as error:
-            vote = Vote(None, f"{error}: {found[2]}")
+            vote = Vote(None, f"{error}: {match[2]}")
         if before.value is not None and before.value != vote.value:
             vote = Vote(None, f"answered twice: {before.text!r}, {vote.text!r}")
             contradicted.add(index)
@@ -81,7 +80,7 @@ JudgeVotes = Generator[Ask, list[Any], list[list[Vote]]]
 
 
 def ask_singly(images: Sequence[Image], texts: Sequence[str]) -> JudgeVotes:
-    """Ask one question a request; return the votes of all trials by question."""
+    """Ask one question per request; return the votes of all trials by question."""
     questions = [
         _question(
             images, prompts("vistar")["one"].format(question=text), trial, MAX_TOKENS
@@ -100,7 +99,7 @@ def ask_singly(images: Sequence[Image], texts: Sequence[str]) -> JudgeVotes:
 
 
 def ask_together(images: Sequence[Image], texts: Sequence[str]) -> JudgeVotes:
-    """Ask all questions in one request a trial; return the votes by question."""
+    """Ask all questions in one request per trial; return the votes by question."""
     count = len(texts)
     limit = MAX_TOKENS + MAX_TOKENS_A_QUESTION * count
     numbered = "\n".join(f"{i}. {text}" for i, text in enumerate(texts, start=1))
@@ -147,7 +146,7 @@ WAYS: dict[Profile, Callable[[Sequence[Image], Sequence[str]], JudgeVotes]] = {
 
 
 def majority(votes: Sequence[bool | None]) -> bool | None:
-    """Return what most of the votes say; None where there is no majority.
+    """Return the majority of the votes; None without a majority.
 
     Source: VISTAR, section 3.4.2: three independent queries, majority voting.
     Abstentions are ours.
@@ -157,10 +156,10 @@ def majority(votes: Sequence[bool | None]) -> bool | None:
 
 
 def pair_score(positive: bool | None, negative: bool | None) -> int | None:
-    """Return 1 if the positive question is answered with yes, the negative with no.
+    """Return 1 if the positive question is answered yes and the negative one no.
 
-    Result: None where either question has no answer, even if the other one alone would
-    make the pair 0: otherwise unanswered pairs could lose but never win.
+    Result: None if either question has no answer, even if the other one alone would
+    make the pair 0: otherwise unanswered pairs could only lower the score.
 
     Source: VISTAR, section 3.4.2, the first equation.
     """
@@ -172,10 +171,10 @@ def pair_score(positive: bool | None, negative: bool | None) -> int | None:
 def hwpq(
     questionnaire: HierarchicalQuestionnaire, pairs: Mapping[str, int | None]
 ) -> float | None:
-    """Return the doubly weighted sum of the pairs that a picture meets, from 0 to 1.
+    """Return the doubly weighted sum of the satisfied pairs, from 0 to 1.
 
-    Pairs without an answer (None) give their weight to the others of their level, a
-    level without any to the other levels (ours); None where nothing is left.
+    Pairs without an answer (None) give their weight to the others of their level, and a
+    level without answers to the other levels (ours); None without any answer.
 
     Source: VISTAR, section 3.4.2: Score = sum_l w_l sum_i w_li S_li.
     """
@@ -195,12 +194,12 @@ def hwpq(
 
 
 class Hwpq:
-    """HWPQ of an output: all its pictures go into each question about its prompt.
+    """HWPQ of an output: each question shows all its pictures.
 
-    An unusable reply abstains; three trials are there for that. With n pairs,
-    `vistar-single` makes 6n requests with the pictures, `vistar-batched` 3, with all 2n
-    questions in each: a judge sees both questions of a pair at once there, so that the
-    two are not to be mixed. The paper leaves open which way it asks.
+    An unusable reply abstains, hence the three trials. With n pairs, `vistar-single`
+    makes 6n requests with the pictures, and `vistar-batched` 3 with all 2n questions in
+    each. In the latter a judge sees both questions of a pair together, so the two
+    profiles are not comparable. The paper does not specify how it asks.
 
     Parameters
     ----------
@@ -220,14 +219,14 @@ class Hwpq:
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value, with every answer in its trace.
 
-        Undefined without a picture, without a valid questionnaire, and where no pair
-        has a majority for both of its questions.
+        Undefined without a picture, without a valid questionnaire, or if no pair has a
+        majority for both of its questions.
         """
-        told = vistar_of(rendering)
-        if "questionnaire" not in told:
+        fields = vistar_of(rendering)
+        if "questionnaire" not in fields:
             return [Value(None, reason="the story has no questionnaire")]
         try:
-            questionnaire = read_questionnaire(told["questionnaire"])
+            questionnaire = read_questionnaire(fields["questionnaire"])
         except QuestionnaireError as error:
             return [Value(None, reason=f"its questionnaire is not valid: {error}")]
         if not rendering.images:
@@ -246,8 +245,8 @@ class Hwpq:
         value = hwpq(questionnaire, scores)
         trace = {
             "prompt": questionnaire.prompt_id,
-            "role": told.get("role"),
-            "angle": told.get("angle"),
+            "role": fields.get("role"),
+            "angle": fields.get("angle"),
             "pictures": len(rendering.images),
             "pairs": [
                 {

@@ -1,4 +1,4 @@
-"""PSC: whether solid things go through each other."""
+"""PSC: whether solid objects pass through each other."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -21,20 +21,21 @@ from evalcore.metrics.encoders.published import DEPTH, OBJECTS, TRANSFORMERS
 from evalcore.metrics.encoders.scene_features import Instance, unpacked
 from evalcore.metrics.registry import declared
 from evalcore.metrics.vistar.geometric_cues import scaled_depth
-from evalcore.metrics.weights import needing
+from evalcore.metrics.weights import requires
 
 Mask = npt.NDArray[np.bool_]
-EPSILON = 1e-6  # of depths from 0 to 1; unpublished
-ZONE = 6  # pixels of 192 around an overlap that count as contact; ours
-ENCLOSED = 0.8  # share of the smaller box in the larger one from which it is attached
-RELAXED = 0.5  # what a conflict counts if the smaller thing is attached; ours
+EPSILON = 1e-6  # for depths from 0 to 1; unpublished
+ZONE = 6  # contact zone around an overlap, in pixels of 192; ours
+# share of the smaller box inside the larger one from which it is attached
+ENCLOSED = 0.8
+RELAXED = 0.5  # weight of a conflict if the smaller object is attached; ours
 
 
 def chaos(contact: tuple[float, float], rest: tuple[float, float]) -> float:
-    """Return how far apart two things are where they meet, against elsewhere.
+    """Return the depth gap of two objects in contact, relative to the gap elsewhere.
 
-    Their mean depths in contact and elsewhere. About 0: as if one went through the
-    other; about 1: one stands before the other everywhere.
+    `contact`, `rest`: their mean depths in contact and elsewhere. About 0: one seems to
+    pass through the other; about 1: one is in front of the other everywhere.
 
     Source: VISTAR, section 3.3.5, the equation of C.
     """
@@ -44,12 +45,12 @@ def chaos(contact: tuple[float, float], rest: tuple[float, float]) -> float:
 def contact_depths(
     depth: Floats, a: Mask, b: Mask
 ) -> tuple[tuple[float, float], tuple[float, float]] | None:
-    """Return the mean depths of two things where they meet, and elsewhere.
+    """Return the mean depths of two objects in their contact zone, and elsewhere.
 
-    The contact zone is the overlap and 6 pixels around it; there each thing has the
-    pixels that are its own alone (ours: "inside the overlap" both means would be of the
-    same pixels, and C always 0). None where one has none in the zone or outside: the
-    pair cannot be judged.
+    The contact zone is the overlap and 6 pixels around it, without pixels that belong
+    to both objects (ours: "inside the overlap" both means would use the same pixels,
+    and C would always be 0). None if an object has no pixels in the zone or outside it:
+    the pair cannot be judged.
     """
     zone = ndimage.binary_dilation(a & b, iterations=ZONE)
     parts = (a & ~b & zone, b & ~a & zone, a & ~zone, b & ~zone)
@@ -62,7 +63,7 @@ def contact_depths(
 def is_attached(
     a: tuple[float, float, float, float], b: tuple[float, float, float, float]
 ) -> bool:
-    """Tell whether the smaller of two boxes lies largely in the larger one.
+    """Return whether the smaller of two boxes is largely inside the larger one.
 
     Source: VISTAR, section 3.3.5; "largely" is 0.8 of its area (ours).
     """
@@ -77,11 +78,11 @@ def _area(box: tuple[float, float, float, float]) -> float:
 
 
 def plausibility(value: float, confidence: float, attached: bool) -> float:
-    """Return how possible a pair of things is: 1 - confidence (1 - min(C, 1)).
+    """Return the plausibility of a pair of objects: 1 - confidence (1 - min(C, 1)).
 
-    Half the conflict if the smaller thing is attached to the larger one (ours, as that
-    C ends at 1). The conflict is weighted with both confidences, not C: under a minimum
-    an unsure pair would always be the worst.
+    The conflict is halved if the smaller object is attached to the larger one (ours, as
+    is the limit of 1 for C). The confidences weight the conflict, not C; otherwise an
+    uncertain pair would always be the worst.
 
     Source: VISTAR, section 3.3.5.
     """
@@ -91,7 +92,7 @@ def plausibility(value: float, confidence: float, attached: bool) -> float:
 
 @dataclass(frozen=True)
 class Meeting:
-    """Two things that overlap, by their places in a list, and how possible that is."""
+    """Two overlapping objects, by their positions in a list, and their plausibility."""
 
     one: int
     other: int
@@ -101,7 +102,7 @@ class Meeting:
 
 
 def meetings(depth: Floats, things: Sequence[Instance]) -> list[Meeting]:
-    """Return all pairs of things that overlap and can be judged."""
+    """Return all pairs of objects that overlap and can be judged."""
     pairs = [
         (i, j)
         for i, j in combinations(range(len(things)), 2)
@@ -110,15 +111,15 @@ def meetings(depth: Floats, things: Sequence[Instance]) -> list[Meeting]:
     if not pairs:
         return []
     scaled = scaled_depth(depth)
-    found = []
+    comparable = []
     for i, j in pairs:
         a, b = things[i], things[j]
         depths = contact_depths(scaled, a.mask, b.mask)
         if depths is not None:
             value, attached = chaos(*depths), is_attached(a.box, b.box)
             score = plausibility(value, a.score * b.score, attached)
-            found.append(Meeting(i, j, value, attached, score))
-    return found
+            comparable.append(Meeting(i, j, value, attached, score))
+    return comparable
 
 
 def physical_consistency(pairs: Sequence[Meeting]) -> float:
@@ -140,17 +141,17 @@ class PhysicalConsistency:
 
         return objects(), depth()
 
-    missing = needing(TRANSFORMERS, (OBJECTS, DEPTH))
+    missing = requires(TRANSFORMERS, (OBJECTS, DEPTH))
 
     def score(self, rendering: Rendering) -> Scoring:
-        """Return one value a shot that is there; undefined for a flat depth map."""
+        """Return one value per rendered shot; undefined for a flat depth map."""
         things, far = self.encoders
-        found = yield Ask(things, rendering.images)
+        features = yield Ask(things, rendering.images)
         maps = yield Ask(far, rendering.images)
         return [
             _value(shot.number, unpacked(feature), depth)
             for shot, feature, depth in zip(
-                rendering.rendered, found, maps, strict=True
+                rendering.rendered, features, maps, strict=True
             )
         ]
 

@@ -5,7 +5,7 @@ r"""VISTAR's prompt language: a tag, a text, and parameters.
     [GD—TR] A poster that says "SALE" {text="SALE", font="Futura"}
 
 The paper (VISTAR, section 3.2) mentions a specification in EBNF but does not print it;
-this one is ours (ISO 14977, "ws" is white space or nothing)::
+this one is ours (ISO 14977; "ws" is optional white space)::
 
     prompt     = ws, "[", ws, role, ws, dash, ws, angle, ws, "]", ws, text, ws,
                  { parameters, ws } ;
@@ -19,8 +19,8 @@ this one is ours (ISO 14977, "ws" is white space or nothing)::
                | character - ( "\" | '"' | line end ) ;
 
 The paper names three of its seven roles and one code (GD); the others are ours. The
-keys of parameters that metrics read are ours, too: `text` (TR), `subject` (CSE),
-`count`, `posture` and `expression` (CPA; a word a person, separated by commas).
+keys of parameters that metrics read are also ours: `text` (TR), `subject` (CSE),
+`count`, `posture` and `expression` (CPA; one word per person, separated by commas).
 """
 
 import difflib
@@ -56,15 +56,15 @@ KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 SPACE = re.compile(r"\s*")
 TEXT_ESCAPES = {"\\": "\\", "{": "{", "}": "}"}
 VALUE_ESCAPES = {"\\": "\\", '"': '"', "n": "\n", "r": "\r", "t": "\t"}
-CLOSE_ENOUGH = 0.5  # for "did you mean"
+CLOSE_ENOUGH = 0.5  # threshold for "did you mean"
 
 
 class ParseError(ValueError):
     """A prompt does not follow the grammar.
 
-    `at`: index of the character at which it went wrong. `expected`: what should stand
-    there. `found`: what stands there instead; the character, or the end, if empty.
-    `hint`: what may have been meant. `line`, `column`: where it went wrong, from 1.
+    `at`: index of the wrong character. `expected`: what should be there. `found`: what
+    is there instead; the character, or the end, if empty. `hint`: a suggestion. `line`,
+    `column`: position of the error, from 1.
     """
 
     def __init__(
@@ -75,11 +75,11 @@ class ParseError(ValueError):
         self.column = at - start + 1
         self.expected = expected
         self.found = found or (repr(source[at]) if at < len(source) else "the end")
-        shown = source[start:].partition("\n")[0]
+        line_text = source[start:].partition("\n")[0]
         super().__init__(
             f"line {self.line}, column {self.column}: expected {expected}, "
             f"found {self.found}{f'; {hint}' * bool(hint)}\n"
-            f"    {shown}\n    {' ' * (self.column - 1)}^"
+            f"    {line_text}\n    {' ' * (self.column - 1)}^"
         )
 
 
@@ -87,14 +87,15 @@ class ParseError(ValueError):
 class Prompt:
     """A prompt of the language."""
 
-    role: str  # codes of who asks and what is judged; see `ROLES` and `ANGLES`
+    # codes of the user's role and of the angle to judge; see `ROLES` and `ANGLES`
+    role: str
     angle: str
-    text: str  # what the method is told, without white space around it
+    text: str  # text for the method, without white space around it
     parameters: Mapping[str, str]  # constraints by key, in order
 
 
 def parse(source: str) -> Prompt:
-    """Return the prompt that a text of the language stands for."""
+    """Return the prompt parsed from a text of the language."""
     return _Parser(source).prompt()
 
 
@@ -118,11 +119,11 @@ class _Parser:
         return Prompt(role, angle, text, parameters)
 
     def _next(self) -> str:
-        """Return the next character, or nothing at the end."""
+        """Return the next character; empty at the end."""
         return self.source[self.at : self.at + 1]
 
     def _after_space(self) -> str:
-        """Pass over white space, and return the next character."""
+        """Skip white space, and return the next character."""
         space = SPACE.match(self.source, self.at)
         if space is not None:
             self.at = space.end()
@@ -137,10 +138,10 @@ class _Parser:
         self.at += 1
 
     def _code(self, what: str, known: Mapping[str, str], end: str) -> str:
-        """Read the code of a role or an angle, up to one of the signs in `end`."""
+        """Read the code of a role or an angle, up to one of the characters in `end`."""
         self._after_space()
-        found = re.compile(f"[^{re.escape(end)}\\n]*").match(self.source, self.at)
-        word = found.group().strip() if found else ""
+        match = re.compile(f"[^{re.escape(end)}\\n]*").match(self.source, self.at)
+        word = match.group().strip() if match else ""
         if word not in known:
             raise ParseError(
                 self.source,
@@ -159,7 +160,7 @@ class _Parser:
         pieces = []
         while self._next() not in ("", "{"):
             if self._next() == "}":
-                raise self._error(r'the text to go on; a brace in it is written "\}"')
+                raise self._error(r'more text; a brace in the text is written "\}"')
             pieces.append(self._unit(TEXT_ESCAPES))
         text = "".join(pieces).strip()
         if not text:
@@ -174,7 +175,7 @@ class _Parser:
             return character
         if not self._next() or self._next() not in escapes:
             ways = " ".join(f"\\{letter}" for letter in escapes)
-            raise self._error(f"a backslash to be followed as in {ways}")
+            raise self._error(f"an escape sequence such as {ways}")
         self.at += 1
         return escapes[self.source[self.at - 1]]
 
@@ -211,9 +212,9 @@ class _Parser:
                 raise ParseError(
                     self.source,
                     opened,
-                    'a value that ends with a double quote on its line ("\\n" is a '
-                    "line break in it)",
-                    "one that does not",
+                    'a value that ends with a double quote on the same line ("\\n" is '
+                    "a line break in it)",
+                    "a value that does not",
                 )
             value.append(self._unit(VALUE_ESCAPES))
         self.at += 1
@@ -221,7 +222,7 @@ class _Parser:
 
 
 def _did_you_mean(word: str, known: Mapping[str, str]) -> str:
-    """Return which code may have been meant by a code or a name, as a question."""
+    """Return a question that suggests a known code for a code or a name."""
     by_name = {name.casefold(): code for code, name in known.items()}
     by_code = {code.casefold(): code for code in known}
     wanted = word.casefold()
@@ -235,13 +236,13 @@ def _closest(word: str, codes: Mapping[str, str]) -> str:
 
 
 def vistar_of(rendering: Rendering) -> Mapping[str, Any]:
-    """Return what the importer took from the structured prompt; empty if nothing."""
-    found = rendering.extra.get("vistar")
-    return found if isinstance(found, Mapping) else {}
+    """Return the importer's fields of the structured prompt; empty if it has none."""
+    fields = rendering.extra.get("vistar")
+    return fields if isinstance(fields, Mapping) else {}
 
 
 def parameter(rendering: Rendering, key: str) -> str:
-    """Return a parameter of the prompt, without white space around it; or ''."""
+    """Return a parameter of the prompt without surrounding white space, or ''."""
     parameters = vistar_of(rendering).get("parameters")
     if not isinstance(parameters, Mapping):
         return ""

@@ -1,4 +1,4 @@
-"""Questionnaires of hierarchical weighted P/N questioning: read and generated.
+"""Questionnaires of hierarchical weighted P/N questioning: reading and generation.
 
 ::
 
@@ -7,8 +7,8 @@
         {"id": "girl", "positive": "Is there a girl?",
          "negative": "Is the street empty of people?", "weight": 1.0}]}, ...]}
 
-VISTAR (sections 3.4.1 and 3.4.2) says what they hold, but prints none: names and shape
-are ours, as is the instruction of `manage.py write_questionnaires` (appendix E is
+VISTAR (sections 3.4.1 and 3.4.2) describes their content, but prints none: names and
+form are ours, as is the instruction of `manage.py write_questionnaires` (appendix E is
 missing).
 """
 
@@ -29,14 +29,14 @@ LEVELS = {
     "L3": "interplay and fusion",
     "L4": "overall impression",
 }
-TOLERANCE = 1e-3  # of a sum of weights
-EXACT = 1e-12  # a sum so near to 1 is not divided by
-SHOWN = 40  # characters of a value in a message
+TOLERANCE = 1e-3  # tolerance of a sum of weights
+EXACT = 1e-12  # a sum this close to 1 is not divided by
+SHOWN = 40  # longest value in a message, in characters
 
 
 @dataclass(frozen=True)
 class QuestionPair:
-    """Two questions of which the prompt, if it is met, demands yes and no."""
+    """A question to be answered yes and one to be answered no by a correct picture."""
 
     id: str
     positive: str
@@ -55,7 +55,7 @@ class QuestionLevel:
 
 @dataclass(frozen=True)
 class HierarchicalQuestionnaire:
-    """A prompt's own questionnaire, checked; all weights sum to 1."""
+    """A prompt's checked questionnaire; all weights sum to 1."""
 
     prompt_id: str
     prompt: str
@@ -67,7 +67,7 @@ class HierarchicalQuestionnaire:
         return [pair for level in self.levels for pair in level.questions]
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as it is written in JSON."""
+        """Return it as JSON."""
         return {
             "prompt_id": self.prompt_id,
             "prompt": self.prompt,
@@ -83,7 +83,7 @@ class HierarchicalQuestionnaire:
 
 
 class QuestionnaireError(ValueError):
-    """A questionnaire is not of that form; `problems` lists everything wrong with it.
+    """A questionnaire has the wrong form; `problems` lists every error.
 
     Each problem begins with its place as a JSON path: `$.levels[0].weight: ...`.
     """
@@ -101,26 +101,26 @@ def decode(text: str) -> Any:
         raise QuestionnaireError(["$: nested too deeply"]) from error
     except json.JSONDecodeError as error:
         raise QuestionnaireError(
-            [f"$: no JSON (line {error.lineno}, column {error.colno}: {error.msg})"]
+            [f"$: not JSON (line {error.lineno}, column {error.colno}: {error.msg})"]
         ) from error
 
 
 def _without_repeats(items: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object; JSON's parser would silently keep the last of equal keys."""
-    found = dict(items)
-    if len(found) < len(items):
+    values = dict(items)
+    if len(values) < len(items):
         keys = [key for key, _value in items]
         twice = sorted({key for key in keys if keys.count(key) > 1})
         raise QuestionnaireError([f"$: an object has the key {twice[0]!r} twice"])
-    return found
+    return values
 
 
 def read_questionnaire(data: object) -> HierarchicalQuestionnaire:
     """Return a questionnaire from decoded JSON, with weights that sum to 1.
 
-    Weights of the levels, and of the pairs of each, sum to 1 within 0.001 and are
-    divided by their sum. A level without questions is left out, the others share its
-    weight.
+    Weights of the levels, and of the pairs of each, must sum to 1 within 0.001 and are
+    divided by their sum. A level without questions is left out, and the others share
+    its weight.
     """
     check = _Check()
     fields = check.fields(data, "$", ("prompt_id", "prompt", "levels"))
@@ -133,8 +133,8 @@ def read_questionnaire(data: object) -> HierarchicalQuestionnaire:
     check.once("$.levels", "the id", (q.id for lev in levels for q in lev.questions))
     if "levels" in fields:
         check.sum("$.levels", [level.weight for level in levels])
-    asked = [level for level in levels if level.questions]
-    total = sum(level.weight for level in asked)
+    used = [level for level in levels if level.questions]
+    total = sum(level.weight for level in used)
     if not check.problems and not total:
         check.problems.append("$.levels: no level with questions has a weight above 0")
     if check.problems:
@@ -145,7 +145,7 @@ def read_questionnaire(data: object) -> HierarchicalQuestionnaire:
         tuple(
             QuestionLevel(level.level, share, level.questions)
             for level, share in sorted(
-                zip(asked, _shares([lev.weight for lev in asked]), strict=True),
+                zip(used, _shares([lev.weight for lev in used]), strict=True),
                 key=lambda one: one[0].level,
             )
         ),
@@ -153,35 +153,35 @@ def read_questionnaire(data: object) -> HierarchicalQuestionnaire:
 
 
 def _shares(weights: Sequence[float]) -> list[float]:
-    """Return the weights divided by their sum; as they are where it is 1."""
+    """Return the weights divided by their sum, or unchanged if it is 1."""
     total = math.fsum(weights)
     return list(weights) if abs(total - 1) <= EXACT else [w / total for w in weights]
 
 
 class _Check:
-    """Reads parts of decoded JSON, and collects what is wrong with them."""
+    """Reader of decoded JSON that collects all problems."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []
 
     def wrong(self, path: str, wanted: str, found: object) -> None:
-        shown = json.dumps(found, ensure_ascii=False, default=repr)
-        shown = shown.encode("utf-8", "backslashreplace").decode()
-        if len(shown) > SHOWN:
-            shown = f"{shown[:SHOWN]}..."
-        self.problems.append(f"{path}: expected {wanted}, found {shown}")
+        excerpt = json.dumps(found, ensure_ascii=False, default=repr)
+        excerpt = excerpt.encode("utf-8", "backslashreplace").decode()
+        if len(excerpt) > SHOWN:
+            excerpt = f"{excerpt[:SHOWN]}..."
+        self.problems.append(f"{path}: expected {wanted}, found {excerpt}")
 
     def fields(
         self, data: object, path: str, keys: Sequence[str]
     ) -> Mapping[str, object]:
-        """Return an object's fields; these keys, all of them and no other."""
+        """Return an object's fields, which must be exactly these keys."""
         if not isinstance(data, dict):
             self.wrong(path, f"an object with {', '.join(keys)}", data)
             return {}
         known = ", ".join(keys)
         for key in data:
             if key not in keys:
-                self.problems.append(f"{path}.{key}: unknown key; there are {known}")
+                self.problems.append(f"{path}.{key}: unknown key; known are {known}")
         for key in keys:
             if key not in data:
                 self.problems.append(f"{path}.{key}: missing")
@@ -243,19 +243,19 @@ class _Check:
         fields = self.fields(data, path, keys)
         id, positive, negative = (self.text(fields, key, path) for key in keys[:3])
         if positive and positive == negative:
-            self.wrong(f"{path}.negative", "another question than `positive`", negative)
+            self.wrong(f"{path}.negative", "a question other than `positive`", negative)
         return QuestionPair(id, positive, negative, self.weight(fields, path))
 
     def once(self, path: str, what: str, names: Iterable[str]) -> None:
-        seen: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for name in filter(None, names):
-            seen[name] = seen.get(name, 0) + 1
-        for name, times in seen.items():
+            counts[name] = counts.get(name, 0) + 1
+        for name, times in counts.items():
             if times > 1:
                 self.problems.append(f"{path}: {what} {name!r} occurs {times} times")
 
     def sum(self, path: str, weights: Sequence[float]) -> bool:
-        """Tell whether weights sum to 1; of unusable ones it was complained before."""
+        """Return whether weights sum to 1; unusable weights were reported before."""
         if any(math.isnan(weight) for weight in weights):
             return False
         total = math.fsum(weights)
@@ -274,24 +274,25 @@ Generation = Generator[Ask, list[Any], dict[str, HierarchicalQuestionnaire | Ref
 
 @dataclass(frozen=True)
 class PromptForJudge:
-    """Request to a judge about a prompt."""
+    """A prompt as sent to a judge."""
 
-    text: str  # what the method is told
-    # Who asks and what is judged: codes of the prompt language, other words, or empty.
+    text: str  # text for the method
+    # The user's role and the angle to judge: codes of the prompt language, other words,
+    # or empty.
     role: str = ""
     angle: str = ""
     parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 def generation_question(prompt: PromptForJudge) -> JudgeQuestion:
-    """Return what a judge is asked so that it writes a prompt's questionnaire."""
-    said = {
+    """Return the question that has a judge write a prompt's questionnaire."""
+    fields = {
         "Angle": ANGLES.get(prompt.angle, prompt.angle),
         "Asked for by": ROLES.get(prompt.role, prompt.role),
         "Prompt": prompt.text,
         **{f"Parameter {key}": value for key, value in prompt.parameters.items()},
     }
-    lines = [f"{what}: {value}" for what, value in said.items() if value]
+    lines = [f"{what}: {value}" for what, value in fields.items() if value]
     return JudgeQuestion(
         parts=("\n".join(lines),),
         system=prompts("vistar")["questionnaire"],
@@ -304,13 +305,13 @@ def parse_reply(text: str) -> tuple[QuestionLevel, ...]:
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
         raise ValueError("expected a JSON object with levels, found none")
-    # Between braces there is an object, or no JSON.
+    # Either a JSON object is between the braces, or the reply has none.
     known = {**decode(text[start : end + 1]), "prompt_id": "-", "prompt": "-"}
     return read_questionnaire(known).levels
 
 
 def generate(prompts: Mapping[str, PromptForJudge]) -> Generation:
-    """Have the questionnaires of prompts written; to be run by the engine."""
+    """Generate the questionnaires of prompts; the engine runs this."""
     questions = [generation_question(prompt) for prompt in prompts.values()]
     answers = yield from ask_judge(questions, parse_reply, unanswered="refuse")
     return {

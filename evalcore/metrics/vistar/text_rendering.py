@@ -1,4 +1,4 @@
-"""TR: whether the text that was asked for is to be read in the picture."""
+"""TR: whether the requested text is readable in the picture."""
 
 import re
 import unicodedata
@@ -16,7 +16,7 @@ from evalcore.metrics.encoders.published import OCR, OCR_PACKAGES
 from evalcore.metrics.formulas import edit_distance
 from evalcore.metrics.registry import declared
 from evalcore.metrics.vistar.prompt_language import parameter
-from evalcore.metrics.weights import needing
+from evalcore.metrics.weights import requires
 
 CHARACTERS, TOKENS = 0.5, 0.5  # the paper's weights are unpublished; these are ours
 IDEOGRAPH = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -26,7 +26,7 @@ QUOTED = re.compile('"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+
 
 
 def normalised_text(text: str) -> str:
-    r"""Return a text as it is compared.
+    r"""Return a text in the form for comparison.
 
     In Unicode's form NFKC, without case, each run of white space (line breaks too) as
     one space, none around the text and none between two ideographs or kana.
@@ -36,12 +36,12 @@ def normalised_text(text: str) -> str:
 
 
 def tokens(text: str) -> set[str]:
-    """Return the words of a normalised text, and its other signs each by itself."""
+    """Return the words of a normalised text, and each other character by itself."""
     return set(TOKEN.findall(text))
 
 
 def text_rendering(read: str, wanted: str) -> float:
-    """Return how well a text that was read is the one that was wanted, from 0 to 1.
+    """Return the agreement of a text read with the expected text, from 0 to 1.
 
     The mean of 1 - L / longer length and J, with the Levenshtein distance L and the
     Jaccard index J of the sets of tokens, of normalised texts. 1 where both are empty,
@@ -54,23 +54,23 @@ def text_rendering(read: str, wanted: str) -> float:
     if not read or not wanted:
         return float(read == wanted)
     distance = edit_distance(read, wanted) / max(len(read), len(wanted))
-    found, asked = tokens(read), tokens(wanted)
-    shared = len(found & asked) / len(found | asked)
+    read_tokens, wanted_tokens = tokens(read), tokens(wanted)
+    shared = len(read_tokens & wanted_tokens) / len(read_tokens | wanted_tokens)
     return CHARACTERS * (1 - distance) + TOKENS * shared
 
 
 def quoted(text: str) -> list[str]:
-    """Return what stands in double quotation marks of any kind, in order."""
+    """Return the parts in double quotation marks of any kind, in order."""
     return ["".join(groups).strip() for groups in QUOTED.findall(text)]
 
 
 class TextRendering:
     """Text rendering of each shot.
 
-    What is wanted is the prompt's parameter `text`, for every shot of the story; where
-    there is none, what the shot's own text has in double quotation marks, joined by
-    spaces. What is read are all lines in the picture, from top to bottom, joined by
-    spaces: writing that nobody asked for lowers the value.
+    The expected text is the prompt's parameter `text`, for every shot of the story;
+    without it, the parts of the shot's own text in double quotation marks, joined by
+    spaces. The text read consists of all lines in the picture, from top to bottom,
+    joined by spaces: additional text lowers the value.
     """
 
     info = declared("text_rendering")
@@ -81,14 +81,14 @@ class TextRendering:
 
         return ocr()
 
-    missing = needing(OCR_PACKAGES, OCR)
+    missing = requires(OCR_PACKAGES, OCR)
 
     def score(self, rendering: Rendering) -> Scoring:
-        """Return one value a shot that is there; undefined where no text is wanted."""
+        """Return one value per rendered shot; undefined if no text is expected."""
         wanted = {
             shot.number: text
             for shot in rendering.rendered
-            if (text := wanted_text(rendering, shot))
+            if (text := expected_text(rendering, shot))
         }
         shots = [shot for shot in rendering.rendered if shot.number in wanted]
         features = yield Ask(self.reader, [shot.frames[0] for shot in shots])
@@ -103,11 +103,11 @@ class TextRendering:
                 trace={"read": read[shot.number], "wanted": wanted[shot.number]},
             )
             if shot.number in wanted
-            else Value(None, shot.number, "no text is wanted in this picture")
+            else Value(None, shot.number, "no text is expected in this picture")
             for shot in rendering.rendered
         ]
 
 
-def wanted_text(rendering: Rendering, shot: RenderedShot) -> str:
-    """Return what is to be read in a shot; empty if nothing."""
+def expected_text(rendering: Rendering, shot: RenderedShot) -> str:
+    """Return the expected text of a shot; empty if there is none."""
     return parameter(rendering, "text") or " ".join(quoted(shot.wording))

@@ -1,6 +1,6 @@
 """Matching of figures in shots with characters.
 
-Which of the figures found in a picture is which character: identities and matches.
+Identities of the figures found in a picture, and their assignment to characters.
 
 ViStoryBench, section 3.3 and appendix I, and its program at 514cc31.
 """
@@ -21,22 +21,22 @@ from evalcore.metrics.base import (
     FeatureError,
     Floats,
     Image,
-    Lacks,
+    MissingRequirements,
     RenderedCharacter,
     RenderedShot,
     Rendering,
 )
 from evalcore.metrics.encoders import faces
 from evalcore.metrics.encoders.published import DETECTOR, clip_weights
-from evalcore.metrics.weights import lacking
+from evalcore.metrics.weights import missing_requirements
 
-# What is known of who a figure is: a vector of length 1 from each encoder that saw it.
+# Identity of a figure: a vector of length 1 from each encoder that recognised it.
 Identity = Mapping[str, npt.NDArray[np.float32]]
 IMPOSSIBLE = -1e6
 
 
 def similarity(a: Identity, b: Identity) -> float:
-    """Return how alike two figures are.
+    """Return the similarity of two figures.
 
     Source: ViStoryBench's program, `ensemble_method=average`.
     """
@@ -45,7 +45,7 @@ def similarity(a: Identity, b: Identity) -> float:
 
 
 def similarities(rows: Sequence[Identity], columns: Sequence[Identity]) -> Floats:
-    """Return the similarity of each of the rows with each of the columns."""
+    """Return the similarity of each row with each column."""
     matrix = [[similarity(a, b) for b in columns] for a in rows]
     return np.array(matrix, dtype=float).reshape(len(rows), len(columns))
 
@@ -54,13 +54,13 @@ def match(
     characters: Sequence[Sequence[Identity]],
     candidates: Sequence[Sequence[Identity]],
 ) -> dict[int, int]:
-    """Return which candidate each expected character is, by index.
+    """Return the assignment of expected characters to candidates, by index.
 
-    The sum over all matches of the best similarity with any of the character's
-    references is the largest possible, without a threshold. `candidates`: for each
-    character, each figure as the encoders of its own kind see it: one that none of them
-    saw is never that character; one seen by no encoder that saw a reference has
-    similarity 0 and may be.
+    It maximises the sum over all matches of the best similarity with any of the
+    character's references, without a threshold. `candidates`: for each character, the
+    identity of each figure by the encoders for its kind. A figure that none of them
+    recognised never matches; one without an encoder in common with the references has
+    similarity 0 and may match.
 
     Source: ViStoryBench, appendix I.1, stage 3; Hungarian algorithm.
     """
@@ -79,11 +79,12 @@ def match(
 
 
 def pixel_box(shares: Sequence[float], size: tuple[int, int]) -> Box | None:
-    """Return a box in whole pixels; None if nothing of it lies in the picture.
+    """Return a box in whole pixels; None if it lies outside the picture.
 
-    `shares`: centre x and y, width and height. As in the program, all four are cut to
-    whole pixels first, then turned into corners, and those clamped. Where a side is
-    odd, half a pixel is cut off here; the program has Pillow round to the even pixel.
+    `shares`: centre x and y, width and height. As in the program, all four are first
+    truncated to whole pixels, then converted to corners, which are clamped. If a side
+    is odd, half a pixel is cut off here; in the program Pillow rounds to the even
+    pixel.
     """
     if not np.isfinite(shares[:4]).all():
         return None
@@ -96,26 +97,26 @@ def pixel_box(shares: Sequence[float], size: tuple[int, int]) -> Box | None:
     return box if box[0] < box[2] and box[1] < box[3] else None
 
 
-# ViStoryBench looks for every character with this one word, whatever its kind.
+# ViStoryBench's search word for every character, whatever its kind.
 PROMPT = "character"
 REALISTIC = "realistic_human"
 DETECTOR_PACKAGES = ("torch", "transformers")
 PACKAGES = (*DETECTOR_PACKAGES, "open_clip", "onnxruntime")
 WEIGHTS = (DETECTOR, clip_weights())
 
-# Whose networks see faces: what the program feeds them, or what they were trained with.
+# Input of the face networks: as in the program, or as in their training.
 Profile = Literal["vsb-code-2026.02", "vsb-paper"]
-# A figure in a picture: its box in shares of the picture, and what is cut out.
+# A figure in a picture: its box in shares of the picture, and its crop.
 FigureCrop = tuple[tuple[float, ...], Image]
 
 
 @dataclass(frozen=True)
-class Eyes:
-    """What figures are found and recognised with."""
+class FigureEncoders:
+    """Detector and encoders for finding and recognising figures."""
 
     detector: Encoder  # finds figures; see `evalcore.metrics.encoders.subjects`
     # Encoders by name for realistic humans and for all others. A face encoder returns 1
-    # x n, or 0 x n where it sees no face; the others return n numbers.
+    # x n, or 0 x n without a face; the others return n numbers.
     faces: Mapping[str, Encoder]
     others: Mapping[str, Encoder]
 
@@ -139,37 +140,37 @@ class Match:
 
 @dataclass
 class Tally:
-    """What an encoder made of the figures of a story."""
+    """Counts of one encoder over the figures of a story."""
 
-    seen: int = 0  # how many it saw; those without a face do not count
-    failed: int = 0  # how many it failed on
-    reason: str = ""  # why it failed on the first of them
+    seen: int = 0  # figures recognised; those without a face do not count
+    failed: int = 0  # figures on which it failed
+    reason: str = ""  # its first error
 
 
 @dataclass(frozen=True)
 class Cast:
-    """Who was expected, who was found."""
+    """Expected and found characters of a story."""
 
-    # Characters by shot, of the shots that have a picture and expect anybody.
+    # Expected characters by shot, for shots with a picture and an expected character.
     expected: dict[int, tuple[str, ...]] = field(default_factory=dict)
     # By shot, and by character.
     matches: dict[int, dict[str, Match]] = field(default_factory=dict)
     # Identities of each character's references; the first one is the anchor of the
-    # copy-paste rate, `anchors` its picture.
+    # copy-paste rate, and `anchors` has its picture.
     references: dict[str, list[Identity]] = field(default_factory=dict)
     anchors: dict[str, Image] = field(default_factory=dict)
     nameless: tuple[str, ...] = ()  # characters of the story without a usable reference
-    # By encoder, what it made of the figures.
+    # Counts by encoder.
     tallies: dict[str, Tally] = field(default_factory=dict)
 
     @property
     def errors(self) -> dict[str, Any]:
-        """Return which encoders failed on some figures, for traces; often nothing."""
+        """Return the encoders that failed on some figures, for traces; often empty."""
         failed = {n: asdict(tally) for n, tally in self.tallies.items() if tally.failed}
         return {"errors": failed} if failed else {}
 
     def found(self, character: str) -> list[Match]:
-        """Return where a character was found, in the order of the shots."""
+        """Return the matches of a character, in the order of the shots."""
         return [m[character] for m in self.matches.values() if character in m]
 
     def appearances(self, character: str) -> int:
@@ -180,31 +181,33 @@ class Cast:
 Casting = Generator[Ask, list[Any], Cast]
 
 
-def missing() -> Lacks:
-    """Return what is lacking to find a cast; empty if nothing."""
+def missing() -> MissingRequirements:
+    """Return the missing requirements for finding a cast; empty if ready."""
     of_faces = faces.missing(faces.ARCFACE, faces.ADAFACE, faces.FACENET)
-    return Lacks(dict.fromkeys([*lacking(PACKAGES, WEIGHTS), *of_faces]))
+    return MissingRequirements(
+        dict.fromkeys([*missing_requirements(PACKAGES, WEIGHTS), *of_faces])
+    )
 
 
-def missing_detector() -> Lacks:
-    """Return what is lacking to find figures, whoever they are; empty if nothing."""
-    return lacking(DETECTOR_PACKAGES, (DETECTOR,))
+def missing_detector() -> MissingRequirements:
+    """Return the missing requirements of the detector; empty if ready."""
+    return missing_requirements(DETECTOR_PACKAGES, (DETECTOR,))
 
 
-def the_detector() -> Encoder:
-    """Return what ViStoryBench finds figures with."""
+def load_figure_detector() -> Encoder:
+    """Return ViStoryBench's detector of figures."""
     from evalcore.metrics.encoders.subjects import detector
 
     return detector(PROMPT)
 
 
 @cache
-def the_eyes(profile: Profile) -> Eyes:
-    """Return what ViStoryBench recognises characters with."""
+def load_figure_encoders(profile: Profile) -> FigureEncoders:
+    """Return ViStoryBench's detector and encoders of characters."""
     from evalcore.metrics.encoders.clip import clip_image_encoder
 
-    return Eyes(
-        the_detector(),
+    return FigureEncoders(
+        load_figure_detector(),
         {
             "arcface": faces.arcface_encoder(),
             "adaface": faces.adaface_encoder(profile),
@@ -215,10 +218,10 @@ def the_eyes(profile: Profile) -> Eyes:
 
 
 def expecting(rendering: Rendering) -> list[RenderedShot]:
-    """Return the shots that count, with the characters that they expect.
+    """Return the relevant shots, with their expected characters.
 
-    Shots without a picture, or without expected characters, are left out everywhere.
-    Expected characters that the story does not describe are left out too.
+    Shots without a picture or without expected characters are left out, and so are
+    expected characters that the story does not describe.
     """
     return [
         replace(shot, characters=known)
@@ -232,35 +235,35 @@ def find_figures(
 ) -> Generator[Ask, list[Any], dict[int, list[FigureCrop]]]:
     """Return the figures in the picture of each shot, the best box first."""
     pictures = [shot.frames[0] for shot in shots]
-    found = yield Ask(detector, pictures)
+    features = yield Ask(detector, pictures)
     return {
         shot.number: [
             (tuple(map(float, row[:4])), replace(picture, box=box))
             for row in boxes
             if (box := pixel_box(row, picture.size))
         ]
-        for shot, picture, boxes in zip(shots, pictures, found, strict=True)
+        for shot, picture, boxes in zip(shots, pictures, features, strict=True)
     }
 
 
-def find_cast(rendering: Rendering, eyes: Eyes) -> Casting:
-    """Find out who appears in each shot, of those that `expecting` returns.
+def find_cast(rendering: Rendering, figure_encoders: FigureEncoders) -> Casting:
+    """Find the characters in each shot that `expecting` returns.
 
-    Where one encoder fails on a figure, the others are kept, as in the program; one
-    that fails on every figure would silently leave another ensemble: then nothing is
-    returned.
+    If one encoder fails on a figure, the others are kept, as in the program. An encoder
+    that fails on every figure would silently change the ensemble, so an error is raised
+    then.
 
     Source: ViStoryBench, appendix I.1, stages 1 to 3, and its program at 514cc31.
     """
     shots = expecting(rendering)
     characters = list(rendering.characters.values())
     cast = Cast(expected={shot.number: shot.characters for shot in shots})
-    yield from _recognise_references(cast, characters, eyes)
-    yield from _match_shots(cast, shots, rendering.characters, eyes)
+    yield from _recognise_references(cast, characters, figure_encoders)
+    yield from _match_shots(cast, shots, rendering.characters, figure_encoders)
     for name, tally in cast.tallies.items():
         if tally.failed and not tally.seen:
             raise FeatureError(
-                f"{name} failed on every figure of the story that it was to see "
+                f"{name} failed on every figure of the story that it was given "
                 f"({tally.failed}): {tally.reason}"
             )
     nameless = tuple(c.key for c in characters if not cast.references[c.key])
@@ -268,16 +271,16 @@ def find_cast(rendering: Rendering, eyes: Eyes) -> Casting:
 
 
 def _recognise_references(
-    cast: Cast, characters: Sequence[RenderedCharacter], eyes: Eyes
+    cast: Cast, characters: Sequence[RenderedCharacter], figure_encoders: FigureEncoders
 ) -> Generator[Ask, list[Any], None]:
-    """Fill in references and anchors: the best box of each, or else the whole picture.
+    """Fill in references and anchors: the best box of each, or the whole picture.
 
-    A reference without a box is passed over; of a character none of whose boxes can be
-    recognised the whole pictures are taken.
+    A reference without a box is skipped. If no box of a character's references is
+    recognised, the whole pictures are used.
     """
     pictures = [image for c in characters for image in c.references]
     boxes = dict(
-        zip(pictures, (yield Ask(eyes.detector, pictures)), strict=True),
+        zip(pictures, (yield Ask(figure_encoders.detector, pictures)), strict=True),
     )
     for character in characters:
         crops = [
@@ -286,21 +289,27 @@ def _recognise_references(
             if len(boxes[image]) and (box := pixel_box(boxes[image][0], image.size))
         ]
         for images in (crops, list(character.references)):
-            seen = yield from identities(images, eyes.of(character), cast.tallies)
-            known = [(i, who) for i, who in zip(images, seen, strict=True) if who]
-            if known:
-                cast.anchors[character.key] = known[0][0]
+            identities_of_boxes = yield from identities(
+                images, figure_encoders.of(character), cast.tallies
+            )
+            recognised = [
+                (i, who)
+                for i, who in zip(images, identities_of_boxes, strict=True)
+                if who
+            ]
+            if recognised:
+                cast.anchors[character.key] = recognised[0][0]
                 break
-        cast.references[character.key] = [who for _image, who in known]
+        cast.references[character.key] = [who for _image, who in recognised]
 
 
 def _match_shots(
     cast: Cast,
     shots: Sequence[RenderedShot],
     characters: Mapping[str, RenderedCharacter],
-    eyes: Eyes,
+    figure_encoders: FigureEncoders,
 ) -> Generator[Ask, list[Any], None]:
-    cut = yield from find_figures(shots, eyes.detector)
+    cut = yield from find_figures(shots, figure_encoders.detector)
     seen: dict[tuple[int, int], dict[str, Any]] = {
         (number, i): {} for number, figures in cut.items() for i in range(len(figures))
     }
@@ -311,7 +320,7 @@ def _match_shots(
             if realistic in {characters[k].kind == REALISTIC for k in shot.characters}
             for i in range(len(cut[shot.number]))
         ]
-        encoders = eyes.faces if realistic else eyes.others
+        encoders = figure_encoders.faces if realistic else figure_encoders.others
         images = [cut[number][i][1] for number, i in wanted]
         recognised = yield from identities(images, encoders, cast.tallies)
         for figure, identity in zip(wanted, recognised, strict=True):
@@ -319,7 +328,9 @@ def _match_shots(
     for shot in shots:
         figures = cut[shot.number]
         who = [seen[shot.number, i] for i in range(len(figures))]
-        cast.matches[shot.number] = _matched(cast, shot, figures, who, characters, eyes)
+        cast.matches[shot.number] = _matched(
+            cast, shot, figures, who, characters, figure_encoders
+        )
 
 
 def _matched(
@@ -328,11 +339,12 @@ def _matched(
     figures: Sequence[FigureCrop],
     who: Sequence[Identity],
     characters: Mapping[str, RenderedCharacter],
-    eyes: Eyes,
+    figure_encoders: FigureEncoders,
 ) -> dict[str, Match]:
     references = [cast.references[key] for key in shot.characters]
     own = [
-        [_own(one, eyes.of(characters[key])) for one in who] for key in shot.characters
+        [_own(one, figure_encoders.of(characters[key])) for one in who]
+        for key in shot.characters
     ]
     return {
         shot.characters[row]: Match(
@@ -349,19 +361,19 @@ def identities(
     encoders: Mapping[str, Encoder],
     tallies: dict[str, Tally],
 ) -> Generator[Ask, list[Any], list[Identity]]:
-    """Return what each encoder sees in each image, without those that see nothing."""
-    seen: list[dict[str, Any]] = [{} for _image in images]
+    """Return each encoder's result for each image, without empty results."""
+    results: list[dict[str, Any]] = [{} for _image in images]
     for name, encoder in encoders.items() if images else ():
         tally = tallies.setdefault(name, Tally())
         features = yield Ask(encoder, images, tolerant=True)
-        for identity, feature in zip(seen, features, strict=True):
+        for identity, feature in zip(results, features, strict=True):
             if isinstance(feature, FeatureError):
                 tally.failed += 1
                 tally.reason = tally.reason or str(feature)
             elif len(feature):
                 tally.seen += 1
                 identity[name] = feature if feature.ndim == 1 else feature[0]
-    return list(seen)
+    return list(results)
 
 
 def _own(identity: Identity, encoders: Mapping[str, Encoder]) -> Identity:

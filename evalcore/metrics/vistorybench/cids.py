@@ -1,11 +1,11 @@
-"""CIDS and copy-paste rate: characters held against their references.
+"""CIDS, copy-paste rate and OCCM: characters compared with their references.
 
 ViStoryBench, section 3.3 and appendix I; averages as in the program at 514cc31, where a
-character that is missed costs nothing unless it is never found. The strict variants
-count what was missed. Profiles differ in what AdaFace and FaceNet are given of
-realistic humans: `vsb-code-2026.02` what the program gives them (faces placed as by
-facexlib, FaceNet's in 112 x 112 BGR from 0 to 1), `vsb-paper` what they were trained
-with. The paper leaves open how references, shots and characters enter its mean: both
+missed character costs nothing unless it is never found. The strict variants count
+missed characters. Profiles differ in the input of AdaFace and FaceNet for realistic
+humans: `vsb-code-2026.02` has the program's input (faces aligned as by facexlib,
+FaceNet's in 112 x 112 BGR from 0 to 1), `vsb-paper` that of their training. The paper
+does not specify how references, shots and characters enter its mean: both profiles
 average as the program does.
 """
 
@@ -16,7 +16,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from evalcore.metrics.base import Ask, Floats, Lacks, Rendering, Scoring, Value
+from evalcore.metrics.base import (
+    Ask,
+    Floats,
+    MissingRequirements,
+    Rendering,
+    Scoring,
+    Value,
+)
 from evalcore.metrics.registry import declared
 from evalcore.metrics.vistorybench import character_matching
 from evalcore.metrics.vistorybench.character_matching import (
@@ -34,23 +41,23 @@ NOBODY_EXPECTED = "no shot with a picture expects a character"
 
 
 def cross_consistency(with_references: Floats) -> float:
-    """Return how like its references a character is: the mean over shots x references.
+    """Return a character's mean similarity over shots x references.
 
-    0 where it was never found, as the reference program counts.
+    0 if it was never found, as in the reference program.
     """
     return float(with_references.mean()) if with_references.size else 0.0
 
 
 def self_consistency(among_shots: Floats) -> float:
-    """Return how like itself a character is, over the shots it was found in."""
-    found = len(among_shots)
-    if found < 2:
-        return float(found)
-    return float(among_shots[np.triu_indices(found, 1)].mean())
+    """Return a character's mean similarity over the shots in which it was found."""
+    count = len(among_shots)
+    if count < 2:
+        return float(count)
+    return float(among_shots[np.triu_indices(count, 1)].mean())
 
 
 def strict_cross_consistency(with_references: Floats, expected: int) -> float:
-    """Return the same with 0 for each expected shot where it was not found.
+    """Return `cross_consistency` with 0 for each expected shot without the character.
 
     `expected`: in how many shots the character was expected, at least 1.
 
@@ -63,7 +70,7 @@ def strict_cross_consistency(with_references: Floats, expected: int) -> float:
 
 
 def strict_self_consistency(among_shots: Floats, expected: int) -> float | None:
-    """Return the same with 0 for each pair of expected shots that lacks one."""
+    """Return `self_consistency` with 0 for each pair of expected shots lacking one."""
     if expected < 2:
         return None
     pairs = among_shots[np.triu_indices(len(among_shots), 1)].sum()
@@ -71,36 +78,36 @@ def strict_self_consistency(among_shots: Floats, expected: int) -> float | None:
 
 
 def of_character(cast: Cast, key: str, variant: Variant) -> float | None:
-    """Return one character's share of a variant; None where it has none."""
-    found = [m.identity for m in cast.found(key)]
+    """Return one character's value of a variant; None if it has none."""
+    matches = [m.identity for m in cast.found(key)]
     expected = cast.appearances(key)
     if variant == "cross":
-        return cross_consistency(similarities(found, cast.references[key]))
+        return cross_consistency(similarities(matches, cast.references[key]))
     if variant == "self":
-        return self_consistency(similarities(found, found))
+        return self_consistency(similarities(matches, matches))
     if not expected:
         return None
     if variant == "cross_strict":
-        with_references = similarities(found, cast.references[key])
+        with_references = similarities(matches, cast.references[key])
         return strict_cross_consistency(with_references, expected)
     if variant == "self_strict":
-        return strict_self_consistency(similarities(found, found), expected)
-    return len(found) / expected
+        return strict_self_consistency(similarities(matches, matches), expected)
+    return len(matches) / expected
 
 
 class CharacterConsistency:
-    """One variant of CIDS: a value an output.
+    """One variant of CIDS, with one value per output.
 
-    In the variants of the program all characters of the story count alike, those that
-    never appear with 0, and the value is rounded to four places; in the others
+    In the program's variants all characters of the story count equally, those that
+    never appear with 0, and the value is rounded to four places. In the others,
     characters that no shot expects do not count.
 
     Parameters
     ----------
     variant
-        What is averaged.
+        Quantity to average.
     profile
-        Whose input AdaFace and FaceNet are given.
+        Input of AdaFace and FaceNet.
     """
 
     def __init__(self, variant: Variant, profile: Profile) -> None:
@@ -111,16 +118,16 @@ class CharacterConsistency:
     missing = staticmethod(character_matching.missing)
 
     def score(self, rendering: Rendering) -> Scoring:
-        """Return one value, with each character's in the trace."""
+        """Return one value, with each character's value in the trace."""
         if (reason := why_no_cast(rendering)) is not None:
             return [Value(None, reason=reason)]
-        eyes = character_matching.the_eyes(self.profile)
-        cast = yield from character_matching.find_cast(rendering, eyes)
+        figure_encoders = character_matching.load_figure_encoders(self.profile)
+        cast = yield from character_matching.find_cast(rendering, figure_encoders)
         return [scored(cast, self.variant)]
 
 
 def why_no_cast(rendering: Rendering) -> str | None:
-    """Say why characters cannot be compared at all; None: they can."""
+    """Return why characters cannot be compared at all; None if they can."""
     if not rendering.characters:
         return "the story names no characters"
     without = [c.key for c in rendering.characters.values() if not c.references]
@@ -130,7 +137,7 @@ def why_no_cast(rendering: Rendering) -> str | None:
 
 
 def why_no_value(cast: Cast) -> str | None:
-    """Say why an output has no value of any metric of its cast; None: it has."""
+    """Return why an output has no value of any cast metric; None if it has."""
     if cast.nameless:
         return f"no reference of {', '.join(cast.nameless)} is recognised"
     if not cast.expected:
@@ -143,10 +150,10 @@ def scored(cast: Cast, variant: Variant) -> Value:
     if (reason := why_no_value(cast)) is not None:
         return Value(None, reason=reason)
     shares = {key: of_character(cast, key, variant) for key in cast.references}
-    counted = [share for share in shares.values() if share is not None]
-    if not counted:
+    values = [share for share in shares.values() if share is not None]
+    if not values:
         return Value(None, reason="no character is expected in two shots")
-    value = float(np.mean(counted))
+    value = float(np.mean(values))
     if variant in ("cross", "self"):
         value = round(value, 4)
     return Value(value, trace=_trace(cast, shares))
@@ -176,14 +183,14 @@ def _trace(cast: Cast, shares: Mapping[str, float | None]) -> dict[str, Any]:
 # Copy-paste rate ----------------------------------------------------------------------
 
 
-TAU = 0.01  # the temperature of the softmax
+TAU = 0.01  # temperature of the softmax
 
 
 def copy_paste_rate(anchor: float, others: Sequence[float]) -> float:
-    """Return how much nearer a figure is to one reference than to the alternatives.
+    """Return the softmax share of one reference against the alternatives.
 
-    The softmax share of the anchor's cosine (clamped to -1 to 1) at temperature 0.01: 1
-    / (1 + number of alternatives) where all are as near.
+    Cosines are clamped to -1 to 1; the temperature is 0.01. The share is 1 / (1 +
+    number of alternatives) if all are equally similar.
 
     Source: ViStoryBench, equation S1.
     """
@@ -195,11 +202,11 @@ def copy_paste_rate(anchor: float, others: Sequence[float]) -> float:
 
 
 class CopyPaste:
-    """Copy-paste rate of an output: mean over a character's crops, then characters.
+    """Copy-paste rate of an output: mean over each character's crops, then characters.
 
-    Alternatives are, in profile `vsb-paper`, the other references of the character
-    (those with one are passed over), in `vsb-code-2026.02` the mirrored anchor alone.
-    Without any crop there is no value (the program writes 0).
+    Alternatives are the character's other references in profile `vsb-paper` (characters
+    with one reference are skipped), and only the mirrored anchor in `vsb-code-2026.02`.
+    Without any crop the value is undefined (the program writes 0).
     """
 
     def __init__(self, profile: Profile) -> None:
@@ -211,24 +218,24 @@ class CopyPaste:
     def score(self, rendering: Rendering) -> Scoring:
         if (reason := why_no_cast(rendering)) is not None:
             return [Value(None, reason=reason)]
-        eyes = character_matching.the_eyes(self.profile)
-        cast = yield from character_matching.find_cast(rendering, eyes)
+        figure_encoders = character_matching.load_figure_encoders(self.profile)
+        cast = yield from character_matching.find_cast(rendering, figure_encoders)
         if (reason := why_no_value(cast)) is not None:
             return [Value(None, reason=reason)]
         if self.profile == "vsb-paper":
             alternatives = {key: who[1:] for key, who in cast.references.items()}
         else:
-            alternatives = yield from mirrored_anchors(cast, rendering, eyes)
+            alternatives = yield from mirrored_anchors(cast, rendering, figure_encoders)
         return [copy_paste_value(cast, alternatives)]
 
 
 def mirrored_anchors(
-    cast: Cast, rendering: Rendering, eyes: character_matching.Eyes
+    cast: Cast, rendering: Rendering, figure_encoders: character_matching.FigureEncoders
 ) -> Generator[Ask, list[Any], dict[str, list[Identity]]]:
-    """Return how each character's anchor looks with left and right exchanged."""
+    """Return the identity of each character's mirrored anchor."""
     mirrored: dict[str, list[Identity]] = {}
     for key, anchor in cast.anchors.items():
-        encoders = eyes.of(rendering.characters[key])
+        encoders = figure_encoders.of(rendering.characters[key])
         flipped = replace(anchor, mirrored=not anchor.mirrored)
         (seen,) = yield from character_matching.identities(
             [flipped], encoders, cast.tallies
@@ -277,18 +284,18 @@ def occm(detected: int, expected: int) -> float:
 
 
 class CharacterCount:
-    """OCCM of each shot that has a picture and expects anybody.
+    """OCCM of each shot with a picture and an expected character.
 
-    `vsb-code-2026.02`, as the paper's text says, counts all boxes of the detector and
-    asks no other network: a story with a character whose references are not recognised,
-    which fails in the program, has an OCCM here. `vsb-code-2025.11` counts, as the
-    program up to version 1.2, only expected characters that received a box; shots and
-    matches are as in CIDS. The published tables may stem from either.
+    `vsb-code-2026.02` follows the paper's text and counts all boxes of the detector,
+    without another network. So a story with an unrecognised reference, on which the
+    program fails, has an OCCM here. `vsb-code-2025.11` follows the program up to
+    version 1.2 and counts only expected characters with a box; shots and matches are as
+    in CIDS. The published tables may use either.
 
     Parameters
     ----------
     profile
-        What is counted.
+        Definition of the count.
     """
 
     def __init__(self, profile: CountProfile) -> None:
@@ -296,16 +303,16 @@ class CharacterCount:
         backend = FINDER if profile == "vsb-code-2026.02" else BACKEND
         self.info = declared("occm", profile, backend=backend)
 
-    def missing(self) -> Lacks:
-        """Return what is lacking of the detector, and of encoders if they are asked."""
+    def missing(self) -> MissingRequirements:
+        """Return missing requirements of the detector, and of encoders if needed."""
         if self.profile == "vsb-code-2026.02":
             return character_matching.missing_detector()
         return character_matching.missing()
 
     def score(self, rendering: Rendering) -> Scoring:
-        """Return one value a shot; undefined as CIDS is, save for what is said above.
+        """Return one value per shot; undefined as CIDS is, with the exception above.
 
-        A shot without a box counts 0 figures.
+        A shot without a box has 0 figures.
         """
         if (reason := why_no_cast(rendering)) is not None:
             return [Value(None, reason=reason)]
@@ -319,7 +326,7 @@ def _boxes(rendering: Rendering) -> Scoring:
     if not shots:
         return [Value(None, reason=NOBODY_EXPECTED)]
     figures = yield from character_matching.find_figures(
-        shots, character_matching.the_detector()
+        shots, character_matching.load_figure_detector()
     )
     return [
         Value(occm(len(figures[shot.number]), len(shot.characters)), shot.number)
@@ -328,8 +335,8 @@ def _boxes(rendering: Rendering) -> Scoring:
 
 
 def _matched(rendering: Rendering) -> Scoring:
-    eyes = character_matching.the_eyes("vsb-code-2026.02")
-    cast = yield from character_matching.find_cast(rendering, eyes)
+    figure_encoders = character_matching.load_figure_encoders("vsb-code-2026.02")
+    cast = yield from character_matching.find_cast(rendering, figure_encoders)
     if (reason := why_no_value(cast)) is not None:
         return [Value(None, reason=reason)]
     return [

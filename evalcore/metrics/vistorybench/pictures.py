@@ -1,4 +1,4 @@
-"""CSD: whether the shots keep one style, and keep the style of the references."""
+"""CSD, aesthetics and Inception Score: metrics of whole pictures."""
 
 from functools import cached_property
 from itertools import pairwise
@@ -29,7 +29,7 @@ from evalcore.metrics.encoders.published import (
 )
 from evalcore.metrics.formulas import consistency
 from evalcore.metrics.registry import declared
-from evalcore.metrics.weights import needing
+from evalcore.metrics.weights import requires
 
 Profile = Literal["vsb-code-2026.02", "vsb-paper"]
 
@@ -37,9 +37,9 @@ Profile = Literal["vsb-code-2026.02", "vsb-paper"]
 def references_of(rendering: Rendering, shot: RenderedShot) -> list[tuple[str, Image]]:
     """Return the first reference picture of each of a shot's characters.
 
-    Of a character without pictures, and of a shot without characters, it is the first
-    picture of the first character of the story that has one (appendix J leaves that
-    open; so does the reference program at 514cc31).
+    For a character without pictures, or a shot without characters, this is the first
+    picture of the story's first character that has one (neither appendix J nor the
+    reference program at 514cc31 specifies it).
     """
     having = [c for c in rendering.characters.values() if c.references]
     if not having:
@@ -52,25 +52,25 @@ def references_of(rendering: Rendering, shot: RenderedShot) -> list[tuple[str, I
     return chosen
 
 
-class _SeenByCsd:
+class _CsdMetric:
     """Base of both metrics."""
 
     name: str
-    missing = needing(CLIP_PACKAGES, (CSD,))
+    missing = requires(CLIP_PACKAGES, (CSD,))
 
     def __init__(self, profile: Profile) -> None:
         self.info = declared(self.name, profile)
 
     @cached_property
     def encoder(self) -> Encoder:
-        """Return what sees style: squashed as the program, cropped as CSD's."""
+        """Return the style encoder, with the profile's preprocessing."""
         from evalcore.metrics.encoders.clip import csd_encoder
 
         is_cropped = self.info.profile == "vsb-paper"
         return csd_encoder("centercrop" if is_cropped else "squash")
 
 
-class StyleConsistency(_SeenByCsd):
+class StyleConsistency(_CsdMetric):
     """CSD of an output: mean cosine over pairs of its shots (`csd_self`)."""
 
     name = "csd_self"
@@ -80,13 +80,13 @@ class StyleConsistency(_SeenByCsd):
         return (yield from consistency(self.encoder, rendering.images))
 
 
-class StyleFaithfulness(_SeenByCsd):
+class StyleFaithfulness(_CsdMetric):
     """CSD of each shot with its characters' first references (`csd_cross`)."""
 
     name = "csd_cross"
 
     def score(self, rendering: Rendering) -> Scoring:
-        """Return one value a shot; undefined where no character has a picture."""
+        """Return one value per shot; undefined if no character has a picture."""
         shots = rendering.rendered
         wanted = {s.number: references_of(rendering, s) for s in shots}
         if not any(wanted.values()):
@@ -105,17 +105,17 @@ class StyleFaithfulness(_SeenByCsd):
 
 
 class Aesthetic:
-    """The rating of each shot, about 1 to 10; 5.5 and more is good.
+    """Aesthetic rating of each shot, about 1 to 10; 5.5 and more is good.
 
     Profile `vsb-paper` rates as the predictor's author does; `vsb-code-2026.02` as the
     reference program does, whose pictures are smaller and never normalised, so that its
-    numbers are not the predictor's own.
+    numbers differ from the predictor's.
     """
 
     def __init__(self, profile: Profile) -> None:
         self.info = declared("aesthetic", profile)
 
-    missing = needing(TRANSFORMERS, (SIGLIP, AESTHETIC_HEAD))
+    missing = requires(TRANSFORMERS, (SIGLIP, AESTHETIC_HEAD))
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -125,7 +125,7 @@ class Aesthetic:
         return aesthetic_encoder("official" if official else "vsb")
 
     def score(self, rendering: Rendering) -> Scoring:
-        """Return one value a shot; undefined for an output without pictures."""
+        """Return one value per shot; undefined for an output without pictures."""
         ratings = yield Ask(self.encoder, rendering.images)
         if not ratings:
             return [Value(None, reason="no shot has a picture")]
@@ -144,10 +144,10 @@ SPLITS = {"vsb-code-2026.02": 1, "vsb-paper": 10}
 def inception_score(probabilities: Feature, splits: int) -> tuple[float, float]:
     """Return the Inception Score of pictures, and its deviation over splits.
 
-    `probabilities`: pictures x classes. Of each of the `splits`, in order and of nearly
-    equal size: exp(mean over pictures of KL(p(y|x) || p(y))), natural logarithm, p(y)
-    the mean over the part; a class of probability 0 adds nothing. Result: mean and
-    deviation of the parts.
+    `probabilities`: pictures x classes. For each of the `splits`, in order and of
+    nearly equal size: exp(mean over pictures of KL(p(y|x) || p(y))), with the natural
+    logarithm and p(y) as the mean over the split; a class of probability 0 adds
+    nothing. Result: mean and deviation over the splits.
 
     Source: Salimans et al. (2016), Improved techniques for training GANs, section 4,
     with 10 splits; ViStoryBench, section 3.3, whose program takes 1.
@@ -170,16 +170,17 @@ class InceptionScore:
     Parameters
     ----------
     profile
-        `vsb-code-2026.02`: inputs not brought to the range of the weights, one split,
-        as ViStoryBench's program; it can be compared with no other Inception Score.
-        `vsb-paper`: the definition that the paper cites: inputs as trained, 10 splits.
+        `vsb-code-2026.02`: inputs outside the range of the weights, one split, as in
+        ViStoryBench's program; not comparable with any other Inception Score.
+        `vsb-paper`: the definition that the paper cites: inputs as in training, 10
+        splits.
     """
 
     def __init__(self, profile: Profile) -> None:
         self.splits = SPLITS[profile]
         self.info = declared("inception_score", profile)
 
-    missing = needing(TORCHVISION, (INCEPTION_IMAGENET,))
+    missing = requires(TORCHVISION, (INCEPTION_IMAGENET,))
 
     @cached_property
     def encoder(self) -> Encoder:

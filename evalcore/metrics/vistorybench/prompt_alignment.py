@@ -1,15 +1,16 @@
-"""Whether a shot shows what its script says, in the eyes of a judge.
+"""Prompt alignment: agreement of a shot with its script, rated by a judge.
 
-ViStoryBench, section 3.3 and appendix H. The rubrics are worded by this project after
-the program's, in both profiles:
+ViStoryBench, section 3.3 and appendix H. The rubrics are this project's wording of the
+program's, in both profiles:
 
 - `vsb-code-2026.02`: pictures squashed to 512 x 512, JPEG of quality 75; seed 123,
-  temperature 0 and up to ten attempts, each a tenth warmer; fractions are dropped, and
+  temperature 0 and up to ten attempts, each 0.1 warmer; fractions are dropped, and
   individual action is rounded for each shot and again for the story.
 - `vsb-paper`: mostly this project's choice: pictures keep their proportions (at most
   1024 pixels, JPEG of quality 90), seed 42, three attempts, fractions, plain means.
 
-Where the program counts an unreadable answer as 0, this has no value and a reason.
+Where the program counts an unreadable answer as 0, the value is undefined here, with a
+reason.
 """
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -20,8 +21,8 @@ import numpy as np
 
 from evalcore.metrics.base import (
     Ask,
-    Lacks,
     MetricInfo,
+    MissingRequirements,
     RenderedShot,
     Rendering,
     Scoring,
@@ -49,7 +50,7 @@ Judging = Generator[Ask, list[Any], list[JudgeAnswer[float] | Refusal]]
 
 @dataclass(frozen=True)
 class Manner:
-    """How a profile asks, and whether its scores are whole numbers."""
+    """A profile's settings for questions, and whether its scores are whole numbers."""
 
     size: tuple[int, int] | None
     quality: int
@@ -64,7 +65,7 @@ MANNERS: Mapping[str, Manner] = {
 }
 
 
-# The field of the script that each judgement is about.
+# Field of the script for each judgement.
 FIELDS = {
     "scene": "setting",
     "camera": "camera",
@@ -75,10 +76,10 @@ FIELDS = {
 
 def parse_score(text: str, *, whole: bool) -> float:
     """Return the score in a judge's answer."""
-    found = scores_after("score", text, HIGHEST)
-    numbers = [number for number in found if not isinstance(number, Unclear)]
+    scores = scores_after("score", text, HIGHEST)
+    numbers = [number for number in scores if not isinstance(number, Unclear)]
     if not numbers:
-        unclear = [one.reason for one in found if isinstance(one, Unclear)]
+        unclear = [one.reason for one in scores if isinstance(one, Unclear)]
         raise ValueError(unclear[0] if unclear else "there is no line `Score: 0 to 4`")
     score = min(max(numbers[0], 0.0), float(HIGHEST))
     return float(int(score)) if whole else score
@@ -87,7 +88,7 @@ def parse_score(text: str, *, whole: bool) -> float:
 def individual_action(
     shots: Sequence[Sequence[float]], *, rounded: bool
 ) -> float | None:
-    """Return how well the characters of a story do what is told of each.
+    """Return the individual-action score of a story's characters.
 
     The mean over shots of the mean over characters; None if no shot has a score.
     `rounded`: whether both means become whole numbers, halves going to the even one.
@@ -105,7 +106,7 @@ def individual_action(
 
 
 class _GradedByJudge:
-    """What both metrics share: how the judge is asked, and what they declare."""
+    """Base of both metrics: how they ask the judge, and their declaration."""
 
     def __init__(self, aspect: str, profile: Profile) -> None:
         self.name, self.field = f"pa_{aspect}", FIELDS[aspect]
@@ -138,18 +139,18 @@ class PromptAlignment(_GradedByJudge):
         super().__init__(aspect, profile)
 
     def score(self, rendering: Rendering) -> Scoring:
-        """Return one value a shot that has a picture."""
+        """Return one value per shot with a picture."""
         shots = [s for s in rendering.rendered if s.text.get(self.field, "").strip()]
         answers = yield from self._asked(self._question(shot) for shot in shots)
-        judged = {
+        values = {
             shot.number: _value(shot.number, answer)
             for shot, answer in zip(shots, answers, strict=True)
         }
         if not rendering.rendered:
             return [Value(None, reason="no shot has a picture")]
-        untold = f"the script has no {self.field} for this shot"
+        no_text = f"the script has no {self.field} for this shot"
         return [
-            judged.get(shot.number) or Value(None, shot.number, untold)
+            values.get(shot.number) or Value(None, shot.number, no_text)
             for shot in rendering.rendered
         ]
 
@@ -159,26 +160,26 @@ class PromptAlignment(_GradedByJudge):
 
 
 class IndividualAction(_GradedByJudge):
-    """One judgement of each character found in each shot; a value an output.
+    """One judgement of each character found in each shot, with one value per output.
 
-    Characters that were not found, and shots in which none was, do not count. A story
-    without a recognisable reference of some character has no value in profile
-    `vsb-code-2026.02`: there it fails and drops out of the method's mean.
+    Characters that were not found, and shots without found characters, do not count. A
+    story with a character without a recognisable reference has no value in profile
+    `vsb-code-2026.02`: in the program it fails and drops out of the method's mean.
     """
 
     def __init__(self, profile: Profile = CODE) -> None:
         super().__init__("action", profile)
 
-    def missing(self) -> Lacks:
-        """Return what is lacking of judge, detector and identity encoders."""
-        return Lacks([*missing_judge(), *character_matching.missing()])
+    def missing(self) -> MissingRequirements:
+        """Return the missing requirements of judge, detector and identity encoders."""
+        return MissingRequirements([*missing_judge(), *character_matching.missing()])
 
     def score(self, rendering: Rendering) -> Scoring:
-        """Return one value, with each character's in the trace."""
+        """Return one value, with each character's value in the trace."""
         if not rendering.characters:
             return [Value(None, reason="the story names no characters")]
-        eyes = character_matching.the_eyes(self.profile)
-        cast = yield from character_matching.find_cast(rendering, eyes)
+        figure_encoders = character_matching.load_figure_encoders(self.profile)
+        cast = yield from character_matching.find_cast(rendering, figure_encoders)
         if cast.nameless and self.profile == CODE:
             nameless = ", ".join(cast.nameless)
             return [Value(None, reason=f"no reference of {nameless} is recognised")]
@@ -192,7 +193,7 @@ class IndividualAction(_GradedByJudge):
     def _questions(
         self, rendering: Rendering, cast: Cast
     ) -> dict[tuple[int, str], JudgeQuestion]:
-        """Return what is asked, by shot and character."""
+        """Return the questions, by shot and character."""
         scripts = {
             s.number: s.text.get(self.field, "").strip() for s in rendering.shots
         }

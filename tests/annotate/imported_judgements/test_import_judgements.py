@@ -197,7 +197,7 @@ def test_sides_that_a_file_does_not_tell_stay_unknown(tmp_path):
         ("story,method,character\n01,Alder,3\n", {"wide": True}, "means of raters"),
         (RATINGS, {"scale": (0, 10**8)}, "a scale between -1000 and 1000"),
         (RATINGS, {"scale": (-5000, 5)}, "a scale between -1000 and 1000"),
-        (RATINGS, {"study": "my study"}, "write letters, digits"),
+        (RATINGS, {"study": "my study"}, "use only letters, digits"),
         (RATINGS.replace("seconds", "shot"), {}, "csv:2: shot: 12: .* whole output"),
         # An empty round is the first.
         (timed(",,,") + "01,Alder,character,R1,1,,,,1\n", {}, "line 2 has the same"),
@@ -256,8 +256,8 @@ def test_fractional_rating_is_refused_with_the_step_and_the_remedy(
 def test_name_spelled_twice_is_refused_so_that_nobody_votes_twice(tmp_path, rows, told):
     """Alder and story 01 are there already; the others come with the table."""
     message = refused(tmp_path, HEAD + rows, create=True)
-    assert f"{told}: expected one spelling of a name: there is " in message
-    assert "write both alike, or tell them apart" in message
+    assert f"{told}: expected one spelling of a name: " in message
+    assert "use that spelling, or a clearly different name" in message
 
 
 def test_seconds_may_have_a_decimal_comma_where_semicolons_separate(tmp_path):

@@ -66,7 +66,7 @@ def test_nothing_is_said_to_wait_where_a_worker_is_at_it(study, monkeypatch):
     metric_runs.plan(metric_runs.queue_run(study.benchmark, ["csd_self"]))
     assert metric_runs._take(["gpu"], None)
     answer = page(alice(study), study, "runs").content.decode()
-    assert "Waits for a worker" not in answer
+    assert "Waiting for a worker" not in answer
 
 
 def test_profile_with_an_ending_is_typed_and_a_wrong_one_refused(study):
@@ -98,7 +98,7 @@ def test_manager_stops_a_run(study):
     url = reverse("scoring-stop", args=[study.slug, run.pk])
     assert url in page(alice(study), study).content.decode()
     shown = alice(study).post(url, follow=True).content.decode()
-    assert "Stopped. What was computed stays." in shown
+    assert "Stopped. Computed scores stay." in shown
     run.refresh_from_db()
     assert run.state == "stopped"
     assert url not in page(alice(study), study).content.decode()
@@ -137,7 +137,7 @@ def test_backends_stand_apart(study):
         other = study.benchmark.stories.last()
         MetricAbsence.objects.create(**place, story=other, reason=reason)
     shown = page(alice(study), study).content.decode()
-    scores, absences = shown.split("Without a value")
+    scores, absences = shown.split("Missing values")
     for backend, reason in (("A-14", "no face"), ("B-16", "too dark")):
         assert backend in scores
         (row,) = [row for row in absences.split("<tr>") if reason in row]

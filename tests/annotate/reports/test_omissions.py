@@ -131,7 +131,7 @@ def test_page_says_beforehand_what_a_report_would_lack(study):
 
 def test_no_value_of_the_true_outputs_against_themselves_is_missed(study):
     benchmark, options = study.benchmark, {"truth": "Cedar"}
-    (wanted,) = score_rows.wanted(["fid"], options)
+    (wanted,) = score_rows.metrics_of(["fid"], options)
     run = {"benchmark": benchmark, "source": "computed", "metrics": ["fid"]}
     done = MetricRun.objects.create(
         **run, options=options, state="done", finished_at=timezone.now()

@@ -28,8 +28,8 @@ def study():
     answer_everything(row)
     metric_runs.run(metric_runs.queue_run(benchmark, METRICS).pk)
     for output in Output.objects.filter(story__benchmark=benchmark):
-        degraded_copies.make_twin(output, "blurred", 1)
-        degraded_copies.make_twin(output, "repeated_shot", 1)
+        degraded_copies.make_perturbation(output, "blurred", 1)
+        degraded_copies.make_perturbation(output, "repeated_shot", 1)
     return row
 
 
@@ -160,7 +160,7 @@ def test_scores_of_twins_are_stored_once_and_go_with_what_was_seen(study, capsys
     Frame.objects.create(output=output, shot=shot, number=3)
     unit = study.units.get(output_a=output)
     study.units.filter(pk=unit.pk).update(output_a=shown)
-    degraded_copies.forget_twins(output)
+    degraded_copies.forget_perturbations(output)
     assert list(Output.twins.filter(twin_of=output)) == [shown]
     assert TwinScore.objects.count() == stored - 4
     # Nor do they come back: its original is another one now.

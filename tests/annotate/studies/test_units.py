@@ -226,10 +226,10 @@ def test_twins_are_drawn_before_the_transaction(monkeypatch):
 
     def draw(*given):
         met.append(len(connection.savepoint_ids))
-        return make_twin(*given)
+        return make_perturbation(*given)
 
-    make_twin = degraded_copies.make_twin
-    monkeypatch.setattr(degraded_copies, "make_twin", draw)
+    make_perturbation = degraded_copies.make_perturbation
+    monkeypatch.setattr(degraded_copies, "make_perturbation", draw)
     definition = read_definition(LIKERT + TWINS, file="s.yaml", name="s")
     setup = Setup("mine", make_benchmark(stories=2), definition, 3)
     user = User.objects.create(username="ann")

@@ -1,4 +1,4 @@
-"""Envision's sequences, and the folders of their pictures."""
+"""Reader of Envision's sequences, and folders of their pictures."""
 
 import copy
 import json
@@ -44,7 +44,7 @@ def complaints(path, **options):
     return [str(problem) for problem in refused.value.problems]
 
 
-def test_sequence_is_a_story_of_four_shots(tmp_path):
+def test_sequence_becomes_story_of_four_shots(tmp_path):
     path = write(tmp_path, [sequence(7, source="own")])
     summary = import_benchmark(path, slug="e")
     assert (summary.stories, summary.shots) == (1, 4)
@@ -52,14 +52,19 @@ def test_sequence_is_a_story_of_four_shots(tmp_path):
     assert story.key == "biology_0007"
     assert story.tags == {"category": "Science", "process_type": "Biology"}
     assert story.extra["envision"] == sequence(7, source="own")
-    told = [shot.text["en"] for shot in story.shots.all()]
-    assert told[0] == {"prompt": "A seed.", "explanation": "ΔP: seed grows."}
-    assert [t["prompt"] for t in told] == ["A seed.", "A sprout.", "A leaf.", "A tree."]
+    texts = [shot.text["en"] for shot in story.shots.all()]
+    assert texts[0] == {"prompt": "A seed.", "explanation": "ΔP: seed grows."}
+    assert [t["prompt"] for t in texts] == [
+        "A seed.",
+        "A sprout.",
+        "A leaf.",
+        "A tree.",
+    ]
     assert import_benchmark(path, slug="e").line().startswith("Nothing new")
     assert story.benchmark.source == "Envision sequences"
 
 
-def test_folder_has_a_file_a_domain_and_each_counts_from_1(tmp_path):
+def test_folder_has_one_file_per_domain_counting_from_1(tmp_path):
     write(tmp_path, [sequence(1), sequence(2)])
     write(
         tmp_path,
@@ -102,7 +107,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("row", "what"), WRONG.values(), ids=WRONG.keys())
-def test_every_mistake_is_named(tmp_path, row, what):
+def test_wrong_row_is_reported(tmp_path, row, what):
     path = write(tmp_path, [sequence(8), row, sequence(9, prompts=3)])
     first, second = complaints(path)
     assert first.startswith(f"{path}: sequence 2")
@@ -113,21 +118,21 @@ def test_every_mistake_is_named(tmp_path, row, what):
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("[]", "--format tells which"),
-        ("{}", "--format tells which"),
+        ("[]", "name it with --format"),
+        ("{}", "name it with --format"),
         ('{"prompts": []}', "a list of sequences"),
         ("no json", ":1: expected JSON"),
         ('[{"index": 1,\n "prompts": oops}]', ":2: expected JSON"),
     ],
 )
-def test_other_files_are_named(tmp_path, text, what):
+def test_foreign_file_is_reported(tmp_path, text, what):
     path = tmp_path / "a.json"
     path.write_text(text)
     (problem,) = complaints(path)
     assert what in problem
 
 
-def test_stories_that_lack_it_get_it_and_keep_the_rest(tmp_path):
+def test_reimport_adds_missing_fields_and_keeps_others(tmp_path):
     path = write(tmp_path, [sequence()])
     import_benchmark(path, slug="e")
     Story.objects.update(extra={"note": "mine", "envision": {"index": 1}})
@@ -143,7 +148,7 @@ def test_stories_that_lack_it_get_it_and_keep_the_rest(tmp_path):
 
 @pytest.fixture
 def benchmark(tmp_path):
-    """Two domains of two sequences."""
+    """Return two domains of two sequences."""
     folder = tmp_path / "lists"
     write(folder, [sequence(1), sequence(2)])
     write(folder, [sequence(1, "Physics"), sequence(2, "Physics")], "envision_phy.json")
@@ -172,7 +177,7 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
 @pytest.mark.parametrize("domains", [("biology", "physics"), ("bio", "phy")])
-def test_every_layout_of_envision(tmp_path, benchmark, layout, domains):
+def test_folder_layouts_are_recognised(tmp_path, benchmark, layout, domains):
     names = [
         layout.format(domain=domain, i=i, s=s)
         for domain in domains

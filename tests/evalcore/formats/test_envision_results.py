@@ -1,4 +1,4 @@
-"""Results of Envision's programs are read, and written again."""
+"""Import and export of Envision's results."""
 
 import json
 
@@ -50,7 +50,7 @@ NAMES = {
 
 
 def row(index=1, doubled=True, **changes):
-    """A row as the programs write it: dynamics twice, so ten scores are counted."""
+    """Return a row as the programs write it: dynamics twice, so ten scores count."""
     scores = dict(NINE)
     if doubled:
         scores["dynamics_and_interactivity"] = 3.0
@@ -100,7 +100,7 @@ def write(path, rows):
 
 @pytest.fixture
 def benchmark(tmp_path):
-    """Sequences 1 to 3 of biology, and the method Flux without pictures."""
+    """Return a benchmark with biology 1 to 3 and the method Flux, without pictures."""
     path = write_list(tmp_path / "lists", [sequence(i) for i in (1, 2, 3)])
     import_benchmark(path, slug="e")
     method = Method.objects.create(name="Flux")
@@ -129,7 +129,7 @@ def stored(key="biology_0001"):
     return {name.removeprefix("envision_"): value for name, value in found.items()}
 
 
-def test_folder_with_both(tmp_path, benchmark, capsys):
+def test_folder_with_records_and_rows_is_read(tmp_path, benchmark, capsys):
     write(tmp_path / "r/scores.jsonl", [row(1), row(2)])
     write(tmp_path / "r/full.json", [full(1)])
     write(
@@ -153,7 +153,10 @@ WRONG = {
         row(None),
         ":2: record 2: index None: expected an object with a whole",
     ),
-    "twice": (row(1), ":2: record 2: index 1: expected an index once a process_type"),
+    "twice": (
+        row(1),
+        ":2: record 2: index 1: expected each index once per process_type",
+    ),
     "above 5": (
         row(3, authenticity=50),
         "authenticity: 50: expected a score from 0 to",
@@ -164,7 +167,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("wrong", "what"), WRONG.values(), ids=WRONG.keys())
-def test_every_mistake_is_named_with_its_line(tmp_path, benchmark, wrong, what):
+def test_wrong_row_is_reported_with_its_line(tmp_path, benchmark, wrong, what):
     path = write(tmp_path / "a.jsonl", [row(1)])
     text = wrong if isinstance(wrong, str) else json.dumps(wrong)
     path.write_text(path.read_text() + text)
@@ -173,13 +176,13 @@ def test_every_mistake_is_named_with_its_line(tmp_path, benchmark, wrong, what):
     assert what in problem
 
 
-def test_link_for_a_report_is_refused(tmp_path, benchmark):
+def test_link_to_report_is_refused(tmp_path, benchmark):
     write(tmp_path / "r/scores.jsonl", [row(1)])
     report = write(tmp_path / "elsewhere.json", {"analysis": {}})
     (tmp_path / "r/analysis_report.json").symlink_to(report)
     (problem,) = complaints(tmp_path / "r")
     link = tmp_path / "r/analysis_report.json"
-    assert problem == f"{link}: expected a file of its own, not a link"
+    assert problem == f"{link}: expected a regular file, not a link"
 
 
 # Written again ------------------------------------------------------------------------
@@ -198,7 +201,7 @@ def read(folder):
     return rows, records, json.loads((folder / "analysis_report.json").read_text())
 
 
-def test_what_was_imported_comes_back(tmp_path, benchmark):
+def test_imported_results_are_written_back(tmp_path, benchmark):
     rows = [row(1), row(2, doubled=False), row(3, note="kept", authenticity="2")]
     write(tmp_path / "r/scores.jsonl", rows)
     write(tmp_path / "r/full_results.json", [full(1), full(2)])
@@ -209,7 +212,7 @@ def test_what_was_imported_comes_back(tmp_path, benchmark):
     assert got == rows
     assert records[:2] == [full(1), full(2)]
     assert report["timestamp"] == "2026-01-02T03:04:05"
-    # Imported again it is nothing new, and exported again the same bytes.
+    # A second import adds nothing, and a second export gives the same bytes.
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     save(tmp_path / "out")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
@@ -232,7 +235,7 @@ def computed(benchmark, key, **scores):
         )
 
 
-def test_what_was_computed_gets_grades_and_rates(tmp_path, benchmark):
+def test_computed_scores_get_grades_and_rates(tmp_path, benchmark):
     computed(benchmark, "biology_0002", **NAMES | {"consistency": 3.987})
     rows, records, _report = read(save(tmp_path))
     # Nine scores, not ten: eight reach 3, five reach 4.
@@ -251,7 +254,7 @@ def test_what_was_computed_gets_grades_and_rates(tmp_path, benchmark):
     assert whole["weight_info"]["total_weight"] == pytest.approx(1.0)
 
 
-def test_report(tmp_path, benchmark):
+def test_report_has_means_and_ranking(tmp_path, benchmark):
     for i, overall in enumerate((4.6, 3.0, 1.0), start=1):
         computed(benchmark, f"biology_000{i}", overall=overall, consistency=overall)
     report = read(save(tmp_path))[2]
@@ -275,7 +278,7 @@ def test_report(tmp_path, benchmark):
 
 
 @pytest.mark.postgresql
-def test_replaced_score_changes_what_follows_from_it(tmp_path, benchmark):
+def test_replaced_score_updates_dependent_values(tmp_path, benchmark):
     load(write(tmp_path / "a.jsonl", [row(1)]))
     MetricScore.objects.filter(metric="envision_dynamics").update(value=1.0)
     MetricScore.objects.filter(metric="envision_overall").update(value=2.0)
@@ -285,8 +288,8 @@ def test_replaced_score_changes_what_follows_from_it(tmp_path, benchmark):
     assert got["pass_rate_3"] == round(7 / 9, 2)
 
 
-def test_what_cannot_be_written_is_named(tmp_path, benchmark):
-    with pytest.raises(CommandError, match="e: expected scores of the methods"):
+def test_unwritable_scores_are_reported(tmp_path, benchmark):
+    with pytest.raises(CommandError, match="e: expected scores of the chosen"):
         save(tmp_path)
     computed(benchmark, "biology_0001", overall=1.0)
     score = MetricScore.objects.get()
@@ -299,5 +302,5 @@ def test_what_cannot_be_written_is_named(tmp_path, benchmark):
     assert (
         "Flux: envision_overall: 1 by judge; 1 by other: expected one version" in text
     )
-    assert "story biology_0001: expected a story imported from envision" in text
+    assert "story biology_0001: expected a story from Envision's list" in text
     assert not (tmp_path / "Flux").exists()

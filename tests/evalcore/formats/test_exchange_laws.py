@@ -1,4 +1,4 @@
-"""Whatever a result folder says comes back: a law, without a database."""
+"""Law: a result folder survives import and export, checked without a database."""
 
 import json
 
@@ -56,7 +56,7 @@ LINES = st.lists(
 
 
 def exported(found: ForeignScores) -> dict[str, str]:
-    """Write what was read, as if it had been in the database in between."""
+    """Return the export of imported content, as if it had been in the database."""
     ((_name, options),) = found.options.items()
     kept = json.loads(json.dumps(options[FORM], allow_nan=False, sort_keys=True))
     scores = [
@@ -77,7 +77,7 @@ def exported(found: ForeignScores) -> dict[str, str]:
 
 
 @given(RECORDS, LINES)
-def test_nothing_that_a_folder_says_is_lost(tmp_path_factory, records, lines):
+def test_folder_content_survives_import_and_export(tmp_path_factory, records, lines):
     root = tmp_path_factory.mktemp("law")
     run = run_info()
     folder = root / "in/UNO/base/en/20260102_030405"
@@ -127,6 +127,6 @@ def test_nothing_that_a_folder_says_is_lost(tmp_path_factory, records, lines):
         max_leaves=8,
     )
 )
-def test_every_number_can_be_stored(value):
+def test_numbers_can_be_stored(value):
     text = json.dumps(storable(value), allow_nan=False)
     assert json.dumps(as_found(json.loads(text))) == json.dumps(value)

@@ -1,4 +1,4 @@
-"""JSON as other people's programs write it, and files that are none."""
+"""Reader of JSON from other programs, and invalid files."""
 
 import json
 
@@ -22,7 +22,7 @@ def problem(read, path, data, **options):
     return [str(p).removeprefix(str(path)) for p in refused.value.problems]
 
 
-def test_mark_before_the_text_is_no_part_of_it(tmp_path):
+def test_byte_order_mark_is_removed(tmp_path):
     path = tmp_path / "a.json"
     path.write_bytes(b'\xef\xbb\xbf[{"a": 1}]')
     assert read_json(path) == [{"a": 1}]
@@ -34,25 +34,25 @@ def test_mark_before_the_text_is_no_part_of_it(tmp_path):
         (b'[\n {"a": }]', ":2: expected JSON (Expecting value, column 8)"),
         (b"", ":1: expected JSON (Expecting value, column 1)"),
         (b'["a",\n "\xff"]', ":2: expected UTF-8 text"),
-        (b'{"a": {"b": 1, "c": 2, "b": 3}}', ": b: expected a key once in an object"),
-        (b"[" * 5000, ": expected JSON that is nested less"),
-        (b"[" * 70 + b"]" * 70, ": expected JSON that is nested less"),
-        (b'["\\u0000"]', ": expected text without NUL or broken letters"),
-        (b'{"\\ud800": 1}', ": expected text without NUL or broken letters"),
-        (b"[NaN]", ": expected finite numbers, no NaN or Infinity"),
-        (b"[1e999]", ": expected finite numbers, no NaN or Infinity"),
+        (b'{"a": {"b": 1, "c": 2, "b": 3}}', ": b: expected each key once per object"),
+        (b"[" * 5000, ": expected JSON with fewer levels of nesting"),
+        (b"[" * 70 + b"]" * 70, ": expected JSON with fewer levels of nesting"),
+        (b'["\\u0000"]', ": expected text without NUL or invalid characters"),
+        (b'{"\\ud800": 1}', ": expected text without NUL or invalid characters"),
+        (b"[NaN]", ": expected finite numbers, not NaN or Infinity"),
+        (b"[1e999]", ": expected finite numbers, not NaN or Infinity"),
     ],
 )
-def test_what_is_no_json_is_named_with_its_place(tmp_path, data, what):
+def test_invalid_json_is_reported_with_its_place(tmp_path, data, what):
     assert problem(read_json, tmp_path / "a.json", data) == [what]
 
 
-def test_number_with_too_many_digits_is_named(tmp_path):
+def test_number_with_too_many_digits_is_reported(tmp_path):
     (text,) = problem(read_json, tmp_path / "a.json", b"[" + b"1" * 5000 + b"]")
     assert "JSON with numbers of fewer digits" in text
 
 
-def test_huge_file_is_refused_before_it_is_read(tmp_path, monkeypatch):
+def test_huge_file_is_refused_before_reading(tmp_path, monkeypatch):
     monkeypatch.setattr(json_files, "LARGEST_FILE", 10**6)
     path = tmp_path / "a.json"
     with path.open("wb") as file:
@@ -61,25 +61,25 @@ def test_huge_file_is_refused_before_it_is_read(tmp_path, monkeypatch):
         read_json(path)
 
 
-def test_files_that_cannot_be_read_are_named(tmp_path):
+def test_unreadable_file_is_reported(tmp_path):
     with pytest.raises(InputError, match=r"none.json: expected a readable file \(No"):
         read_json(tmp_path / "none.json")
     with pytest.raises(InputError, match=r"expected a readable file \(Is a directory"):
         read_json(tmp_path)
 
 
-def test_every_wrong_line_is_named(tmp_path):
+def test_wrong_lines_are_all_reported(tmp_path):
     data = b'{"a": 1}\n\n{"a": }\n[]\n{"a": NaN}\n'
     assert problem(read_json_lines, tmp_path / "a.jsonl", data) == [
         ":3: expected JSON (Expecting value, column 7)",
-        ":5: expected finite numbers, no NaN or Infinity",
+        ":5: expected finite numbers, not NaN or Infinity",
     ]
     path = tmp_path / "b.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"a": 1}\r\n\r\n[2]')
     assert read_json_lines(path) == [(1, {"a": 1}), (3, [2])]
 
 
-def test_strange_numbers_can_be_stored_and_come_back(tmp_path):
+def test_non_finite_numbers_can_be_stored_and_restored(tmp_path):
     path = tmp_path / "a.json"
     path.write_text('{"a": [NaN, -Infinity, 0.1, 3]}')
     kept = storable(read_json(path, strange=True))
@@ -107,5 +107,5 @@ def test_strange_numbers_can_be_stored_and_come_back(tmp_path):
         ([1], "not a number"),
     ],
 )
-def test_numbers_and_why_there_is_none(value, number):
+def test_number_or_reason_is_returned(value, number):
     assert number_of(value) == number

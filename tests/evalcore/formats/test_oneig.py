@@ -1,4 +1,4 @@
-"""OneIG-Bench's prompts, and what lies beside them."""
+"""Reader of OneIG-Bench's prompts and accompanying files."""
 
 import csv
 import json
@@ -48,7 +48,7 @@ def complaints(path, **options):
 
 
 @pytest.mark.parametrize("by_folder", [False, True])
-def test_prompt_is_a_story_of_one_shot(tmp_path, by_folder):
+def test_prompt_becomes_story_of_one_shot(tmp_path, by_folder):
     path = write(tmp_path)
     import_benchmark(tmp_path if by_folder else path, slug="o")
     keys = ["anime_000", "human_001", "reasoning_000", "text_000"]
@@ -61,7 +61,7 @@ def test_prompt_is_a_story_of_one_shot(tmp_path, by_folder):
     assert Story.objects.get(key="anime_000").tags["category"] == "Anime & Stylization"
 
 
-def test_what_lies_beside_goes_with_the_prompt(tmp_path):
+def test_accompanying_files_are_added_to_prompts(tmp_path):
     path = write(tmp_path)
     beside(tmp_path, "scripts/alignment/Q_D/anime.json", {"000": QUESTIONS})
     beside(tmp_path, "scripts/alignment/Q_D/anime_zh.json", {"000": {"no": 1}})
@@ -73,17 +73,17 @@ def test_what_lies_beside_goes_with_the_prompt(tmp_path):
     beside(tmp_path, "scripts/reasoning/gt_answer.json", {"000": "Hills.", "7": "x"})
     summary = import_benchmark(path, slug="o")
     (note,) = summary.warnings
-    assert note.endswith("gt_answer.json: 1 prompts that the list lacks; left out")
-    told = {s.key: s.extra["oneig"] for s in Story.objects.all()}
-    assert told["anime_000"]["questions"] == QUESTIONS["question"]
-    assert told["anime_000"]["dependencies"] == QUESTIONS["dependency"]
-    assert told["anime_000"]["style"] == "pop art"
-    assert told["text_000"]["text"] == "5G today's"
-    assert told["reasoning_000"]["answer"] == "Hills."
+    assert note.endswith("gt_answer.json: 1 prompts not in the list; left out")
+    extras = {s.key: s.extra["oneig"] for s in Story.objects.all()}
+    assert extras["anime_000"]["questions"] == QUESTIONS["question"]
+    assert extras["anime_000"]["dependencies"] == QUESTIONS["dependency"]
+    assert extras["anime_000"]["style"] == "pop art"
+    assert extras["text_000"]["text"] == "5G today's"
+    assert extras["reasoning_000"]["answer"] == "Hills."
     assert Story.objects.get(key="anime_000").tags["style"] == "pop art"
 
 
-def test_chinese_prompts_take_chinese_questions(tmp_path):
+def test_chinese_prompts_get_chinese_questions(tmp_path):
     rows = [{"category": "Multilingualism", "id": "000", "prompt_cn": "一个男孩"}]
     path = write(tmp_path, rows, "OneIG-Bench-ZH.csv")
     beside(tmp_path, "Q_D/multilingualism_zh.json", {"000": QUESTIONS})
@@ -98,14 +98,14 @@ def test_chinese_prompts_take_chinese_questions(tmp_path):
 WRONG = {
     "category": ({"category": ""}, "expected a category as text, such as Portrait"),
     "id": ({"id": " "}, "expected an id as text, such as 000"),
-    "id as path": ({"id": "a/b"}, "a category and an id that can name a file"),
+    "id as path": ({"id": "a/b"}, "a category and an id that form a valid file name"),
     "prompt": ({"prompt_en": " "}, "expected prompt_en or prompt_cn with text"),
-    "twice": (ROWS[0], "expected an id that occurs once in its category"),
+    "twice": (ROWS[0], "expected each id once per category"),
 }
 
 
 @pytest.mark.parametrize(("change", "what"), WRONG.values(), ids=WRONG.keys())
-def test_every_mistake_is_named_with_its_line(tmp_path, change, what):
+def test_wrong_row_is_reported_with_its_line(tmp_path, change, what):
     path = write(tmp_path, [ROWS[0], ROWS[1] | change, ROWS[2] | {"id": ""}])
     problems = complaints(path)
     assert len(problems) == 2
@@ -126,7 +126,7 @@ def test_every_mistake_is_named_with_its_line(tmp_path, change, what):
         ("category,id,prompt_en\nPortrait,0,a\0\n", "text without NUL"),
     ],
 )
-def test_file_of_another_shape_is_named(tmp_path, text, what):
+def test_foreign_file_is_reported(tmp_path, text, what):
     assert what in complaints(beside(tmp_path, "list.csv", text))[0]
 
 
@@ -140,7 +140,7 @@ def test_file_of_another_shape_is_named(tmp_path, text, what):
         "scripts/reasoning/gt_answer.json",
     ],
 )
-def test_links_beside_the_list_are_refused(tmp_path, name):
+def test_link_beside_list_is_refused(tmp_path, name):
     path = write(tmp_path)
     content = {
         "Q_D/anime.json": {"000": QUESTIONS},
@@ -154,4 +154,4 @@ def test_links_beside_the_list_are_refused(tmp_path, name):
     link.unlink()
     link.symlink_to(target)
     (problem,) = complaints(path)
-    assert problem == f"{link}: expected a file of its own, not a link"
+    assert problem == f"{link}: expected a regular file, not a link"

@@ -1,4 +1,4 @@
-"""StoryBench's tasks, and stories of one's own whose outputs are videos."""
+"""Reader of StoryBench's tasks, and of users' stories whose outputs are videos."""
 
 import json
 
@@ -46,7 +46,7 @@ def write_tasks(tmp_path, *tasks, folder="oops-test", name="story_cont.json"):
     return file
 
 
-def test_it_works(tmp_path):
+def test_tasks_become_stories(tmp_path):
     file = write_tasks(tmp_path, TASK, LATER)
     summary = import_benchmark(file, slug="oops")
     assert (summary.stories, summary.shots) == (2, 4)
@@ -62,7 +62,7 @@ def test_it_works(tmp_path):
     assert import_benchmark(file, slug="oops").line().startswith("Nothing new")
 
 
-def test_story_generation_has_a_background_and_nothing_given(tmp_path):
+def test_story_generation_has_background_but_no_conditioning(tmp_path):
     task = TASK | {
         "background": "There is a pond. ",
         "npz_video_end_frame": 0,
@@ -91,7 +91,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("change", "what"), WRONG.values(), ids=WRONG.keys())
-def test_every_mistake_is_named(tmp_path, change, what):
+def test_wrong_row_is_reported(tmp_path, change, what):
     file = write_tasks(tmp_path, TASK | change, LATER | {"texts": 3})
     with pytest.raises(InputError) as refused:
         import_benchmark(file, slug="oops")
@@ -129,7 +129,7 @@ def film_shot(index, start, end, **more):
         ([film_shot(1, 0, 2)], float("inf"), "conditioning_seconds: expected a"),
     ],
 )
-def test_wrong_times_are_named(tmp_path, shots, given, what):
+def test_wrong_times_are_reported(tmp_path, shots, given, what):
     write(tmp_path, Shots=shots, conditioning_seconds=given)
     with pytest.raises(InputError) as refused:
         import_benchmark(tmp_path, slug="v")

@@ -1,4 +1,4 @@
-"""DOVER's tables and files with a number a sample."""
+"""Import of DOVER's tables and of files with one number per sample."""
 
 import pytest
 from django.core.management import call_command
@@ -33,7 +33,7 @@ def complaints(tmp_path, text, name, **options):
 
 
 @pytest.mark.parametrize("head", [HEAD, HEAD.replace("_score", "")])
-def test_dover(tmp_path, head, capsys):
+def test_dover_table_is_imported(tmp_path, head, capsys):
     text = "\ufeff" + head + "01\t40.5\t60\t50.25\n\n02\t1\t2\t3\n"
     load(tmp_path, text, "scores_0.tsv")
     rows = MetricScore.objects.filter(story__key="01").order_by("metric")
@@ -62,21 +62,21 @@ def test_dover(tmp_path, head, capsys):
             [
                 ":2: expected 4 columns as in the header, not 3",
                 ":3: overall: nan: expected a finite number",
-                ":4: name: 01: expected a name that occurs once; line 3 has the same",
+                ":4: name: 01: expected each name once; line 3 has the same",
                 ":4: overall: x: expected a finite number",
             ],
         ),
         (
             HEAD + "77\t1\t2\t3\n",
-            [":2: story: 77: expected a story of woods (--create makes new ones)"],
+            [":2: story: 77: expected a story of woods (--create adds new ones)"],
         ),
     ],
 )
-def test_mistakes_of_dover_are_named(tmp_path, text, problems):
+def test_wrong_dover_table_is_reported(tmp_path, text, problems):
     assert complaints(tmp_path, text, "scores_0.tsv") == problems
 
 
-def test_samples(tmp_path):
+def test_samples_are_imported(tmp_path):
     text = "1.25e+02\n1.75e+02\n\n"
     load(tmp_path, text, "result.txt", metric="fid", metric_version="96x160")
     score = MetricScore.objects.get()

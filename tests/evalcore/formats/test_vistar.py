@@ -1,4 +1,4 @@
-"""VISTAR's prompts, as lines and as objects."""
+"""Reader of VISTAR's prompts, as lines and as objects."""
 
 import json
 
@@ -36,7 +36,7 @@ def complaints(path, form="vistar"):
     return [str(p).removeprefix(str(path)) for p in refused.value.problems]
 
 
-def test_line_is_a_story_of_one_shot(tmp_path):
+def test_line_becomes_story_of_one_shot(tmp_path):
     text = '[GD—TR] A poster that says "SALE" {text="SALE", font="Futura"}\r\n\n'
     path = write(tmp_path, text + "[SA-LI] A fox at dawn\n")
     assert import_benchmark(path, slug="v").shots == 2
@@ -52,7 +52,7 @@ def test_line_is_a_story_of_one_shot(tmp_path):
     assert import_benchmark(path, slug="v").line().startswith("Nothing new")
 
 
-def test_every_wrong_line_is_named_with_its_column(tmp_path):
+def test_wrong_lines_are_reported_with_their_columns(tmp_path):
     path = write(tmp_path, "[GD-TR] fine\n[XX-TR] a\n\n[GD-TR] b {font=}\nno tag\n")
     first, second, third = complaints(path)
     assert first.startswith(":2: prompt 2: expected a role")
@@ -65,7 +65,7 @@ def test_every_wrong_line_is_named_with_its_column(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["core.json", "core.jsonl"])
-def test_objects_with_questionnaires(tmp_path, name):
+def test_objects_with_questionnaires_are_read(tmp_path, name):
     rows = [
         {"prompt_id": "p1", "prompt": "[CE-CUL] A girl in Hanfu", "levels": LEVELS},
         {
@@ -93,8 +93,8 @@ def test_objects_with_questionnaires(tmp_path, name):
 
 GOOD = {"prompt_id": "good", "prompt": "A fox"}
 WRONG = {
-    "no id": ({"prompt": "a"}, "an object whose prompt_id is text that can name"),
-    "id as number": ({"prompt_id": 1, "prompt": "a"}, "prompt_id is text"),
+    "no id": ({"prompt": "a"}, "an object whose prompt_id is a valid file name"),
+    "id as number": ({"prompt_id": 1, "prompt": "a"}, "prompt_id is a valid file name"),
     "id as path": ({"prompt_id": "a/b", "prompt": "a"}, "prompt 2: a/b: expected an"),
     "no prompt": ({"prompt_id": "p"}, "prompt 2: p: expected a prompt with text"),
     "no object": (["a"], "an object whose prompt_id"),
@@ -106,7 +106,7 @@ WRONG = {
     ),
     "other parameters": (
         {"prompt_id": "p", "prompt": '[GD-TR] a {text="x"}', "parameters": {}},
-        "parameters as the prompt itself has them",
+        "the same parameters as in the prompt",
     ),
     "weights": (
         {"prompt_id": "p", "prompt": "a", "levels": [{**LEVELS[0], "weight": 0.5}]},
@@ -120,7 +120,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("row", "what"), WRONG.values(), ids=WRONG.keys())
-def test_every_mistake_in_objects_is_named(tmp_path, row, what):
+def test_wrong_object_is_reported(tmp_path, row, what):
     path = write(tmp_path, [GOOD, row, {"prompt_id": "z"}], "core.jsonl")
     first, second = complaints(path)
     assert first.startswith(":2: ")

@@ -1,4 +1,4 @@
-"""ViStoryBench's result folders are read into scores."""
+"""Import of ViStoryBench's result folders as scores."""
 
 import json
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def benchmark():
-    """Stories 01 and 02 of three shots each."""
+    """Return stories 01 and 02 of three shots each."""
     return make_benchmark(pictures=False, methods=["UNO"])
 
 
@@ -71,18 +71,18 @@ def test_stories_become_scores(tmp_path, benchmark, capsys):
     assert set(lower.values_list("metric", flat=True)) == {"copy_paste"}
     (run,) = MetricRun.objects.all()
     assert (run.source, run.file_name) == ("imported", f"UNO/base/en/{STAMP}")
-    # 21 of stories and an absence, 1 of the method, 36 of shots.
+    # 21 scores of stories and an absence, 1 of the method, 36 of shots.
     assert "Imported 59 scores (59 new, 0 replaced)." in capsys.readouterr().out
 
 
-def test_method_gets_what_is_said_of_all_stories(tmp_path, benchmark):
+def test_method_gets_values_of_all_stories(tmp_path, benchmark):
     write_run(tmp_path)
     load(tmp_path)
     score = MetricScore.objects.get(story=None)
     assert (score.metric, score.value) == ("inception_score", 8.5)
 
 
-def test_shots_become_scores_and_characters_do_not(tmp_path, benchmark):
+def test_shots_become_scores_but_characters_do_not(tmp_path, benchmark):
     write_run(tmp_path)
     load(tmp_path)
     rows = MetricScore.objects.filter(story__key="01", shot__number=2)
@@ -94,14 +94,14 @@ def test_shots_become_scores_and_characters_do_not(tmp_path, benchmark):
         "aesthetic": 5.6,
         "pa_action": 3.0,
     }
-    # What is said of single characters has no row, and is not lost.
+    # Values of single characters have no row, but are kept as details.
     kept = MetricScore.objects.get(story__key="01", shot=None, metric="cids_cross")
     lines = kept.details["vistorybench"]["items"]
     assert [line["scope"]["character_key"] for line in lines[::2]] == ["Mira"] * 3
     assert kept.details["vistorybench"]["record"]["cids"]["Mira"]["cross"] == 0.5123
 
 
-def test_rate_that_was_undefined_is_no_zero(tmp_path, benchmark):
+def test_undefined_rate_becomes_absence(tmp_path, benchmark):
     write_run(tmp_path)
     load(tmp_path)
     assert "copy_paste" not in of_story("01")
@@ -113,7 +113,7 @@ def test_rate_that_was_undefined_is_no_zero(tmp_path, benchmark):
 # Several runs -------------------------------------------------------------------------
 
 
-def test_newest_run_is_taken_or_the_one_asked_for(tmp_path, benchmark, capsys):
+def test_newest_run_is_read_unless_another_is_chosen(tmp_path, benchmark, capsys):
     write_run(tmp_path)
     new = write_run(tmp_path, stamp="20260203_000000")
     change(
@@ -122,7 +122,7 @@ def test_newest_run_is_taken_or_the_one_asked_for(tmp_path, benchmark, capsys):
     )
     load(tmp_path)
     assert of_story("01")["aesthetic"] == 6.5
-    assert "the newest, 20260203_000000, is taken" in capsys.readouterr().err
+    assert "the newest, 20260203_000000, is used" in capsys.readouterr().err
     load(tmp_path, timestamp=STAMP.replace("_", "-"))
     versions = MetricScore.objects.filter(metric="occm", story__key="01")
     assert sorted(versions.values_list("metric_version", flat=True)) == [
@@ -130,15 +130,15 @@ def test_newest_run_is_taken_or_the_one_asked_for(tmp_path, benchmark, capsys):
         "vsb-code 20260203_000000",
     ]
     with pytest.raises(
-        CommandError, match=f"--timestamp: 1: expected one of .*{STAMP}"
+        CommandError, match=f"--timestamp: 1: expected one of: .*{STAMP}"
     ):
         load(tmp_path, timestamp="1")
 
 
-# What is odd --------------------------------------------------------------------------
+# Unusual content ----------------------------------------------------------------------
 
 
-def test_numbers_as_text_null_and_not_finite(tmp_path, benchmark, capsys):
+def test_unusual_numbers_are_read_with_notes(tmp_path, benchmark, capsys):
     folder = write_run(tmp_path)
     path = folder / "metrics/csd/story_results.json"
     text = path.read_text().replace('"self_csd": 0.5,', '"self_csd": NaN,')
@@ -156,12 +156,12 @@ def test_numbers_as_text_null_and_not_finite(tmp_path, benchmark, capsys):
         ("02", "csd_cross", "no value"),
     ]
     notes = capsys.readouterr().err
-    assert "1 values of self_csd that are none" in notes
-    assert "2 values of cross_csd that are none" in notes
-    assert "1 values of self_csd that are text; taken as numbers" in notes
+    assert "1 values of self_csd that are not numbers" in notes
+    assert "2 values of cross_csd that are not numbers" in notes
+    assert "1 values of self_csd that are text; read as numbers" in notes
 
 
-def test_what_is_not_complete_is_left_out_and_counted(tmp_path, benchmark, capsys):
+def test_incomplete_records_are_left_out_and_counted(tmp_path, benchmark, capsys):
     folder = write_run(tmp_path)
     change(
         folder / "metrics/aesthetic/story_results.json",
@@ -178,7 +178,7 @@ def test_what_is_not_complete_is_left_out_and_counted(tmp_path, benchmark, capsy
     assert "1 lines that are not complete; left out" in notes
 
 
-def test_shots_that_are_counted_from_0_are_shifted(tmp_path, benchmark, capsys):
+def test_shots_counted_from_0_are_shifted(tmp_path, benchmark, capsys):
     write_run(tmp_path, shots=(0, 1, 2))
     load(tmp_path)
     shots = MetricScore.objects.filter(
@@ -199,8 +199,8 @@ RUN = {"method": "UNO", "mode": "base", "language": "en", "timestamp": STAMP}
 WRONG = {
     "no json": (RECORDS, "{\n oops", "story_results.json:2: expected JSON"),
     "a list": (RECORDS, "[]", "expected an object of records by story"),
-    "no record": (RECORDS, '{"01": 5}', "story 01: expected an object a story"),
-    "twice": (RECORDS, '{"01": {}, "01": {}}', "01: expected a key once in an object"),
+    "no record": (RECORDS, '{"01": 5}', "story 01: expected one object per story"),
+    "twice": (RECORDS, '{"01": {}, "01": {}}', "01: expected each key once per object"),
     "line no json": (LINES, "\n{", "items.jsonl:2: expected JSON"),
     "line no object": (LINES, "5", "items.jsonl:1: expected an object with metric"),
     "no submetric": (
@@ -232,7 +232,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("name", "text", "what"), WRONG.values(), ids=WRONG.keys())
-def test_every_mistake_is_named(tmp_path, benchmark, name, text, what):
+def test_wrong_row_is_reported(tmp_path, benchmark, name, text, what):
     folder = write_run(tmp_path)
     (folder / name).write_text(text, encoding="latin-1")
     problems = complaints(tmp_path)
@@ -246,4 +246,4 @@ def test_links_are_not_followed(tmp_path, benchmark, name):
     path.rename(tmp_path / "elsewhere")
     path.symlink_to(tmp_path / "elsewhere")
     (problem,) = complaints(tmp_path / "in")
-    assert problem == f"{path}: expected a file of its own, not a link"
+    assert problem == f"{path}: expected a regular file, not a link"

@@ -61,7 +61,7 @@ def write(root, key="01", bom=False, **changes):
 
 @pytest.mark.parametrize("base", ["", "ViStory", "ViStoryBench"])
 @pytest.mark.parametrize("bom", [False, True])
-def test_it_works(tmp_path, base, bom):
+def test_data_set_is_imported(tmp_path, base, bom):
     write(tmp_path / base, bom=bom)
     (tmp_path / base / "notes").mkdir()
     summary = import_benchmark(tmp_path, slug="v")
@@ -85,7 +85,7 @@ def test_second_run_changes_nothing(tmp_path):
     assert CharacterImage.objects.count() == 2
 
 
-def test_every_problem_is_named_with_its_line_and_nothing_is_written(tmp_path):
+def test_problems_are_reported_with_lines_and_nothing_is_stored(tmp_path):
     write(tmp_path, "01")
     (tmp_path / "02").mkdir()
     (tmp_path / "03").mkdir()
@@ -97,12 +97,12 @@ def test_every_problem_is_named_with_its_line_and_nothing_is_written(tmp_path):
     text = "\n".join(map(str, caught.value.problems))
     assert "02/story.json: expected a file story.json" in text
     assert "03/story.json:2: expected JSON (" in text
-    assert "04/story.json: shot 1: expected an index that occurs once" in text
+    assert "04/story.json: shot 1: expected each index once" in text
     assert "04/image/Mira/01.png: expected a readable picture" in text
     assert not Benchmark.objects.exists()
 
 
-# What is in people's folders ----------------------------------------------------------
+# Unusual folders ----------------------------------------------------------------------
 
 
 def complaints(root):
@@ -112,7 +112,7 @@ def complaints(root):
     return [str(problem) for problem in caught.value.problems]
 
 
-def test_links_out_of_the_story_are_refused(tmp_path):
+def test_link_out_of_story_folder_is_refused(tmp_path):
     outside = tmp_path / "a.jpg"
     outside.write_bytes(picture_bytes("a", fmt="JPEG"))
     folder = write(tmp_path / "set")
@@ -132,15 +132,15 @@ def test_links_out_of_the_story_are_refused(tmp_path):
         ({"Shots": [shot(10**30)]}, "shot 1: "),
         ({"Shots": [shot(1) | {"Characters Appearing": ["Mira"]}]}, None),
         ({"Shots": [shot(1) | {"Characters Appearing": "Mira"}]}, "shot 1: "),
-        ({"Characters": {"Mira": {}, "Mira ": {}}}, "differ by more than blanks"),
+        ({"Characters": {"Mira": {}, "Mira ": {}}}, "differ in more than spaces"),
         ({"Characters": {"M" * 201: {}}}, "a key of at most 200 letters"),
         ({"Characters": {"Mira": {"tag": "x" * 41}}}, "a tag of at most 40 letters"),
         ({"Title": both("x" * 301)}, "a title of at most 300 letters"),
         ({"Title": both("a\0b")}, "text without NUL"),
-        ({"Title": {"en": "HALF"}}, "text without NUL or broken letters"),
+        ({"Title": {"en": "HALF"}}, "text without NUL or invalid characters"),
     ],
 )
-def test_odd_story_is_read_or_named(tmp_path, changes, message):
+def test_unusual_story_is_read_or_reported(tmp_path, changes, message):
     file = write(tmp_path, **changes) / "story.json"
     file.write_text(file.read_text("utf-8").replace("HALF", r"\ud800"), "utf-8")
     (tmp_path / "01/image/Mira/folder.jpg").mkdir()
@@ -166,7 +166,7 @@ def test_odd_story_is_read_or_named(tmp_path, changes, message):
         ({"Characters": {"Mira": {"tag": "non_human"}}}, "description of character"),
     ],
 )
-def test_changed_data_set_is_another_benchmark(tmp_path, changes, what):
+def test_changed_data_set_is_refused(tmp_path, changes, what):
     write(tmp_path / "old", Title=both("Old"))
     import_benchmark(tmp_path / "old", slug="v")
     write(tmp_path / "new", **({"Title": both("Old")} | changes))
@@ -176,7 +176,7 @@ def test_changed_data_set_is_another_benchmark(tmp_path, changes, what):
     assert "another benchmark" in str(caught.value.problems[0])
 
 
-def test_shot_that_nobody_rendered_is_missing_and_scored_as_such(tmp_path):
+def test_added_shot_counts_as_missing_in_outputs(tmp_path):
     write(tmp_path)
     benchmark = make_benchmark(slug="v", stories=1, shots=1, methods=["UNO"])
     benchmark.stories.update(title="")
@@ -194,7 +194,7 @@ def test_shot_that_nobody_rendered_is_missing_and_scored_as_such(tmp_path):
     assert share() == 0.5
 
 
-def test_stories_made_from_folders_get_their_texts_later(tmp_path):
+def test_stories_from_folders_get_texts_later(tmp_path):
     write(tmp_path, Title=both("Old"))
     benchmark = Benchmark.objects.create(slug="v", title="v")
     story = Story.objects.create(benchmark=benchmark, key="01")
@@ -212,12 +212,12 @@ def test_unreadable_reference_picture_is_refused_or_left_out(tmp_path, capsys):
     with pytest.raises(CommandError, match="--skip-unreadable leaves it out"):
         call_command("import_benchmark", tmp_path, benchmark="v")
     call_command("import_benchmark", tmp_path, benchmark="v", skip_unreadable=True)
-    told = capsys.readouterr().out.splitlines()
-    assert told[-2:] == [
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2:] == [
         "Left out 1 unreadable file; their reference pictures are missing:",
         f"  {bad}: expected a readable picture; this file is empty",
     ]
-    # The others keep their places, so that a mended one finds its own.
+    # The others keep their positions, so that a repaired picture finds its place.
     places = CharacterImage.objects.filter(character__key="Mira")
     assert list(places.values_list("ordinal", flat=True)) == [2]
     bad.write_bytes(whole)

@@ -1,4 +1,4 @@
-"""Attacks by folders that are imported: links out of them, pipes, workbooks."""
+"""Attacks by imported folders: links out of them, pipes, workbooks."""
 
 import json
 import os
@@ -42,7 +42,7 @@ sys.addaudithook(hear)
 
 
 def imported(name: str, folder: Path) -> str:
-    """Return in which words a folder is refused; nothing if it is not."""
+    """Return the message that refuses a folder; empty if it is accepted."""
     global is_heard
     opened.clear()
     is_heard = True
@@ -57,7 +57,7 @@ def imported(name: str, folder: Path) -> str:
 
 @pytest.fixture
 def whole(tmp_path, request):
-    """A valid folder of the format."""
+    """Return a valid folder of the format."""
     importers.prepare()
     folder = tmp_path / "whole"
     folder.mkdir()
@@ -66,7 +66,7 @@ def whole(tmp_path, request):
 
 
 def copies(whole: Path):
-    """Yield a copy of the folder for each file, and where that lies in it."""
+    """Yield a copy of the folder for each file, and that file's place in it."""
     files = sorted(path for path in whole.rglob("*") if path.is_file())
     assert files
     for number, file in enumerate(files):
@@ -76,10 +76,11 @@ def copies(whole: Path):
 
 
 @pytest.mark.parametrize("whole", FOLDERS, indirect=True)
-def test_no_link_is_followed_out_of_a_folder(whole, tmp_path):
-    """Attack: a folder with a link to a file of the server, as an import would show it.
+def test_links_out_of_folder_are_not_followed(whole, tmp_path):
+    """Attack: a folder with a link to a file of the server, whose content an import
+    would show.
 
-    Each file in turn lies elsewhere, and a link in its place.
+    Each file in turn is moved elsewhere and replaced by a link.
     """
     name, whole = whole
     aside = tmp_path / "elsewhere"
@@ -94,7 +95,7 @@ def test_no_link_is_followed_out_of_a_folder(whole, tmp_path):
 
 
 @pytest.mark.parametrize("whole", FOLDERS, indirect=True)
-def test_no_pipe_is_waited_for(whole):
+def test_pipe_is_refused(whole):
     """Attack: an import that never ends."""
     name, whole = whole
     for folder, file in copies(whole):
@@ -104,7 +105,7 @@ def test_no_pipe_is_waited_for(whole):
         assert file not in opened, (file, said)
 
 
-def test_workbook_that_is_broken_within_is_named(tmp_path):
+def test_damaged_workbook_is_reported(tmp_path):
     IMPORTERS["benchmark of ViStoryBench"].write(tmp_path)
     path = tmp_path / "metadata.xlsx"
     data = bytearray(path.read_bytes())
@@ -119,7 +120,7 @@ def test_workbook_that_is_broken_within_is_named(tmp_path):
 
 
 @pytest.mark.slow
-def test_workbook_that_unfolds_is_refused_before_it_does(tmp_path):
+def test_huge_workbook_is_refused_before_unpacking(tmp_path):
     """Attack: a small file that fills the memory."""
     IMPORTERS["benchmark of ViStoryBench"].write(tmp_path)
     path = tmp_path / "metadata.xlsx"
@@ -134,12 +135,12 @@ def test_workbook_that_unfolds_is_refused_before_it_does(tmp_path):
         import_benchmark(tmp_path, slug="v")
 
 
-def test_key_twice_among_many_is_found_at_once(tmp_path):
-    """Attack: an object of which each key is held against all others."""
+def test_repeated_key_among_many_is_found_quickly(tmp_path):
+    """Attack: an object whose keys are all compared with each other."""
     keys = [*map(str, range(30_000)), "29999"]
     path = tmp_path / "a.json"
     path.write_text("{" + ",".join(f"{json.dumps(key)}:1" for key in keys) + "}")
     begun = time.perf_counter()
-    with pytest.raises(InputError, match="29999: expected a key once"):
+    with pytest.raises(InputError, match="29999: expected each key once"):
         read_json(path)
     assert time.perf_counter() - begun < 2

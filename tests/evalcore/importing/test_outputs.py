@@ -1,4 +1,4 @@
-"""Every layout of rendered stories, and every mistake in them."""
+"""Layouts of rendered stories, and mistakes in them."""
 
 import os
 from pathlib import Path
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def benchmark():
-    """Two stories, 01 and 02, of three shots."""
+    """Return two stories, 01 and 02, of three shots."""
     row = Benchmark.objects.create(slug="vistory", title="ViStory")
     for key in ("01", "02"):
         story = Story.objects.create(benchmark=row, key=key)
@@ -63,7 +63,7 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
 @pytest.mark.parametrize("names", [ONE, ZERO], ids=["from 1", "from 0"])
-def test_every_layout(tmp_path, benchmark, layout, names):
+def test_folder_layout_is_recognised(tmp_path, benchmark, layout, names):
     for story in ("01", "02"):
         draw(tmp_path / layout.format(story=story), names)
     summary = import_outputs(tmp_path, benchmark=benchmark)
@@ -78,7 +78,7 @@ def test_every_layout(tmp_path, benchmark, layout, names):
     )
 
 
-def test_shot_that_arrives_later_is_scored_again(tmp_path, benchmark):
+def test_output_is_scored_again_when_a_shot_arrives(tmp_path, benchmark):
     draw(tmp_path / "UNO/01", ("shot_01.png", "shot_03.png"))
     import_outputs(tmp_path, benchmark=benchmark)
 
@@ -92,7 +92,7 @@ def test_shot_that_arrives_later_is_scored_again(tmp_path, benchmark):
     assert shares() == [1.0]
 
 
-def test_another_picture_of_a_stored_shot_is_refused(tmp_path, benchmark):
+def test_different_picture_of_stored_shot_is_refused(tmp_path, benchmark):
     draw(tmp_path / "UNO/01", ("shot_01.png", "shot_02.png"))
     import_outputs(tmp_path, benchmark=benchmark)
     before = list(Frame.objects.values_list("pk", "media"))
@@ -102,11 +102,11 @@ def test_another_picture_of_a_stored_shot_is_refused(tmp_path, benchmark):
         import_outputs(tmp_path, benchmark=benchmark)
     (problem,) = caught.value.problems
     assert str(problem).startswith(f"{path}: ")
-    assert "another rendering is another method" in str(problem)
+    assert "a different rendering counts as a different method" in str(problem)
     assert list(Frame.objects.values_list("pk", "media")) == before
 
 
-def test_same_pixels_in_another_file_are_the_same_picture(tmp_path, benchmark):
+def test_same_pixels_in_another_file_are_accepted(tmp_path, benchmark):
     draw(tmp_path / "UNO/01", ("shot_01.png",))
     import_outputs(tmp_path, benchmark=benchmark)
     path = tmp_path / "UNO/01/shot_01.png"
@@ -117,7 +117,7 @@ def test_same_pixels_in_another_file_are_the_same_picture(tmp_path, benchmark):
     assert summary.line().startswith("Nothing new")
 
 
-def test_every_problem_is_listed_and_nothing_is_written(tmp_path, benchmark):
+def test_problems_are_listed_and_nothing_is_stored(tmp_path, benchmark):
     draw(tmp_path / "UNO/01", ("shot_01.png", "shot_07.png"))
     (tmp_path / "UNO/01/shot_02.png").write_bytes(b"not a picture")
     draw(tmp_path / "UNO/O1", ONE)
@@ -133,7 +133,7 @@ def test_every_problem_is_listed_and_nothing_is_written(tmp_path, benchmark):
 
 @pytest.mark.slow
 @pytest.mark.shared
-def test_nine_real_stories(shared, capsys):
+def test_nine_real_stories_are_imported(shared, capsys):
     call_command(
         "import_outputs",
         shared / "data/real_stories/outputs",
@@ -164,20 +164,20 @@ def test_demo_data_set_reads_back(tmp_path, monkeypatch):
     ]
 
 
-# Names of folders ---------------------------------------------------------------------
+# Folder names -------------------------------------------------------------------------
 
 
 def imported(root, benchmark, **options):
-    """Import and return the outputs as (method, story) pairs and the notes."""
+    """Import, and return the outputs as (method, story) pairs with the notes."""
     summary = import_outputs(root, benchmark=benchmark, **options)
     pairs = Output.objects.values_list("method__name", "story__key")
     return sorted(pairs), summary.warnings
 
 
-# Numbers of shots ---------------------------------------------------------------------
+# Shot numbers -------------------------------------------------------------------------
 
 
-def test_methods_that_count_differently_draw_the_same_shots(tmp_path, benchmark):
+def test_methods_counting_from_0_and_1_get_the_same_shots(tmp_path, benchmark):
     draw(tmp_path / "UNO/fox", ZERO)
     draw(tmp_path / "DALL/fox", ONE)
     summary = import_outputs(tmp_path, benchmark=benchmark, create_stories=True)
@@ -188,7 +188,7 @@ def test_methods_that_count_differently_draw_the_same_shots(tmp_path, benchmark)
 # Runs, containers, and names ----------------------------------------------------------
 
 
-def test_folder_that_cannot_be_read_is_a_problem(tmp_path, benchmark, monkeypatch):
+def test_unreadable_folder_is_reported(tmp_path, benchmark, monkeypatch):
     draw(tmp_path / "UNO/01", ONE)
     draw(tmp_path / "UNO/02", ONE)
     listed = os.scandir
@@ -236,18 +236,18 @@ def test_unreadable_picture_is_refused_or_left_out(
     assert end == "Nothing was written."
     assert not Output.objects.exists()
     call_command("import_outputs", tmp_path, benchmark="vistory", skip_unreadable=True)
-    shown = capsys.readouterr()
-    assert "note: missing: UNO: story 01: shot 2" in shown.err
-    told = shown.out.splitlines()
-    assert "2 pictures, 1 missing shots" in told[0]
-    assert told[-2] == "Left out 1 unreadable file; their shots or videos are missing:"
-    assert told[-1].startswith(f"  {bad}: expected {why}")
-    assert "--skip" not in told[-1]
+    printed = capsys.readouterr()
+    assert "note: missing: UNO: story 01: shot 2" in printed.err
+    lines = printed.out.splitlines()
+    assert "2 pictures, 1 missing shots" in lines[0]
+    assert lines[-2] == "Left out 1 unreadable file; their shots or videos are missing:"
+    assert lines[-1].startswith(f"  {bad}: expected {why}")
+    assert "--skip" not in lines[-1]
     assert [f.media_id is None for f in Frame.objects.all()] == [False, True, False]
 
 
-def test_only_what_is_unreadable_is_left_out(tmp_path, benchmark, monkeypatch):
-    """Not a link, nor what the machine does not give, nor another picture."""
+def test_only_unreadable_files_are_left_out(tmp_path, benchmark, monkeypatch):
+    """Links, files the machine cannot read, and different pictures are refused."""
     draw(tmp_path / "UNO/01", ONE)
     import_outputs(tmp_path, benchmark=benchmark)
     draw(tmp_path / "UNO/02", ONE)
@@ -265,7 +265,7 @@ def test_only_what_is_unreadable_is_left_out(tmp_path, benchmark, monkeypatch):
     with pytest.raises(InputError) as caught:
         import_outputs(tmp_path, benchmark=benchmark, skip_unreadable=True)
     text = str(caught.value)
-    assert "another rendering is another method" in text
+    assert "a different rendering counts as a different method" in text
     assert "not a link" in text
     assert "a readable file (Permission denied)" in text
     assert "--skip-unreadable" not in text
@@ -286,7 +286,7 @@ def test_only_what_is_unreadable_is_left_out(tmp_path, benchmark, monkeypatch):
     ],
     ids=lambda names: names[0],
 )
-def test_shot_number_wins_over_counters_and_seeds(tmp_path, names):
+def test_shot_number_takes_precedence_over_counters_and_seeds(tmp_path, names):
     row = Benchmark.objects.create(slug="own", title="own")
     draw(tmp_path / "UNO/fox", names)
     summary = import_outputs(tmp_path, benchmark=row, create_stories=True)
@@ -317,13 +317,11 @@ def test_copy_of_a_picture_is_refused(tmp_path, benchmark, copy):
     ("name", "reason"),
     [
         ("01/00001-1234567891.png", "no shot number in the name"),
-        ("01/shot_01.raw", "no picture or video by its name"),
-        ("shot_01.png", "a story's own folder was expected"),
+        ("01/shot_01.raw", "its name has no suffix of a picture or video"),
+        ("shot_01.png", "it must lie in a story's folder"),
     ],
 )
-def test_method_that_loses_all_its_files_fails_the_import(
-    tmp_path, benchmark, name, reason
-):
+def test_import_fails_when_a_method_loses_all_files(tmp_path, benchmark, name, reason):
     draw(tmp_path / "UNO/01", ONE)
     path = tmp_path / "Flux" / name
     draw(path.parent, [path.name])

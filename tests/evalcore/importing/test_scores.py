@@ -21,7 +21,7 @@ def load(tmp_path, text, **options):
     call_command("import_scores", path, **({"benchmark": "woods"} | options))
 
 
-def test_it_works(tmp_path, benchmark, capsys):
+def test_table_is_imported(tmp_path, benchmark, capsys):
     load(tmp_path, HEAD + "01,Alder,cids,0.5\n02,Alder,cids,\n,Birch,cids,0.25\n")
     assert "2 new" in capsys.readouterr().out
     values = MetricScore.objects.order_by("value").values_list("value", "story__key")
@@ -51,13 +51,13 @@ def test_shots_wide_tables_and_directions(tmp_path, benchmark):
     assert MetricScore.objects.count() == 3
 
 
-def test_two_directions_of_one_metric_are_refused(tmp_path, benchmark):
+def test_conflicting_directions_of_metric_are_refused(tmp_path, benchmark):
     head = HEAD.replace("score\n", "score,higher_is_better\n")
     with pytest.raises(CommandError, match=r"cids.csv:3: .*direction of the metric"):
         load(tmp_path, head + "01,Alder,fid,5,true\n02,Alder,fid,6,false\n")
 
 
-def test_another_value_is_refused_until_it_is_asked_for(tmp_path, benchmark):
+def test_changed_value_is_refused_without_replace(tmp_path, benchmark):
     load(tmp_path, HEAD + "01,Alder,cids,0.5\n")
     with pytest.raises(
         CommandError, match=r"cids.csv:2: score: 0.7: expected the stored value"
@@ -67,7 +67,7 @@ def test_another_value_is_refused_until_it_is_asked_for(tmp_path, benchmark):
     assert MetricScore.objects.get().value == 0.7
 
 
-def test_every_problem_is_named_and_nothing_is_written(tmp_path, benchmark):
+def test_problems_are_reported_and_nothing_is_stored(tmp_path, benchmark):
     text = HEAD + "01,Alder,cids,0.5\n01,Aldr,cids,0.5\n9,Alder,cids,0.5\n"
     with pytest.raises(CommandError) as caught:
         load(tmp_path, text)
@@ -80,9 +80,7 @@ def test_every_problem_is_named_and_nothing_is_written(tmp_path, benchmark):
     assert not MetricScore.objects.exists()
 
 
-def test_where_nothing_else_says_it_a_direction_is_that_of_our_metric(
-    tmp_path, benchmark, capsys
-):
+def test_direction_defaults_to_that_of_our_metric(tmp_path, benchmark, capsys):
     arrow = "KID\N{DOWNWARDS ARROW}"
     names = ("FID", "Copy-Paste", "occm", "LPIPS-x", "blur", arrow)
     load(tmp_path, HEAD + "".join(f"01,Alder,{name},1\n" for name in names))
@@ -105,7 +103,7 @@ def test_where_nothing_else_says_it_a_direction_is_that_of_our_metric(
     ]
 
 
-def test_story_with_pictures_gets_no_shot_from_a_table(tmp_path, benchmark):
+def test_table_adds_no_shot_to_story_with_pictures(tmp_path, benchmark):
     story = Story.objects.get(key="01")
     with pytest.raises(CommandError, match="9: expected the number of a shot"):
         load(
@@ -117,7 +115,7 @@ def test_story_with_pictures_gets_no_shot_from_a_table(tmp_path, benchmark):
     assert not MetricScore.objects.exists()
 
 
-def test_every_unknown_name_and_every_bad_value_in_one_go(tmp_path, benchmark):
+def test_unknown_names_and_bad_values_are_reported_together(tmp_path, benchmark):
     rows = "".join(f"9,Nobody{i},cids,bad\n" for i in range(15))
     with pytest.raises(CommandError) as caught:
         load(tmp_path, HEAD + rows)
@@ -130,15 +128,13 @@ def test_every_unknown_name_and_every_bad_value_in_one_go(tmp_path, benchmark):
 
 
 @pytest.mark.parametrize(
-    ("row", "told"),
+    ("row", "message"),
     [
         ("01,alder,cids,1", "method: alder: expected one spelling of a name"),
         ("1,Alder,cids,1", "story: 1: expected one spelling of a name"),
     ],
 )
-def test_name_that_is_there_in_another_spelling_is_not_made(
-    tmp_path, benchmark, row, told
-):
-    with pytest.raises(CommandError, match=told):
+def test_name_in_another_spelling_is_refused(tmp_path, benchmark, row, message):
+    with pytest.raises(CommandError, match=message):
         load(tmp_path, f"{HEAD}{row}\n", create=True)
     assert not MetricScore.objects.exists()

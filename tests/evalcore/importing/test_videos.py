@@ -1,4 +1,4 @@
-"""Every layout of rendered videos, and every mistake in them."""
+"""Layouts of rendered videos, and mistakes in them."""
 
 import shutil
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def benchmark():
-    """Two stories, 01 and 02, of two captions."""
+    """Return two stories, 01 and 02, of two captions."""
     row = Benchmark.objects.create(slug="reel", title="Reel")
     for key in ("01", "02"):
         story = Story.objects.create(benchmark=row, key=key)
@@ -40,7 +40,7 @@ def benchmark():
 
 @pytest.fixture(scope="session")
 def clips(tmp_path_factory):
-    """Some videos that differ."""
+    """Return some different videos."""
     folder = tmp_path_factory.mktemp("clips")
     for frames in (12, 13, 14):
         for ending in ("mp4", "webm"):
@@ -50,7 +50,7 @@ def clips(tmp_path_factory):
 
 @pytest.fixture
 def place(tmp_path, clips):
-    """Puts the clip of so many frames at a path below the outputs' folder."""
+    """Return a function that places a clip of some length in the outputs' root."""
 
     def put(path: str, frames: int = 12):
         target = tmp_path / path
@@ -84,7 +84,7 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
-def test_every_layout(tmp_path, benchmark, place, layout):
+def test_folder_layout_is_recognised(tmp_path, benchmark, place, layout):
     for frames, story in ((12, "01"), (13, "02")):
         source = place(layout.format(story=story), frames)
     summary = import_outputs(tmp_path, benchmark=benchmark)
@@ -97,24 +97,24 @@ def test_every_layout(tmp_path, benchmark, place, layout):
     assert output.language == ("en" if "en" in layout else "")
     assert storing.frame_count(output.video) == 13
     assert not Frame.objects.exists()
-    # What people are shown is there before anybody asks for it.
+    # The import already makes the rendition that people see.
     made = list((media.settings.MEDIA_ROOT / "video").rglob("*.mp4"))
     assert storing.video_rendition_path(output.video) in made
 
 
-def test_another_video_of_the_same_story_is_another_method(tmp_path, benchmark, place):
+def test_different_video_of_stored_story_is_refused(tmp_path, benchmark, place):
     place("Loom/01.mp4")
     import_outputs(tmp_path, benchmark=benchmark)
     changed = place("Loom/01.mp4", 14)
     with pytest.raises(InputError) as refused:
         import_outputs(tmp_path, benchmark=benchmark)
     assert str(refused.value.problems[0]).startswith(
-        f"{changed}: expected the video that is stored for this story; another"
+        f"{changed}: expected the video that is stored for this story; a different"
     )
     assert storing.frame_count(Output.objects.get().video) == 12
 
 
-def test_every_bad_video_is_named_and_nothing_is_kept(tmp_path, benchmark, place):
+def test_bad_videos_are_reported_and_nothing_is_stored(tmp_path, benchmark, place):
     place("Loom/01.mp4")
     bad = place("Loom/02.mp4")
     bad.write_bytes(bad.read_bytes()[:300])
@@ -145,18 +145,18 @@ def draw(folder, names=("shot_01.png", "shot_02.png")):
         (folder / name).write_bytes(picture_bytes(name))
 
 
-def test_video_wins_over_pictures(tmp_path, benchmark, place):
+def test_video_takes_precedence_over_pictures(tmp_path, benchmark, place):
     place("Loom/01/video.mp4")
     draw(tmp_path / "Loom/01")
     summary = import_outputs(tmp_path, benchmark=benchmark)
-    assert "Loom: story 01 has pictures and a video; the video is taken" in " ".join(
+    assert "Loom: story 01 has pictures and a video; the video is used" in " ".join(
         summary.warnings
     )
     assert (summary.videos, summary.pictures, summary.missing) == (1, 0, [])
     assert not Frame.objects.exists()
 
 
-def test_command(tmp_path, benchmark, place, capsys):
+def test_command_imports_videos(tmp_path, benchmark, place, capsys):
     place("Loom/01.mp4")
     call_command("import_outputs", tmp_path, benchmark="reel")
     out = capsys.readouterr().out
@@ -176,7 +176,7 @@ def test_command(tmp_path, benchmark, place, capsys):
     assert "Nothing was written." in str(refused.value)
 
 
-def test_unreadable_video_is_left_out_when_asked(tmp_path, benchmark, place, capsys):
+def test_unreadable_video_is_left_out_with_option(tmp_path, benchmark, place, capsys):
     place("Loom/01.mp4")
     bad = place("Loom/02.mp4")
     bad.write_bytes(bad.read_bytes()[:300])
@@ -184,6 +184,8 @@ def test_unreadable_video_is_left_out_when_asked(tmp_path, benchmark, place, cap
         call_command("import_outputs", tmp_path, benchmark="reel")
     call_command("import_outputs", tmp_path, benchmark="reel", skip_unreadable=True)
     assert [output.story.key for output in Output.objects.all()] == ["01"]
-    told = capsys.readouterr()
-    assert told.out.splitlines()[-1].startswith(f"  {bad}: expected a complete video")
-    assert "Loom: story 02: none of its files is readable" in told.err
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[-1].startswith(
+        f"  {bad}: expected a complete video"
+    )
+    assert "Loom: story 02: none of its files is readable" in printed.err

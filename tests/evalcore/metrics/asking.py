@@ -1,4 +1,4 @@
-"""Running metrics in tests: through the real engine, on pictures in memory."""
+"""Metrics in tests, run by the real engine on pictures in memory."""
 
 import hashlib
 from pathlib import Path
@@ -17,14 +17,14 @@ from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
 
 
 def image_of(picture: np.ndarray) -> Image:
-    """An image whose key is the hash of its pixels."""
+    """Return an image whose key is the hash of its pixels."""
     key = hashlib.sha256(picture.tobytes() + str(picture.shape).encode()).hexdigest()
     height, width = picture.shape[:2]
     return Image(Source(key, lambda: iter([picture]), (width, height)))
 
 
 def noise(seed: int, size: tuple[int, int] = (64, 48)) -> np.ndarray:
-    """A picture of width x height random pixels."""
+    """Return a picture of width x height random pixels."""
     width, height = size
     rng = np.random.default_rng(seed)
     return rng.integers(0, 256, (height, width, 3), dtype=np.uint8)
@@ -40,7 +40,7 @@ def rendering_of(
     story: str = "01",
     **extra,
 ) -> Rendering:
-    """A rendering with one picture a shot; None where the shot is missing."""
+    """Return a rendering with one picture per shot; None for a missing one."""
     shots = [
         RenderedShot(
             number,
@@ -55,7 +55,7 @@ def rendering_of(
 
 
 def score(metric: Metric, subject, folder: Path):
-    """The values of a metric; raises what it raised."""
+    """Return the values of a metric, or raise its error."""
     (outcome,) = Engine(FeatureStore(folder)).run(
         [MetricJob("it", metric.score(subject))]
     )

@@ -1,4 +1,4 @@
-"""Formulas by values worked out by hand, and what every metric must declare."""
+"""Formulas of baselines by hand, and the declarations of all metrics."""
 
 import subprocess
 import sys
@@ -37,7 +37,7 @@ def test_palette_consistency_is_the_mean_over_pairs():
 
 
 @pytest.mark.parametrize("name", registry.names())
-def test_every_metric_declares_what_it_is(name):
+def test_metric_declares_itself(name):
     info = registry.load(name).info
     assert info.name == name
     assert info.version
@@ -72,7 +72,7 @@ def test_registry_knows_metrics_profiles_and_families():
         registry.load("sharpness@vsb-paper")
 
 
-def test_asking_what_is_ready_loads_no_network_library():
+def test_readiness_check_loads_no_network_library():
     code = (
         "import sys; from evalcore.metrics import registry; "
         "[registry.load(n).missing() for n in registry.names()]; "
@@ -85,7 +85,7 @@ def test_asking_what_is_ready_loads_no_network_library():
     assert asked.stdout == "[]\n"
 
 
-def test_only_the_metric_that_is_asked_for_is_imported():
+def test_only_the_requested_metric_is_imported():
     code = (
         "import sys; from evalcore.metrics import registry; registry.names(); "
         "registry.load('palette_consistency').missing(); "
@@ -97,7 +97,7 @@ def test_only_the_metric_that_is_asked_for_is_imported():
     assert asked.stdout == "[]\n"
 
 
-def test_name_does_not_contradict_the_declared_direction():
+def test_name_agrees_with_declared_direction():
     lower = {m for m in registry.names() if higher_by_name(m) is False}
     declared = {m: registry.load(m).info.higher_is_better for m in registry.names()}
     assert lower == {name for name, is_higher in declared.items() if not is_higher}
@@ -106,12 +106,12 @@ def test_name_does_not_contradict_the_declared_direction():
 @pytest.mark.parametrize(
     ("name", "what"),
     [
-        ("pqa", r"DOVER \(it has no maintained package; .* its TSV, .* be imported"),
+        ("pqa", r"DOVER \(it has no maintained package; .* its TSV; .* be imported"),
         ("light_integrity", "VISTAR's shadow network"),
         ("oneig_style@grid-2x2", "OneIG-StyleEncoder"),
     ],
 )
-def test_metric_that_nobody_can_compute_names_what_it_lacks(tmp_path, name, what):
+def test_unobtainable_metric_names_missing_requirement(tmp_path, name, what):
     metric = registry.load(name)
     with pytest.raises(WeightsError, match=what) as raised:
         score(metric, rendering_of(PICTURES), tmp_path)

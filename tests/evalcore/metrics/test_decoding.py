@@ -1,4 +1,4 @@
-"""Decoding ahead: in order, each frame let go in time, and never too much at once."""
+"""Decoding ahead: in order, with frames released in time, and in bounded memory."""
 
 import threading
 import time
@@ -17,7 +17,7 @@ THREADS = 2
 
 
 class Whole:
-    """An encoder that takes pictures as they are."""
+    """Encoder that takes pictures unchanged."""
 
     id = "whole"
     batch = 4
@@ -30,7 +30,7 @@ class Whole:
 
 
 class Small(Whole):
-    """An encoder whose inputs are no part of the picture."""
+    """Encoder whose inputs share no memory with the picture."""
 
     id = "small"
 
@@ -39,7 +39,7 @@ class Small(Whole):
 
 
 class Film:
-    """A film of 1000 bytes a frame that counts how many of its frames are alive."""
+    """Film of 1000 bytes per frame that counts its frames still in memory."""
 
     def __init__(self, frames):
         self.frames = frames
@@ -77,7 +77,7 @@ def asking(encoder, items):
     return [Value(feature.item()) for feature in features]
 
 
-def test_frame_of_a_long_film_is_let_go_when_it_is_prepared(tmp_path):
+def test_frame_is_released_after_preparation(tmp_path):
     films = [Film(300), Film(300)]
     jobs = [
         MetricJob(i, asking(Small(), film.images())) for i, film in enumerate(films)
@@ -87,25 +87,25 @@ def test_frame_of_a_long_film_is_let_go_when_it_is_prepared(tmp_path):
         assert [value.value for value in outcome.values] == [
             i % 256 for i in range(300)
         ]
-    # The one that is decoded, the one before it, and who hands them on.
+    # The frame being decoded, the previous one, and one held by the decoder.
     assert max(film.most for film in films) <= 4
 
 
-def test_what_nobody_takes_stays_below_the_bound(pool):
+def test_waiting_inputs_stay_below_bound(pool):
     films = [Film(50), Film(50), Film(50)]
     ahead = Ahead(pool, most_loads=8, most_bytes=10_000)
     coming = ahead.prepare(wants(Whole(), *films))
     first = next(coming)
     wait_until(lambda: sum(film.alive for film in films) >= 10, 60, "ten frames")
     time.sleep(0.3)  # long enough for two threads to decode everything
-    # Ten are put down; each thread holds one that waits, and the one it came from.
+    # Ten are queued; each thread holds one that waits, and the one it came from.
     assert 10 <= sum(film.alive for film in films) <= 10 + 2 * THREADS + 1
     assert [first.key, *(one.key for one in coming)] == [
         image.key for film in films for image in film.images()
     ]
 
 
-def test_inputs_come_in_order_whichever_thread_is_slow(pool):
+def test_inputs_keep_order_when_a_thread_is_slow(pool):
     def slow():
         time.sleep(0.2)
         yield np.zeros((2, 2, 3), np.uint8)
@@ -125,7 +125,7 @@ class Length(Whole):
         return len(item.text)
 
 
-def test_who_stops_early_leaves_no_thread_waiting():
+def test_early_stop_leaves_no_thread_waiting():
     pool = ThreadPoolExecutor(THREADS)
     coming = Ahead(pool, most_loads=8, most_bytes=1).prepare(
         wants(Whole(), *(Film(50) for _ in range(6)))

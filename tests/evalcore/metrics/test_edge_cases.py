@@ -1,8 +1,8 @@
-"""Every edge case of the metrics comes out as its source demands.
+"""Edge cases of the metrics, with the results that their sources demand.
 
-What is demanded stands in `docs/reference/edge-cases.md`. Everything is computed by the metrics
-themselves, in a small world where what must come out can be told by hand
-(`vistorybench.paper_dolls`, `storybench.telling`).
+`docs/reference/edge-cases.md` lists the demands. The metrics themselves compute everything, in a
+small world whose results are known in advance (`vistorybench.paper_dolls`,
+`storybench.telling`).
 """
 
 from collections.abc import Callable
@@ -68,11 +68,11 @@ from evalcore.metrics.vistorybench.prompt_alignment import (
     parse_score,
 )
 from tests.evalcore.metrics.asking import score
-from tests.evalcore.metrics.storybench.telling import COLOURS, told
+from tests.evalcore.metrics.storybench.telling import COLOURS, coloured
 from tests.evalcore.metrics.vistorybench.paper_dolls import (
     BLUE,
-    EYES,
     FACELESS,
+    FIGURE_ENCODERS,
     GREEN,
     ORANGE,
     RED,
@@ -89,7 +89,7 @@ PAGE = Path(__file__).resolve().parents[3] / "docs/reference/edge-cases.md"
 
 
 def refusing(formula: Callable[[], object]) -> object:
-    """Return what comes out, or that it is refused."""
+    """Return the result, or the fact that it is refused."""
     try:
         return formula()
     except ValueError:
@@ -97,11 +97,15 @@ def refusing(formula: Callable[[], object]) -> object:
 
 
 def scored(metric, subject, folder: Path) -> object:
-    """Return the value, a list of values by shot, or that it is undefined."""
+    """Return the value, a list of values by shot, or the fact that it is undefined."""
     with (
-        mock.patch.object(character_matching, "the_eyes", return_value=EYES),
         mock.patch.object(
-            character_matching, "the_detector", return_value=EYES.detector
+            character_matching, "load_figure_encoders", return_value=FIGURE_ENCODERS
+        ),
+        mock.patch.object(
+            character_matching,
+            "load_figure_detector",
+            return_value=FIGURE_ENCODERS.detector,
         ),
     ):
         values = score(metric, subject, folder)
@@ -209,7 +213,7 @@ def plain(formula: Callable[[], object]) -> Callable[[Path], object]:
 
 
 OURS: dict[tuple[str, str], Callable[[Path], object]] = {
-    # ViStoryBench: who is where
+    # ViStoryBench: matching
     ("matching", "box beyond the border"): lambda _: pixel_box(
         (0.5, 0.5, 4, 4), (81, 41)
     ),
@@ -344,17 +348,19 @@ OURS: dict[tuple[str, str], Callable[[Path], object]] = {
     ),
     # StoryBench
     ("FID", "the same frames"): fid(
-        *[(told([3, 60, 9]), told([200], [100], story="02"))] * 2
+        *[(coloured([3, 60, 9]), coloured([200], [100], story="02"))] * 2
     ),
-    ("FID", "no true output"): fid((told([1, 2]),), ()),
-    ("FID", "one frame"): fid((told([1]),), (told([1, 2]),)),
+    ("FID", "no true output"): fid((coloured([1, 2]),), ()),
+    ("FID", "one frame"): fid((coloured([1]),), (coloured([1, 2]),)),
     ("FID", "by hand: means 6 apart, variances 2 and 18 (ddof 1)"): lambda _: (
         frechet_distance(
             *moments(np.array([[0.0], [2.0]])), *moments(np.array([[4.0], [10.0]]))
         )
     ),
-    ("SIM", "equal pictures"): sim(told([9]), told([9])),
-    ("SIM", "a shot whose true picture is missing"): sim(told([9], [1]), told([9], [])),
+    ("SIM", "equal pictures"): sim(coloured([9]), coloured([9])),
+    ("SIM", "a shot whose true picture is missing"): sim(
+        coloured([9], [1]), coloured([9], [])
+    ),
     ("VTM", "frames that differ: the mean is not normalised"): lambda _: float(
         video_text_matching([np.eye(2)], X[None])[0]
     ),
@@ -391,7 +397,7 @@ OURS: dict[tuple[str, str], Callable[[Path], object]] = {
         9,
     ),
     ("Envision", "a step without picture"): lambda _: why_unjudged(
-        told([1], [], [3], [4], captions=list("abcd"))
+        coloured([1], [], [3], [4], captions=list("abcd"))
     ),
     ("Envision", "deviation over one trial"): lambda _: stability([3]).deviation,
     # VISTAR
@@ -465,7 +471,7 @@ def shown(value: object) -> str:
 
 
 def rows() -> dict[tuple[str, str], str]:
-    """Return what is demanded of each metric in each case, of the table's lines."""
+    """Return the demand for each metric in each case, from the table's lines."""
     lines = [line for line in PAGE.read_text("utf-8").splitlines() if "|" in line]
     cells = [line.strip("| ").split(" | ") for line in lines[2:]]
     return {(metric, case): demanded for metric, case, demanded, *_remark in cells}
@@ -474,10 +480,10 @@ def rows() -> dict[tuple[str, str], str]:
 DEMANDED = rows()
 
 
-def test_every_case_of_the_table_is_computed():
+def test_all_cases_of_table_are_computed():
     assert list(OURS) == list(DEMANDED)
 
 
 @pytest.mark.parametrize("case", OURS, ids=": ".join)
-def test_it_is_as_demanded(case, tmp_path):
+def test_case_has_demanded_value(case, tmp_path):
     assert shown(OURS[case](tmp_path)) == DEMANDED[case]

@@ -1,4 +1,4 @@
-"""The engine: each item once, in batches, and one's misfortune is one's own."""
+"""The engine: each item once, in batches, and errors limited to their metrics."""
 
 import threading
 from collections import Counter
@@ -21,7 +21,7 @@ from tests.evalcore.metrics.asking import image_of, noise
 
 
 class Brightness:
-    """An encoder that notes what it was given."""
+    """Encoder that records its inputs."""
 
     def __init__(self, name="brightness", batch=4):
         self.id = name
@@ -64,7 +64,7 @@ def values(outcome):
 PICTURES = [image_of(np.full((4, 6, 3), level, np.uint8)) for level in range(9)]
 
 
-def test_each_item_is_encoded_once_in_full_batches(engine):
+def test_items_are_encoded_once_in_full_batches(engine):
     encoder = Brightness(batch=4)
     outcomes(engine, *(asking(encoder, PICTURES) for _ in range(5)))
     assert encoder.batches == [4, 4, 1]
@@ -73,7 +73,7 @@ def test_each_item_is_encoded_once_in_full_batches(engine):
     assert again.batches == []
 
 
-def test_picture_is_decoded_once_for_all_that_want_it(engine):
+def test_picture_is_decoded_once_for_all_metrics(engine):
     decoded = Counter()
 
     def pictures():
@@ -112,7 +112,7 @@ def broken():
     raise OSError("the file is cut short")
 
 
-def test_unreadable_picture_fails_those_who_asked_for_it(engine):
+def test_unreadable_picture_fails_only_requesting_metrics(engine):
     bad = Image(Source("bad", broken))
     encoder = Brightness()
     found = outcomes(
@@ -128,7 +128,7 @@ def test_unreadable_picture_fails_those_who_asked_for_it(engine):
 
 
 @pytest.mark.parametrize("batch", [1, 3, 4])
-def test_what_an_encoder_fails_on_fails_alone_whatever_its_batch(engine, batch):
+def test_encoder_error_fails_only_its_item(engine, batch):
     class Moody(Brightness):
         def encode(self, prepared):
             if 2.0 in prepared:
@@ -141,7 +141,7 @@ def test_what_an_encoder_fails_on_fails_alone_whatever_its_batch(engine, batch):
 
 
 @pytest.mark.parametrize("error", [FatalError("the budget is spent"), KeyError("bug")])
-def test_anything_else_ends_the_run_and_keeps_what_was_encoded(engine, error):
+def test_fatal_error_ends_run_and_keeps_features(engine, error):
     class Fatal(Brightness):
         def encode(self, prepared):
             if len(self.batches) == 2:

@@ -1,4 +1,4 @@
-"""Envision's formulas, and whether its printed tables follow them."""
+"""Envision's formulas, compared with its printed tables."""
 
 import csv
 from collections import Counter
@@ -20,7 +20,7 @@ def scores(*values: float) -> dict[str, float]:
     return dict(zip(SUB_SCORES, values, strict=True))
 
 
-def test_all_thirteen_follow_from_nine():
+def test_thirteen_scores_follow_from_nine():
     got = all_scores(scores(5, 4, 3, 2, 2, 2, 0, 1, 5))
     assert tuple(got) == PARTS
     assert got["semantic"] == 5
@@ -44,8 +44,8 @@ def tables(shared):
 
 
 @pytest.mark.shared
-def test_printed_overall_is_reproduced(shared):
-    """To about .02, and one method to about .12, as the table's note says."""
+def test_printed_overall_scores_are_reproduced(shared):
+    """Within about .02, and for one method .12, as the table's note says."""
     rows, overall = tables(shared)
     rows = [row for row in rows if row["domain"] == "all"]
     assert len(rows) == len(overall) == 15
@@ -56,8 +56,8 @@ def test_printed_overall_is_reproduced(shared):
 
 
 @pytest.mark.shared
-def test_printed_dimensions_follow_the_programs_weights(shared):
-    """Which sub-score weighs .34, and that it is the program that was used."""
+def test_printed_dimensions_follow_weights_of_program(shared):
+    """The tables show the sub-score with weight .34, hence the program's weights."""
     rows, _overall = tables(shared)
     columns = {
         "CS": ("SC", "FC", "STC"),

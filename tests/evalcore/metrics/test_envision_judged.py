@@ -1,4 +1,4 @@
-"""Envision-Score by a judge: what is asked, what is read, what is averaged."""
+"""Envision-Score by a judge: questions, replies, averages."""
 
 import pytest
 
@@ -53,7 +53,7 @@ class TestReading:
         [
             "{name}: {value}",
             "**{name}:** {value}",
-            "**{name} (0-5):** {value}",  # the reference program would not see it
+            "**{name} (0-5):** {value}",  # the reference program would not recognise it
             "- **{name}**: {value}/5",
             "1. {name}: {value}",
             "{name} (0-5): {value}",
@@ -62,7 +62,7 @@ class TestReading:
         ],
     )
     @pytest.mark.parametrize("profile", [PAPER, CODE])
-    def test_decorated_lines(self, form, profile):
+    def test_decorated_lines_are_read(self, form, profile):
         text = "\n".join(
             form.format(name=NAMES[n][0], value=v) for n, v in SAID.items()
         )
@@ -89,7 +89,7 @@ class TestReading:
             ("4\nExpressiveness: poor", None, 4),
         ],
     )
-    def test_unclear_score_makes_a_trial_unusable_or_its_last_digit_counts(
+    def test_unclear_score_is_refused_or_read_as_by_the_program(
         self, value, reason, in_code
     ):
         """The program takes the first digit of the last mention from 0 to 5, or 0."""
@@ -107,7 +107,7 @@ class TestReading:
 
 
 class TestAsking:
-    def test_one_request_holds_four_pictures_and_all_texts(self, server, tmp_path):
+    def test_request_holds_four_pictures_and_all_texts(self, server, tmp_path):
         rendering = sequence(
             envision={"index": 7, "category": "Science", "process_type": "Physics"}
         )
@@ -130,7 +130,7 @@ class TestAsking:
         )
 
     @pytest.mark.parametrize(("profile", "trials"), [(PAPER, 5), (CODE, 1)])
-    def test_thirteen_metrics_cost_one_request_a_trial(
+    def test_thirteen_metrics_cost_one_request_per_trial(
         self, server, tmp_path, profile, trials
     ):
         with asking(judge_at(server)):

@@ -1,4 +1,4 @@
-"""Features on disk: whole or not there, whatever happens meanwhile."""
+"""Features on disk: complete or absent, even after crashes."""
 
 import multiprocessing
 
@@ -26,7 +26,7 @@ def files_of(store):
 
 
 @given(feature=FEATURES)
-def test_what_is_put_is_got(tmp_path_factory, feature):
+def test_stored_feature_is_returned(tmp_path_factory, feature):
     store = FeatureStore(tmp_path_factory.mktemp("features"))
     store.put_many("one", {"key": feature})
     got = store.get_many("one", ["key", "other"])
@@ -36,7 +36,7 @@ def test_what_is_put_is_got(tmp_path_factory, feature):
 
 
 @pytest.mark.parametrize("kept", [0, 1, 5, 12])
-def test_file_cut_short_is_not_there(store, kept):
+def test_truncated_file_is_ignored(store, kept):
     store.put_many("one", {"key": np.arange(4.0)})
     (file,) = files_of(store)
     file.write_bytes(file.read_bytes()[:kept])
@@ -52,8 +52,8 @@ def _write(folder, value):
 
 
 @pytest.mark.slow
-def test_several_processes_may_write_the_same(store):
-    """A reader sees one process's feature or the other's, never a mixture."""
+def test_processes_may_write_the_same_feature(store):
+    """A reader gets one process's feature or the other's, never a mixture."""
     writers = [
         multiprocessing.get_context("spawn").Process(
             target=_write, args=(store.folder, value)

@@ -1,4 +1,4 @@
-"""The two Inception v3 and I3D: their architecture, preprocessing and loading.
+"""The two Inception v3 and I3D: architecture, preprocessing and loading.
 
 Networks have random weights, saved by the test and loaded by the real loader.
 """
@@ -24,7 +24,7 @@ IMAGENET_FILE = "inception_v3_google-0cc3c7bd.pth"
 
 
 def unhashed(weights):
-    """The same file, without the hash of what was published."""
+    """Return the same file without the hash of the published one."""
     return dataclasses.replace(weights, sha256="")
 
 
@@ -33,7 +33,7 @@ IMAGENET = unhashed(published.INCEPTION_IMAGENET)
 
 
 def randomised(network):
-    """Random weights that keep numbers in bounds, and statistics that matter."""
+    """Set random weights that keep numbers in bounds, and non-trivial statistics."""
     torch.manual_seed(0)
     for module in network.modules():
         if isinstance(module, nn.Conv2d | nn.Linear):
@@ -46,7 +46,7 @@ def randomised(network):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with both files, written once."""
+    """Return a folder with both files, written once."""
     folder = tmp_path_factory.mktemp("weights")
     torch.save(randomised(inception.fid_network()).state_dict(), folder / FID_FILE)
     network = randomised(inception.imagenet_network(transform_input=False))
@@ -70,8 +70,8 @@ def encoded(encoder, *items):
 
 
 @pytest.mark.parametrize("name", ["5b", "5c", "5d", "6b", "6c", "6d", "6e", "7b", "7c"])
-def test_what_the_pooling_branches_see(name):
-    """Of ones every average over those there is 1; torchvision's counts the padding."""
+def test_pooling_branches_ignore_padding(name):
+    """On ones, FID's averages are 1; torchvision's count the padding."""
     network = randomised(inception.fid_network())
     block = getattr(network, f"Mixed_{name}")
     width = block.branch1x1.conv.weight.shape[1]
@@ -81,11 +81,11 @@ def test_what_the_pooling_branches_see(name):
     with torch.inference_mode():
         given = block(ramp)[:, -channels:]
         if name == "7c":
-            # The largest of the neighbourhood, at most one row and column further.
+            # The maximum of the neighbourhood is at most one row and column away.
             rows = torch.clamp(torch.arange(5) + 1, max=4)
             pooled = (5 * rows[:, None] + rows[None]).float().expand(1, width, 5, 5)
         else:
-            # The corner sees 0, 1, 5 and 6, mean 3; with padding it would be 4/3.
+            # The corner covers 0, 1, 5 and 6, mean 3; with padding it would be 4/3.
             padded = functional.pad(ramp, (1, 1, 1, 1), value=float("nan"))
             windows = padded.unfold(2, 3, 1).unfold(3, 3, 1).flatten(-2)
             pooled = windows.nanmean(-1)
@@ -93,12 +93,12 @@ def test_what_the_pooling_branches_see(name):
         assert torch.allclose(given, branch(pooled.contiguous()), atol=1e-4)
 
 
-def test_pictures_are_squashed_on_numbers_without_smoothing():
+def test_pictures_are_squashed_as_floats_without_smoothing():
     picture = noise(0, (31, 17))
     prepared = inception.squashed(picture)
     assert prepared.shape == (3, 299, 299)
     assert prepared.dtype == np.float32
-    # By hand: output x looks at (x + .5) * 31 / 299 - .5, between two pixels.
+    # By hand: output x is at input (x + .5) * 31 / 299 - .5, between two pixels.
     x, y = 200, 120
     at = [(x + 0.5) * 31 / 299 - 0.5, (y + 0.5) * 17 / 299 - 0.5]
     left, top = (int(place) for place in at)
@@ -112,13 +112,13 @@ def test_pictures_are_squashed_on_numbers_without_smoothing():
 
 
 @pytest.mark.parametrize("as_trained", [True, False])
-def test_probabilities(folder, as_trained):
+def test_probabilities_match_torchvision(folder, as_trained):
     picture = noise(5, (320, 400))
     encoder = inception.imagenet_encoder(transform_input=as_trained, weights=IMAGENET)
     (probabilities,) = encoded(encoder, picture)
     assert probabilities.shape == (1000,)
     assert probabilities.sum() == pytest.approx(1, abs=1e-5)
-    # The same by torchvision's own preprocessing; its switch is told apart by hand.
+    # The same by torchvision's own preprocessing; its switch is checked by hand.
     whole = v2.Compose(
         [
             v2.Resize(299),
@@ -147,7 +147,7 @@ def test_probabilities(folder, as_trained):
 
 
 class LikeI3D(nn.Module):
-    """What the archive promises: switches, and 400 numbers of a video."""
+    """The archive's interface: switches, and 400 numbers per video."""
 
     def __init__(self):
         super().__init__()
@@ -179,7 +179,7 @@ def scripted(folder, network):
     torch.jit.save(torch.jit.script(network), str(folder / I3D_FILE.path))
 
 
-def test_i3d_sees_scaled_and_resized_videos(tmp_path, monkeypatch):
+def test_i3d_input_is_scaled_and_resized(tmp_path, monkeypatch):
     scripted(tmp_path, LikeI3D())
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     encoder = i3d.i3d_encoder(I3D_FILE)
@@ -194,8 +194,8 @@ def test_i3d_sees_scaled_and_resized_videos(tmp_path, monkeypatch):
     assert feature == pytest.approx(wanted.numpy(), abs=1e-4)
 
 
-def test_archive_is_run_only_if_it_is_the_published_one(tmp_path, monkeypatch):
-    """Loading an archive runs what is in it, so its hash comes first."""
+def test_only_the_published_archive_is_run(tmp_path, monkeypatch):
+    """Loading an archive runs its code, so its hash is checked first."""
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     scripted(tmp_path, LikeI3D())
     monkeypatch.setattr(torch.jit, "load", lambda *_, **__: pytest.fail("it was run"))

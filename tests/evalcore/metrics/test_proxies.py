@@ -1,4 +1,4 @@
-"""Stand-ins: real weights from packages, on pictures whose order is plain."""
+"""Proxies: real weights from packages, on pictures with an obvious order."""
 
 import numpy as np
 import pytest
@@ -9,13 +9,13 @@ from tests.evalcore.metrics.asking import noise, rendering_of, score
 
 
 def checked(seed):
-    """A chequered picture, moved a little by the seed."""
+    """Return a chequered picture, shifted a little by the seed."""
     y, x = np.mgrid[0:200, 0:200]
     squares = ((x + seed) // 25 + y // 25) % 2
     return np.repeat((squares * 200)[..., None], 3, axis=2).astype(np.uint8)
 
 
-def test_moved_pictures_are_more_consistent_than_different_ones(tmp_path):
+def test_shifted_pictures_are_more_consistent_than_different_ones(tmp_path):
     metric = registry.load("mobilenet_self")
     (moved,) = score(metric, rendering_of([checked(i) for i in range(3)]), tmp_path)
     mixed = [checked(0), noise(1, (200, 200)), np.full((200, 200, 3), 128, np.uint8)]
@@ -23,7 +23,7 @@ def test_moved_pictures_are_more_consistent_than_different_ones(tmp_path):
     assert moved.value > 0.8 > other.value + 0.1
 
 
-def test_method_of_one_picture_has_no_diversity(tmp_path):
+def test_method_with_one_picture_has_no_diversity(tmp_path):
     metric = registry.load("mobilenet_diversity")
     same = Run("Alder", (rendering_of([checked(0)] * 4),))
     mixed = Run("Birch", (rendering_of([checked(0)]), rendering_of([noise(1), None])))
@@ -35,7 +35,7 @@ def test_method_of_one_picture_has_no_diversity(tmp_path):
     assert none.value is None
 
 
-def test_where_no_face_is_seen_nothing_is_said(tmp_path):
+def test_consistency_is_undefined_without_faces(tmp_path):
     metric = registry.load("dlib_self")
     (value,) = score(metric, rendering_of([checked(0), checked(5)]), tmp_path)
     assert value.value is None
@@ -43,7 +43,7 @@ def test_where_no_face_is_seen_nothing_is_said(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["mobilenet_self", "mobilenet_diversity", "dlib_self"])
-def test_every_stand_in_says_that_it_is_one(name):
+def test_proxy_declares_itself_a_stand_in(name):
     info = registry.load(name).info
     assert info.family == "stand-in"
     assert "stand-in" in info.title

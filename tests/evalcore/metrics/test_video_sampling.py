@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from evalcore.metrics.video_sampling import film, segments
 from tests.clips import number_of, write_clip
 
-# Turned clockwise, counterclockwise and upside down; where its first corner then is.
+# Rotated clockwise, counterclockwise and by 180 degrees, with the new place of the
+# first corner.
 TURNS = [
     ((0, 1 << 16, 0, -1 << 16, 0, 0, 64 << 16, 0, 1 << 30), (0, -1)),
     ((0, -1 << 16, 0, 1 << 16, 0, 0, 0, 96 << 16, 1 << 30), (-1, 0)),
@@ -18,14 +19,15 @@ TURNS = [
 
 
 def shown(path, seconds, rate=8.0):
-    """The numbers of the frames that a source gives."""
+    """Return the numbers of the frames in a source."""
     return [
         number_of(p) for p in film(path, "k", seconds=seconds, rate=rate).pictures()
     ]
 
 
-def test_frame_is_what_is_on_screen_at_its_time(tmp_path):
-    # 12 frames a second, looked at every 1/8 s: at i/8 s frame floor(1.5 i) is shown.
+def test_frame_is_the_picture_on_screen_at_its_time(tmp_path):
+    # 12 frames per second, sampled every 1/8 s: at i/8 s frame floor(1.5 i) is on
+    # screen.
     path = write_clip(tmp_path / "a.mp4", frames=24, rate=12)
     assert shown(path, 2.0) == [3 * i // 2 for i in range(16)]
 
@@ -42,7 +44,7 @@ def test_frames_are_rgb(tmp_path):
 
 
 @pytest.mark.parametrize(("matrix", "corner"), TURNS)
-def test_frames_stand_upright(tmp_path, matrix, corner):
+def test_frames_are_upright(tmp_path, matrix, corner):
     filmed = np.zeros((64, 96, 3), np.uint8)
     filmed[:16, :16] = 255
     path = write_clip(tmp_path / "a.mp4", frames=2, rate=8, pictures=lambda _n: filmed)
@@ -65,7 +67,7 @@ def test_frames_stand_upright(tmp_path, matrix, corner):
     st.integers(1, 100),
     st.sampled_from([8.0, 12.0, 24.0]),
 )
-def test_shots_one_after_the_other_share_the_frames(lengths, given, frames, rate):
+def test_consecutive_shots_share_all_frames(lengths, given, frames, rate):
     ends = np.cumsum([given, *lengths])
     cut = segments(list(pairwise(ends)), frames, given=given, rate=rate)
     belonging = [

@@ -1,4 +1,4 @@
-"""Weights: looked for where the operator says, checked, never downloaded."""
+"""Weights: searched in the operator's folder, checked, never downloaded."""
 
 import hashlib
 
@@ -23,7 +23,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_file_is_found_and_its_hash_checked(folder):
+def test_file_is_found_and_hash_is_checked(folder):
     assert FILE.find() is None
     path = folder / "some" / "file.pth"
     path.write_bytes(b"foo")  # SHA-256 2c26b46b...
@@ -35,7 +35,7 @@ def test_file_is_found_and_its_hash_checked(folder):
     assert f"begins with {begin}, not with 2c26b46b" in str(caught.value)
 
 
-def test_what_is_in_the_hub_s_cache_is_found_without_network(tmp_path, monkeypatch):
+def test_hub_cache_is_searched_without_network(tmp_path, monkeypatch):
     monkeypatch.delenv("EVALCORE_WEIGHTS_DIR", raising=False)
     assert FOLDER.find() is None
     cache = tmp_path / "models--a--some-repo"

@@ -1,8 +1,8 @@
-"""Tiny random networks of the real architectures, saved where the real ones lie.
+"""Tiny random networks of the real architectures, saved in place of the real ones.
 
-Each function writes weights below the folder that `EVALCORE_WEIGHTS_DIR` names and
-returns the network they were saved from. Numbers mean nothing; the code that loads,
-prepares and runs them is the one that runs the published ones.
+Each function writes weights below the folder in `EVALCORE_WEIGHTS_DIR` and returns the
+network they were saved from. Their numbers are meaningless; loading, preparation and
+execution use the real code.
 """
 
 import json
@@ -31,7 +31,7 @@ CLIP = "tiny-plumbline-quickgelu"
 
 
 def forget_loaded() -> None:
-    """Have the encoders load their networks again."""
+    """Make the encoders load their networks again."""
     for load in (
         clip.load_clip,
         csd.load_csd,
@@ -44,7 +44,7 @@ def forget_loaded() -> None:
 
 
 def know_clip(folder: Path, monkeypatch) -> None:
-    """Have open_clip know the tiny configuration, and us where its weights lie."""
+    """Register the tiny configuration with open_clip, and its weights with us."""
     tower = {"layers": 1, "width": 32, "head_width": 8, "patch_size": 56}
     config = {
         "embed_dim": 24,
@@ -73,7 +73,7 @@ def save_clip(folder: Path) -> nn.Module:
 
 
 def save_csd(folder: Path, prefix="module.") -> csd.StyleNetwork:
-    """As its authors' file: within a training checkpoint, every key prefixed."""
+    """Save weights in the authors' format: a training checkpoint with a prefix."""
     torch.manual_seed(2)
     network = csd.StyleNetwork(CLIP).eval()
     nn.init.normal_(network.last_layer_style)
@@ -84,7 +84,7 @@ def save_csd(folder: Path, prefix="module.") -> csd.StyleNetwork:
 
 
 def save_siglip(folder: Path) -> siglip.Predictor:
-    """A tower of 7 x 7 patches at 384 and at 378 pixels, and the head for it."""
+    """Save a tower of 7 x 7 patches at 384 and at 378 pixels, and the head for it."""
     torch.manual_seed(3)
     config = SiglipVisionConfig(
         hidden_size=16,
@@ -106,7 +106,7 @@ def save_siglip(folder: Path) -> siglip.Predictor:
 
 
 def save_detector(folder: Path) -> GroundingDinoForObjectDetection:
-    """Grounding DINO with a Swin and a BERT of one small layer each."""
+    """Save Grounding DINO with a Swin and a BERT of one small layer each."""
     torch.manual_seed(4)
     place = folder / published.DETECTOR.path
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "character", ".", "?"]

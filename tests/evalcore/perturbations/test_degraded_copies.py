@@ -1,4 +1,4 @@
-"""Degraded twins: stored whole, once, and met only by those who ask for them."""
+"""Degraded copies: stored completely, once, and hidden from other queries."""
 
 import pytest
 from django.core.management import call_command
@@ -33,7 +33,7 @@ ALL = [
 
 
 def add_characters(benchmark):
-    """A fox in odd shots, a hare in even ones."""
+    """Put a fox into odd shots and a hare into even ones."""
     for story in benchmark.stories.all():
         names = ("hare", "fox")
         rows = [Character.objects.create(story=story, key=name) for name in names]
@@ -57,34 +57,39 @@ def shown(output) -> dict[int, str | None]:
     return dict(output.frames.order_by("number").values_list("number", "media"))
 
 
-# What is made ------------------------------------------------------------------------
+# Creation
+# -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("degradation", ALL)
-def test_twin_is_like_its_original_and_shows_something_else(woods, degradation):
+def test_degraded_copy_keeps_shape_but_differs(woods, degradation):
     original = an_output(woods)
     Output.objects.filter(pk=original.pk).update(mode="base", language="en")
     original.refresh_from_db()
-    twin = degraded_copies.make_twin(original, degradation, seed=3)
-    assert (twin.twin_of, twin.degradation) == (original, degradation)
+    perturbation = degraded_copies.make_perturbation(original, degradation, seed=3)
+    assert (perturbation.twin_of, perturbation.degradation) == (original, degradation)
     for field in ("story", "method", "video", "mode", "language", "index_shift"):
-        assert getattr(twin, field) == getattr(original, field)
-    assert twin.source == "seed 3"
-    before, after = shown(original), shown(twin)
+        assert getattr(perturbation, field) == getattr(original, field)
+    assert perturbation.source == "seed 3"
+    before, after = shown(original), shown(perturbation)
     assert list(after) == list(before)
     assert after != before
-    for frame in twin.frames.select_related("media", "shot"):
+    for frame in perturbation.frames.select_related("media", "shot"):
         assert frame.shot.number == frame.number
         assert media.original_path(frame.media).is_file()
         assert (frame.media.width, frame.media.height) == (96, 64)
         assert frame.media.content_type == "image/png"
 
 
-def test_same_seed_makes_the_same_twins_whatever_the_keys_of_rows():
+def test_same_seed_makes_the_same_copies():
     def pictures(slug, seed):
         benchmark = add_characters(make_benchmark(slug=slug, shots=8))
         found = [
-            shown(degraded_copies.make_twin(an_output(benchmark), degradation, seed))
+            shown(
+                degraded_copies.make_perturbation(
+                    an_output(benchmark), degradation, seed
+                )
+            )
             for degradation in ALL
         ]
         benchmark.delete()
@@ -95,10 +100,11 @@ def test_same_seed_makes_the_same_twins_whatever_the_keys_of_rows():
     assert pictures("third", 2) != first
 
 
-# What cannot be made -----------------------------------------------------------------
+# Refusals
+# -------------------------------------------------------------------------------
 
 
-def test_every_bad_picture_is_named_and_nothing_is_stored(woods):
+def test_bad_pictures_are_reported_and_nothing_is_stored(woods):
     output = an_output(woods)
     for number, spoil in (
         (2, lambda p: p.write_bytes(b"x")),
@@ -107,7 +113,7 @@ def test_every_bad_picture_is_named_and_nothing_is_stored(woods):
         spoil(media.original_path(output.frames.get(number=number).media))
     stored = MediaFile.objects.count()
     with pytest.raises(InputError) as caught:
-        degraded_copies.make_twin(output, "blurred", 1)
+        degraded_copies.make_perturbation(output, "blurred", 1)
     broken, gone = map(str, caught.value.problems)
     assert broken.startswith("Alder / 01 / shot 2: ")
     assert broken.endswith(f": expected a readable picture ({media.KINDS})")
@@ -117,15 +123,16 @@ def test_every_bad_picture_is_named_and_nothing_is_stored(woods):
     assert MediaFile.objects.count() == stored
 
 
-# Who meets twins ---------------------------------------------------------------------
+# Other users of outputs
+# ----------------------------------------------------------------
 
 
 @pytest.fixture
-def twin(woods):
-    return degraded_copies.make_twin(an_output(woods), "foreign_shot", 1)
+def perturbation(woods):
+    return degraded_copies.make_perturbation(an_output(woods), "foreign_shot", 1)
 
 
-def test_twin_is_neither_scored_nor_does_it_change_a_score(woods):
+def test_degraded_copy_does_not_affect_scores(woods):
     names = ["sharpness", "palette_consistency", "shots_present"]
 
     def scores():
@@ -140,7 +147,7 @@ def test_twin_is_neither_scored_nor_does_it_change_a_score(woods):
 
     before = scores()
     for degradation in ALL:
-        degraded_copies.make_twin(an_output(woods), degradation, 1)
+        degraded_copies.make_perturbation(an_output(woods), degradation, 1)
     assert scores() == before
 
 
@@ -155,7 +162,7 @@ def drawn_stories(folder):
 
 @pytest.fixture
 def imported(tmp_path):
-    """Two stories of four shots by one method; the last shot of 02 comes later."""
+    """Return two stories of four shots; the last shot of 02 comes later."""
     benchmark = Benchmark.objects.create(slug="mine", title="mine")
     drawn_stories(tmp_path)
     (tmp_path / "UNO/02/shot_4.png").rename(tmp_path / "later.png")
@@ -166,16 +173,14 @@ def imported(tmp_path):
 
 def make_possible() -> list[Output]:
     return [
-        degraded_copies.make_twin(original, degradation, 1)
+        degraded_copies.make_perturbation(original, degradation, 1)
         for original in Output.objects.all()
         for degradation in degraded_copies.possible(original)
     ]
 
 
 @pytest.mark.postgresql
-def test_shot_that_arrives_later_outdates_twins_that_nobody_is_shown(
-    tmp_path, imported
-):
+def test_new_shot_deletes_unused_degraded_copies(tmp_path, imported):
     judged, *_others = [t for t in make_possible() if t.story.key == "02"]
     study = make_study(benchmark=imported)
     Unit.objects.create(study=study, story=judged.story, output_a=judged)
@@ -186,11 +191,12 @@ def test_shot_that_arrives_later_outdates_twins_that_nobody_is_shown(
     assert list(Output.twins.filter(story__key="02")) == [judged]
     assert Output.twins.filter(story__key="01").count() == 4
     assert shown(judged) == before
-    remade = degraded_copies.make_twin(judged.twin_of, "blurred", 1)
+    remade = degraded_copies.make_perturbation(judged.twin_of, "blurred", 1)
     assert list(shown(remade)) == [1, 2, 3, 4]
 
 
-# What the database refuses -----------------------------------------------------------
+# Constraints of the database
+# -----------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -203,24 +209,24 @@ def test_shot_that_arrives_later_outdates_twins_that_nobody_is_shown(
         ({"degradation": "blurred"}, "twin_unique_per_original_and_degradation"),
     ],
 )
-def test_database_refuses(woods, twin, changes, constraint):
-    degraded_copies.make_twin(twin.twin_of, "blurred", 1)
+def test_database_refuses_wrong_degraded_copy(woods, perturbation, changes, constraint):
+    degraded_copies.make_perturbation(perturbation.twin_of, "blurred", 1)
     if connection.vendor == "sqlite" and "unique" in constraint:
         constraint = "UNIQUE constraint failed"
     with pytest.raises(IntegrityError, match=constraint), transaction.atomic():
-        Output.everything.filter(pk=twin.pk).update(**changes)
+        Output.everything.filter(pk=perturbation.pk).update(**changes)
 
 
 # The command -------------------------------------------------------------------------
 
 
-def test_command_makes_what_is_possible_and_says_the_rest(capsys):
+def test_command_makes_possible_copies_and_reports_others(capsys):
     make_benchmark(shots=4)
     call_command("make_twins", "woods", seed=7)
     printed = capsys.readouterr()
     assert printed.out == (
-        "Made 24 twins (6 blurred, 6 foreign_shot, 6 repeated_shot, 6 shuffled); "
-        "0 were here already; 6 are impossible.\n"
+        "Made 24 degraded copies (6 blurred, 6 foreign_shot, 6 repeated_shot, "
+        "6 shuffled); 0 already existed; 6 are impossible.\n"
     )
     assert (
         "note: swapped_characters is impossible for 6 outputs: it needs two shots with "
@@ -228,7 +234,7 @@ def test_command_makes_what_is_possible_and_says_the_rest(capsys):
     ) in printed.err
     assert set(Output.twins.values_list("source", flat=True)) == {"seed 7"}
     call_command("make_twins", "woods", degradations="shuffled,blurred,blurred")
-    assert "Made 0 twins; 12 were here already; 0 are impossible." in (
+    assert "Made 0 degraded copies; 12 already existed; 0 are impossible." in (
         capsys.readouterr().out
     )
 

@@ -1,4 +1,4 @@
-"""Degraded renderings: always different, and always in the way that was asked for."""
+"""Degradations: always different from the original, and always of the chosen kind."""
 
 from itertools import combinations, pairwise
 
@@ -15,11 +15,11 @@ counts = st.integers(3, 24)
 
 
 def story(count, first=1):
-    """Different pictures of shots that are not numbered from 1."""
+    """Return different pictures of shots that do not count from 1."""
     return {number: f"picture {number}" for number in range(first, first + count)}
 
 
-# Some pictures alike, as weak methods draw them.
+# Some equal pictures, as weak methods produce them.
 renderings = st.lists(st.sampled_from("ABCDE"), min_size=1, max_size=12).map(
     lambda pictures: dict(enumerate(pictures, start=2))
 )
@@ -27,7 +27,7 @@ stages = st.lists(st.frozensets(st.sampled_from(["fox", "hare", "owl"])), min_si
 
 
 @given(counts, seeds)
-def test_shuffling_leaves_no_pair_together_and_few_pictures_in_place(count, seed):
+def test_shuffling_separates_all_pairs(count, seed):
     before = story(count, first=5)
     after = degrading.shuffled(before, seed)
     assert list(after) == list(before)
@@ -42,7 +42,7 @@ def test_shuffling_leaves_no_pair_together_and_few_pictures_in_place(count, seed
 
 
 @given(renderings, seeds)
-def test_shuffling_equal_pictures_changes_what_is_seen_or_says_why_not(before, seed):
+def test_shuffling_equal_pictures_changes_order_or_is_refused(before, seed):
     if len(set(before.values())) < 3:
         with pytest.raises(ImpossibleDegradationError, match="different pictures"):
             degrading.shuffled(before, seed)
@@ -53,7 +53,7 @@ def test_shuffling_equal_pictures_changes_what_is_seen_or_says_why_not(before, s
 
 
 @given(renderings, stages, seeds)
-def test_swapped_pictures_show_other_characters_than_the_script(before, stages, seed):
+def test_swapped_pictures_contradict_script(before, stages, seed):
     on_stage = dict(zip(before, stages, strict=False))
     possible = any(
         on_stage[a] != on_stage[b] and before[a] != before[b]
@@ -80,14 +80,14 @@ def every_degradation(seed):
     )
 
 
-def test_seed_decides():
+def test_seed_determines_result():
     assert every_degradation("7 shuffled") == every_degradation("7 shuffled")
     for same_kind in zip(*map(every_degradation, range(20)), strict=True):
         assert len({tuple(after.values()) for after in same_kind}) > 5
 
 
 def stripes(size):
-    """Lines at the scale of the features of a face in a picture of that size."""
+    """Return lines at the scale of facial features in a picture of that size."""
     picture = Image.new("RGB", size, "white")
     step = max(2, min(size) // 48)
     for x in range(0, size[0], 2 * step):
@@ -96,7 +96,7 @@ def stripes(size):
 
 
 @pytest.mark.parametrize("size", [(96, 64), (512, 512), (640, 1600)])
-def test_blurring_takes_the_same_share_of_the_detail_at_every_size(size):
+def test_blur_removes_same_share_of_detail_at_every_size(size):
     before = stripes(size)
     after = degrading.blurred(before)
     assert (after.size, after.mode) == (before.size, before.mode)

@@ -1,4 +1,4 @@
-"""Originals against their degraded twins: what a metric sees of it."""
+"""Sensitivity of metrics to degraded copies."""
 
 import shutil
 from io import StringIO
@@ -24,7 +24,7 @@ def woods():
     outputs = Output.objects.filter(story__benchmark=benchmark)
     for name in ("blurred", "repeated_shot"):
         for output in outputs:
-            degraded_copies.make_twin(output, name, 1)
+            degraded_copies.make_perturbation(output, name, 1)
     return benchmark
 
 
@@ -35,7 +35,7 @@ def rows(woods, *names):
     return {(row.metric, row.degradation): row for row in found}, failed
 
 
-def test_blurring_costs_sharpness_and_a_copied_shot_does_not(woods):
+def test_blur_lowers_sharpness_but_repetition_does_not(woods):
     found, failed = rows(woods, "sharpness", "palette_consistency", "shots_present")
     assert failed == {}
     blurred = found["sharpness", "blurred"]
@@ -49,7 +49,7 @@ def test_blurring_costs_sharpness_and_a_copied_shot_does_not(woods):
     assert not MetricScore.objects.exists()
 
 
-def test_command(woods):
+def test_command_reports_sensitivity(woods):
     out = StringIO()
     call_command("compare_twins", "woods", metrics="sharpness", stdout=out)
     line = next(li for li in out.getvalue().splitlines() if "blurred" in li)
@@ -62,10 +62,11 @@ def test_command(woods):
 
 @pytest.mark.slow
 @pytest.mark.shared
-def test_real_stories_are_held_against_their_twins_in_a_report(shared, tmp_path):
-    """Means of similar shots rise with repeated ones, in each of the shortest stories.
+def test_report_compares_real_stories_with_degraded_copies(shared, tmp_path):
+    """Means over similar shots rise with repeated ones, in each of the shortest
+    stories.
 
-    There are no fewer than four: of three an interval of 80% would hold a half.
+    Four stories are needed: with three, an interval of 80% would include a half.
     """
     benchmark = Benchmark.objects.create(slug="real", title="real")
     folder = shared / "data/real_stories/outputs"
@@ -74,14 +75,14 @@ def test_real_stories_are_held_against_their_twins_in_a_report(shared, tmp_path)
         shutil.copytree(story, tmp_path / "outputs" / story.relative_to(folder))
     import_outputs(tmp_path / "outputs", benchmark=benchmark, create_stories=True)
     outputs = list(Output.objects.order_by("story__key"))
-    degraded_copies.make_twins(outputs, ["repeated_shot", "blurred"], seed=5)
+    degraded_copies.make_perturbations(outputs, ["repeated_shot", "blurred"], seed=5)
     names = ["palette_consistency", "sharpness"]
     path = tmp_path / "twins.csv"
     call_command("compare_twins", "real", metrics=",".join(names), out=path)
-    twins = pd.read_csv(path, dtype={"story": str})
-    assert len(twins) == 4 * 2 * 2
-    scores = twins[twins["twin"] == "blurred"].drop(columns=["twin", "score"])
-    # A second method, so that there is something to compare.
+    copies = pd.read_csv(path, dtype={"story": str})
+    assert len(copies) == 4 * 2 * 2
+    scores = copies[copies["twin"] == "blurred"].drop(columns=["twin", "score"])
+    # A second method, for a comparison.
     second = scores.assign(method="second", original=scores["original"] / 2)
     scores = pd.concat([scores, second]).rename(columns={"original": "score"})
     scores.to_csv(tmp_path / "scores.csv", index=False)
@@ -101,7 +102,7 @@ def test_real_stories_are_held_against_their_twins_in_a_report(shared, tmp_path)
     repeated = missed["palette_consistency", "repeated_shot"]
     assert repeated.tolist() == [4, 4, "does not see"]
     assert missed["sharpness", "blurred"].tolist() == [0, 4, "sees"]
-    told = pd.read_csv(out / "tables/verdicts.csv").set_index("metric")
-    assert set(told.loc["palette_consistency", "twins"]) == {"repeated_shot"}
+    verdicts = pd.read_csv(out / "tables/verdicts.csv").set_index("metric")
+    assert set(verdicts.loc["palette_consistency", "twins"]) == {"repeated_shot"}
     page = (out / "report.html").read_text()
     assert "palette_consistency prefers repeated shots in 4 of 4 stories" in page

@@ -1,4 +1,4 @@
-"""One chunk: what is odd fails where it is, and what failed is put down at once."""
+"""Computation of one chunk: errors stay local, and failures are stored at once."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 @pytest.fixture
 def reels(tmp_path):
-    """Three stories of two shots, told as films of 2 s by two methods."""
+    """Return three stories of two shots, as films of 2 s by two methods."""
     benchmark = Benchmark.objects.create(slug="reels", title="Reels")
     for number in (1, 2, 3):
         story = Story.objects.create(benchmark=benchmark, key=f"{number:02}")
@@ -34,7 +34,7 @@ def reels(tmp_path):
             Shot.objects.create(
                 story=story, number=shot, start_seconds=shot - 1, end_seconds=shot
             )
-        # Every file is another one: its own number of frames.
+        # Every file differs in its number of frames.
         for frames, method in ((16, "Loom"), (20, "Oak")):
             path = tmp_path / method / f"{story.key}.mp4"
             write_clip(path, frames=frames + number, rate=8)
@@ -54,7 +54,7 @@ def scored(benchmark, *names, truth=""):
 NO_LENGTH = "its video has no length in seconds: import it again"
 
 
-def test_video_without_length_fails_its_own_story(reels):
+def test_video_without_length_fails_only_its_story(reels):
     without_length("Loom", "02")
     run = scored(reels, "sharpness", "palette_consistency")
     assert (run.state, run.done, run.total) == ("failed", 12, 12)
@@ -72,7 +72,7 @@ def test_video_without_length_fails_its_own_story(reels):
         (float("inf"), float("inf"), "cannot convert float infinity to integer"),
     ],
 )
-def test_shot_at_impossible_times_fails_its_own_story(reels, start, end, said):
+def test_shot_with_impossible_times_fails_only_its_story(reels, start, end, said):
     Shot.objects.filter(story__key="03", number=2).update(
         start_seconds=start, end_seconds=end
     )
@@ -84,7 +84,7 @@ def test_shot_at_impossible_times_fails_its_own_story(reels, start, end, said):
     assert stories == {"01", "02"}
 
 
-def test_score_stays_when_another_run_stored_it_meanwhile(monkeypatch):
+def test_score_stays_when_another_run_stores_it_first(monkeypatch):
     store = score_rows.store
 
     def late(run, scored):
@@ -97,8 +97,8 @@ def test_score_stays_when_another_run_stored_it_meanwhile(monkeypatch):
     assert set(MetricScore.objects.values_list("value", flat=True)) == {0.5}
 
 
-def test_what_failed_is_put_down_with_what_was_stored(monkeypatch):
-    """A worker that is killed later has its failures known, and counted once."""
+def test_failures_are_stored_with_values(monkeypatch):
+    """If a worker is killed later, its failures are stored, and counted once."""
     monkeypatch.setattr(chunks, "STORED_TOGETHER", 1)
     benchmark = make_benchmark(stories=2)
     frame = Frame.objects.filter(output__method__name="Alder").first()

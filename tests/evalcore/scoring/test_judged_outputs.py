@@ -1,4 +1,4 @@
-"""What metrics are told of outputs, read from the database."""
+"""Renderings for metrics, read from the database."""
 
 import io
 
@@ -47,7 +47,7 @@ def rendering(method="Alder", story="01"):
     return judged_outputs.rendering(output)
 
 
-def test_pictures_texts_and_characters(woods):
+def test_rendering_has_pictures_texts_and_characters(woods):
     one = rendering()
     assert (one.story, one.method, one.is_video) == ("01", "Alder", False)
     assert [shot.number for shot in one.shots] == [1, 2, 3]
@@ -62,8 +62,9 @@ def test_pictures_texts_and_characters(woods):
     assert first.key != second.key
 
 
-def test_many_outputs_need_as_many_queries_as_one(woods, django_assert_num_queries):
-    # Outputs; frames with media; shots; references; characters; who is in which shot.
+def test_number_of_queries_is_independent_of_outputs(woods, django_assert_num_queries):
+    # Outputs; frames with media; shots; references; characters; characters in each
+    # shot.
     with django_assert_num_queries(6):
         judged_outputs.renderings(list(judged_outputs.outputs(woods)[:1]))
     with django_assert_num_queries(6):
@@ -72,7 +73,7 @@ def test_many_outputs_need_as_many_queries_as_one(woods, django_assert_num_queri
 
 @pytest.fixture
 def reel(tmp_path):
-    """A film of 4 s at 8 frames a second: half a second given, then two captions."""
+    """Return a film of 4 s at 8 frames per second: .5 s given, then two captions."""
     benchmark = Benchmark.objects.create(slug="reel", title="Reel")
     story = Story.objects.create(benchmark=benchmark, key="01", conditioning_seconds=1)
     for number, start, end in ((1, 1.0, 2.0), (2, 2.0, 4.0)):
@@ -88,7 +89,7 @@ def reel(tmp_path):
     return benchmark
 
 
-def test_video_is_cut_into_its_shots_without_what_was_given(reel):
+def test_video_is_divided_into_shots_without_conditioning_part(reel):
     one = judged_outputs.rendering(Output.objects.get())
     assert one.is_video
     shown = [[number_of(image.read()) for image in shot.frames] for shot in one.shots]

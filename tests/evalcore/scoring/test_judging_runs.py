@@ -1,4 +1,4 @@
-"""Runs that ask a judge: its money is counted on the run, its answers are kept."""
+"""Runs that ask a judge: costs are counted on the run, and answers are kept."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -24,13 +24,13 @@ from tests.evalcore.metrics.llm_judge.serving import answers, fails, serving
 from tests.factories import METHODS, make_benchmark
 
 pytestmark = pytest.mark.django_db
-# What the server says each question took: 1,000 tokens in and 100 out.
+# Usage that the server reports for each question: 1,000 tokens in and 100 out.
 USAGE = {"prompt_tokens": 1000, "completion_tokens": 100}
 
 
 @pytest.fixture
 def judge(monkeypatch):
-    """A judge that gives every picture a 3, at 1 and 10 dollars a million tokens."""
+    """Return a judge that always gives 3, at 1 and 10 dollars per million tokens."""
     with serving() as server:
         server.then = answers("The wood is there.\nScore: 3", usage=USAGE)
         for name, value in {
@@ -51,7 +51,7 @@ def scored(benchmark, *names):
     return metric_runs.run(metric_runs.queue_run(benchmark, names).pk)
 
 
-def test_spent_budget_ends_the_run_and_a_larger_one_goes_on(judge, monkeypatch):
+def test_spent_budget_ends_run_and_larger_budget_continues(judge, monkeypatch):
     benchmark = make_benchmark(stories=2, shots=2)
     monkeypatch.setenv("JUDGE_BUDGET", "0.025")
     run = scored(benchmark, "pa_scene")
@@ -67,7 +67,7 @@ def test_spent_budget_ends_the_run_and_a_larger_one_goes_on(judge, monkeypatch):
     assert len(judge.asked) == 12, "nothing is asked twice"
 
 
-def test_prose_is_an_absence_with_a_reason_never_a_0(judge):
+def test_answer_without_score_becomes_absence(judge):
     judge.then = answers("What a lovely picture!", usage=USAGE)
     benchmark = make_benchmark(stories=1, shots=1, methods=("Alder",))
     run = scored(benchmark, "pa_scene@vsb-paper")
@@ -78,7 +78,7 @@ def test_prose_is_an_absence_with_a_reason_never_a_0(judge):
     assert "What a lovely picture!" in str(absence.details["refused"])
 
 
-def test_judge_that_does_not_answer_leaves_nothing_that_stays(judge):
+def test_judge_without_answer_leaves_no_absence(judge):
     judge.then = fails(400, "busy")
     benchmark = make_benchmark(stories=1, shots=1, methods=("Alder",))
     run = scored(benchmark, "pa_scene")
@@ -90,7 +90,7 @@ def test_judge_that_does_not_answer_leaves_nothing_that_stays(judge):
     assert MetricScore.objects.get().value == 3
 
 
-def test_one_worker_at_a_time_spends_the_budget_of_a_run(judge, monkeypatch):
+def test_budget_of_run_is_spent_by_one_worker_at_a_time(judge, monkeypatch):
     monkeypatch.setattr(metric_runs, "CHUNK", 1)
     benchmark = make_benchmark(stories=2, shots=1, methods=("Alder",))
     run = metric_runs.queue_run(benchmark, ["pa_scene"])
@@ -105,11 +105,11 @@ def test_one_worker_at_a_time_spends_the_budget_of_a_run(judge, monkeypatch):
 
 # A budget over all runs
 
-# Their pictures are others, about which nothing was asked before.
+# Their pictures differ, so no answers are stored for them.
 OTHERS = ("Dogwood", "Elm", "Fir")
 
 
-def test_all_runs_together_spend_no_more_than_their_budget(judge, monkeypatch):
+def test_runs_together_do_not_exceed_total_budget(judge, monkeypatch):
     monkeypatch.setenv("JUDGE_BUDGET_TOTAL", "0.03")
     first = scored(make_benchmark(stories=1, shots=2), "pa_scene")
     assert (first.state, first.dollars) == ("done", pytest.approx(0.012))
@@ -132,7 +132,7 @@ def account(monkeypatch, total="1"):
     return Account(run.pk, read_settings())
 
 
-def test_what_one_run_has_set_aside_another_waits_for(judge, monkeypatch):
+def test_run_waits_for_reservation_of_another_run(judge, monkeypatch):
     make_benchmark(stories=1, shots=1, pictures=False)
     one, other = account(monkeypatch), account(monkeypatch)
     assert one.take(Decimal("0.1"), Decimal("0.7")) == Decimal("0.7")
@@ -154,10 +154,10 @@ def test_what_one_run_has_set_aside_another_waits_for(judge, monkeypatch):
         other.take(Decimal("0.001"), Decimal("0.001"))
 
 
-def test_payment_is_counted_once_when_it_was_set_aside(
+def test_reserved_payment_is_counted_once(
     judge, monkeypatch, django_assert_num_queries
 ):
-    """From what was set aside it becomes spent: one query sees it as either."""
+    """Paying turns a reservation into spending: one query sees it as either."""
     make_benchmark(stories=1, shots=1, pictures=False)
     one, other = account(monkeypatch), account(monkeypatch)
     one.take(Decimal("0.5"), Decimal("0.5"))
@@ -170,7 +170,7 @@ def test_payment_is_counted_once_when_it_was_set_aside(
     assert beside == (Decimal("0.2"), Decimal("0.1"))
 
 
-def test_what_a_dead_worker_had_set_aside_is_free_after_an_hour(judge, monkeypatch):
+def test_reservation_of_dead_worker_expires_after_an_hour(judge, monkeypatch):
     make_benchmark(stories=1, shots=1, pictures=False)
     dead, other = account(monkeypatch), account(monkeypatch)
     dead.take(Decimal(1), Decimal(1))
@@ -180,7 +180,7 @@ def test_what_a_dead_worker_had_set_aside_is_free_after_an_hour(judge, monkeypat
     assert other.take(Decimal("0.5"), Decimal(1)) == 1
 
 
-def test_who_waits_for_money_can_be_stopped(judge, monkeypatch):
+def test_waiting_run_can_be_stopped(judge, monkeypatch):
     make_benchmark(stories=1, shots=1, pictures=False)
     one, other = account(monkeypatch), account(monkeypatch)
     one.take(Decimal(1), Decimal(1))
@@ -192,8 +192,8 @@ def test_who_waits_for_money_can_be_stopped(judge, monkeypatch):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_runs_at_the_same_time_do_not_both_spend_the_rest(judge, monkeypatch):
-    """Either alone would stay below the budget; what is left is enough for one."""
+def test_parallel_runs_do_not_both_spend_the_rest(judge, monkeypatch):
+    """Either run alone would stay below the budget; the rest is enough for one."""
     monkeypatch.setenv("JUDGE_BUDGET_TOTAL", "0.05")
     monkeypatch.setattr(judge_budget, "LOOK_AGAIN_SECONDS", 0.05)
     runs = [

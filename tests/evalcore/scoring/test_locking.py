@@ -1,4 +1,4 @@
-"""Stopping a run while a worker stores: neither waits for the other for good."""
+"""Stopping a run while a worker stores, without a deadlock."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -45,7 +45,7 @@ def test_run_is_stopped_while_its_worker_stores(monkeypatch):
     assert (asked.state, asked.done, asked.scores.count()) == ("stopped", 6, 6)
 
 
-def test_chunk_that_is_stopped_as_it_is_taken_is_left_alone(monkeypatch):
+def test_chunk_stopped_while_being_taken_is_not_computed(monkeypatch):
     asked = metric_runs.queue_run(make_benchmark(), ["shots_present"])
     metric_runs.plan(asked)
     taken = metric_runs._taken

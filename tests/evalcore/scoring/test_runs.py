@@ -1,4 +1,4 @@
-"""Scoring: what is missing, once, and again after a kill."""
+"""Scoring: missing scores are computed once, and again after a kill."""
 
 import os
 import random
@@ -40,7 +40,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.django_db
-def test_it_works():
+def test_run_computes_baselines():
     benchmark = make_benchmark()
     run = metric_runs.run(
         metric_runs.queue_run(benchmark, ["sharpness", "shots_present"]).pk
@@ -52,7 +52,7 @@ def test_it_works():
 
 
 @pytest.mark.django_db
-def test_only_what_is_missing_is_computed():
+def test_only_missing_scores_are_computed():
     benchmark = make_benchmark()
     metric_runs.run(metric_runs.queue_run(benchmark, ["sharpness"]).pk)
     MetricScore.objects.filter(method__name="Birch").delete()
@@ -62,7 +62,7 @@ def test_only_what_is_missing_is_computed():
 
 
 @pytest.mark.django_db
-def test_one_bad_output_does_not_stop_the_others():
+def test_bad_output_does_not_stop_others():
     benchmark = make_benchmark()
     frame = Frame.objects.filter(output__method__name="Alder").first()
     media.original_path(frame.media).write_bytes(b"no picture")
@@ -77,7 +77,7 @@ def test_one_bad_output_does_not_stop_the_others():
 
 
 @pytest.mark.django_db
-def test_device_that_is_not_here_ends_the_run_and_is_put_down(monkeypatch, caplog):
+def test_missing_device_ends_run_and_is_recorded(monkeypatch, caplog):
     monkeypatch.setenv("EVALCORE_DEVICE", "gpu")
     runtime.device.cache_clear()
     try:
@@ -88,14 +88,16 @@ def test_device_that_is_not_here_ends_the_run_and_is_put_down(monkeypatch, caplo
         monkeypatch.undo()
         runtime.device.cache_clear()
     assert run.state == "failed"
-    assert run.error.startswith("EVALCORE_DEVICE='gpu': write cpu, cuda or cuda:1")
+    assert run.error.startswith(
+        "EVALCORE_DEVICE='gpu': write cpu, or the name of an available GPU"
+    )
     assert run.chunks.get().environment["device"] == run.error
     (line,) = [record for record in caplog.records if run.error in record.message]
     assert not line.exc_info, "the sentence says it; a traceback would hide it"
     assert not MetricScore.objects.exists()
 
 
-def test_worker_knows_every_task_that_beat_rings_for():
+def test_worker_knows_all_scheduled_tasks():
     app.loader.import_default_modules()
     rung = {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
     assert rung <= set(app.tasks)
@@ -104,7 +106,7 @@ def test_worker_knows_every_task_that_beat_rings_for():
 
 @pytest.mark.django_db
 @pytest.mark.postgresql
-def test_chunk_at_work_is_left_alone_and_a_silent_one_is_taken_over():
+def test_silent_chunk_is_taken_over_but_active_one_is_not():
     run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
     metric_runs.plan(run)
     MetricChunk.objects.update(state="running", heartbeat_at=timezone.now())
@@ -117,7 +119,7 @@ def test_chunk_at_work_is_left_alone_and_a_silent_one_is_taken_over():
 
 
 @pytest.mark.django_db
-def test_work_is_cut_into_chunks_by_queue_and_a_worker_takes_its_own(monkeypatch):
+def test_chunks_are_separate_by_queue(monkeypatch):
     monkeypatch.setattr(metric_runs, "CHUNK", 4)
     info = registry.load("sharpness").info
     monkeypatch.setattr(
@@ -139,8 +141,8 @@ def test_work_is_cut_into_chunks_by_queue_and_a_worker_takes_its_own(monkeypatch
 
 
 @pytest.mark.django_db
-def test_worker_gives_way_and_goes_on_later(monkeypatch):
-    """After its time no output is begun; the chunk is free again, nothing is twice."""
+def test_worker_yields_after_its_time_and_continues_later(monkeypatch):
+    """After its time no output is begun; nothing is stored twice."""
     run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
     metric_runs.plan(run)
     ticks = iter(range(1000))
@@ -155,7 +157,7 @@ def test_worker_gives_way_and_goes_on_later(monkeypatch):
 
 @pytest.mark.django_db
 @pytest.mark.postgresql
-def test_worker_that_lost_its_chunk_stores_nothing():
+def test_worker_stores_nothing_after_losing_its_chunk():
     run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
     metric_runs.plan(run)
     chunk = metric_runs._take(["cpu"], None)
@@ -169,25 +171,25 @@ def test_worker_that_lost_its_chunk_stores_nothing():
 class TestStopping:
     pytestmark = pytest.mark.django_db
 
-    def test_what_is_stored_stays_and_the_same_again_goes_on(self, monkeypatch):
+    def test_stopped_run_keeps_scores_and_new_run_continues(self, monkeypatch):
         monkeypatch.setattr(chunks, "STORED_TOGETHER", 1)
         benchmark = make_benchmark()
-        told = []
+        counts = []
 
         def stop_after_two(done, total):
-            told.append(done)
+            counts.append(done)
             if done == 2:
                 assert metric_runs.stop(benchmark.metric_runs.all()) == 1
 
         asked = metric_runs.queue_run(benchmark, ["shots_present"])
         run = metric_runs.run(asked.pk, stop_after_two)
         assert (run.state, run.error, run.done) == ("stopped", "", 2)
-        assert MetricScore.objects.count() == max(told) == 2
+        assert MetricScore.objects.count() == max(counts) == 2
         assert MetricChunk.objects.get().state == "stopped"
         again = metric_runs.run(metric_runs.queue_run(benchmark, ["shots_present"]).pk)
         assert (again.state, again.total, again.done) == ("done", 4, 4)
 
-    def test_by_interrupting_the_command(self, monkeypatch):
+    def test_interrupted_command_stops_run(self, monkeypatch):
         benchmark = make_benchmark()
 
         def interrupted(self, rendering):
@@ -203,7 +205,7 @@ class TestStopping:
 
 class TestAbsences:
     @pytest.mark.django_db
-    def test_what_is_undefined_is_explained_and_not_computed_again(self):
+    def test_undefined_value_has_reason_and_is_not_computed_again(self):
         benchmark = make_benchmark(shots=1)
         names = ["palette_consistency"]
         metric_runs.run(metric_runs.queue_run(benchmark, names).pk)
@@ -214,7 +216,7 @@ class TestAbsences:
         assert metric_runs.run(metric_runs.queue_run(benchmark, names).pk).total == 0
 
     @pytest.mark.django_db
-    def test_new_pictures_make_it_worth_another_look(self):
+    def test_new_pictures_are_scored_again(self):
         benchmark = make_benchmark(shots=1)
         metric_runs.run(metric_runs.queue_run(benchmark, ["palette_consistency"]).pk)
         output = Output.objects.first()
@@ -248,7 +250,7 @@ def levels(monkeypatch):
 
 
 @pytest.mark.django_db
-def test_all_outputs_of_a_method_are_scored_together(levels):
+def test_outputs_of_a_method_are_scored_together(levels):
     benchmark = make_benchmark(stories=3)
     run = metric_runs.run(metric_runs.queue_run(benchmark, ["run"]).pk)
     assert (run.state, run.total, run.done) == ("done", 3, 3)
@@ -260,7 +262,7 @@ def test_all_outputs_of_a_method_are_scored_together(levels):
 
 
 @pytest.mark.django_db
-def test_outputs_are_held_against_the_true_ones(levels):
+def test_outputs_are_compared_with_true_outputs(levels):
     benchmark = make_benchmark()
     with pytest.raises(metric_runs.ScoringError, match="name the method that holds"):
         metric_runs.queue_run(benchmark, ["pair"])
@@ -279,7 +281,7 @@ def test_outputs_are_held_against_the_true_ones(levels):
 
 
 class TestWhatMayGoWrong:
-    """Whatever happens to workers, a run ends, once, and says the truth."""
+    """A run ends once and with the right state, even if workers fail."""
 
     pytestmark = pytest.mark.django_db
 
@@ -288,7 +290,7 @@ class TestWhatMayGoWrong:
         metric_runs.plan(run)
         return run
 
-    def test_worker_that_died_before_it_could_end_the_run(self):
+    def test_run_ends_when_worker_dies_before_ending_it(self):
         run = self.asked("shots_present")
         metric_runs.work()
         MetricRun.objects.update(state="running")
@@ -296,7 +298,7 @@ class TestWhatMayGoWrong:
         run.refresh_from_db()
         assert run.state == "done"
 
-    def test_what_failed_is_not_tried_again_in_the_same_run(self, monkeypatch):
+    def test_failure_is_not_retried_in_the_same_run(self, monkeypatch):
         run = self.asked("shots_present")
         tried = []
 
@@ -314,7 +316,7 @@ class TestWhatMayGoWrong:
         run.refresh_from_db()
         assert (run.state, run.done, len(tried)) == ("failed", 6, 6)
 
-    def test_run_with_a_metric_that_is_gone_fails_and_the_next_goes_on(self):
+    def test_run_with_removed_metric_fails_without_blocking_the_next(self):
         run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
         MetricRun.objects.update(metrics=["no_such_metric"])
         run.refresh_from_db()
@@ -323,14 +325,14 @@ class TestWhatMayGoWrong:
         assert run.state == "failed"
         assert "Unknown metric 'no_such_metric'" in run.error
 
-    def test_chunk_that_loses_every_worker_is_given_up(self):
+    def test_chunk_losing_every_worker_fails(self):
         run = self.asked("shots_present")
         for _ in range(metric_runs.MOST_LOST + 1):
             assert metric_runs._take(["cpu"], None) is not None
             MetricChunk.objects.update(heartbeat_at=None)
         run = metric_runs.run(run.pk)
         assert run.state == "failed"
-        assert "workers were lost over it" in run.error
+        assert "workers died while computing it" in run.error
 
     @pytest.mark.parametrize(
         ("value", "reason"),
@@ -339,7 +341,7 @@ class TestWhatMayGoWrong:
             (Value(1.0, trace={"cosine": float("inf")}), "the value is not finite"),
         ],
     )
-    def test_what_no_database_can_hold_is_a_failure(self, monkeypatch, value, reason):
+    def test_non_finite_value_is_a_failure(self, monkeypatch, value, reason):
         def odd(self, rendering):
             yield from ()
             return [value]
@@ -349,7 +351,7 @@ class TestWhatMayGoWrong:
         assert run.state == "failed"
         assert reason in run.error
 
-    def test_more_known_of_a_story_makes_it_worth_another_look(self):
+    def test_changed_story_is_scored_again(self):
         benchmark = make_benchmark(shots=1)
         metric_runs.run(metric_runs.queue_run(benchmark, ["palette_consistency"]).pk)
         assert MetricAbsence.objects.count() == 6
@@ -358,7 +360,7 @@ class TestWhatMayGoWrong:
 
 
 @pytest.mark.django_db
-def test_commands(capsys, monkeypatch, tmp_path):
+def test_score_command_computes_and_reports(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path))
     make_benchmark()
     call_command("score", "woods", metrics="shots_present")
@@ -395,11 +397,11 @@ def test_listing_metrics_reads_no_database(capsys, monkeypatch, tmp_path):
     assert "csd/csd_vit-large.pth" in out
 
 
-# A worker of its own ----------------------------------------------------------------
+# A separate worker process ----------------------------------------------------------
 
 
 def environment(tmp_path: Path) -> dict[str, str]:
-    """Point a new process at this test's database and pictures."""
+    """Return the environment of a process with this test's database and pictures."""
     name = connection.settings_dict["NAME"]
     if connection.vendor == "sqlite":
         url = f"sqlite:///{name}"
@@ -424,7 +426,7 @@ WORKER = (
     *("--quiet", "-A", "evalcore.celery", "worker", "--queues", "cpu"),
     *("--pool", "solo", "--loglevel", "warning"),
 )
-# Takes its time with every output, so that whoever watches can be slow, too.
+# Takes time for every output, so that a slow observer sees each step.
 SLOW_WORKER = """
 import time
 import django
@@ -451,8 +453,8 @@ def start_worker(env, program=("-m", "celery")) -> subprocess.Popen:
 
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
-def test_worker_finds_its_work_at_start_and_again_after_any_kill(tmp_path):
-    """Killed twice at random moments: nothing is lost, nothing is twice."""
+def test_worker_resumes_after_kills(tmp_path):
+    """Killed twice at random moments: no score is lost, and none is stored twice."""
     benchmark = make_benchmark(stories=24)
     run = metric_runs.queue_run(benchmark, ["sharpness", "palette_consistency"])
     env = environment(tmp_path)
@@ -467,7 +469,7 @@ def test_worker_finds_its_work_at_start_and_again_after_any_kill(tmp_path):
             worker.wait()
         run.refresh_from_db()
         assert run.state == "running", kill
-        # Silent for long, and not given up, as one would be that takes three workers.
+        # Silent for long, but not given up, which takes three lost workers.
         silent = timezone.now() - timedelta(minutes=5)
         MetricChunk.objects.update(heartbeat_at=silent, lost=0)
     worker = start_worker(env)
@@ -481,7 +483,7 @@ def test_worker_finds_its_work_at_start_and_again_after_any_kill(tmp_path):
 
 @pytest.fixture(params=["filesystem", *slow("redis")])
 def broker(request, tmp_path):
-    """The address of a real broker: a folder, or a Redis server of its own."""
+    """Return the address of a real broker: a folder, or a Redis server of this test."""
     if request.param == "filesystem":
         yield "filesystem://localhost/"
         return
@@ -497,7 +499,7 @@ def broker(request, tmp_path):
 
 @pytest.mark.sqlite
 @pytest.mark.django_db(transaction=True)
-def test_bell_wakes_a_waiting_worker(tmp_path, broker):
+def test_waiting_worker_is_woken(tmp_path, broker):
     env = environment(tmp_path) | {"BROKER_URL": broker}
     worker = start_worker(env)
     try:
@@ -505,7 +507,7 @@ def test_bell_wakes_a_waiting_worker(tmp_path, broker):
         metric_runs.queue_run(make_benchmark(), ["shots_present"])
         bell = (
             "import django; django.setup(); "
-            "from evalcore.scoring.tasks import ring; ring()"
+            "from evalcore.scoring.tasks import wake_workers; wake_workers()"
         )
         subprocess.run(
             [sys.executable, "-c", bell],

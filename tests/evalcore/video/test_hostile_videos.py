@@ -17,8 +17,8 @@ pytestmark = pytest.mark.django_db
 @pytest.mark.parametrize(
     ("aspect", "what"), [((2**31 - 1, 1), "at most"), ((1, 2**31 - 1), "at least")]
 )
-def test_pixels_of_an_absurd_shape_are_refused(tmp_path, aspect, what):
-    """Attack: a width that no database stores, or that others are divided by."""
+def test_absurd_pixel_shape_is_refused(tmp_path, aspect, what):
+    """Attack: a width that no database stores, or that breaks a division."""
     path = write_clip(tmp_path / "a.mp4", options={"aspect": "2:1"})
     data = bytearray(path.read_bytes())
     place = data.index(b"pasp") + 4
@@ -29,7 +29,7 @@ def test_pixels_of_an_absurd_shape_are_refused(tmp_path, aspect, what):
 
 
 def elsewhere(path: Path) -> bytes:
-    """An entry of an mp4 that says in which other file its frames lie."""
+    """Return an mp4 entry that places its frames in another file."""
     name = os.fsencode(path) + b"\0" * (len(os.fsencode(path)) % 2)
     volume = b"\1v".ljust(28, b"\0") + bytes(12)
     file = b"\1f".ljust(64, b"\0") + bytes(16) + struct.pack(">HH", 1, 1) + bytes(16)
@@ -38,8 +38,8 @@ def elsewhere(path: Path) -> bytes:
     return struct.pack(">I", len(entry) + 4) + entry
 
 
-def test_frames_that_lie_in_another_file_are_not_read(tmp_path):
-    """Attack: a video whose frames are those of a file of the server."""
+def test_frames_in_another_file_are_not_read(tmp_path):
+    """Attack: a video whose frames are the content of a server's file."""
     secret = write_clip(tmp_path / "secret.mp4", frames=6)
     data = bytearray(secret.read_bytes())
     place = data.index(b"dref") + 12
@@ -53,7 +53,7 @@ def test_frames_that_lie_in_another_file_are_not_read(tmp_path):
     path = tmp_path / "a.mp4"
     path.write_bytes(data)
     follow = {"enable_drefs": "1", "use_absolute_path": "1"}
-    with av.open(str(path), options=follow) as file:  # whoever asks for it is told
+    with av.open(str(path), options=follow) as file:  # The error names the cause.
         assert len(list(file.decode(video=0))) == 6
     with pytest.raises(UnreadableVideoError):
         storing.prepare_video(path)
@@ -70,8 +70,9 @@ PLAYLISTS = (
 
 @pytest.mark.parametrize("start", ["", "\0\0\0\x18ftypmp42"])
 @pytest.mark.parametrize("playlist", PLAYLISTS)
-def test_list_of_other_files_is_no_video(tmp_path, start, playlist):
-    """Attack: a playlist that has the server read its own files, or ask others."""
+def test_playlist_is_refused(tmp_path, start, playlist):
+    """Attack: a playlist that makes the server read its own files, or contact
+    others."""
     secret = write_clip(tmp_path / "secret.mp4")
     for target in (secret.as_uri(), str(secret), "http://127.0.0.1:9/x.ts"):
         for suffix in (".mp4", ".m3u8", ".mov"):
@@ -81,8 +82,8 @@ def test_list_of_other_files_is_no_video(tmp_path, start, playlist):
                 storing.check_video(path)
 
 
-def test_pipe_is_no_video(tmp_path):
+def test_pipe_is_refused_as_video(tmp_path):
     """Attack: an import that waits for ever."""
     os.mkfifo(tmp_path / "a.mp4")
-    with pytest.raises(UnreadableVideoError, match="no pipe or device"):
+    with pytest.raises(UnreadableVideoError, match="not a pipe or device"):
         storing.check_video(tmp_path / "a.mp4")

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 SECRET = "rendered by Alder-XL"
 TAGS = {"title": SECRET, "comment": SECRET}
-# Without B-frames, so that every picture suffers from what is scribbled over it.
+# Without B-frames, so that overwriting damages every picture.
 SAME = {"x264-params": "bframes=0"}
 
 
@@ -37,7 +37,7 @@ SAME = {"x264-params": "bframes=0"}
         ("a.webm", "libsvtav1"),
     ],
 )
-def test_every_kind_becomes_the_same_kind_of_rendition(tmp_path, name, codec):
+def test_all_kinds_get_the_same_rendition(tmp_path, name, codec):
     stored = stored_clip(write_clip(tmp_path / name, codec=codec, frames=25))
     assert (stored.extension, stored.frame_rate) == (name[2:], 12)
     path = storing.video_rendition_path(stored)
@@ -49,7 +49,7 @@ def test_every_kind_becomes_the_same_kind_of_rendition(tmp_path, name, codec):
         assert (stream.average_rate, stream.start_time) == (12, 0)
         assert stream.duration * stream.time_base == Fraction(25, 12)
         assert len(file.streams) == 1
-    # Every half second, wherever the original has its own.
+    # A key frame every half second, unlike the original.
     assert key_frames(path) == [0, 6, 12, 18, 24]
 
 
@@ -65,12 +65,12 @@ def test_no_metadata_survives(tmp_path):
             with av.open(str(path)) as file:
                 assert [stream.type for stream in file.streams] == ["video"]
                 assert not {"title", "comment", "creation_time"} & set(file.metadata)
-        # Neither does anything say who encoded what people are shown, and how.
+        # Renditions do not reveal their encoder or its settings.
         for word in (b"x264", b"Lavf", b"Lavc", b"crf="):
             assert word not in rendition.read_bytes()
 
 
-def test_original_keeps_its_stream(tmp_path):
+def test_original_stream_is_kept(tmp_path):
     source = write_clip(tmp_path / "a.mp4", tags=TAGS, sound=True)
     stored = media.original_path(stored_clip(source))
     packets = []
@@ -80,7 +80,7 @@ def test_original_keeps_its_stream(tmp_path):
     assert packets[0] == packets[1]
 
 
-def test_box_letterboxes(tmp_path):
+def test_box_adds_black_borders(tmp_path):
     white = np.full((64, 64, 3), 255, np.uint8)
     source = write_clip(tmp_path / "a.mp4", size=(64, 64), pictures=lambda _n: white)
     stored = stored_clip(source)
@@ -93,13 +93,13 @@ def test_box_letterboxes(tmp_path):
     assert grey[:, -38:].max() < 20
     assert grey[:, 42:-42].min() > 235
     assert storing.rendition_size(stored, (159, 80)) == (160, 80)
-    # The box of a video of that size is no work at all.
+    # The box of a video's own size needs no further work.
     assert storing.video_rendition_path(
         stored, (64, 64)
     ) == storing.video_rendition_path(stored)
 
 
-def test_colours_are_as_they_were(tmp_path):
+def test_colours_are_preserved(tmp_path):
     red = np.zeros((64, 96, 3), np.uint8)
     red[:] = (200, 40, 60)
     source = write_clip(tmp_path / "a.mp4", pictures=lambda _n: red)
@@ -111,7 +111,7 @@ def test_colours_are_as_they_were(tmp_path):
 
 
 def turned(path, matrix):
-    """The file with another orientation in its track header."""
+    """Return the file with another orientation in its track header."""
     data = bytearray(path.read_bytes())
     at = data.index(b"tkhd") + 44
     data[at : at + 36] = struct.pack(">9i", *matrix)
@@ -127,9 +127,9 @@ def turned(path, matrix):
         ((-1 << 16, 0, 0, 0, -1 << 16, 0, 96 << 16, 64 << 16, 1 << 30), (-1, -1)),
     ],
 )
-def test_video_from_a_turned_camera_stands_upright(tmp_path, matrix, corner):
+def test_video_from_rotated_camera_is_upright(tmp_path, matrix, corner):
     picture = np.zeros((64, 96, 3), np.uint8)
-    picture[:16, :16] = 255  # left above, as it was filmed
+    picture[:16, :16] = 255  # top left, as filmed
     source = write_clip(tmp_path / "a.mp4", pictures=lambda _n: picture)
     stored = stored_clip(turned(source, matrix))
     _time, frame = read_clip(storing.video_rendition_path(stored))[0]
@@ -146,7 +146,7 @@ def cut(path):
 
 
 def scribbled(path):
-    """A file of which a player would show something all the same."""
+    """Return a damaged file that players would still show."""
     data = bytearray(path.read_bytes())
     mdat = data.index(b"mdat")
     middle = mdat + (len(data) - mdat) // 2
@@ -197,7 +197,7 @@ BROKEN = {
     "only sound": (only_sound, "has no pictures"),
     "other codec": (
         lambda folder: write_clip(folder / "a.mp4", codec="hevc", size=(128, 128)),
-        "its codec is hevc",
+        "codec is hevc",
     ),
     "cut short": (
         lambda folder: cut(write_clip(folder / "a.webm", frames=60)),
@@ -205,13 +205,13 @@ BROKEN = {
     ),
     "cut short, index behind": (
         lambda folder: cut(write_clip(folder / "a.mp4", pictures=noise)),
-        "broken",
+        "damaged",
     ),
     "damaged": (
         lambda folder: scribbled(
             write_clip(folder / "a.mp4", pictures=noise, options=SAME)
         ),
-        "broken",
+        "damaged",
     ),
     "small": (lambda folder: write_clip(folder / "a.mp4", size=(8, 64)), "16 pixels"),
     "fast": (lambda folder: write_clip(folder / "a.mp4", rate=120), "60 frames"),
@@ -223,7 +223,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("make", "what"), BROKEN.values(), ids=BROKEN.keys())
-def test_what_cannot_be_shown_is_refused(tmp_path, settings, make, what):
+def test_unusable_video_is_refused(tmp_path, settings, make, what):
     path = make(tmp_path)
     for use in (storing.check_video, storing.prepare_video):
         with pytest.raises(UnreadableVideoError) as refused:

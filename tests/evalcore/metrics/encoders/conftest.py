@@ -5,7 +5,7 @@ from tests.evalcore.metrics import tiny
 
 @pytest.fixture
 def weights(tmp_path, monkeypatch):
-    """A folder of weights of its own, and nothing loaded before."""
+    """Return an empty folder of weights, with no network loaded before."""
     monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path))
     monkeypatch.setenv("EVALCORE_DEVICE", "cpu")
     tiny.know_clip(tmp_path, monkeypatch)

@@ -12,7 +12,7 @@ from evalcore.metrics.weights import Weights
 
 
 def in_folder(monkeypatch, folder: Path, name: str) -> Weights:
-    """Weights of that name in a folder made the weights' folder."""
+    """Return weights of that name in a folder that becomes the weights' folder."""
     monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(folder))
     return Weights(name, "none", "made by a test")
 
@@ -27,7 +27,7 @@ def _save(path: Path, nodes, inputs, outputs, constants) -> None:
 
 
 def empty_outputs() -> list[np.ndarray]:
-    """What SCRFD puts out where it sees nothing: scores, sides, offsets."""
+    """Return SCRFD's outputs without a face: scores, sides, offsets."""
     return [
         np.zeros((ANCHORS * (SIDE // stride) ** 2, numbers), np.float32)
         for numbers in (1, 4, 10)
@@ -36,7 +36,7 @@ def empty_outputs() -> list[np.ndarray]:
 
 
 def plant(outputs, stride, row, column, anchor, score, sides, offsets) -> None:
-    """Put a face at a position; sides and offsets in units of the stride."""
+    """Put a face at a position; sides and offsets are in units of the stride."""
     level = STRIDES.index(stride)
     index = (row * (SIDE // stride) + column) * ANCHORS + anchor
     outputs[level][index] = score
@@ -45,10 +45,10 @@ def plant(outputs, stride, row, column, anchor, score, sides, offsets) -> None:
 
 
 def save_scrfd(path: Path, outputs: list[np.ndarray]) -> None:
-    """A network with those outputs; scores times the brightest input, but at least 0.
+    """Save a network with those outputs; scores times the brightest input, at least 0.
 
     So a picture with white in it holds the faces, at 127.5 / 128 of their score; one
-    that is nowhere lighter than middle grey holds none.
+    without a pixel lighter than middle grey holds none.
     """
     nodes = [
         helper.make_node("ReduceMax", ["input.1"], ["most"], keepdims=0),
@@ -81,7 +81,7 @@ def scrfd_of(outputs, monkeypatch, folder: Path) -> Scrfd:
 
 
 def save_arcface(path: Path, matrix: np.ndarray, batch: object = "batch") -> None:
-    """A network that gives the mean of each channel times a 3 x n matrix."""
+    """Save a network that returns the mean of each channel times a 3 x n matrix."""
     nodes = [
         helper.make_node("ReduceMean", ["input.1", "axes"], ["mean"], keepdims=0),
         helper.make_node("MatMul", ["mean", "matrix"], ["683"]),
@@ -93,7 +93,7 @@ def save_arcface(path: Path, matrix: np.ndarray, batch: object = "batch") -> Non
     taken = helper.make_tensor_value_info(
         "input.1", TensorProto.FLOAT, [batch, 3, 112, 112]
     )
-    # As in the published file the output says 1, whatever the batch.
+    # As in the published file, the output's shape says 1 for any batch.
     given = helper.make_tensor_value_info(
         "683", TensorProto.FLOAT, [1, matrix.shape[1]]
     )
@@ -104,7 +104,7 @@ def save_arcface(path: Path, matrix: np.ndarray, batch: object = "batch") -> Non
 
 
 def drawn_face(size: int = 300, skin=(225, 180, 150)) -> np.ndarray:
-    """A face that dlib takes for one; it fills about half of the square picture."""
+    """Return a face that dlib recognises, filling about half of the square picture."""
     image = Image.new("RGB", (300, 300), (70, 90, 120))
     draw = ImageDraw.Draw(image)
 

@@ -1,7 +1,7 @@
-"""Where the middle of a picture is, held against the programs that are followed.
+"""Position of the middle crop, compared with the reference programs.
 
-Of a side that is longer by 1, 3, 5 and 7 pixels the half that is left over is .5, 1.5,
-2.5 and 3.5: rounded to an even number it is 0, 2, 2, 4, floored 0, 1, 2, 3.
+For a side that is longer by 1, 3, 5 and 7 pixels, half of the excess is .5, 1.5, 2.5
+and 3.5: rounded to an even number it is 0, 2, 2, 4, floored 0, 1, 2, 3.
 """
 
 import numpy as np
@@ -27,14 +27,14 @@ SIZES = [
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_rounded_middle_is_torchvisions(size):
+def test_rounded_middle_matches_torchvision(size):
     picture = noise(2, size)
     theirs = np.asarray(v2.CenterCrop(SIDE)(Image.fromarray(picture)))
     np.testing.assert_array_equal(pre.centre_crop(picture, SIDE), theirs)
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_floored_middle_is_that_of_transformers(size):
+def test_floored_middle_matches_transformers(size):
     picture = noise(2, size)
     processor = CLIPImageProcessorPil(
         do_resize=False, do_rescale=False, do_normalize=False
@@ -45,6 +45,6 @@ def test_floored_middle_is_that_of_transformers(size):
 
 
 @pytest.mark.parametrize("shape", [(2000, 1, 3), (1, 101, 3)])
-def test_what_is_too_thin_is_not_blown_up(shape):
-    with pytest.raises(ValueError, match="too thin to be looked at"):
+def test_too_narrow_picture_is_refused(shape):
+    with pytest.raises(ValueError, match="too narrow to be processed"):
         pre.short_side(np.zeros(shape, np.uint8), 224)

@@ -1,4 +1,4 @@
-"""Five points are brought onto a template, and the picture with them."""
+"""Mapping of five points to a template, and of the picture with them."""
 
 import cv2
 import numpy as np
@@ -17,7 +17,7 @@ POINTS = np.array(ARCFACE_TEMPLATE.points)
 
 
 def umeyama(source, target):
-    """Umeyama's own way, by singular values (equations 38 to 42)."""
+    """Return Umeyama's own solution, by singular values (equations 38 to 42)."""
     a, b = source - source.mean(0), target - target.mean(0)
     u, d, v = np.linalg.svd(b.T @ a / len(a))
     sign = np.diag([1, np.sign(np.linalg.det(u) * np.linalg.det(v))])
@@ -27,19 +27,19 @@ def umeyama(source, target):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_it_is_umeyamas_for_points_that_do_not_fit(seed):
+def test_similarity_matches_umeyama_for_inexact_points(seed):
     source = np.random.default_rng(seed).uniform(0, 640, (5, 2))
     assert similarity(source, POINTS) == pytest.approx(umeyama(source, POINTS))
 
 
-def test_points_that_no_turn_brings_nearer_are_refused():
-    # A square and its mirror image: every turn brings two corners near and two far.
+def test_mirrored_points_are_refused():
+    # A square and its mirror image: any rotation brings two corners near and two far.
     square = np.array([[0.0, 0], [1, 0], [1, 1], [0, 1]])
-    with pytest.raises(ValueError, match="no turn brings"):
+    with pytest.raises(ValueError, match="no rotation aligns"):
         similarity(square, square * [1, -1])
 
 
-def test_points_land_on_the_template():
+def test_points_are_mapped_to_template():
     # A large, tilted face: a red dot at each point, wide enough to stay red.
     angle = np.radians(25)
     turn = 3 * np.array(
@@ -54,11 +54,11 @@ def test_points_land_on_the_template():
     red = face[..., 0] > 200
     for x, y in POINTS.round().astype(int):
         assert red[y, x]
-    # Dots of 11 x 11 become about 3.7 x 3.7 each; no other red is there.
+    # Dots of 11 x 11 become about 3.7 x 3.7 each; nothing else is red.
     assert 5 * 8 <= red.sum() <= 5 * 18
 
 
-def test_it_samples_as_opencv_does():
+def test_sampling_matches_opencv():
     smooth = Image.fromarray(noise(1, (400, 400))).filter(ImageFilter.GaussianBlur(2))
     picture = np.asarray(smooth)
     points = np.array([[170.0, 160], [240, 155], [210, 200], [180, 240], [238, 236]])
@@ -68,8 +68,8 @@ def test_it_samples_as_opencv_does():
     assert np.abs(aligned(picture, points, ARCFACE_TEMPLATE) - want).max() <= 4
 
 
-def test_templates_are_those_of_the_reference_programs():
-    # insightface's, for 112 x 112: eyes 35.2 apart, mouth 29.2 wide.
+def test_templates_match_reference_programs():
+    # insightface's template for 112 x 112: eyes 35.2 apart, mouth 29.2 wide.
     assert np.array(ARCFACE_TEMPLATE.points) == pytest.approx(
         np.array(
             [
@@ -81,7 +81,7 @@ def test_templates_are_those_of_the_reference_programs():
             ]
         )
     )
-    # facexlib's in 112 x 112: eyes 27.5 apart, mouth 24.5 wide.
+    # facexlib's template in 112 x 112: eyes 27.5 apart, mouth 24.5 wide.
     assert np.array(FFHQ.resized(112).points) == pytest.approx(
         np.array(
             [

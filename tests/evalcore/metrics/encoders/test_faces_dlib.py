@@ -1,4 +1,4 @@
-"""dlib's faces, with its real weights: a stand-in."""
+"""dlib's face encoder with its real weights: a proxy."""
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
@@ -26,8 +26,8 @@ def feature_of(encoder, picture):
 
 
 @pytest.mark.slow
-def test_engine_asks_from_several_threads(encoder, tmp_path):
-    # Threads that share a detector get other boxes, or crash.
+def test_encoder_works_from_several_threads(encoder, tmp_path):
+    # Threads that share a detector get wrong boxes, or crash.
     small = drawn_face(150)
     pictures = [
         np.pad(small, ((3 * n, 0), (0, 5 * n), (0, 0)), mode="edge") for n in range(12)
@@ -42,7 +42,7 @@ def test_engine_asks_from_several_threads(encoder, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.shared
-def test_faces_of_a_real_story_are_nearer_than_those_of_others(encoder, shared):
+def test_faces_within_a_real_story_are_closer_than_between_stories(encoder, shared):
     root = shared / "data/real_stories/outputs/story-adapter/base/en/20241011_000000"
     # Three stories about people; the others are about animals.
     stories = {}

@@ -1,4 +1,4 @@
-"""Pictures of figures pass detector, alignment and network, through the real engine."""
+"""Face encoders: detector, alignment and network through the real engine."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ GREY = np.full((90, 90, 3), 127, np.uint8)
 
 
 def asked(encoder, images, folder):
-    """The features of images, asked for as a metric does."""
+    """Return the features of images, requested as by a metric."""
 
     def scoring():
         found = yield Ask(encoder, images, tolerant=True)
@@ -39,7 +39,7 @@ def asked(encoder, images, folder):
 
 
 def bright(seed, size=(120, 120)):
-    """A picture in which the tiny detector sees a face."""
+    """Return a picture in which the tiny detector finds a face."""
     picture = 100 + noise(seed, size) // 3
     picture[0, 0] = 255
     return picture
@@ -47,7 +47,7 @@ def bright(seed, size=(120, 120)):
 
 @pytest.fixture
 def finder(monkeypatch, tmp_path):
-    """A detector of a face in the middle of every picture that is anywhere white."""
+    """Return a detector of a face in the middle of any picture with a white pixel."""
     outputs = empty_outputs()
     places = np.array(ARCFACE_TEMPLATE.points) * 640 / 112
     plant(outputs, 32, 10, 10, 0, 1, [9] * 4, (places - 320) / 32)
@@ -62,7 +62,7 @@ def arcface(finder, monkeypatch, tmp_path):
 
 
 def face_of(picture, finder):
-    """The face in a picture of 120 x 120: all of it, as the template has it."""
+    """Return the face in a picture of 120 x 120: all of it, in the template's size."""
     points = finder.points(picture)
     assert points == pytest.approx(
         np.array(ARCFACE_TEMPLATE.points) * 120 / 112, abs=1e-4
@@ -70,7 +70,7 @@ def face_of(picture, finder):
     return aligned(picture, points, ARCFACE_TEMPLATE)
 
 
-def test_feature_is_1_x_512_with_a_face_and_0_x_512_without(arcface, finder, tmp_path):
+def test_feature_has_one_row_with_a_face_and_none_without(arcface, finder, tmp_path):
     pictures = [DARK, bright(1), GREY, bright(2), np.full((1, 1, 3), 9, np.uint8)]
     features, _counts = asked(arcface, [image_of(p) for p in pictures], tmp_path / "f")
     assert [f.shape for f in features] == [
@@ -88,12 +88,12 @@ def test_feature_is_1_x_512_with_a_face_and_0_x_512_without(arcface, finder, tmp
         assert feature[0] == pytest.approx(want / np.linalg.norm(want), abs=1e-4)
 
 
-# What is made of the published files --------------------------------------------------
+# Encoders of the published files ---------------------------------------------------
 
 
 @pytest.fixture
 def afresh(monkeypatch, tmp_path):
-    """Encoders made anew, and an empty folder for weights."""
+    """Create the encoders again, with an empty folder for weights."""
     monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path))
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     made = (
@@ -122,5 +122,5 @@ def test_profiles_place_the_face_differently(afresh):
     assert "BGR from 0 to 1" in code.network.name
     assert "RGB from -1 to 1" in paper.network.name
     for make in (faces.adaface_encoder, faces.facenet_encoder):
-        with pytest.raises(ValueError, match="'vsb-2025': there are vsb-code"):
+        with pytest.raises(ValueError, match="'vsb-2025': known are vsb-code"):
             make("vsb-2025")

@@ -1,4 +1,4 @@
-"""The three networks that tell faces apart, loaded from files as they are published."""
+"""The three networks for face recognition, loaded from files as published."""
 
 from collections import OrderedDict
 
@@ -26,7 +26,7 @@ def in_full_precision(monkeypatch):
 
 
 def shaken(network):
-    """The network, with statistics that are not those of an untrained one."""
+    """Return the network with statistics unlike those of an untrained one."""
     generator = torch.Generator().manual_seed(7)
     for name, values in network.state_dict().items():
         if name.endswith("running_mean"):
@@ -37,7 +37,7 @@ def shaken(network):
 
 
 def bgr(faces):
-    """Faces as networks take them: batch x 3 x height x width, BGR, 0 to 255."""
+    """Return faces as networks take them: batch x 3 x height x width, BGR, 0 to 255."""
     return torch.from_numpy(np.stack(faces)[..., ::-1].transpose(0, 3, 1, 2).copy())
 
 
@@ -48,7 +48,7 @@ MATRIX = np.random.default_rng(5).normal(size=(3, 512))
 
 
 @pytest.mark.parametrize("batch", ["batch", 1])
-def test_arcface_is_given_rgb_from_minus_1_to_1(batch, monkeypatch, tmp_path):
+def test_arcface_input_is_rgb_from_minus_1_to_1(batch, monkeypatch, tmp_path):
     save_arcface(tmp_path / "arcface.onnx", MATRIX, batch)
     encoder = ArcFace(in_folder(monkeypatch, tmp_path, "arcface.onnx"))
     vectors = encoder.encode([encoder.prepare(face) for face in FACES])
@@ -65,7 +65,7 @@ UNITS, WIDTHS = (1, 2, 1, 1), (4, 4, 6, 8)
 
 
 def lightning(network, **more):
-    """A checkpoint as Lightning writes it: the network, the head, and the rest."""
+    """Return a checkpoint as written by Lightning: network, head, and the rest."""
     state = OrderedDict((f"model.{k}", v) for k, v in network.state_dict().items())
     state["head.kernel"] = torch.zeros(512, 10)
     state["head.t"] = torch.zeros(1)
@@ -94,14 +94,14 @@ def network():
     return shaken(AdaFaceNetwork(UNITS, WIDTHS))
 
 
-def test_adaface_is_given_bgr_from_minus_1_to_1(network, monkeypatch, tmp_path):
+def test_adaface_input_is_bgr_from_minus_1_to_1(network, monkeypatch, tmp_path):
     weights = saved(network, monkeypatch, tmp_path)
     encoder = adaface(weights, UNITS, WIDTHS)
     vectors = encoder.encode([encoder.prepare(face) for face in FACES])
     with torch.no_grad():
         want, _norms = network((bgr(FACES) / 255 - 0.5) / 0.5)
     assert np.array(vectors) == pytest.approx(want.numpy(), abs=1e-6)
-    # Colours matter to this network, so exchanged ones would have shown.
+    # Colours matter to this network, so swapped ones would show.
     with torch.no_grad():
         other, _norms = network((bgr(FACES).flip(1) / 255 - 0.5) / 0.5)
     assert (other - want).abs().max() > 1e-3
@@ -112,7 +112,7 @@ def test_adaface_is_given_bgr_from_minus_1_to_1(network, monkeypatch, tmp_path):
 
 @pytest.fixture(scope="module")
 def published():
-    """The network of facenet-pytorch with random weights, and a classifier."""
+    """Return the network of facenet-pytorch with random weights, and a classifier."""
     torch.manual_seed(11)
     return shaken(InceptionResnetV1(classify=True, num_classes=20))
 
@@ -127,7 +127,7 @@ def folder(published, tmp_path_factory):
 @pytest.mark.parametrize(
     ("as_trained", "side"), [(False, 112), (True, 160)], ids=["as used", "as trained"]
 )
-def test_facenet_is_that_of_facenet_pytorch(
+def test_facenet_matches_facenet_pytorch(
     as_trained, side, published, folder, monkeypatch
 ):
     faces = [noise(seed, (side, side)) for seed in range(2)]
@@ -141,5 +141,5 @@ def test_facenet_is_that_of_facenet_pytorch(
         want = published(given.float()).numpy()
         exchanged = published(given.float().flip(1)).numpy()
     assert np.array(vectors) == pytest.approx(want, abs=1e-6)
-    # Exchanged colours would have shown.
+    # Swapped colours would show.
     assert np.abs(want - exchanged).max() > 1e-4

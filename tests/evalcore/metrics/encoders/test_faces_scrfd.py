@@ -1,4 +1,4 @@
-"""SCRFD: what the network puts out becomes faces as in insightface."""
+"""SCRFD: conversion of the network's output to faces, as in insightface."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_offsets_become_points(stride, anchor, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(("factor", "is_seen"), [(1.01, True), (0.99, False)])
-def test_network_is_given_rgb_from_minus_1_to_1(factor, is_seen, monkeypatch, tmp_path):
+def test_network_input_is_rgb_from_minus_1_to_1(factor, is_seen, monkeypatch, tmp_path):
     # The tiny network sees the brightest number only, here (191 - 127.5) / 128.
     outputs = empty_outputs()
     score = factor * THRESHOLDS[-1] / ((191 - 127.5) / 128)
@@ -43,7 +43,7 @@ def test_network_is_given_rgb_from_minus_1_to_1(factor, is_seen, monkeypatch, tm
     assert (found(outputs, monkeypatch, tmp_path, picture) is not None) == is_seen
 
 
-def test_best_face_is_the_first_whatever_its_size_and_stride(monkeypatch, tmp_path):
+def test_best_face_ignores_size_and_stride(monkeypatch, tmp_path):
     outputs = empty_outputs()
     plant(outputs, 8, 3, 3, 0, 0.6, SIDES, OFFSETS)
     plant(outputs, 32, 15, 15, 1, 0.7, [3, 3, 3, 3], OFFSETS)
@@ -52,7 +52,7 @@ def test_best_face_is_the_first_whatever_its_size_and_stride(monkeypatch, tmp_pa
     assert detector.points(WHITE)[2] == pytest.approx([30 * 8, 5 * 8])
 
 
-def test_picture_passes_the_network_once(monkeypatch, tmp_path):
+def test_network_runs_once_per_picture(monkeypatch, tmp_path):
     detector = scrfd_of(empty_outputs(), monkeypatch, tmp_path)
     calls = []
     network = detector.network

@@ -1,4 +1,4 @@
-"""Encoders that are networks: the real loaders and runs on tiny random weights."""
+"""Network encoders: the real loaders and runs on tiny random weights."""
 
 import argparse
 import zipfile
@@ -33,7 +33,7 @@ def encoded(encoder, *items):
 
 
 def rename_in_pickle(path, module, other):
-    """Have a checkpoint name a module in another way."""
+    """Rewrite a checkpoint so that it names a module differently."""
     with zipfile.ZipFile(path) as old:
         files = {name: old.read(name) for name in old.namelist()}
     with zipfile.ZipFile(path, "w") as new:
@@ -48,7 +48,7 @@ WIDE, TALL = noise(1, (400, 250)), noise(2, (230, 500))
 
 
 class TestClip:
-    def test_picture_is_seen_as_by_the_package_itself(self, weights):
+    def test_picture_feature_matches_open_clip(self, weights):
         network = tiny.save_clip(weights)
         own = encoded(clip_image_encoder(tiny.CLIP, normalise=False), WIDE, TALL)
         seen = open_clip.image_transform(
@@ -59,7 +59,7 @@ class TestClip:
                 expected = network.encode_image(seen(Image.fromarray(picture))[None])
             np.testing.assert_allclose(feature, expected[0], atol=2e-5)
 
-    def test_text_is_read_as_by_the_package_itself(self, weights):
+    def test_text_feature_matches_open_clip(self, weights):
         network = tiny.save_clip(weights)
         (own,) = encoded(clip_text_encoder(tiny.CLIP), Text("A fox walks."))
         tokens = open_clip.get_tokenizer(tiny.CLIP)(["A fox walks."])
@@ -83,12 +83,12 @@ class TestStrictLoading:
             encoded(clip_image_encoder(tiny.CLIP), WIDE)
         return str(caught.value)
 
-    def test_missing_keys_are_named(self, weights):
+    def test_missing_keys_are_reported(self, weights):
         text = self.failure(weights, lambda state: state.pop("visual.conv1.weight"))
         assert "1 missing: visual.conv1.weight" in text
         assert published.CLIP_FILE in text
 
-    def test_file_that_holds_no_weights(self, weights):
+    def test_file_without_weights_is_refused(self, weights):
         self.path(weights).write_bytes(b"<html>not found</html>")
         with pytest.raises(WeightsError, match="cannot be read as weights"):
             encoded(clip_image_encoder(tiny.CLIP), WIDE)
@@ -108,7 +108,7 @@ class TestStrictLoading:
 
 
 class TestCsd:
-    def test_style_is_what_the_formula_says(self, weights):
+    def test_style_follows_formula(self, weights):
         """Class token after the last norm, times the style matrix, of length 1."""
         network = tiny.save_csd(weights)
         (own,) = encoded(csd_encoder("squash", tiny.CLIP), WIDE)
@@ -120,8 +120,8 @@ class TestCsd:
         np.testing.assert_allclose(own, (style / style.norm())[0], atol=2e-5)
 
     @pytest.mark.parametrize("numpy_s", ["numpy.core", "numpy._core"])
-    def test_its_authors_checkpoint_of_the_training_loads(self, weights, numpy_s):
-        """Beside the weights lie a command line, and numbers as either numpy writes."""
+    def test_training_checkpoint_of_authors_loads(self, weights, numpy_s):
+        """The file also has a command line, and numbers by either version of numpy."""
         tiny.save_csd(weights)
         path = weights / published.CSD.path
         whole = torch.load(path) | {
@@ -136,7 +136,7 @@ class TestCsd:
 
 
 class TestAesthetic:
-    def test_official_pictures_are_rated_as_the_network_rates_them(self, weights):
+    def test_official_preprocessing_matches_network(self, weights):
         network = tiny.save_siglip(weights)
         (own,) = encoded(aesthetic_encoder("official"), WIDE)
         resized = np.asarray(Image.fromarray(WIDE).resize((384, 384), Image.BICUBIC))
@@ -146,7 +146,7 @@ class TestAesthetic:
         np.testing.assert_allclose(own, expected, atol=1e-5)
         assert own.shape == (1,)
 
-    def test_reference_program_s_pictures_are_not_normalised(self, weights):
+    def test_pictures_of_reference_program_are_not_normalised(self, weights):
         network = tiny.save_siglip(weights)
         (own,) = encoded(aesthetic_encoder("vsb"), WIDE)
         resized = np.asarray(Image.fromarray(WIDE).resize((378, 378), Image.BILINEAR))
@@ -158,13 +158,11 @@ class TestAesthetic:
 
 class TestDetector:
     @pytest.mark.parametrize(("picture", "resize"), [(WIDE, True), (TALL, False)])
-    def test_boxes_are_those_of_the_package_itself(
-        self, weights, monkeypatch, picture, resize
-    ):
-        """With its tokens and its normalisation, of all queries.
+    def test_boxes_match_transformers(self, weights, monkeypatch, picture, resize):
+        """Uses its tokens and its normalisation, for all queries.
 
-        Its sizes too, up to the longest side, where it rounds otherwise than the
-        program.
+        Sizes match too, up to the longest side, where its rounding differs from the
+        program's.
         """
         network = tiny.save_detector(weights)
         monkeypatch.setattr("evalcore.metrics.encoders.subjects.THRESHOLD", 0.0)
@@ -183,7 +181,7 @@ class TestDetector:
 
 
 class Fussy(nn.Module):
-    """Says that memory is out for more than so many inputs."""
+    """Network that runs out of memory above a number of inputs."""
 
     def __init__(self, most):
         super().__init__()
@@ -197,7 +195,7 @@ class Fussy(nn.Module):
         return batch * 2
 
 
-def test_batch_that_does_not_fit_is_halved_for_good():
+def test_batch_is_halved_permanently_when_memory_runs_out():
     network = Fussy(3)
     run = Network(lambda: network, batch=16)
     inputs = [np.full(2, i, np.float32) for i in range(20)]

@@ -1,6 +1,6 @@
-"""Which encoders may calculate in bf16, and what of them never does.
+"""Encoders that may run in bf16, and their parts that never do.
 
-Mixed precision works on a processor too, so that what a GPU would do is seen here.
+Mixed precision works on a CPU too, so these tests show the behaviour of a GPU.
 """
 
 import numpy as np

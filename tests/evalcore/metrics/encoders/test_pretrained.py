@@ -1,4 +1,4 @@
-"""Folders of transformers are loaded strictly: nothing missing, nothing left over."""
+"""Strict loading of transformers' folders: nothing missing, nothing left over."""
 
 import pytest
 import torch
@@ -20,7 +20,7 @@ def change(folder, by):
     save_file(state, path, metadata={"format": "pt"})
 
 
-def test_depth_was_published_without_what_it_never_reads(tmp_path):
+def test_depth_network_loads_without_unused_layers(tmp_path):
     torch.manual_seed(9)
     network = depth_network().eval()
     network.save_pretrained(tmp_path)

@@ -1,4 +1,4 @@
-"""A judge's server on this machine that does as it is told, and a clock that jumps."""
+"""A scripted judge's server on this machine, and a clock that jumps."""
 
 import json
 import socket
@@ -21,7 +21,7 @@ KEY = "sk-this-must-never-be-seen/1"
 
 @dataclass
 class Asked:
-    """One request as it arrived."""
+    """One received request."""
 
     path: str
     headers: dict[str, str]
@@ -29,7 +29,7 @@ class Asked:
 
     @property
     def text(self) -> str:
-        """All texts of all messages."""
+        """Return all texts of all messages."""
         said = []
         for message in self.body["messages"]:
             content = message["content"]
@@ -39,7 +39,7 @@ class Asked:
 
     @property
     def pictures(self) -> list[dict[str, str]]:
-        """The places of all pictures, as data URLs with their detail."""
+        """Return all pictures, as data URLs with their detail."""
         (content,) = [
             m["content"] for m in self.body["messages"] if m["role"] == "user"
         ]
@@ -52,7 +52,7 @@ Behaviour = Callable[["Handler", Asked], None]
 def reply(
     content: Any, *, finish: str = "stop", usage: dict | None = None, **message: Any
 ) -> dict[str, Any]:
-    """What a well-behaved server says."""
+    """Return the reply of a well-behaved server."""
     choice = {
         "index": 0,
         "message": {"role": "assistant", "content": content, **message},
@@ -69,7 +69,7 @@ def raw(
     kind: str = "application/json",
     headers: dict[str, str] | None = None,
 ) -> Behaviour:
-    """Send these bytes."""
+    """Return a behaviour that sends these bytes."""
 
     def behave(handler: "Handler", _asked: Asked) -> None:
         handler.send_response(status)
@@ -84,25 +84,25 @@ def raw(
 
 
 def answers(content: Any, **how: Any) -> Behaviour:
-    """Answer this."""
+    """Return a behaviour that gives this answer."""
     return raw(json.dumps(reply(content, **how)).encode())
 
 
 def fails(status: int, message: str = "", **headers: str) -> Behaviour:
-    """Reply with an error."""
+    """Return a behaviour that replies with an error."""
     body = json.dumps({"error": {"message": message}}).encode() if message else b""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return raw(body, status=status, headers=named)
 
 
 def hangs_up(handler: "Handler", _asked: Asked) -> None:
-    """Close the connection without a word."""
+    """Close the connection without a reply."""
     handler.connection.shutdown(socket.SHUT_RDWR)
     handler.close_connection = True
 
 
 def half_a_reply(handler: "Handler", _asked: Asked) -> None:
-    """Promise more than is sent."""
+    """Announce more bytes than are sent."""
     handler.send_response(200)
     handler.send_header("Content-Length", "500")
     handler.end_headers()
@@ -111,7 +111,7 @@ def half_a_reply(handler: "Handler", _asked: Asked) -> None:
 
 
 def slow(seconds: float, then: Behaviour) -> Behaviour:
-    """Take some time."""
+    """Return a behaviour that first takes some time."""
 
     def behave(handler: "Handler", asked: Asked) -> None:
         time.sleep(seconds)
@@ -121,7 +121,7 @@ def slow(seconds: float, then: Behaviour) -> Behaviour:
 
 
 def drips(handler: "Handler", _asked: Asked) -> None:
-    """Send one blank after the other, for two seconds."""
+    """Send one space after the other, for two seconds."""
     handler.send_response(200)
     handler.send_header("Content-Length", "100")
     handler.end_headers()
@@ -132,7 +132,7 @@ def drips(handler: "Handler", _asked: Asked) -> None:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Notes each request and behaves as the next step of the script says."""
+    """Records each request and follows the next step of the script."""
 
     protocol_version = "HTTP/1.1"
     server: "Server"
@@ -195,7 +195,7 @@ class Server(ThreadingHTTPServer):
 
 @contextmanager
 def serving() -> Iterator[Server]:
-    """A running server."""
+    """Yield a running server."""
     server = Server()
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
@@ -232,7 +232,7 @@ def judge_at(
     meter: CostMeter | None = None,
     **settings: Any,
 ) -> Judge:
-    """A judge that asks that server, with a key."""
+    """Return a judge that asks that server, with a key."""
     settings = {"name": "owl", "key": KEY, "timeout": 5.0, **settings}
     for name in ("budget", "price_in", "price_out", "requests_per_minute"):
         if name in settings:
@@ -242,7 +242,7 @@ def judge_at(
 
 
 def ask(judge: Judge, *questions: str | JudgeQuestion) -> list:
-    """What the judge replies: texts as str, errors as they are."""
+    """Return the judge's replies: texts as str, errors as they are."""
     asked = [JudgeQuestion((q,)) if isinstance(q, str) else q for q in questions]
     replies = judge.encode([judge.prepare(question) for question in asked])
     return [r if isinstance(r, FeatureError) else str(r) for r in replies]

@@ -1,4 +1,4 @@
-"""Asking from within a metric."""
+"""Questions to a judge from within a metric."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def number(text: str) -> int:
 
 
 def run(judge, folder, *jobs):
-    """What each job's `ask_judge` returned; raises what ended the run."""
+    """Return the result of each job's `ask_judge`, or raise the run's error."""
     with asking(judge):
         outcomes = list(
             Engine(FeatureStore(folder)).run(
@@ -43,7 +43,7 @@ def ask(judge, folder, texts, **how):
     return outcome
 
 
-def test_prose_is_asked_again_warmer(server, tmp_path):
+def test_unparsable_answer_is_asked_again_warmer(server, tmp_path):
     server.script = [answers("Well, seven."), answers("Let me think.")]
     server.then = answers("7")
     judge = judge_at(server)
@@ -51,10 +51,10 @@ def test_prose_is_asked_again_warmer(server, tmp_path):
     temperatures = [asked.body["temperature"] for asked in server.asked]
     assert temperatures == [0.0, 0.1, 0.2]
     assert ask(judge, tmp_path, ["?"]) == [JudgeAnswer(7, "7", 3)]
-    assert len(server.asked) == 3  # prose is remembered too
+    assert len(server.asked) == 3  # answers without a score are stored too
 
 
-def test_only_those_that_failed_are_asked_again(server, tmp_path):
+def test_only_failed_questions_are_asked_again(server, tmp_path):
     server.by_question = lambda asked: answers(
         "seven"
         if asked.text == "b" and asked.body["temperature"] < 0.15
@@ -65,7 +65,7 @@ def test_only_those_that_failed_are_asked_again(server, tmp_path):
     assert len(server.asked) == 5
 
 
-def test_without_a_reply_the_metric_fails_and_asks_again_another_time(server, tmp_path):
+def test_metric_without_reply_fails_and_asks_again_in_next_run(server, tmp_path):
     server.by_question = lambda asked: (
         fails(503, "no") if asked.text == "1" else answers(asked.text)
     )
@@ -82,8 +82,8 @@ def test_without_a_reply_the_metric_fails_and_asks_again_another_time(server, tm
 
 
 @pytest.mark.parametrize("spare", [3, 5, 8])
-def test_spent_budget_ends_the_run_and_the_next_goes_on(server, tmp_path, spare):
-    """Nothing that was answered is asked again, and no job gets a false reason.
+def test_spent_budget_ends_run_and_next_run_continues(server, tmp_path, spare):
+    """Answered questions are not asked again, and no job gets a wrong reason.
 
     Eight questions in two jobs, one at a time in batches of four; money for `spare`.
     """
@@ -111,7 +111,7 @@ def test_spent_budget_ends_the_run_and_the_next_goes_on(server, tmp_path, spare)
     assert rich.meter.spent == each * (8 - spare)
 
 
-def test_only_what_follows_thoughts_is_parsed_and_all_is_kept(server, tmp_path):
+def test_thoughts_are_stored_but_not_parsed(server, tmp_path):
     thought = "<think>1: is it 5, or {6}?</think>\n7"
     server.script = [answers("<think>5</think>Seven."), answers(thought)]
     judge = judge_at(server, concurrency=1)

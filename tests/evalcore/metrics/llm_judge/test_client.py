@@ -1,4 +1,4 @@
-"""The judge, against a real server that misbehaves in every way."""
+"""The judge's client against a real server that misbehaves in many ways."""
 
 import json
 import logging
@@ -26,14 +26,15 @@ from tests.evalcore.metrics.llm_judge.serving import (
 
 
 def refusal(judge: Judge) -> str:
-    """Why the judge gives no answer; never with the key in it."""
+    """Return the reason for a missing answer, and check that it hides the key."""
     (reply,) = ask(judge, "What do you see?")
     assert isinstance(reply, FeatureError)
     assert KEY not in f"{reply} {reply!r}"
     return str(reply)
 
 
-# What is sent -------------------------------------------------------------------------
+# Requests
+# ------------------------------------------------------------------------------
 
 
 def test_question_is_one_request_with_the_key(server):
@@ -50,7 +51,7 @@ def test_question_is_one_request_with_the_key(server):
         "model": "owl",
         "max_tokens": 512,
         "temperature": 0.3,
-        "seed": 7,  # each trial starts from another
+        "seed": 7,  # each trial has another seed
         "messages": [
             {"role": "system", "content": "Be brief."},
             {"role": "user", "content": "What do you see?"},
@@ -59,7 +60,7 @@ def test_question_is_one_request_with_the_key(server):
 
 
 @pytest.mark.parametrize("concurrency", [1, 4])
-def test_so_many_are_asked_at_once_and_no_more(server, concurrency):
+def test_concurrency_is_limited(server, concurrency):
     server.then = slow(0.05, answers("yes"))
     judge = judge_at(server, concurrency=concurrency)
     assert judge.batch == 4 * concurrency
@@ -68,18 +69,19 @@ def test_so_many_are_asked_at_once_and_no_more(server, concurrency):
     assert len(server.asked) == 12
 
 
-def test_requests_keep_to_the_limit_per_minute(server):
+def test_requests_respect_limit_per_minute(server):
     clock = JumpingClock()
     judge = judge_at(server, clock=clock, requests_per_minute=60, concurrency=1)
     ask(judge, *map(str, range(5)))
     assert sum(clock.slept) == 4
 
 
-# What fails and is tried again --------------------------------------------------------
+# Errors that are retried
+# ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 529])
-def test_fault_of_the_server_is_tried_again(server, status):
+def test_server_error_is_retried(server, status):
     server.script = [fails(status), fails(status, "busy")]
     clock = JumpingClock()
     assert ask(judge_at(server, clock=clock), "?") == ["Score: 3"]
@@ -104,7 +106,7 @@ def test_retry_after_is_heeded(server):
         (raw(b"<h1>Bad gateway</h1>", status=502, kind="text/html"), "Bad gateway"),
     ],
 )
-def test_what_does_not_pass_is_given_up_after_some_tries(server, misbehaviour, words):
+def test_persistent_error_is_given_up_after_retries(server, misbehaviour, words):
     server.then = misbehaviour
     said = refusal(judge_at(server, timeout=60.0))
     assert words in said
@@ -112,8 +114,8 @@ def test_what_does_not_pass_is_given_up_after_some_tries(server, misbehaviour, w
     assert len(server.asked) == MOST_TRIES
 
 
-def test_reply_is_left_at_the_deadline_when_it_drips(server):
-    """Each blank comes in time for the timeout; only the whole takes too long."""
+def test_slow_reply_is_abandoned_at_deadline(server):
+    """Each space arrives within the timeout; only the whole reply takes too long."""
 
     class Hasty(JumpingClock):
         def now(self):
@@ -124,7 +126,8 @@ def test_reply_is_left_at_the_deadline_when_it_drips(server):
     assert "too slowly" in refusal(judge_at(server, clock=Hasty(), timeout=1.0))
 
 
-# What is not tried again --------------------------------------------------------------
+# Errors that are not retried
+# -----------------------------------------------------------
 
 
 @pytest.mark.parametrize("status", [400, 403, 413, 422])
@@ -137,8 +140,8 @@ def test_refused_question_is_not_asked_again(server, status):
     assert len(server.asked) == 2
 
 
-def test_judge_that_refuses_whatever_it_is_asked_ends_it(server):
-    """As one that does not know a field of the request: nothing is put down."""
+def test_judge_refusing_all_questions_ends_run(server):
+    """As a judge that rejects a field of the request: nothing is stored."""
     server.then = fails(400, "Unsupported parameter: 'max_tokens'")
     judge = judge_at(server)
     with pytest.raises(JudgeError, match=r"'max_tokens'.*has answered none so far"):
@@ -150,7 +153,8 @@ def test_judge_that_refuses_whatever_it_is_asked_ends_it(server):
     assert "refuses the question" in str(refused)
 
 
-# What ends the run --------------------------------------------------------------------
+# Errors that end the run
+# ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -162,7 +166,7 @@ def test_judge_that_refuses_whatever_it_is_asked_ends_it(server):
         (raw(b'{"error": {"code": "insufficient_quota"}}', status=429), "no money"),
     ],
 )
-def test_what_no_question_can_change_ends_the_run(server, misbehaviour, words):
+def test_error_common_to_all_questions_ends_run(server, misbehaviour, words):
     server.then = misbehaviour
     with pytest.raises(JudgeError, match=words) as caught:
         ask(judge_at(server, concurrency=2), *map(str, range(8)))
@@ -170,7 +174,7 @@ def test_what_no_question_can_change_ends_the_run(server, misbehaviour, words):
     assert len(server.asked) <= 2
 
 
-def test_server_that_is_not_there_ends_the_run():
+def test_unreachable_server_ends_run():
     with serving() as server:
         gone = judge_at(server, timeout=60.0)
     with pytest.raises(JudgeError, match=r"owl at 127\.0\.0\.1.*tried 6 times"):
@@ -199,7 +203,7 @@ def test_redirect_is_not_followed_with_the_key(server):
         raw(json.dumps({"choices": KEY}).encode()),
     ],
 )
-def test_key_is_taken_out_of_what_the_server_says(server, echo):
+def test_key_is_removed_from_response(server, echo):
     server.then = echo
     assert "[key]" in refusal(judge_at(server))
 
@@ -209,6 +213,6 @@ def test_key_is_neither_logged_nor_shown(server, caplog):
     server.script = [fails(500, KEY), fails(429, Retry_After="1"), hangs_up]
     judge = judge_at(server)
     ask(judge, "?")
-    assert "again in" in caplog.text
+    assert "retrying in" in caplog.text
     assert KEY not in caplog.text
     assert KEY not in f"{judge!r} {judge.id} {judge.settings!r}"

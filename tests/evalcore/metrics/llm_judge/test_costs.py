@@ -1,4 +1,4 @@
-"""Counting money."""
+"""Costs and budgets of a judge."""
 
 import threading
 from decimal import Decimal
@@ -15,18 +15,18 @@ from evalcore.metrics.llm_judge.settings import (
 
 
 def metered(budget: str | None = None, **more) -> CostMeter:
-    """A meter of a judge with those prices."""
+    """Return a meter of a judge with those prices."""
     prices = {n: Decimal(more.pop(n)) for n in ("price_in", "price_out") if n in more}
     bound = None if budget is None else Decimal(budget)
     return CostMeter(JudgeSettings("", "owl", budget=bound, **prices), **more)
 
 
 def dear(budget: str, **more) -> CostMeter:
-    """A meter at 1 dollar for a million tokens, either way."""
+    """Return a meter at 1 dollar per million tokens, read or written."""
     return metered(budget, price_in=1, price_out=1, **more)
 
 
-def test_budget_is_used_to_the_last_cent_and_no_further():
+def test_budget_is_used_exactly():
     meter = dear("0.3")
     for _ in range(3):  # floats would make 0.30000000000000004 of it
         meter.settle(meter.reserve(100_000, 0), Decimal("0.1"))
@@ -35,7 +35,7 @@ def test_budget_is_used_to_the_last_cent_and_no_further():
         meter.reserve(1, 0)
 
 
-def test_spending_is_noted_once():
+def test_spending_is_reported_once():
     seen: list[Decimal] = []
     meter = dear("9", on_spending=seen.append)
     meter.report()
@@ -49,7 +49,7 @@ def test_spending_is_noted_once():
 
 
 @given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 400)), max_size=40))
-def test_no_order_of_costs_below_the_reserved_exceeds_the_budget(costs):
+def test_costs_below_reservation_never_exceed_budget(costs):
     """Law: if nothing costs more than was reserved, spent <= budget throughout."""
     meter = dear("0.001")
     for most, share in costs:
@@ -61,7 +61,7 @@ def test_no_order_of_costs_below_the_reserved_exceeds_the_budget(costs):
         assert meter.spent <= meter.settings.budget
 
 
-def test_many_threads_do_not_exceed_the_budget():
+def test_threads_together_do_not_exceed_budget():
     meter = dear("0.01")
     asked = []
 

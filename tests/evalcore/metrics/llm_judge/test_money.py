@@ -1,4 +1,4 @@
-"""The judge's money, and the judge within the engine; against a real server."""
+"""The judge's costs, and the judge within the engine, against a real server."""
 
 from decimal import Decimal
 
@@ -19,10 +19,10 @@ from tests.evalcore.metrics.llm_judge.serving import (
 )
 from tests.evalcore.metrics.llm_judge.test_costs import metered
 
-# The money ----------------------------------------------------------------------------
+# Costs --------------------------------------------------------------------------------
 
 
-def test_what_the_reply_says_is_billed(server):
+def test_usage_in_reply_is_billed(server):
     usage = {"prompt_tokens": 1000, "completion_tokens": 50}
     server.then = answers("yes", usage=usage)
     seen: list[Decimal] = []
@@ -41,7 +41,7 @@ def test_what_the_reply_says_is_billed(server):
         {"prompt_tokens": True, "completion_tokens": 1.5},
     ],
 )
-def test_reply_bills_the_most_possible_when_it_tells_no_usage(server, usage):
+def test_reply_without_usage_is_billed_at_maximum(server, usage):
     server.then = answers("yes", usage=usage)
     judge = judge_at(server, budget=1, price_in=1, price_out=1)
     question = JudgeQuestion(("?",), max_tokens=100)
@@ -50,8 +50,8 @@ def test_reply_bills_the_most_possible_when_it_tells_no_usage(server, usage):
     assert judge.meter.spent == Decimal(packed.tokens_in + 100) / 1_000_000
 
 
-def test_what_may_have_been_billed_is_counted(server):
-    """A broken reply, or none: the judge may have worked all the same."""
+def test_possibly_billed_request_is_counted(server):
+    """After a broken reply, or none, the judge may still have worked."""
     for misbehaviour in (hangs_up, half_a_reply, raw(b"nonsense")):
         server.script = [misbehaviour]
         judge = judge_at(server, budget=1, price_in=1, price_out=1)
@@ -66,11 +66,11 @@ def worst(judge: Judge, question: str) -> Decimal:
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])
-def test_budget_stops_before_it_is_exceeded(server, concurrency):
+def test_budget_stops_before_being_exceeded(server, concurrency):
     probe = worst(judge_at(server, price_out=10), "1")
     budget = probe * 5 + probe / 2
     judge = judge_at(server, price_out=10, budget=budget, concurrency=concurrency)
-    replies = ask(judge, *"123456789")  # each is billed at its worst case
+    replies = ask(judge, *"123456789")  # each is billed at its highest possible cost
     answered = [one for one in replies if one == "Score: 3"]
     refused = [one for one in replies if isinstance(one, NotAskedError)]
     assert (len(answered), len(refused), len(server.asked)) == (5, 4, 5)
@@ -92,12 +92,12 @@ def test_budget_counts_earlier_spending(server):
 
 
 def metric(judge, texts):
-    """Ask so many questions one after the other, as a metric would."""
+    """Ask so many questions one after the other, like a metric."""
     got = yield Ask(judge, [JudgeQuestion((text,)) for text in texts], tolerant=True)
     return got
 
 
-def test_n_questions_cost_n_requests_and_a_rerun_none(server, tmp_path):
+def test_questions_cost_one_request_each_and_none_when_repeated(server, tmp_path):
     judge = judge_at(server)
     texts = [str(i) for i in range(20)]
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""What a question is, and how it is packed."""
+"""Questions to a judge, and their requests."""
 
 import base64
 import io
@@ -15,7 +15,7 @@ RED = np.full((30, 60, 3), (255, 0, 0), np.uint8)
 
 
 def sent(question: JudgeQuestion) -> list[dict]:
-    """The parts of the user message."""
+    """Return the parts of the user message."""
     return json.loads(payload(question, "owl").body)["messages"][-1]["content"]
 
 
@@ -27,7 +27,7 @@ def opened(part: dict) -> Pillow.Image:
     return image
 
 
-def test_everything_that_decides_the_answer_is_in_the_key():
+def test_question_key_covers_every_field():
     question = JudgeQuestion(("What?", image_of(RED)))
     others = [
         JudgeQuestion(("Who?", image_of(RED))),

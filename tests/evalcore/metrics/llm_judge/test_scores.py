@@ -1,4 +1,4 @@
-"""Finding scores in what judges write."""
+"""Scores in the texts of judges."""
 
 import pytest
 
@@ -80,7 +80,7 @@ def test_decorated_scores_are_found(text):
         "Score: - 3",
     ],
 )
-def test_what_is_no_score_is_not_found(text):
+def test_text_without_score_gives_none(text):
     assert scores(text) == []
 
 
@@ -107,7 +107,7 @@ def test_what_is_no_score_is_not_found(text):
         ("Score: " + 9 * "9", "999999999 is no score"),
     ],
 )
-def test_what_could_be_meant_otherwise_is_refused(text, reason):
+def test_ambiguous_score_is_refused(text, reason):
     assert scores(text) == [Unclear(reason)]
 
 
@@ -127,5 +127,5 @@ def test_what_could_be_meant_otherwise_is_refused(text, reason):
         ("Underscore: 3", []),
     ],
 )
-def test_first_digits(text, digits):
+def test_first_digits_are_found(text, digits):
     assert digits_after("score", text) == digits

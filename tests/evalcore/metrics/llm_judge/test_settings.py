@@ -1,4 +1,4 @@
-"""Reading the judge's settings from the environment."""
+"""Settings of the judge from the environment."""
 
 from decimal import Decimal
 
@@ -50,16 +50,16 @@ def test_all_settings_are_read():
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("JUDGE_BASE_URL", "localhost:11434", "no address"),
-        ("JUDGE_BASE_URL", "ftp://a.example/v1", "no address"),
-        ("JUDGE_BASE_URL", "https:///v1", "no address"),
-        ("JUDGE_BASE_URL", "https://a.example:port/v1", "no address"),
-        ("JUDGE_BASE_URL", "https://a b.example/v1", "no address"),
+        ("JUDGE_BASE_URL", "localhost:11434", "is not a valid address"),
+        ("JUDGE_BASE_URL", "ftp://a.example/v1", "is not a valid address"),
+        ("JUDGE_BASE_URL", "https:///v1", "is not a valid address"),
+        ("JUDGE_BASE_URL", "https://a.example:port/v1", "is not a valid address"),
+        ("JUDGE_BASE_URL", "https://a b.example/v1", "is not a valid address"),
         ("JUDGE_BASE_URL", "https://me:pass@a.example/v1", "JUDGE_API_KEY"),
-        ("JUDGE_BASE_URL", f"https://me:{KEY}@a.example/v1", "no address"),
+        ("JUDGE_BASE_URL", f"https://me:{KEY}@a.example/v1", "is not a valid address"),
         ("JUDGE_BASE_URL", f"https://a.example/v1?key={KEY}", "JUDGE_API_KEY"),
-        ("JUDGE_BASE_URL", f"ftp://me:{KEY}@a.example/v1", "no address"),
-        ("JUDGE_BASE_URL", f"ftp://a.example/v1?key={KEY}", "no address"),
+        ("JUDGE_BASE_URL", f"ftp://me:{KEY}@a.example/v1", "is not a valid address"),
+        ("JUDGE_BASE_URL", f"ftp://a.example/v1?key={KEY}", "is not a valid address"),
         ("JUDGE_API_KEY", f"{KEY}\nX: 1", "JUDGE_API_KEY"),
         ("JUDGE_API_KEY", f"{KEY}é", "JUDGE_API_KEY"),
         ("JUDGE_BUDGET", "five", "JUDGE_BUDGET='five'"),
@@ -77,7 +77,7 @@ def test_all_settings_are_read():
         ("JUDGE_CONCURRENCY", "2.5", "1 to 256"),
     ],
 )
-def test_bad_value_is_one_sentence_without_the_key(name, value, words):
+def test_wrong_setting_is_reported_without_the_key(name, value, words):
     with pytest.raises(JudgeSettingsError, match=words.replace("$", r"\$")) as caught:
         read_settings({**HOSTED, name: value})
     assert KEY not in str(caught.value)

@@ -1,4 +1,4 @@
-"""Alignment with a judge's server on this machine."""
+"""OneIG's alignment with a judge's server on this machine."""
 
 import json
 
@@ -21,7 +21,7 @@ def aligned(server, folder, pictures, oneig=ONEIG):
 
 
 def says(no=(), unusable=()):
-    """A judge that says no to some questions and something else to others."""
+    """Return a judge that answers no to some questions and something else to others."""
 
     def behave(asked):
         question = asked.text.strip().splitlines()[0]
@@ -32,7 +32,7 @@ def says(no=(), unusable=()):
     return behave
 
 
-def test_each_question_is_asked_of_each_picture(server, tmp_path):
+def test_question_is_asked_about_each_picture(server, tmp_path):
     server.by_question = says(no=["A fox?"])
     value = aligned(server, tmp_path, [noise(1), None, noise(2)])
     # The red fox presupposes a fox: only the barn counts.
@@ -80,5 +80,5 @@ def test_score_is_the_mean_over_pictures(server, tmp_path):
         ("没有", False),
     ],
 )
-def test_replies(reply, is_yes):
+def test_reply_is_read_as_yes_or_no(reply, is_yes):
     assert read_answer(reply) is is_yes

@@ -1,4 +1,4 @@
-"""Files with several pictures: how they are cut, and that the metrics see each one."""
+"""Files with several pictures: cutting, and use of each one by the metrics."""
 
 import numpy as np
 import pytest

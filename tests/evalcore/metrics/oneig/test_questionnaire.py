@@ -9,7 +9,7 @@ from evalcore.metrics.oneig.alignment import alignment, read_questionnaire
 TWO = {"1": "Is there a fox?", "2": "Is the fox red?"}
 
 
-def test_questions_are_json_within_json():
+def test_questions_may_be_json_within_json():
     # As in OneIG's files: the values are strings that hold JSON.
     item = json.loads(
         json.dumps({"question": json.dumps(TWO), "dependency": '{"1": [0], "2": [1]}'})
@@ -29,7 +29,7 @@ def test_questions_are_json_within_json():
         ({"0": "A fox?"}, {}, "questions: numbers from 1, not '0'"),
         ({"1": " "}, {}, "question 1 is a text, not ' '"),
         ({"1": 7}, {}, "question 1 is a text, not 7"),
-        (TWO, {"3": [1]}, "dependencies: there is no question 3"),
+        (TWO, {"3": [1]}, "dependencies: unknown question 3"),
         (TWO, {"2": [9, 1, 8]}, "question 2 presupposes 9, 8, which does not exist"),
         (TWO, {"2": 1}, "question 2 has a list of numbers, not 1"),
         (TWO, {"2": ["1"]}, r"question 2 has a list of numbers, not \['1'\]"),
@@ -38,12 +38,12 @@ def test_questions_are_json_within_json():
         (TWO, {"2": [2]}, "presuppose each other: 2 -> 2"),
     ],
 )
-def test_what_is_wrong_is_named(questions, dependencies, what):
+def test_wrong_questionnaire_is_reported(questions, dependencies, what):
     with pytest.raises(ValueError, match=what):
         read_questionnaire(questions, dependencies)
 
 
-def test_circle_is_named_in_the_order_of_presupposing():
+def test_cycle_is_reported_in_order():
     questions = {str(n): f"{n}?" for n in range(1, 6)}
     # 2 presupposes 3, 3 presupposes 4, 4 presupposes 2.
     with pytest.raises(ValueError, match="each other") as raised:

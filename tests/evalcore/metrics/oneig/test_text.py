@@ -1,4 +1,4 @@
-"""Text rendering: formulas by hand, a judge's server, and the OCR that is installed."""
+"""Text rendering: formulas by hand, a judge's server, and the installed OCR."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ from tests.evalcore.metrics.llm_judge.serving import answers, judge_at
         ("...", ""),
     ],
 )
-def test_punctuation_goes(text, wanted):
+def test_punctuation_is_removed(text, wanted):
     assert plain(text) == wanted
 
 
@@ -61,7 +61,7 @@ def test_score_by_hand():
     ),
     st.sampled_from(["en", "zh"]),
 )
-def test_score_is_a_share(comparisons, language):
+def test_score_lies_between_0_and_1(comparisons, language):
     scored = text_score(comparisons, language)
     assert 0 <= scored.score <= 1
     perfect = [Comparison(0, one.words, one.words) for one in comparisons]
@@ -81,7 +81,7 @@ def poster(seed, text, **oneig):
     return rendering_of([noise(seed)], story=str(seed), oneig={"text": text, **oneig})
 
 
-def test_judge_reads(server, tmp_path):
+def test_judge_reads_texts(server, tmp_path):
     server.then = answers("Open late")
     subject = poster(1, "Open all day")
     value = read_by(server, OneigText("output", "oneig-judge"), subject, tmp_path)
@@ -95,12 +95,12 @@ def test_judge_reads(server, tmp_path):
         "pictures": 1,
     }
     (asked,) = server.asked
-    # What should be read is not told, else it would be read.
+    # The expected text is not in the question, or the judge would repeat it.
     assert "day" not in asked.text
     assert len(asked.pictures) == 1
 
 
-def test_method_is_scored_over_all_its_pictures(server, tmp_path):
+def test_method_score_pools_all_pictures(server, tmp_path):
     def behave(asked):
         return answers("Open late")
 
@@ -122,11 +122,11 @@ def test_method_is_scored_over_all_its_pictures(server, tmp_path):
     assert value.trace["pictures"] == 2
 
 
-# Read by what is installed -----------------------------------------------------------
+# Read by installed OCR ----------------------------------------------------------------
 
 
 def sign(text, size=(640, 200)):
-    """A picture of a text, as large as it is wide."""
+    """Return a picture of a text that fills its width."""
     picture = PillowImage.new("RGB", size, "white")
     font = ImageFont.load_default(64)
     ImageDraw.Draw(picture).text((40, 60), text, "black", font)
@@ -134,7 +134,7 @@ def sign(text, size=(640, 200)):
 
 
 @pytest.mark.slow
-def test_rapidocr_reads(tmp_path):
+def test_rapidocr_reads_texts(tmp_path):
     metric = OneigText("output", "rapidocr")
     assert not metric.missing()
     assert metric.info.backend == "RapidOCR"
@@ -142,7 +142,7 @@ def test_rapidocr_reads(tmp_path):
     pictures = [sign("OPEN LATE"), sign("")]
     subject = rendering_of(pictures, oneig={"text": "“OPEN” late"})
     (value,) = score(metric, subject, tmp_path)
-    # Of OPEN LATE three small letters and the last one of "late" differ, that is four.
+    # Of OPEN LATE, three lower-case letters and the last letter of "late" differ: four.
     read = [compare("OPEN LATE", "OPEN late"), compare("", "OPEN late")]
     assert value.value == pytest.approx(text_score(read, "en").score)
     assert value.trace["word_accuracy"] == 1 / 4

@@ -1,4 +1,4 @@
-"""Stories for tests: told in plain colours or in real videos, and what sees them."""
+"""Stories in plain colours or in real videos, and an encoder for them."""
 
 from pathlib import Path
 
@@ -10,19 +10,20 @@ from evalcore.metrics.video_sampling import RATE, film, frame_count, segments
 from tests.clips import numbered, write_clip
 from tests.evalcore.metrics.asking import image_of
 
-# Sees the mean colour of a picture: three numbers that can be worked out by hand.
+# Encodes the mean colour of a picture: three numbers that are easy to calculate by
+# hand.
 COLOURS = PixelFormula("mean colour", lambda rgb: rgb.mean(axis=(0, 1)))
 
 
 def plain(colour) -> Image:
-    """A picture of one colour; one number stands for grey."""
+    """Return a picture of one colour; one number stands for grey."""
     return image_of(np.full((8, 8, 3), colour, np.uint8))
 
 
-def told(
+def coloured(
     *shots, story="01", method="Alder", captions=None, is_video=False, **extra
 ) -> Rendering:
-    """A story whose shots are lists of colours; an empty one was not rendered."""
+    """Return a story whose shots are lists of colours; empty ones are missing."""
     texts = captions or [f"shot {i}" for i in range(1, len(shots) + 1)]
     return Rendering(
         story,
@@ -52,7 +53,7 @@ def filmed(
     captions=None,
     **extra,
 ) -> Rendering:
-    """A story told in a real video of 8 frames a second, cut into shots."""
+    """Return a story as a real video of 8 frames per second, divided into shots."""
     path = write_clip(
         folder / f"{method}-{story}.mp4", frames=frames, rate=8, pictures=pictures
     )

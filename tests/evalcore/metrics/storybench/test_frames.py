@@ -1,4 +1,4 @@
-"""FID, SIM and VTM through the engine, and the networks that they choose."""
+"""FID, SIM and VTM through the engine, and their networks."""
 
 import numpy as np
 import open_clip
@@ -20,16 +20,16 @@ from evalcore.metrics.storybench.similarity import (
 from evalcore.metrics.weights import VARIABLE
 from tests.evalcore.metrics import tiny
 from tests.evalcore.metrics.asking import noise, rendering_of, score
-from tests.evalcore.metrics.storybench.telling import COLOURS, filmed, told
+from tests.evalcore.metrics.storybench.telling import COLOURS, coloured, filmed
 
 
 def seeing_colours(metric):
-    """The metric with an encoder whose features can be worked out by hand."""
+    """Return the metric with an encoder whose features can be calculated by hand."""
     metric.encoder = COLOURS
     return metric
 
 
-# Which outputs belong together -------------------------------------------------------
+# Pairs of outputs --------------------------------------------------------------------
 
 
 # FID ---------------------------------------------------------------------------------
@@ -39,8 +39,8 @@ def test_fid_pools_the_frames_of_all_stories(tmp_path):
     # Greys 0 and 2 against 4 and 10: mean and deviation are equal in three channels
     # that move together, so that A = 2 J and B = 18 J with J of ones; the root of the
     # product has the trace 6 * 3. 3 * 36 + 3 * 2 + 3 * 18 - 2 * 18 = 132.
-    outputs = told([0], story="01"), told([2], story="02")
-    truths = told([10], story="02"), told([4], story="01")
+    outputs = coloured([0], story="01"), coloured([2], story="02")
+    truths = coloured([10], story="02"), coloured([4], story="01")
     metric = seeing_colours(FrechetDistance("inception"))
     (value,) = score(metric, Run("Alder", outputs, truths), tmp_path)
     assert value.value == pytest.approx(132, abs=1e-3)
@@ -57,7 +57,7 @@ def test_fid_pools_the_frames_of_all_stories(tmp_path):
 
 @pytest.fixture
 def tiny_clip(tmp_path, monkeypatch):
-    """A tiny CLIP in the place of the large one; returns its network."""
+    """Replace the large CLIP by a tiny one; return its network."""
     folder = tmp_path / "weights"
     folder.mkdir()
     monkeypatch.setenv(VARIABLE, str(folder))
@@ -71,7 +71,7 @@ def tiny_clip(tmp_path, monkeypatch):
 
 
 def seen_by_hand(network, pictures, texts, *, normalize=True):
-    """Features by open_clip's own preprocessing."""
+    """Return features by open_clip's own preprocessing."""
     prepare = open_clip.image_transform(
         224,
         is_train=False,
@@ -86,7 +86,7 @@ def seen_by_hand(network, pictures, texts, *, normalize=True):
     return frames, words
 
 
-def test_vtm_of_a_video_leaves_out_what_was_given(tmp_path, tiny_clip):
+def test_vtm_of_video_leaves_out_conditioning_part(tmp_path, tiny_clip):
     story = filmed(
         tmp_path,
         [(0.5, 1.0), (1.0, 2.0)],
@@ -120,4 +120,4 @@ def test_fid_and_sim_by_clip_use_its_features_unnormalised(tmp_path, tiny_clip):
     assert value.value == pytest.approx(100 * cosines.mean(), abs=1e-3)
 
 
-# Which networks ----------------------------------------------------------------------
+# Networks ---------------------------------------------------------------------------

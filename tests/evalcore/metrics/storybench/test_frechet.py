@@ -21,7 +21,7 @@ def distance(a, b):
 
 
 def by_singular_values(a, b):
-    """The distance without a root of a matrix.
+    """Return the distance without the root of a matrix.
 
     With centred features X and Y, divided by the roots of n - 1, A = X'X and B = Y'Y,
     and the trace of the root of A B is the sum of the singular values of X Y'.
@@ -33,7 +33,7 @@ def by_singular_values(a, b):
 
 
 @given(st.integers(0, 1000), st.integers(2, 12), st.integers(2, 12), st.integers(1, 6))
-def test_it_is_the_distance_worked_out_without_a_root(seed, count_a, count_b, size):
+def test_distance_matches_formula_without_matrix_root(seed, count_a, count_b, size):
     # With fewer items than dimensions the covariances are singular.
     a, b = sample(seed, count_a, size), sample(seed + 1, count_b, size)
     scale = np.trace(moments(a)[1]) + np.trace(moments(b)[1])
@@ -41,7 +41,7 @@ def test_it_is_the_distance_worked_out_without_a_root(seed, count_a, count_b, si
 
 
 @given(st.integers(0, 1000), st.floats(-5, 5))
-def test_laws(seed, shift):
+def test_distance_obeys_laws(seed, shift):
     a, b = sample(seed, 20, 3), sample(seed + 1, 25, 3)
     assert distance(a, b) == pytest.approx(distance(b, a), abs=1e-6)
     assert distance(a, a) == pytest.approx(0, abs=1e-6)
@@ -50,13 +50,13 @@ def test_laws(seed, shift):
     assert distance(a, a + shift) == pytest.approx(3 * shift**2, abs=1e-6)
 
 
-def test_root_that_is_not_finite_is_taken_again_with_a_ridge():
+def test_non_finite_root_is_computed_again_with_ridge():
     a = np.array([[0.0, 0.0, 1.0], [2.0, 1.0, 1.0]])
     b = np.array([[0.0, 0.0, 1.0], [1.0, 1.0, 2.0]])
     (mean_a, cov_a), (mean_b, cov_b) = moments(a), moments(b)
     with pytest.warns(LinAlgWarning):
         plain = sqrtm(cov_a @ cov_b)
-    assert not np.isfinite(plain).all()  # else this tests nothing
+    assert not np.isfinite(plain).all()  # otherwise this tests nothing
     ridge = 1e-6 * np.eye(3)
     root = np.trace(sqrtm((cov_a + ridge) @ (cov_b + ridge))).real
     apart = mean_a - mean_b

@@ -1,4 +1,4 @@
-"""SIM and VTM as one number for a method: frames and shots count alike, not stories."""
+"""SIM and VTM as one number per method: frames and shots count equally, not stories."""
 
 import numpy as np
 import pytest
@@ -6,13 +6,13 @@ import pytest
 from evalcore.metrics.base import Run
 from evalcore.metrics.storybench.similarity import SimilarityOfImages, VideoTextMatching
 from tests.evalcore.metrics.asking import score
-from tests.evalcore.metrics.storybench.telling import COLOURS, told
+from tests.evalcore.metrics.storybench.telling import COLOURS, coloured
 
 RED, GREEN = (90, 0, 0), (0, 90, 0)
 
 
 class ReadsColours:
-    """Reads the name of a colour as its direction."""
+    """Encoder of colour names as directions."""
 
     id = "names of colours"
     batch = 8
@@ -34,10 +34,10 @@ def sim_pooled(tmp_path, outputs, truths):
     return value
 
 
-def test_sim_pooled_counts_frames_alike_not_stories(tmp_path):
+def test_sim_pooled_weights_frames_equally(tmp_path):
     """Three frames at 1 and one at 0: 75; the mean of the stories would be 50."""
-    outputs = told([RED, RED], [RED], story="01"), told([RED], story="02")
-    truths = told([GREEN], story="02"), told([RED, RED], [RED], story="01")
+    outputs = coloured([RED, RED], [RED], story="01"), coloured([RED], story="02")
+    truths = coloured([GREEN], story="02"), coloured([RED, RED], [RED], story="01")
     value = sim_pooled(tmp_path, outputs, truths)
     assert value.value == pytest.approx(75)
     assert value.trace == {"frames": 4, "left_out": []}
@@ -51,10 +51,10 @@ def by_colour(metric):
     return metric
 
 
-def test_vtm_pooled_counts_shots_alike_not_stories(tmp_path):
+def test_vtm_pooled_weights_shots_equally(tmp_path):
     """Shots 1, 1, 0 and, of red and green frames, .5: 62.5; stories 66.7 and 50."""
-    first = told([RED], [GREEN, GREEN], [RED], captions=["red", "green", "green"])
-    second = told([], [RED, GREEN], story="02", captions=["red", "red"])
+    first = coloured([RED], [GREEN, GREEN], [RED], captions=["red", "green", "green"])
+    second = coloured([], [RED, GREEN], story="02", captions=["red", "red"])
     metric = by_colour(VideoTextMatching("run", "storybench-code"))
     (value,) = score(metric, Run("Alder", (first, second)), tmp_path)
     assert value.value == pytest.approx(62.5)
@@ -64,4 +64,4 @@ def test_vtm_pooled_counts_shots_alike_not_stories(tmp_path):
     assert values == pytest.approx([200 / 3, 50])
 
 
-# What is declared --------------------------------------------------------------------
+# Declarations ------------------------------------------------------------------------

@@ -25,25 +25,25 @@ TIMES = [(0.5, 1.5), (1.5, 3.0)]
 
 @pytest.fixture
 def archive(tmp_path, monkeypatch):
-    """An archive with the interface of I3D, where it is looked for."""
+    """Save an archive with the interface of I3D where the loader looks for it."""
     folder = tmp_path / "weights"
     folder.mkdir()
     scripted(folder, LikeI3D())
     monkeypatch.setenv(VARIABLE, str(folder))
     monkeypatch.setenv("EVALCORE_DEVICE", "cpu")
-    # It has not the hash of the published one, without which nothing of it is run.
+    # Its hash differs from the published one, without which it would not run.
     monkeypatch.setattr(i3d_encoder, "__defaults__", (I3D_FILE,))
 
 
 def by_hand(story):
-    """What the archive makes of a story without the given half second."""
+    """Return the archive's features of a story without its first half second."""
     frames = np.stack(list(story.frames[0].source.pictures())[4:])
     chosen = torch.from_numpy(frames[choice(len(frames))]).permute(3, 0, 1, 2)[None]
     with torch.inference_mode():
         return LikeI3D()(chosen.float(), True, True, True)[0].numpy()
 
 
-def test_fvd_compares_videos_without_what_was_given(tmp_path, archive):
+def test_fvd_leaves_out_conditioning_part(tmp_path, archive):
     def story(number, method):
         return filmed(
             tmp_path,
@@ -63,7 +63,7 @@ def test_fvd_compares_videos_without_what_was_given(tmp_path, archive):
     a, b = (np.stack([by_hand(s) for s in side]) for side in (truths, outputs))
     wanted = frechet_distance(*moments(a), *moments(b))
     assert value.value == pytest.approx(wanted, rel=1e-2, abs=1e-4)
-    assert wanted > 0.01  # else it tests nothing
+    assert wanted > 0.01  # otherwise it tests nothing
     assert value.trace == {
         "outputs": 3,
         "truths": 3,

@@ -17,7 +17,7 @@ KINDS = {
 
 
 class TinyWeights:
-    """A folder of weights of its own, empty at first."""
+    """A separate folder of weights, empty at first."""
 
     def __init__(self, folder):
         self.folder = folder

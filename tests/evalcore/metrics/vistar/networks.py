@@ -1,4 +1,4 @@
-"""Tiny random networks of the architectures that the metrics use, saved as published.
+"""Tiny random networks of the metrics' architectures, saved as published.
 
 Only the sizes differ: they are saved by `save_pretrained` and loaded by the encoders.
 """
@@ -32,7 +32,7 @@ SMALL = {
 
 
 def depth_network():
-    """A hybrid, as the published one: a convolutional network before the ViT."""
+    """Return a hybrid like the published one: convolutions before the ViT."""
     convolutions = BitConfig(
         embedding_size=8,
         hidden_sizes=[16, 24, 32],
@@ -59,7 +59,7 @@ def depth_network():
 
 
 def object_network(bias: float = 0.0):
-    """With a bias of 9 every query sees a person, with -9 nothing."""
+    """Return a network whose queries find people (bias 9) or nothing (bias -9)."""
     backbone = RfDetrDinov2Config(
         **SMALL,
         image_size=432,

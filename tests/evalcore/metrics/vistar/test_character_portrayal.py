@@ -1,4 +1,4 @@
-"""CPA: the formulas by hand, and the metric on tiny real networks."""
+"""CPA: formulas by hand, and the metric on tiny real networks."""
 
 from itertools import permutations
 
@@ -11,9 +11,9 @@ from evalcore.metrics.encoders.scene_features import EXPRESSIONS, SIDE, Instance
 from evalcore.metrics.vistar.character_portrayal import (
     POSTURES,
     CharacterPortrayal,
-    WantedPeople,
+    ExpectedPeople,
+    expected_people,
     label_match,
-    wanted_people,
 )
 from tests.evalcore.metrics.asking import noise, rendering_of, score
 
@@ -22,7 +22,7 @@ LABELS = st.lists(st.sampled_from(POSTURES), max_size=5)
 
 class TestFormulas:
     @given(LABELS, LABELS.filter(bool))
-    def test_labels_against_the_best_assignment(self, found, wanted):
+    def test_label_match_equals_best_assignment(self, found, wanted):
         padded = found + ["nobody"] * len(wanted)
         best = (
             max(
@@ -41,15 +41,17 @@ def story(pictures, **parameters):
 
 
 class TestWanted:
-    def test_parameters(self):
-        told = story([], count="2", posture="Sitting, standing", expression=" happy ,")
-        assert wanted_people(told) == WantedPeople(
+    def test_parameters_are_read(self):
+        story_of_two = story(
+            [], count="2", posture="Sitting, standing", expression=" happy ,"
+        )
+        assert expected_people(story_of_two) == ExpectedPeople(
             2, ("sitting", "standing"), ("happy",)
         )
 
 
 class Known:
-    """An encoder that knows the answers; the metric's own part is tested with it."""
+    """Encoder with known answers, to test the metric's own steps."""
 
     batch = 8
 
@@ -71,7 +73,7 @@ def person(left, top, right, bottom, label=1):
 
 
 class TestSteps:
-    """Which parts of a picture are shown to which network."""
+    """Parts of a picture that each network receives."""
 
     def seen(self, things, joints, tmp_path, **parameters):
         shown = {"pose": [], "face": []}
@@ -94,9 +96,7 @@ class TestSteps:
         values = score(metric, story([picture], **parameters), tmp_path)
         return values[0], shown, picture
 
-    def test_people_are_cut_out_a_quarter_larger_and_their_faces_out_of_them(
-        self, tmp_path
-    ):
+    def test_people_and_faces_are_cropped(self, tmp_path):
         # Upright with straight legs, and a face: shares of the frame of 192 x 256.
         joints = np.zeros((17, 3))
         joints[[0, 1, 2]] = [[0.5, 0.2, 1], [0.55, 0.17, 1], [0.45, 0.17, 1]]
@@ -135,13 +135,13 @@ class TestMetric:
     def test_tiny_networks_end_to_end(self, weights, tmp_path):
         weights.save("objects", bias=9.0)
         weights.save("pose", "expression")
-        told = story(
+        subject = story(
             [noise(1), None, noise(2, (40, 90))],
             count="5",
             posture="standing",
             expression="happy, sad",
         )
-        values = score(CharacterPortrayal(), told, tmp_path)
+        values = score(CharacterPortrayal(), subject, tmp_path)
         assert [value.shot for value in values] == [1, 3]
         for value in values:
             parts = value.trace["parts"]

@@ -1,4 +1,4 @@
-"""CSE: the formulas by hand, and the metric on tiny real networks."""
+"""CSE: formulas by hand, and the metric on tiny real networks."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from tests.evalcore.metrics.asking import noise, rendering_of, score
 
 
 class TestSubjects:
-    def test_middle_of_a_square_on_grey(self):
+    def test_subject_is_centred_on_grey_square(self):
         picture = np.full((40, 60, 3), 200, np.uint8)
         mask = np.zeros((40, 60), bool)
         mask[10:30, 20:30] = True
@@ -27,7 +27,7 @@ class TestSubjects:
         assert np.abs(view[VIEW // 2, VIEW // 2].astype(int) - GREY).max() <= 1
         assert (view[6, VIEW // 2] > 190).all()
 
-    def test_networks_see_what_transformers_would_show_them(self, weights):
+    def test_network_inputs_match_transformers(self, weights):
         from transformers import SamImageProcessorPil
 
         cut_out = weights.save("cut_out")
@@ -52,7 +52,7 @@ class TestSubjects:
 
 @pytest.fixture
 def ready(weights, monkeypatch):
-    """All networks, tiny; every box of the detector counts."""
+    """Save tiny versions of all networks; accept every box of the detector."""
     tiny.know_clip(weights.folder, monkeypatch)
     tiny.save_clip(weights.folder)
     tiny.save_detector(weights.folder)

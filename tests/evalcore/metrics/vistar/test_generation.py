@@ -25,7 +25,7 @@ HANFU = PromptForJudge(
         ("", "expected a JSON object with levels, found none"),
         ("} {", "expected a JSON object with levels, found none"),
         ("[1, 2]", "expected a JSON object with levels, found none"),
-        ('{"levels": [}', r"\$: no JSON \(line 1"),
+        ('{"levels": [}', r"\$: not JSON \(line 1"),
         ("{}", r"\$.levels: missing"),
         ('{"levels": [], "title": 1}', r"2 problems: \$.title: unknown key"),
         ('{"levels": [], "levels": []}', "has the key 'levels' twice"),
@@ -35,13 +35,13 @@ HANFU = PromptForJudge(
         ),
     ],
 )
-def test_replies_that_do_not(text, said):
+def test_wrong_reply_is_refused(text, said):
     with pytest.raises(ValueError, match=said):
         parse_reply(text)
 
 
 def run(prompts, folder):
-    """What is generated, by the engine as it runs metrics."""
+    """Return generated questionnaires, using the engine as for metrics."""
     made = {}
 
     def job():
@@ -53,7 +53,7 @@ def run(prompts, folder):
     return made
 
 
-def test_questionnaires_are_written_once_and_asked_for_again_if_refused(tmp_path):
+def test_questionnaire_is_requested_again_only_when_refused(tmp_path):
     street, poster = HANFU, PromptForJudge("A poster", "GD", "TR", {"text": "SALE"})
     with serving() as server, asking(judge_at(server, concurrency=1)):
         thought_over = f"<think>{{So be it}}</think>{json.dumps(LEVELS)}"
@@ -70,6 +70,6 @@ def test_questionnaires_are_written_once_and_asked_for_again_if_refused(tmp_path
         assert len(made["p"].reasons) == 3
         assert "expected a JSON object" in made["p"].reasons[0]
         assert len(server.asked) == 2 + 3
-        # What was answered is remembered: a second time nothing is asked.
+        # Answers are stored: a second run asks nothing.
         assert run({"s": street, "p": poster}, tmp_path) == made
         assert len(server.asked) == 5

@@ -23,16 +23,16 @@ def grey(values):
 
 
 class TestNormals:
-    def test_planes_agree_however_steep(self):
+    def test_normals_of_steep_planes_agree(self):
         assert normals_score(SLOPE) == pytest.approx(1)
         assert normals_score((SLOPE + SLOPE.T) / 2) == pytest.approx(1)
 
 
 class TestCurvature:
-    def test_planes_do_not_bend(self):
+    def test_planes_have_no_curvature(self):
         assert curvature_score(SLOPE) == pytest.approx(1)
 
-    def test_by_hand(self):
+    def test_value_matches_hand_calculation(self):
         # z = 0.05 x^2 / 2: the Laplacian is 0.05 everywhere.
         bowl = np.tile(0.025 * np.arange(9.0) ** 2, (9, 1))
         assert curvature_score(bowl) == pytest.approx(math.exp(-1))
@@ -42,7 +42,7 @@ class TestHighlights:
     def shining(self, mask):
         return grey(np.where(mask, 255, 60))
 
-    def test_narrow_break_is_a_flaw(self):
+    def test_narrow_break_counts_as_flaw(self):
         mask = np.zeros((SIDE, SIDE), bool)
         mask[10:30, 10:30] = True
         mask[19:21] = False
@@ -51,12 +51,12 @@ class TestHighlights:
 
 
 class TestContours:
-    def test_long_contour(self):
+    def test_long_contour_is_no_fragment(self):
         picture = np.full((SIDE, SIDE), 20.0)
         picture[16:48, 16:48] = 220
         assert contour_score(grey(picture)) == 1
 
-    def test_fragments(self):
+    def test_short_contours_are_fragments(self):
         picture = np.full((SIDE, SIDE), 20.0)
         picture[8::16, 8::16] = 220  # single bright pixels: contours of a few pixels
         assert contour_score(grey(picture)) == 0

@@ -21,7 +21,7 @@ ALL_MET = dict.fromkeys((p.id for p in READ.pairs), 1)
 
 class TestFormulas:
     @given(st.fixed_dictionaries(dict.fromkeys(ALL_MET, st.sampled_from([0, 1, None]))))
-    def test_between_0_and_1_and_meeting_more_never_costs(self, met):
+    def test_score_is_bounded_and_monotone(self, met):
         value = hwpq(READ, met)
         if value is None:
             assert set(met.values()) == {None}
@@ -36,14 +36,14 @@ class TestParsing:
     @pytest.mark.parametrize(
         "text", ["", "yes", "1", "True, there is", "true false", "Not true", "t r u e"]
     )
-    def test_everything_else_is_refused(self, text):
+    def test_other_replies_are_refused(self, text):
         with pytest.raises(ValueError, match="the one word True or False"):
             parse_boolean(text)
 
 
 def story(questionnaire=FOUR, pictures=(PICTURE,)):
-    told = {"role": "CA", "angle": "SF", "questionnaire": questionnaire}
-    return rendering_of(list(pictures), vistar=told)
+    extra = {"role": "CA", "angle": "SF", "questionnaire": questionnaire}
+    return rendering_of(list(pictures), vistar=extra)
 
 
 def is_positive(text):
@@ -58,7 +58,7 @@ def judge(server):
 
 @pytest.mark.usefixtures("judge")
 class TestSingly:
-    def test_picture_that_meets_everything(self, server, tmp_path):
+    def test_picture_satisfying_all_pairs_scores_1(self, server, tmp_path):
         server.by_question = lambda asked: answers(str(is_positive(asked.text)))
         (value,) = score(Hwpq(), story(), tmp_path)
         assert (value.value, value.shot, value.reason) == (1, None, "")
@@ -75,7 +75,7 @@ class TestSingly:
             "negative": [[False, "False"]] * 3,
         }
 
-    def test_each_pair_by_itself(self, server, tmp_path):
+    def test_pairs_are_scored_separately(self, server, tmp_path):
         # "cat" and "mood": P and N both true; "red": both false; the others met.
         def reply(asked):
             if re.search("cat|mood", asked.text):
@@ -91,7 +91,7 @@ class TestSingly:
         scores = {one["id"]: one["score"] for one in value.trace["pairs"]}
         assert scores == {"cat": 0, "hat": 1, "red": 0, "fit": 1, "light": 1, "mood": 0}
 
-    def test_unparsable_replies_abstain_and_are_not_asked_again(self, server, tmp_path):
+    def test_unparsable_replies_abstain_without_retry(self, server, tmp_path):
         said = iter(["Yes!", "I see a cat", "True"])
 
         def reply(asked):
@@ -115,7 +115,7 @@ class TestTogether:
         assert len(lines) == 12
         return "\n".join(f"{number}: {verdict(text)}" for number, text in lines)
 
-    def test_three_requests_for_all_questions(self, server, tmp_path):
+    def test_batched_profile_makes_three_requests(self, server, tmp_path):
         server.by_question = lambda asked: answers(self.numbered(asked, is_positive))
         (value,) = score(Hwpq("vistar-batched"), story(), tmp_path)
         assert value.value == 1

@@ -1,4 +1,4 @@
-"""PSC: the formulas on small maps by hand, and the metric on tiny real networks."""
+"""PSC: formulas on small maps by hand, and the metric on tiny real networks."""
 
 import numpy as np
 import pytest
@@ -25,19 +25,19 @@ def thing(left, right, top=60, bottom=120, sure=1.0, label=1):
     return Instance(label, sure, box, mask(left, right, top, bottom))
 
 
-# Two things side by side that share columns 90 to 99.
+# Two objects side by side that share columns 90 to 99.
 LEFT, RIGHT = thing(20, 100), thing(90, 170)
 
 
 def depths(columns, background=0.0):
-    """A map whose depth depends on the column: a list of (from, to, depth)."""
+    """Return a map whose depth depends on the column: a list of (from, to, depth)."""
     found = np.full((SIDE, SIDE), background)
     for start, stop, depth in columns:
         found[60:120, start:stop] = depth
     return found
 
 
-# One before the other, everywhere.
+# One in front of the other, everywhere.
 APART = depths([(20, 100, 1.0), (100, 170, 0.5)])
 # Apart at their ends, at one depth where they meet: the shared columns and 6 around.
 THROUGH = depths([(20, 84, 1.0), (84, 106, 0.75), (106, 170, 0.5)])
@@ -54,13 +54,13 @@ class TestChaos:
             ((0.5, 0.5), (0.3, 0.3), 0),
         ],
     )
-    def test_by_hand(self, contact, rest, value):
+    def test_value_matches_hand_calculation(self, contact, rest, value):
         assert chaos(contact, rest) == pytest.approx(value, abs=1e-4)
 
 
 class TestContact:
-    def test_means(self):
-        # In the zone each thing has 6 columns of its own: 84-89 and 100-105.
+    def test_contact_depths_are_means(self):
+        # Each object has 6 columns in the zone: 84-89 and 100-105.
         contact, rest = contact_depths(APART, LEFT.mask, RIGHT.mask)
         assert contact == (1.0, 0.5)
         assert rest == (1.0, 0.5)
@@ -81,7 +81,7 @@ class TestAttachment:
             ((0.4, -2, 0.6, -1), False),
         ],
     )
-    def test_of_a_unit_square(self, box, attached):
+    def test_attachment_to_unit_square(self, box, attached):
         unit = (0, 0, 1.0000001, 1)
         assert is_attached(unit, box) is attached
         assert is_attached(box, unit) is attached
@@ -101,7 +101,7 @@ class TestPlausibility:
             (0.5, 0.5, True, 0.875),
         ],
     )
-    def test_by_hand(self, value, confidence, attached, score):
+    def test_value_matches_hand_calculation(self, value, confidence, attached, score):
         assert plausibility(value, confidence, attached) == score
 
 

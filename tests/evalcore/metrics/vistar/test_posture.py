@@ -7,7 +7,7 @@ SIZE = (100, 200)
 
 
 def person(**joints):
-    """Joints by name; those not named are hidden."""
+    """Return joints by name; the others are hidden."""
     names = {
         "nose": 0,
         "left_eye": 1,
@@ -38,7 +38,7 @@ UPRIGHT = {
 @pytest.mark.parametrize(
     ("knees", "said"),
     [
-        # The trunk is 40 long: knees from 20 below the hips on are those of a stander.
+        # The trunk is 40 long: knees at least 20 below the hips mean standing.
         ({"left_knee": (40, 115), "right_knee": (60, 115)}, "standing"),
         ({"left_knee": (40, 100)}, "standing"),
         ({"left_knee": (40, 99)}, "sitting"),
@@ -48,7 +48,7 @@ UPRIGHT = {
         ({}, ""),
     ],
 )
-def test_upright(knees, said):
+def test_posture_of_upright_person(knees, said):
     assert posture(person(**UPRIGHT, **knees)) == said
 
 
@@ -61,12 +61,12 @@ def test_upright(knees, said):
         ((50, 40), ""),  # no trunk at all
     ],
 )
-def test_leaning(hips, said):
+def test_posture_of_leaning_person(hips, said):
     figure = person(left_shoulder=(50, 40), left_hip=hips, left_knee=(50, 160))
     assert posture(figure) == said
 
 
-def test_face_between_the_ears():
+def test_face_box_lies_between_ears():
     figure = person(
         nose=(50, 50),
         left_eye=(55, 45),

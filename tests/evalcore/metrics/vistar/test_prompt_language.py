@@ -9,7 +9,7 @@ from evalcore.metrics.vistar.prompt_language import (
 
 
 @given(st.text(alphabet='[]{}=",—- \\\nGDTRabx1', max_size=30))
-def test_any_text_is_read_or_refused_with_a_place_in_it(text):
+def test_text_is_parsed_or_refused_with_position(text):
     error = None
     try:
         prompt = parse(text)
@@ -33,11 +33,11 @@ def test_any_text_is_read_or_refused_with_a_place_in_it(text):
         '{a="1"}\n {b="2"}\n',
     ],
 )
-def test_ways_to_write_parameters(written):
+def test_parameters_may_be_written_in_several_ways(written):
     assert parse(f"[MS-MA] Gold {written}").parameters == {"a": "1", "b": "2"}
 
 
-# Text, line, column, what is expected, what is found.
+# Text, line, column, expected and found text.
 WRONG = [
     ("", 1, 1, 'a tag such as "[GD—TR]"', "the end"),
     ("A poster", 1, 1, 'a tag such as "[GD—TR]"', "'A'"),
@@ -50,8 +50,8 @@ WRONG = [
     ("[GD-TR", 1, 7, '"]"', "the end"),
     ("[GD-TR]  ", 1, 10, "a text", "the end"),
     ('[GD-TR] {a="1"}', 1, 9, "a text", "'{'"),
-    ("[GD-TR] a } b", 1, 11, "the text to go on", "'}'"),
-    (r"[GD-TR] a \n", 1, 12, "a backslash to be followed", "'n'"),
+    ("[GD-TR] a } b", 1, 11, "more text", "'}'"),
+    (r"[GD-TR] a \n", 1, 12, "an escape sequence such as", "'n'"),
     ("[GD-TR] a {", 1, 12, "a parameter's key", "the end"),
     ("[GD-TR] a {}", 1, 12, "a parameter's key", "'}'"),
     ('[GD-TR] a {1="b"}', 1, 12, "a parameter's key", "'1'"),
@@ -59,8 +59,8 @@ WRONG = [
     ('[GD-TR] a {b "c"}', 1, 14, '"=" and a value', "'\"'"),
     ("[GD-TR] a {b=c}", 1, 14, "the value of 'b' in double quotes", "'c'"),
     ('[GD-TR] a {b="c"; d="e"}', 1, 17, '"," and another parameter', "';'"),
-    ('[GD-TR] a\n  b {c="d}\n', 2, 8, "ends with a double quote", "one that does"),
-    ('[GD-TR] a {b="\\q"}', 1, 16, "a backslash to be followed", "'q'"),
+    ('[GD-TR] a\n  b {c="d}\n', 2, 8, "ends with a double quote", "a value that does"),
+    ('[GD-TR] a {b="\\q"}', 1, 16, "an escape sequence such as", "'q'"),
     ('[GD-TR] a {b="1" b="2"}', 1, 18, "a new key", "'b' a second time"),
     ('[GD-TR] a {b="1"} {b="2"}', 1, 20, "a new key", "'b' a second time"),
     ('[GD-TR] a {b="1"} c', 1, 19, "the end, or parameters", "'c'"),
@@ -68,7 +68,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "line", "column", "expected", "found"), WRONG)
-def test_errors_say_where_and_what(text, line, column, expected, found):
+def test_error_has_position_and_expectation(text, line, column, expected, found):
     with pytest.raises(ParseError) as caught:
         parse(text)
     error = caught.value

@@ -43,7 +43,7 @@ def problems(data):
     return list(caught.value.problems)
 
 
-def test_specified_shape_is_read_and_written_back():
+def test_documented_form_is_read_and_written_back():
     read = read_questionnaire(decode(json.dumps(FOUR)))
     assert [lev.level for lev in read.levels] == ["L1", "L2", "L3", "L4"]
     assert [p.id for p in read.pairs] == ["cat", "hat", "red", "fit", "light", "mood"]
@@ -51,7 +51,7 @@ def test_specified_shape_is_read_and_written_back():
     assert read_questionnaire(read.as_json()) == read
 
 
-def test_every_problem_is_listed_with_its_path():
+def test_problems_are_listed_with_paths():
     data = questionnaire(
         {"level": "L9", "weight": "0.5", "questions": [pair("a", True)], "note": 1},
         level("L1", 0.5, pair("b", 0.6), pair("b", 0.6), {"id": 7, "positive": 0}),
@@ -62,10 +62,10 @@ def test_every_problem_is_listed_with_its_path():
     del data["prompt_id"]
     data["prompt"] = "  "
     assert problems(data) == [
-        "$.colour: unknown key; there are prompt_id, prompt, levels",
+        "$.colour: unknown key; known are prompt_id, prompt, levels",
         "$.prompt_id: missing",
         '$.prompt: expected a text that is not empty, found "  "',
-        "$.levels[0].note: unknown key; there are level, weight, questions",
+        "$.levels[0].note: unknown key; known are level, weight, questions",
         '$.levels[0].level: expected one of L1, L2, L3, L4, found "L9"',
         '$.levels[0].weight: expected a number from 0 to 1, found "0.5"',
         "$.levels[0].questions[0].weight: expected a number from 0 to 1, found true",
@@ -87,7 +87,7 @@ def test_every_problem_is_listed_with_its_path():
     ),
     st.data(),
 )
-def test_weights_sum_to_one_and_reading_again_changes_nothing(parts, draw):
+def test_weights_sum_to_one_and_stay_when_read_again(parts, draw):
     shares = draw.draw(
         st.lists(st.integers(1, 100), min_size=len(parts), max_size=len(parts))
     )

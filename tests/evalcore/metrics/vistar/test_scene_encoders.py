@@ -1,4 +1,4 @@
-"""Depth, objects and joints: the same numbers as transformers' own processors give."""
+"""Depth, objects and joints, compared with transformers' own processors."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def encoded(encoder, *pictures):
     return encoder.encode([encoder.prepare(picture) for picture in pictures])
 
 
-def test_depth(weights):
+def test_depth_matches_transformers(weights):
     network = weights.save("depth")
     own = encoded(scenes.depth(), WIDE, TALL)
     processor = DPTImageProcessorPil(
@@ -35,7 +35,7 @@ def test_depth(weights):
         np.testing.assert_allclose(feature, expected, atol=1e-4)
 
 
-def test_objects(weights):
+def test_objects_match_transformers(weights):
     network = weights.save("objects")
     own = encoded(scenes.objects(), WIDE)
     pixels = torch.from_numpy(scenes.objects().prepare(WIDE).copy())[None].float()
@@ -49,7 +49,7 @@ def test_objects(weights):
     assert 0 < len(found) < 5  # some of the five queries are below the threshold
     infos = expected["segments_info"]
     assert [one.label for one in found] == [info["label_id"] for info in infos]
-    # What the processor tells of the score is rounded.
+    # The processor rounds the score.
     assert [one.score for one in found] == pytest.approx(
         [info["score"] for info in infos], abs=1e-4
     )
@@ -60,7 +60,7 @@ def test_objects(weights):
         assert 0 <= top <= bottom <= 1
 
 
-def test_joints_are_where_the_heat_is(weights, monkeypatch):
+def test_joints_are_at_maxima_of_heat_maps(weights, monkeypatch):
     weights.save("pose")
     heat = torch.zeros(1, 17, 64, 48)
     heat[0, 3, 10, 20] = 0.8
@@ -72,7 +72,7 @@ def test_joints_are_where_the_heat_is(weights, monkeypatch):
     monkeypatch.setattr(people, "load_pretrained", lambda *_args: Hot())
     (joints,) = encoded(people.pose(), WIDE)
     np.testing.assert_allclose(joints[3], [20.5 / 48, 10.5 / 64, 0.8], atol=1e-6)
-    # 400 x 250 fills the frame across: 192 x 120, 68 rows free above.
+    # 400 x 250 fills the frame across: 192 x 120, with 68 empty rows above.
     x, y, _score = unframed(joints, (400, 250))[3]
     assert x == pytest.approx(20.5 / 48 * 400)
     assert y == pytest.approx((10.5 * 4 - 68) * 250 / 120)

@@ -1,4 +1,4 @@
-"""TR: the formula by hand, and the metric with the real reader on drawn pictures."""
+"""TR: the formula by hand, and the metric with the real OCR on drawn pictures."""
 
 import socket
 
@@ -23,7 +23,7 @@ SHORT = st.text(max_size=12)
 
 class TestLevenshtein:
     @given(SHORT, SHORT)
-    def test_against_the_recursive_definition(self, a, b):
+    def test_distance_matches_recursive_definition(self, a, b):
         def slow(i, j, known):
             if i == 0 or j == 0:
                 return i + j
@@ -40,7 +40,7 @@ class TestLevenshtein:
 
 class TestFormula:
     @given(SHORT, SHORT)
-    def test_laws(self, a, b):
+    def test_distance_obeys_laws(self, a, b):
         value = text_rendering(a, b)
         assert 0 <= value <= 1
         assert value == pytest.approx(text_rendering(b, a))
@@ -60,12 +60,12 @@ class TestWanted:
             ('an empty ""', []),
         ],
     )
-    def test_quotations(self, text, found):
+    def test_quotations_are_found(self, text, found):
         assert quoted(text) == found
 
 
 def drawn(*lines, size=(480, 320)):
-    """A white picture with black lines of text: text, x, y."""
+    """Return a white picture with black lines of text: text, x, y."""
     picture = Image.new("RGB", size, "white")
     pen = ImageDraw.Draw(picture)
     for text, x, y in lines:
@@ -94,7 +94,7 @@ class TestReader:
             for lines in reader.encode([reader.prepare(one) for one in pictures])
         ]
 
-    def test_lines_from_top_to_bottom_and_from_left_to_right(self):
+    def test_lines_are_read_from_top_to_bottom(self):
         picture = drawn(
             ("below", 40, 220),
             ("right", 300, 44),
@@ -107,13 +107,15 @@ class TestReader:
 
 @pytest.mark.usefixtures("no_network")
 class TestMetric:
-    def scored(self, tmp_path, pictures, texts=None, **told):
+    def scored(self, tmp_path, pictures, texts=None, **parameters):
         rendering = rendering_of(
-            pictures, texts=texts, vistar={"parameters": told} if told else {}
+            pictures,
+            texts=texts,
+            vistar={"parameters": parameters} if parameters else {},
         )
         return score(TextRendering(), rendering, tmp_path)
 
-    def test_one_picture(self, tmp_path):
+    def test_picture_is_scored(self, tmp_path):
         (value,) = self.scored(tmp_path, [SIGN], text="Grand Opening TODAY")
         assert (value.value, value.shot) == (1, 1)
         assert value.trace == {
@@ -121,7 +123,7 @@ class TestMetric:
             "wanted": "Grand Opening TODAY",
         }
 
-    def test_too_much_writing_costs(self, tmp_path):
+    def test_additional_text_lowers_score(self, tmp_path):
         (value,) = self.scored(tmp_path, [SIGN], text="Grand Opening")
         # 13 of 19 characters, 2 of 3 words.
         assert value.value == pytest.approx(0.5 * 13 / 19 + 0.5 * 2 / 3)

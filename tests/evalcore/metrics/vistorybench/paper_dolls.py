@@ -1,14 +1,14 @@
-"""A small world where everything can be worked out by hand.
+"""A small world in which everything can be calculated by hand.
 
-Characters are rectangles of one colour on white. The detector finds them, by colour;
-an encoder sees their colour as a direction. So the similarity of two figures is the
-cosine of their colours, and every match can be told in advance.
+Characters are rectangles of one colour on white. The detector finds them by colour; an
+encoder returns their colour as a direction. So the similarity of two figures is the
+cosine of their colours, and every match is known in advance.
 """
 
 import numpy as np
 
 from evalcore.metrics.base import RenderedCharacter
-from evalcore.metrics.vistorybench.character_matching import Eyes
+from evalcore.metrics.vistorybench.character_matching import FigureEncoders
 from tests.evalcore.metrics.asking import image_of, rendering_of
 
 SIZE = 80, 40  # width, height
@@ -18,7 +18,7 @@ FACELESS = (90, 90, 90)
 
 
 def scene(*figures):
-    """A picture with rectangles: (colour, left, top, width, height)."""
+    """Return a picture with rectangles: (colour, left, top, width, height)."""
     picture = np.full((SIZE[1], SIZE[0], 3), 255, np.uint8)
     for colour, left, top, width, height in figures:
         picture[top : top + height, left : left + width] = colour
@@ -30,7 +30,7 @@ def doll(colour, left=10):
 
 
 class FindColours:
-    """Finds every rectangle, the largest first: score is the share of the picture."""
+    """Detector of rectangles, the largest first; scores are shares of the picture."""
 
     id = "colours"
     batch = 8
@@ -61,7 +61,7 @@ class FindColours:
 
 
 class SeeColour:
-    """The mean colour as a direction; a face encoder sees nobody who is grey."""
+    """Encoder of the mean colour as a direction; face encoders ignore grey."""
 
     batch = 8
 
@@ -82,7 +82,7 @@ class SeeColour:
         return prepared
 
 
-EYES = Eyes(
+FIGURE_ENCODERS = FigureEncoders(
     FindColours(),
     {"one": SeeColour("face 1", faces=True), "two": SeeColour("face 2", faces=True)},
     {"clip": SeeColour("clip")},

@@ -1,4 +1,4 @@
-"""Finding a cast where encoders fail, and which encoders a profile asks."""
+"""Casts with failing encoders, and the encoders of each profile."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from evalcore.metrics import registry
 from evalcore.metrics.base import FeatureError
 from evalcore.metrics.vistorybench import character_matching
-from evalcore.metrics.vistorybench.character_matching import Eyes
+from evalcore.metrics.vistorybench.character_matching import FigureEncoders
 from evalcore.metrics.vistorybench.cids import (
     CharacterConsistency,
     CharacterCount,
@@ -14,7 +14,7 @@ from evalcore.metrics.vistorybench.cids import (
 )
 from tests.evalcore.metrics.asking import score
 from tests.evalcore.metrics.vistorybench.paper_dolls import (
-    EYES,
+    FIGURE_ENCODERS,
     GREEN,
     ORANGE,
     RED,
@@ -30,7 +30,7 @@ ANN = character("Ann", scene(doll(RED)), kind="realistic_human")
 
 
 class Fails(SeeColour):
-    """Sees colours, but fails on some."""
+    """Encoder of colours that fails on some."""
 
     def __init__(self, name, *colours, faces=True):
         super().__init__(name, faces=faces)
@@ -45,18 +45,22 @@ class Fails(SeeColour):
         ]
 
 
-def with_eyes(monkeypatch, one, two):
-    eyes = Eyes(EYES.detector, {"one": one, "two": two}, EYES.others)
-    monkeypatch.setattr(character_matching, "the_eyes", lambda profile: eyes)
+def with_encoders(monkeypatch, one, two):
+    figure_encoders = FigureEncoders(
+        FIGURE_ENCODERS.detector, {"one": one, "two": two}, FIGURE_ENCODERS.others
+    )
+    monkeypatch.setattr(
+        character_matching, "load_figure_encoders", lambda profile: figure_encoders
+    )
 
 
 def sees(name):
     return SeeColour(name, faces=True)
 
 
-def test_other_encoders_see_a_crop_that_one_fails_on(monkeypatch, tmp_path):
-    """Red by both, orange (.8) by one alone: cross (1 + .8)/2, self .8."""
-    with_eyes(monkeypatch, sees("face 1"), Fails("fails on orange", ORANGE))
+def test_other_encoders_are_kept_when_one_fails(monkeypatch, tmp_path):
+    """Red by both encoders, orange (.8) by one: cross (1 + .8)/2, self .8."""
+    with_encoders(monkeypatch, sees("face 1"), Fails("fails on orange", ORANGE))
     shots = [scene(doll(RED)), scene(doll(ORANGE))]
     rendering = story(shots, [("Ann",)] * 2, [ANN])
     (cross,) = score(CharacterConsistency("cross", CODE), rendering, tmp_path)
@@ -80,17 +84,15 @@ def test_other_encoders_see_a_crop_that_one_fails_on(monkeypatch, tmp_path):
         CopyPaste("vsb-paper"),
     ],
 )
-def test_encoder_that_always_fails_leaves_no_other_ensemble(
-    monkeypatch, tmp_path, metric
-):
-    with_eyes(monkeypatch, sees("face 1"), Fails("fails", RED, ORANGE))
+def test_encoder_failing_on_all_figures_fails_metric(monkeypatch, tmp_path, metric):
+    with_encoders(monkeypatch, sees("face 1"), Fails("fails", RED, ORANGE))
     shots = [scene(doll(RED)), scene(doll(ORANGE))]
     rendering = story(shots, [("Ann",)] * 2, [ANN])
     with pytest.raises(FeatureError, match=r"^two failed on every .* \(3\): a crop li"):
         score(metric, rendering, tmp_path)
 
 
-# Which encoders ----------------------------------------------------------------------
+# Encoders of profiles -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -105,14 +107,14 @@ def test_encoder_that_always_fails_leaves_no_other_ensemble(
     ],
 )
 @pytest.mark.parametrize("profile", [CODE, "vsb-paper"])
-def test_each_profile_asks_its_own_eyes(monkeypatch, tmp_path, name, profile):
+def test_profile_uses_its_encoders(monkeypatch, tmp_path, name, profile):
     asked = []
 
-    def eyes(which):
+    def figure_encoders(which):
         asked.append(which)
-        return EYES
+        return FIGURE_ENCODERS
 
-    monkeypatch.setattr(character_matching, "the_eyes", eyes)
+    monkeypatch.setattr(character_matching, "load_figure_encoders", figure_encoders)
     metric = registry.load(f"{name}@{profile}")
     assert metric.info.full_version.endswith(f" {profile}")
     fox = character("Fox", scene(doll(RED)), scene(doll(GREEN)))

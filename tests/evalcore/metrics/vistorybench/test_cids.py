@@ -1,4 +1,4 @@
-"""CIDS, OCCM and copy-paste: every rule of the reference program, one by one."""
+"""CIDS, OCCM and copy-paste: the rules of the reference program, one by one."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from evalcore.metrics.vistorybench.cids import (
 from tests.evalcore.metrics.asking import score
 from tests.evalcore.metrics.vistorybench.paper_dolls import (
     BLUE,
-    EYES,
+    FIGURE_ENCODERS,
     GREEN,
     ORANGE,
     RED,
@@ -31,14 +31,18 @@ OWL = character("Owl", scene(doll(GREEN)))
 
 
 @pytest.fixture(autouse=True)
-def eyes(monkeypatch):
-    monkeypatch.setattr(character_matching, "the_eyes", lambda profile: EYES)
-    monkeypatch.setattr(character_matching, "the_detector", lambda: EYES.detector)
+def figure_encoders(monkeypatch):
+    monkeypatch.setattr(
+        character_matching, "load_figure_encoders", lambda profile: FIGURE_ENCODERS
+    )
+    monkeypatch.setattr(
+        character_matching, "load_figure_detector", lambda: FIGURE_ENCODERS.detector
+    )
 
 
 def cast_of(rendering, tmp_path):
     def scoring():
-        cast = yield from character_matching.find_cast(rendering, EYES)
+        cast = yield from character_matching.find_cast(rendering, FIGURE_ENCODERS)
         return [Value(None, trace={"cast": cast})]
 
     (outcome,) = Engine(FeatureStore(tmp_path)).run([MetricJob(0, scoring())])
@@ -53,22 +57,22 @@ def value(variant, rendering, tmp_path):
 
 
 class TestMatching:
-    def test_sum_counts_not_who_comes_first(self, tmp_path):
-        """Orange is .8 like the fox and .6 like the owl; red only like the fox."""
+    def test_matching_maximises_the_sum(self, tmp_path):
+        """Orange has .8 with the fox and .6 with the owl; red matches only the fox."""
         shot = scene(doll(ORANGE, 5), doll(RED, 45))
         cast = cast_of(story([shot], [("Fox", "Owl")], [FOX, OWL]), tmp_path)
         assert cast.matches[1]["Fox"].cross == pytest.approx(1)
         assert cast.matches[1]["Owl"].cross == pytest.approx(0.6, abs=0.01)
 
-    def test_best_reference_decides_the_mean_is_told(self, tmp_path):
-        """Matched by the best of two references; similarity is the mean over both."""
+    def test_match_uses_best_reference_and_reports_mean(self, tmp_path):
+        """The best of two references decides; the similarity is the mean over both."""
         fox = character("Fox", scene(doll(BLUE)), scene(doll(RED)))
         cast = cast_of(story([scene(doll(RED))], [("Fox",)], [fox]), tmp_path)
         assert cast.matches[1]["Fox"].cross == pytest.approx(0.5)
 
 
 class TestCids:
-    def test_by_hand(self, tmp_path):
+    def test_value_matches_hand_calculation(self, tmp_path):
         """Fox: red, red, orange: cross (1 + 1 + .8)/3, self (1 + .8 + .8)/3."""
         shots = [scene(doll(c)) for c in (RED, RED, ORANGE)]
         rendering = story(shots, [("Fox",)] * 3, [FOX])
@@ -79,7 +83,7 @@ class TestCids:
         st.lists(st.floats(-1, 1), min_size=3, max_size=3),
         st.integers(0, 3),
     )
-    def test_strict_is_never_above_for_positive_similarities(self, cosines, missed):
+    def test_strict_is_never_higher_for_positive_similarities(self, cosines, missed):
         among = np.eye(3)
         among[np.triu_indices(3, 1)] = np.abs(cosines)
         strict = cids.strict_self_consistency(among, 3 + missed)
@@ -90,7 +94,7 @@ class TestCids:
 
 class TestCopyPaste:
     def test_other_references_are_the_alternatives(self, tmp_path):
-        """Red drawn, red given: the anchor; orange is the alternative, .2 away."""
+        """Figure and anchor are red; orange is the alternative, .2 away."""
         fox = character("Fox", scene(doll(RED)), scene(doll(ORANGE)))
         rendering = story([scene(doll(RED))], [("Fox",)], [fox])
         (one,) = score(CopyPaste("vsb-paper"), rendering, tmp_path)
@@ -99,14 +103,14 @@ class TestCopyPaste:
         (one,) = score(CopyPaste("vsb-paper"), rendering, tmp_path)
         assert one.value == pytest.approx(0, abs=1e-6)
 
-    def test_mirror_image_is_really_looked_at(self, tmp_path):
-        """The anchor's crop, left and right exchanged, is what encoders are asked."""
+    def test_mirrored_anchor_is_encoded(self, tmp_path):
+        """The encoders receive the anchor's crop, mirrored left to right."""
         rendering = story([scene(doll(RED))], [("Fox",)], [FOX])
         seen = []
 
         def scoring():
-            cast = yield from character_matching.find_cast(rendering, EYES)
-            asked = copy_paste.mirrored_anchors(cast, rendering, EYES)
+            cast = yield from character_matching.find_cast(rendering, FIGURE_ENCODERS)
+            asked = copy_paste.mirrored_anchors(cast, rendering, FIGURE_ENCODERS)
             ask = next(asked)
             seen.extend(ask.items)
             return []

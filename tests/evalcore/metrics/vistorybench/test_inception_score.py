@@ -9,25 +9,25 @@ from evalcore.metrics.vistorybench.pictures import (
 )
 from tests.evalcore.metrics.asking import rendering_of, score
 
-# Sees which share of a picture's brightness is red, green and blue.
+# Encodes a picture's shares of red, green and blue brightness.
 SHARES = PixelFormula("shares", lambda rgb: rgb.mean((0, 1)) / rgb.mean((0, 1)).sum())
 
 
-def test_splits_are_parts_in_order():
+def test_splits_keep_order():
     # The parts [0], [1] and [2, 3] of four pictures: 1, 1 and 2.
     clear = np.eye(4)
     assert inception_score(clear, 3) == (
         pytest.approx(4 / 3),
         pytest.approx(2**0.5 / 3),
     )
-    # Of the same pictures in two parts of two: 2 and 2.
+    # The same pictures in two parts of two: 2 and 2.
     assert inception_score(clear, 2) == (2.0, 0.0)
-    # Parts of two pictures that are alike.
+    # Parts of two equal pictures.
     assert inception_score(clear[[0, 0, 1, 1]], 2) == (1.0, 0.0)
 
 
 def run_of(*stories):
-    """A run of stories that are told in plain colours; None is a missing shot."""
+    """Return a run of stories in plain colours; None is a missing shot."""
     outputs = []
     for number, colours in enumerate(stories):
         pictures = [
@@ -48,8 +48,8 @@ def scored(profile, run, folder):
     return value
 
 
-def test_all_pictures_of_a_method_are_pooled(tmp_path):
-    # Within each story all pictures are alike; a mean over stories would be 1.
+def test_pictures_of_a_method_are_pooled(tmp_path):
+    # Within each story all pictures are equal; a mean over stories would be 1.
     run = run_of([RED, None, RED], [GREEN, GREEN], [BLUE, BLUE], [])
     value = scored("vsb-code-2026.02", run, tmp_path)
     assert value.value == pytest.approx(3)

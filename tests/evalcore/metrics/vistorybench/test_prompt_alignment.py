@@ -1,4 +1,4 @@
-"""Prompt alignment: what is asked, how answers are read, how they are averaged."""
+"""Prompt alignment: questions, reading of answers, averages."""
 
 import base64
 import io
@@ -21,7 +21,7 @@ from tests.evalcore.metrics.llm_judge.serving import (
     judge_at,
 )
 from tests.evalcore.metrics.vistorybench.paper_dolls import (
-    EYES,
+    FIGURE_ENCODERS,
     GREEN,
     RED,
     character,
@@ -79,10 +79,10 @@ class TestShots:
         assert asked.body["max_tokens"] == 512
 
     @pytest.mark.parametrize(("profile", "attempts"), [(CODE, 10), (PAPER, 3)])
-    def test_prose_is_asked_again_and_then_undefined(
+    def test_answer_without_score_is_undefined_after_retries(
         self, server, tmp_path, profile, attempts
     ):
-        """Where the reference program counts 0."""
+        """The reference program counts 0 here."""
         server.then = answers("It is a lovely wood.")
         rendering = rendering_of([noise(1)], texts=[SCRIPT])
         (value,) = judged(
@@ -99,8 +99,10 @@ class TestIndividualAction:
     OWL = character("Owl", scene(doll(GREEN)))
 
     @pytest.fixture(autouse=True)
-    def eyes(self, monkeypatch):
-        monkeypatch.setattr(character_matching, "the_eyes", lambda profile: EYES)
+    def figure_encoders(self, monkeypatch):
+        monkeypatch.setattr(
+            character_matching, "load_figure_encoders", lambda profile: FIGURE_ENCODERS
+        )
 
     def story(self, shots, expected, texts=None):
         return rendering_of(
@@ -110,7 +112,7 @@ class TestIndividualAction:
             texts=texts or [SCRIPT] * len(shots),
         )
 
-    def test_each_found_character_is_asked_about_alone(self, server, tmp_path):
+    def test_question_is_asked_per_found_character(self, server, tmp_path):
         server.by_question = lambda asked: answers(
             "Score: 4" if "Character: Fox" in asked.text else "Score: 1"
         )
@@ -121,7 +123,7 @@ class TestIndividualAction:
         assert value.trace["shots"]["1"]["Fox"]["score"] == 4
         assert value.trace["shots"]["1"]["Owl"]["score"] == 1
         (value,) = judged(server, IndividualAction(CODE), rendering, tmp_path)
-        assert value.value == 2  # 2.5 goes to the even number
+        assert value.value == 2  # 2.5 is rounded to the even number
         assert len(server.asked) == 4
 
     def test_rubric_is_the_system_message_and_the_crop_low_in_detail(
@@ -145,9 +147,7 @@ class TestIndividualAction:
         )
         assert red > 180 > 30 > green  # the fox alone
 
-    def test_unknown_reference_drops_the_story_as_in_the_program(
-        self, server, tmp_path
-    ):
+    def test_story_with_unknown_reference_is_undefined(self, server, tmp_path):
         rendering = rendering_of(
             [scene(doll(RED))],
             expected=[("Fox",)],

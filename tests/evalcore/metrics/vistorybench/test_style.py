@@ -45,8 +45,8 @@ def csd_cross():
 
 class TestSelf:
     @given(arrays.arrays(np.float32, (5, 4), elements=st.floats(0.125, 1, width=32)))
-    def test_it_is_the_mean_of_all_cosines(self, rows):
-        """Against numpy's corrcoef-free definition, pair by pair."""
+    def test_value_is_mean_of_all_cosines(self, rows):
+        """Against numpy's definition, pair by pair."""
         unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         pairs = [
             float(np.dot(unit[i], unit[j])) for i in range(5) for j in range(i + 1, 5)
@@ -55,10 +55,10 @@ class TestSelf:
 
 
 class TestCross:
-    def test_first_reference_whole_and_the_mean_over_characters(
+    def test_value_uses_first_references_and_mean_over_characters(
         self, csd_cross, tmp_path
     ):
-        """Orange with red .8 and with green .6."""
+        """Orange has .8 with red and .6 with green."""
         fox = character("Fox", scene(doll(RED)), scene(doll(BLUE)))
         owl = character("Owl", scene(doll(GREEN)))
         rendering = story([scene(doll(ORANGE))], [("Fox", "Owl")], [fox, owl])
@@ -69,7 +69,7 @@ class TestCross:
 
 @pytest.fixture
 def tiny_weights(tmp_path, monkeypatch):
-    """The metrics of the registry as users load them, on tiny random networks."""
+    """Use the registry's metrics as users load them, on tiny random networks."""
     monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path))
     monkeypatch.setenv("EVALCORE_DEVICE", "cpu")
     tiny.know_clip(tmp_path, monkeypatch)
@@ -82,7 +82,7 @@ def tiny_weights(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("profile", ["vsb-code-2026.02", "vsb-paper"])
 @pytest.mark.parametrize("name", ["csd_self", "csd_cross", "aesthetic"])
-def test_registry_s_metrics_run_end_to_end(tiny_weights, monkeypatch, name, profile):
+def test_metrics_of_registry_run_end_to_end(tiny_weights, monkeypatch, name, profile):
     metric = registry.load(f"{name}@{profile}")
     assert metric.info.full_version == f"1 {profile}"
     assert metric.missing()
@@ -123,7 +123,7 @@ class TestClipOnly:
         }
         return consistency, alignment
 
-    def test_copies_are_consistent_and_others_less(self, metrics, tiny_weights):
+    def test_copies_are_more_consistent(self, metrics, tiny_weights):
         consistency, _ = metrics
         (same,) = score(consistency, rendering_of([noise(1)] * 3), tiny_weights / "f")
         (other,) = score(
