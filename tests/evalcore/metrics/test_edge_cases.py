@@ -1,8 +1,8 @@
 """Edge cases of the metrics, with the results that their sources demand.
 
-`docs/reference/edge-cases.md` lists the demands. The metrics themselves compute everything, in a
-small world whose results are known in advance (`vistorybench.paper_dolls`,
-`storybench.telling`).
+`docs/reference/edge-cases.md` lists the demands. The metrics themselves compute
+everything, in a small world whose results are known in advance
+(`vistorybench.paper_dolls`, `storybench.telling`).
 """
 
 from collections.abc import Callable
