@@ -117,13 +117,13 @@ class FieldMaker:
     def __init__(self, values: FormValues) -> None:
         self.values = values
 
-    def one(self, name: str, *, usual: str | None = None, **given: Any) -> Field:
-        """Return the field of a path, as in the schema but for the given attributes."""
+    def one(self, name: str, *, usual: str | None = None, **overrides: Any) -> Field:
+        """Return the field of a path, as in the schema except for `overrides`."""
         parent, _dot, key = name.rpartition(".")
         info = PARTS[parent].model_fields.get(key) if parent in PARTS else None
         values = self.values.getlist(name) or ([] if usual is None else [usual])
         attributes = _as_in_schema(name, info) if info else {}
-        return Field(name, values=values, **(attributes | given))
+        return Field(name, values=values, **(attributes | overrides))
 
     def described(self, name: str, info: FieldInfo) -> Field:
         """Return the field of a path with the texts of the schema."""
@@ -134,14 +134,14 @@ class FieldMaker:
         """Return the fields of these paths, side by side."""
         return FieldGroup([self.one(name) for name in names], only)
 
-    def texts(self, name: str, label: str, **given: Any) -> FieldGroup:
+    def texts(self, name: str, label: str, **overrides: Any) -> FieldGroup:
         """Return one field for each language."""
         fields = [
             self.one(
                 f"{name}.{code}",
                 label=f"{label} · {language_name(code)}",
                 language=code,
-                **given,
+                **overrides,
             )
             for code in self.languages(name)
         ]

@@ -118,8 +118,8 @@ class Sections(FieldMaker):
             groups.append(FieldGroup([self.one("pairs.number"), by], "pairs-cells"))
         return groups
 
-    def _radio(self, name: str, usual: str, choices: Choices, **given: str) -> Field:
-        return self.one(name, kind="radio", usual=usual, choices=choices, **given)
+    def _radio(self, name: str, usual: str, choices: Choices, **options: str) -> Field:
+        return self.one(name, kind="radio", usual=usual, choices=choices, **options)
 
     # Annotators
 
@@ -173,9 +173,9 @@ class Sections(FieldMaker):
     # Presentation and quality
 
     def presentation(self) -> Section:
-        shown = [f"presentation.{key}" for key in Presentation.model_fields]
+        names = [f"presentation.{key}" for key in Presentation.model_fields]
         title = _("Presentation")
-        return Section("presentation", title, [self.row(*shown)], folded=True)
+        return Section("presentation", title, [self.row(*names)], folded=True)
 
     def composites(self) -> Section:
         groups = [self.row("composites")]
@@ -230,11 +230,11 @@ class Sections(FieldMaker):
 
     def adaptive(self, keys: list[str]) -> Section:
         """Return the fields for adaptive pair selection in an open study."""
-        given = self.values if "adaptive.on" in self.values else FormValues()
+        values = self.values if "adaptive.on" in self.values else FormValues()
         for key, usual in Adaptive():
             if usual:
-                given.setdefault(f"adaptive.{key}", str(usual))
-        how = FieldMaker(given).row(
+                values.setdefault(f"adaptive.{key}", str(usual))
+        how = FieldMaker(values).row(
             *(f"adaptive.{key}" for key in Adaptive.model_fields)
         )
         ranks = how.fields[-1]
@@ -329,15 +329,15 @@ class Sections(FieldMaker):
             end(f"{name}.scale.1", label=_("Highest value")),
         ]
         on_scale = steps(self.values.get(one.name) for one in ends)
-        shown = [value for value in on_scale if self._is_shown(value, on_scale, name)]
+        visible = [value for value in on_scale if self._is_shown(value, on_scale, name)]
         groups = [FieldGroup(ends, "scale")]
-        for value in shown:
+        for value in visible:
             anchor = self.texts(f"{name}.anchors.{value}", "")
             anchor.only = "anchor"
             for one in anchor.fields:
                 one.label = f"{value} · {one.language}"
             groups.append(anchor)
-        if len(shown) < len(on_scale):
+        if len(visible) < len(on_scale):
             label = _("Describe another value")
             another = Field(f"{name}.anchor", label, "number", least=on_scale[0])
             groups.append(FieldGroup([another], "scale"))

@@ -208,18 +208,18 @@ def outputs(values: FormValues) -> str:
     return values.get("outputs") or str(least)
 
 
-def _question(given: Data, kind: Kind) -> Data:
+def _question(data: Data, kind: Kind) -> Data:
     """Return the fields of a question that its kind has."""
     fields = kind.definition.model_fields
-    given = {key: value for key, value in given.items() if key in fields}
-    given |= {name: bool(given.get(name)) for name in switches(kind.definition)}
+    data = {key: value for key, value in data.items() if key in fields}
+    data |= {name: bool(data.get(name)) for name in switches(kind.definition)}
     if "scale" in fields:
-        ends = _take(given, "scale")
-        given["scale"] = [_text(ends, "0"), _text(ends, "1")]
-        inside = {str(value) for value in steps(given["scale"])}
-        anchors = _take(given, "anchors").items()
-        given["anchors"] = {v: texts for v, texts in anchors if v in inside}
-    return given
+        ends = _take(data, "scale")
+        data["scale"] = [_text(ends, "0"), _text(ends, "1")]
+        inside = {str(value) for value in steps(data["scale"])}
+        anchors = _take(data, "anchors").items()
+        data["anchors"] = {v: texts for v, texts in anchors if v in inside}
+    return data
 
 
 def steps(ends: Iterable[str | None]) -> range:
@@ -231,13 +231,13 @@ def steps(ends: Iterable[str | None]) -> range:
     return range(low, high + 1) if low < high <= low + 100 else range(0)
 
 
-def _sets(given: Data) -> Any:
-    kind = _text(given, "kind")
+def _sets(data: Data) -> Any:
+    kind = _text(data, "kind")
     if kind == "cells":
-        by = [part.strip() for part in _text(given, "by").split(",")]
-        return {"number": _text(given, "number"), "by": list(filter(None, by))}
+        by = [part.strip() for part in _text(data, "by").split(",")]
+        return {"number": _text(data, "number"), "by": list(filter(None, by))}
     if kind == "chosen":
-        lines = _text(given, "chosen").splitlines()
+        lines = _text(data, "chosen").splitlines()
         return [[name.strip() for name in line.split("|")] for line in lines if line]
     return kind or "all"
 
@@ -248,9 +248,9 @@ def _sets(given: Data) -> Any:
 def questions(values: FormValues) -> list[dict[str, list[str]]]:
     """Return the values of each question, without the question's own path."""
     listed: dict[int, dict[str, list[str]]] = {}
-    for name, given in values.lists():
+    for name, texts in values.lists():
         if match := QUESTION.fullmatch(name):
-            listed.setdefault(int(match[1]), {})[match[2]] = given
+            listed.setdefault(int(match[1]), {})[match[2]] = texts
     return [listed[index] for index in sorted(listed)]
 
 
@@ -258,7 +258,7 @@ def with_questions(
     values: FormValues, wanted: list[dict[str, list[str]]]
 ) -> FormValues:
     """Return the values with these questions instead of the current ones."""
-    result = {n: given for n, given in values.lists() if not QUESTION.fullmatch(n)}
+    result = {n: texts for n, texts in values.lists() if not QUESTION.fullmatch(n)}
     for index, question in enumerate(wanted):
         result |= {f"questions.{index}.{name}": one for name, one in question.items()}
     return FormValues(result)

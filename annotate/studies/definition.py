@@ -131,11 +131,11 @@ class StudyDefinition(Part):
             else one
             for one in (listed if isinstance(listed, list | tuple) else ())
         ]
-        asked = [one for one in questions if isinstance(one, dict)]
-        is_needed = any(one["kind"] is None for one in asked)
+        mappings = [one for one in questions if isinstance(one, dict)]
+        is_needed = any(one["kind"] is None for one in mappings)
         if (is_needed or kind is not None) and str(kind) not in KINDS:
             refuse([Problem(["kind"], f"write one of {', '.join(KINDS)}")])
-        for one in asked:
+        for one in mappings:
             of_kind = KINDS.get(str(one["kind"]))
             has_scale = of_kind and "scale" in of_kind.definition.model_fields
             if has_scale and scale is not None and "scale" not in one:

@@ -133,34 +133,34 @@ def _definition(study: Study) -> StudyDefinition:
 
 
 def _numbers(
-    definition: StudyDefinition, given: Numbers, *, least: int, most: int
+    definition: StudyDefinition, numbers: Numbers, *, least: int, most: int
 ) -> dict[str, int]:
     """Return validated numbers by language."""
     languages = list(definition.answers)
-    if isinstance(given, int) and (languages == [""] or given == 0):
-        given = dict.fromkeys(languages, given)
-    if isinstance(given, int) or not set(given) <= set(languages):
+    if isinstance(numbers, int) and (languages == [""] or numbers == 0):
+        numbers = dict.fromkeys(languages, numbers)
+    if isinstance(numbers, int) or not set(numbers) <= set(languages):
         named = ", ".join(f"{name}=…" for name in languages if name)
         raise ChangeError(
             _("Enter a number for each language: %(named)s.") % {"named": named}
             if named
             else _("The study has no languages; enter one number.")
         )
-    for number in given.values():
+    for number in numbers.values():
         if not least <= number <= most:
             raise ChangeError(
                 _("%(number)d: enter a number from %(least)d to %(most)d.")
                 % {"number": number, "least": least, "most": most}
             )
-    return dict(given)
+    return dict(numbers)
 
 
-def _raised(definition: StudyDefinition, given: Numbers | None) -> StudyDefinition:
+def _raised(definition: StudyDefinition, numbers: Numbers | None) -> StudyDefinition:
     """Return the definition with more answers per unit; refuse fewer."""
-    if given is None:
+    if numbers is None:
         return definition
     before = definition.answers
-    wanted = before | _numbers(definition, given, least=1, most=MOST_ANSWERS)
+    wanted = before | _numbers(definition, numbers, least=1, most=MOST_ANSWERS)
     for name, number in wanted.items():
         if number < before[name]:
             raise ChangeError(
@@ -284,16 +284,16 @@ def _deal(
 ) -> Extension:
     """Assign the free slots of a planned study, log them, and return the numbers."""
     changed = {slot.pk: slot for slot in new}
-    taken: list[tuple[Slot, int]] = []
+    removed: list[tuple[Slot, int]] = []
     dealt: list[Slot] = []
     if not study.is_open:
         refuse_too_much_work(study.annotators.count(), study.slots.count())
         workers = list(study.annotators.filter(state__in=WORKING).order_by("pk"))
-        taken = reassignment.even_out(study, workers) if added else []
+        removed = reassignment.even_out(study, workers) if added else []
         dealt = reassignment.deal(study, workers)
         measure_balance(study)
-    before = {slot.pk: person for slot, person in taken}
-    changed |= {slot.pk: slot for slot in [*(slot for slot, _p in taken), *dealt]}
+    before = {slot.pk: person for slot, person in removed}
+    changed |= {slot.pk: slot for slot in [*(slot for slot, _p in removed), *dealt]}
     event_log.list_slots(study, list(changed.values()))
     names: dict[int | None, str] = dict(study.annotators.values_list("pk", "name"))
     gained = Counter(names[slot.annotator_id] for slot in dealt)

@@ -240,8 +240,8 @@ def _people(definition: StudyDefinition, annotators: People) -> dict[str, int]:
         raise PlanningError(
             "A study cannot have both languages and a subset.", field="subset"
         )
-    given = {"": annotators} if isinstance(annotators, int) else dict(annotators)
-    if set(given) != set(languages):
+    numbers = {"": annotators} if isinstance(annotators, int) else dict(annotators)
+    if set(numbers) != set(languages):
         named = ", ".join(f"{name}=10" for name in languages if name)
         raise PlanningError(
             f"Enter the number of annotators for each language: {named}."
@@ -249,13 +249,13 @@ def _people(definition: StudyDefinition, annotators: People) -> dict[str, int]:
             else "The study has no languages; enter one number of annotators.",
             field="annotators",
         )
-    if min(given.values()) < 1:
+    if min(numbers.values()) < 1:
         raise PlanningError("There must be at least 1 annotator.", field="annotators")
-    if max(given.values()) > MOST_ANNOTATORS:
+    if max(numbers.values()) > MOST_ANNOTATORS:
         raise PlanningError(
             f"There can be at most {MOST_ANNOTATORS:,} annotators.", field="annotators"
         )
-    return {name: given[name] for name in languages}
+    return {name: numbers[name] for name in languages}
 
 
 def plan_study(

@@ -46,9 +46,14 @@ def test_note_appears_on_hover_and_focus(page, live_server):
     expect(note).to_be_visible()
     page.mouse.move(0, 0)
     expect(note).to_be_hidden()
-    page.focus("[popovertarget=term-item]")
+    page.focus("#summary")
+    for selector in ("[popovertarget=term-item]", "#term-item a"):
+        page.keyboard.press("Tab")
+        expect(page.locator(selector)).to_be_focused()
+        expect(page.locator("#term-item")).to_be_visible()
     page.keyboard.press("Tab")
     expect(term).to_be_focused()
+    expect(page.locator("#term-item")).to_be_hidden()
     expect(note).to_be_visible()
     assert violations_of_both_themes(page) == []
     page.keyboard.press("Escape")
