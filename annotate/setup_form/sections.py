@@ -125,8 +125,8 @@ class Sections(FieldMaker):
 
     def people(self) -> Section:
         assignments = [
-            ("planned", _("planned: each annotator gets a balanced share")),
-            ("open", _("open: annotators get the next item as they arrive")),
+            ("planned", _("planned (each annotator gets a balanced share)")),
+            ("open", _("open (annotators get the next item as they arrive)")),
         ]
         people = self.one(
             "annotators",

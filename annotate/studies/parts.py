@@ -106,7 +106,7 @@ Pairs = Annotated[
 class Subset(Part):
     """Stories whose units get more ratings than the others."""
 
-    redundancy: Count = Field(3, title=_("Ratings per item of these stories"))
+    redundancy: Count = Field(3, title=_("Ratings per item for these stories"))
     stories: Sample
 
 

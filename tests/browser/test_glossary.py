@@ -87,7 +87,7 @@ def test_note_appears_on_tap(chromium, live_server, has_scripts):
 def test_page_fits_screen_and_passes_axe(page, live_server, width):
     log_in(page, live_server)
     page.set_viewport_size({"width": width, "height": 900})
-    page.click("nav >> text=Glossary")
+    page.click(".topbar >> text=Glossary")
     page.wait_for_url("**/glossary/")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert violations_of_both_themes(page) == []
