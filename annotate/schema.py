@@ -1,4 +1,4 @@
-"""Building blocks of the study schema: types that say what would be right."""
+"""Types of the study schema, each with a correction for wrong values."""
 
 from collections.abc import Callable, Collection, Iterable
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
@@ -19,31 +19,31 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from analysis.problems import Problems, WordedProblem, without_numbers
 
-# Bytes; a study file of a hundred questions in two languages has 60 kB.
+# In bytes. A study file of a hundred questions in two languages has 60 kB.
 LONGEST = 256_000
 
-# Steps from the whole to a value: keys and indexes.
+# Keys and indexes that lead to a value.
 Path = list[str | int]
-# Of whatever is not said more closely by its type.
+# Corrections for errors that no type below describes itself.
 MESSAGES = {
     "missing": "is missing",
-    "model_type": "write keys with values here",
-    "model_attributes_type": "write keys with values here",
-    "dict_type": "write keys with values here",
-    "dataclass_type": "write keys with values here",
+    "model_type": "write key: value pairs here",
+    "model_attributes_type": "write key: value pairs here",
+    "dict_type": "write key: value pairs here",
+    "dataclass_type": "write key: value pairs here",
     "tuple_type": "write a list",
     "list_type": "write a list",
-    "string_type": "write a text",
+    "string_type": "write text",
 }
-# What a count, and any other whole number, in the database holds.
+# The largest count, and the largest other whole number, that a column holds.
 MOST, LARGEST = 2**31 - 1, 2**63 - 1
 
 
 class DefinitionError(ValueError):
-    """The study file is wrong; the message names file, line and column.
+    """An error in a study file; the message names file, line and column.
 
-    `path` leads to the value, `reason` says what is right. `further` are other mistakes
-    of the same file, which the message names, too, each kind at its first places.
+    `path` leads to the value, and `reason` says what to write. `further` holds the
+    other errors of the same file, which the message lists too.
     """
 
     def __init__(
@@ -61,17 +61,19 @@ class DefinitionError(ValueError):
         at = ":".join(str(one) for one in (file, line, column) if one)
         self.further: list[DefinitionError] = []
         super().__init__(": ".join(filter(None, (at, where, reason))))
-        self.told = WordedProblem(self.args[0], without_numbers(f"{where}: {reason}"))
+        self.problem = WordedProblem(
+            self.args[0], without_numbers(f"{where}: {reason}")
+        )
 
     def __str__(self) -> str:
-        return "\n".join(Problems(one.told for one in self.each()).lines())
+        return "\n".join(Problems(one.problem for one in self.each()).lines())
 
     def each(self) -> "list[DefinitionError]":
         return [self, *self.further]
 
 
 class Problem(NamedTuple):
-    """A wrong value, and what would be right; `line` where only its reader knows it."""
+    """A wrong value and its correction; `line` if only the value's reader knows it."""
 
     path: Path
     text: str
@@ -79,8 +81,8 @@ class Problem(NamedTuple):
 
 
 def refusal(text: str, line: int | None = None) -> PydanticCustomError:
-    """Return what a validator raises about its value."""
-    return PydanticCustomError("told", "{told}", {"told": text, "line": line})
+    """Return the error that a validator raises about its value."""
+    return PydanticCustomError("refused", "{reason}", {"reason": text, "line": line})
 
 
 def refuse(problems: Iterable[Problem]) -> None:
@@ -97,32 +99,32 @@ def refuse(problems: Iterable[Problem]) -> None:
 
 def problems_of(error: ValidationError) -> list[Problem]:
     """Return the problems of an error, in plain words."""
-    found = []
+    problems = []
     for one in error.errors(include_url=False, include_input=False):
         context = one.get("ctx", {})
         path: Path = [step for step in one["loc"] if step != "[key]"]
         if one["type"] == "union_tag_invalid":
             path.append(context["discriminator"].strip("'"))
         text = _text(one["type"], one["msg"], context)
-        found.append(Problem(path, text, context.get("line")))
-    return found
+        problems.append(Problem(path, text, context.get("line")))
+    return problems
 
 
 def _text(kind: str, message: str, context: dict[str, Any]) -> str:
     expected = context.get("expected_tags") or context.get("expected")
     if expected:
         return f"write one of {plain_list(expected)}"
-    return str(context.get("told") or MESSAGES.get(kind, message))
+    return str(context.get("reason") or MESSAGES.get(kind, message))
 
 
 def plain_list(expected: str) -> str:
-    """Return "a, b" of "'a', 'b'" and of "'a' or 'b'"."""
+    """Turn "'a', 'b'" or "'a' or 'b'" into "a, b"."""
     names = expected.replace(" or ", ", ").replace("'", "").split(", ")
     return ", ".join(filter(None, names))
 
 
 def says(text: str) -> WrapValidator:
-    """Return a validator that refuses a value with these words, whatever is wrong."""
+    """Return a validator that refuses every wrong value with this text."""
 
     def check(value: Any, handler: Callable[[Any], Any]) -> Any:
         try:
@@ -134,17 +136,17 @@ def says(text: str) -> WrapValidator:
 
 
 class Part(BaseModel):
-    """A part of a study; nothing that is empty is written, unless it is `whole`."""
+    """A part of a study; empty values are not written, unless it is `whole`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     whole: ClassVar[bool] = False
 
     @model_validator(mode="wrap")
     @classmethod
-    def _tell_of_unknown_keys(
+    def _refuse_unknown_keys(
         cls, data: Any, handler: ModelWrapValidatorHandler[Self]
     ) -> Self:
-        """Take a key without a value for one that is not there, and refuse others."""
+        """Treat a key without a value as absent, and refuse unknown keys."""
         if not isinstance(data, dict):
             return handler(data)
         given = {key: value for key, value in data.items() if value is not None}
@@ -152,8 +154,8 @@ class Part(BaseModel):
             return handler(given)
         known = cls.model_fields
         expected = ", ".join(sorted(known.keys() - {"name"}))
-        told = f"unknown key; expected {expected}"
-        problems = [Problem([key], told) for key in given if key not in known]
+        text = f"unknown key; expected {expected}"
+        problems = [Problem([key], text) for key in given if key not in known]
         try:
             made = handler({key: given[key] for key in given if key in known})
         except ValidationError as error:
@@ -171,12 +173,12 @@ class Part(BaseModel):
         return {key: value for key, value in data.items() if not is_empty(value)}
 
     def with_changes(self, **changes: object) -> Self:
-        """Return a copy with other values, which are not checked."""
+        """Return a copy with changed values, which are not validated."""
         return self.model_copy(update=changes)
 
 
 def one_of(known: Collection[str], value: Any) -> Any:
-    """Return a value if it is known."""
+    """Return a value, or refuse one that is not known."""
     if value not in known:
         raise refusal(f"write one of {', '.join(known)}")
     return value
@@ -186,24 +188,24 @@ def is_empty(value: Any) -> bool:
     return value is None or (isinstance(value, str | dict | list | tuple) and not value)
 
 
-def no_truth(value: Any) -> Any:
+def refuse_boolean(value: Any) -> Any:
     if isinstance(value, bool):
         raise refusal("write a number")
     return value
 
 
-def _no_number(value: Any) -> Any:
+def _refuse_number(value: Any) -> Any:
     if isinstance(value, int | float) and not isinstance(value, bool):
         raise refusal("write true or false")
     return value
 
 
 def _as_text(value: Any) -> str:
-    """Accept a single value as a text, as it is written."""
+    """Return a single value as text, as it is written."""
     if isinstance(value, bool):
-        raise refusal(f'write a text, such as "{str(value).lower()}" in quotes')
+        raise refusal(f'write text, such as "{str(value).lower()}" in quotes')
     if not isinstance(value, str | int | float):
-        raise refusal("write a text")
+        raise refusal("write text")
     return str(value)
 
 
@@ -213,7 +215,7 @@ def _as_texts(value: Any) -> Any:
     return {} if value is None else {"en": _as_text(value)}
 
 
-def some(value: Any) -> Any:
+def refuse_empty(value: Any) -> Any:
     """Refuse an empty list."""
     if isinstance(value, list | tuple) and not value:
         raise refusal("write a list with at least one entry")
@@ -237,32 +239,32 @@ Name = Annotated[Text, Field(min_length=1)]
 Key = Annotated[Text, AfterValidator(_as_key)]
 Names = Annotated[
     tuple[Name, ...],
-    BeforeValidator(some),
+    BeforeValidator(refuse_empty),
     BeforeValidator(_as_names, json_schema_input_type=str | list[str]),
     says("write a name, or a list of names"),
 ]
-# One text, which is English, or one for each language.
+# One English text, or one text for each language.
 Texts = Annotated[
     dict[Text, Text],
     BeforeValidator(_as_texts, json_schema_input_type=str | dict[str, str]),
-    says("write a text, or {en: ..., zh: ...}"),
+    says("write text, or {en: ..., zh: ...}"),
 ]
-Switch = Annotated[bool, BeforeValidator(_no_number), says("write true or false")]
+Switch = Annotated[bool, BeforeValidator(_refuse_number), says("write true or false")]
 Number = Annotated[
     int,
-    BeforeValidator(no_truth),
+    BeforeValidator(refuse_boolean),
     Field(ge=0, le=LARGEST),
     says("write a whole number of at least 0"),
 ]
 Count = Annotated[
     int,
-    BeforeValidator(no_truth),
+    BeforeValidator(refuse_boolean),
     Field(ge=1, le=MOST),
     says("write a whole number of at least 1"),
 ]
 Share = Annotated[
     float,
-    BeforeValidator(no_truth),
+    BeforeValidator(refuse_boolean),
     Field(ge=0, le=1),
     says("write a number from 0 to 1"),
 ]

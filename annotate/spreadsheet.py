@@ -10,12 +10,12 @@ PIECE = 1 << 16
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table in which no text can run as a formula."""
+    """Return a table as CSV in which no text can run as a formula."""
     return "".join(csv_lines(header, rows))
 
 
 def csv_lines(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """Yield such a table in pieces, so that a long one is never held whole."""
+    """Yield the same CSV in pieces, so that memory never holds a long table."""
     buffer = io.StringIO()
     writer = csv.writer(Lines(buffer))
     writer.writerow(header)

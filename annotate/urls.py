@@ -11,7 +11,7 @@ from drf_spectacular.views import SpectacularAPIView
 
 from annotate.api import views as api
 from annotate.models.studies import PLACES
-from annotate.pages import account, reports, scores
+from annotate.pages import account, glossary, reports, scores
 from annotate.pages.annotator import answering, invitation, media_files, slot
 from annotate.pages.manage import (
     benchmarks,
@@ -66,6 +66,7 @@ account_urls = [
     page("logout/", LogoutView.as_view(), "logout"),
     page("account/", account.Account.as_view(), "account"),
     page("account/token/revoke/", account.token_revoke),
+    page("glossary/", glossary.glossary),
     page("server/", coverage_pages.server),
 ]
 

@@ -1,5 +1,5 @@
-"""Ratings and choices that people gave elsewhere.
+"""Import of ratings and choices that were collected elsewhere.
 
-Comes in: tables with one row an answer.
-Goes out: submitted slots with their answers, or every problem by line.
+Comes in: tables with one row for each answer.
+Goes out: submitted slots with their answers, or all problems with their lines.
 """

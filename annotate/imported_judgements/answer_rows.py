@@ -1,4 +1,4 @@
-"""What may stand in a row of answers that people gave elsewhere."""
+"""Checks on the rows of answers that were collected elsewhere."""
 
 import math
 import re
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COUNT = re.compile(r"0*[1-9][0-9]{0,3}(\.0+)?")
-# Of a whole number, which the reader has checked.
+# The reader has already checked that this is a whole number.
 FOUR_LETTERS = re.compile(r".{1,4}")
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 LONGEST = {
@@ -37,7 +37,7 @@ SlotKey = tuple[str, Methods, str, str]
 def table_answers(
     table: "pd.DataFrame", file: str
 ) -> tuple[list[ScoreRow], Problems[Problem]]:
-    """Return the rows of a table, and what is wrong with decimal commas of seconds."""
+    """Return the rows of a table, and problems with decimal commas in `seconds`."""
     from analysis.reading.column_checks import TableCheck
 
     check = TableCheck(table, file, ())
@@ -47,47 +47,50 @@ def table_answers(
 
 
 def slot_key(row: ScoreRow) -> SlotKey:
-    """Return what the rows of one slot share."""
+    """Return the key that all rows of one slot share."""
     return row["story"], row["outputs"], row["annotator"], row.get("round") or "1"
 
 
 def row_problems(
     row: ScoreRow, names: Names, file: str, methods: tuple[str, ...], question: str
 ) -> list[Problem]:
-    """Return what is wrong with one row, apart from its answer."""
+    """Return the problems of one row, except those of its answer."""
     line = row[LINE]
     problems = []
     if not row["story"]:
-        what = "a story; method-level means are analysed by python -m analysis"
-        problems.append(Problem(file, what, line, "story"))
+        expected = "a story; analyse means of methods with python -m analysis"
+        problems.append(Problem(file, expected, line, "story"))
     for column in methods:
         for problem in names.problems(file, line, row["story"], row[column], column):
             if problem not in problems:
                 problems.append(problem)
     if row.get("shot") not in (None, ""):
-        what = "an answer to a whole output; python -m analysis takes those of shots"
-        problems.append(Problem(file, what, line, "shot", str(row["shot"])))
+        expected = (
+            "an answer about a whole output; analyse answers about shots with "
+            "python -m analysis"
+        )
+        problems.append(Problem(file, expected, line, "shot", str(row["shot"])))
     for flag in FLAGS:
         if row.get(flag):
-            what = "an answer that counts; leave such rows out"
-            problems.append(Problem(file, what, line, flag, "true"))
+            expected = "an answer that counts; remove this row"
+            problems.append(Problem(file, expected, line, flag, "true"))
     if row["annotator"] == MEAN_OF_RATERS:
-        what = "an annotator; means of raters are analysed by python -m analysis"
-        problems.append(Problem(file, what, line, "annotator", row["annotator"]))
+        expected = "an annotator; analyse mean ratings with python -m analysis"
+        problems.append(Problem(file, expected, line, "annotator", row["annotator"]))
     for column in ("annotator", question):
         if len(row[column]) > LONGEST[column]:
             what = f"a name of at most {LONGEST[column]} letters"
             problems.append(Problem(file, what, line, column, row[column][:40] + "..."))
-    for column, what, right in (
+    for column, expected, is_valid in (
         ("seconds", "a number of seconds from 0, such as 12.5", _is_seconds),
         ("session", "a whole number from 1 to 9999", COUNT.fullmatch),
         ("round", "a whole number from 1 to 9999", FOUR_LETTERS.fullmatch),
         ("submitted_at", "a time such as 2025-06-01T12:00:00Z", _is_time),
     ):
         value = str(row.get(column) or "")
-        if value and not right(value):
-            shown = with_code_points(value)
-            problems.append(Problem(file, what, line, column, shown))
+        if value and not is_valid(value):
+            value = with_code_points(value)
+            problems.append(Problem(file, expected, line, column, value))
     return problems
 
 
@@ -104,15 +107,17 @@ def _is_time(text: str) -> bool:
 
 
 def as_utc(text: str) -> datetime:
-    """Parse a time; one without zone is taken as UTC."""
+    """Parse a time, as UTC if it names no zone."""
     when = datetime.fromisoformat(text)
     return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
 
 
-def spelled_twice(rows: list[ScoreRow], file: str, question: str) -> Problems[Problem]:
-    """Refuse people and questions that a table spells in two ways.
+def spelling_problems(
+    rows: list[ScoreRow], file: str, question: str
+) -> Problems[Problem]:
+    """Return annotators and questions that a table spells in two ways.
 
-    Else one person would answer for two, and rate one output twice.
+    Otherwise one person would count as two, and could rate an output twice.
     """
     problems: Problems[Problem] = Problems()
     for column in ("annotator", question):
@@ -124,35 +129,35 @@ def spelled_twice(rows: list[ScoreRow], file: str, question: str) -> Problems[Pr
 
 
 def step_problems(rows: list[ScoreRow], file: str) -> Problems[Problem]:
-    """Refuse ratings that are no whole numbers; the step of their scale tells why."""
+    """Return ratings that are not whole numbers, with the step of their scale."""
     given = [(row, float(row["rating"])) for row in rows if row["rating"] != ""]
     given = [(row, value) for row, value in given if math.isfinite(value)]
     step = step_of(value for _row, value in given)
     rule = "a whole number"
     if step:
         times = round(1 / step)
-        what = (
-            f"{rule}, as scales here have steps of 1, not of {step:g}: give all "
-            f"ratings and --scale {times} times as large; python -m analysis takes "
-            "them as they are"
+        expected = (
+            f"{rule}, since scales here have steps of 1, not of {step:g}: multiply all "
+            f"ratings and --scale by {times}, or analyse the ratings unchanged with "
+            "python -m analysis"
         )
     else:
-        what = f"{rule}; means of raters are analysed by python -m analysis"
+        expected = f"{rule}; analyse mean ratings with python -m analysis"
     return Problems(
-        Problem(file, what, row[LINE], "rating", f"{value:g}", rule)
+        Problem(file, expected, row[LINE], "rating", f"{value:g}", rule)
         for row, value in given
         if value % 1
     )
 
 
-def two_sides(rows: list[ScoreRow], file: str) -> Problems[Problem]:
-    """Refuse a slot in which one method stood left for one criterion only."""
+def side_problems(rows: list[ScoreRow], file: str) -> Problems[Problem]:
+    """Return slots whose rows disagree about the method on the left."""
     first: dict[SlotKey, ScoreRow] = {}
     problems: Problems[Problem] = Problems()
     for row in rows:
         before = first.setdefault(slot_key(row), row)
         left = row.get("left_method", "")
         if left != before.get("left_method", ""):
-            what = f"the method that stood left in line {before[LINE]}"
-            problems.append(Problem(file, what, row[LINE], "left_method", left))
+            expected = f"the method on the left in line {before[LINE]}"
+            problems.append(Problem(file, expected, row[LINE], "left_method", left))
     return problems

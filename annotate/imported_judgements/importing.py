@@ -1,4 +1,4 @@
-"""Import ratings and choices that people gave elsewhere."""
+"""Import of ratings and choices that were collected elsewhere."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ from annotate.imported_judgements.answer_rows import (
     SlotKey,
     as_utc,
     row_problems,
+    side_problems,
     slot_key,
-    spelled_twice,
+    spelling_problems,
     step_problems,
     table_answers,
-    two_sides,
 )
 from annotate.kinds.base import Kind
 from annotate.kinds.registry import kind_of_table, kinds_of
@@ -37,30 +37,30 @@ from evalcore.models import Benchmark, Output
 if TYPE_CHECKING:
     import pandas as pd
 
-# Columns that come back in an export; others of the file are not kept.
-KEPT = {
+# Columns that an export returns; others of the file are not stored.
+STORED_COLUMNS = {
     *RATING_COLUMNS,
     *CHOICE_COLUMNS,
     *("round", "session", "submitted_at", "seconds", "left_method"),
 }
-# What fits the column of a rating on every database.
+# Ratings that every database can store in its column.
 LOWEST, HIGHEST = -1000, 1000
 Rows = list[ScoreRow]
 
 
 @dataclass
 class JudgementImport:
-    """What an import did."""
+    """Numbers and notes of an import."""
 
     rows: int
     slots: int = 0
     notes: list[str] = field(default_factory=list)
 
     def line(self) -> str:
-        """Return the summary as a sentence."""
+        """Return a summary as a sentence."""
         if not self.slots:
-            return f"Nothing new: {self.rows} answers, all here already."
-        return f"Imported {self.rows} answers in {self.slots} slots."
+            return f"Nothing new: all {self.rows} answers are stored already."
+        return f"Imported {self.rows} answers from {self.slots} ratings."
 
 
 def import_ratings(
@@ -73,15 +73,15 @@ def import_ratings(
     create: bool = False,
     earlier: Sequence[Problem] = (),
 ) -> JudgementImport:
-    """Store ratings as a closed study; a second time changes nothing.
+    """Store ratings as a closed study; importing them again changes nothing.
 
-    All dimensions of one (story, method, annotator, round) become one slot with one
-    answer a question. Means of raters, and answers about shots, are refused.
+    All dimensions of one (story, method, annotator, round) become one slot. Mean
+    ratings and answers about shots are refused.
 
     Raises
     ------
     InputError
-        With every problem, those found `earlier` included; nothing was written.
+        The table has problems, or there were `earlier` ones; nothing is written.
     """
     rows, problems = table_answers(ratings, file)
     names = Names(benchmark, create=create)
@@ -89,11 +89,11 @@ def import_ratings(
     for row in rows:
         problems += row_problems(row, names, file, ("method",), "dimension")
     problems += step_problems(rows, file)
-    problems += spelled_twice(rows, file, "dimension")
+    problems += spelling_problems(rows, file, "dimension")
     low, high = scale
     if not LOWEST <= low < high <= HIGHEST:
-        what = f"a scale between {LOWEST} and {HIGHEST}"
-        problems.append(Problem(file, what, value=f"{low}:{high}"))
+        expected = f"a scale between {LOWEST} and {HIGHEST}"
+        problems.append(Problem(file, expected, value=f"{low}:{high}"))
     if problems:
         raise InputError(by_line(problems))
     for row in rows:
@@ -112,12 +112,12 @@ def import_choices(
     create: bool = False,
     earlier: Sequence[Problem] = (),
 ) -> JudgementImport:
-    """Store choices as a closed study of pairs; a second time changes nothing.
+    """Store choices as a closed study of pairs; importing them again changes nothing.
 
     Raises
     ------
     InputError
-        With every problem, those found `earlier` included; nothing was written.
+        The table has problems, or there were `earlier` ones; nothing is written.
     """
     rows, problems = table_answers(choices, file)
     names = Names(benchmark, create=create)
@@ -128,8 +128,8 @@ def import_choices(
         row["outputs"] = (row["method_a"], row["method_b"])
         row["question"] = row["criterion"]
         row["answer"] = row["choice"]
-    problems += two_sides(rows, file)
-    problems += spelled_twice(rows, file, "criterion")
+    problems += side_problems(rows, file)
+    problems += spelling_problems(rows, file, "criterion")
     if problems:
         raise InputError(by_line(problems))
     return _import(rows, study, names, file, kind_of_table("choices"))
@@ -167,16 +167,16 @@ def _import(
 
 
 def _notes(rows: Rows) -> list[str]:
-    """Say what of the file is not stored, or was not in it."""
+    """Return notes on columns that are not stored and times that are missing."""
     notes = []
-    known = {*KEPT, *FLAGS, LINE, "outputs", "question", "answer"}
+    known = {*STORED_COLUMNS, *FLAGS, LINE, "outputs", "question", "answer"}
     dropped = sorted({column for row in rows for column in row if column not in known})
     if dropped:
-        notes.append(f"columns not kept: {', '.join(dropped)}")
+        notes.append(f"columns not stored: {', '.join(dropped)}")
     untimed = sum(not row.get("submitted_at") for row in rows)
     if untimed:
         notes.append(
-            f"{untimed} answers without submitted_at have the time of this import"
+            f"{untimed} answers have no submitted_at and get the time of this import"
         )
     return notes
 
@@ -278,16 +278,16 @@ def _units(
         most[story, methods] = max(most[story, methods], number)
     units = {}
     for (story, methods), number in sorted(most.items()):
-        shown = [outputs[story, method] for method in methods]
+        own = [outputs[story, method] for method in methods]
         units[story, methods] = Unit(
-            study=study, story=shown[0].story, redundancy=number, **as_fields(shown)
+            study=study, story=own[0].story, redundancy=number, **as_fields(own)
         )
     Unit.objects.bulk_create(units.values(), batch_size=500)
     return units
 
 
 def _a_is_left(row: ScoreRow, outputs: Methods) -> bool | None:
-    """Return None where the file does not tell."""
+    """Return whether method A was on the left; None if the file does not say."""
     left = row.get("left_method", "")
     if len(outputs) == 2 and not left:
         return None
@@ -307,10 +307,10 @@ def _seconds(row: ScoreRow) -> float | None:
 def _compare(
     study: Study, benchmark: Benchmark, rows: Rows, file: str
 ) -> JudgementImport:
-    """Accept a second import of the same answers; refuse any other."""
+    """Accept the same answers again; refuse any others."""
     if study.benchmark.slug != benchmark.slug:
-        what = f"benchmark {study.benchmark.slug}, which study {study.slug} judges"
-        raise InputError([Problem(file, what, value=benchmark.slug)])
+        expected = f"benchmark {study.benchmark.slug}, which study {study.slug} uses"
+        raise InputError([Problem(file, expected, value=benchmark.slug)])
     stored: set[tuple[Any, ...]] = set()
     paths = study.output_paths("slot__unit__", "__method")
     for kind in kinds_of(study):
@@ -332,7 +332,7 @@ def _compare(
     other = Problems(
         Problem(
             file,
-            f"an answer that study {study.slug} already has; import into a new study",
+            f"an answer that study {study.slug} has; import others into a new study",
             row[LINE],
             value=f"{row['story']} / {' / '.join(row['outputs'])} / {row['annotator']}",
         )

@@ -29,7 +29,16 @@ from pydantic.dataclasses import dataclass as validated
 
 from annotate.quality_rules.judged import Signal
 from annotate.quality_rules.signals import HASTE, SIGNALS
-from annotate.schema import Count, Key, Path, Problem, no_truth, one_of, refuse, says
+from annotate.schema import (
+    Count,
+    Key,
+    Path,
+    Problem,
+    one_of,
+    refuse,
+    refuse_boolean,
+    says,
+)
 
 ACTIONS = ("note", "warn", "pause", "exclude")
 # Their value is the share of units that lie below a `limit`: seconds, or a share.
@@ -50,7 +59,7 @@ def _range(signal: str) -> tuple[float, float]:
     return (0, 0.5) if signal == "side_bias" else (0, 1)
 
 
-Real = Annotated[float, BeforeValidator(no_truth), says("write a number")]
+Real = Annotated[float, BeforeValidator(refuse_boolean), says("write a number")]
 
 
 @validated(frozen=True, config=ConfigDict(extra="forbid", allow_inf_nan=False))

@@ -1,5 +1,5 @@
 """The set-up form, whose fields are paths of a study file.
 
-Comes in: what a manager typed.
-Goes out: fields with values and errors, and the study that it would be.
+Comes in: the values that a manager entered.
+Goes out: fields with values and errors, and the study that they describe.
 """

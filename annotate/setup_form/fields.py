@@ -1,4 +1,4 @@
-"""Sections and fields of a form, labelled as the schema has them."""
+"""Sections and fields of the set-up form, with labels from the schema."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from annotate.studies.definition import StudyDefinition
 Choices = Sequence[tuple[str, str]]
 
 LANGUAGES = ("en", "zh")
-# The part of a study that a path without its last step leads to.
+# The part of a study that contains a field, by the field's path without its name.
 PARTS: dict[str, type[Part]] = {
     "": StudyDefinition,
     "stories": parts.StorySample,
@@ -33,18 +33,18 @@ PARTS: dict[str, type[Part]] = {
 
 @dataclass
 class Field:
-    """One value of the form; its name is its path in the study file, or its own."""
+    """A value of the form; its name is usually its path in the study file."""
 
     name: str
     label: str = ""
     # text, number, area, code (YAML), tick, radio, many, select
     kind: str = "text"
-    # Only `many` holds more than one.
+    # Only the kind `many` has several values.
     values: Sequence[str] = ()
     help: str = ""
-    # Value and words of each option; for text, what is suggested.
+    # Value and label of each option; for text, suggestions.
     choices: Choices = ()
-    # When it matters, as a class: planned, open.
+    # The assignment that needs it, as a CSS class: planned, open.
     only: str = ""
     language: str = ""
     least: int | None = None
@@ -70,7 +70,7 @@ class Field:
 
 @dataclass
 class FieldGroup:
-    """Fields that stand side by side."""
+    """Fields that are shown side by side."""
 
     fields: list[Field]
     only: str = ""
@@ -78,9 +78,9 @@ class FieldGroup:
 
 @dataclass
 class Section:
-    """A part of the form, `folded` until somebody opens it; or a question's card.
+    """A section of the form, which may start `folded`, or the card of a question.
 
-    A card has its place, the question's own kind, and `more` groups that are folded.
+    A card has an index, the kind of its question, and `more` groups that start folded.
     """
 
     key: str
@@ -103,7 +103,7 @@ class Section:
 
     @property
     def opened(self) -> bool:
-        """Say whether it is unfolded: what is wrong must be seen."""
+        """Return whether it starts open, so that errors are visible."""
         return not self.folded or self.wrong
 
     @property
@@ -112,66 +112,66 @@ class Section:
 
 
 class FieldMaker:
-    """Makes fields with what a form holds of them."""
+    """Factory of fields with the values of a form."""
 
     def __init__(self, values: FormValues) -> None:
         self.values = values
 
-    def one(self, name: str, *, usual: str | None = None, **given: Any) -> Field:
-        """Return the field of a path as the schema has it, with what is given of it."""
+    def one(self, name: str, *, usual: str | None = None, **overrides: Any) -> Field:
+        """Return the field of a path, as in the schema except for `overrides`."""
         parent, _dot, key = name.rpartition(".")
-        found = PARTS[parent].model_fields.get(key) if parent in PARTS else None
-        held = self.values.getlist(name) or ([] if usual is None else [usual])
-        told = _as_in_schema(name, found) if found else {}
-        return Field(name, values=held, **(told | given))
+        info = PARTS[parent].model_fields.get(key) if parent in PARTS else None
+        values = self.values.getlist(name) or ([] if usual is None else [usual])
+        attributes = _as_in_schema(name, info) if info else {}
+        return Field(name, values=values, **(attributes | overrides))
 
-    def described(self, name: str, found: FieldInfo) -> Field:
-        """Return the field of a path with the words that the schema has for it."""
-        held = self.values.getlist(name)
-        return Field(name, values=held, **_as_in_schema(name, found))
+    def described(self, name: str, info: FieldInfo) -> Field:
+        """Return the field of a path with the texts of the schema."""
+        values = self.values.getlist(name)
+        return Field(name, values=values, **_as_in_schema(name, info))
 
     def row(self, *names: str, only: str = "") -> FieldGroup:
         """Return the fields of these paths, side by side."""
         return FieldGroup([self.one(name) for name in names], only)
 
-    def texts(self, name: str, label: str, **given: Any) -> FieldGroup:
+    def texts(self, name: str, label: str, **overrides: Any) -> FieldGroup:
         """Return one field for each language."""
         fields = [
             self.one(
                 f"{name}.{code}",
                 label=f"{label} · {language_name(code)}",
                 language=code,
-                **given,
+                **overrides,
             )
             for code in self.languages(name)
         ]
         return FieldGroup(fields)
 
     def languages(self, *stems: str) -> list[str]:
-        """Return English, Chinese and what else texts of these names are written in."""
-        found = {
+        """Return English, Chinese and other languages of the texts with these names."""
+        used = {
             name.rsplit(".", 1)[1]
             for name in self.values
             if name.startswith(tuple(f"{stem}." for stem in stems))
         }
-        return [*LANGUAGES, *sorted(found - set(LANGUAGES) - {"version"})]
+        return [*LANGUAGES, *sorted(used - set(LANGUAGES) - {"version"})]
 
 
-def _as_in_schema(name: str, found: FieldInfo) -> dict[str, Any]:
-    told: dict[str, Any] = {
-        "label": _(found.title) if found.title else "",
-        "help": _(found.description) if found.description else "",
+def _as_in_schema(name: str, info: FieldInfo) -> dict[str, Any]:
+    attributes: dict[str, Any] = {
+        "label": _(info.title) if info.title else "",
+        "help": _(info.description) if info.description else "",
     }
     if AS_YAML.fullmatch(name):
-        return told | {"kind": "code", "rows": 8}
-    if found.annotation is bool:
-        return told | {"kind": "tick"}
-    if found.annotation is float:
-        return told | {"kind": "number", "least": 0, "step": "any"}
-    if found.annotation is int:
-        (least,) = (one.ge for one in found.metadata if isinstance(one, Ge))
-        return told | {"kind": "number", "least": least}
-    return told
+        return attributes | {"kind": "code", "rows": 8}
+    if info.annotation is bool:
+        return attributes | {"kind": "tick"}
+    if info.annotation is float:
+        return attributes | {"kind": "number", "least": 0, "step": "any"}
+    if info.annotation is int:
+        (least,) = (one.ge for one in info.metadata if isinstance(one, Ge))
+        return attributes | {"kind": "number", "least": least}
+    return attributes
 
 
 def language_name(code: str) -> str:

@@ -1,4 +1,4 @@
-"""The sections of the set-up form, and a card for each question."""
+"""Sections of the set-up form, and cards of its questions."""
 
 from functools import partial
 
@@ -19,18 +19,18 @@ from annotate.studies.parts import Adaptive, Presentation
 from evalcore.metrics import registry
 from evalcore.models import Benchmark, Output, Story
 
-# More stories than this are named in a text instead of ticked.
+# More stories than this are typed into a text field instead of ticked.
 MOST_TICKS = 300
-# Of longer scales only the ends, the middle and what has a meaning stand there.
+# Longer scales show only the ends, the middle and values with a description.
 MOST_ANCHORS = 11
 
 
 def _degradations() -> Choices:
-    """Return the ways in which copies are degraded, in words."""
+    """Return the kinds of degradation with their labels."""
     return [
-        ("shuffled", _("shots in another order")),
-        ("foreign_shot", _("a shot of another story")),
-        ("repeated_shot", _("a shot twice")),
+        ("shuffled", _("shots in a different order")),
+        ("foreign_shot", _("a shot from another story")),
+        ("repeated_shot", _("a repeated shot")),
         ("blurred", _("blurred")),
         ("swapped_characters", _("characters swapped")),
     ]
@@ -46,16 +46,16 @@ class Sections(FieldMaker):
     def basics(self, *, fixed_slug: bool) -> Section:
         slug = self.one(
             "slug",
-            label=_("Short name"),
-            help=_("Stands in addresses and commands: letters, digits, - and _."),
+            label=_("Web address name"),
+            help=_("Used in web addresses and commands: letters, digits, - and _."),
             fixed=fixed_slug,
         )
         return Section("basics", _("Name"), [FieldGroup([slug, self.one("title")])])
 
-    # What is judged
+    # Stories and methods
 
     def judged(self, benchmark: Benchmark) -> Section:
-        """Return what is judged: methods, stories, a sample of them, pairs."""
+        """Return the fields for methods, stories, a sample of them, and pairs."""
         outputs = Output.objects.filter(story__benchmark=benchmark)
         methods = sorted(set(outputs.values_list("method__name", flat=True)))
         rows = Story.objects.filter(outputs__in=outputs).distinct().order_by("key")
@@ -77,87 +77,87 @@ class Sections(FieldMaker):
         ]
         if key := sets_key(self.values):
             groups += self._sets(key, tags)
-        return Section("judged", _("What is judged"), groups)
+        return Section("judged", _("Methods and stories"), groups)
 
     def _some_stories(self, stories: Choices) -> Field:
         some = self.one("story", label=_("Stories"), kind="many", choices=stories)
         if len(stories) > MOST_TICKS:
-            some.help = _("The keys of the stories, one in each line.")
+            some.help = _("One story key per line.")
             some.kind, some.rows, some.choices = "area", 8, ()
             some.values = ["\n".join(some.values)]
         return some
 
     def _sets(self, key: str, tags: list[str]) -> list[FieldGroup]:
-        """Return which methods stand side by side: pairs, or larger sets."""
-        kinds = [("all", _("every method with every other"))]
+        """Return the fields for methods shown together: pairs, or larger sets."""
         if key == "pairs":
             together, sets = _("Pairs of methods"), _("Pairs")
-            kinds += [
+            kinds = [
+                ("all", _("all pairs of methods")),
                 ("ring", _("a ring: each method with two others")),
-                ("chosen", _("these pairs")),
-                ("cells", _("so many pairs for each combination of tags")),
+                ("chosen", _("only the pairs listed here")),
+                ("cells", _("a number of pairs for each combination of tags")),
             ]
-            written = _("One pair in each line: method A | method B")
+            example = _("One pair per line: method A | method B")
         else:
             together, sets = _("Sets of methods"), _("Sets")
-            kinds += [
-                ("ring", _("a ring: each method with those that follow it")),
-                ("chosen", _("these sets")),
+            kinds = [
+                ("all", _("all sets of methods")),
+                ("ring", _("a ring: each method with the methods after it")),
+                ("chosen", _("only the sets listed here")),
             ]
-            written = _("One set in each line: method A | method B | method C")
+            example = _("One set per line: method A | method B | method C")
         which = self._radio(f"{key}.kind", "all", kinds, label=together)
         chosen = self.one(
-            f"{key}.chosen", label=sets, help=written, kind="area", rows=4
+            f"{key}.chosen", label=sets, help=example, kind="area", rows=4
         )
         groups = [FieldGroup([which]), FieldGroup([chosen], "pairs-chosen")]
         if key == "pairs":
-            told = _("With commas between them. There are: %(tags)s.")
-            told %= {"tags": ", ".join(tags) or "–"}
-            by = self.one("pairs.by", label=_("Tags"), help=told)
+            text = _("Separate tags with commas. Available tags: %(tags)s.")
+            text %= {"tags": ", ".join(tags) or "–"}
+            by = self.one("pairs.by", label=_("Tags"), help=text)
             groups.append(FieldGroup([self.one("pairs.number"), by], "pairs-cells"))
         return groups
 
-    def _radio(self, name: str, usual: str, choices: Choices, **given: str) -> Field:
-        return self.one(name, kind="radio", usual=usual, choices=choices, **given)
+    def _radio(self, name: str, usual: str, choices: Choices, **options: str) -> Field:
+        return self.one(name, kind="radio", usual=usual, choices=choices, **options)
 
-    # Who judges
+    # Annotators
 
     def people(self) -> Section:
-        comers = [
-            ("planned", _("known annotators, each with a balanced plan")),
-            ("open", _("whoever arrives takes free slots")),
+        assignments = [
+            ("planned", _("planned (each annotator gets a balanced share)")),
+            ("open", _("open (annotators get the next item as they arrive)")),
         ]
         people = self.one(
             "annotators",
-            label=_("Annotators"),
-            help=_("How many people judge."),
+            label=_("Number of annotators"),
             kind="number",
             least=1,
             only="planned",
         )
         numbers = [people, self.one("redundancy"), self.one("session_size")]
         groups = [
-            FieldGroup([self._radio("assignment", "planned", comers)]),
+            FieldGroup([self._radio("assignment", "planned", assignments)]),
             FieldGroup(numbers),
         ]
-        return Section("people", _("Who judges"), groups)
+        return Section("people", _("Annotators"), groups)
 
-    def handing_out(self) -> Section:
-        """Return the folded rest about who judges."""
+    def assignment_details(self) -> Section:
+        """Return the less common fields about annotators, folded."""
         whole = partial(self.one, kind="number", least=1)
         groups = []
         for code in self.languages("languages", "annotators"):
-            told = {"language": language_name(code)}
-            answers = _("Answers a unit · %(language)s") % told
-            people = _("Annotators · %(language)s") % told
-            asked = whole(f"languages.{code}", label=answers)
-            judging = whole(f"annotators.{code}", label=people, only="planned")
-            groups.append(FieldGroup([asked, judging]))
+            names = {"language": language_name(code)}
+            ratings = _("Ratings per item · %(language)s") % names
+            people = _("Annotators · %(language)s") % names
+            number = whole(f"languages.{code}", label=ratings)
+            annotators = whole(f"annotators.{code}", label=people, only="planned")
+            groups.append(FieldGroup([number, annotators]))
         groups[0].fields[0].help = _(
-            "Only if every unit is to be judged in several languages; replaces the "
-            "numbers above."
+            "Only if every item is rated in several languages. These numbers replace "
+            "those above."
         )
-        often = _("Stories judged more often")
+        often = _("Number of stories with extra ratings")
         subset = [
             self.one("subset.stories.number", label=often, help=""),
             self.one("subset.stories.by"),
@@ -167,15 +167,15 @@ class Sections(FieldMaker):
             self.row("lease_minutes", "cap", "rounds", "seed"),
             FieldGroup(subset),
         ]
-        title = _("Languages, leases, rounds")
+        title = _("Languages, limits, rounds")
         return Section("handing", title, groups, folded=True)
 
-    # How it is shown, and how well it is done
+    # Presentation and quality
 
     def presentation(self) -> Section:
-        shown = [f"presentation.{key}" for key in Presentation.model_fields]
-        title = _("How stories are shown")
-        return Section("presentation", title, [self.row(*shown)], folded=True)
+        names = [f"presentation.{key}" for key in Presentation.model_fields]
+        title = _("Presentation")
+        return Section("presentation", title, [self.row(*names)], folded=True)
 
     def composites(self) -> Section:
         groups = [self.row("composites")]
@@ -183,13 +183,13 @@ class Sections(FieldMaker):
 
     def quality(self) -> Section:
         controls = {
-            "gold": _("gold: the right answer is known"),
-            "repeat": _("repeated: the same unit again"),
-            "twin": _("degraded: a copy that must be worse"),
+            "gold": _("known-answer checks"),
+            "repeat": _("repeats: the same item again"),
+            "twin": _("degraded copies, which should be rated lower"),
         }
-        asked = [kind_at(self.values, i) for i in range(len(questions(self.values)))]
-        is_known = not asked or any(kind.has_known_answers for kind in asked)
-        suited = dict.fromkeys(one for kind in asked for one in kind.controls)
+        kinds = [kind_at(self.values, i) for i in range(len(questions(self.values)))]
+        is_known = not kinds or any(kind.has_known_answers for kind in kinds)
+        suited = dict.fromkeys(one for kind in kinds for one in kind.controls)
         possible = Kind.controls if is_known else suited
         choices = [(name, controls[name]) for name in possible]
         checks = [self.one("checks.kinds", kind="many", choices=choices)]
@@ -199,7 +199,7 @@ class Sections(FieldMaker):
                 FieldGroup(checks),
                 *self._rules(),
             ]
-            return Section("quality", _("Checks, rules"), groups, folded=True)
+            return Section("quality", _("Checks and rules"), groups, folded=True)
         worse = _degradations()
         checks.append(self.one("checks.degradations", kind="many", choices=worse))
         groups = [
@@ -210,43 +210,43 @@ class Sections(FieldMaker):
             self.row("training.units"),
             self.row("checks.gold"),
         ]
-        return Section("quality", _("Training, checks, rules"), groups, folded=True)
+        return Section("quality", _("Training, checks and rules"), groups, folded=True)
 
     def _rules(self) -> list[FieldGroup]:
         rules = [
             ("", _("none")),
-            ("default", _("the usual ones: warn and pause on strong evidence")),
-            ("own", _("these")),
+            ("default", _("default rules: warn or pause on strong evidence")),
+            ("own", _("custom rules")),
         ]
-        told = _(
-            "A list in YAML, such as: - {key: skips, signal: skips, above: 0.3, "
+        text = _(
+            "YAML list, such as: - {key: skips, signal: skips, above: 0.3, "
             "action: note}"
         )
         own = self.one(
-            "rules.own", label=_("Own rules"), help=told, kind="code", rows=8
+            "rules.own", label=_("Custom rules"), help=text, kind="code", rows=8
         )
         which = self._radio("rules.kind", "", rules, label=_("Rules"))
         return [FieldGroup([which]), FieldGroup([own], "rules-own")]
 
     def adaptive(self, keys: list[str]) -> Section:
-        """Return how an open study of pairs chooses the next pair."""
-        given = self.values if "adaptive.on" in self.values else FormValues()
+        """Return the fields for adaptive pair selection in an open study."""
+        values = self.values if "adaptive.on" in self.values else FormValues()
         for key, usual in Adaptive():
             if usual:
-                given.setdefault(f"adaptive.{key}", str(usual))
-        how = FieldMaker(given).row(
+                values.setdefault(f"adaptive.{key}", str(usual))
+        how = FieldMaker(values).row(
             *(f"adaptive.{key}" for key in Adaptive.model_fields)
         )
         ranks = how.fields[-1]
         ranks.kind, ranks.choices = "select", _named(list(filter(None, keys)))
         chosen = self.one(
             "adaptive.on",
-            label=_("Choose the next pair by what it tells"),
-            help=_("Only when whoever arrives takes free slots."),
+            label=_("Adaptive pair selection"),
+            help=_("Only with open assignment."),
             kind="tick",
         )
         groups = [FieldGroup([chosen]), how]
-        return Section("adaptive", _("Pairs that tell most"), groups, folded=True)
+        return Section("adaptive", _("Adaptive pairs"), groups, folded=True)
 
     def wording(self) -> Section:
         groups = [
@@ -260,31 +260,31 @@ class Sections(FieldMaker):
     # Questions
 
     def card(self, index: int) -> Section:
-        """Return all about one question."""
+        """Return the card of one question."""
         name = f"questions.{index}"
         fields = kind_at(self.values, index).definition.model_fields
         groups = [
             self.texts(f"{name}.title", _("Title")),
-            self.texts(f"{name}.text", _("Sentence"), kind="area"),
+            self.texts(f"{name}.text", _("Wording"), kind="area"),
         ]
         if "scale" in fields:
             groups += self._scale(name)
         groups += [
-            FieldGroup([self.described(f"{name}.{key}", found)])
-            for key, found in fields.items()
-            if found.title
+            FieldGroup([self.described(f"{name}.{key}", info)])
+            for key, info in fields.items()
+            if info.title
         ]
         if "category" in fields:
             groups.append(self.texts(f"{name}.category", _("Category")))
         key = self.one(
             f"{name}.key",
             label=_("Key"),
-            help=_("Names the question in tables: letters, digits, - and _."),
+            help=_("Name of the question in tables: letters, digits, - and _."),
         )
         metric = self.one(
             f"{name}.metric",
             label=_("Metric"),
-            help=_("The metric that is meant to measure this."),
+            help=_("The metric declared to measure this question."),
             choices=_named(registry.names()),
         )
         stories = self.one(
@@ -294,16 +294,16 @@ class Sections(FieldMaker):
         )
         more = FieldGroup([key, metric, stories])
         if "degradation" in fields:
-            nothing = ("", _("nothing that copies can show"))
+            nothing = ("", _("no degradation"))
             worse = self.one(
                 f"{name}.degradation",
-                label=_("What makes the answer worse"),
-                help=_("People are shown an example of it, and trained with it."),
+                label=_("Degradation that lowers the answer"),
+                help=_("Annotators see an example of it and train with it."),
                 kind="select",
                 choices=[nothing, *_degradations()],
             )
             more.fields.append(worse)
-        look = self.texts(f"{name}.help", _("What to look at"), kind="area")
+        look = self.texts(f"{name}.help", _("Help text"), kind="area")
         return Section(
             name.replace(".", "-"),
             self._shown(f"{name}.title") or key.value or _("New question"),
@@ -316,29 +316,29 @@ class Sections(FieldMaker):
         )
 
     def _shown(self, name: str) -> str:
-        """Return a text in the page's language if it is written in it, or English."""
+        """Return a text in the language of the page, or else in English."""
         language = (get_language() or "en").split("-")[0]
         values = self.values
         return values.get(f"{name}.{language}") or values.get(f"{name}.en") or ""
 
     def _scale(self, name: str) -> list[FieldGroup]:
-        """Return the ends of the scale, and what its values mean."""
+        """Return the ends of the scale and the descriptions of its values."""
         end = partial(self.one, kind="number", least=-100)
         ends = [
             end(f"{name}.scale.0", label=_("Lowest value")),
             end(f"{name}.scale.1", label=_("Highest value")),
         ]
         on_scale = steps(self.values.get(one.name) for one in ends)
-        shown = [value for value in on_scale if self._is_shown(value, on_scale, name)]
+        visible = [value for value in on_scale if self._is_shown(value, on_scale, name)]
         groups = [FieldGroup(ends, "scale")]
-        for value in shown:
+        for value in visible:
             anchor = self.texts(f"{name}.anchors.{value}", "")
             anchor.only = "anchor"
             for one in anchor.fields:
                 one.label = f"{value} · {one.language}"
             groups.append(anchor)
-        if len(shown) < len(on_scale):
-            label = _("Another value with a meaning")
+        if len(visible) < len(on_scale):
+            label = _("Describe another value")
             another = Field(f"{name}.anchor", label, "number", least=on_scale[0])
             groups.append(FieldGroup([another], "scale"))
         return groups

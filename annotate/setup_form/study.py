@@ -1,7 +1,7 @@
-"""The set-up form: what was entered, what is wrong with it, what study it would be.
+"""The set-up form with its values, its problems and the resulting study.
 
-What the form says is read by the schema of study files, so that a study set up in the
-browser and one set up by command are the same.
+The schema of study files reads the form, so that browser and command set up the same
+study.
 """
 
 import re
@@ -39,20 +39,20 @@ from annotate.studies.study_file import (
 from annotate.studies.units import PlanningError
 from evalcore.models import Benchmark
 
-# What is said beside the study file.
+# Fields that are not part of the study file.
 BESIDE = re.compile(r"slug|template|(all_)?(method|story)|annotators(\..*)?")
 
 
 @dataclass(frozen=True)
 class FormProblem:
-    """What is wrong, and the field it belongs to, if any."""
+    """A problem and its field, if it has one."""
 
     field: Field | None
     text: str
 
 
 class StudyForm:
-    """A study on its way: values in, sections, problems and a draft out."""
+    """A form that turns values into sections, problems and a draft study."""
 
     def __init__(
         self, values: FormValues, benchmark: Benchmark, *, fixed_slug: bool = False
@@ -69,7 +69,7 @@ class StudyForm:
 
     @classmethod
     def of(cls, setup: Setup, *, fixed_slug: bool = False) -> "StudyForm":
-        """Return the form that says what `setup` says."""
+        """Return the form with the values of `setup`."""
         values = to_values(setup.definition)
         values["slug"], values["template"] = setup.slug, setup.definition.name
         for name, chosen in (("method", setup.methods), ("story", setup.stories)):
@@ -84,7 +84,7 @@ class StudyForm:
         return cls(values, setup.benchmark, fixed_slug=fixed_slug)
 
     def _arrange(self) -> None:
-        """Lay out the sections; beside a file stands only what it does not say."""
+        """Lay out the sections; in file mode, only fields that the file lacks."""
         for code in self._languages_of_file():
             self.values.setdefault(f"annotators.{code}", "")
         sections = Sections(self.values)
@@ -92,7 +92,7 @@ class StudyForm:
             sections.basics(fixed_slug=self.fixed_slug),
             sections.judged(self.benchmark),
         ]
-        self.after = [sections.people(), sections.handing_out()]
+        self.after = [sections.people(), sections.assignment_details()]
         if self.in_file:
             self.after[1].title = _("Annotators of each language")
             for section in (*self.before, *self.after):
@@ -111,7 +111,7 @@ class StudyForm:
         self.fields = {one.name: one for one in fields}
 
     def _languages_of_file(self) -> Iterable[str]:
-        """Return the languages of the file, whose people are asked for beside it."""
+        """Return the languages of the file, which need numbers of annotators."""
         with suppress(DefinitionError):
             if self.in_file:
                 return read_definition(self.file.value, file="", name="study").languages
@@ -123,14 +123,14 @@ class StudyForm:
 
     @property
     def in_file(self) -> bool:
-        """Say whether the study is edited as one text."""
+        """Return whether the study is edited as a file."""
         return self.values.get("mode") == "file"
 
-    # What may be done with it
+    # Actions
 
     @property
     def addable(self) -> list[Kind]:
-        """Return the kinds that can be asked beside each other here, if several."""
+        """Return the kinds of questions that this study can combine, if several."""
         number = outputs(self.values)
         kinds = [one for one in KINDS.values() if number in one.numbers_of_outputs]
         return kinds if len(kinds) > 1 else []
@@ -140,19 +140,19 @@ class StudyForm:
         return self._again(rearranged(self.values, action, index, kind))
 
     def as_file(self) -> "StudyForm":
-        """Return the same study as one text."""
+        """Return the form in file mode."""
         problems: list[DefinitionError] = []
         data = to_data(self.values, problems)
         if problems:
             self._blame(problems)
             return self
         text = write_data(data)
-        with suppress(DefinitionError):  # what is wrong is shown as it is
+        with suppress(DefinitionError):  # a wrong study is shown unchanged
             text = write_definition(define(data, name="study"))
         return self._again(self._beside(mode=["file"], file=[text]))
 
     def as_form(self) -> "StudyForm":
-        """Return the same study as fields, if the text can be read."""
+        """Return the form in field mode, if the file can be read."""
         definition = self._definition()
         if definition is None:
             return self
@@ -165,16 +165,16 @@ class StudyForm:
     def _again(self, values: FormValues) -> "StudyForm":
         return StudyForm(values, self.benchmark, fixed_slug=self.fixed_slug)
 
-    # What it says
+    # Results
 
     @property
     def slug(self) -> str:
         return (self.values.get("slug") or "").strip()
 
     def setup(self, *, with_people: bool = True) -> Setup | None:
-        """Return what is asked for; None when a problem stands in the way.
+        """Return the setup, or None if there are problems.
 
-        All problems are looked for, whatever else is wrong.
+        All problems are collected, not only the first.
         """
         before = len(self.problems)
         definition = self._definition()
@@ -187,16 +187,16 @@ class StudyForm:
     def check_slug(self) -> None:
         try:
             if not self.slug:
-                self.add_problem("slug", _("Give the study a short name."))
+                self.add_problem("slug", _("Enter a web address name for the study."))
             elif not self.fixed_slug:
                 check_slug(self.slug)
         except PlanningError as error:
             self.blame_planning(error)
 
     def draft(self) -> Draft | None:
-        """Work out the study; None when it is impossible, and the problem says why.
+        """Return the draft study, or None after adding the reason to the problems.
 
-        A large one has no plan yet: it `needs_worker`.
+        A large draft has no plan yet: it `needs_worker`.
         """
         setup = self.setup()
         if setup is None:
@@ -219,7 +219,7 @@ class StudyForm:
         self.problems.append(FormProblem(one, text))
 
     def _field(self, name: str) -> Field | None:
-        """Return the field of a path, of what it is a part of, or of its first part."""
+        """Return the field of a path, of its nearest parent or of its first child."""
         at = name
         while at:
             if at in self.fields:
@@ -236,8 +236,8 @@ class StudyForm:
             at = self._field(name)
             if self.in_file:
                 reason = ": ".join(filter(None, (name, text)))
-                told = _("Line %(line)s: %(reason)s")
-                name, text = "file", told % {"line": error.line, "reason": reason}
+                message = _("Line %(line)s: %(reason)s")
+                name, text = "file", message % {"line": error.line, "reason": reason}
             elif at is not None and at.kind == "code" and at.name != name:
                 text = f"{name.removeprefix(at.name + '.')}: {text}"
             self.add_problem(name, text)
@@ -270,7 +270,7 @@ class StudyForm:
         if definition is not None:
             is_open, languages = definition.assignment == "open", definition.languages
         elif self.in_file:
-            return 0  # a text that cannot be read says nothing of languages
+            return 0  # the languages of an unreadable file are unknown
         else:
             is_open = self.values.get("assignment") == "open"
             languages = {
@@ -288,12 +288,12 @@ class StudyForm:
         text = (self.values.get(name) or "").strip()
         if text.isdecimal() and len(text) < 8:
             return int(text)
-        self.add_problem(name, _("Say how many people judge."))
+        self.add_problem(name, _("Enter the number of annotators."))
         return 0
 
 
 def _keep_beside(section: Section) -> None:
-    """Take out of a section the fields that the file holds."""
+    """Remove the fields that the file contains from a section."""
     for group in section.groups:
         group.fields = [one for one in group.fields if BESIDE.fullmatch(one.name)]
     section.groups = [group for group in section.groups if group.fields]

@@ -1,8 +1,8 @@
-"""A study as the values of a form, and back.
+"""Conversion of a study definition to form values and back.
 
 A value's name is its path in the study file, such as `questions.0.title.en`, so that
-what the schema says of a path belongs to the field of that name. Parts that are rarely
-written by hand (training units, gold units, rules) are one field each, with YAML in it.
+an error of the schema belongs to the field of that name. Parts that are rarely edited
+(training units, gold units, rules) are one field each, which contains YAML.
 """
 
 import re
@@ -25,15 +25,15 @@ SEVERAL = ("checks.kinds", "checks.degradations")
 AS_YAML = re.compile(
     r"training\.units|composites|checks\.gold|rules\.own|questions\.\d+\.stories"
 )
-# What is asked for in every study: left empty it is a mistake, not a default.
-WANTED = ("redundancy", "rounds", "session_size", "lease_minutes", "seed")
-# What a question that is added has in common with the last one.
+# Values that every study needs: an empty one is an error, not the default.
+REQUIRED = ("redundancy", "rounds", "session_size", "lease_minutes", "seed")
+# Fields that a new question copies from the last one.
 COPIED = ("kind", "scale", "allow", "category")
 QUESTION = re.compile(r"questions\.(\d{1,4})\.(.+)")
-# No value lies deeper; a browser may send any name.
+# No value is nested deeper. A browser may send any name.
 PATH = re.compile(r"[^.]+(\.[^.]+){0,5}")
 ROOTS = StudyDefinition.model_fields.keys() - {"name", "scale", "questions"}
-# Parts whose fields are not just those of the file.
+# Parts whose form fields differ from the keys of the file.
 SHAPED = ("pairs", "sets", "rules", "adaptive", "training", "checks", "presentation")
 
 
@@ -55,7 +55,7 @@ def to_values(definition: StudyDefinition) -> FormValues:
 
 
 def switches(part: type[Part]) -> list[str]:
-    """Return the fields that are ticked or not: no tick is not sent."""
+    """Return the boolean fields; browsers do not send those without a tick."""
     return [key for key, one in part.model_fields.items() if one.annotation is bool]
 
 
@@ -87,7 +87,7 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, list[str]]]:
     elif isinstance(value, bool):
         yield from [(name, ["1"])] * value
     else:
-        # A number is written as short as somebody would; a text as it is.
+        # Numbers lose a trailing .0; text stays as it is.
         yield name, [str(value).removesuffix(".0" if type(value) is float else "")]
 
 
@@ -95,17 +95,17 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def to_data(values: FormValues, problems: list[DefinitionError]) -> Data:
-    """Return what the schema reads that says the same as the form.
+    """Return the form's values as data for the schema.
 
-    Fields for YAML that hold something else are left out and added to the problems.
+    Fields with invalid YAML are left out and added to `problems`.
     """
     data = _nested(values, problems)
-    asked = data.get("questions", {}).items()
+    by_index = data.get("questions", {}).items()
     data["questions"] = [
         _question(question, kind_named(question.get("kind") or data.get("kind")))
-        for _index, question in sorted(asked, key=lambda item: int(item[0]))
+        for _index, question in sorted(by_index, key=lambda item: int(item[0]))
     ]
-    parts = {name: _taken(data, name) for name in SHAPED}
+    parts = {name: _take(data, name) for name in SHAPED}
     if key := sets_key(values):
         data[key] = _sets(parts[key])
     rules = {"default": "default", "own": parts["rules"].get("own")}
@@ -114,7 +114,7 @@ def to_data(values: FormValues, problems: list[DefinitionError]) -> Data:
         data["adaptive"] = parts["adaptive"]
     if parts["training"].get("twins") or parts["training"].get("units"):
         data["training"] = parts["training"]
-    # What is not ticked is not sent.
+    # Browsers do not send boxes without a tick.
     data["checks"], data["presentation"] = parts["checks"], parts["presentation"]
     if parts["checks"].pop("sent", None):
         data["checks"] = {"kinds": [], "degradations": []} | parts["checks"]
@@ -125,12 +125,12 @@ def to_data(values: FormValues, problems: list[DefinitionError]) -> Data:
 
 
 def _nested(values: FormValues, problems: list[DefinitionError]) -> Data:
-    """Return the values that are paths of a study file, as parts within parts."""
+    """Return the values whose names are paths of a study file, nested by path."""
     data: Data = {}
     left_out: list[str] = []
     yaml_fields = [name for name in values if AS_YAML.fullmatch(name)]
     if sum(len(values.get(name, "")) for name in yaml_fields) > LONGEST:
-        reason = f"at most {LONGEST:,} characters in all fields for YAML together"
+        reason = f"at most {LONGEST:,} characters in all YAML fields together"
         problems.append(DefinitionError(yaml_fields[0], None, reason, [yaml_fields[0]]))
         left_out = yaml_fields
     for name in values:
@@ -138,12 +138,12 @@ def _nested(values: FormValues, problems: list[DefinitionError]) -> Data:
         if not (is_part and PATH.fullmatch(name)) or name in left_out:
             continue
         try:
-            found = _value(name, values)
+            value = _value(name, values)
         except DefinitionError as error:
             problems.append(error)
             continue
-        if found != "" or name in WANTED:
-            _put(data, name.split("."), found)
+        if value != "" or name in REQUIRED:
+            _put(data, name.split("."), value)
     return data
 
 
@@ -153,7 +153,7 @@ def _value(name: str, values: FormValues) -> Any:
     text = values.get(name, "").replace("\r\n", "\n").strip()
     if not (AS_YAML.fullmatch(name) and text):
         return text
-    # Only a form with YAML in it loads what reads YAML.
+    # The YAML reader is loaded only for a form that contains YAML.
     from annotate.studies.yaml_text import Document
 
     try:
@@ -164,7 +164,7 @@ def _value(name: str, values: FormValues) -> Any:
 
 
 def _put(data: Data, path: list[str], value: Any) -> None:
-    """Put a value at its place, unless a browser sends two that contradict."""
+    """Store a value at its path, unless another value contradicts it."""
     *steps, last = path
     part: Any = data
     for step in steps:
@@ -175,20 +175,20 @@ def _put(data: Data, path: list[str], value: Any) -> None:
         part[last] = value
 
 
-def _taken(data: Data, key: str) -> Data:
-    """Take a part out of the data; anything else in its place is lost."""
+def _take(data: Data, key: str) -> Data:
+    """Remove a part from the data and return it, empty if it is no mapping."""
     part = data.pop(key, None)
     return part if isinstance(part, dict) else {}
 
 
 def _text(part: Data, key: str) -> str:
-    """Return a value that is a text; a browser may have sent parts of it."""
+    """Return a value if it is text; a browser may have sent a mapping."""
     value = part.get(key)
     return value if isinstance(value, str) else ""
 
 
 def kind_named(name: object) -> Kind:
-    """Return a kind by its name; what no kind is named the schema refuses."""
+    """Return a kind by its name; the schema refuses unknown names later."""
     return KINDS.get(str(name), next(iter(KINDS.values())))
 
 
@@ -197,33 +197,33 @@ def kind_at(values: FormValues, index: int = 0) -> Kind:
 
 
 def sets_key(values: FormValues) -> str:
-    """Return what a study file calls that which is shown at once; empty: one output."""
+    """Return the key of sets in a study file; empty for single outputs."""
     return {"1": "", "2": "pairs"}.get(outputs(values), "sets")
 
 
 def outputs(values: FormValues) -> str:
-    """Return how many outputs are shown at once."""
-    asked = range(max(len(questions(values)), 1))
-    least = max(kind_at(values, index).least for index in asked)
+    """Return the number of outputs that are shown at once."""
+    indexes = range(max(len(questions(values)), 1))
+    least = max(kind_at(values, index).least for index in indexes)
     return values.get("outputs") or str(least)
 
 
-def _question(given: Data, kind: Kind) -> Data:
-    """Return the part of a question that its kind has."""
+def _question(data: Data, kind: Kind) -> Data:
+    """Return the fields of a question that its kind has."""
     fields = kind.definition.model_fields
-    given = {key: value for key, value in given.items() if key in fields}
-    given |= {name: bool(given.get(name)) for name in switches(kind.definition)}
+    data = {key: value for key, value in data.items() if key in fields}
+    data |= {name: bool(data.get(name)) for name in switches(kind.definition)}
     if "scale" in fields:
-        ends = _taken(given, "scale")
-        given["scale"] = [_text(ends, "0"), _text(ends, "1")]
-        inside = {str(value) for value in steps(given["scale"])}
-        anchors = _taken(given, "anchors").items()
-        given["anchors"] = {v: texts for v, texts in anchors if v in inside}
-    return given
+        ends = _take(data, "scale")
+        data["scale"] = [_text(ends, "0"), _text(ends, "1")]
+        inside = {str(value) for value in steps(data["scale"])}
+        anchors = _take(data, "anchors").items()
+        data["anchors"] = {v: texts for v, texts in anchors if v in inside}
+    return data
 
 
 def steps(ends: Iterable[str | None]) -> range:
-    """Return the values of a scale as far as its ends make sense."""
+    """Return the values of a scale; none if its ends are invalid."""
     try:
         low, high = (int((text or "")[:9]) for text in ends)
     except ValueError:
@@ -231,13 +231,13 @@ def steps(ends: Iterable[str | None]) -> range:
     return range(low, high + 1) if low < high <= low + 100 else range(0)
 
 
-def _sets(given: Data) -> Any:
-    kind = _text(given, "kind")
+def _sets(data: Data) -> Any:
+    kind = _text(data, "kind")
     if kind == "cells":
-        by = [part.strip() for part in _text(given, "by").split(",")]
-        return {"number": _text(given, "number"), "by": list(filter(None, by))}
+        by = [part.strip() for part in _text(data, "by").split(",")]
+        return {"number": _text(data, "number"), "by": list(filter(None, by))}
     if kind == "chosen":
-        lines = _text(given, "chosen").splitlines()
+        lines = _text(data, "chosen").splitlines()
         return [[name.strip() for name in line.split("|")] for line in lines if line]
     return kind or "all"
 
@@ -247,21 +247,21 @@ def _sets(given: Data) -> Any:
 
 def questions(values: FormValues) -> list[dict[str, list[str]]]:
     """Return the values of each question, without the question's own path."""
-    found: dict[int, dict[str, list[str]]] = {}
-    for name, given in values.lists():
+    listed: dict[int, dict[str, list[str]]] = {}
+    for name, texts in values.lists():
         if match := QUESTION.fullmatch(name):
-            found.setdefault(int(match[1]), {})[match[2]] = given
-    return [found[index] for index in sorted(found)]
+            listed.setdefault(int(match[1]), {})[match[2]] = texts
+    return [listed[index] for index in sorted(listed)]
 
 
 def with_questions(
     values: FormValues, wanted: list[dict[str, list[str]]]
 ) -> FormValues:
-    """Return the values with these questions instead of those that are there."""
-    kept = {n: given for n, given in values.lists() if not QUESTION.fullmatch(n)}
+    """Return the values with these questions instead of the current ones."""
+    result = {n: texts for n, texts in values.lists() if not QUESTION.fullmatch(n)}
     for index, question in enumerate(wanted):
-        kept |= {f"questions.{index}.{name}": one for name, one in question.items()}
-    return FormValues(kept)
+        result |= {f"questions.{index}.{name}": one for name, one in question.items()}
+    return FormValues(result)
 
 
 def rearranged(
@@ -269,7 +269,7 @@ def rearranged(
 ) -> FormValues:
     """Return the values with a question added, removed, or moved up or down.
 
-    One that is added is of the kind, or without it of the last one's.
+    A new question has the given kind, or the kind of the last question.
     """
     listed = questions(values)
     if action == "add":

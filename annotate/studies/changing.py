@@ -1,7 +1,7 @@
-"""Changes of a study under way: withdrawing units, giving people's work to others.
+"""Withdrawal of units and redistribution of work in a running study.
 
-What was begun, leased or submitted stays where it is. `extending` adds units, slots and
-people.
+Slots that are started, leased or submitted stay as they are. `extending` adds units,
+slots and people.
 """
 
 from collections import Counter, defaultdict
@@ -28,12 +28,12 @@ Names = tuple[set[str], set[str]]
 
 
 class ChangeError(ValueError):
-    """The study cannot be changed as asked; the message says why."""
+    """A change that the study does not allow; the message says why."""
 
 
 @contextmanager
 def locked(study: Study, *, dry_run: bool) -> Iterator[tuple[Study, list[Annotator]]]:
-    """Lend a study and its people, locked, for a change; a dry run is not kept."""
+    """Yield the locked study and its people for a change; roll back a dry run."""
     with transaction.atomic():
         stored = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
         yield stored, reassignment.lock_people(stored)
@@ -44,14 +44,14 @@ def locked(study: Study, *, dry_run: bool) -> Iterator[tuple[Study, list[Annotat
 
 
 def measure_balance(study: Study) -> None:
-    """Store how balanced the plan of a study is now; an open one has no plan."""
+    """Update the balance report of a planned study; an open study has none."""
     if not study.is_open:
         study.balance_report = reassignment.measured(study)
         study.save(update_fields=["balance_report"])
 
 
 def withdrawn_names(study: Study) -> Names:
-    """Return the methods and the stories that are withdrawn now, by the log."""
+    """Return the withdrawn methods and stories according to the log."""
     methods: set[str] = set()
     stories: set[str] = set()
     events = study.events.filter(
@@ -67,7 +67,7 @@ def withdrawn_names(study: Study) -> Names:
 
 
 def names_now(study: Study) -> Names:
-    """Return the methods and the stories that are judged and not withdrawn."""
+    """Return the methods and stories of the study that are not withdrawn."""
     gone_methods, gone_stories = withdrawn_names(study)
     units = list(judged_units(study))
     methods = {name for unit in units for name in unit.methods}
@@ -75,7 +75,7 @@ def names_now(study: Study) -> Names:
 
 
 def shows(unit: Unit, methods: set[str], stories: set[str]) -> bool:
-    """Say whether a unit is of one of these stories, or shows one of the methods."""
+    """Return whether a unit has one of these stories or methods."""
     return unit.story.key in stories or bool(methods & set(unit.methods))
 
 
@@ -84,7 +84,7 @@ def shows(unit: Unit, methods: set[str], stories: set[str]) -> bool:
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """Slots that a withdrawal takes away, and begun or given answers that stay."""
+    """Numbers of units, withdrawn slots, and started or submitted slots `kept`."""
 
     units: int
     slots: int
@@ -99,10 +99,10 @@ def withdraw_units(
     user: User | None = None,
     dry_run: bool = False,
 ) -> Withdrawal:
-    """Ask for no more answers to these methods and stories; what was given stays.
+    """Withdraw the open slots of these methods and stories; answers stay.
 
-    Whoever has begun such a slot may finish it. `extending.extend` with the same names
-    asks again.
+    Annotators can finish slots that they have started. `extending.extend` with the same
+    names reverses the withdrawal.
     """
     with locked(study, dry_run=dry_run) as (stored, _people):
         units = _units(stored, set(methods), set(stories))
@@ -112,9 +112,9 @@ def withdraw_units(
             .exclude(state=Slot.State.EXCLUDED)
             .order_by("pk")
         )
-        withdrawn = _not_begun(rows)
+        withdrawn = _not_started(rows)
         _withdraw(withdrawn)
-        _ask_for_what_is_there(units, rows)
+        _lower_redundancy(units, rows)
         measure_balance(stored)
         kept = len(rows) - len(withdrawn)
         event_log.note(
@@ -130,7 +130,7 @@ def withdraw_units(
 
 
 def _units(study: Study, methods: set[str], stories: set[str]) -> list[Unit]:
-    """Return the units that show what is withdrawn now or was before, locked."""
+    """Lock and return the units affected by this withdrawal or earlier ones."""
     every = list(judged_units(study).select_for_update(no_key=True, of=("self",)))
     unknown = (methods - {name for unit in every for name in unit.methods}) | (
         stories - {unit.story.key for unit in every}
@@ -140,7 +140,7 @@ def _units(study: Study, methods: set[str], stories: set[str]) -> list[Unit]:
             _("Not in this study: %(names)s.") % {"names": ", ".join(sorted(unknown))}
         )
     if not (methods or stories):
-        raise ChangeError(_("Name a method or a story to withdraw."))
+        raise ChangeError(_("Choose a method or a story to withdraw."))
     gone_methods, gone_stories = withdrawn_names(study)
     chosen = [
         unit
@@ -148,14 +148,14 @@ def _units(study: Study, methods: set[str], stories: set[str]) -> list[Unit]:
         if shows(unit, gone_methods | methods, gone_stories | stories)
     ]
     if len(chosen) == len(every):
-        raise ChangeError(_("Nothing would be left to judge; close the study instead."))
+        raise ChangeError(_("Nothing would be left to rate; close the study instead."))
     return chosen
 
 
-def _not_begun(slots: Sequence[Slot]) -> list[Slot]:
-    """Return the slots to withdraw: as many in each round of a unit stay as were begun.
+def _not_started(slots: Sequence[Slot]) -> list[Slot]:
+    """Return the slots to withdraw, so that each round of a unit keeps as many slots.
 
-    All rounds of a unit ask for as many answers, those of the round with the most.
+    The round with the most started slots sets the number.
     """
     groups: dict[tuple[int, int], list[Slot]] = defaultdict(list)
     begun: Counter[tuple[int, int]] = Counter()
@@ -181,8 +181,8 @@ def _withdraw(slots: Sequence[Slot]) -> None:
     event_log.note_each(Event.Kind.SLOT_WITHDRAWN, before)
 
 
-def _ask_for_what_is_there(units: Sequence[Unit], slots: Sequence[Slot]) -> None:
-    """Lower each unit's redundancy to the slots that it has left in a round."""
+def _lower_redundancy(units: Sequence[Unit], slots: Sequence[Slot]) -> None:
+    """Lower the redundancy of each unit to its remaining slots in a round."""
     left = Counter(
         (slot.unit_id, slot.round) for slot in slots if slot.ordinal is not None
     )
@@ -193,19 +193,19 @@ def _ask_for_what_is_there(units: Sequence[Unit], slots: Sequence[Slot]) -> None
 
 
 def _most_in_a_round(counts: Mapping[tuple[int, int], int]) -> Counter[int]:
-    """Return the highest count of each unit; the counts are by unit and round."""
+    """Return the highest count of each unit over its rounds."""
     most: Counter[int] = Counter()
     for (unit, _round), count in counts.items():
         most[unit] = max(most[unit], count)
     return most
 
 
-# Giving work to others
+# Redistributing work
 
 
 @dataclass(frozen=True)
 class Redistribution:
-    """Slots given up and received, by name; `free` slots wait for anybody."""
+    """Slots given up and received by name, and the number of `free` slots."""
 
     given_up: dict[str, int]
     shares: dict[str, int]
@@ -214,7 +214,7 @@ class Redistribution:
 
 
 def holders(study: Study) -> QuerySet[Annotator]:
-    """Return whoever has unfinished slots, with their number and the last answer."""
+    """Return people with unfinished slots, with their number and the last answer."""
     unfinished = Q(slots__ordinal__isnull=False, slots__state__in=UNFINISHED)
     return (
         study.annotators.annotate(
@@ -228,39 +228,39 @@ def holders(study: Study) -> QuerySet[Annotator]:
 
 
 def presences(study: Study, now: datetime | None = None) -> list[Presence]:
-    """Return how everybody stands who has unfinished slots."""
+    """Return the presence of everybody with unfinished slots."""
     return _measured(study, holders(study), now)
 
 
 def _measured(
     study: Study, people: QuerySet[Any], now: datetime | None = None
 ) -> list[Presence]:
-    """Return how people stand, each of whom has `answered` then, or not."""
+    """Return the presence of people, who have a time `answered` or None."""
     measure = calendar(study, patience_days(answers_by_day(study)))
     at = now or timezone.now()
     return [measure.presence(one, one.answered, at) for one in people]
 
 
 def _takers(study: Study, dropped: Iterable[int]) -> list[Annotator]:
-    """Return who may be given more: nobody who was asked and is missed."""
+    """Return the people who can get more work, without missing ones."""
     staying = study.annotators.filter(state__in=WORKING).exclude(pk__in=dropped)
     people = staying.annotate(answered=Max("slots__submitted_at")).order_by("pk")
-    found = _measured(study, people.select_related("invitation"))
+    measured = _measured(study, people.select_related("invitation"))
     return [
         one.person
-        for one in found
+        for one in measured
         if not one.is_missed or one.person.state == Annotator.State.PLANNED
     ]
 
 
 def idle(study: Study, days: int) -> list[Annotator]:
-    """Return who was invited, has work left and was not seen for so many days."""
+    """Return invited people with unfinished work who were absent for these days."""
     since = timezone.now() - timedelta(days=days)
     return [
-        found.person
-        for found in presences(study)
-        if found.person.state in (Annotator.State.INVITED, Annotator.State.ACTIVE)
-        and found.since < since
+        one.person
+        for one in presences(study)
+        if one.person.state in (Annotator.State.INVITED, Annotator.State.ACTIVE)
+        and one.since < since
     ]
 
 
@@ -271,11 +271,11 @@ def redistribute(
     user: User | None = None,
     dry_run: bool = False,
 ) -> Redistribution:
-    """Deal what people who dropped out have not submitted to those still working.
+    """Assign the unfinished slots of people who dropped out to people still working.
 
-    Dropped out are those named, and whoever was revoked. Their drafts are kept. Nobody
-    gets anything who was invited and is missed. In an open study their slots become
-    free. With `dry_run` nothing is kept.
+    These are the named annotators and all revoked ones; their drafts stay. Missing
+    people get no slots. In an open study the slots become free. With `dry_run` nothing
+    is stored.
     """
     with locked(study, dry_run=dry_run) as (stored, people):
         named = {annotator.pk for annotator in annotators}
@@ -288,9 +288,7 @@ def redistribute(
             [] if stored.is_open else reassignment.deal(stored, _takers(stored, named))
         )
         if not (given_up or dealt):
-            raise ChangeError(
-                _("There is nothing to give to others: nobody left open work behind.")
-            )
+            raise ChangeError(_("There is no unfinished work to give to others."))
         event_log.list_slots(stored, dealt, user=user)
         measure_balance(stored)
         free = stored.slots.filter(

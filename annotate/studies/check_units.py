@@ -1,7 +1,7 @@
-"""Units that check the annotators: training, gold, and degraded twins.
+"""Units that check annotators: training, gold, and degraded copies.
 
-They are chosen, and the pictures of twins written, before a study is stored: drawing
-takes minutes, in which nobody else could write.
+They are chosen and drawn before the study is stored, because drawing takes minutes and
+a transaction would block all other writes meanwhile.
 """
 
 import random
@@ -16,7 +16,7 @@ from annotate.models.units import as_fields
 from annotate.responses.leasing import FIRST_POSITION
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.parts import KnownUnit
-from annotate.studies.units import PlanningError, Shown
+from annotate.studies.units import PlanningError, UnitOutputs
 from evalcore.models import Benchmark, Output
 from evalcore.perturbations import degraded_copies
 from evalcore.perturbations.degrading import ImpossibleDegradationError
@@ -26,7 +26,7 @@ FIELDS = {Purpose.TRAINING: "training", Purpose.GOLD: "checks.gold"}
 
 @dataclass(frozen=True)
 class KnownUnitOutputs:
-    """A training or gold unit, and what it shows, the methods in their order."""
+    """A training or gold unit and its outputs, in the order of the methods."""
 
     purpose: Purpose
     wanted: KnownUnit
@@ -35,7 +35,7 @@ class KnownUnitOutputs:
 
 @dataclass(frozen=True)
 class Twin:
-    """A degraded copy of an output that the unit at `place` shows."""
+    """A degraded copy of an output, which belongs to the unit at `place`."""
 
     place: int
     original: Output
@@ -46,12 +46,12 @@ class Twin:
 
 
 def choose_known(
-    definition: StudyDefinition, benchmark: Benchmark, shown: Sequence[Shown]
+    definition: StudyDefinition, benchmark: Benchmark, units: Sequence[UnitOutputs]
 ) -> tuple[KnownUnitOutputs, ...]:
-    """Return the training and gold units; they may show any output of the benchmark.
+    """Return the training and gold units, which may show any output of the benchmark.
 
-    Gold shows nothing that is judged in the study itself: whoever met it as one would
-    meet it again as the other.
+    Gold units that the study itself rates are refused: annotators would meet them
+    twice.
     """
     training = definition.training.units if definition.training else ()
     _check_room(definition)
@@ -65,23 +65,23 @@ def choose_known(
     }
     number = definition.outputs
     known = tuple(
-        KnownUnitOutputs(purpose, one, _found(purpose, one, outputs, number))
+        KnownUnitOutputs(purpose, one, _outputs_of(purpose, one, outputs, number))
         for purpose, one in wanted
     )
-    judged = {one.outputs for one in shown}
+    judged = {one.outputs for one in units}
     for one in known:
         if one.purpose == Purpose.GOLD and one.outputs in judged:
             names = " and ".join(output.method.name for output in one.outputs)
             raise PlanningError(
-                f"Gold unit of story {one.wanted.story} ({names}) is judged in the "
-                "study itself, so that people would meet it twice. Leave a story or "
-                "more out of the study, and take gold from them.",
+                f"The known-answer check of story {one.wanted.story} ({names}) is also "
+                "rated in the study, so annotators would meet it twice. Leave some "
+                "stories out of the study, and take the checks from them.",
                 field="checks.gold",
             )
     return known
 
 
-def _found(
+def _outputs_of(
     purpose: Purpose,
     one: KnownUnit,
     outputs: dict[tuple[str, str], Output],
@@ -92,54 +92,56 @@ def _found(
     if missing or len(set(names)) != number:
         wanted = "two different methods" if number > 1 else "one method"
         raise PlanningError(
-            f"{purpose.label} unit of story {one.story}: needs {wanted} with an "
-            f"output; {', '.join(missing or names)} does not fit.",
+            f"{purpose.label} unit of story {one.story}: write {wanted} with an output "
+            f"of this story, not {', '.join(missing or names)}.",
             field=FIELDS[purpose],
         )
     return tuple(outputs[one.story, name] for name in names)
 
 
 def _check_room(definition: StudyDefinition) -> None:
-    """Refuse a training round whose slots would reach into those of the study."""
+    """Refuse more training slots than fit before those of the study."""
     training = definition.training
     if training is None:
         return
-    # A twin that is shown alone comes after its original.
+    # A copy that is shown alone follows its original.
     each = 2 if definition.outputs == 1 else 1
     number = len(training.units) + each * training.twins
     if number * training.attempts >= FIRST_POSITION:
         raise PlanningError(
-            f"{number} training units, up to {training.attempts} times, are too many: "
-            f"at most {FIRST_POSITION - 1} in all.",
+            f"{number} training items in up to {training.attempts} attempts are too "
+            f"many; at most {FIRST_POSITION - 1} are possible in total.",
             field="training",
         )
 
 
-# Twins
+# Degraded copies
 
 
 def make_twins(
-    definition: StudyDefinition, shown: Sequence[Shown], explained: Collection[int] = ()
+    definition: StudyDefinition,
+    units: Sequence[UnitOutputs],
+    explained: Collection[int] = (),
 ) -> tuple[Twin, ...]:
-    """Degrade some of the outputs that are judged; what was drawn before is reused.
+    """Make or reuse degraded copies of some of the outputs of the study.
 
-    Outputs that cannot be degraded as asked have no twin, nor those `explained` in
-    training or examples: what is wrong with a copy of them people have been told.
+    There are no copies of outputs that cannot be degraded, nor of those `explained` in
+    training or examples, whose faults annotators know.
     """
     checks = definition.checks
     if not checks.degradations or "twin" not in checks.kinds:
         return ()
     places = {
         output.pk: (place, output)
-        for place, one in enumerate(shown)
+        for place, one in enumerate(units)
         for output in one.outputs
         if output.pk not in explained
     }
-    strata = {pk: output.method_id for pk, (_place, output) in places.items()}
+    subgroups = {pk: output.method_id for pk, (_place, output) in places.items()}
     number = min(len(places), max(1, round(checks.share * len(places))))
     dice = random.Random(definition.seed)
     made = []
-    for pk in sampling.subset(list(places), number, definition.seed, strata):
+    for pk in sampling.subset(list(places), number, definition.seed, subgroups):
         place, output = places[pk]
         twin = _twin(output, checks.degradations, definition.seed, dice)
         if twin is not None:
@@ -150,7 +152,7 @@ def make_twins(
 def _twin(
     output: Output, degradations: Sequence[str], seed: int, dice: random.Random
 ) -> Output | None:
-    """Make a twin of one of the degradations that are possible, in random order."""
+    """Make a copy with the first possible degradation, in random order."""
     kinds = sorted(degraded_copies.possible(output, degradations))
     for kind in dice.sample(kinds, len(kinds)):
         try:
@@ -173,8 +175,8 @@ def create_check_units(
 ) -> None:
     """Store the units that check annotators; `units` are those of the study itself.
 
-    In a Likert study a twin is shown alone and held against what the annotator said of
-    its original; side by side it stands against its original, which should win.
+    In a Likert study a degraded copy is shown alone and compared with the annotator's
+    rating of the original. Side by side, the original should win.
     """
     Unit.objects.bulk_create(
         [_known_unit(study, one) for one in known]
@@ -199,7 +201,7 @@ def _known_unit(study: Study, one: KnownUnitOutputs) -> Unit:
 def _stored(
     value: tuple[int, int] | tuple[str, ...] | str, names: list[str]
 ) -> list[int] | str:
-    """Turn methods' names into their places in the unit."""
+    """Convert the names of methods to their places in the unit."""
     if value == "tie":
         return value
     if isinstance(value, str):

@@ -1,7 +1,7 @@
-"""A study as data: the one schema of study files, the set-up form and drafts.
+"""The schema of a study definition, for study files, the set-up form and drafts.
 
-`study_file` reads one from YAML; `annotate.studies.planning` turns one into a study.
-The papers' protocols ship as templates.
+`study_file` reads a definition from YAML; `planning` turns it into a study. The papers'
+protocols are included as templates.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,7 +33,7 @@ from annotate.schema import (
     Texts,
     is_empty,
     refuse,
-    some,
+    refuse_empty,
 )
 from annotate.schema import Path as Steps
 from annotate.studies.parts import (
@@ -58,43 +58,42 @@ TEMPLATES = Path(__file__).resolve().parent / "protocols"
 
 
 class StudyDefinition(Part):
-    """A study whose parts suit each other."""
+    """A study definition whose parts are consistent."""
 
-    # `kind` and `scale` are those of the questions that do not say their own: read,
-    # they stand with the questions.
+    # `kind` and `scale` are defaults, which validation copies into the questions.
     name: str = Field("study", exclude=True)
     title: Text = Field("", title=_("Title"))
     kind: str | None = None
     scale: Scale | None = None
     outputs: Count = 1
-    assignment: Literal["planned", "open"] = Field("planned", title=_("Who comes"))
+    assignment: Literal["planned", "open"] = Field("planned", title=_("Assignment"))
     redundancy: Count = Field(
         3,
-        title=_("Answers a unit"),
-        description=_("How many different people judge each unit."),
+        title=_("Ratings per item"),
+        description=_("Number of different people who rate each item."),
     )
     rounds: Count = Field(
         1,
         title=_("Rounds"),
-        description=_("How often the same people judge everything."),
+        description=_("Number of times that the same people rate each item."),
     )
     session_size: Count = Field(
         7,
-        title=_("Session"),
-        description=_("At most so many units in one sitting."),
+        title=_("Stories per sitting"),
+        description=_("Maximum number of items in one sitting."),
     )
     cap: Count | None = Field(
         None,
-        title=_("Cap"),
-        description=_("Most units that one person may judge. Empty: no limit."),
+        title=_("Most stories per person"),
+        description=_("Leave empty for no limit."),
     )
     lease_minutes: Count = Field(
         30,
-        title=_("Lease in minutes"),
-        description=_("So long a story stays with somebody who does nothing."),
+        title=_("Inactivity timeout in minutes"),
+        description=_("A story is released after this time without activity."),
     )
     seed: Number = Field(
-        0, title=_("Seed"), description=_("The same seed, the same plan.")
+        0, title=_("Seed"), description=_("The same seed gives the same plan.")
     )
     languages: dict[Text, Count] = {}
     stories: Sample | None = None
@@ -104,13 +103,13 @@ class StudyDefinition(Part):
     adaptive: Adaptive | None = None
     consent: Consent = Consent()
     instructions: Texts = {}
-    questions: Annotated[tuple[AnyQuestion, ...], BeforeValidator(some)]
+    questions: Annotated[tuple[AnyQuestion, ...], BeforeValidator(refuse_empty)]
     composites: Composites = Field(
         (),
         title=_("Composites"),
         description=_(
             "YAML, such as: overall: {over: questions, weights: {character: 0.6, "
-            "style: 0.4}}. A report treats them as questions, or as metrics."
+            "style: 0.4}}. Reports treat composites as questions or as metrics."
         ),
     )
     training: Training | None = None
@@ -120,8 +119,8 @@ class StudyDefinition(Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _tell_questions(cls, data: Any) -> Any:
-        """Give the study's kind and scale to questions that do not say their own."""
+    def _fill_questions(cls, data: Any) -> Any:
+        """Copy the study's kind and scale into questions that have none."""
         if not isinstance(data, dict):
             return data
         listed = data.get("questions")
@@ -132,23 +131,23 @@ class StudyDefinition(Part):
             else one
             for one in (listed if isinstance(listed, list | tuple) else ())
         ]
-        asked = [one for one in questions if isinstance(one, dict)]
-        is_needed = any(one["kind"] is None for one in asked)
+        mappings = [one for one in questions if isinstance(one, dict)]
+        is_needed = any(one["kind"] is None for one in mappings)
         if (is_needed or kind is not None) and str(kind) not in KINDS:
             refuse([Problem(["kind"], f"write one of {', '.join(KINDS)}")])
-        for one in asked:
+        for one in mappings:
             of_kind = KINDS.get(str(one["kind"]))
             has_scale = of_kind and "scale" in of_kind.definition.model_fields
             if has_scale and scale is not None and "scale" not in one:
                 one["scale"] = scale
                 if not is_scale(scale):
-                    # That is told of the study, and not of each question.
+                    # The error is reported for the study, not for each question.
                     one |= {"scale": (0, 1), "anchors": {}}
         return data | {"questions": questions or listed}
 
     @model_validator(mode="after")
     def _suit_each_other(self) -> Self:
-        """Put in what the kinds of questions imply, and refuse what does not suit."""
+        """Set values that the kinds of questions imply, and refuse contradictions."""
         kinds = self.kinds
         self._put("title", self.title or self.name)
         self._put("kind", kinds[0].name if len(kinds) == 1 else None)
@@ -184,21 +183,21 @@ class StudyDefinition(Part):
                 del data[key]
         return {k: value for k, value in data.items() if not is_empty(value)}
 
-    # What follows from it
+    # Derived values
 
     @property
     def together(self) -> str | tuple[tuple[str, ...], ...] | CellPairs:
-        """Return which methods are shown together."""
+        """Return the sets of methods that are shown together."""
         return self.pairs or self.sets or "all"
 
     @property
     def stored_questions(self) -> list[dict[str, Any]]:
-        """Return the fields of the questions as stored: two boxes for each label."""
+        """Return the fields of the stored questions: two boxes for each label."""
         return [row for question in self.questions for row in question.rows()]
 
     @property
     def degradable(self) -> tuple[DegradableQuestion, ...]:
-        """Return the questions that say which degradation makes their answer worse."""
+        """Return the questions that name a degradation."""
         return tuple(
             one
             for one in self.questions
@@ -206,7 +205,7 @@ class StudyDefinition(Part):
         )
 
     def without_degradations(self) -> Self:
-        """Return a study whose questions are not taught by worse copies."""
+        """Return the same study without the degradations of its questions."""
         plain = [
             one.with_changes(degradation="") if one in self.degradable else one
             for one in self.questions
@@ -215,7 +214,7 @@ class StudyDefinition(Part):
 
     @property
     def answers(self) -> dict[str, int]:
-        """Return the answers a unit by language, "" where languages play no part."""
+        """Return the answers per unit by language, "" if the study has no languages."""
         return dict(self.languages or {"": self.redundancy})
 
     @property
@@ -224,12 +223,12 @@ class StudyDefinition(Part):
 
     @property
     def sets_key(self) -> str:
-        """Return what a study file calls the sets of methods that are shown at once."""
+        """Return the key of the sets of methods in a study file."""
         return "pairs" if self.outputs == 2 else "sets"
 
     @property
     def brief(self) -> str:
-        """Return what is asked, and how often, in a few words."""
+        """Return a short description of the questions."""
         kind = self.kinds[0]
         return kind.brief([one for one in self.questions if one.kind == kind.name])
 
@@ -239,7 +238,7 @@ class StudyDefinition(Part):
 
 
 def _problems(study: StudyDefinition) -> Iterator[Problem]:
-    """Yield what does not suit the rest of a study."""
+    """Yield contradictions between the parts of a study."""
     yield from _outputs(study)
     yield from _keys(study)
     yield from _sets(study)
@@ -251,16 +250,16 @@ def _problems(study: StudyDefinition) -> Iterator[Problem]:
 
 
 def _outputs(study: StudyDefinition) -> Iterator[Problem]:
-    """Hold the number of outputs shown at once against every kind."""
+    """Compare the number of outputs shown at once with every kind."""
     kinds = study.kinds
     least, most = max(k.least for k in kinds), min(k.most for k in kinds)
     names = ", ".join(kind.name for kind in kinds)
     if not kinds[0].is_counted:
-        told = f"ask at least one question that is no {kinds[0].name}"
-        yield Problem(["questions"], told)
+        text = f"add at least one question of a kind other than {kinds[0].name}"
+        yield Problem(["questions"], text)
     if least > most:
-        told = f"{names}: not asked of equally many outputs; make it two studies"
-        yield Problem(["questions"], told)
+        text = f"{names} show different numbers of outputs; make two studies"
+        yield Problem(["questions"], text)
     elif not least <= study.outputs <= most:
         span = f"{least} to {most}" if least < most else str(least)
         yield Problem(["outputs"], f"write {span} for {names}")
@@ -283,13 +282,13 @@ def _sets(study: StudyDefinition) -> Iterator[Problem]:
     }
     for key, (sets, suits, number) in wanted.items():
         if sets is not None and not suits:
-            told = f"only a study of {number} outputs at once has {key}"
-            yield Problem([key], told)
+            text = f"only a study that shows {number} outputs at once has {key}"
+            yield Problem([key], text)
         for index, one in enumerate(sets if isinstance(sets, tuple) and suits else ()):
             if not len(set(one)) == study.outputs == len(one):
                 methods = ", ".join(LETTERS.upper()[: study.outputs])
-                told = f"write {study.outputs} methods, such as [{methods}]"
-                yield Problem([key, index], told)
+                text = f"write {study.outputs} methods, such as [{methods}]"
+                yield Problem([key, index], text)
 
 
 def _training(study: StudyDefinition) -> Iterator[Problem]:
@@ -298,14 +297,14 @@ def _training(study: StudyDefinition) -> Iterator[Problem]:
         return
     if not any(kind.has_known_answers for kind in study.kinds):
         name = study.kinds[0].name
-        told = f"a {name} has no known answers to train with; leave it out"
-        yield Problem(["training"], told)
+        text = f"a {name} has no known answers to train with; remove training"
+        yield Problem(["training"], text)
     elif not (training.units or training.twins):
-        told = "write at least one unit, or twins: 3"
-        yield Problem(["training", "units"], told)
+        text = "write at least one unit, or twins: 3"
+        yield Problem(["training", "units"], text)
     elif training.twins and not study.degradable:
-        told = "no question says which degradation makes its answer worse"
-        yield Problem(["training", "twins"], told)
+        text = "no question names a degradation; add one, or remove twins"
+        yield Problem(["training", "twins"], text)
     yield from _known(study, training.units, ["training", "units"])
 
 
@@ -314,12 +313,12 @@ def _checks(study: StudyDefinition) -> Iterator[Problem]:
     controls = tuple(dict.fromkeys(c for kind in kinds for c in kind.controls))
     for key, control in (("degradations", "twin"), ("gold", "gold")):
         if getattr(checks, key) and control not in controls:
-            told = f"a {kinds[0].name} has only {', '.join(controls)}"
-            yield Problem(["checks", key], told)
+            text = f"a {kinds[0].name} has only {', '.join(controls)}"
+            yield Problem(["checks", key], text)
     for index, kind in enumerate(checks.kinds):
         if kind not in controls:
-            told = f"write one of {', '.join(controls)}"
-            yield Problem(["checks", "kinds", index], told)
+            text = f"write one of {', '.join(controls)}"
+            yield Problem(["checks", "kinds", index], text)
     if "gold" in controls:
         yield from _known(study, checks.gold, ["checks", "gold"])
 
@@ -327,14 +326,14 @@ def _checks(study: StudyDefinition) -> Iterator[Problem]:
 def _known(
     study: StudyDefinition, units: Sequence[KnownUnit], path: Steps
 ) -> Iterator[Problem]:
-    """Put answers that are known in the form of their kind, or refuse them."""
+    """Convert known answers to the form of their kind, or refuse them."""
     questions = {question.key: question for question in study.questions}
     for index, unit in enumerate(units):
         for key, value in unit.expected.items():
             at: Steps = [*path, index, "expected", key]
             if key not in questions:
-                told = f"no such question; there are {', '.join(questions)}"
-                yield Problem(at, told)
+                text = f"no such question; write one of {', '.join(questions)}"
+                yield Problem(at, text)
                 continue
             try:
                 answer = questions[key].known_answer(value, unit.methods)
@@ -348,8 +347,8 @@ def _rules(study: StudyDefinition) -> Iterator[Problem]:
     if isinstance(study.rules, list):
         for index, rule in enumerate(study.rules):
             if rule["signal"] not in known:
-                told = f"write one of {', '.join(known)}"
-                yield Problem(["rules", index, "signal"], told)
+                text = f"write one of {', '.join(known)}"
+                yield Problem(["rules", index, "signal"], text)
 
 
 def _adaptive(study: StudyDefinition) -> Iterator[Problem]:
@@ -358,10 +357,10 @@ def _adaptive(study: StudyDefinition) -> Iterator[Problem]:
         return
     keys = [q.key for q in study.questions if KINDS[q.kind].is_pairwise]
     if study.outputs != 2:
-        yield Problem(["adaptive"], "only pairs can be chosen adaptively")
+        yield Problem(["adaptive"], "only a study of pairs can be adaptive")
     elif study.assignment != "open":
-        told = "pairs are chosen as annotators ask for them: write assignment: open"
-        yield Problem(["adaptive"], told)
+        text = "adaptive pairs need assignment: open"
+        yield Problem(["adaptive"], text)
     elif adaptive.question not in keys:
         yield Problem(["adaptive", "question"], f"write one of {', '.join(keys)}")
 
@@ -376,7 +375,7 @@ def _composites(study: StudyDefinition) -> Iterator[Problem]:
 
 
 def composites_data(composites: Iterable[Composite]) -> dict[str, Any]:
-    """Return composites by their names, as a file has them."""
+    """Return composites by name, as in a study file."""
     return {
         one.name: {
             "over": one.over,

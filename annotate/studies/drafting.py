@@ -1,6 +1,6 @@
-"""From what a manager chose to a draft study: a new one, an edited one, a new version.
+"""Creation of draft studies: new ones, edited ones and copies.
 
-The form and the command line say the same things (`Setup`) to the same planning.
+The form and the command line use the same `Setup` and the same planning.
 """
 
 import dataclasses
@@ -26,7 +26,12 @@ from annotate.studies.definition import StudyDefinition
 from annotate.studies.parts import Checks
 from annotate.studies.planning import Setup
 from annotate.studies.study_file import read_definition, write_definition
-from annotate.studies.units import PlanningError, Shown, choose_outputs, choose_units
+from annotate.studies.units import (
+    PlanningError,
+    UnitOutputs,
+    choose_outputs,
+    choose_units,
+)
 from evalcore.media import Box
 from evalcore.models import Output, most_letters
 
@@ -40,7 +45,7 @@ def create(
     previous: Study | None = None,
     progress: Progress = silent,
 ) -> Study:
-    """Plan a draft study; it may be the next version of another."""
+    """Create a draft study, which may be the next version of another."""
     planning.check_slug(setup.slug)
     draft = planning.with_twins(planning.prepare(setup, progress))
     progress(STORING)
@@ -50,9 +55,9 @@ def create(
 def replace(
     study: Study, setup: Setup, user: User, progress: Progress = silent
 ) -> Study:
-    """Plan a draft anew under its old name; its members and versions stay.
+    """Plan a draft again under its old name, with its members and versions.
 
-    Once annotators may have met it, or where that cannot be planned, the old one stays.
+    The old draft stays if annotators may have seen it, or if planning fails.
     """
     lifecycle.check_editable(study)
     draft = planning.with_twins(planning.prepare(setup, progress))
@@ -61,7 +66,7 @@ def replace(
         old = Study.objects.select_for_update().filter(pk=study.pk).first()
         if old is None:
             raise lifecycle.LifecycleError(
-                _("Somebody has stored this draft anew meanwhile; load the page again.")
+                _("Somebody else has saved this draft meanwhile. Reload the page.")
             )
         lifecycle.check_editable(old)
         members = list(old.members.exclude(user=user))
@@ -84,7 +89,7 @@ def replace(
 
 
 def setup_of(study: Study) -> Setup:
-    """Return what a study was planned from."""
+    """Return the setup of a study."""
     if not study.definition:
         raise PlanningError("This study was imported; it has no study file.")
     planned = study.events.filter(kind=Event.Kind.STUDY_PLANNED).first()
@@ -102,43 +107,45 @@ def setup_of(study: Study) -> Setup:
 
 
 def file_of(study: Study) -> str:
-    """Return the study file of a study as it is now, and how to plan it again.
+    """Return the current study file, with the command that plans the study again.
 
-    The file does not say which methods and stories were chosen; a comment does.
+    A comment names the chosen methods and stories, which are not part of the file.
     """
     setup = setup_of(study)
     people = setup.annotators
     if isinstance(people, int):
-        told = str(people or "")
+        numbers = str(people or "")
     else:
-        told = ",".join(f"{name}={number}" for name, number in people.items())
-    asked = [
+        numbers = ",".join(f"{name}={number}" for name, number in people.items())
+    options = [
         ("--benchmark", setup.benchmark.slug),
         ("--file", f"{study.slug}.yaml"),
-        ("--annotators", told),
+        ("--annotators", numbers),
         ("--methods", ",".join(setup.methods)),
         ("--stories", ",".join(setup.stories)),
     ]
     command = ["plan_study", "NAME"]
-    for option, value in asked:
+    for option, value in options:
         # A comment ends with its line.
         command += [option, shlex.quote(" ".join(value.split()))] if value else []
-    again = f"# The same study again: manage.py {' '.join(command)}\n"
+    again = f"# To plan this study again: manage.py {' '.join(command)}\n"
     return again + write_definition(setup.definition)
 
 
 def _as_it_is_now(study: Study, setup: Setup) -> Setup:
-    """Name methods and stories one by one if some came later or were withdrawn."""
+    """List methods and stories by name if some were added or withdrawn."""
     gone_methods, gone_stories = withdrawn_names(study)
     extended = study.events.filter(kind=Event.Kind.STUDY_EXTENDED)
-    came = any(e.details.get("methods") or e.details.get("stories") for e in extended)
-    if not (came or gone_methods or gone_stories):
+    is_larger = any(
+        e.details.get("methods") or e.details.get("stories") for e in extended
+    )
+    if not (is_larger or gone_methods or gone_stories):
         return setup
     return as_judged(study, setup)
 
 
 def as_judged(study: Study, setup: Setup) -> Setup:
-    """Name the methods and stories that the study judges, whatever else there is."""
+    """Limit a setup to the methods and stories that the study rates now."""
     methods, stories = names_now(study)
     return dataclasses.replace(
         setup,
@@ -157,7 +164,7 @@ def _annotators(study: Study) -> int | dict[str, int]:
 
 
 def next_slug(slug: str) -> str:
-    """Return the name of a study's next version: `pilot`, `pilot-2`, `pilot-3`."""
+    """Return a free name for the next version: `pilot`, `pilot-2`, `pilot-3`."""
     match = re.fullmatch(r"(.*)-(\d{1,4})", slug)
     stem, number = (match[1], int(match[2]) + 1) if match else (slug, 2)
     while True:
@@ -168,26 +175,25 @@ def next_slug(slug: str) -> str:
         number += 1
 
 
-# The annotator's page of a study that does not exist
+# The annotator's page of a study before it is stored
 
 
 @contextmanager
 def first_slot(setup: Setup, among: QuerySet[Output] | None = None) -> Iterator[Slot]:
-    """Lend the first story of a study as a slot; nothing of it stays stored.
+    """Yield the first story of a study as a slot, without storing anything.
 
-    The slot's code names its outputs and the size in which they are shown, for the
-    addresses of pictures. Only outputs `among` these are shown, by default any of the
-    benchmark.
+    The slot's code contains its outputs and their displayed size, for the addresses of
+    pictures. Only outputs `among` these are used, by default any of the benchmark.
     """
     outputs = choose_outputs(setup.benchmark, setup.methods, setup.stories, among=among)
-    shown = choose_units(setup.definition, outputs)[0]
+    unit = choose_units(setup.definition, outputs)[0]
     with transaction.atomic():
         study = planning.plan_study(
             _only_questions(setup.definition),
             benchmark=setup.benchmark,
             slug=f"preview-{secrets.token_hex(8)}",
-            methods=shown.methods,
-            stories=[shown.story.key],
+            methods=unit.methods,
+            stories=[unit.story.key],
         )
         slot = study.slots.select_related(
             "study", "unit__story", *study.output_paths("unit__")
@@ -197,7 +203,7 @@ def first_slot(setup: Setup, among: QuerySet[Output] | None = None) -> Iterator[
         box = _box(setup, among)
         if box is not None:
             slot.study.presentation["box"] = list(box)
-        slot.code = code(shown, box)
+        slot.code = code(unit, box)
         yield slot
         transaction.set_rollback(True)
 
@@ -213,12 +219,12 @@ def _box(setup: Setup, among: QuerySet[Output] | None) -> Box | None:
     return same_size.box_around(outputs)
 
 
-def code(shown: Shown, box: Box | None) -> str:
-    """Return the outputs of a unit by number, left to right, and their size.
+def code(unit: UnitOutputs, box: Box | None) -> str:
+    """Return the numbers of a unit's outputs, left to right, and their size.
 
-    A size is signed: pictures are drawn in the sizes of pages only.
+    The size is signed, so that pictures are only drawn in sizes that pages use.
     """
-    numbers = "-".join(str(output.pk) for output in shown.outputs)
+    numbers = "-".join(str(output.pk) for output in unit.outputs)
     if box is None:
         return numbers
     size = "{}x{}".format(*box)
@@ -226,7 +232,7 @@ def code(shown: Shown, box: Box | None) -> str:
 
 
 def read_code(code: str) -> tuple[list[int], Box | None] | None:
-    """Return the outputs and the size that a page's code names; None for no page's."""
+    """Return the outputs and the size in a code, or None if its signature is wrong."""
     numbers, *signed = code.split("_")
     outputs = [int(number) for number in numbers.split("-")]
     if not signed:
@@ -244,7 +250,7 @@ def _signature(numbers: str, size: str) -> str:
 
 
 def _only_questions(definition: StudyDefinition) -> StudyDefinition:
-    """Return the study with a single slot, of the one unit there is."""
+    """Return a definition that plans one slot for one unit."""
     return definition.without_degradations().with_changes(
         assignment="open",
         redundancy=1,

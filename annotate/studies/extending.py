@@ -1,4 +1,4 @@
-"""More methods, stories, answers or people for a study that is under way.
+"""Extension of a running study by methods, stories, answers or people.
 
 Units keep their identity (see docs/decisions/0003-what-was-judged-does-not-change.md):
 only units are added. `annotate.studies.changing` withdraws them.
@@ -35,7 +35,7 @@ from annotate.studies.study_file import (
 )
 from annotate.studies.units import (
     PlanningError,
-    Shown,
+    UnitOutputs,
     choose_outputs,
     choose_units,
     create_units,
@@ -51,11 +51,11 @@ Numbers = int | Mapping[str, int]
 
 @dataclass(frozen=True)
 class Extension:
-    """What an extension adds.
+    """Numbers of an extension.
 
-    `shares` are the slots that each annotator has more; `moved` slots change hands,
-    `free` ones wait for anybody. `balance` is that of the whole plan afterwards, empty
-    for an open study.
+    `shares` counts the additional slots of each annotator; `moved` slots change their
+    annotator, and `free` ones have none. `balance` is that of the whole plan
+    afterwards, empty for an open study.
     """
 
     units: int
@@ -79,13 +79,12 @@ def extend(
     only_shown: bool = False,
     dry_run: bool = False,
 ) -> Extension:
-    """Add what is given to the study, and deal out the slots that this opens.
+    """Add methods, stories, answers or people, and assign the new slots.
 
-    Methods and stories are names and keys: their outputs with those of the study become
-    units as the study pairs them; what was withdrawn under that name is asked again. A
-    study with languages takes the numbers by language. With `only_shown` no output that
-    the study has not shown comes in, as one imported since. With `dry_run` nothing
-    is kept.
+    Methods and stories are names and keys. Their outputs become units as the study
+    pairs them; withdrawn names are used again. A study with languages takes numbers by
+    language. With `only_shown`, outputs that the study has not shown, such as later
+    imports, are left out. With `dry_run` nothing is stored.
     """
     try:
         with locked(study, dry_run=dry_run) as (stored, _people):
@@ -93,8 +92,8 @@ def extend(
             definition = _raised(before, redundancy)
             people = _numbers(before, annotators, least=0, most=MOST_PEOPLE)
             among = outputs_of(stored) if only_shown else None
-            shown = _shown(stored, definition, methods, stories, among)
-            units = _fresh(stored, shown)
+            wanted = _units_with(stored, definition, methods, stories, among)
+            units = _create_missing(stored, wanted)
             raised = _raise(stored, definition, units, methods, stories)
             new = Slot.objects.bulk_create(
                 missing_slots(stored, definition, units + raised), batch_size=500
@@ -102,7 +101,7 @@ def extend(
             added = name_people(stored, people)
             if not (new or added):
                 raise ChangeError(_("That adds nothing: the study has all of it."))
-            _store(stored, definition, went_on=bool(new))
+            _store(stored, definition, is_larger=bool(new))
             result = _deal(stored, units, new, added)
             event_log.note(
                 Event.Kind.STUDY_EXTENDED,
@@ -123,10 +122,10 @@ def extend(
 
 
 def _definition(study: Study) -> StudyDefinition:
-    """Return the study's definition as far as it says what is judged how often."""
+    """Return the current definition of the study."""
     if not study.definition:
         raise ChangeError(
-            _("This study was imported, not planned; plan a new one for more answers.")
+            _("This study was imported. Set up a new study to collect more answers.")
         )
     return read_definition(
         study.definition, file=f"{study.slug}.yaml", name=study.template
@@ -134,40 +133,40 @@ def _definition(study: Study) -> StudyDefinition:
 
 
 def _numbers(
-    definition: StudyDefinition, given: Numbers, *, least: int, most: int
+    definition: StudyDefinition, numbers: Numbers, *, least: int, most: int
 ) -> dict[str, int]:
-    """Return numbers by language, checked."""
+    """Return validated numbers by language."""
     languages = list(definition.answers)
-    if isinstance(given, int) and (languages == [""] or given == 0):
-        given = dict.fromkeys(languages, given)
-    if isinstance(given, int) or not set(given) <= set(languages):
+    if isinstance(numbers, int) and (languages == [""] or numbers == 0):
+        numbers = dict.fromkeys(languages, numbers)
+    if isinstance(numbers, int) or not set(numbers) <= set(languages):
         named = ", ".join(f"{name}=…" for name in languages if name)
         raise ChangeError(
-            _("Give a number for each language: %(named)s.") % {"named": named}
+            _("Enter a number for each language: %(named)s.") % {"named": named}
             if named
-            else _("The study has no languages; give one number.")
+            else _("The study has no languages; enter one number.")
         )
-    for number in given.values():
+    for number in numbers.values():
         if not least <= number <= most:
             raise ChangeError(
-                _("%(number)d: write a number from %(least)d to %(most)d.")
+                _("%(number)d: enter a number from %(least)d to %(most)d.")
                 % {"number": number, "least": least, "most": most}
             )
-    return dict(given)
+    return dict(numbers)
 
 
-def _raised(definition: StudyDefinition, given: Numbers | None) -> StudyDefinition:
-    """Return the definition with more answers a unit; fewer are refused."""
-    if given is None:
+def _raised(definition: StudyDefinition, numbers: Numbers | None) -> StudyDefinition:
+    """Return the definition with more answers per unit; refuse fewer."""
+    if numbers is None:
         return definition
     before = definition.answers
-    wanted = before | _numbers(definition, given, least=1, most=MOST_ANSWERS)
+    wanted = before | _numbers(definition, numbers, least=1, most=MOST_ANSWERS)
     for name, number in wanted.items():
         if number < before[name]:
             raise ChangeError(
                 _(
-                    "%(before)d answers a unit are planned; %(number)d would be fewer. "
-                    "What is planned can only grow."
+                    "%(before)d ratings per item are planned; %(number)d is fewer. "
+                    "The number can only grow."
                 )
                 % {"before": before[name], "number": number}
             )
@@ -176,45 +175,45 @@ def _raised(definition: StudyDefinition, given: Numbers | None) -> StudyDefiniti
     return definition.with_changes(redundancy=wanted[""])
 
 
-def _shown(
+def _units_with(
     study: Study,
     definition: StudyDefinition,
     methods: Sequence[str],
     stories: Sequence[str],
     among: QuerySet[Output] | None,
-) -> list[Shown]:
-    """Return what the study would show with these methods and stories, if any."""
+) -> list[UnitOutputs]:
+    """Return the units of the study with these methods and stories, if any."""
     if not (methods or stories):
         return []
     drawn = isinstance(definition.pairs, CellPairs)
     if drawn and methods:
         raise ChangeError(
             _(
-                "This study draws its pairs for each combination of tags; a new method "
-                "would change what was drawn. Add stories, or plan a new study."
+                "This study draws its pairs for each combination of tags. A new method "
+                "would change the pairs. Add stories, or set up a new study."
             )
         )
-    here, told = names_now(study)
+    own_methods, own_stories = names_now(study)
     every = definition.with_changes(stories=None, subset=None)
     outputs = choose_outputs(
         study.benchmark,
-        sorted(here | set(methods)),
-        # Pairs that are drawn are drawn among the new stories.
-        sorted(set(stories) - told if drawn else told | set(stories)),
+        sorted(own_methods | set(methods)),
+        # Random pairs are drawn among the new stories only.
+        sorted(set(stories) - own_stories if drawn else own_stories | set(stories)),
         among=among,
     )
     return choose_units(every, outputs)
 
 
-def _fresh(study: Study, shown: Sequence[Shown]) -> list[Unit]:
-    known = _shown_as(study, Purpose.REAL)
-    fresh = [one for one in shown if _outputs(one) not in known]
-    gold = _shown_as(study, Purpose.GOLD)
+def _create_missing(study: Study, wanted: Sequence[UnitOutputs]) -> list[Unit]:
+    known = _output_ids(study, Purpose.REAL)
+    fresh = [one for one in wanted if _outputs(one) not in known]
+    gold = _output_ids(study, Purpose.GOLD)
     if twice := [one for one in fresh if _outputs(one) in gold]:
         raise ChangeError(
             _(
-                "People meet these as gold units, whose answers are known, and cannot "
-                "judge them again: %(names)s. Add others, or plan a new study."
+                "These are known-answer checks and cannot be rated as well: %(names)s. "
+                "Add others, or set up a new study."
             )
             % {
                 "names": ", ".join(
@@ -225,13 +224,13 @@ def _fresh(study: Study, shown: Sequence[Shown]) -> list[Unit]:
     return create_units(study, fresh)
 
 
-def _shown_as(study: Study, purpose: Purpose) -> set[tuple[int, ...]]:
+def _output_ids(study: Study, purpose: Purpose) -> set[tuple[int, ...]]:
     units = study.units.filter(purpose=purpose)
     return set(units.values_list(*study.output_paths()))
 
 
-def _outputs(shown: Shown) -> tuple[int, ...]:
-    return tuple(output.pk for output in shown.outputs)
+def _outputs(unit: UnitOutputs) -> tuple[int, ...]:
+    return tuple(output.pk for output in unit.outputs)
 
 
 def _raise(
@@ -241,7 +240,7 @@ def _raise(
     methods: Sequence[str],
     stories: Sequence[str],
 ) -> list[Unit]:
-    """Ask for as many answers of the older units as of the new ones."""
+    """Raise the redundancy of older units to that of new ones, and return them."""
     gone_methods, gone_stories = withdrawn_names(study)
     gone = gone_methods - set(methods), gone_stories - set(stories)
     wanted = sum(definition.answers.values())
@@ -257,20 +256,20 @@ def _raise(
     return raised
 
 
-def _store(study: Study, definition: StudyDefinition, *, went_on: bool) -> None:
-    """Store what the study asks for now; a stop rule that was met is lifted."""
+def _store(study: Study, definition: StudyDefinition, *, is_larger: bool) -> None:
+    """Store the new definition, and clear a stop rule that was met."""
     study.redundancy = sum(definition.answers.values())
     study.languages = definition.languages
     study.definition = write_definition(_as_it_is(study, definition))
-    if went_on:
+    if is_larger:
         study.adaptive.pop("stopped", None)
-    for found in ("box", "drawn"):  # new outputs may be larger
-        study.presentation.pop(found, None)
+    for measured in ("box", "drawn"):  # new outputs may be larger
+        study.presentation.pop(measured, None)
     study.save(update_fields=CHANGED)
 
 
 def _as_it_is(study: Study, definition: StudyDefinition) -> StudyDefinition:
-    """Return the definition without what no longer says what is judged how often."""
+    """Return the definition without samples and subsets that no longer apply."""
     drawn, subset = definition.stories, definition.subset
     judged = judged_units(study).values("story").distinct().count()
     if drawn is not None and judged > drawn.number:
@@ -283,18 +282,18 @@ def _as_it_is(study: Study, definition: StudyDefinition) -> StudyDefinition:
 def _deal(
     study: Study, units: Sequence[Unit], new: Sequence[Slot], added: Sequence[Annotator]
 ) -> Extension:
-    """Deal out what is free in a planned study, and write down how slots stand."""
+    """Assign the free slots of a planned study, log them, and return the numbers."""
     changed = {slot.pk: slot for slot in new}
-    taken: list[tuple[Slot, int]] = []
+    removed: list[tuple[Slot, int]] = []
     dealt: list[Slot] = []
     if not study.is_open:
         refuse_too_much_work(study.annotators.count(), study.slots.count())
         workers = list(study.annotators.filter(state__in=WORKING).order_by("pk"))
-        taken = reassignment.even_out(study, workers) if added else []
+        removed = reassignment.even_out(study, workers) if added else []
         dealt = reassignment.deal(study, workers)
         measure_balance(study)
-    before = {slot.pk: person for slot, person in taken}
-    changed |= {slot.pk: slot for slot in [*(slot for slot, _p in taken), *dealt]}
+    before = {slot.pk: person for slot, person in removed}
+    changed |= {slot.pk: slot for slot in [*(slot for slot, _p in removed), *dealt]}
     event_log.list_slots(study, list(changed.values()))
     names: dict[int | None, str] = dict(study.annotators.values_list("pk", "name"))
     gained = Counter(names[slot.annotator_id] for slot in dealt)

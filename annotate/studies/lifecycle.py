@@ -1,4 +1,4 @@
-"""Launching, pausing and closing a study, and until when it may be edited."""
+"""States of a study: launch, pause, close, and the end of editing."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -24,7 +24,7 @@ ACTION_NAMES = {
 
 
 class LifecycleError(ValueError):
-    """The study's state does not allow that; the message says why."""
+    """A change that the state of the study does not allow; the message says why."""
 
 
 @transaction.atomic
@@ -45,16 +45,16 @@ def _move(
     return current
 
 
-# Let invited annotators in; also resumes a paused and reopens a closed study.
+# Opens a draft, resumes a paused study and reopens a closed one.
 launch = partial(_move, Study.State.OPEN, Event.Kind.STUDY_LAUNCHED)
-# Take no answers for a while; links stay valid and nothing is lost.
+# Stops answers for a while; links and drafts stay valid.
 pause = partial(_move, Study.State.PAUSED, Event.Kind.STUDY_PAUSED)
 close = partial(_move, Study.State.CLOSED, Event.Kind.STUDY_CLOSED)
 
 
 @dataclass(frozen=True)
 class Reach:
-    """Who may come: people with a link, links to join; `waiting` are not invited."""
+    """Numbers of people with a link, open public links, and people without a link."""
 
     people: int
     links: int
@@ -66,7 +66,7 @@ class Reach:
 
 
 def reach(study: Study) -> Reach:
-    """Count who can take part as soon as the study is open."""
+    """Count the people who can take part while the study is open."""
     state = Annotator.State
     invited = study.annotators.filter(
         invitation__isnull=False, invitation__revoked_at=None
@@ -79,17 +79,17 @@ def reach(study: Study) -> Reach:
 
 
 def waits_for_links(study: Study) -> bool:
-    """Say whether the study is open, has no answer, and nobody could give one."""
+    """Return whether the study is open, but nobody has answered or has a link."""
     if study.state != Study.State.OPEN or not reach(study).is_empty:
         return False
     return not study.slots.filter(submitted_at__isnull=False).exists()
 
 
 def check_editable(study: Study) -> None:
-    """Refuse a change of a study that annotators may have met already.
+    """Refuse to edit a study that annotators may have seen.
 
-    Questions, wording and units are what the answers mean: once somebody may have seen
-    them, another wording is another study, a new version.
+    Questions, wording and units give the answers their meaning. Once somebody may have
+    seen them, a change needs a copy of the study.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def check_editable(study: Study) -> None:
     )
     links = study.join_links.exists()
     if study.slots.filter(submitted_at__isnull=False).exists():
-        reason = _("It has answers, which belong to the questions as they were asked.")
+        reason = _("It has answers to these questions.")
     elif study.state != Study.State.DRAFT:
         reason = _("It was launched.")
     elif invited.exists() or links:
@@ -109,7 +109,7 @@ def check_editable(study: Study) -> None:
     else:
         return
     raise LifecycleError(
-        _("This study can no longer be edited. %(reason)s Make a new version instead.")
+        _("You can no longer edit this study. %(reason)s Use “Copy and edit” instead.")
         % {"reason": reason}
     )
 

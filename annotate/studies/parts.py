@@ -1,4 +1,4 @@
-"""The parts of a study definition; titles and descriptions are those of the form."""
+"""Parts of a study definition, with the titles and descriptions of the form."""
 
 import json
 from collections.abc import Iterator
@@ -36,30 +36,30 @@ from annotate.schema import (
     Switch,
     Text,
     Texts,
-    no_truth,
     one_of,
     refusal,
     refuse,
+    refuse_boolean,
+    refuse_empty,
     says,
-    some,
 )
 
-# Seconds for which anybody can be asked to look at a picture.
+# The longest time in seconds for which a study can require a view of a picture.
 MOST_SECONDS = 60
-UNITS = _("A list in YAML: - {story: '01', method: A, expected: {KEY: [3, 4]}}")
+UNITS = _("YAML list: - {story: '01', method: A, expected: {KEY: [3, 4]}}")
 
 EverySet = Literal["all", "ring"]
 
 
 class StorySample(Part):
-    """So many random stories, from each value of the tag `by` in proportion."""
+    """A random sample of stories, stratified by the values of the tag `by`."""
 
     number: Count = Field(
         1,
-        title=_("Draw so many stories at random"),
-        description=_("Empty: all of those above."),
+        title=_("Number of random stories"),
+        description=_("Leave empty for all stories above."),
     )
-    by: Text = Field("", title=_("In proportion to the tag"))
+    by: Text = Field("", title=_("Stratified by tag"))
 
 
 def _as_sample(value: Any) -> Any:
@@ -74,9 +74,9 @@ Sample = Annotated[
 
 
 class CellPairs(Part):
-    """So many pairs of methods for each combination of the tags `by`."""
+    """A number of pairs of methods for each combination of the tags `by`."""
 
-    number: Count = Field(1, title=_("Pairs for each combination"))
+    number: Count = Field(1, title=_("Pairs per combination"))
     by: Names
 
 
@@ -88,7 +88,7 @@ def _form_of_sets(value: Any) -> str:
 
 Listed = Annotated[
     tuple[Annotated[tuple[Name, ...], says("write methods, such as [A, B]")], ...],
-    BeforeValidator(some),
+    BeforeValidator(refuse_empty),
 ]
 Sets = Annotated[
     Annotated[EverySet, Tag("<every>")] | Annotated[Listed, Tag("<listed>")],
@@ -104,16 +104,16 @@ Pairs = Annotated[
 
 
 class Subset(Part):
-    """Some stories whose units are judged more often than the others'."""
+    """Stories whose units get more ratings than the others."""
 
-    redundancy: Count = Field(3, title=_("Answers a unit of these"))
+    redundancy: Count = Field(3, title=_("Ratings per item for these stories"))
     stories: Sample
 
 
 class KnownUnit(Part):
-    """A unit whose right answers are known.
+    """A unit with a known answer to each question in `expected`.
 
-    A range, a method's name or `tie`, or the names of methods in their order.
+    An answer is a range, a method's name or `tie`, or methods in their order.
     """
 
     story: Name
@@ -122,18 +122,18 @@ class KnownUnit(Part):
     expected: Annotated[
         dict[Text, Any],
         Field(min_length=1),
-        says("say which answers are expected: {KEY: ...}"),
+        says("write the expected answers: {KEY: ...}"),
     ]
     feedback: Texts = {}
 
     @model_validator(mode="after")
     def _has_methods(self) -> Self:
-        """Take `method: A` for `methods: [A]`."""
+        """Read `method: A` as `methods: [A]`."""
         if self.method:
             object.__setattr__(self, "methods", (self.method,))
             object.__setattr__(self, "method", None)
         if not self.methods:
-            refuse([Problem([], "name a method, or methods: [A, B]")])
+            refuse([Problem([], "write a method, or methods: [A, B]")])
         return self
 
 
@@ -141,99 +141,93 @@ Known = tuple[KnownUnit, ...]
 
 
 class Training(Part):
-    """Units to begin with, and which share of the answers must be as expected."""
+    """Training units, and the share of answers that must be correct."""
 
     pass_mark: Share = Field(
         0.7,
         title=_("Pass mark"),
-        description=_("The share of answers that must be as expected."),
+        description=_("Share of answers that must be correct."),
     )
     attempts: Count = Field(2, title=_("Attempts"))
     twins: Number = Field(
         0,
-        title=_("Training stories made worse on purpose"),
+        title=_("Degraded copies in training"),
         description=_(
-            "Made for questions that say which degradation makes their answer worse, "
-            "and shown beside their originals, or after them where stories are judged "
-            "one at a time. Empty, and no units below: no training."
+            "Made for questions with a degradation. Each copy appears beside its "
+            "original, or after it if stories are rated one at a time. There is no "
+            "training if this and the next field are empty."
         ),
         exclude_if=lambda number: not number,
     )
-    units: Known = Field((), title=_("Further training units"), description=UNITS)
+    units: Known = Field((), title=_("More training items"), description=UNITS)
 
 
 class Checks(Part):
-    """How many slots of a session check the annotator, and of which kinds."""
+    """Number and kinds of the slots in a session that check the annotator."""
 
     whole: ClassVar[bool] = True
 
     per_session: Number = Field(
-        0, title=_("Checks in a session"), description=_("0: nobody is checked.")
+        0, title=_("Checks per sitting"), description=_("0: no checks.")
     )
     kinds: tuple[str, ...] = Field(Kind.controls, title=_("Kinds of checks"))
     degradations: tuple[
         Annotated[str, AfterValidator(partial(one_of, DEGRADATIONS))], ...
-    ] = Field((), title=_("How copies are degraded"))
-    share: Share = Field(0.2, title=_("Share of units with a degraded copy"))
-    gold: Known = Field((), title=_("Gold units"), description=UNITS)
+    ] = Field((), title=_("Kinds of degradation"))
+    share: Share = Field(0.2, title=_("Share of items with a degraded copy"))
+    gold: Known = Field((), title=_("Known-answer checks"), description=UNITS)
 
 
 class Adaptive(Part):
-    """Pairs chosen by what they tell about the ranking, until its top is separated."""
+    """Adaptive selection of pairs, until the top of the ranking is separated."""
 
     top: Count = Field(
         3,
-        title=_("Methods at the top"),
-        description=_("It ends when these are separated from the rest."),
+        title=_("Number of top methods"),
+        description=_("Collection stops when these are separated from the rest."),
     )
     confidence: Share = Field(0.95, title=_("Confidence"))
-    least: Count = Field(30, title=_("Least answers for each method"))
-    explore: Share = Field(0.2, title=_("Share chosen at random"))
-    question: Text = Field("", title=_("Question that ranks"))
+    least: Count = Field(30, title=_("Minimum answers per method"))
+    explore: Share = Field(0.2, title=_("Share of pairs chosen at random"))
+    question: Text = Field("", title=_("Question for the ranking"))
 
 
 Seconds = Annotated[
     float,
-    BeforeValidator(no_truth),
+    BeforeValidator(refuse_boolean),
     Field(ge=0, le=MOST_SECONDS),
     says(f"write a number of seconds from 0 to {MOST_SECONDS}"),
 ]
 
 
 class Presentation(Part):
-    """How stories are shown."""
+    """Options for the presentation of stories."""
 
     same_size: Switch = Field(
         True,
-        title=_("All pictures and videos in one size"),
-        description=_("Edges are added, so that resolution gives no method away."),
+        title=_("Show all pictures and videos in one size"),
+        description=_("Borders are added, so that resolution reveals no method."),
     )
-    must_watch: Switch = Field(
-        True, title=_("Videos are seen to the end before answers count")
-    )
+    must_watch: Switch = Field(True, title=_("Require videos to be watched to the end"))
     must_see: Seconds = Field(
         0.0,
-        title=_("Seconds for which each picture is in sight before answers count"),
-        description=_("0: at once. One shot after the other, or all in the overview."),
+        title=_("Seconds that each picture must be in view"),
+        description=_("0: no minimum. Shots count one by one or all in the overview."),
     )
-    comments: Switch = Field(
-        False, title=_("Annotators may write a comment on a story")
-    )
-    shot_comments: Switch = Field(
-        False, title=_("Annotators may write a comment on a single shot")
-    )
+    comments: Switch = Field(False, title=_("Allow comments on stories"))
+    shot_comments: Switch = Field(False, title=_("Allow comments on single shots"))
     shuffle_questions: Switch = Field(
-        False, title=_("Each annotator is asked the questions in another order")
+        False, title=_("Ask each annotator the questions in a different order")
     )
     skip_share: Share = Field(
         0.25,
-        title=_("Share of a sitting that may be skipped without words"),
-        description=_("Whoever skips more has to say why. 0: every time."),
+        title=_("Share of a sitting that may be skipped without a reason"),
+        description=_("Annotators who skip more must give a reason. 0: always."),
     )
 
 
 class Consent(Part, extra="allow"):
-    """The text that annotators agree to in each language, and its version."""
+    """The consent text in each language, and its version."""
 
     __pydantic_extra__: dict[str, Text]
     version: Text = Field("1", title=_("Version of the consent text"))
@@ -246,21 +240,21 @@ class Consent(Part, extra="allow"):
 def problems_of_composites(
     error: InputError, path: Path | None = None, *, is_located: bool = True
 ) -> Iterator[Problem]:
-    """Yield the problems of composites, with their lines if these are of the file."""
+    """Yield the problems of composites, with lines if the error is `is_located`."""
     for one in error.problems:
-        told = filter(None, [one.column, one.value, f"expected {one.expected}"])
-        yield Problem(path or [], ": ".join(told), one.line if is_located else None)
+        parts = filter(None, [one.column, one.value, f"expected {one.expected}"])
+        yield Problem(path or [], ": ".join(parts), one.line if is_located else None)
 
 
 def _as_composites(value: Any) -> tuple[Composite, ...]:
-    """Read a block of YAML, whose nodes know their lines, or a mapping."""
+    """Read composites from YAML nodes, which know their lines, or from a mapping."""
     if isinstance(value, tuple):
         return value
     is_block = isinstance(value, yaml.Node)
     try:
         block = value if is_block else yaml.compose(json.dumps(value, default=str))
-    except TypeError as error:  # of keys that are lists or mappings
-        raise refusal("write texts as keys") from error
+    except TypeError as error:  # Keys are lists or mappings.
+        raise refusal("write text as keys") from error
     assert isinstance(block, yaml.Node)  # JSON is never empty
     try:
         return composites_in(block, "")

@@ -1,4 +1,4 @@
-"""Plan large studies in a worker: what waits stands in the database."""
+"""Queue of large plans, stored in the database and processed by workers."""
 
 import logging
 import time
@@ -22,10 +22,10 @@ from evalcore.serving.workers import Heartbeat
 logger = logging.getLogger(__name__)
 
 State, Action = StudyPlan.State, StudyPlan.Action
-# A plan without a sign for this long has lost its worker.
+# A plan without a heartbeat for this long has lost its worker.
 SILENT = timedelta(seconds=90)
-# So long a finished plan is kept for whoever looks.
-KEPT = timedelta(days=1)
+# Finished plans stay visible for this long.
+RETENTION = timedelta(days=1)
 SIGN_SECONDS = 1.0
 
 
@@ -37,10 +37,10 @@ class CancelledError(Exception):
 def ask(
     setup: Setup, action: StudyPlan.Action, user: User, study: Study | None = None
 ) -> StudyPlan:
-    """Store a plan that waits for a worker, or return the same one that waits already.
+    """Queue a plan, or return an identical one that is already queued.
 
-    An account waits for one check, and one study, at a time: another check takes the
-    place of the one before.
+    An account can queue one check and one study at a time. A new check replaces the
+    previous one.
 
     Raises
     ------
@@ -81,27 +81,27 @@ def ask(
 
 
 def waiting_plans() -> list[int]:
-    """Return the plans that wait for a worker, the oldest first."""
+    """Return the queued plans, the oldest first."""
     queued = StudyPlan.objects.filter(state=State.QUEUED)
     return list(queued.values_list("pk", flat=True))
 
 
 def tidy_up() -> None:
-    """Give up plans whose worker is gone, and forget those finished long ago.
+    """Fail plans that lost their worker, and delete old finished plans.
 
-    A plan may take more memory than the machine has; it is not tried again.
+    A failed plan is not tried again, as it may need more memory than the machine has.
     """
     now = timezone.now()
     StudyPlan.objects.filter(state=State.RUNNING, heartbeat_at__lt=now - SILENT).update(
         state=State.FAILED,
         finished_at=now,
-        error=_("The worker ended while it planned this study; try fewer people."),
+        error=_("The worker stopped while planning this study. Try fewer people."),
     )
-    StudyPlan.objects.filter(finished_at__lt=now - KEPT).delete()
+    StudyPlan.objects.filter(finished_at__lt=now - RETENTION).delete()
 
 
 def make_plan(plan_id: int) -> StudyPlan:
-    """Make one plan; return at once if another worker has it."""
+    """Carry out one queued plan; return at once if another worker has it."""
     queued = StudyPlan.objects.filter(pk=plan_id, state=State.QUEUED)
     claimed = queued.update(state=State.RUNNING, heartbeat_at=timezone.now())
     plan = StudyPlan.objects.select_related("benchmark", "study", "created_by").get(
@@ -113,7 +113,7 @@ def make_plan(plan_id: int) -> StudyPlan:
     balance, error, is_stored = {}, "", False
     try:
         with Heartbeat(f"plan {plan_id}", partial(_sign, plan_id)):
-            balance = _made(plan, _Teller(plan_id))
+            balance = _carry_out(plan, _Progress(plan_id))
         is_stored = plan.action != Action.CHECK
     except CancelledError:
         logger.info("plan %s was cancelled", plan_id)
@@ -123,7 +123,7 @@ def make_plan(plan_id: int) -> StudyPlan:
         logger.exception("plan %s failed", plan_id)
         error = str(problem) or type(problem).__name__
     ended = StudyPlan.objects.filter(pk=plan_id)
-    if not is_stored:  # else it was cancelled too late
+    if not is_stored:  # a stored study was cancelled too late
         ended = ended.exclude(state=State.CANCELLED)
     ended.update(
         state=State.FAILED if error else State.DONE,
@@ -135,44 +135,44 @@ def make_plan(plan_id: int) -> StudyPlan:
     return plan
 
 
-class _Teller:
-    """Puts down what is done now, once a second at most; stops what is cancelled.
+class _Progress:
+    """Records the current step, at most once a second, and stops cancelled plans.
 
-    Storing a study is always put down: it is the last step that can be stopped.
+    Storing a study is always recorded, as it is the last step that can be stopped.
     """
 
     def __init__(self, plan_id: int) -> None:
-        self._plan, self._told_at = plan_id, 0.0
+        self._plan, self._recorded_at = plan_id, 0.0
 
     def __call__(self, step: str) -> None:
-        is_soon = time.monotonic() - self._told_at < SIGN_SECONDS
+        is_soon = time.monotonic() - self._recorded_at < SIGN_SECONDS
         if is_soon and step != drafting.STORING:
             return
-        self._told_at = time.monotonic()
+        self._recorded_at = time.monotonic()
         if not _sign(self._plan, step=step[:200]):
             raise CancelledError
 
 
-def _made(plan: StudyPlan, tell: _Teller) -> dict[str, object]:
-    """Plan, store the study unless only a check was asked for; return the balance."""
+def _carry_out(plan: StudyPlan, progress: _Progress) -> dict[str, object]:
+    """Plan a study, store it unless the action is a check, and return the balance."""
     setup, user = setup_of(plan), plan.created_by
     if plan.action == Action.CHECK:
-        draft = planning.prepare(setup, tell)
+        draft = planning.prepare(setup, progress)
         assert draft.plan is not None
         return draft.plan.balance.as_dict()
     if user is None:
-        raise PlanningError(_("The account that asked for this study is gone."))
+        raise PlanningError(_("The account that requested this study is gone."))
     if plan.action == Action.CREATE:
-        made = drafting.create(setup, user, plan.study, tell)
+        stored = drafting.create(setup, user, plan.study, progress)
     elif plan.study is None:
-        raise PlanningError(_("The study that was to be edited is gone."))
+        raise PlanningError(_("The study to edit no longer exists."))
     else:
-        made = drafting.replace(plan.study, setup, user, tell)
-    return dict(made.balance_report)
+        stored = drafting.replace(plan.study, setup, user, progress)
+    return dict(stored.balance_report)
 
 
 def setup_of(plan: StudyPlan) -> Setup:
-    """Return what was asked for."""
+    """Return the requested setup."""
     chosen = plan.chosen
     definition = read_definition(
         plan.definition, file="study.yaml", name=chosen["name"]
@@ -188,6 +188,6 @@ def setup_of(plan: StudyPlan) -> Setup:
 
 
 def _sign(plan_id: int, **also: str) -> bool:
-    """Sign that somebody is at work, and on what; say whether it is still wanted."""
+    """Update the heartbeat of a plan; return whether it is still running."""
     wanted = StudyPlan.objects.filter(pk=plan_id, state=State.RUNNING)
     return bool(wanted.update(heartbeat_at=timezone.now(), **also))

@@ -1,4 +1,4 @@
-"""From a definition and a benchmark to a study whose slots are planned."""
+"""Planning of a study from a definition and a benchmark."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ from annotate.studies.definition import StudyDefinition
 from annotate.studies.study_file import write_definition
 from annotate.studies.units import (
     PlanningError,
-    Shown,
+    UnitOutputs,
     choose_outputs,
     choose_units,
     create_units,
@@ -41,14 +41,14 @@ from annotate.studies.units import (
 from evalcore.database.postgresql import analyze
 from evalcore.models import Benchmark, Output, Shot
 
-# More is a slip of the pen, and would take the server's memory.
+# Higher numbers are typing errors, and would exhaust the server's memory.
 MOST_ANNOTATORS, MOST_SLOTS = 100_000, 1_000_000
-# People times slots: what it costs to plan who judges what. A web process plans what
-# takes less than about a second, a worker up to the limit.
+# The cost of an assignment is people times slots. Web processes plan what takes less
+# than about a second, workers anything up to the limit.
 MOST_WORK, MOST_WORK_AT_ONCE = 50_000_000, 4_000_000
-# What a study keeps of its training beside the units.
+# Fields of the training that a study stores beside its units.
 PASSING = {"pass_mark", "attempts"}
-# Looking at a picture: what the cost assumes, beside `Kind.seconds`.
+# Assumed time to look at a picture; `Kind.seconds` is the time to answer.
 SECONDS_PER_PICTURE = 3
 
 People = int | Mapping[str, int]
@@ -56,7 +56,7 @@ People = int | Mapping[str, int]
 
 @dataclass(frozen=True)
 class Setup:
-    """A study as it is asked for; no methods or no stories mean all of them."""
+    """A requested study; empty methods or stories mean all of them."""
 
     slug: str
     benchmark: Benchmark
@@ -68,14 +68,14 @@ class Setup:
 
 @dataclass(frozen=True)
 class Draft:
-    """What a study would be; nothing is stored yet.
+    """A study that is not stored yet.
 
-    `people` are the annotators of each language ("" when languages play no part); an
+    `people` counts the annotators by language ("" if the study has no languages). An
     open study has no plan.
     """
 
     setup: Setup
-    shown: tuple[Shown, ...]
+    units: tuple[UnitOutputs, ...]
     known: tuple[KnownUnitOutputs, ...]
     people: dict[str, int]
     material: training_material.TrainingMaterial
@@ -88,43 +88,43 @@ class Draft:
 
     @property
     def slots(self) -> int:
-        """Return how many judgements are asked for."""
-        return self.definition.rounds * sum(one.redundancy for one in self.shown)
+        """Return the number of slots."""
+        return self.definition.rounds * sum(one.redundancy for one in self.units)
 
     @property
     def sessions(self) -> int:
-        """Return how many sessions they take, if all are full."""
+        """Return the number of sessions if all are full."""
         return -(-self.slots // self.definition.session_size)
 
     @property
     def needs_worker(self) -> bool:
-        """Say whether planning takes long; an open study has nobody to plan for."""
+        """Return whether planning takes long; an open study needs no plan."""
         return sum(self.people.values()) * self.slots > MOST_WORK_AT_ONCE
 
     def notes(self) -> list[str]:
-        """Return what is possible, but better known before people begin."""
-        return list(filter(None, [gaps_note(self.shown), self.material.note()]))
+        """Return warnings that a manager needs before people begin."""
+        return list(filter(None, [gaps_note(self.units), self.material.note()]))
 
     def shape_notes(self) -> list[ShapeNote]:
-        """Return what is to be told of shapes and sizes of pictures."""
-        outputs = {output.pk for one in self.shown for output in one.outputs}
+        """Return notes on shapes and sizes of pictures."""
+        outputs = {output.pk for one in self.units for output in one.outputs}
         return odd_shapes(Output.objects.filter(pk__in=outputs))
 
     def hours(self) -> float:
-        """Return the annotators' time, as `assumed`: for all slots, checks too."""
+        """Return the assumed working time for all slots, including checks."""
         rows = Shot.objects.filter(story__benchmark=self.setup.benchmark)
         shots = Counter(rows.values_list("story", flat=True))
         seconds = sum(
             one.redundancy * self._seconds(shots[one.story.pk], len(one.outputs))
-            for one in self.shown
+            for one in self.units
         )
         checks = 1 + self.definition.checks.per_session / self.definition.session_size
         return self.definition.rounds * seconds * checks / 3600
 
     def assumed(self) -> str:
-        """Return how long each kind of question is taken to need."""
+        """Return the assumed time for each kind of question, in words."""
         kinds = dict.fromkeys(KINDS[q.kind] for q in self.definition.questions)
-        texts = {True: _("%(n)d s a shot (%(kind)s)"), False: _("%(n)d s (%(kind)s)")}
+        texts = {True: _("%(n)d s per shot (%(kind)s)"), False: _("%(n)d s (%(kind)s)")}
         return ", ".join(
             texts[kind.of_shots] % {"n": kind.seconds, "kind": kind.title}
             for kind in kinds
@@ -139,43 +139,43 @@ class Draft:
 
 
 def prepare(setup: Setup, progress: Progress = silent) -> Draft:
-    """Work out what a study would be, without storing anything."""
+    """Return the complete draft of a study, without storing anything."""
     return with_plan(outline(setup), progress)
 
 
 def outline(setup: Setup) -> Draft:
-    """Work out what a study would be, but for who judges what.
+    """Return the draft of a study without an assignment.
 
     Raises
     ------
     PlanningError
-        It is impossible, or too much to plan.
+        The study is impossible, or too large to plan.
     """
     definition = setup.definition
     people = _people(definition, setup.annotators)
     outputs = choose_outputs(setup.benchmark, setup.methods, setup.stories)
-    shown = tuple(choose_units(definition, outputs))
-    known = choose_known(definition, setup.benchmark, shown)
-    material = training_material.choose(definition, setup.benchmark, shown, known)
-    draft = Draft(setup, shown, known, people, material)
+    units = tuple(choose_units(definition, outputs))
+    known = choose_known(definition, setup.benchmark, units)
+    material = training_material.choose(definition, setup.benchmark, units, known)
+    draft = Draft(setup, units, known, people, material)
     if draft.slots > MOST_SLOTS:
         raise PlanningError(
-            f"These are {draft.slots:,} slots; a study has at most {MOST_SLOTS:,}.",
+            f"The study needs {draft.slots:,} ratings, of at most {MOST_SLOTS:,}.",
             field="redundancy",
         )
     refuse_too_much_work(sum(people.values()), draft.slots)
-    _check_shots(definition, shown)
+    _check_shots(definition, units)
     return draft
 
 
 def with_plan(draft: Draft, progress: Progress = silent) -> Draft:
-    """Plan who judges what; an open study has no plan."""
+    """Return a draft with the assignment of a planned study."""
     definition = draft.definition
     if definition.assignment != "planned":
         return draft
     usual = sum(definition.answers.values())
     plan = balanced.plan(
-        [one.as_design(i, usual) for i, one in enumerate(draft.shown)],
+        [one.as_design(i, usual) for i, one in enumerate(draft.units)],
         groups=[
             LanguageGroup(name, count, definition.answers[name])
             for name, count in draft.people.items()
@@ -189,7 +189,7 @@ def with_plan(draft: Draft, progress: Progress = silent) -> Draft:
 
 
 def refuse_too_much_work(people: int, slots: int) -> None:
-    """Raise where so many people and slots are more than is planned."""
+    """Raise an error if people times slots exceed the limit."""
     if people * slots <= MOST_WORK:
         return
     text = _(
@@ -197,20 +197,22 @@ def refuse_too_much_work(people: int, slots: int) -> None:
         "can be planned. Ask for fewer people or fewer ratings per item, or set the "
         "assignment to open, which needs no plan."
     )
-    told = {"people": people, "slots": slots, "work": people * slots, "most": MOST_WORK}
+    work = people * slots
+    numbers = {"people": people, "slots": slots, "work": work, "most": MOST_WORK}
     raise PlanningError(
-        text % {name: f"{number:,}" for name, number in told.items()},
+        text % {name: f"{number:,}" for name, number in numbers.items()},
         field="annotators",
     )
 
 
-def _check_shots(definition: StudyDefinition, shown: Sequence[Shown]) -> None:
-    """Refuse stories without shots in a checklist, which asks about each shot."""
+def _check_shots(definition: StudyDefinition, units: Sequence[UnitOutputs]) -> None:
+    """Refuse stories without shots in checklists, which ask about each shot."""
     if not definition.is_of_shots:
         return
-    stories = {one.story.pk: one.story.key for one in shown}
-    told = Shot.objects.filter(story__in=stories).values_list("story", flat=True)
-    blank = sorted(set(stories.values()) - {stories[pk] for pk in told})
+    stories = {one.story.pk: one.story.key for one in units}
+    with_shots = Shot.objects.filter(story__in=stories)
+    named = {stories[pk] for pk in with_shots.values_list("story", flat=True)}
+    blank = sorted(set(stories.values()) - named)
     if blank:
         raise PlanningError(
             f"A checklist asks about each shot, but {len(blank)} stories have none "
@@ -220,39 +222,40 @@ def _check_shots(definition: StudyDefinition, shown: Sequence[Shown]) -> None:
 
 
 def _people(definition: StudyDefinition, annotators: People) -> dict[str, int]:
-    """Return the annotators by language, checked against the definition."""
+    """Return the validated numbers of annotators by language."""
     languages = definition.answers
     if min(definition.redundancy, definition.session_size, *languages.values()) < 1:
         raise PlanningError(
-            "Redundancy and session size must be at least 1.", field="redundancy"
+            "Ratings per item and stories per sitting must be at least 1.",
+            field="redundancy",
         )
     if definition.assignment == "open":
         if definition.rounds > 1:
             raise PlanningError(
-                "Rounds are repeated by the same people; plan them for known ones.",
+                "Several rounds need the same people; choose planned assignment.",
                 field="rounds",
             )
         return {}
     if definition.languages and definition.subset is not None:
         raise PlanningError(
-            "Languages and a subset cannot be planned together yet.", field="subset"
+            "A study cannot have both languages and a subset.", field="subset"
         )
-    given = {"": annotators} if isinstance(annotators, int) else dict(annotators)
-    if set(given) != set(languages):
+    numbers = {"": annotators} if isinstance(annotators, int) else dict(annotators)
+    if set(numbers) != set(languages):
         named = ", ".join(f"{name}=10" for name in languages if name)
         raise PlanningError(
-            f"Say how many annotators there are for each language: {named}."
+            f"Enter the number of annotators for each language: {named}."
             if named
-            else "The study has no languages; say one number of annotators.",
+            else "The study has no languages; enter one number of annotators.",
             field="annotators",
         )
-    if min(given.values()) < 1:
+    if min(numbers.values()) < 1:
         raise PlanningError("There must be at least 1 annotator.", field="annotators")
-    if max(given.values()) > MOST_ANNOTATORS:
+    if max(numbers.values()) > MOST_ANNOTATORS:
         raise PlanningError(
             f"There can be at most {MOST_ANNOTATORS:,} annotators.", field="annotators"
         )
-    return {name: given[name] for name in languages}
+    return {name: numbers[name] for name in languages}
 
 
 def plan_study(
@@ -266,7 +269,7 @@ def plan_study(
     user: User | None = None,
     **changes: object,
 ) -> Study:
-    """Create a draft study, with these changes of what its definition says."""
+    """Create and store a draft study, with changes to its definition."""
     check_slug(slug)
     definition = definition.with_changes(**changes)
     chosen = tuple(methods), tuple(stories)
@@ -275,7 +278,7 @@ def plan_study(
 
 
 def check_slug(slug: str) -> None:
-    """Refuse a short name that cannot stand in addresses, or is taken."""
+    """Refuse a name that is invalid in web addresses or taken."""
     if not slug_re.fullmatch(slug):
         raise PlanningError(
             f"{slug!r}: write letters, digits, - and _ only.", field="slug"
@@ -286,30 +289,30 @@ def check_slug(slug: str) -> None:
 
 def _taken(slug: str) -> PlanningError:
     return PlanningError(
-        f"There is a study {slug!r} already; choose another name.", field="slug"
+        f"A study named {slug!r} already exists; choose another name.", field="slug"
     )
 
 
 def with_twins(draft: Draft) -> Draft:
-    """Draw the degraded twins of a draft; call outside a transaction.
+    """Return a draft with degraded copies; call outside a transaction.
 
-    Drawing takes minutes, and nobody could answer meanwhile. What was drawn for a draft
-    that is not stored then is used again by the next one.
+    Drawing takes minutes, and a transaction would block all answers. The next draft
+    reuses the copies of a draft that was not stored.
     """
     definition, material = draft.definition, draft.material
     return replace(
         draft,
         material=training_material.draw(material, definition.seed),
-        twins=make_twins(definition, draft.shown, material.originals),
+        twins=make_twins(definition, draft.units, material.originals),
     )
 
 
 @transaction.atomic
 def store(draft: Draft, user: User | None, previous: Study | None = None) -> Study:
-    """Write a draft into the database; it may be the next version of another study."""
+    """Store a draft, which may be the next version of another study."""
     check_slug(draft.setup.slug)
     study = _create_study(draft.setup, previous)
-    units = create_units(study, draft.shown)
+    units = create_units(study, draft.units)
     create_check_units(study, units, draft.known, draft.twins)
     training_material.store(study, draft.material)
     if draft.plan is None:
@@ -370,7 +373,7 @@ def _create_study(setup: Setup, previous: Study | None) -> Study:
     try:
         with transaction.atomic():
             study.save()
-    except IntegrityError as error:  # somebody else was storing it at that moment
+    except IntegrityError as error:  # another request took the name
         raise _taken(setup.slug) from error
     add_views(study)
     questions = [
@@ -384,11 +387,11 @@ def _create_study(setup: Setup, previous: Study | None) -> Study:
 
 
 def _check_fields(row: Study | Question, name: str) -> None:
-    """Refuse a value that its field cannot hold: too long, or too large."""
+    """Refuse a value that is too long or too large for its field."""
     try:
         row.clean_fields(exclude={"titles", "texts"})
     except ValidationError as error:
         problems = [
             f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items()
         ]
-        raise PlanningError(f"Of {name}, {'; '.join(problems)}") from error
+        raise PlanningError(f"In {name}, {'; '.join(problems)}") from error

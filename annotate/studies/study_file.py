@@ -1,4 +1,4 @@
-"""Study files: YAML to a definition, with the place of each mistake, and back."""
+"""Reading and writing of study files, with the place of each error."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,21 +26,21 @@ def load_definition(name_or_path: str | Path) -> StudyDefinition:
     except OSError as error:
         known = ", ".join(template_names())
         raise DefinitionError(
-            name, None, f"no template of that name ({known}) and no readable file"
+            name, None, f"write the name of a template ({known}) or of a readable file"
         ) from error
     except UnicodeDecodeError as error:
-        raise DefinitionError(name, None, "the file is not in UTF-8") from error
+        raise DefinitionError(name, None, "save the file as UTF-8") from error
     return read_definition(text, file=path.name, name=path.stem)
 
 
 def read_definition(text: str, *, file: str, name: str) -> StudyDefinition:
-    """Read a definition from YAML text; `file` stands in messages."""
-    # Only who reads a file loads what reads YAML.
+    """Read a definition from YAML text; messages name `file`."""
+    # The YAML reader is loaded only when a file is read.
     from annotate.studies.yaml_text import Document
 
     document = Document(text, file)
     if not isinstance(document.data, dict):
-        raise document.error("a study file is a mapping of keys")
+        raise document.error("a study file is a mapping of keys to values")
     data = dict(document.data)
     if data.get("composites") is not None:
         data["composites"] = document.block("composites")
@@ -50,9 +50,9 @@ def read_definition(text: str, *, file: str, name: str) -> StudyDefinition:
 def define(
     data: dict[Any, Any], *, name: str, document: "Document | None" = None
 ) -> StudyDefinition:
-    """Return the definition that plain values describe, or say all that is wrong."""
+    """Return the definition with these values, or raise all problems."""
     if "name" in data:
-        # Only a study's own file has a name.
+        # The name comes from the file, not from its values.
         data = {("name of the study" if k == "name" else k): v for k, v in data.items()}
     try:
         return StudyDefinition.model_validate(data | {"name": name})
@@ -69,7 +69,7 @@ def define(
 
 
 def _without_tags(loc: Steps) -> Steps:
-    """Leave out what tells which of several models a value was held against."""
+    """Remove the tags that pydantic adds for the variants of a type."""
     return [
         step
         for index, step in enumerate(loc)
@@ -90,24 +90,24 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    """Escape Unicode's own line breaks, which plain texts would lose."""
+    """Escape line breaks of Unicode, which plain text would lose."""
     style = '"' if set(text) & set("\r\x85\u2028\u2029\ufeff") else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 _Dumper.add_representer(str, _text)
-# Numbers that know how they were written.
+# Numbers that remember how they were written.
 _Dumper.add_multi_representer(int, lambda d, v: d.represent_int(int(v)))
 _Dumper.add_multi_representer(float, lambda d, v: d.represent_float(float(v)))
 
 
 def write_definition(definition: StudyDefinition) -> str:
-    """Return the definition as YAML that reads as the same definition."""
+    """Return the definition as YAML, which reads as an equal definition."""
     return write_data(definition.model_dump())
 
 
 def write_data(data: object) -> str:
-    """Return values as YAML in the style of study files; no value is an alias."""
+    """Return values as YAML in the style of study files, without aliases."""
     return yaml.dump(
         data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=88
     )

@@ -1,12 +1,11 @@
-"""What training and examples are made of: outputs, and degraded twins of them.
+"""Training units and pictured examples, made of outputs and degraded copies.
 
-A question that says which degradation makes its answer worse gets a pictured example;
-the training round gets units whose right answers are known, since they were made so.
+A question that names a degradation gets an example. The training round gets units whose
+answers are known, because the copies are worse by construction.
 
-On a scale an output is shown as it was made and then its degraded twin, which must be
-rated lower than it was: that the one is worse than the other is known, how good either
-is, is not. Of several outputs shown at once, the original must win. Which of them is
-the twin depends on the slot: the page says it before the stored text.
+On a scale the original is followed by its copy, which must get a lower rating. If
+several outputs are shown at once, the original must win. The slot decides which of them
+is the copy, so the page names it before the stored text.
 """
 
 import random
@@ -34,15 +33,15 @@ from annotate.presentation.examples import (
 )
 from annotate.studies.check_units import KnownUnitOutputs
 from annotate.studies.definition import StudyDefinition
-from annotate.studies.units import PlanningError, Shown
+from annotate.studies.units import PlanningError, UnitOutputs
 from evalcore.models import Benchmark, Output
 from evalcore.perturbations import degraded_copies
 from evalcore.perturbations.degrading import ImpossibleDegradationError
 
 Degradation = Output.Degradation
-# Outputs that are looked at until one can be degraded.
+# The number of outputs to try until one can be degraded.
 TRIES = 40
-# What an output must have, as the plan says where none has it.
+# What an output needs for each degradation, for the note on missing ones.
 NEEDS: dict[str, Promise] = {
     Degradation.SHUFFLED: gettext_lazy("three shots with different pictures"),
     Degradation.FOREIGN_SHOT: gettext_lazy("another story with other pictures"),
@@ -55,24 +54,24 @@ NEEDS: dict[str, Promise] = {
 
 Expected = dict[str, list[int] | str]
 
-ORIGINAL_ALONE = gettext_lazy("The next story is compared with this one.")
+ORIGINAL_ALONE = gettext_lazy("You will compare the next story with this one.")
 TWIN_ALONE = gettext_lazy(
-    "This is the story before, made worse on purpose. %(wrong)s So it deserves less "
-    "than that for %(questions)s."
+    "This is the previous story, made worse on purpose. %(wrong)s It should score "
+    "lower than the original on %(questions)s."
 )
-PAIR = gettext_lazy("%(wrong)s So the other one is better in %(questions)s.")
+PAIR = gettext_lazy("%(wrong)s So the other version is better on %(questions)s.")
 SEVERAL = gettext_lazy(
-    "It is a copy of another one. %(wrong)s So it comes after that one in "
-    "%(questions)s."
+    "It is a copy of another version. %(wrong)s So it should rank below that version "
+    "on %(questions)s."
 )
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """An output, its twin once it is drawn, and the questions that tell them apart.
+    """An output, its degraded copy once drawn, and the questions that it affects.
 
-    `others` are outputs of the same story that a training unit shows besides, where one
-    shows more than two.
+    `others` are further outputs of the story, for training units that show more than
+    two.
     """
 
     original: Output
@@ -87,9 +86,9 @@ class Contrast:
 
 @dataclass(frozen=True)
 class TrainingMaterial:
-    """Contrasts for examples, a question each, and for the training round.
+    """Contrasts for examples, one for each question, and for the training round.
 
-    `lacking` says why there are fewer contrasts in the training than `wanted`.
+    `lacking` gives reasons if the training has fewer contrasts than `wanted`.
     """
 
     examples: tuple[Contrast, ...] = ()
@@ -102,10 +101,10 @@ class TrainingMaterial:
         return {one.original.pk for one in (*self.examples, *self.training)}
 
     def note(self) -> str:
-        """Say why training is shorter than was asked for; empty: it is not."""
+        """Return why training is shorter than requested, or an empty text."""
         if len(self.training) == self.wanted:
             return ""
-        told = (
+        text = (
             _(
                 "Only %(n)d of the %(wanted)d training stories could be made by "
                 "degrading outputs: %(why)s."
@@ -113,7 +112,7 @@ class TrainingMaterial:
             if self.training
             else _("No training story could be made by degrading outputs: %(why)s.")
         )
-        return told % {
+        return text % {
             "n": len(self.training),
             "wanted": self.wanted,
             "why": "; ".join(self.lacking),
@@ -126,66 +125,66 @@ class TrainingMaterial:
 def choose(
     definition: StudyDefinition,
     benchmark: Benchmark,
-    shown: Sequence[Shown],
+    units: Sequence[UnitOutputs],
     known: Sequence[KnownUnitOutputs],
 ) -> TrainingMaterial:
-    """Return what people are to be taught with; nothing is drawn yet.
+    """Return the material for training and examples, before drawing.
 
-    Outputs that the study does not judge come first, and what written training or gold
-    units show is left out.
+    Outputs that the study does not rate come first. Outputs of written training or gold
+    units are left out.
     """
-    asked = definition.degradable
-    if not asked:
+    questions = definition.degradable
+    if not questions:
         return TrainingMaterial()
-    candidates = _Candidates(definition, benchmark, shown, known)
-    examples = [found for one in asked if (found := candidates.contrast([one]))]
+    candidates = _Candidates(definition, benchmark, units, known)
+    examples = [made for one in questions if (made := candidates.contrast([one]))]
     candidates.lacking.clear()
     wanted = definition.training.twins if definition.training else 0
-    marked = [one for one in asked if KINDS[one.kind].has_known_answers]
-    training = _training(candidates, marked, wanted)
+    gradable = [one for one in questions if KINDS[one.kind].has_known_answers]
+    training = _training(candidates, gradable, wanted)
     return TrainingMaterial(
         tuple(examples), tuple(training), wanted, tuple(candidates.lacking)
     )
 
 
 def _training(
-    candidates: "_Candidates", asked: Sequence[DegradableQuestion], wanted: int
+    candidates: "_Candidates", questions: Sequence[DegradableQuestion], wanted: int
 ) -> list[Contrast]:
-    """Return so many contrasts: a first one about each question, then further ones."""
-    found: list[Contrast] = []
-    met: set[str] = set()
-    queue = deque(asked)
-    while queue and len(found) < wanted:
+    """Return this number of contrasts, first one for each question, then more."""
+    contrasts: list[Contrast] = []
+    covered: set[str] = set()
+    queue = deque(questions)
+    while queue and len(contrasts) < wanted:
         one = queue.popleft()
-        if one.key in met and not met.issuperset(other.key for other in queue):
+        if one.key in covered and not covered.issuperset(other.key for other in queue):
             queue.append(one)
         elif contrast := candidates.contrast(
-            [one, *(q for q in asked if q is not one)], is_training=True
+            [one, *(q for q in questions if q is not one)], is_training=True
         ):
-            found.append(contrast)
-            met |= {question.key for question in contrast.questions}
+            contrasts.append(contrast)
+            covered |= {question.key for question in contrast.questions}
             queue.append(one)
-    return found
+    return contrasts
 
 
 class _Candidates:
-    """Outputs to be degraded, each once for a degradation and once for training."""
+    """Outputs that can be degraded, once per degradation and once in training."""
 
     def __init__(
         self,
         definition: StudyDefinition,
         benchmark: Benchmark,
-        shown: Sequence[Shown],
+        units: Sequence[UnitOutputs],
         known: Iterable[KnownUnitOutputs],
     ) -> None:
-        told = {output.pk for one in known for output in one.outputs}
-        methods = {output.method_id for one in shown for output in one.outputs}
+        used = {output.pk for one in known for output in one.outputs}
+        methods = {output.method_id for one in units for output in one.outputs}
         rows = Output.objects.filter(story__benchmark=benchmark, method__in=methods)
-        rows = rows.exclude(pk__in=told).select_related("story", "method")
+        rows = rows.exclude(pk__in=used).select_related("story", "method")
         self.outputs = list(rows.order_by("story__key", "method__name"))
         random.Random(definition.seed).shuffle(self.outputs)
-        self.judged = {output.pk for one in shown for output in one.outputs}
-        self.judged_stories = {one.story.pk for one in shown}
+        self.judged = {output.pk for one in units for output in one.outputs}
+        self.judged_stories = {one.story.pk for one in units}
         self.others = max(0, definition.outputs - 2)
         self.taken: Counter[object] = Counter()
         self.trained: set[int] = set()
@@ -196,27 +195,27 @@ class _Candidates:
     ) -> Contrast | None:
         """Return an output to degrade for the first of these questions.
 
-        With it come those that the same degradation makes worse, if they are asked of
-        that story. In training no output comes twice.
+        The contrast includes other questions with the same degradation that apply to
+        the story. In training no output is used twice.
         """
         first = questions[0]
-        found = self._output(first, is_training=is_training)
-        if found is None:
+        output = self._output(first, is_training=is_training)
+        if output is None:
             return None
-        for one in (found, found.story, found.method, (found, first.degradation)):
+        for one in (output, output.story, output.method, (output, first.degradation)):
             self.taken[one] += 1
         also = tuple(
             one
             for one in questions
-            if one.degradation == first.degradation and found.story.suits(one.stories)
+            if one.degradation == first.degradation and output.story.suits(one.stories)
         )
         if not is_training:
-            return Contrast(found, also)
-        self.trained.add(found.pk)
-        return Contrast(found, also, tuple(self._others_of(found)))
+            return Contrast(output, also)
+        self.trained.add(output.pk)
+        return Contrast(output, also, tuple(self._others_of(output)))
 
     def _others_of(self, original: Output) -> list[Output]:
-        """Return as many outputs of the same story as stand beside the two."""
+        """Return the further outputs of the story that a training unit shows."""
         of_story = (o for o in self.outputs if o.story == original.story)
         return [o for o in of_story if o != original][: self.others]
 
@@ -225,13 +224,13 @@ class _Candidates:
     ) -> Output | None:
         degradation = question.degradation
         suited = [o for o in self.outputs if o.story.suits(question.stories)]
-        left = [
+        unused = [
             o
             for o in suited
             if not self.taken[o, degradation]
             and not (is_training and o.pk in self.trained)
         ]
-        left.sort(
+        unused.sort(
             key=lambda o: (
                 o.pk in self.judged,
                 o.story.pk in self.judged_stories,
@@ -240,34 +239,33 @@ class _Candidates:
                 self.taken[o.method],
             )
         )
-        for output in left[:TRIES]:
+        for output in unused[:TRIES]:
             if is_training and len(self._others_of(output)) < self.others:
                 continue
             if degraded_copies.why_impossible(output, degradation) is None:
                 return output
-        self._note(question, suited, is_used=len(left) < len(suited))
+        self._note(question, suited, is_used=len(unused) < len(suited))
         return None
 
     def _note(
         self, question: DegradableQuestion, suited: list[Output], *, is_used: bool
     ) -> None:
-        """Note why nothing was found."""
+        """Add the reason why no output fits."""
         need = NEEDS[question.degradation]
         if is_used:
             why = _("there are no more outputs for “%(title)s”")
         elif suited:
             why = _("“%(title)s” needs %(need)s")
         else:
-            why = _("no output to show is about “%(title)s”")
-        told = {"title": localised(question.title), "need": need}
-        self.lacking[why % told] = None
+            why = _("no output suits “%(title)s”")
+        self.lacking[why % {"title": localised(question.title), "need": need}] = None
 
 
 # Drawing
 
 
 def draw(material: TrainingMaterial, seed: int) -> TrainingMaterial:
-    """Draw the twins; one that would look like its original is left out."""
+    """Draw the degraded copies, except those that would equal their original."""
     return replace(
         material,
         examples=tuple(_drawn(material.examples, seed)),
@@ -317,29 +315,29 @@ def store(study: Study, material: TrainingMaterial) -> None:
 def _one_after_the_other(
     study: Study, contrast: Contrast, twin: Output
 ) -> tuple[Unit, Unit]:
-    """Return an original, which has no right answers, and its twin.
+    """Return an original, which has no known answers, and its degraded copy.
 
-    What the twin deserves at most is known, whatever is said of its original.
+    The highest correct answer to the copy does not depend on that to the original.
     """
     expected: Expected = {one.key: one.alone() for one in contrast.questions}
-    told = _in_each_language(ORIGINAL_ALONE, contrast, twin)
-    original = _unit(study, [contrast.original], {}, told)
-    told = _in_each_language(TWIN_ALONE, contrast, twin)
-    return original, _unit(study, [twin], expected, told)
+    feedback = _in_each_language(ORIGINAL_ALONE, contrast, twin)
+    original = _unit(study, [contrast.original], {}, feedback)
+    feedback = _in_each_language(TWIN_ALONE, contrast, twin)
+    return original, _unit(study, [twin], expected, feedback)
 
 
 def _side_by_side(study: Study, contrast: Contrast, twin: Output) -> Unit:
-    """Return the original beside its twin, and beside others where more are shown."""
+    """Return a unit with the original, its copy, and others if more are shown."""
     outputs = [contrast.original, *contrast.others]
     outputs.sort(key=lambda output: output.method.name)
     place = outputs.index(contrast.original)
     outputs.insert(place + 1, twin)
     is_pair = len(outputs) == 2
-    told = _in_each_language(PAIR if is_pair else SEVERAL, contrast, twin)
-    # Of a pair the better one is expected, of more the two letters in their order.
+    feedback = _in_each_language(PAIR if is_pair else SEVERAL, contrast, twin)
+    # A pair has an expected winner, a larger set two letters in the expected order.
     right = "a" if is_pair else LETTERS[place : place + 2]
     expected: Expected = dict.fromkeys((one.key for one in contrast.questions), right)
-    return _unit(study, outputs, expected, told)
+    return _unit(study, outputs, expected, feedback)
 
 
 def _unit(
@@ -361,13 +359,13 @@ def _unit(
 def _in_each_language(
     text: Promise, contrast: Contrast, twin: Output
 ) -> dict[str, str]:
-    """Return a text of what was done to a twin, in all languages of the pages."""
+    """Return a text about a degraded copy in all languages of the pages."""
     shots = [one.number for one in changed_shots(twin) if one.is_changed]
-    told = {}
+    texts = {}
     for code, _name in settings.LANGUAGES:
         with translation.override(code):
-            told[code.split("-")[0]] = str(text) % {
+            texts[code.split("-")[0]] = str(text) % {
                 "wrong": what_is_wrong(twin, shots),
                 "questions": quoted([localised(q.title) for q in contrast.questions]),
             }
-    return told
+    return texts

@@ -1,4 +1,4 @@
-"""Units of a study, outputs or several of one story at once, and their slots."""
+"""Units of a study, which show one or several outputs of a story, and their slots."""
 
 import random
 from collections import Counter, defaultdict
@@ -22,10 +22,10 @@ from evalcore.models import Benchmark, Frame, Output, Story
 
 
 class PlanningError(ValueError):
-    """The study cannot be planned as asked; the message says why.
+    """A study that cannot be planned; the message says why.
 
-    `field` names the value that it is about: a key of the study file, or what is said
-    beside the file (`slug`, `annotators`, `method`, `story`).
+    `field` names the wrong value: a key of the study file, or `slug`, `annotators`,
+    `method` or `story`, which are not part of the file.
     """
 
     def __init__(self, message: str, field: str = "") -> None:
@@ -34,8 +34,8 @@ class PlanningError(ValueError):
 
 
 @dataclass(frozen=True)
-class Shown:
-    """One output, or several of a story, and how often they are to be judged."""
+class UnitOutputs:
+    """The outputs of a unit, and its redundancy."""
 
     outputs: tuple[Output, ...]
     redundancy: int
@@ -60,9 +60,9 @@ def choose_outputs(
     *,
     among: QuerySet[Output] | None = None,
 ) -> list[Output]:
-    """Return the outputs to judge; each must have something to look at.
+    """Return the outputs of these methods and stories, which must have pictures.
 
-    Nothing is chosen that is not `among` these, by default all of the benchmark.
+    Only outputs `among` these are chosen, by default any of the benchmark.
     """
     outputs = Output.objects.filter(story__benchmark=benchmark).select_related(
         "story", "method"
@@ -79,7 +79,7 @@ def choose_outputs(
             if unknown:
                 raise PlanningError(
                     f"No output of {word} {', '.join(unknown)} in {benchmark.slug}. "
-                    f"There are: {', '.join(sorted(known)[:20]) or 'none'}.",
+                    f"Available: {', '.join(sorted(known)[:20]) or 'none'}.",
                     field=word,
                 )
             outputs = outputs.filter(**{f"{lookup}__in": names})
@@ -94,35 +94,37 @@ def choose_outputs(
         named = ", ".join(f"{o.method.name}/{o.story.key}" for o in blank[:10])
         raise PlanningError(
             f"{len(blank)} outputs have no picture to show ({named}); import their "
-            "pictures or leave their methods or stories out.",
+            "pictures, or leave out their methods or stories.",
             field="method",
         )
     return listed
 
 
-def gaps_note(shown: Sequence[Shown]) -> str:
-    """Say how many outputs lack shots, and which lack most; empty: none."""
-    outputs = {output.pk for one in shown for output in one.outputs}
+def gaps_note(units: Sequence[UnitOutputs]) -> str:
+    """Return a note on outputs that lack shots, empty if there are none."""
+    outputs = {output.pk for one in units for output in one.outputs}
     frames = Frame.objects.filter(output__in=outputs, media=None).order_by()
     gaps = Counter(frames.values_list("output__method__name", "output__story__key"))
     if not gaps:
         return ""
     named = [f"{method}/{story}: {n}" for (method, story), n in gaps.most_common(4)]
     text = ngettext(
-        "%(n)d output lacks shots (%(named)s), and annotators read that they are "
-        "missing. By gaps a method can be recognised.",
-        "%(n)d outputs lack shots (%(named)s), and annotators read that they are "
-        "missing. By gaps a method can be recognised.",
+        "%(n)d output lacks shots (%(named)s). Annotators see that they are missing, "
+        "so the gaps can reveal a method.",
+        "%(n)d outputs lack shots (%(named)s). Annotators see that they are missing, "
+        "so the gaps can reveal a method.",
         len(gaps),
     )
     listed = ", ".join(named[:3]) + ", ..." * (len(gaps) > 3)
     return text % {"n": len(gaps), "named": listed}
 
 
-def choose_units(definition: StudyDefinition, outputs: Sequence[Output]) -> list[Shown]:
-    """Return the units of a study: sampled stories, chosen pairs, own redundancies.
+def choose_units(
+    definition: StudyDefinition, outputs: Sequence[Output]
+) -> list[UnitOutputs]:
+    """Return the units of a study: sampled stories, pairs and redundancies.
 
-    Stories of which no question is asked have none.
+    Stories to which no question applies have no units.
     """
     by_story: dict[str, list[Output]] = defaultdict(list)
     for output in outputs:
@@ -130,18 +132,18 @@ def choose_units(definition: StudyDefinition, outputs: Sequence[Output]) -> list
             by_story[output.story.key].append(output)
     if outputs and not by_story:
         raise PlanningError(
-            "No question is asked of these stories: their tags are others than each "
-            "question's `stories` names.",
+            "No question applies to these stories: their tags match the `stories` of "
+            "no question.",
             field="story",
         )
     stories = {key: group[0].story for key, group in by_story.items()}
     chosen = _sampled(definition.stories, stories, definition.seed)
-    kept = {key: by_story[key] for key in by_story if key in chosen}
+    sampled = {key: by_story[key] for key in by_story if key in chosen}
     more: set[str] = set()
     if definition.subset is not None:
-        left = {key: stories[key] for key in kept}
+        left = {key: stories[key] for key in sampled}
         more = _sampled(definition.subset.stories, left, definition.seed + 1)
-    groups = _groups(definition, kept)
+    groups = _groups(definition, sampled)
     if not groups:
         number = definition.outputs
         raise PlanningError(
@@ -151,22 +153,23 @@ def choose_units(definition: StudyDefinition, outputs: Sequence[Output]) -> list
     usual = sum(definition.answers.values())
     often = definition.subset.redundancy if definition.subset else usual
     return [
-        Shown(group, often if group[0].story.key in more else usual) for group in groups
+        UnitOutputs(group, often if group[0].story.key in more else usual)
+        for group in groups
     ]
 
 
 def _sampled(
     sample: StorySample | None, stories: dict[str, Story], seed: int
 ) -> set[str]:
-    """Draw so many of the stories, or take all where there are no more."""
+    """Return the keys of a sample of the stories, or of all if there are too few."""
     if sample is None or sample.number >= len(stories):
         return set(stories)
-    strata = None
+    subgroups = None
     if sample.by:
-        strata = {
+        subgroups = {
             key: str(story.tags.get(sample.by, "")) for key, story in stories.items()
         }
-    return set(sampling.sample(list(stories), sample.number, seed, strata))
+    return set(sampling.sample(list(stories), sample.number, seed, subgroups))
 
 
 def _groups(
@@ -199,10 +202,10 @@ def _groups(
 def _pairs_of_cells(
     wanted: CellPairs, by_story: dict[str, list[Output]], seed: int
 ) -> dict[str, list[tuple[str, ...]]]:
-    """Draw as many pairs of methods for each combination of tags, spread over stories.
+    """Draw pairs of methods for each combination of tags, spread over its stories.
 
-    In VISTAR the tags are role and angle. Every pair of methods is drawn equally often,
-    within one, among the stories that get equally many pairs.
+    In VISTAR the tags are role and angle. Among stories with the same number of pairs,
+    the frequencies of any two pairs of methods differ by at most one.
     """
     cells: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for key, group in by_story.items():
@@ -226,8 +229,8 @@ def _pairs_of_cells(
     for number, keys in shares.items():
         if number > len(pairs):
             raise PlanningError(
-                f"{wanted.number} pairs for each {' and '.join(wanted.by)} are "
-                f"{number} for some stories; {len(methods)} methods have "
+                f"{wanted.number} pairs for each {' and '.join(wanted.by)} mean "
+                f"{number} for some stories, but {len(methods)} methods have only "
                 f"{len(pairs)} pairs.",
                 field="pairs.number",
             )
@@ -235,7 +238,7 @@ def _pairs_of_cells(
     return result
 
 
-def create_units(study: Study, shown: Sequence[Shown]) -> list[Unit]:
+def create_units(study: Study, units: Sequence[UnitOutputs]) -> list[Unit]:
     return Unit.objects.bulk_create(
         [
             Unit(
@@ -244,7 +247,7 @@ def create_units(study: Study, shown: Sequence[Shown]) -> list[Unit]:
                 redundancy=one.redundancy,
                 **as_fields(one.outputs),
             )
-            for one in shown
+            for one in units
         ],
         batch_size=500,
     )
@@ -256,7 +259,7 @@ def create_units(study: Study, shown: Sequence[Shown]) -> list[Unit]:
 def planned_slots(
     study: Study, plan: Plan, people: Sequence[Annotator], units: Sequence[Unit]
 ) -> list[Slot]:
-    """Make the slots of a planned study: each has its annotator, sitting and place."""
+    """Return the slots of a planned study, with annotator, session and position."""
     ordinals: Counter[tuple[int, int]] = Counter()
     slots = []
     for planned in plan.assignments:
@@ -283,16 +286,16 @@ def planned_slots(
 def free_slots(
     study: Study, units: Iterable[Unit], definition: StudyDefinition
 ) -> list[Slot]:
-    """Make the slots of an open study: languages in turn, sides in turn.
+    """Return the slots of an open study, with alternating languages and sides.
 
-    Sides are even in each language of a unit, then in the unit, as far as can be. The
-    odd slots out of a pair of methods alternate between its units.
+    Sides are balanced as far as possible, first in each language of a unit, then in the
+    unit. The remaining slots of a pair of methods alternate between its units.
     """
     dice = random.Random(definition.seed)
     sides = _Sides()
     slots = []
     for unit in units:
-        languages = _in_turn(definition.languages or {"": unit.redundancy})
+        languages = _interleaved(definition.languages or {"": unit.redundancy})
         methods = tuple(output.method_id for output in unit.outputs)
         for ordinal, language in enumerate(languages, start=1):
             evened = (unit.pk, language), unit.pk, (methods, language), methods
@@ -316,7 +319,7 @@ def free_slots(
 def missing_slots(
     study: Study, definition: StudyDefinition, units: Iterable[Unit]
 ) -> list[Slot]:
-    """Make the slots that these units lack; left and right make up for each other."""
+    """Return the slots that these units lack, with sides that restore balance."""
     standing: Counter[tuple[int, int, str]] = Counter()
     highest: Counter[tuple[int, int]] = Counter()
     sides = _Sides()
@@ -357,13 +360,13 @@ def missing_slots(
 
 
 class _Sides:
-    """Surplus of A on the left over A on the right, by what is evened."""
+    """Excess of A on the left over A on the right, by balanced group."""
 
     def __init__(self) -> None:
         self._lean: Counter[object] = Counter()
 
     def lean(self, evened: Sequence[object]) -> int:
-        """Return the lean of the first that is not even."""
+        """Return the excess of the first group that is not balanced."""
         return next((self._lean[key] for key in evened if self._lean[key]), 0)
 
     def put(self, evened: Sequence[object], *, a_is_left: bool) -> None:
@@ -375,8 +378,8 @@ def _slot(study: Study, unit: Unit, ordinal: int, **more: Any) -> Slot:
     return Slot(study=study, unit=unit, ordinal=ordinal, turn=ordinal, **more)
 
 
-def _in_turn(numbers: Mapping[str, int]) -> list[str]:
-    """Return each name as often as it says, the names mixed as evenly as can be."""
+def _interleaved(numbers: Mapping[str, int]) -> list[str]:
+    """Return each name this number of times, mixed as evenly as possible."""
     places = [
         ((i + 0.5) / number, name)
         for name, number in numbers.items()

@@ -1,8 +1,7 @@
-"""Read YAML that somebody wrote, and remember the line and column of each value.
+"""Reader of untrusted YAML that knows the line and column of each value.
 
-A text may come from anywhere: its length, its depth and what its aliases unfold to are
-limited before a value is made of it. YAML 1.2 is read: `yes`, `no`, `on` and `12:30`
-are texts.
+Length, depth and expanded aliases are limited before values are built. The version is
+YAML 1.2, in which `yes`, `no`, `on` and `12:30` are text.
 """
 
 from typing import Any
@@ -18,12 +17,12 @@ from annotate.schema import LONGEST, DefinitionError, Path
 
 # A study file of a hundred questions in two languages has 4,000.
 MOST_VALUES = 50_000
-# What YAML says of a colon inside a text.
+# The message of the YAML reader about a colon inside text.
 COLON = "mapping values are not allowed here"
 
 
 class WrittenInt(int):
-    """A whole number that is a text as it was written: 007."""
+    """A whole number that becomes text as it was written: 007."""
 
     written: str
 
@@ -32,7 +31,7 @@ class WrittenInt(int):
 
 
 class WrittenFloat(float):
-    """A number that is a text as it was written: 1.50."""
+    """A number that becomes text as it was written: 1.50."""
 
     written: str
 
@@ -41,7 +40,7 @@ class WrittenFloat(float):
 
 
 class _Constructor(SafeConstructor):
-    """Makes plain values of nodes; of a time, and of a number too long, a text."""
+    """Converts nodes to plain values; times and very long numbers become text."""
 
     def number(self, node: ScalarNode) -> object:
         is_whole = str(node.tag).endswith(":int")
@@ -63,7 +62,7 @@ _Constructor.add_constructor(
 
 
 class _Composer(Composer):
-    """Gives up a text of too many values before it has read them all."""
+    """Stops reading once there are too many values."""
 
     n_nodes = 0
 
@@ -75,7 +74,7 @@ class _Composer(Composer):
 
 
 class Document:
-    """A YAML text: its value in `data`, and where each part of it stands."""
+    """A YAML text with its value in `data` and the places of all parts."""
 
     def __init__(self, text: str, file: str) -> None:
         self.file = file
@@ -87,17 +86,17 @@ class Document:
             self._read(text)
         except MarkedYAMLError as error:
             mark = error.problem_mark
-            reason = (error.problem or "no YAML").splitlines()[0]
+            reason = (error.problem or "invalid YAML").splitlines()[0]
             if reason == COLON:
-                reason += "; put a text with a colon in quotes"
+                reason += "; put text with a colon in quotes"
             place = (mark.line + 1, mark.column + 1) if mark else (1, 1)
             raise DefinitionError(file, place, reason) from error
         except RecursionError as error:
-            raise self.error("brackets within brackets, too deep") from error
+            raise self.error("brackets are nested too deep") from error
         except (YAMLError, ValueError, OverflowError) as error:
             raise self.error(str(error).splitlines()[0]) from error
         except (AttributeError, KeyError, TypeError) as error:
-            # A tag, such as !!bool, of a value that is nothing of the kind.
+            # The value does not match its tag, such as !!bool.
             raise self.error("a value does not fit the tag before it") from error
 
     def _read(self, text: str) -> None:
@@ -112,35 +111,35 @@ class Document:
         self.data = reader.constructor.construct_document(self.root)
 
     def error(self, reason: str, path: Path | None = None) -> DefinitionError:
-        """Return an error that names the place of the value at `path`."""
+        """Return an error with the place of the value at `path`."""
         return DefinitionError(self.file, self.place(path or []), reason, path)
 
     def block(self, key: str) -> yaml.Node:
-        """Return the value of a key as PyYAML has it, for whoever tells its lines."""
+        """Return the value of a key as a PyYAML node, which knows its lines."""
         assert self.root is not None
         return next(_as_plain(v) for k, v in self.root.value if k.value == key)
 
     def place(self, path: Path) -> tuple[int, int]:
-        """Return line and column of a value, or of the last step that is there."""
-        node = found = self.root
+        """Return line and column of a value, or of its nearest existing parent."""
+        node = child = self.root
         for step in path:
             if isinstance(node, MappingNode):
-                found = next(
+                child = next(
                     (v for k, v in node.value if str(k.value) == str(step)), None
                 )
             elif isinstance(node, SequenceNode) and isinstance(step, int):
-                found = node.value[step] if step < len(node.value) else None
+                child = node.value[step] if step < len(node.value) else None
             else:
-                found = None
-            if found is None:
+                child = None
+            if child is None:
                 break
-            node = found
+            node = child
         mark = node.start_mark if node is not None else None
         return (mark.line + 1, mark.column + 1) if mark else (1, 1)
 
 
 def _as_plain(node: Node) -> yaml.Node:
-    """Return a node as PyYAML has it."""
+    """Convert a node to a PyYAML node."""
     marks = node.start_mark, node.end_mark
     if isinstance(node, MappingNode):
         pairs = [(_as_plain(key), _as_plain(value)) for key, value in node.value]
@@ -151,7 +150,7 @@ def _as_plain(node: Node) -> yaml.Node:
 
 
 def _size(node: Node, known: dict[int, int], above: set[int]) -> int:
-    """Count the values of a node, each alias as often as it stands there."""
+    """Count the values of a node, with aliases expanded."""
     if id(node) in above:
         raise MarkedYAMLError(
             problem="a value that contains itself", problem_mark=node.start_mark

@@ -29,6 +29,7 @@ STARTS = ("/studies/", f"/studies/{demo.CROWD}/", f"/studies/{demo.LIKERT}/repor
 PAGES = {
     "annotator-list",
     "event-list",
+    "glossary",
     "home",
     "join",
     "login",

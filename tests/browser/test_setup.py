@@ -1,4 +1,4 @@
-"""Setting studies up in Chromium, by keyboard."""
+"""Browser tests of setting up studies by keyboard."""
 
 import time
 
@@ -27,13 +27,13 @@ def begun(page, live_server):
 
 
 def start(page, template: str) -> None:
-    """Go from the list of studies to the form of a template, by keyboard."""
+    """Open the form of a template from the list of studies, by keyboard."""
     page.focus("text=New study")
     page.keyboard.press("Enter")
     page.wait_for_url("**/setup/")
     page.focus(f"input[value={template}]")
     page.keyboard.press("Space")
-    page.focus("button:has-text('Go on')")
+    page.focus("button:has-text('Continue')")
     page.keyboard.press("Enter")
     page.wait_for_url(f"**template={template}")
 
@@ -51,7 +51,7 @@ def type_into(page, name: str, text: str) -> None:
         pytest.param("vistorybench-user-study", 12, marks=pytest.mark.slow),
     ],
 )
-def test_study_is_set_up_and_launched_by_keyboard(begun, template, units):
+def test_study_can_be_set_up_and_launched_by_keyboard(begun, template, units):
     page = begun
     start(page, template)
     type_into(page, "slug", "pilot")
@@ -75,7 +75,7 @@ def test_study_is_set_up_and_launched_by_keyboard(begun, template, units):
     assert page.locator("a:has-text('Edit')").count() == 0
 
 
-def test_preview_works_like_the_page_and_stores_nothing(begun):
+def test_preview_works_like_annotator_page_without_storing(begun):
     page = begun
     start(page, "vistorybench-user-study")
     with page.context.expect_page() as opened:
@@ -100,12 +100,12 @@ def test_preview_works_like_the_page_and_stores_nothing(begun):
 
 
 @pytest.mark.page_errors("422 .*/setup/")
-def test_pages_fit_a_phone_and_pass_axe(begun):
+def test_pages_fit_phone_and_pass_axe(begun):
     page = begun
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto(page.url.replace("/studies/", "/setup/"))
     assert violations_of_both_themes(page) == []
-    page.click("button:has-text('Go on')")
+    page.click("button:has-text('Continue')")
     page.wait_for_selector("#setup")
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
@@ -116,8 +116,8 @@ def test_pages_fit_a_phone_and_pass_axe(begun):
 
 
 @pytest.mark.page_errors("422 .*/setup/")
-def test_pressing_twice_makes_one_study(begun, monkeypatch):
-    """Drawing twins takes long, and whoever waits presses again."""
+def test_double_press_makes_one_study(begun, monkeypatch):
+    """Drawing degraded copies is slow, so managers may press again."""
     page, draw = begun, planning.with_twins
 
     def slowly(draft):
@@ -132,7 +132,7 @@ def test_pressing_twice_makes_one_study(begun, monkeypatch):
     create = page.locator(".setup-buttons button:has-text('Create draft')")
     create.evaluate("one => { one.click(); setTimeout(() => one.click(), 400); }")
     page.wait_for_url("**/studies/pilot/")
-    expect(page.locator(".notice.success")).to_contain_text("The draft is stored")
+    expect(page.locator(".notice.success")).to_contain_text("The draft is saved")
     page.go_back()
     create.click()
     expect(page.locator("#problems")).to_be_focused()

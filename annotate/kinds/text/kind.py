@@ -22,13 +22,13 @@ from annotate.kinds.question import QuestionDefinition
 from annotate.models import Question, Slot, Study
 from annotate.models.answers import Answer, answer_constraints
 from annotate.models.studies import LETTERS
-from annotate.schema import Problem, Switch, no_truth, refuse, says
+from annotate.schema import Problem, Switch, refuse, refuse_boolean, says
 
 # Characters: what a question may ask for at most, and does where it does not say.
 LARGEST, USUAL = 10_000, 2_000
 Length = Annotated[
     int,
-    BeforeValidator(no_truth),
+    BeforeValidator(refuse_boolean),
     Field(ge=1, le=LARGEST),
     says(f"write a whole number from 1 to {LARGEST}"),
 ]

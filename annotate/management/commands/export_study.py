@@ -8,7 +8,7 @@ from annotate.reports.downloads import write_export
 
 class Command(WritingCommand):
     help = (
-        "Write a study's answers, scores and description as files. "
+        "Write the answers, scores and description of a study to files. "
         "Example: export_study pilot --out export/"
     )
 

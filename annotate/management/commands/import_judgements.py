@@ -10,8 +10,8 @@ from evalcore.importing.commands import ImportCommand, short_name
 
 class Command(ImportCommand):
     help = (
-        "Read ratings or choices that people gave elsewhere into a closed study; "
-        "rankings go to python -m analysis leaderboard --rankings. "
+        "Import ratings or choices collected elsewhere into a closed study. For "
+        "rankings, use python -m analysis leaderboard --rankings. "
         "Example: import_judgements --ratings ratings.csv --scale 1:5 "
         "--benchmark dsg --study dsg --create"
     )
@@ -24,10 +24,13 @@ class Command(ImportCommand):
             "--study",
             required=True,
             type=short_name,
-            help="short name of the new study",
+            help="name of the new study in addresses and commands",
         )
         parser.add_argument(
-            "--benchmark", required=True, type=short_name, help="what was judged"
+            "--benchmark",
+            required=True,
+            type=short_name,
+            help="benchmark with the stories and outputs",
         )
         parser.add_argument(
             "--scale",
@@ -37,30 +40,31 @@ class Command(ImportCommand):
             help="lowest and highest rating; default 0:4",
         )
         parser.add_argument(
-            "--wide", action="store_true", help="one column a dimension"
+            "--wide", action="store_true", help="one column for each dimension"
         )
         parser.add_argument(
-            "--method-column", default="method", help="its name in a wide table"
+            "--method-column", default="method", help="method column of a wide table"
         )
         parser.add_argument(
-            "--story-column", default="story", help="its name in a wide table"
+            "--story-column", default="story", help="story column of a wide table"
         )
         parser.add_argument(
             "--value-columns",
             type=split_names,
             default=(),
             metavar='"A,B"',
-            help="of a wide table: questions, though they look like ids or times",
+            help="columns of a wide table that are questions even if they look like "
+            "ids or times",
         )
         parser.add_argument(
             "--create",
             action="store_true",
-            help="make the benchmark, and missing stories, methods and outputs",
+            help="create the benchmark and missing stories, methods and outputs",
         )
         self.add_owner(parser)
 
     def handle(self, **options: Any) -> None:
-        # pandas is loaded only where a table is read.
+        # pandas is slow to load, and only tables need it.
         from analysis.commands.given_tables import remarks_on
         from analysis.reading.inputs import read_choices, read_ratings
 

@@ -7,10 +7,7 @@ from annotate.studies import lifecycle
 
 
 class Command(StudyCommand):
-    help = (
-        "Open a study for its annotators; also resumes and reopens one. "
-        "Example: launch pilot"
-    )
+    help = "Open a study to annotators; also resume or reopen it. Example: launch pilot"
     refused = (lifecycle.LifecycleError,)
 
     def work(self, study: Study, **_options: Any) -> None:
@@ -23,6 +20,6 @@ class Command(StudyCommand):
                 self.stderr.write(f"note: {note.text}")
         if lifecycle.reach(after).is_empty:
             self.stderr.write(
-                f"note: nobody has a link yet; make some with: invite {study.slug}"
+                f"note: nobody has a link yet; create links with: invite {study.slug}"
                 + " --join 20" * after.is_open
             )

@@ -34,7 +34,7 @@ def names(text: str) -> list[str]:
 
 
 def people(text: str) -> int | dict[str, int]:
-    """Read a number of people, or one for each language, such as en=10,zh=8."""
+    """Parse a number of people, or one for each language, such as en=10,zh=8."""
     if text.strip().isdecimal():
         return int(text)
     parts = [part.partition("=") for part in names(text)]
@@ -48,50 +48,54 @@ def people(text: str) -> int | dict[str, int]:
 
 class Command(BaseCommand):
     help = (
-        "Plan a study: questions, units, and who judges what. Example: "
+        "Set up a study: questions, items and assignment. Example: "
         "plan_study pilot --benchmark vistory --template vistorybench-user-study "
         "--annotators 20"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("study", help="short name of the new study, for addresses")
         parser.add_argument(
-            "--benchmark", required=True, help="what is judged: its short name"
+            "study", help="name of the new study in addresses and commands"
+        )
+        parser.add_argument(
+            "--benchmark", required=True, help="benchmark with the stories and outputs"
         )
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument(
-            "--template", choices=template_names(), help="a study that comes along"
+            "--template", choices=template_names(), help="template to start from"
         )
         what.add_argument(
-            "--file", type=Path, help="a study file (docs/reference/study-file.md)"
+            "--file", type=Path, help="study file (docs/reference/study-file.md)"
         )
         parser.add_argument(
             "--annotators",
             type=people,
             default=0,
-            help="how many people judge, or how many of each language: en=10,zh=8; "
-            "not needed where the assignment is open",
+            help="number of annotators, in total or by language: en=10,zh=8; not "
+            "needed for open assignment",
         )
         parser.add_argument(
             "--set",
             action="append",
             default=[],
             metavar="KEY=VALUE",
-            help="instead of what the template or file says, written as there: "
+            help="replace a value of the template or file, written as in a file: "
             "--set redundancy=5 --set 'stories={number: 30, by: genre}'",
         )
         parser.add_argument(
-            "--methods", type=names, default=[], help='"A,B": only these'
+            "--methods", type=names, default=[], help='"A,B": use only these methods'
         )
         parser.add_argument(
-            "--stories", type=names, default=[], help='"01,02": only these'
+            "--stories", type=names, default=[], help='"01,02": use only these stories'
         )
         parser.add_argument("--manager", help="user name of the study's manager")
-        parser.add_argument("--launch", action="store_true", help="open it at once")
+        parser.add_argument(
+            "--launch", action="store_true", help="open the study at once"
+        )
         parser.add_argument(
             "--dry-run",
             action="store_true",
-            help="print cost and balance, keep nothing",
+            help="print cost and balance without storing anything",
         )
 
     def handle(self, **options: Any) -> None:
@@ -113,12 +117,12 @@ class Command(BaseCommand):
             tuple(options["stories"]),
         )
         draft = prepare(setup)
-        self._tell(draft)
+        self._print(draft)
         if options["dry_run"]:
             with transaction.atomic():
                 store(draft, user)
                 transaction.set_rollback(True)
-            self.stdout.write("Dry run: nothing was kept.")
+            self.stdout.write("Dry run: nothing was stored.")
             return
         study = store(with_twins(draft), user)
         if options["launch"]:
@@ -128,15 +132,15 @@ class Command(BaseCommand):
         if user is not None and not can_use_benchmark(user, study):
             slug = study.benchmark.slug
             self.stderr.write(
-                f"note: {user} manages it, but is no member of {slug} and can neither "
-                f"extend it nor compute scores; benchmark_members {slug} --add {user}"
+                f"note: {user} is no member of {slug} and cannot extend the study or "
+                f"compute scores; run: benchmark_members {slug} --add {user}"
             )
 
-    def _tell(self, draft: Draft) -> None:
+    def _print(self, draft: Draft) -> None:
         self.stdout.write(
-            f"{len(draft.shown)} units, {draft.slots} slots, {draft.sessions} "
-            f"sessions, {draft.hours():.1f} annotator hours (a picture takes "
-            f"{SECONDS_PER_PICTURE} s, a question {draft.assumed()})"
+            f"{len(draft.units)} items, {draft.slots} ratings, {draft.sessions} "
+            f"sittings, {draft.hours():.1f} annotator hours ({SECONDS_PER_PICTURE} s "
+            f"per picture and, per question, {draft.assumed()})"
         )
         if draft.plan is not None:
             for line in draft.plan.balance.lines():
@@ -148,7 +152,7 @@ class Command(BaseCommand):
 
 
 def _definition(options: dict[str, Any]) -> StudyDefinition:
-    """Return the template or file with the values that are set instead."""
+    """Return the template or file with the values of --set."""
     definition = load_definition(options["template"] or options["file"])
     changes = {}
     for one in options["set"]:
@@ -163,7 +167,7 @@ def _benchmark(slug: object) -> Benchmark:
     benchmark = Benchmark.objects.filter(slug=slug).first()
     if benchmark is None:
         known = ", ".join(Benchmark.objects.values_list("slug", flat=True))
-        raise PlanningError(f"No benchmark {slug!r}. There are: {known or 'none'}.")
+        raise PlanningError(f"No benchmark {slug!r}. Available: {known or 'none'}.")
     return benchmark
 
 
@@ -172,5 +176,5 @@ def _user(name: object) -> User | None:
         return None
     user = User.objects.filter(username=name).first()
     if user is None:
-        raise PlanningError(f"No user {name!r}; create_manager makes one.")
+        raise PlanningError(f"No user {name!r}; create one with create_manager.")
     return user

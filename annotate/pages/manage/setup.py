@@ -1,4 +1,4 @@
-"""Setting a study up: where to begin, the form, its check, its plan, its preview."""
+"""Pages that set up a study: start, form, check, plan and preview."""
 
 import logging
 from collections.abc import Callable
@@ -52,12 +52,12 @@ def queue_plan(
     action: StudyPlan.Action,
     study: Study | None = None,
 ) -> StudyPlan:
-    """Have a worker plan a study, and ring its bell."""
+    """Queue a plan of a study and notify the workers."""
     plan = plan_queue.ask(setup, action, request.user, study)
     try:
         plan_studies.delay()
     except (OperationalError, OSError):
-        logger.warning("the broker is away; plan %s waits", plan.pk)
+        logger.warning("message broker unavailable; plan %s waits", plan.pk)
     return plan
 
 
@@ -65,17 +65,17 @@ def queue_plan(
 @require_safe
 @login_required
 def plan(request: UserRequest, pk: int) -> HttpResponse:
-    """Show how far a plan is; htmx asks again while it is made."""
+    """Show the progress of a plan; htmx polls this page."""
     plan = _own_plan(request, pk)
-    made = _made(plan)
-    if made is not None:
+    study = _stored_study(plan)
+    if study is not None:
         messages.success(request, next_steps(plan.action == StudyPlan.Action.EDIT))
-        address = reverse("study-detail", args=[made.slug])
+        address = reverse("study-detail", args=[study.slug])
         if request.htmx:
             return HttpResponse(headers={"HX-Redirect": address})
         return redirect(address)
     template = "manage/_plan.html" if request.htmx else "manage/plan.html"
-    return render(request, template, shown(plan))
+    return render(request, template, plan_context(plan))
 
 
 @require_POST
@@ -87,11 +87,11 @@ def plan_cancel(request: UserRequest, pk: int) -> HttpResponse:
     if not request.htmx:
         return redirect("plan", plan.pk)
     plan.refresh_from_db()
-    return render(request, "manage/_plan.html", shown(plan))
+    return render(request, "manage/_plan.html", plan_context(plan))
 
 
-def shown(plan: StudyPlan) -> dict[str, object]:
-    """Return what the part of a page about a plan needs."""
+def plan_context(plan: StudyPlan) -> dict[str, object]:
+    """Return the template context of a plan."""
     return {
         "plan": plan,
         "plan_waits": plan.state in StudyPlan.UNFINISHED,
@@ -100,12 +100,14 @@ def shown(plan: StudyPlan) -> dict[str, object]:
 
 
 def next_steps(is_edited: bool) -> str:
-    """Return what to do after a draft was stored."""
+    """Return the message after saving a draft."""
     if is_edited:
-        return _("The draft is planned anew. Nobody sees it before it is launched.")
+        return _(
+            "The draft is saved and planned again. Annotators see it after launch."
+        )
     return _(
-        "The draft is stored. Next: look at the preview, invite people, then launch; "
-        "it can be edited until somebody has a link to it."
+        "The draft is saved. Next: check the preview, invite people, then launch. You "
+        "can edit the draft until somebody has a link to it."
     )
 
 
@@ -116,8 +118,8 @@ def _own_plan(request: UserRequest, pk: int) -> StudyPlan:
     return plan
 
 
-def _made(plan: StudyPlan) -> Study | None:
-    """Return the study that was made, if one was asked for and is there."""
+def _stored_study(plan: StudyPlan) -> Study | None:
+    """Return the study that the plan stored, if any."""
     if plan.action == StudyPlan.Action.CHECK or plan.state != StudyPlan.State.DONE:
         return None
     return Study.objects.filter(slug=plan.chosen["slug"]).first()
@@ -131,7 +133,7 @@ def for_creators(view: View) -> View:
     @login_required
     def wrapped(request: UserRequest, *args: object, **kwargs: object) -> HttpResponse:
         if not can_create(request.user):
-            raise PermissionDenied(_("Only managers may set studies up."))
+            raise PermissionDenied(_("Only managers can set up studies."))
         return view(request, *args, **kwargs)
 
     return wrapped
@@ -141,7 +143,7 @@ def for_creators(view: View) -> View:
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_creators
 def setup_start(request: UserRequest) -> HttpResponse:
-    """Choose a benchmark, and a template or a study file to begin with."""
+    """Show the choice of benchmark and template or study file, and handle it."""
     if request.method != "POST":
         return _start_page(request)
     mine = visible_benchmarks(request.user)
@@ -149,7 +151,7 @@ def setup_start(request: UserRequest) -> HttpResponse:
     try:
         if benchmark is None:
             raise DefinitionError("", None, _("Choose a benchmark."))
-        definition = _begun_from(request)
+        definition = _given_definition(request)
     except DefinitionError as error:
         return _start_page(request, str(error), status=422)
     address = reverse("setup-form", args=[benchmark.slug])
@@ -159,19 +161,21 @@ def setup_start(request: UserRequest) -> HttpResponse:
     return _form_page(request, StudyForm.of(Setup("", benchmark, definition)), address)
 
 
-def _begun_from(request: UserRequest) -> StudyDefinition | None:
+def _given_definition(request: UserRequest) -> StudyDefinition | None:
     """Return the definition of an uploaded file or a pasted text, if there is one."""
     upload = request.FILES.get("upload")
     if upload is not None:
-        assert upload.size is not None  # what is uploaded has both
+        assert upload.size is not None  # uploads have size and name
         assert upload.name is not None
         if upload.size > LONGEST:
-            raise DefinitionError(upload.name, None, _("This file is too long."))
+            raise DefinitionError(upload.name, None, _("The file is too large."))
         try:
             text = upload.read().decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise DefinitionError(
-                upload.name, None, _("It is not in UTF-8.")
+                upload.name,
+                None,
+                _("The file is not UTF-8; save it as UTF-8."),
             ) from error
         stem = upload.name.rsplit(".", 1)[0][:80]
         return read_definition(text, file=upload.name, name=stem)
@@ -179,7 +183,7 @@ def _begun_from(request: UserRequest) -> StudyDefinition | None:
     if text.strip():
         return read_definition(text, file=_("Pasted text"), name="study")
     if request.POST.get("template", "") not in template_names():
-        raise DefinitionError("", None, _("Choose a template, or give a study file."))
+        raise DefinitionError("", None, _("Choose a template or upload a study file."))
     return None
 
 
@@ -205,7 +209,7 @@ def _start_page(
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_creators
 def setup_form(request: UserRequest, benchmark: str) -> HttpResponse:
-    """Fill in a new study; every button of the form comes back here."""
+    """Show the form of a new study, and handle all its buttons."""
     row = get_benchmark_for(request.user, benchmark)
     if request.method != "POST":
         template = request.GET.get("template", "")
@@ -223,7 +227,7 @@ def setup_form(request: UserRequest, benchmark: str) -> HttpResponse:
 @never_cache
 @study_page("GET", "HEAD", "POST", role="manager")
 def study_edit(request: UserRequest, study: Study) -> HttpResponse:
-    """Change a draft that nobody has met yet; it is planned anew."""
+    """Edit a draft that no annotator has seen, and plan it again."""
     check_benchmark_of(request.user, study)
     try:
         lifecycle.check_editable(study)
@@ -231,7 +235,7 @@ def study_edit(request: UserRequest, study: Study) -> HttpResponse:
         messages.error(request, str(error))
         return redirect("study-detail", study.slug)
     if request.method != "POST":
-        return _begin_with(request, study, study.slug, fixed_slug=True)
+        return _prefilled_page(request, study, study.slug, fixed_slug=True)
     values = request.POST.copy()
     values["slug"] = study.slug
     filled = StudyForm(values, study.benchmark, fixed_slug=True)
@@ -243,18 +247,18 @@ def study_edit(request: UserRequest, study: Study) -> HttpResponse:
 @never_cache
 @study_page("GET", "HEAD", "POST", role="manager")
 def study_version(request: UserRequest, study: Study) -> HttpResponse:
-    """Set up a study that begins as a copy of another and remembers it."""
+    """Set up a study as a copy of another, and link the two."""
     check_benchmark_of(request.user, study)
     if request.method != "POST":
         slug = drafting.next_slug(study.slug)
-        return _begin_with(request, study, slug, fixed_slug=False)
+        return _prefilled_page(request, study, slug, fixed_slug=False)
     filled = StudyForm(request.POST, study.benchmark)
     return _answer(
         request, filled, lambda s: drafting.create(s, request.user, study), study
     )
 
 
-def _begin_with(
+def _prefilled_page(
     request: UserRequest, study: Study, slug: str, *, fixed_slug: bool
 ) -> HttpResponse:
     setup = replace(_setup_of(study), slug=slug)
@@ -301,16 +305,16 @@ def _create(
 ) -> HttpResponse:
     form.check_slug()
     if form.problems:
-        form.draft()  # which tells what else is wrong
+        form.draft()  # adds further problems
     elif (setup := form.setup()) is not None:
         try:
             if outline(setup).needs_worker:
                 actions = StudyPlan.Action
                 action = actions.EDIT if form.fixed_slug else actions.CREATE
                 return redirect("plan", queue_plan(request, setup, action, study).pk)
-            made = store(setup)
+            stored = store(setup)
             messages.success(request, next_steps(form.fixed_slug))
-            return redirect("study-detail", made.slug)
+            return redirect("study-detail", stored.slug)
         except (PlanningError, ImpossibleDesignError) as error:
             form.blame_planning(error)
         except lifecycle.LifecycleError as error:
@@ -321,11 +325,11 @@ def _create(
 def _checked(
     request: UserRequest, form: StudyForm, study: Study | None
 ) -> HttpResponse:
-    """Show what the study would be: only that where htmx asks, else in the form."""
+    """Show the resulting study: only the summary for htmx, else the whole form."""
     draft, planned = form.draft(), {}
     if draft is not None and draft.needs_worker:
         check = StudyPlan.Action.CHECK
-        planned = shown(queue_plan(request, draft.setup, check))
+        planned = plan_context(queue_plan(request, draft.setup, check))
     summary: dict[str, Any] = {
         "draft": draft,
         "balance": draft.plan.balance.as_dict() if draft and draft.plan else None,
@@ -364,7 +368,7 @@ def _form_page(
 
 @study_page()
 def study_file(request: UserRequest, study: Study) -> HttpResponse:
-    """Send the study file of the study as it is now."""
+    """Send the study file of the current study."""
     try:
         text = drafting.file_of(study)
     except PlanningError as error:
@@ -376,7 +380,7 @@ def study_file(request: UserRequest, study: Study) -> HttpResponse:
 @never_cache
 @study_page(role="manager")
 def study_preview(request: UserRequest, study: Study) -> HttpResponse:
-    """Show the annotator's page of a study that is there, by what the study judges."""
+    """Show the annotator's page of an existing study."""
     try:
         setup = drafting.as_judged(study, _setup_of(study))
         return preview_page(request, setup, among=outputs_of(study))
@@ -385,9 +389,9 @@ def study_preview(request: UserRequest, study: Study) -> HttpResponse:
 
 
 def _titles(definition: StudyDefinition) -> list[str]:
-    """Return what is asked in a few words: the questions, or the labels' categories."""
-    named = [
+    """Return the titles of the questions, or the categories of labels."""
+    titles = [
         localised(getattr(one, "category", {}) or one.title)
         for one in definition.questions
     ]
-    return list(dict.fromkeys(filter(None, named)))
+    return list(dict.fromkeys(filter(None, titles)))

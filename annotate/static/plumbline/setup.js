@@ -1,15 +1,15 @@
-// The set-up form: what the check found is told at the fields; lists are ticked at once.
+// The set-up form: shows the problems of a check at their fields, and ticks whole lists.
 (() => {
   "use strict";
 
   const form = document.getElementById("setup");
   const summary = document.getElementById("summary");
 
-  // What is read of a line, however its template breaks it.
+  // Templates may break a line anywhere.
   const words = (line) => line.textContent.replace(/\s+/g, " ").trim();
 
-  // What has been put right leaves the list above the form.
-  function forget(left) {
+  // Problems that are fixed leave the list above the form.
+  function hideFixed(left) {
     const problems = document.getElementById("problems");
     if (!problems) return;
     const lines = [...problems.querySelectorAll("li")];
@@ -17,7 +17,7 @@
     problems.hidden = lines.every((line) => line.hidden);
   }
 
-  // Problems stand at their fields as well as in the summary.
+  // Problems appear at their fields as well as in the summary.
   document.addEventListener("htmx:afterSwap", ({ detail }) => {
     if (detail.target !== summary) return;
     form.querySelectorAll(".field-error").forEach((one) => { one.textContent = ""; });
@@ -27,10 +27,10 @@
       if (place) place.textContent = problem.querySelector("span").textContent;
       document.getElementById(problem.dataset.field)?.setAttribute("aria-invalid", "true");
     });
-    forget(new Set([...summary.querySelectorAll(".summary-problems li")].map(words)));
+    hideFixed(new Set([...summary.querySelectorAll(".summary-problems li")].map(words)));
   });
 
-  // A link to a field that is folded away unfolds it.
+  // A link to a field opens the folded section around it.
   document.addEventListener("click", ({ target }) => {
     const link = target.closest("a[href^='#id_']");
     const field = link && document.getElementById(link.hash.slice(1));
@@ -47,7 +47,7 @@
     });
   });
 
-  // What was typed before the scripts were there has not been checked.
+  // Text that was typed before the scripts loaded has not been checked.
   document.addEventListener("htmx:load", () => {
     const typed = [...form.querySelectorAll("input[type=text], input[type=number], textarea")];
     if (typed.some((field) => field.value !== field.defaultValue)) {
@@ -55,7 +55,7 @@
     }
   }, { once: true });
 
-  // Who presses twice asks for one study: the second would find its name taken.
+  // A second press would fail, because the first one takes the name of the study.
   let sent = false;
   form.addEventListener("submit", (event) => {
     if (event.submitter?.value !== "create") return;

@@ -37,9 +37,9 @@ def load(tmp_path, text, table="ratings", **options):
     call_command("import_judgements", **given)
 
 
-def test_it_works(tmp_path, capsys):
+def test_ratings_become_closed_study(tmp_path, capsys):
     load(tmp_path, RATINGS)
-    assert "Imported 4 answers in 3 slots." in capsys.readouterr().out
+    assert "Imported 4 answers from 3 ratings." in capsys.readouterr().out
     study = Study.objects.get()
     assert study.state == Study.State.CLOSED
     assert study.redundancy == 2
@@ -49,7 +49,7 @@ def test_it_works(tmp_path, capsys):
     assert problems(study) == []
 
 
-def test_workbook_and_semicolons_are_read(tmp_path, capsys):
+def test_workbook_and_semicolons_are_accepted(tmp_path, capsys):
     path = tmp_path / "r.csv"
     path.write_text(RATINGS.replace(",", ";"), encoding="utf-16")
     call_command("import_judgements", benchmark="woods", study="past", ratings=path)
@@ -60,15 +60,15 @@ def test_workbook_and_semicolons_are_read(tmp_path, capsys):
     book.save(tmp_path / "r.xlsx")
     path = tmp_path / "r.xlsx#People"
     call_command("import_judgements", benchmark="woods", study="past", ratings=path)
-    told = capsys.readouterr().out
-    assert "Imported 4 answers in 3 slots." in told
-    assert "Nothing new: 4 answers" in told
+    output = capsys.readouterr().out
+    assert "Imported 4 answers from 3 ratings." in output
+    assert "Nothing new: all 4 answers" in output
 
 
-def test_second_run_changes_nothing_and_other_answers_are_refused(tmp_path, capsys):
+def test_second_run_changes_nothing_and_refuses_other_answers(tmp_path, capsys):
     load(tmp_path, RATINGS)
     load(tmp_path, RATINGS)
-    assert "Nothing new: 4 answers" in capsys.readouterr().out
+    assert "Nothing new: all 4 answers" in capsys.readouterr().out
     with pytest.raises(CommandError, match=r"ratings.csv:2: .* into a new study"):
         load(tmp_path, RATINGS.replace("R1,4", "R1,1"))
     assert Rating.objects.count() == 4
@@ -101,7 +101,7 @@ def test_choices_are_stored_in_alphabetical_order(tmp_path):
         ),
         (
             ",Alder,character,R1,4,",
-            "ratings.csv:6: story: expected a story; method-level",
+            "ratings.csv:6: story: expected a story; analyse means",
         ),
         (
             "01,Alder,character,R1",
@@ -109,7 +109,7 @@ def test_choices_are_stored_in_alphabetical_order(tmp_path):
         ),
     ],
 )
-def test_mistakes_are_named_and_nothing_is_written(tmp_path, row, message):
+def test_errors_name_the_line_and_nothing_is_stored(tmp_path, row, message):
     with pytest.raises(CommandError, match=message) as caught:
         load(tmp_path, RATINGS + row + "\n")
     assert caught.value.returncode == 2
@@ -117,7 +117,7 @@ def test_mistakes_are_named_and_nothing_is_written(tmp_path, row, message):
     assert not Rating.objects.exists()
 
 
-def test_missing_stories_and_methods_are_created_when_asked(tmp_path):
+def test_missing_stories_and_methods_are_created_with_option(tmp_path):
     load(tmp_path, RATINGS.replace("01,", "new,"), benchmark="fresh", create=True)
     assert Study.objects.get().benchmark.slug == "fresh"
     assert Rating.objects.count() == 4
@@ -125,7 +125,7 @@ def test_missing_stories_and_methods_are_created_when_asked(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.shared
-def test_real_ratings_of_800_images(shared):
+def test_real_ratings_of_800_images_are_imported(shared):
     call_command(
         "import_judgements",
         ratings=shared / "data/dsg/ratings.csv",
@@ -142,7 +142,7 @@ HEADER = "story,method,dimension,annotator,rating,seconds,submitted_at,session,r
 
 
 def timed(row):
-    """One rating with seconds, submitted_at, session and round."""
+    """Return one rating with seconds, submitted_at, session and round."""
     return f"{HEADER}\n01,Alder,character,R1,4,{row}\n"
 
 
@@ -162,39 +162,39 @@ def timed(row):
         (",,,10000", "round: 10000: .*a whole number from 1 to 9999"),
     ],
 )
-def test_odd_times_and_counts_are_named(tmp_path, row, message):
+def test_odd_times_and_counts_are_refused(tmp_path, row, message):
     with pytest.raises(CommandError, match=message):
         load(tmp_path, timed(row), benchmark="fresh", create=True)
     assert not Study.objects.exists()
     assert not Benchmark.objects.filter(slug="fresh").exists()
 
 
-def test_sessions_and_times_are_kept_and_the_rest_is_noted(tmp_path, capsys):
+def test_sessions_and_times_are_stored_and_other_columns_noted(tmp_path, capsys):
     text = timed("12,2025-06-01T12:00:00Z,4,2").replace("seconds", "comment,seconds", 1)
     load(tmp_path, text.replace("R1,4,", "R1,4,nice,"))
     slot = Slot.objects.get()
     assert (slot.session, slot.round, slot.seconds) == (4, 2, 12)
     assert slot.submitted_at.isoformat() == "2025-06-01T12:00:00+00:00"
     notes = capsys.readouterr().err
-    assert "columns not kept: comment" in notes
-    assert "without submitted_at" not in notes
+    assert "columns not stored: comment" in notes
+    assert "no submitted_at" not in notes
 
 
-def test_sides_that_a_file_does_not_tell_stay_unknown(tmp_path):
+def test_sides_stay_unknown_when_missing(tmp_path):
     load(tmp_path, CHOICES, "choices")
     sides = dict(Choice.objects.values_list("annotator__name", "a_is_left"))
     assert sides == {"R1": False, "R2": None}
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "told"),
+    ("text", "options", "expected"),
     [
         (
             CHOICES + "01,Alder,Birch,realism,R1,a,Alder\n",
             {"table": "choices"},
-            "the method that stood left in line 2",
+            "the method on the left in line 2",
         ),
-        ("story,method,character\n01,Alder,3\n", {"wide": True}, "means of raters"),
+        ("story,method,character\n01,Alder,3\n", {"wide": True}, "mean ratings"),
         (RATINGS, {"scale": (0, 10**8)}, "a scale between -1000 and 1000"),
         (RATINGS, {"scale": (-5000, 5)}, "a scale between -1000 and 1000"),
         (RATINGS, {"study": "my study"}, "use only letters, digits"),
@@ -203,14 +203,14 @@ def test_sides_that_a_file_does_not_tell_stay_unknown(tmp_path):
         (timed(",,,") + "01,Alder,character,R1,1,,,,1\n", {}, "line 2 has the same"),
     ],
 )
-def test_what_is_no_table_of_answers_is_refused(tmp_path, text, options, told):
-    with pytest.raises(CommandError, match=told):
+def test_invalid_table_is_refused(tmp_path, text, options, expected):
+    with pytest.raises(CommandError, match=expected):
         load(tmp_path, text, **options)
 
 
-def test_another_benchmark_is_not_taken_for_the_studys(tmp_path):
+def test_other_benchmark_is_refused_for_existing_study(tmp_path):
     load(tmp_path, RATINGS)
-    with pytest.raises(CommandError, match="benchmark woods, which study past judges"):
+    with pytest.raises(CommandError, match="benchmark woods, which study past uses"):
         load(tmp_path, RATINGS, benchmark="typo", create=True)
     assert not Benchmark.objects.filter(slug="typo").exists()
 
@@ -226,24 +226,25 @@ def refused(tmp_path, text, **options):
 
 
 @pytest.mark.parametrize(
-    ("ratings", "told"),
+    ("ratings", "expected"),
     [
-        ((3.5, 4), "steps of 1, not of 0.5: give all ratings and --scale 2 times"),
-        ((2.25, 1.5), "steps of 1, not of 0.25: give all ratings and --scale 4 times"),
-        ((3.7, 0.2), "steps of 1, not of 0.1: give all ratings and --scale 10 times"),
-        ((3.3333, 4), "a whole number; means of raters are analysed by python -m"),
+        ((3.5, 4), "steps of 1, not of 0.5: multiply all ratings and --scale by 2,"),
+        (
+            (2.25, 1.5),
+            "steps of 1, not of 0.25: multiply all ratings and --scale by 4,",
+        ),
+        ((3.7, 0.2), "steps of 1, not of 0.1: multiply all ratings and --scale by 10,"),
+        ((3.3333, 4), "a whole number; analyse mean ratings with python -m"),
     ],
 )
-def test_fractional_rating_is_refused_with_the_step_and_the_remedy(
-    tmp_path, ratings, told
-):
+def test_fractional_rating_is_refused_with_step_and_remedy(tmp_path, ratings, expected):
     first, second = ratings
     rows = f"01,Alder,look,R1,{first}\n01,Birch,look,R1,{second}\n"
-    assert told in refused(tmp_path, HEAD + rows)
+    assert expected in refused(tmp_path, HEAD + rows)
 
 
 @pytest.mark.parametrize(
-    ("rows", "told"),
+    ("rows", "expected"),
     [
         ("01,Alder,look,Anna@x,1\n01,Birch,look,anna@x,2\n", "annotator: anna@x"),
         ("01,Alder,look,A,1\n01,Alder,Look,B,2\n", "dimension: Look"),
@@ -253,23 +254,23 @@ def test_fractional_rating_is_refused_with_the_step_and_the_remedy(
         ("1,Alder,look,A,1\n", "story: 1"),
     ],
 )
-def test_name_spelled_twice_is_refused_so_that_nobody_votes_twice(tmp_path, rows, told):
-    """Alder and story 01 are there already; the others come with the table."""
+def test_name_with_two_spellings_is_refused(tmp_path, rows, expected):
+    """Alder and story 01 exist before; the table adds the other names."""
     message = refused(tmp_path, HEAD + rows, create=True)
-    assert f"{told}: expected one spelling of a name: " in message
+    assert f"{expected}: expected one spelling of a name: " in message
     assert "use that spelling, or a clearly different name" in message
 
 
-def test_seconds_may_have_a_decimal_comma_where_semicolons_separate(tmp_path):
+def test_seconds_accept_decimal_comma_with_semicolons(tmp_path):
     text = HEAD.replace("\n", ",seconds\n") + "01,Alder,look,R1,4,12_5\n"
     load(tmp_path, text.replace(",", ";").replace("_", ","))
     assert Slot.objects.get().seconds == 12.5
-    told = "seconds: 12,5: expected a number of seconds from 0, such as 12.5"
-    with pytest.raises(CommandError, match=told):
+    expected = "seconds: 12,5: expected a number of seconds from 0, such as 12.5"
+    with pytest.raises(CommandError, match=expected):
         load(tmp_path, text.replace("12_5", '"12,5"'), study="other")
 
 
-def test_ids_of_a_wide_table_are_named_and_no_questions(tmp_path, capsys):
+def test_ids_in_wide_table_are_left_out_with_note(tmp_path, capsys):
     text = "id,story,method,annotator,look\n7,01,Alder,R1,4\n8,01,Birch,R1,2\n"
     load(tmp_path, text, wide=True)
     assert "look like ids or times are left out: id." in capsys.readouterr().err

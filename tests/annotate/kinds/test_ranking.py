@@ -83,10 +83,10 @@ def test_file_survives_writing(sets):
         ("redundancy", "scale: [0, 4]\nredundancy", "scale: a ranking has no scale"),
         ("redundancy", "checks: {kinds: [gold]}\nredundancy", "write one of repeat"),
         ("redundancy", "training: {units: []}\nredundancy", "3:19: training.units: "),
-        ("redundancy", "adaptive: {}\nredundancy", "only pairs can be chosen"),
+        ("redundancy", "adaptive: {}\nredundancy", "only a study of pairs can be"),
         ("outputs: 3", "outputs: 2", "2:10: outputs: write 3 to 5 for ranking"),
         ("outputs: 3", "outputs: 6", "2:10: outputs: write 3 to 5 for ranking"),
-        ("{key: text,", "{key: text, kind: choice,", "make it two studies"),
+        ("{key: text,", "{key: text, kind: choice,", "make two studies"),
     ],
 )
 def test_what_a_ranking_cannot_have_is_named_with_its_line(before, after, message):

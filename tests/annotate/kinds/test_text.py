@@ -308,7 +308,7 @@ def test_text_question_survives_file_and_form():
         ("longest: 60", "longest: 0", "5:79: .*write a whole number from 1 to 10000"),
         ("longest: 60", "metric: cids_self", "no metric measures a text"),
         ("longest: 60", "scale: [0, 4]", "unknown key"),
-        ("kind: likert, scale: [0, 4]", "kind: text", "one question that is no text"),
+        ("kind: likert, scale: [0, 4]", "kind: text", "kind other than text"),
     ],
 )
 def test_text_question_refuses_what_it_cannot_have(before, after, told):

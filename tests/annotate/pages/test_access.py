@@ -38,6 +38,7 @@ ONES_OWN = {
     "/studies/",
     "/setup/",
     "/metrics/",
+    "/glossary/",
     "/api/v1/studies/",
     "/api/v1/slot/",
 }

@@ -267,7 +267,7 @@ SEEN = FAST | {"signal": "shots_seen"}
     [
         ("strict", [], "write default, or a list of rules"),
         ({"gold": 1}, [], "write default, or a list of rules"),
-        ([RULE, "gold"], [1], "write keys with values here"),
+        ([RULE, "gold"], [1], "write key: value pairs here"),
         ([RULE, RULE], [1, "key"], "gold is used twice"),
         (
             [RULE | {"treshold": 1}],

@@ -268,7 +268,7 @@ def test_open_study_trains_too_and_revoking_withdraws_the_rest():
 
 def test_too_many_training_units_are_refused():
     text = LIKERT + LIKERT_TRAINING.replace("attempts: 2", "attempts: 34")
-    with pytest.raises(PlanningError, match="3 training units, up to 34 times"):
+    with pytest.raises(PlanningError, match="3 training items in up to 34 attempts"):
         make_planned(text, annotators=1, redundancy=1)
 
 

@@ -93,7 +93,7 @@ def test_original_is_told_as_what_it_is_and_a_twin_with_what_was_given(client, s
     browser.start()
     browser.fill(cast="3", beauty="2")
     page = browser.text()
-    assert "The next story is compared with this one." in page
+    assert "You will compare the next story with this one." in page
     assert "<dd>" not in page
     assert heading(page) == "Thank you"
     again = re.search(r'href="([^"]+/story/[^"]+)"', page)[1]
@@ -101,7 +101,7 @@ def test_original_is_told_as_what_it_is_and_a_twin_with_what_was_given(client, s
     browser.post(browser.address("pause"))
     browser.fill(cast="3", beauty="4")
     page = browser.text()
-    assert "This is the story before, made worse on purpose." in page
+    assert "This is the previous story, made worse on purpose." in page
     assert re.findall(r"<dd>([^<]*)</dd>", page) == ["3 (good)", "less than 3 (good)"]
     assert heading(page) == "How you did"
 
@@ -192,7 +192,7 @@ def test_in_a_ranking_the_original_must_come_before_its_twin(ranking):
         assert unit.expected == {"quality": "abc"[place : place + 2]}
         assert unit.outputs[place + 1].twin_of == unit.outputs[place]
         assert len({output.method for output in unit.outputs}) == 2
-        assert unit.feedback["en"].startswith("It is a copy of another one.")
+        assert unit.feedback["en"].startswith("It is a copy of another version.")
     person = join(ranking, "A01")
     work(person, with_the_original_first, most=3)
     assert training.result(person, 1).passed

@@ -1,4 +1,4 @@
-"""Setting a study up in the browser: the form says what a study file says."""
+"""Tests of the set-up form, which is equivalent to a study file."""
 
 import re
 import shlex
@@ -97,7 +97,7 @@ def manager() -> Client:
 
 
 def filled(name: str = LIKERT, **changes: object) -> dict[str, object]:
-    """Return what the browser sends of a form that begins with a template."""
+    """Return what a browser sends for the form of a template."""
     form = StudyForm.of(Setup("pilot", make_or_get(), load_definition(name)))
     values = dict(form.values.lists())
     values |= {"checks.sent": ["1"], "redundancy": ["2"], "annotators": ["3"]}
@@ -120,10 +120,10 @@ def problems(response) -> list[str]:
     return re.findall(r"<li>(.*?)</li>", box[0], re.S) if box else []
 
 
-# The form says what the file says
+# Form and file are equivalent
 
 
-# Versions and texts that end as a number does, which the form leaves as they are.
+# Versions and texts that look like numbers, which the form leaves unchanged.
 POINTS_AT_THE_END = """
 title: Pilot v2.0
 kind: choice
@@ -136,7 +136,7 @@ questions: [{key: a, title: Is it as good as 1.0}]
 @pytest.mark.parametrize(
     "text", [FULL_PAIRS, FULL_LIKERT, POINTS_AT_THE_END, *template_names()]
 )
-def test_definition_survives_the_form(text):
+def test_definition_survives_form(text):
     definition = (
         load_definition(text)
         if text in template_names()
@@ -147,7 +147,7 @@ def test_definition_survives_the_form(text):
 
 
 @pytest.mark.parametrize("name", template_names())
-def test_template_becomes_a_study_and_is_the_same_as_by_command(
+def test_template_makes_same_study_in_form_and_by_command(
     manager, woods, name, tmp_path
 ):
     response = post(manager, filled(name, annotators=["2"]))
@@ -176,7 +176,7 @@ def test_template_becomes_a_study_and_is_the_same_as_by_command(
     assert not broken_promises(study)
 
 
-def test_file_is_uploaded_pasted_or_refused_with_its_line(manager, woods):
+def test_file_can_be_uploaded_or_pasted_and_errors_name_the_line(manager, woods):
     good = SimpleUploadedFile("mine.yaml", FULL_PAIRS.encode())
     page = manager.post("/setup/", {"benchmark": "woods", "upload": good})
     assert 'value="Everything"' in page.content.decode()
@@ -184,8 +184,8 @@ def test_file_is_uploaded_pasted_or_refused_with_its_line(manager, woods):
     assert page.status_code == 200
     for bad, message in (
         (b"title: x\nkind: stars", "bad.yaml:2"),
-        (b"\xff\xfe\x00", "not in UTF-8"),
-        (b"a: " + b"x" * 300_000, "too long"),
+        (b"\xff\xfe\x00", "not UTF-8"),
+        (b"a: " + b"x" * 300_000, "too large"),
     ):
         upload = SimpleUploadedFile("bad.yaml", bad)
         page = manager.post("/setup/", {"benchmark": "woods", "upload": upload})
@@ -194,7 +194,7 @@ def test_file_is_uploaded_pasted_or_refused_with_its_line(manager, woods):
     assert not Study.objects.exists()
 
 
-def test_template_leads_to_the_form(manager, woods):
+def test_template_opens_form(manager, woods):
     assert "ViStoryBench user study" in manager.get("/setup/").content.decode()
     page = manager.post(
         "/setup/", {"benchmark": "woods", "template": LIKERT}, follow=True
@@ -206,15 +206,15 @@ def test_template_leads_to_the_form(manager, woods):
     assert wrong.status_code == 422
 
 
-# What is wrong stands at its field
+# Problems appear at their fields
 
 
 @pytest.mark.parametrize(
     ("changes", "field", "message"),
     [
-        ({"slug": [""]}, "id_slug", "Give the study a short name"),
+        ({"slug": [""]}, "id_slug", "Enter a web address name"),
         ({"slug": ["a b"]}, "id_slug", "letters, digits"),
-        ({"annotators": [""]}, "id_annotators", "Say how many people"),
+        ({"annotators": [""]}, "id_annotators", "Enter the number of annotators"),
         ({"annotators": ["1"]}, "id_annotators", "Nearest possible"),
         ({"redundancy": ["many"]}, "id_redundancy", "whole number"),
         ({"redundancy": [""]}, "id_redundancy", "whole number"),
@@ -234,11 +234,15 @@ def test_template_leads_to_the_form(manager, woods):
         ),
         ({"all_method": None}, "id_method", "at least one"),
         ({"all_method": None, "method": ["Nobody"]}, "id_method", "No output"),
-        ({"languages__en": ["2"]}, "id_annotators-en", "Say how many people"),
-        ({"assignment": ["open"], "rounds": ["2"]}, "id_rounds", "known ones"),
+        (
+            {"languages__en": ["2"]},
+            "id_annotators-en",
+            "Enter the number of annotators",
+        ),
+        ({"assignment": ["open"], "rounds": ["2"]}, "id_rounds", "planned assignment"),
     ],
 )
-def test_what_is_wrong_stands_at_its_field(manager, woods, changes, field, message):
+def test_problem_appears_at_its_field(manager, woods, changes, field, message):
     names = [q.key for q in load_definition(LIKERT).questions]
     if changes.get("questions__1__key") == ["aesthetics"]:
         changes = {"questions__1__key": [names[2]]}
@@ -253,7 +257,7 @@ def test_what_is_wrong_stands_at_its_field(manager, woods, changes, field, messa
     assert not Study.objects.exists()
 
 
-def test_all_that_is_wrong_is_told_at_once_and_where(manager, woods):
+def test_form_reports_all_problems_at_their_fields(manager, woods):
     wrong = {
         "slug": "a b",
         "annotators": "",
@@ -275,7 +279,7 @@ def test_all_that_is_wrong_is_told_at_once_and_where(manager, woods):
     assert 'id="problems" tabindex="-1" autofocus' in text
 
 
-def test_form_without_training_stories_and_units_has_no_training(manager, woods):
+def test_form_has_no_training_without_copies_and_units(manager, woods):
     sent = filled(training__twins=[""], training__pass_mark=["0.9"])
     assert post(manager, sent).status_code == 302
     study = Study.objects.get()
@@ -284,21 +288,21 @@ def test_form_without_training_stories_and_units_has_no_training(manager, woods)
 
 
 def as_file(text: str, **more: str) -> dict[str, str]:
-    """Return what the browser sends of a study that is edited as one text."""
+    """Return what a browser sends for a study that is edited as a file."""
     chosen = {"all_method": "1", "all_story": "1", "annotators": "3", "do": "create"}
     return {"slug": "pilot", "mode": "file", "file": text} | chosen | more
 
 
-def test_file_tells_all_its_mistakes_with_their_lines(manager, woods):
+def test_file_reports_all_errors_with_lines(manager, woods):
     file = "kind: likert\nredundancy: 0\nscale: [4, 0]\nquestions: [{key: a}]\nx: 1"
-    told = " ".join(problems(post(manager, as_file(file))))
-    assert [f"Line {n}:" in told for n in range(1, 6)] == [0, 1, 1, 0, 1]
+    text = " ".join(problems(post(manager, as_file(file))))
+    assert [f"Line {n}:" in text for n in range(1, 6)] == [0, 1, 1, 0, 1]
     page = manager.post("/setup/", {"benchmark": "woods", "text": file})
     for line in (2, 3, 5):
         assert f"Pasted text:{line}:" in page.content.decode()
 
 
-def test_file_in_other_languages_asks_for_their_people(manager, woods):
+def test_file_with_other_languages_needs_numbers_of_their_annotators(manager, woods):
     file = "kind: likert\nscale: [0, 4]\nquestions: [{key: a}]\n"
     file += "languages: {de: 1, fr: 1}\n"
     page = post(manager, as_file(file))
@@ -309,7 +313,7 @@ def test_file_in_other_languages_asks_for_their_people(manager, woods):
     assert post(manager, as_file(file, **people)).status_code == 302
 
 
-def test_name_that_is_taken(manager, woods):
+def test_taken_name_is_refused(manager, woods):
     post(manager, filled())
     page = post(manager, filled())
     assert "already" in problems(page)[0]
@@ -336,21 +340,21 @@ def test_name_that_is_taken(manager, woods):
         ({"adaptive__on": ["1"]}, "id_adaptive-on", "assignment: open"),
     ],
 )
-def test_what_is_wrong_with_pairs(manager, woods, changes, field, message):
+def test_wrong_pairs_are_reported(manager, woods, changes, field, message):
     page = post(manager, filled(PAIRS, **changes))
     assert any(message in one for one in problems(page)), problems(page)
 
 
-# The plan at a glance
+# The summary of the plan
 
 
-def test_check_tells_cost_and_balance_and_stores_nothing(manager, woods):
+def test_check_shows_cost_and_balance_without_storing(manager, woods):
     data = filled(do=["check"], slug=[""])
     page = post(manager, data, HX_Request="true")
     text = page.content.decode()
     assert "<form" not in text
     assert "annotator hours" in text
-    assert "for each question 7 s (ratings); checks included" in " ".join(text.split())
+    assert "per question, 7 s (ratings). They include checks" in " ".join(text.split())
     assert "slots per annotator" in text
     whole = post(manager, data).content.decode()
     assert "annotator hours" in whole
@@ -363,7 +367,7 @@ def test_check_tells_cost_and_balance_and_stores_nothing(manager, woods):
 # Questions without a script
 
 
-def test_questions_are_added_moved_and_removed(manager, woods):
+def test_questions_can_be_added_moved_and_removed(manager, woods):
     def keys(page):
         return re.findall(
             r'id="id_questions-\d+-key"[^>]*value="(\w*)"', page.content.decode()
@@ -378,7 +382,7 @@ def test_questions_are_added_moved_and_removed(manager, woods):
         assert post(manager, filled(do=[odd])).status_code == 200
 
 
-def test_file_and_form_hold_the_same(manager, woods):
+def test_file_and_form_contain_same_study(manager, woods):
     page = post(manager, filled(PAIRS, do=["file"], all_story=None, story=["01"]))
     text = page.content.decode()
     assert 'name="mode" value="file"' in text
@@ -396,7 +400,7 @@ def test_file_and_form_hold_the_same(manager, woods):
     assert "Line 1" in problems(wrong)[0]
 
 
-def test_odd_values_are_no_server_error(manager, woods):
+def test_odd_values_cause_no_server_error(manager, woods):
     """Every field with every value, and both with every action."""
     begun, actions = filled(), ("check", "file", "create")
     names = (
@@ -426,28 +430,26 @@ def test_odd_values_are_no_server_error(manager, woods):
             assert post(manager, sent).status_code in (200, 302, 422)
 
 
-def test_fields_for_yaml_are_limited_together(manager, woods):
+def test_yaml_fields_share_one_size_limit(manager, woods):
     rows = "[" + "a," * 50_000 + "]"
     long = {f"questions.{n}.stories": [rows] for n in range(4)}
-    (told,) = problems(post(manager, filled() | long | {"do": ["check"]}))[:1]
-    assert "at most 256,000 characters in all fields for YAML together" in told
+    (problem,) = problems(post(manager, filled() | long | {"do": ["check"]}))[:1]
+    assert "at most 256,000 characters in all YAML fields together" in problem
 
 
-def test_question_of_an_endless_number_is_passed_over(manager, woods):
+def test_question_with_huge_index_is_ignored(manager, woods):
     sent = filled() | {"do": ["check"], f"questions.{'9' * 5000}.key": ["x"]}
     coded = urlencode(sent, doseq=True)
     coding = "application/x-www-form-urlencoded"
-    found = manager.post("/setup/woods/", coded, content_type=coding)
-    assert found.status_code == 200
+    response = manager.post("/setup/woods/", coded, content_type=coding)
+    assert response.status_code == 200
 
 
-# The annotator's page beforehand
+# The preview of the annotator's page
 
 
 @pytest.mark.parametrize("name", [LIKERT, PAIRS])
-def test_preview_is_the_annotators_page_and_stores_nothing(
-    manager, woods, name, settings
-):
+def test_preview_shows_annotator_page_without_storing(manager, woods, name, settings):
     originals = sorted((settings.MEDIA_ROOT / "original").rglob("*.png"))
     data = filled(name, do=["preview"], annotators=[""], slug=[""])
     text = post(manager, data).content.decode()
@@ -473,21 +475,21 @@ def test_preview_is_the_annotators_page_and_stores_nothing(
     assert manager.post(submit).status_code == 204
     for model in (Study, Slot, Annotator, Event):
         assert not model.objects.exists()
-    # Nor is drawn what people are taught with.
+    # Training material is not drawn either.
     assert sorted((settings.MEDIA_ROOT / "original").rglob("*.png")) == originals
 
 
-def test_preview_of_a_study_that_is_there(manager, woods):
+def test_preview_works_for_stored_study(manager, woods):
     post(manager, filled())
     page = manager.get("/studies/pilot/preview/?shown_in=zh").content.decode()
     assert 'lang="zh-hans"' in page
     assert Study.objects.count() == 1
 
 
-# Editing, versions, the file
+# Editing, versions and the file
 
 
-def test_draft_is_edited_in_place(manager, woods):
+def test_draft_is_edited_under_same_name(manager, woods):
     post(manager, filled())
     study = Study.objects.get()
     researcher = User.objects.create_user("rob")
@@ -504,7 +506,7 @@ def test_draft_is_edited_in_place(manager, woods):
     assert not broken_promises(study)
 
 
-def test_how_stories_are_shown_is_chosen_stored_and_edited(manager, woods):
+def test_presentation_is_stored_and_edited(manager, woods):
     chosen = {"must_watch": None, "must_see": ["0.5"]}
     switched = ["comments", "shot_comments", "shuffle_questions"]
     chosen |= {key: ["1"] for key in switched}
@@ -532,7 +534,7 @@ def test_how_stories_are_shown_is_chosen_stored_and_edited(manager, woods):
     assert not any(left.values())
 
 
-def test_edit_that_fails_keeps_the_draft(manager, woods):
+def test_failed_edit_keeps_draft(manager, woods):
     post(manager, filled())
     before = Study.objects.get()
     page = post(manager, filled(annotators=["1"]), "/studies/pilot/edit/")
@@ -541,10 +543,10 @@ def test_edit_that_fails_keeps_the_draft(manager, woods):
     assert Slot.objects.count() == before.slots.count() > 0
 
 
-def test_draft_that_was_stored_anew_while_its_twins_were_drawn(
+def test_draft_is_not_overwritten_when_saved_during_drawing(
     manager, woods, monkeypatch
 ):
-    """Drawing takes minutes; whoever was faster is not overwritten unseen."""
+    """Drawing takes minutes, during which another manager may save the draft."""
     post(manager, filled())
     draw = planning.with_twins
 
@@ -556,13 +558,13 @@ def test_draft_that_was_stored_anew_while_its_twins_were_drawn(
     monkeypatch.setattr(planning, "with_twins", meanwhile)
     page = post(manager, filled(title=["Second"]), "/studies/pilot/edit/")
     assert page.status_code == 422
-    assert "stored this draft anew" in problems(page)[0]
+    assert "saved this draft" in problems(page)[0]
     assert Study.objects.get().title == "First"
 
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_of_two_studies_that_take_a_name_at_once_one_gets_it(monkeypatch):
+def test_name_goes_to_one_of_two_concurrent_studies(monkeypatch):
     benchmark = make_benchmark()
     definition = read_definition(SMALL, file="small.yaml", name="small")
     check, both = planning.check_slug, Barrier(2)
@@ -588,7 +590,7 @@ def test_of_two_studies_that_take_a_name_at_once_one_gets_it(monkeypatch):
 
 
 @pytest.mark.parametrize("met", ["launched", "invited", "link", "answered"])
-def test_what_somebody_may_have_met_is_no_longer_edited(manager, woods, met):
+def test_study_cannot_be_edited_when_annotators_may_have_seen_it(manager, woods, met):
     post(manager, filled())
     study = Study.objects.get()
     if met == "launched":
@@ -606,7 +608,7 @@ def test_what_somebody_may_have_met_is_no_longer_edited(manager, woods, met):
         assert response.url == "/studies/pilot/"
     assert Study.objects.get().pk == study.pk
     text = manager.get("/studies/pilot/").content.decode()
-    assert "Make a new version instead" in text
+    assert "Use “Copy and edit” instead" in text
     assert "/studies/pilot/edit/" not in text.split('class="notice')[0]
     page = manager.get("/studies/pilot/new-version/").content.decode()
     assert 'value="pilot-2"' in page
@@ -615,14 +617,14 @@ def test_what_somebody_may_have_met_is_no_longer_edited(manager, woods, met):
     assert Study.objects.get(slug="pilot-2").previous_version == study
 
 
-def test_names_of_versions(woods):
+def test_version_names_are_numbered(woods):
     make_study(slug="pilot", benchmark=woods)
     make_study(slug="pilot-2", benchmark=woods)
     assert next_slug("pilot") == "pilot-3"
     assert next_slug("x" * 80) == "x" * 78 + "-2"
 
 
-def test_languages_come_back(manager, woods):
+def test_languages_return_to_form(manager, woods):
     sent = filled(
         languages__en=["1"],
         languages__zh=["1"],
@@ -634,7 +636,7 @@ def test_languages_come_back(manager, woods):
     assert setup_of(Study.objects.get()).annotators == {"en": 2, "zh": 2}
 
 
-def test_study_file_is_sent(manager, woods):
+def test_study_file_can_be_downloaded(manager, woods):
     post(manager, filled())
     response = manager.get("/studies/pilot/study.yaml")
     assert "attachment" in response["Content-Disposition"]
@@ -643,17 +645,17 @@ def test_study_file_is_sent(manager, woods):
     assert write_definition(read) == study.definition
 
 
-def test_imported_study_has_no_file_and_no_version(woods):
+def test_imported_study_has_no_file_or_version(woods):
     study = make_study(benchmark=woods)
     client = alice(study)
     for name in ("study-file", "study-version", "study-preview"):
         assert client.get(reverse(name, args=[study.slug])).status_code == 404
 
 
-# Who may
+# Permissions
 
 
-def test_versions_lead_to_each_other_as_far_as_one_may_see_them(manager, woods):
+def test_versions_link_to_each_other_when_visible(manager, woods):
     first = make_study(slug="pilot", benchmark=woods)
     second = make_study(slug="pilot-2", benchmark=woods)
     Study.objects.filter(pk=second.pk).update(previous_version=first)
@@ -668,7 +670,7 @@ def test_versions_lead_to_each_other_as_far_as_one_may_see_them(manager, woods):
     assert "pilot-2" not in rob(first).get("/studies/pilot/").content.decode()
 
 
-def test_study_that_can_be_edited_no_more_is_extended(manager, woods):
+def test_launched_study_offers_extension_instead_of_edit(manager, woods):
     study = plan_study(
         read_definition(SMALL, file="s.yaml", name="s"),
         benchmark=woods,
@@ -687,7 +689,7 @@ def test_study_that_can_be_edited_no_more_is_extended(manager, woods):
     assert button not in rob(study).get("/studies/small/").content.decode()
 
 
-def test_questions_stand_in_the_language_of_the_page(manager, woods):
+def test_questions_use_language_of_page(manager, woods):
     page = manager.get(
         f"/setup/{woods.slug}/?template=vistorybench-user-study",
         headers={"accept-language": "zh-hans"},
@@ -695,7 +697,7 @@ def test_questions_stand_in_the_language_of_the_page(manager, woods):
     assert "<strong>1. 角色识别一致性</strong>" in page
 
 
-def test_new_version_begins_with_what_came_later_and_without_what_is_withdrawn():
+def test_new_version_contains_additions_without_withdrawals():
     definition = read_definition(
         SMALL + "stories: {number: 2}\n", file="s.yaml", name="s"
     )
@@ -722,8 +724,8 @@ def test_new_version_begins_with_what_came_later_and_without_what_is_withdrawn()
     assert stored.stories is None, "three stories are no sample of two"
 
 
-def test_file_of_a_changed_study_plans_it_as_it_is(manager, woods, tmp_path):
-    """What was chosen beside the file stands in it as a command."""
+def test_file_of_changed_study_plans_current_state(manager, woods, tmp_path):
+    """A comment in the file names methods and stories, which the file lacks."""
     text = SMALL + "subset: {redundancy: 3, stories: {number: 1}}\n"
     study = plan_study(
         read_definition(text, file="s.yaml", name="s"),
@@ -754,7 +756,7 @@ def test_file_of_a_changed_study_plans_it_as_it_is(manager, woods, tmp_path):
     assert again.annotators.count() == 5
 
 
-def test_long_scale_shows_some_values_and_takes_another(manager, woods):
+def test_long_scale_shows_some_values_and_accepts_another(manager, woods):
     ends = {"questions__0__scale__0": ["0"], "questions__0__scale__1": ["100"]}
     sent = filled(**ends, questions__0__anchor=["30"], do=["show:0"])
     page = post(manager, sent).content.decode()

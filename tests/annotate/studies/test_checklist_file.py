@@ -1,4 +1,4 @@
-"""Checklists in study files: labels instead of questions."""
+"""Tests of checklists in study files, which have labels for questions."""
 
 import pytest
 
@@ -26,13 +26,13 @@ def read(text: str):
     return read_definition(text, file="signs.yaml", name="signs")
 
 
-def told(text: str) -> str:
+def error_of(text: str) -> str:
     with pytest.raises(DefinitionError) as caught:
         read(text)
     return str(caught.value)
 
 
-def test_it_works():
+def test_label_becomes_two_boxes():
     definition = read(FILE)
     pan, people = definition.questions
     assert (pan.key, pan.category) == ("pan", {"en": "Camera", "zh": "镜头"})
@@ -67,22 +67,22 @@ def test_it_works():
             12,
             "write one of seconds_per_unit",
         ),
-        ("pairs: all\n", 11, "only a study of two outputs at once has pairs"),
-        ("    category: [a]\n", 11, "write a text"),
+        ("pairs: all\n", 11, "only a study that shows two outputs at once has pairs"),
+        ("    category: [a]\n", 11, "write text"),
     ],
 )
-def test_what_a_checklist_cannot_have_is_named_with_its_line(more, line, reason):
-    message = told(FILE + more)
+def test_checklist_refuses_unsuitable_keys_with_line(more, line, reason):
+    message = error_of(FILE + more)
     assert f"signs.yaml:{line}" in message
     assert reason in message
 
 
-def test_question_has_no_category():
+def test_rating_refuses_category():
     text = FILE.replace("checklist", "likert\nscale: [0, 4]")
-    assert "unknown key; expected anchors" in told(text)
+    assert "unknown key; expected anchors" in error_of(text)
 
 
-def test_repeats_and_rules_about_ticks_are_fine():
+def test_checklist_accepts_repeats_and_rules_about_ticks():
     definition = read(
         FILE + "checks: {per_session: 1}\n"
         "rules:\n  - {key: blank, signal: flat, above: 0.9, action: note}\n"

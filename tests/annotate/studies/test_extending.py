@@ -1,4 +1,4 @@
-"""Studies that change under way: more of everything, work of others, less of some."""
+"""Tests of extension, redistribution and withdrawal in running studies."""
 
 from collections import Counter
 from contextlib import suppress
@@ -39,7 +39,7 @@ def definition(kind="likert", **changes) -> StudyDefinition:
 
 
 def planned_study(kind="likert", *, annotators=4, methods=None, stories=None, **kw):
-    """A study of Alder and Birch in two stories; Cedar and a third story may come."""
+    """Plan a study of Alder and Birch in stories 01 and 02, without Cedar and 03."""
     study = plan_study(
         definition(kind, **kw),
         benchmark=make_benchmark(stories=3),
@@ -53,7 +53,7 @@ def planned_study(kind="likert", *, annotators=4, methods=None, stories=None, **
 
 
 def work(annotator, slots=1):
-    """Let somebody submit so many slots."""
+    """Submit this number of slots as an annotator."""
     Annotator.objects.filter(pk=annotator.pk).update(
         state="active",
         last_seen_at=timezone.now(),
@@ -75,7 +75,7 @@ def work(annotator, slots=1):
 
 
 def standing(study, **kw):
-    """What may not change: who has begun or submitted which slot, where."""
+    """Return the started and submitted slots, which may not change."""
     begun = study.slots.filter(started_at__isnull=False, **kw)
     return set(
         begun.values_list("pk", "annotator", "position", "session", "state", "ordinal")
@@ -91,7 +91,7 @@ def loads(study):
 
 
 @pytest.mark.postgresql
-def test_new_method_becomes_units_that_are_dealt_evenly():
+def test_new_method_adds_evenly_assigned_units():
     study = planned_study()
     work(study.annotators.first())
     before = standing(study)
@@ -107,7 +107,7 @@ def test_new_method_becomes_units_that_are_dealt_evenly():
     assert event.details["methods"] == ["Cedar"]
 
 
-def test_pairs_that_are_new_are_added_for_a_new_method_and_story():
+def test_new_method_and_story_add_missing_pairs():
     study = planned_study("choice")
     assert study.units.count() == 2
     extend(study, methods=["Cedar"], stories=["03"])
@@ -119,7 +119,7 @@ def test_pairs_that_are_new_are_added_for_a_new_method_and_story():
         assert unit.slots.filter(a_is_left=True).count() == 1
 
 
-def test_more_answers_a_unit_change_the_definition_and_every_unit():
+def test_higher_redundancy_changes_definition_and_all_units():
     study = planned_study()
     result = extend(study, redundancy=3)
     assert (study.redundancy, result.slots) == (3, 4)
@@ -131,7 +131,7 @@ def test_more_answers_a_unit_change_the_definition_and_every_unit():
         extend(study, redundancy=2)
 
 
-def test_what_nobody_can_take_stays_free_and_is_said():
+def test_unassignable_slots_stay_free_and_are_reported():
     study = planned_study(annotators=2)
     result = extend(study, redundancy=3)
     assert (result.slots, result.free, result.shares) == (4, 4, {})
@@ -139,7 +139,7 @@ def test_what_nobody_can_take_stays_free_and_is_said():
     assert problems(study) == []
 
 
-def test_people_who_are_added_share_the_work_that_nobody_has_begun():
+def test_added_people_share_unstarted_work():
     study = planned_study(annotators=2)
     work(study.annotators.first(), 1)
     before = standing(study)
@@ -151,7 +151,7 @@ def test_people_who_are_added_share_the_work_that_nobody_has_begun():
     assert problems(study) == []
 
 
-def test_new_methods_are_not_left_to_new_people_alone():
+def test_new_methods_are_shared_by_old_and_new_people():
     study = planned_study(annotators=4, redundancy=4)
     extend(study, methods=["Cedar"], stories=["03"], annotators=4)
     judges = study.slots.filter(unit__output_a__method__name="Cedar")
@@ -161,13 +161,13 @@ def test_new_methods_are_not_left_to_new_people_alone():
     assert problems(study) == []
 
 
-def test_cap_is_respected_when_slots_are_dealt():
+def test_cap_limits_assigned_slots():
     study = planned_study(annotators=4, cap=2)
     result = extend(study, redundancy=3)
     assert (result.shares, result.free) == ({}, 4)
 
 
-def test_who_has_finished_or_stopped_gets_no_new_slots():
+def test_finished_and_paused_people_get_no_new_slots():
     study = planned_study()
     first, second, *_others = study.annotators.all()
     work(first, 2)
@@ -179,7 +179,7 @@ def test_who_has_finished_or_stopped_gets_no_new_slots():
     assert problems(study) == []
 
 
-def test_open_study_gets_free_slots_and_goes_on_after_its_stop_rule():
+def test_open_study_gets_free_slots_and_clears_stop_rule():
     study = planned_study("choice", assignment="open", methods=None)
     study.adaptive = {"stopped": "2026-01-01"}
     study.save()
@@ -192,7 +192,7 @@ def test_open_study_gets_free_slots_and_goes_on_after_its_stop_rule():
     assert set(sides.values()) == {1}
 
 
-def test_languages_are_dealt_to_their_own_people():
+def test_languages_are_assigned_to_matching_people():
     study = planned_study(languages={"en": 1, "zh": 1}, annotators={"en": 2, "zh": 2})
     with pytest.raises(ChangeError, match="for each language"):
         extend(study, redundancy=3)
@@ -205,7 +205,7 @@ def test_languages_are_dealt_to_their_own_people():
     assert problems(study) == []
 
 
-def test_check_beforehand_says_the_same_and_keeps_nothing():
+def test_dry_run_returns_same_result_without_storing():
     study = planned_study()
     check = extend(study, methods=["Cedar"], annotators=1, dry_run=True)
     assert study.units.count() == 4
@@ -225,7 +225,7 @@ def test_check_beforehand_says_the_same_and_keeps_nothing():
         ({"annotators": {"fr": 2}}, "no languages"),
     ],
 )
-def test_what_cannot_be_added_is_refused_in_words(asked, words):
+def test_impossible_extension_is_refused_with_reason(asked, words):
     study = planned_study()
     with pytest.raises(ChangeError, match=words):
         extend(study, **asked)
@@ -233,7 +233,7 @@ def test_what_cannot_be_added_is_refused_in_words(asked, words):
 
 
 @pytest.mark.postgresql
-def test_withdrawn_method_keeps_its_answers_and_can_come_back():
+def test_withdrawn_method_keeps_answers_and_can_return():
     study = planned_study()
     first = study.annotators.first()
     work(first, 2)
@@ -253,7 +253,7 @@ def test_withdrawn_method_keeps_its_answers_and_can_come_back():
     assert problems(study) == []
 
 
-def test_who_has_begun_a_withdrawn_story_may_finish_it():
+def test_started_story_can_be_finished_when_withdrawn():
     study = planned_study(rounds=2)
     person = study.annotators.first()
     work(person)
@@ -269,18 +269,18 @@ def test_who_has_begun_a_withdrawn_story_may_finish_it():
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ({}, "Name a method"),
+        ({}, "Choose a method"),
         ({"methods": ["Oak"]}, "Not in this study: Oak"),
         ({"methods": ["Alder", "Birch"]}, "Nothing would be left"),
     ],
 )
-def test_what_cannot_be_withdrawn_is_refused_in_words(asked, words):
+def test_impossible_withdrawal_is_refused_with_reason(asked, words):
     with pytest.raises(ChangeError, match=words):
         withdraw_units(planned_study(), **asked)
 
 
 @pytest.mark.postgresql
-def test_work_of_somebody_who_stopped_goes_to_the_others():
+def test_unfinished_work_goes_to_others():
     study = planned_study(annotators=4)
     first, *others = study.annotators.all()
     extend(study, stories=["03"], methods=["Cedar"])
@@ -298,7 +298,7 @@ def test_work_of_somebody_who_stopped_goes_to_the_others():
     assert problems(study) == []
 
 
-def test_idle_people_are_those_not_seen_for_days_with_work_left():
+def test_idle_people_have_unfinished_work_and_long_absence():
     study = planned_study()
     invite(study, count=3)
     first, second, third, _fourth = study.annotators.all()
@@ -307,7 +307,7 @@ def test_idle_people_are_those_not_seen_for_days_with_work_left():
         work(person)
         for sign in ("consented_at", "instructed_at", "last_seen_at"):
             Annotator.objects.filter(pk=person.pk).update(**{sign: long_ago})
-    # An answer is a sign of life, whoever brought it.
+    # Every submitted answer counts as activity.
     assert idle(study, 7) == []
     study.slots.filter(submitted_at__isnull=False).update(submitted_at=long_ago)
     work(third)
@@ -320,7 +320,7 @@ def test_idle_people_are_those_not_seen_for_days_with_work_left():
         redistribute(study, annotators=idle(study, 7))
 
 
-def test_what_revoked_people_left_behind_is_dealt_too():
+def test_work_of_revoked_people_is_assigned_to_others():
     study = planned_study(annotators=4, redundancy=1)
     revoke(study.annotators.first())
     result = redistribute(study)
@@ -329,7 +329,7 @@ def test_what_revoked_people_left_behind_is_dealt_too():
     assert problems(study) == []
 
 
-def test_what_is_left_of_a_later_round_is_dealt_whoever_judged_it_before():
+def test_later_round_is_assigned_to_people_who_rated_earlier_rounds():
     study = planned_study(rounds=2)
     first = study.annotators.first()
     work(first, 2)
@@ -341,7 +341,7 @@ def test_what_is_left_of_a_later_round_is_dealt_whoever_judged_it_before():
     assert problems(study) == []
 
 
-def test_slots_of_an_open_study_become_free():
+def test_slots_of_open_study_become_free():
     study = planned_study(assignment="open")
     person = Annotator.objects.create(study=study, name="A01")
     work(person)
@@ -351,7 +351,7 @@ def test_slots_of_an_open_study_become_free():
     assert problems(study) == []
 
 
-def test_nobody_gets_a_unit_again_that_they_skipped():
+def test_skipped_unit_is_not_assigned_to_same_person():
     study = planned_study(annotators=3, redundancy=1)
     first, second, third = study.annotators.all()
     work(first, 0)
@@ -383,7 +383,7 @@ changes = st.lists(
 @pytest.mark.parametrize("kind", ["likert", "choice"])
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=changes)
-def test_whatever_happens_every_promise_holds(kind, steps):
+def test_random_changes_violate_no_invariant(kind, steps):
     with transaction.atomic():
         go_through(planned_study(kind), steps)
         transaction.set_rollback(True)
@@ -417,7 +417,7 @@ def change(study, kind, number, person):
         work(person)
 
 
-def test_sides_are_even_in_each_language_of_what_is_added_to_an_open_study():
+def test_added_slots_balance_sides_in_each_language():
     study = planned_study(
         "choice", assignment="open", languages={"en": 1, "zh": 1}, redundancy=1
     )

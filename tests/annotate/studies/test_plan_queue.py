@@ -1,4 +1,4 @@
-"""Large studies are planned by a worker: limits, progress, cancelling."""
+"""Tests of the plan queue: limits, progress and cancelling."""
 
 from datetime import timedelta
 
@@ -37,20 +37,20 @@ def manager():
 
 
 @pytest.fixture
-def few_at_once(monkeypatch):
-    """What takes more work than 12 people times 72 slots needs a worker."""
+def low_limit(monkeypatch):
+    """Let plans above 12 people times 72 slots need a worker."""
     monkeypatch.setattr(planning, "MOST_WORK_AT_ONCE", 12 * 72)
 
 
 @pytest.fixture
-def rings(monkeypatch):
-    rings = []
-    monkeypatch.setattr(tasks.plan_studies, "delay", lambda: rings.append(1))
-    return rings
+def notifications(monkeypatch):
+    notifications = []
+    monkeypatch.setattr(tasks.plan_studies, "delay", lambda: notifications.append(1))
+    return notifications
 
 
 def large(**changes):
-    """Return the form of a study of 72 slots by 13 people: 6 units, 12 ratings each."""
+    """Return the form of a study with 13 people and 6 units of 12 ratings each."""
     return filled(annotators=["13"], redundancy=["12"]) | changes
 
 
@@ -73,9 +73,7 @@ def refuse(*_given, **_how):
     raise AssertionError("nothing is planned in a web process")
 
 
-def test_check_refuses_too_many_people_times_slots_before_planning(
-    manager, monkeypatch
-):
+def test_check_refuses_too_large_assignment_before_planning(manager, monkeypatch):
     """2,000 people and 60 units of 1,000 ratings each are 120 million."""
     make_benchmark(stories=20, shots=1)
     monkeypatch.setattr(balanced, "plan", refuse)
@@ -88,7 +86,7 @@ def test_check_refuses_too_many_people_times_slots_before_planning(
     assert not Study.objects.exists()
 
 
-def test_check_of_many_people_is_left_to_a_worker(manager, woods, monkeypatch, rings):
+def test_large_check_runs_in_worker(manager, woods, monkeypatch, notifications):
     """2,000 people and 6 units of 340 ratings each: 4.1 million."""
     data = filled(annotators=["2000"], redundancy=["340"])
     with monkeypatch.context() as patch:
@@ -98,7 +96,7 @@ def test_check_of_many_people_is_left_to_a_worker(manager, woods, monkeypatch, r
     assert "it waits for a worker that plans it" in page
     assert f'hx-get="/setup/plans/{plan.pk}/" hx-trigger="every 2s"' in page
     assert "<dd>2040</dd>" in page
-    assert rings == [1]
+    assert notifications == [1]
     tasks.plan_studies()
     shown = text(manager.get(reverse("plan", args=[plan.pk]), headers=HTMX))
     assert "6 units, 2000 annotators, 2040 slots" in shown
@@ -107,8 +105,8 @@ def test_check_of_many_people_is_left_to_a_worker(manager, woods, monkeypatch, r
 
 
 @pytest.mark.parametrize("is_edited", [False, True])
-def test_large_study_is_stored_by_a_worker(
-    manager, woods, few_at_once, rings, is_edited
+def test_large_study_is_stored_by_worker(
+    manager, woods, low_limit, notifications, is_edited
 ):
     if is_edited:
         post(manager, filled(annotators=["3"]), "create")
@@ -127,7 +125,7 @@ def test_large_study_is_stored_by_a_worker(
     assert manager.get(address)["Location"] == "/studies/pilot/"
 
 
-def test_worker_tells_why_a_plan_is_impossible(manager, woods, few_at_once, rings):
+def test_impossible_plan_fails_with_reason(manager, woods, low_limit, notifications):
     post(manager, large(annotators=["200"], redundancy=["12"]), "check", **HTMX)
     tasks.plan_studies()
     plan = StudyPlan.objects.get()
@@ -136,9 +134,7 @@ def test_worker_tells_why_a_plan_is_impossible(manager, woods, few_at_once, ring
     assert "leave some of 200 annotators without anything to judge" in shown
 
 
-def test_another_check_takes_the_place_of_the_one_before(
-    manager, woods, few_at_once, rings
-):
+def test_new_check_replaces_previous_one(manager, woods, low_limit, notifications):
     post(manager, large(), "check", **HTMX)
     post(manager, large(), "check", **HTMX)
     assert [plan.state for plan in StudyPlan.objects.all()] == ["queued"]
@@ -146,7 +142,7 @@ def test_another_check_takes_the_place_of_the_one_before(
     assert [plan.state for plan in StudyPlan.objects.all()] == ["cancelled", "queued"]
 
 
-def test_account_has_one_study_planned_at_a_time(manager, woods, few_at_once, rings):
+def test_account_can_plan_one_study_at_a_time(manager, woods, low_limit, notifications):
     post(manager, large(), "create")
     reply = post(manager, large(slug=["another"]), "create")
     assert reply.status_code == 422
@@ -154,7 +150,7 @@ def test_account_has_one_study_planned_at_a_time(manager, woods, few_at_once, ri
     assert StudyPlan.objects.count() == 1
 
 
-def test_plan_is_cancelled_on_its_page(manager, woods, few_at_once, rings):
+def test_plan_can_be_cancelled_on_its_page(manager, woods, low_limit, notifications):
     post(manager, large(), "check", **HTMX)
     plan = StudyPlan.objects.get()
     address = reverse("plan-cancel", args=[plan.pk])
@@ -169,7 +165,7 @@ def test_plan_is_cancelled_on_its_page(manager, woods, few_at_once, rings):
     ("moment", "state", "is_there"),
     [("before it is stored", "cancelled", False), ("when it is stored", "done", True)],
 )
-def test_plan_tells_what_became_of_its_study_when_it_is_cancelled_late(
+def test_late_cancellation_reports_whether_study_is_stored(
     woods, monkeypatch, moment, state, is_there
 ):
     user = User.objects.create_user("mary")
@@ -187,7 +183,7 @@ def test_plan_tells_what_became_of_its_study_when_it_is_cancelled_late(
     assert Study.objects.exists() == is_there
 
 
-def test_plan_without_a_worker_is_given_up_and_forgotten_later(woods):
+def test_plan_without_worker_fails_and_is_deleted_later(woods):
     user = User.objects.create_user("mary")
     plan_queue.ask(setup(woods), StudyPlan.Action.CHECK, user)
     long_ago = timezone.now() - plan_queue.SILENT - timedelta(seconds=1)
@@ -195,14 +191,14 @@ def test_plan_without_a_worker_is_given_up_and_forgotten_later(woods):
     tasks.plan_studies()
     plan = StudyPlan.objects.get()
     assert plan.state == "failed"
-    assert "The worker ended" in plan.error
+    assert "The worker stopped" in plan.error
     StudyPlan.objects.update(finished_at=timezone.now() - timedelta(days=2))
     tasks.plan_studies()
     assert not StudyPlan.objects.exists()
 
 
 @pytest.mark.slow
-def test_extension_refuses_too_many_people_times_slots(woods):
+def test_extension_refuses_too_large_assignment(woods):
     """10,000 people and 6 units of 1,000 ratings each are 60 million."""
     study = make_planned(LIKERT + "redundancy: 1000", benchmark=woods, annotators=1000)
     before = study.slots.count(), study.annotators.count()

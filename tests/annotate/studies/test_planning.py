@@ -30,7 +30,7 @@ def planned(read=load_definition, name="vistorybench-user-study", **given) -> St
 
 
 @pytest.mark.postgresql
-def test_it_works():
+def test_template_becomes_draft_study():
     alice = User.objects.create(username="alice")
     study = planned(user=alice)
     assert study.state == Study.State.DRAFT
@@ -42,7 +42,7 @@ def test_it_works():
     assert study.events.last().kind == "study planned"
 
 
-def test_pairs_stand_in_alphabetical_order_and_sides_balance():
+def test_pairs_are_in_alphabetical_order_with_balanced_sides():
     study = planned(name="storybench-side-by-side")
     for unit in Unit.objects.filter(study=study, purpose="real"):
         assert unit.output_a.method.name < unit.output_b.method.name
@@ -64,31 +64,31 @@ def test_outputs_without_pictures_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reason"),
     [
         ({"annotators": 0}, "at least 1"),
         ({"redundancy": 0}, "at least 1"),
         ({"session_size": 0}, "at least 1"),
-        ({"seed": 2**70}, "Of the study, seed: .* less than or equal to"),
-        ({"title": "x" * 201}, "Of the study, title: .* at most 200 characters"),
+        ({"seed": 2**70}, "In the study, seed: .* less than or equal to"),
+        ({"title": "x" * 201}, "In the study, title: .* at most 200 characters"),
     ],
 )
-def test_value_that_does_not_fit_is_refused_in_words(given, told):
-    with pytest.raises(PlanningError, match=told):
+def test_invalid_value_is_refused_with_reason(given, reason):
+    with pytest.raises(PlanningError, match=reason):
         planned(**given)
     assert not Study.objects.exists()
 
 
-def test_question_that_does_not_fit_is_refused_in_words(tmp_path):
+def test_invalid_question_is_refused_with_reason(tmp_path):
     file = tmp_path / "wide.yaml"
     file.write_text(f"kind: likert\nscale: [0, 4]\nquestions: [{{key: {'k' * 81}}}]\n")
-    with pytest.raises(PlanningError, match=r"Of question k+, key: .* at most 80"):
+    with pytest.raises(PlanningError, match=r"In question k+, key: .* at most 80"):
         plan_study(
             load_definition(file), benchmark=make_benchmark(), slug="wide", annotators=3
         )
 
 
-def test_command_prints_the_balance(capsys):
+def test_command_prints_balance(capsys):
     make_benchmark(stories=4)
     call_command(
         "plan_study",
@@ -104,7 +104,7 @@ def test_command_prints_the_balance(capsys):
 
 
 @pytest.mark.postgresql
-def test_impossible_design_ends_with_status_2_and_keeps_nothing():
+def test_impossible_design_exits_with_status_2_without_storing():
     make_benchmark()
     with pytest.raises(CommandError, match="Nearest possible") as caught:
         call_command(
@@ -119,7 +119,7 @@ def test_impossible_design_ends_with_status_2_and_keeps_nothing():
 
 
 @pytest.mark.postgresql
-def test_revoking_frees_the_slots_and_a_new_person_takes_them_over():
+def test_revoked_slots_become_free_for_new_person():
     study = lifecycle.launch(planned(untrained))
     inviting.invite(study)
     ann = study.annotators.get(name="A01")
@@ -134,7 +134,7 @@ def test_revoking_frees_the_slots_and_a_new_person_takes_them_over():
         )
     assert choosing.next_slot(new) is None
     stories = list(new.slots.values_list("session", "unit__story"))
-    assert len(stories) == len(set(stories)), "a story came twice in a session"
+    assert len(stories) == len(set(stories)), "no story repeats in a session"
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_revoking_frees_the_slots_and_a_new_person_takes_them_over():
         ("closed", lifecycle.launch, "open"),
     ],
 )
-def test_allowed_moves(start, move, end):
+def test_allowed_state_changes_are_logged(start, move, end):
     study = planned()
     Study.objects.filter(pk=study.pk).update(state=start)
     assert move(study).state == end
@@ -156,7 +156,7 @@ def test_allowed_moves(start, move, end):
     assert len(kinds) == 3
 
 
-def test_options_take_the_place_of_what_the_template_says():
+def test_options_replace_values_of_template():
     make_benchmark(stories=4)
     call_command(
         "plan_study",
@@ -181,7 +181,7 @@ def test_options_take_the_place_of_what_the_template_says():
     assert "cap: 9" in study.definition
 
 
-def test_open_study_by_command_needs_no_number_of_people():
+def test_open_study_needs_no_number_of_annotators():
     make_benchmark(stories=4)
     call_command(
         "plan_study",
@@ -194,7 +194,7 @@ def test_open_study_by_command_needs_no_number_of_people():
     assert Study.objects.get().is_open
 
 
-def test_dry_run_tells_the_cost_and_a_name_that_is_taken(capsys):
+def test_dry_run_prints_cost_and_refuses_taken_name(capsys):
     make_benchmark(stories=4)
     options = [
         "--benchmark=woods",
@@ -219,7 +219,7 @@ def test_dry_run_tells_the_cost_and_a_name_that_is_taken(capsys):
         ("--set=capp=3", "capp: unknown key"),
     ],
 )
-def test_options_that_do_not_fit_are_refused(option, message):
+def test_invalid_options_are_refused(option, message):
     make_benchmark(stories=4)
     with pytest.raises(CommandError, match=message):
         call_command(
@@ -232,7 +232,7 @@ def test_options_that_do_not_fit_are_refused(option, message):
         )
 
 
-def test_sides_are_even_in_each_language_of_an_open_study():
+def test_open_study_balances_sides_in_each_language():
     text = PAIRWISE + "assignment: open\nlanguages: {en: 2, zh: 2}\n"
     study = make_planned(text, benchmark=make_benchmark(stories=4, shots=1))
     rows = study.slots.values_list("unit", "language", "a_is_left")

@@ -1,4 +1,4 @@
-"""The templates ask what the papers ask: names, metrics, labels, designs."""
+"""Tests that templates match the papers: names, metrics, labels, designs."""
 
 import csv
 import re
@@ -70,14 +70,14 @@ LABELS = {
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_template_asks_the_papers_questions(name):
+def test_template_contains_questions_of_paper(name):
     asked = load_definition(name).questions
     found = {one.key: one.title["en"].lower() for one in asked}
     assert found == {key: title.lower() for key, title in ASKED[name].items()}
 
 
 @pytest.mark.shared
-def test_angles_of_vistar_are_those_of_its_table(shared):
+def test_vistar_angles_match_published_table(shared):
     rows = csv.DictReader((shared / "published/vistar_ppa.csv").open(encoding="utf-8"))
     published = {row["metric"]: row["angle"] for row in rows}
     asked = load_definition("vistar-pairwise").questions
@@ -85,15 +85,15 @@ def test_angles_of_vistar_are_those_of_its_table(shared):
     assert tuple(published) == tuple(ANGLES)
 
 
-def test_question_of_vistar_is_asked_only_of_its_angle():
-    """The key says in words what the code of the tag says."""
+def test_vistar_question_applies_to_its_angle_only():
+    """The key spells out the code of the tag."""
     for one in load_definition("vistar-pairwise").questions:
         (code,) = one.stories["angle"]
         assert one.key.split("_")[0] == re.split("[ -]", ANGLES[code].lower())[0]
 
 
-def test_vistars_core_is_the_mean_of_all_nine_angles():
-    """Each over the prompts of its angle, and beside it the metric of each angle."""
+def test_vistar_core_is_mean_of_nine_angles():
+    """Each angle counts over its own prompts; the questions declare its metric."""
     vistar = load_definition("vistar-pairwise")
     (core,) = vistar.composites
     assert core.parts == {
@@ -102,7 +102,7 @@ def test_vistars_core_is_the_mean_of_all_nine_angles():
     assert [one.metric for one in vistar.questions[-3:]] == ["hwpq"] * 3
 
 
-def test_envisions_overall_weighs_its_three_dimensions():
+def test_envision_overall_weights_three_dimensions():
     """In the order of the questions: .4 / 3 six times, and .2 / 3 three times."""
     known = by_name(load_definition("envision-expert").composites)
     asked = ASKED["envision-expert"]
@@ -112,19 +112,19 @@ def test_envisions_overall_weighs_its_three_dimensions():
     )
 
 
-def test_declared_metrics_are_those_that_there_are():
+def test_declared_metrics_exist():
     for name in template_names():
         named = {one.metric for one in load_definition(name).questions} - {""}
         assert named <= {*registry.names()}, name
 
 
-def test_envisions_judge_is_asked_what_the_experts_are():
+def test_envision_judge_gets_questions_of_experts():
     """Sub-scores stand in the order of the paper, in both."""
     questions = load_definition("envision-expert").questions
     assert [one.metric for one in questions] == [f"envision_{s}" for s in SUB_SCORES]
 
 
-def test_crowd_is_asked_the_questions_of_the_user_study():
+def test_crowd_template_has_questions_of_user_study():
     crowd, study = map(
         load_definition, ("vistorybench-crowd", "vistorybench-user-study")
     )
@@ -132,7 +132,7 @@ def test_crowd_is_asked_the_questions_of_the_user_study():
     assert (crowd.assignment, crowd.cap) == ("open", 42)
 
 
-def test_labels_are_storybenchs():
+def test_labels_match_storybench():
     found: dict[str, list[str]] = {}
     for one in load_definition("storybench-diagnostics").questions:
         name = one.title["en"].lower().replace(" or ", "/")
@@ -152,13 +152,13 @@ def test_labels_are_storybenchs():
             {"stories": 100, "redundancy": 3, "allow_tie": True},
         ),
         ("storybench-diagnostics", {"rounds": 1}),
-        # "all non-tie pairs": whoever sees no difference may say so.
+        # "all non-tie pairs": annotators may choose no preference.
         ("vistar-pairwise", {"allow_tie": True, "rounds": 1}),
         # "five domain experts", "(K=5)"
         ("envision-expert", {"scale": (0, 5), "redundancy": 5, "rounds": 5}),
     ],
 )
-def test_design_is_the_papers(name, design):
+def test_design_matches_paper(name, design):
     definition = load_definition(name)
     first = definition.questions[0]
     found = {
@@ -174,7 +174,7 @@ def test_design_is_the_papers(name, design):
 
 
 @pytest.mark.parametrize("name", template_names())
-def test_templates_speak_both_languages(name):
+def test_templates_contain_both_languages(name):
     definition = load_definition(name)
     assert {"en", "zh"} <= set(definition.consent.texts)
     assert {"en", "zh"} <= set(definition.instructions)
@@ -189,19 +189,19 @@ def test_templates_speak_both_languages(name):
 
 
 @pytest.mark.parametrize("name", template_names())
-def test_templates_look_after_their_quality(name):
+def test_templates_have_rules_and_checks(name):
     definition = load_definition(name)
     assert definition.rules == "default"
     # Rounds repeat every unit anyway.
     assert definition.checks.per_session == (definition.rounds == 1)
-    # A worse picture makes no box of a checklist wrong.
+    # Degradation changes no correct answer of a checklist.
     worse = definition.rounds == 1 and definition.kinds[0].name != "checklist"
     assert bool(definition.checks.degradations) == worse
 
 
 @pytest.mark.django_db
-def test_study_keeps_the_wording_with_which_it_was_planned(monkeypatch, tmp_path):
-    """A template that is mended changes no study, nor what its new version asks."""
+def test_study_keeps_wording_when_template_changes(monkeypatch, tmp_path):
+    """A corrected template changes neither studies nor their new versions."""
     old = study_file.TEMPLATES / "vistar-pairwise.yaml"
     before = old.read_text("utf-8").replace("Material Accuracy", "Mood")
     (tmp_path / old.name).write_text(before, "utf-8")

@@ -1,8 +1,8 @@
-"""The JSON Schema of the documentation.
+"""Tests of the JSON Schema in the documentation.
 
     python -m tests.annotate.studies.test_schema
 
-writes it anew.
+writes the file.
 """
 
 import json
@@ -22,7 +22,7 @@ FILE = Path(__file__).resolve().parents[3] / "docs/reference/study-file.schema.j
 
 def schema() -> str:
     made = StudyDefinition.model_json_schema()
-    # The file's own name is the study's, and questions may take kind and scale of it.
+    # The name comes from the file, and questions may inherit kind and scale.
     del made["properties"]["name"]
     listed = made["properties"]["questions"]["items"]
     del listed["discriminator"]
@@ -32,7 +32,7 @@ def schema() -> str:
     return json.dumps(made, indent=1) + "\n"
 
 
-def test_schema_of_the_documentation_is_that_of_the_definition():
+def test_schema_in_documentation_is_current():
     assert FILE.read_text() == schema()
 
 

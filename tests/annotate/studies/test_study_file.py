@@ -1,4 +1,4 @@
-"""What is written reads as the same; a hostile file is refused, quickly."""
+"""Tests of writing and reading study files, including hostile ones."""
 
 import re
 from contextlib import suppress
@@ -104,7 +104,7 @@ def pairs():
 
 
 def composites(key):
-    """One over questions, and one over metrics that nobody knows yet."""
+    """Return a composite of questions and one of unknown metrics."""
     weights = st.floats(0.001, 100)
     named = st.dictionaries(keys, weights, min_size=2, max_size=2)
     return st.tuples(
@@ -187,11 +187,11 @@ def definitions(draw):
 
 
 @given(definitions())
-def test_whatever_is_written_reads_as_the_same(definition):
+def test_written_definition_reads_as_equal(definition):
     assert again(definition) == definition
 
 
-def test_composites_that_name_nothing_are_refused_with_their_lines():
+def test_composites_with_unknown_names_are_refused_with_lines():
     text = (
         "kind: likert\nscale: [0, 4]\nquestions: [{key: style}, {key: plot}]\n"
         "composites:\n  all:\n    over: questions\n    weights:\n      stile: 1\n"
@@ -207,7 +207,7 @@ def test_composites_that_name_nothing_are_refused_with_their_lines():
     ]
 
 
-def test_own_rules_survive_writing():
+def test_custom_rules_survive_writing():
     rules = [{"key": "a", "signal": "skips", "above": 0.3, "action": "note"}]
     definition = load_definition("vistar-pairwise").with_changes(rules=rules)
     assert again(definition) == definition
@@ -244,16 +244,16 @@ MERGED = "a: &a {k: v}\n" + "".join(
         ("a: \x01", "special characters"),
         ("", "a mapping of keys"),
         ("consent: yes please\nkind: choice\nquestions: [{key: a}]", "consent"),
-        ("title: [1]\nkind: choice\nquestions: [{key: a}]", "title: write a"),
+        ("title: [1]\nkind: choice\nquestions: [{key: a}]", "title: write text"),
         ("kind: likert\nscale: [0, 9999]\nquestions: [{key: a}]", "100 apart"),
         (
             "kind: likert\nscale: [0, 4]\npairs: ring\nquestions: [{key: a}]",
-            "only a study of two outputs",
+            "only a study that shows two outputs",
         ),
         ("kind: choice\npairs: {number: 3}\nquestions: [{key: a}]", "pairs.by"),
         (
             "kind: likert\nscale: [0, 4]\nquestions: [{key: a, anchors: [b]}]",
-            "anchors: write keys",
+            "anchors: write key: value",
         ),
         ("kind: choice\nquestions: [{key: a, allow_tie: maybe}]", "true or false"),
         (
@@ -264,7 +264,7 @@ MERGED = "a: &a {k: v}\n" + "".join(
             "kind: choice\nquestions: [{key: a}]\npresentation: {size: 1}",
             "expected comments, must_see, must_watch, same_size",
         ),
-        ("kind: choice\nquestions: [{key: a}]\npresentation: yes", "write keys"),
+        ("kind: choice\nquestions: [{key: a}]\npresentation: yes", "write key: value"),
         *(
             (
                 "kind: choice\nquestions: [{key: a}]\n"
@@ -283,7 +283,7 @@ MERGED = "a: &a {k: v}\n" + "".join(
         ),
         (
             "kind: choice\nquestions: [{key: a}]\ntraining:\n  twins: 3",
-            r"bad.yaml:4:\d+: training.twins: no question says which degradation",
+            r"bad.yaml:4:\d+: training.twins: no question names a degradation",
         ),
         (
             "kind: choice\nquestions: [{key: a}]\ntraining:\n  twins: 0",
@@ -320,7 +320,7 @@ def test_wrong_or_hostile_file_is_refused(text, reason):
 
 
 @given(st.text(max_size=60) | st.binary(max_size=60).map(lambda b: b.decode("latin1")))
-def test_any_text_is_read_or_refused(text):
+def test_arbitrary_text_is_read_or_refused(text):
     for start in ("", "kind: choice\nquestions: [{key: a}]\n"):
         with suppress(DefinitionError):
             read_definition(start + text, file="any.yaml", name="any")
@@ -331,14 +331,14 @@ QUESTION_KEYS = {k for kind in KINDS.values() for k in kind.definition.model_fie
 
 
 @pytest.mark.parametrize("key", sorted(KEYS | QUESTION_KEYS))
-def test_every_key_is_documented(key):
+def test_all_keys_are_documented(key):
     text = (ROOT / "docs/reference/study-file.md").read_text()
     assert f"`{key}`" in text
 
 
 @pytest.mark.parametrize("questions", ["", "questions: []", "questions: [{key: '?'}]"])
-def test_mistake_in_the_questions_hides_no_other_and_makes_none(questions):
-    """What else names a question cannot be held against those that were read."""
+def test_error_in_questions_hides_and_causes_no_others(questions):
+    """Other parts that name questions cannot be checked against invalid ones."""
     text = (
         f"kind: choice\nassignment: open\nadaptive: {{question: a, top: x}}\n"
         f"{questions}"
@@ -353,7 +353,7 @@ def test_mistake_in_the_questions_hides_no_other_and_makes_none(questions):
 
 
 @pytest.mark.parametrize("number", range(4))
-def test_examples_of_the_page_are_read(number):
+def test_examples_in_documentation_are_valid(number):
     text = (ROOT / "docs/reference/study-file.md").read_text()
     examples = re.findall(r"```yaml\n(.*?)```", text, re.S)
     if number == 0:
@@ -371,18 +371,18 @@ def test_examples_of_the_page_are_read(number):
     assert read_definition(whole, file="page.yaml", name="page")
 
 
-def test_mistake_in_every_question_is_said_three_times_and_counted():
+def test_repeated_error_is_listed_three_times_and_counted():
     questions = "".join(f"  - {{key: q{n}, colour: red}}\n" for n in range(40))
     text = f"title: T\nkind: likert\nredundancy: 0\nquestions:\n{questions}"
     with pytest.raises(DefinitionError) as caught:
         read_definition(text, file="s.yaml", name="s")
-    said = str(caught.value).splitlines()
-    assert any("redundancy" in line for line in said)
-    assert sum("colour" in line for line in said) == 3
-    assert "... and 37 more" in said
+    lines = str(caught.value).splitlines()
+    assert any("redundancy" in line for line in lines)
+    assert sum("colour" in line for line in lines) == 3
+    assert "... and 37 more" in lines
 
 
-def test_unknown_key_is_told_without_advice_on_its_value():
+def test_unknown_key_is_reported_without_advice_on_value():
     text = "kind: likert\ncomments: true\nquestions: [{key: a, scale: [0, 1]}]"
     with pytest.raises(DefinitionError, match="2:11: comments: unknown key") as caught:
         read_definition(text, file="s.yaml", name="s")
@@ -390,7 +390,7 @@ def test_unknown_key_is_told_without_advice_on_its_value():
 
 
 @pytest.mark.parametrize("word", ["No", "on", "12:30", "2024-05-01", "1.50", "007"])
-def test_text_is_read_as_written_without_quotes(word):
+def test_text_without_quotes_is_read_as_written(word):
     text = (
         f"title: {word}\nkind: likert\nscale: [0, 1]\nquestions:\n"
         f"  - {{key: a, text: {word}, anchors: {{0: {word}}}}}\n"
@@ -403,7 +403,7 @@ def test_text_is_read_as_written_without_quotes(word):
     assert again(definition) == definition
 
 
-def test_words_for_true_and_false_are_switches():
+def test_yes_and_no_are_read_as_switches():
     text = "kind: choice\nquestions: [{key: a, allow_tie: no}]\n"
     text += "presentation: {comments: yes}"
     definition = read_definition(text, file="s.yaml", name="s")
@@ -411,18 +411,18 @@ def test_words_for_true_and_false_are_switches():
     assert definition.presentation.comments is True
 
 
-def test_key_that_stands_twice_is_refused():
+def test_duplicate_key_is_refused():
     text = "kind: choice\ntitle: A\ntitle: B\nquestions: [{key: a}]"
     with pytest.raises(DefinitionError, match=r'bad.yaml:3:1: .*duplicate key "title"'):
         read_definition(text, file="bad.yaml", name="bad")
 
 
-def test_colon_inside_a_text_is_to_be_quoted():
+def test_text_with_colon_needs_quotes():
     text = "kind: choice\nquestions:\n  - key: a\n    text: Better: left or right?"
-    with pytest.raises(DefinitionError, match="put a text with a colon in quotes"):
+    with pytest.raises(DefinitionError, match="put text with a colon in quotes"):
         read_definition(text, file="bad.yaml", name="bad")
 
 
-def test_unknown_template_names_the_known_ones():
+def test_unknown_template_error_lists_known_ones():
     with pytest.raises(DefinitionError, match="vistar-pairwise"):
         load_definition("vistory")

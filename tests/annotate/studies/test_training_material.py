@@ -1,4 +1,4 @@
-"""Training and examples made of degraded twins, as a study is planned."""
+"""Tests of training units and examples made of degraded copies."""
 
 import pytest
 
@@ -38,17 +38,16 @@ def definition(text, **changes):
 
 
 def chosen(text, benchmark=None, **setup):
-    """What is chosen for a study of four stories by three methods."""
+    """Return the draft of a study of four stories by three methods."""
     benchmark = benchmark or make_benchmark(stories=4)
-    asked = definition(text)
-    return prepare(Setup("s", benchmark, asked, 3, **setup))
+    return prepare(Setup("s", benchmark, definition(text), 3, **setup))
 
 
 def training(study):
     return list(study.units.filter(purpose=Purpose.TRAINING).order_by("pk"))
 
 
-def test_twin_comes_after_its_original_and_must_be_rated_lower():
+def test_degraded_copy_follows_original_and_must_get_lower_rating():
     study = make_planned(LIKERT, annotators=3)
     units = training(study)
     originals, twins = units[::2], units[1::2]
@@ -68,9 +67,9 @@ def test_twin_comes_after_its_original_and_must_be_rated_lower():
     assert problems(study) == []
 
 
-def test_feedback_says_what_was_done_and_of_an_original_what_comes_next():
+def test_feedback_describes_degradation_and_announces_comparison():
     original, twin = training(make_planned(LIKERT, annotators=3))[:2]
-    assert original.feedback["en"] == "The next story is compared with this one."
+    assert original.feedback["en"] == "You will compare the next story with this one."
     assert original.feedback["zh"] == "下一个故事将与这个故事作比较。"
     shots = [
         number
@@ -79,24 +78,24 @@ def test_feedback_says_what_was_done_and_of_an_original_what_comes_next():
         != original.output_a.frames.get(number=number).media
     ]
     assert twin.feedback["en"] == (
-        f"This is the story before, made worse on purpose. Shot {shots[0]} shows "
-        "another story. So it deserves less than that for “Cast” and “Place”."
+        f"This is the previous story, made worse on purpose. Shot {shots[0]} shows "
+        "another story. It should score lower than the original on “Cast” and “Place”."
     )
     assert len(shots) == 1
     assert f"第 {shots[0]} 个镜头来自另一个故事。" in twin.feedback["zh"]
-    assert "因此，它在“角色”和“地点”方面" in twin.feedback["zh"]
+    assert "它在“角色”和“地点”方面" in twin.feedback["zh"]
 
 
-def test_side_by_side_the_original_is_expected():
+def test_original_is_expected_winner_side_by_side():
     study = make_planned(PAIRS, annotators=3)
     for unit, key in zip(training(study), ("cast", "order"), strict=True):
         assert unit.output_b.twin_of == unit.output_a
         assert unit.expected == {key: "a"}
-        assert "the other one is better in “" in unit.feedback["en"]
+        assert "the other version is better on “" in unit.feedback["en"]
     assert problems(study) == []
 
 
-def test_each_question_comes_first_until_the_number_is_reached():
+def test_training_covers_questions_in_order_up_to_number():
     for number, expected in ((1, ["foreign_shot"]), (2, ["foreign_shot", "blurred"])):
         text = LIKERT.replace("twins: 3", f"twins: {number}")
         draft = chosen(text, make_benchmark(stories=4, slug=f"w{number}"))
@@ -104,7 +103,7 @@ def test_each_question_comes_first_until_the_number_is_reached():
         assert draft.material.note() == ""
 
 
-def test_question_of_some_stories_is_trained_with_one_of_them():
+def test_question_with_tags_is_trained_on_matching_story():
     text = LIKERT.replace(
         "degradation: blurred,", "degradation: blurred, stories: {angle: [TR]},"
     )
@@ -124,7 +123,7 @@ def test_question_of_some_stories_is_trained_with_one_of_them():
     ]
 
 
-def test_output_is_met_once_in_the_training():
+def test_training_uses_each_output_once():
     study = make_planned(
         LIKERT.replace("twins: 3", "twins: 8"),
         benchmark=make_benchmark(stories=4, methods=("Alder",)),
@@ -135,7 +134,7 @@ def test_output_is_met_once_in_the_training():
     assert len({unit.output_a for unit in originals}) == len(originals) == 4
 
 
-def test_stories_that_are_not_judged_come_first():
+def test_unrated_stories_are_used_first():
     draft = chosen(LIKERT, stories=("01", "02", "03"))
     material = draft.material
     used = [one.original for one in (*material.examples, *material.training)]
@@ -146,10 +145,10 @@ def test_stories_that_are_not_judged_come_first():
             (*material.examples, *material.training), used, strict=True
         )
     }
-    assert len(pairs) == len(used), "nothing is shown twice with the same fault"
+    assert len(pairs) == len(used), "no output is shown twice with the same degradation"
 
 
-def test_no_output_of_gold_or_of_a_method_that_is_not_judged_is_taken():
+def test_outputs_of_gold_and_of_other_methods_are_not_used():
     gold = (
         "checks: {per_session: 1, kinds: [gold], gold: "
         "[{story: '04', method: Alder, expected: {cast: 5}}]}"
@@ -166,7 +165,7 @@ def test_no_output_of_gold_or_of_a_method_that_is_not_judged_is_taken():
     assert "Cedar" not in {method for _story, method in names}
 
 
-def test_what_taught_people_does_not_check_them():
+def test_training_outputs_are_not_used_as_checks():
     checks = (
         "checks: {per_session: 1, kinds: [twin], share: 1.0, "
         "degradations: [shuffled, foreign_shot, blurred]}"
@@ -183,7 +182,7 @@ def test_what_taught_people_does_not_check_them():
     }
 
 
-def test_same_seed_teaches_the_same():
+def test_same_seed_gives_same_training():
     benchmark = make_benchmark(stories=4)
     seeds = [
         [
@@ -196,7 +195,7 @@ def test_same_seed_teaches_the_same():
 
 
 @pytest.mark.parametrize(
-    ("made", "told"),
+    ("made", "reason"),
     [
         (
             {"stories": 1},
@@ -207,17 +206,17 @@ def test_same_seed_teaches_the_same():
         ({"stories": 2, "methods": ("Alder",)}, "there are no more outputs for"),
     ],
 )
-def test_what_is_impossible_is_said_and_nothing_fails(made, told):
+def test_impossible_training_gives_note_without_error(made, reason):
     benchmark = make_benchmark(**{"methods": ("Alder", "Birch"), **made})
     draft = chosen(LIKERT, benchmark)
     (note,) = draft.notes()
-    assert told in note
+    assert reason in note
     study = make_planned(LIKERT, benchmark=benchmark, annotators=2, redundancy=1)
     assert len(training(study)) == 2 * len(draft.material.training)
     assert problems(study) == []
 
 
-def test_videos_teach_as_pictures_do(tmp_path):
+def test_videos_make_training_like_pictures(tmp_path):
     benchmark = make_drawn_reels(tmp_path, ["Alder", "Birch"], stories=3, seconds=0.5)
     study = plan_study(
         definition(PAIRS), benchmark=benchmark, slug="films", annotators=3
@@ -242,7 +241,7 @@ def test_videos_teach_as_pictures_do(tmp_path):
         ("envision-expert", {"foreign_shot", "blurred", "shuffled"}),
     ],
 )
-def test_every_template_of_pictures_trains(name, degradations):
+def test_templates_of_pictures_make_training(name, degradations):
     asked = load_definition(name)
     shots = 1 if name == "vistar-pairwise" else 4
     study = plan_study(

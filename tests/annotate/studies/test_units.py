@@ -1,4 +1,4 @@
-"""What a study shows: samples, pairs, known units and twins."""
+"""Tests of the units of a study: samples, pairs, known units, degraded copies."""
 
 import re
 from collections import Counter
@@ -39,13 +39,13 @@ def pairs_of(study):
 @pytest.mark.parametrize(
     ("pairs", "number"), [("ring", 3), ("[[Cedar, Alder]]", 1), ("all", 3)]
 )
-def test_pairs_are_those_asked_for(pairs, number):
+def test_pairs_match_definition(pairs, number):
     study = make_planned(PAIRWISE + f"pairs: {pairs}\n", annotators=2, redundancy=1)
     assert len(pairs_of(study)) == number
     assert all(a < b for a, b in pairs_of(study))
 
 
-def test_so_many_pairs_for_each_role_and_angle():
+def test_each_combination_of_tags_gets_requested_pairs():
     benchmark = make_benchmark(stories=6, shots=1)
     for place, story in enumerate(benchmark.stories.order_by("key")):
         story.tags = {"role": "reader", "angle": ["TR", "LI"][place % 2]}
@@ -65,8 +65,8 @@ def test_so_many_pairs_for_each_role_and_angle():
     assert problems(study) == []
 
 
-def test_stories_of_which_nothing_is_asked_are_not_shown():
-    """Nor is a sample filled with them; whose tag is not known is asked about."""
+def test_stories_without_questions_are_left_out():
+    """Samples skip these stories too; stories without the tag get every question."""
     benchmark = make_benchmark(stories=6, shots=1)
     tagged = zip(benchmark.stories.order_by("key"), ["TR", "LI"] * 2, strict=False)
     for story, angle in tagged:
@@ -78,14 +78,14 @@ def test_stories_of_which_nothing_is_asked_are_not_shown():
     stories = study.units.values_list("story__key", flat=True)
     assert set(stories) == {"01", "03", "05", "06"}
     benchmark.stories.update(tags={"angle": "LI"})
-    with pytest.raises(PlanningError, match="No question is asked of these stories"):
+    with pytest.raises(PlanningError, match="No question applies to these stories"):
         make_planned(text, slug="other", benchmark=benchmark, annotators=1)
 
 
-def test_more_pairs_than_there_are_name_the_number():
+def test_too_many_pairs_are_refused_with_possible_number():
     benchmark = make_benchmark(stories=1, shots=1)
     benchmark.stories.update(tags={"angle": "TR"})
-    with pytest.raises(PlanningError, match="3 methods have 3 pairs"):
+    with pytest.raises(PlanningError, match="3 methods have only 3 pairs"):
         make_planned(
             PAIRWISE + "pairs: {number: 4, by: [angle]}\n",
             benchmark=benchmark,
@@ -94,7 +94,7 @@ def test_more_pairs_than_there_are_name_the_number():
         )
 
 
-def test_twins_are_made_of_a_share_of_the_outputs_and_shown_nowhere_else():
+def test_degraded_copies_cover_share_of_outputs_and_stay_checks():
     study = make_planned(LIKERT + TWINS, annotators=2, redundancy=1)
     units = study.units.filter(purpose=Purpose.TWIN).select_related("output_a")
     assert len(units) == 6, "half of twelve outputs"
@@ -109,15 +109,15 @@ def test_twins_are_made_of_a_share_of_the_outputs_and_shown_nowhere_else():
     assert problems(study) == []
 
 
-def test_outputs_that_cannot_be_degraded_have_no_twin():
-    """One shot has no second one to repeat."""
+def test_impossible_degradation_makes_no_copy():
+    """A story of one shot has no second shot to repeat."""
     benchmark = make_benchmark(stories=2, shots=1)
     text = LIKERT + re.sub("blurred, ", "", TWINS)
     study = make_planned(text, benchmark=benchmark, annotators=1, redundancy=1)
     assert not study.units.filter(purpose=Purpose.TWIN).exists()
 
 
-def test_picture_that_cannot_be_read_is_named():
+def test_unreadable_picture_is_named_in_error():
     benchmark = make_benchmark(stories=1, shots=2)
     for frame in Frame.objects.select_related("media"):
         media.original_path(frame.media).write_bytes(b"no picture")
@@ -131,23 +131,23 @@ def test_picture_that_cannot_be_read_is_named():
 
 
 @pytest.mark.parametrize(
-    ("unit", "told"),
+    ("unit", "reason"),
     [
-        ('{story: "01", method: Elm, expected: {character: 3}}', "Elm does not fit"),
+        ('{story: "01", method: Elm, expected: {character: 3}}', "not Elm"),
         ('{story: "77", method: Alder, expected: {character: 3}}', "story 77"),
         (
             '{story: "01", methods: [Alder, Birch], expected: {character: 3}}',
-            "needs one method",
+            "write one method",
         ),
     ],
 )
-def test_known_units_that_do_not_fit_are_named(unit, told):
+def test_invalid_known_units_are_named_in_error(unit, reason):
     text = f"{LIKERT}checks: {{per_session: 1, gold: [{unit}]}}\n"
-    with pytest.raises(PlanningError, match=told):
+    with pytest.raises(PlanningError, match=reason):
         make_planned(text, annotators=1, redundancy=1)
 
 
-def test_expected_winner_is_stored_by_its_place():
+def test_expected_winner_is_stored_by_place():
     text = (
         PAIRWISE
         + """
@@ -168,8 +168,8 @@ PAIR = '{story: "01", methods: [Cedar, Alder], expected: {quality: Cedar}}'
 
 
 @pytest.mark.parametrize("assignment", ["planned", "open"])
-def test_gold_that_the_study_judges_itself_is_refused(assignment):
-    """Whoever met it as gold would meet it again as real work."""
+def test_gold_is_refused_when_study_rates_same_unit(assignment):
+    """Otherwise annotators would meet the unit as a check and as an item."""
     benchmark = make_benchmark(stories=4)
     people = {"annotators": 2} if assignment == "planned" else {}
     text = LIKERT + GOLD % ALDER + f"assignment: {assignment}\n"
@@ -189,7 +189,7 @@ def test_gold_that_the_study_judges_itself_is_refused(assignment):
     assert study.units.get(purpose=Purpose.GOLD).story.key == "01"
 
 
-def test_gold_pair_is_refused_only_if_just_this_pair_is_judged():
+def test_gold_pair_is_allowed_when_study_rates_other_pairs():
     benchmark = make_benchmark(stories=2)
     text = PAIRWISE + GOLD % PAIR
     others = "pairs: [[Alder, Birch], [Birch, Cedar]]\n"
@@ -198,29 +198,29 @@ def test_gold_pair_is_refused_only_if_just_this_pair_is_judged():
     make_planned(text + others, benchmark=benchmark, annotators=2, redundancy=1)
 
 
-def test_what_is_gold_does_not_come_into_the_study_later():
+def test_gold_unit_cannot_be_added_later():
     study = make_planned(
         LIKERT + GOLD % ALDER, annotators=3, redundancy=1, stories=["02", "03"]
     )
-    with pytest.raises(ChangeError, match=r"gold units.*01 \(Alder\)"):
+    with pytest.raises(ChangeError, match=r"known-answer checks.*01 \(Alder\)"):
         extend(study, stories=["01"])
     assert extend(study, stories=["04"]).units == 3
 
 
-def test_missing_shots_are_said_beforehand():
-    """Annotators read that they are missing, and may know a method by that."""
+def test_missing_shots_are_noted_before_launch():
+    """Annotators see the gaps, which can reveal a method."""
     benchmark = make_benchmark(stories=2)
     alder = Frame.objects.filter(output__method__name="Alder", number__lt=3)
     alder.filter(output__story__key="01").update(media=None)
     definition = read_definition(LIKERT, file="s.yaml", name="s")
     setup = Setup("notes", benchmark, definition, 3)
     (note,) = prepare(setup).notes()
-    assert note.startswith("1 output lacks shots (Alder/01: 2), and annotators read")
+    assert note.startswith("1 output lacks shots (Alder/01: 2). Annotators see")
     assert prepare(replace(setup, stories=("02",))).notes() == []
 
 
-def test_twins_are_drawn_before_the_transaction(monkeypatch):
-    """Nobody else can write to SQLite while a transaction is under way."""
+def test_degraded_copies_are_drawn_before_transaction(monkeypatch):
+    """A transaction blocks all other writes to SQLite."""
     depth = len(connection.savepoint_ids)
     met = []
 
@@ -246,7 +246,7 @@ def test_twins_are_drawn_before_the_transaction(monkeypatch):
     assert set(met) == {depth}
 
 
-def test_draft_of_which_reports_were_asked_for_can_be_edited():
+def test_draft_with_reports_can_be_edited():
     definition = read_definition(LIKERT, file="s.yaml", name="s")
     setup = Setup("mine", make_benchmark(stories=2), definition, 3)
     user = User.objects.create(username="ann")
