@@ -179,7 +179,7 @@ def test_ten_stories_in_two_seconds_took_no_five_minutes(later):
     assert "came with a time that cannot be" in texts
     slot = person.slots.last()
     page = alice(study).get(reverse("slot-detail", args=[study.slug, slot.code]))
-    assert "the browser said 31 s" in page.content.decode()
+    assert "the browser reported 31 s" in page.content.decode()
 
 
 @pytest.mark.django_db

@@ -351,7 +351,7 @@ def test_check_tells_cost_and_balance_and_stores_nothing(manager, woods):
     assert "<form" not in text
     assert "annotator hours" in text
     assert "for each question 7 s (ratings); checks included" in " ".join(text.split())
-    assert "slots per annotator" in text
+    assert "ratings per annotator" in text
     whole = post(manager, data).content.decode()
     assert "annotator hours" in whole
     assert "<form" in whole
@@ -520,7 +520,7 @@ def test_how_stories_are_shown_is_chosen_stored_and_edited(manager, woods):
         "skip_share": 0.25,
     }
     page = manager.get("/studies/pilot/").content.decode()
-    assert "Each picture is in sight for 0.5 s before answers count" in page
+    assert "Each picture must be on screen for 0.5 s before answers count" in page
     form = manager.get("/studies/pilot/edit/").content.decode()
     ticked = re.findall(r'name="presentation\.(\w+)" value="1"[^>]* checked', form)
     assert ticked == ["same_size", *switched]
