@@ -102,7 +102,7 @@ def test_annotator_who_ticks_nothing_is_seen(study):
     for slot in person.slots.all():
         tick(slot)
     (flag,) = monitoring.check_rules(person)
-    assert flag.sentence.startswith("Nothing is ticked in 100 % of 18 shots")
+    assert flag.sentence.startswith("Nothing is ticked in 18 of 18 shots")
     assert monitoring.warning_text(flag).startswith("You ticked nothing in many shots")
 
 

@@ -161,7 +161,7 @@ def test_answers_and_ticks_are_measured_each_by_itself():
         (
             [3, 2],
             [],
-            "Nothing is ticked in 100 % of 6 shots",
+            "Nothing is ticked in 6 of 6 shots",
             "You ticked nothing in many shots",
         ),
     ],

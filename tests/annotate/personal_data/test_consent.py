@@ -123,7 +123,7 @@ def test_annotator_withdraws_in_whatever_state_the_study_is(state):
     assert seat.get(withdraw_page(ada)).status_code == 200
     unsure = seat.post(withdraw_page(ada), {"wish": "work"})
     assert unsure.status_code == 422
-    assert "to confirm that you are sure" in unsure.content.decode()
+    assert "tick that you are sure" in unsure.content.decode()
     assert 'value="work" required aria-describedby="wish-work" checked' in (
         unsure.content.decode()
     )

@@ -120,7 +120,7 @@ def test_changing_after_submitting_works_while_the_study_is_open(slot, ann):
     answer(slot, ann, 0)
     assert Rating.objects.get(is_current=True, question__ordinal=1).value == 0
     Study.objects.update(state="paused")
-    with pytest.raises(AnswerError, match="is not taking answers"):
+    with pytest.raises(AnswerError, match="does not take answers"):
         answer(slot, ann, 1)
 
 
