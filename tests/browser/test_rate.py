@@ -290,7 +290,7 @@ def test_study_paused_meanwhile_is_told_and_nothing_is_sent_for_ever(page, live_
     first = page.url
     with page.expect_response(lambda r: '"submit"' in (r.request.post_data or "")):
         page.keyboard.press("Enter")
-    told = "The study is not taking answers at the moment."
+    told = "The study does not take answers at the moment."
     expect(page.locator("#problem:not([hidden])")).to_have_text(told)
     assert page.url == first
     assert not Rating.objects.exists()
