@@ -55,7 +55,7 @@ def remove_unused_pictures() -> None:
 @shared_task
 def refresh_snapshots() -> None:
     """Compute the dashboards' figures again if the log has new events."""
-    for pk in snapshots.behind():
+    for pk in snapshots.stale_studies():
         refresh_snapshot(pk)
 
 
@@ -63,7 +63,7 @@ def refresh_snapshots() -> None:
 def refresh_snapshot(pk: int) -> None:
     """Compute one study's figures unless they are up to date."""
     study = Study.objects.filter(pk=pk).first()
-    if study is not None and snapshots.is_behind(study):
+    if study is not None and snapshots.is_stale(study):
         log.note(study=study.slug)
         snapshots.refresh(study)
 

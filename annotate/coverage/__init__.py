@@ -1,1 +1,1 @@
-"""How far a study is, when it will be complete, and what needs attention."""
+"""Progress of a study: counts, expected finish and alerts."""

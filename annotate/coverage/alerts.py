@@ -1,4 +1,4 @@
-"""What needs the manager's attention, the most important first."""
+"""Alerts for the manager of a study, the most important first."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,19 +18,20 @@ from annotate.coverage.forecast import WINDOW
 from annotate.models import Annotator, Flag, Purpose, Slot, Study, Unit
 from annotate.people.presence import NOT_BEGUN, openings
 from annotate.presentation import broken_media
+from annotate.quality_rules import findings
 
 # A study is stalled after a day, or after three of its usual gaps between answers.
 QUIET, QUIET_GAPS = timedelta(hours=24), 3
 EXPIRIES = 3
 SHOWN = 5  # names or units that an alert lists
-# Of several flags of one person the first of these speaks.
+# The first of these of a person's flags is the headline.
 GRAVEST = (Flag.Action.EXCLUDE, Flag.Action.PAUSE, Flag.Action.WARN)
 GRAVE = 70  # alerts of this weight are errors
 
 
 @dataclass(frozen=True)
 class Alert:
-    """One thing to look at; `weight` orders them."""
+    """One alert; `weight` orders them, `evidence` is what a reader unfolds."""
 
     kind: str
     weight: int
@@ -45,6 +46,7 @@ class Alert:
     answers: int = 0
     brief: str = ""
     notes: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
 
     @property
     def level(self) -> str:
@@ -59,9 +61,9 @@ def alerts(
     left: int,
     now: datetime | None = None,
 ) -> list[Alert]:
-    """Return everything that needs attention."""
+    """Return the alerts of a study, the most important first."""
     now = now or timezone.now()
-    found = [
+    unsorted = [
         *_set_aside(study),
         *_broken(study),
         *_flagged(study),
@@ -69,31 +71,35 @@ def alerts(
     ]
     if study.state == Study.State.OPEN and not study.adaptive.get("stopped"):
         if left > 0:
-            found += _stalled(study, counted, now)
-        found += _away(waits, left)
-        found += _not_begun(study, waits, now)
+            unsorted += _stalled(study, counted, now)
+        unsorted += _away(waits, left)
+        unsorted += _not_begun(study, waits, now)
     if study.state != Study.State.CLOSED:
-        found += _blocked(study, counted.get("blocked", []))
-    return _one_a_person(sorted(found, key=lambda alert: -alert.weight))
+        unsorted += _blocked(study, counted.get("blocked", []))
+    return _merge_by_person(sorted(unsorted, key=lambda alert: -alert.weight))
 
 
-def _one_a_person(found: Iterable[Alert]) -> list[Alert]:
-    """Put what is to be said of one person into the gravest of their alerts."""
-    kept: dict[object, Alert] = {}
-    for alert in found:
+def _merge_by_person(ordered: Iterable[Alert]) -> list[Alert]:
+    """Merge the alerts about one person into the most important of them."""
+    merged: dict[object, Alert] = {}
+    for alert in ordered:
         key = alert.annotator.pk if alert.annotator else object()
-        first = kept.get(key)
-        kept[key] = alert
+        first = merged.get(key)
+        merged[key] = alert
         if first is not None:
-            flags, notes = (*first.flags, *alert.flags), (*first.notes, alert.brief)
-            kept[key] = replace(first, flags=flags, notes=notes)
-    return list(kept.values())
+            merged[key] = replace(
+                first,
+                flags=(*first.flags, *alert.flags),
+                notes=(*first.notes, alert.brief),
+                evidence=(*first.evidence, *alert.evidence),
+            )
+    return list(merged.values())
 
 
 def _stalled(
     study: Study, counted: Mapping[str, Any], now: datetime
 ) -> Iterator[Alert]:
-    """Yield whether nothing has come in for long although the study is open."""
+    """Yield an alert when a running study has had no answers for long."""
 
     def is_long(since: datetime) -> bool:
         return now - since > max(QUIET, QUIET_GAPS * usual_gap(counted, since))
@@ -106,17 +112,22 @@ def _stalled(
     if not is_long(since) or leases(study).filter(lease_until__gt=now).exists():
         return
     if last is None:
-        text = _("The study has not begun: it was opened %(since)s and has no answer.")
+        text = _("No answers yet: the study was opened on %(since)s.")
     elif since == last:
-        text = _("The study has stalled: no answer since %(since)s.")
+        text = _("The study has stalled: no answers since %(since)s.")
     else:
-        text = _("The study has stalled: no answer since it was opened %(since)s.")
-    todo = _("Send the links again, or invite more people; a paused study takes none.")
+        text = _(
+            "The study has stalled: no answers since it was reopened on %(since)s."
+        )
+    todo = _(
+        "Send the links again, or invite more people. If you are not collecting "
+        "answers now, pause the study."
+    )
     yield Alert("stalled", 100, text % {"since": _when(since)}, todo, since=since)
 
 
 def usual_gap(counted: Mapping[str, Any], until: datetime) -> timedelta:
-    """Return the mean time between two answers in the two weeks before the last one."""
+    """Return the mean time between answers in the two weeks before the last one."""
     hours = [(datetime.fromisoformat(at), n) for at, n in counted.get("hours", [])]
     hours = [(at, n) for at, n in hours if until - WINDOW <= at <= until]
     answers = sum(n for _at, n in hours)
@@ -124,17 +135,17 @@ def usual_gap(counted: Mapping[str, Any], until: datetime) -> timedelta:
 
 
 def _set_aside(study: Study) -> Iterator[Alert]:
-    """Yield the units that several people would not judge, and said why."""
+    """Yield an alert for each unit on hold because several people skipped it."""
     real = study.units.filter(purpose=Purpose.REAL, set_aside_at__isnull=False)
     real = real.select_related("story", *study.output_paths(below="__method"))
     for unit in real.prefetch_related("skips__annotator")[:SHOWN]:
         cell = {"method": unit.methods, "story": unit.story.key}
-        text = _("%(unit)s is handed out no more: several people skipped it.")
+        text = _("On hold: %(unit)s. Several people skipped it.")
         yield Alert(
             "set aside",
             90,
             text % {"unit": _unit_name(unit)},
-            _("Look at it; when its pictures are right again, hand it out again."),
+            _("Check its pictures. Once they are right, offer it to others again."),
             since=unit.set_aside_at,
             unit=unit.pk,
             query=urlencode(cell, doseq=True),
@@ -146,42 +157,43 @@ def _set_aside(study: Study) -> Iterator[Alert]:
 
 
 def _broken(study: Study) -> Iterator[Alert]:
-    """Yield the pictures and videos that annotators report as broken."""
-    for found in broken_media.reported(study)[:SHOWN]:
-        where = _("story %(story)s") % {"story": found.story}
-        query = {"story": found.story}
-        if found.output is not None:
-            query["method"] = found.output.method.name
-            where = f"{found.output.method.name} / {found.story}"
-        if found.shot:
-            where += ", " + _("shot %(shot)s") % {"shot": found.shot}
+    """Yield an alert for each picture and video reported as broken."""
+    for report in broken_media.reported(study)[:SHOWN]:
+        where = _("story %(story)s") % {"story": report.story}
+        query = {"story": report.story}
+        if report.output is not None:
+            query["method"] = report.output.method.name
+            where = f"{report.output.method.name} / {report.story}"
+        if report.shot:
+            where += ", " + _("shot %(shot)s") % {"shot": report.shot}
         text = ngettext(
-            "%(n)s person reports as broken: %(where)s.",
-            "%(n)s people report as broken: %(where)s.",
-            found.people,
+            "%(n)s person reported a broken picture or video: %(where)s.",
+            "%(n)s people reported a broken picture or video: %(where)s.",
+            report.people,
         )
         yield Alert(
             "broken",
             85,
-            text % {"n": found.people, "where": where},
-            _("Look at it, and import it again if it is."),
-            since=found.since,
+            text % {"n": report.people, "where": where},
+            _("Check it. If it is broken, import it again."),
+            since=report.since,
             query=urlencode(query),
-            faults=found.faults,
+            faults=report.faults,
         )
 
 
 def _blocked(study: Study, blocked: list[int]) -> Iterator[Alert]:
-    """Yield the units that nobody who is left may judge."""
+    """Yield an alert about the units that need another annotator."""
     if not blocked:
         return
     units = study.units.filter(pk__in=blocked).select_related(
         "story", *study.output_paths(below="__method")
     )
     text = ngettext(
-        "Nobody can fill %(n)d cell: whoever may still work has judged or skipped it.",
-        "Nobody can fill %(n)d cells: whoever may still work has judged or skipped "
-        "them.",
+        "%(n)d item needs somebody new: everybody still working has rated or "
+        "skipped it.",
+        "%(n)d items need somebody new: everybody still working has rated or "
+        "skipped them.",
         len(blocked),
     )
     yield Alert(
@@ -195,7 +207,7 @@ def _blocked(study: Study, blocked: list[int]) -> Iterator[Alert]:
 
 
 def _flagged(study: Study) -> Iterator[Alert]:
-    """Yield the annotators whom a rule has found, unless it only took a note."""
+    """Yield an alert for each flag that is more than a note."""
     flags = Flag.objects.filter(annotator__study=study, resolved_at__isnull=True)
     flags = flags.exclude(action=Flag.Action.NOTE).select_related("annotator")
     of_person: dict[int, list[Flag]] = defaultdict(list)
@@ -208,59 +220,74 @@ def _flagged(study: Study) -> Iterator[Alert]:
         state=Slot.State.SUBMITTED,
     )
     answers = Counter(slots.values_list("annotator", flat=True) if of_person else ())
-    for pk, found in of_person.items():
-        for flag in sorted(found, key=lambda flag: GRAVEST.index(flag.action)):
-            person = flag.annotator
-            said = {"action": flag.get_action_display(), "text": flag.sentence}
+    for pk, raised in of_person.items():
+        for flag in sorted(raised, key=lambda flag: GRAVEST.index(flag.action)):
+            person, finding = flag.annotator, flag.finding
+            action = flag.get_action_display()
             yield Alert(
                 "annotator",
                 60 if flag.action == Flag.Action.WARN else GRAVE,
-                _("Look at %(name)s (%(action)s): %(text)s")
-                % (said | {"name": person.name}),
+                findings.headline(person.name, finding)
+                if finding
+                else f"{person.name}: {flag.text}",
                 _what_next(person, answers[pk]),
                 since=flag.created_at,
                 query=urlencode({"annotator": person.name}),
                 flags=(flag.pk,),
                 annotator=person,
                 answers=answers[pk],
-                brief=_("Before (%(action)s): %(text)s") % said,
+                brief=_("Also (%(action)s): %(text)s")
+                % {"action": action, "text": flag.brief},
+                evidence=(
+                    _("Rule %(rule)s (%(action)s). %(evidence)s")
+                    % {
+                        "rule": flag.rule,
+                        "action": action,
+                        "evidence": findings.evidence(finding),
+                    },
+                )
+                if finding
+                else (),
             )
 
 
 def _what_next(person: Annotator, answers: int) -> str:
-    """Return what a manager can do about somebody whom a rule has found."""
+    """Return what a manager can do about a flagged annotator."""
     if person.state == Annotator.State.PAUSED and not answers:
         return _(
-            "Their work stands still and no answer counts. Resume, or revoke the link "
-            "so that others get the slots."
+            "They are paused and none of their answers count. Resume them, or "
+            "remove them so that others can take over."
         )
     if person.state == Annotator.State.PAUSED:
         return _(
-            "Their work stands still until you decide: read some answers, then resume, "
-            "exclude the answers, or revoke the link so that others get the slots."
+            "They are paused until you decide. Read some answers, then resume them, "
+            "leave the answers out, or remove them from the study."
         )
     if person.state != Annotator.State.REVOKED:
-        return _("Read some of the answers; then pause, or settle the flag.")
+        return _("Read some answers, then pause them or mark this as handled.")
     if answers:
         return _(
-            "The link is revoked, but the answers count. Exclude them, or settle the "
-            "flag to keep them."
+            "They were removed, but their answers count. Leave the answers out, or "
+            "mark this as handled to keep them."
         )
-    return _("The link is revoked and no answer counts; settle the flag.")
+    return _("They were removed and none of their answers count. Mark this as handled.")
 
 
 def _expiring(study: Study, people: Mapping[str, Any]) -> Iterator[Alert]:
-    """Yield who opens slots again and again without answering."""
+    """Yield an alert for each annotator who keeps letting leases expire."""
     often = {int(k): n for k, p in people.items() if (n := p["expired"]) >= EXPIRIES}
     working = study.annotators.exclude(state__in=Annotator.STOPPED)
     for row in working.filter(pk__in=often):
-        text = _("%(name)s has let %(n)d leases run out since the last answer.")
+        text = _("%(name)s has let %(n)d stories time out since their last answer.")
         text %= {"name": row.name, "n": often[row.pk]}
         yield Alert(
             "leases expire",
             50,
             text,
-            _("Ask whether the page works for them; revoke to free their slots."),
+            _(
+                "Ask whether the page works for them. If you remove them, others can "
+                "take over."
+            ),
             query=urlencode({"annotator": row.name}),
             annotator=row,
             brief=text,
@@ -268,30 +295,30 @@ def _expiring(study: Study, people: Mapping[str, Any]) -> Iterator[Alert]:
 
 
 def _away(waits: Waiting, left: int) -> Iterator[Alert]:
-    """Yield who holds slots and has stayed away for longer than people do."""
+    """Yield an alert about people who hold slots and have been away for too long."""
     missed = [holder for holder in waits.holders if holder.presence.is_missed]
     if not missed:
         return
     slots = sum(holder.slots for holder in missed)
     text = ngettext(
-        "%(n)d of the %(left)d slots that are left wait for %(people)d person who has "
-        "stayed away for long.",
-        "%(n)d of the %(left)d slots that are left wait for %(people)d people who have "
-        "stayed away for long.",
+        "%(people)d person has been away for long and holds %(n)d of the "
+        "%(left)d remaining ratings.",
+        "%(people)d people have been away for long and hold %(n)d of the "
+        "%(left)d remaining ratings.",
         len(missed),
     )
     yield Alert(
         "away",
         95 if slots >= left else 65,
         text % {"n": slots, "left": left, "people": len(missed)},
-        _("Remind them with their links, or give their open work to others."),
+        _("Send them their links again, or give their work to others."),
         since=min(holder.presence.since for holder in missed),
         notes=_first(map(_held_since, missed)),
     )
 
 
 def _held_since(holder: Holder) -> str:
-    """Say how many slots somebody holds, and since when nothing was seen of them."""
+    """Return how many slots somebody holds, and when they were last seen."""
     presence, person = holder.presence, holder.presence.person
     if presence.has_begun and person.state in Annotator.STOPPED:
         text = _("%(name)s: %(n)d (%(state)s; last seen %(at)s)")
@@ -300,7 +327,7 @@ def _held_since(holder: Holder) -> str:
     elif person.state == Annotator.State.PLANNED:
         text = _("%(name)s: %(n)d (not invited)")
     else:
-        text = _("%(name)s: %(n)d (invited %(at)s, not begun)")
+        text = _("%(name)s: %(n)d (invited %(at)s, not started)")
     return text % {
         "name": person.name,
         "n": holder.slots,
@@ -310,7 +337,7 @@ def _held_since(holder: Holder) -> str:
 
 
 def _not_begun(study: Study, waits: Waiting, now: datetime) -> Iterator[Alert]:
-    """Yield who has no slots yet, was invited some days ago and has not begun."""
+    """Yield an alert about people invited some days ago who have not started."""
     waiting = study.annotators.filter(
         state=Annotator.State.INVITED, invitation__created_at__lt=now - NOT_BEGUN
     ).exclude(pk__in=[holder.presence.person.pk for holder in waits.holders])
@@ -318,19 +345,23 @@ def _not_begun(study: Study, waits: Waiting, now: datetime) -> Iterator[Alert]:
     if not names:
         return
     text = ngettext(
-        "%(n)d person was invited more than %(days)d days ago and has not begun: "
-        "%(names)s.",
-        "%(n)d people were invited more than %(days)d days ago and have not begun: "
-        "%(names)s.",
+        "%(n)d person was invited more than %(days)d days ago and has not "
+        "started: %(names)s.",
+        "%(n)d people were invited more than %(days)d days ago and have not "
+        "started: %(names)s.",
         len(names),
     )
-    told = {"n": len(names), "days": NOT_BEGUN.days, "names": ", ".join(_first(names))}
-    todo = _("Remind them with their link, or revoke it so that others get the slots.")
-    yield Alert("not begun", 40, text % told, todo)
+    values = {
+        "n": len(names),
+        "days": NOT_BEGUN.days,
+        "names": ", ".join(_first(names)),
+    }
+    todo = _("Send them their link again, or remove them so that others can take over.")
+    yield Alert("not begun", 40, text % values, todo)
 
 
 def _first(lines: Iterable[str]) -> tuple[str, ...]:
-    """Return as many as an alert lists, and whether there are more."""
+    """Return the first lines, with an ellipsis if there are more."""
     listed = tuple(lines)
     return listed if len(listed) <= SHOWN else (*listed[:SHOWN], "…")
 

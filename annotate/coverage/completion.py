@@ -1,4 +1,4 @@
-"""When a study will be complete, or in one sentence why nobody can tell."""
+"""Expected finish of a study, or the reason why there is none."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ NAMES_SHOWN = 5
 
 @dataclass(frozen=True)
 class Holder:
-    """Somebody who is not at work, and how many slots wait for them."""
+    """A person who is not working, and the number of slots they hold."""
 
     presence: Presence
     slots: int
@@ -31,7 +31,7 @@ class Holder:
 
 @dataclass(frozen=True)
 class Waiting:
-    """The slots that nobody will do as things are."""
+    """Unfinished slots that nobody is working on."""
 
     holders: tuple[Holder, ...] = ()
     stuck: int = 0
@@ -47,13 +47,13 @@ class Waiting:
 
     @property
     def are_missed(self) -> bool:
-        """Say whether it is time to do something about anybody's absence."""
+        """Return whether anybody has been away for too long."""
         return any(holder.presence.is_missed for holder in self.holders)
 
 
 @dataclass(frozen=True)
 class Outlook:
-    """The forecast and what it leaves out; `text` says both in words."""
+    """A forecast and the slots it leaves out; `text` puts both in words."""
 
     forecast: Forecast
     waiting: Waiting
@@ -65,28 +65,30 @@ class Outlook:
 
     @property
     def date(self) -> str:
-        """Return the expected end."""
+        """Return the expected finish."""
         median = self.forecast.median
-        return _day(median) if median else _("not in sight")
+        return _day(median) if median else _("in over 10 years")
 
     @property
     def label(self) -> str:
-        """Return what the date is the end of, and how sure it is."""
+        """Return which ratings the date is for, and its interval."""
         n, early, late = self.waiting.slots, self.forecast.early, self.forecast.late
-        end = _("expected end")
+        end = _("expected finish")
         if n:
-            end = ngettext(
-                "expected end without %(n)d slot", "expected end without %(n)d slots", n
-            ) % {"n": n}
+            left = self.forecast.remaining + n
+            end = _("expected finish for %(part)d of %(left)d ratings") % {
+                "part": self.forecast.remaining,
+                "left": left,
+            }
         if early is None:
             return end
         if late is None:
-            sure = _("80 %%: from %(early)s, open end") % {"early": _day(early)}
+            sure = _("80 %% interval: %(early)s or later") % {"early": _day(early)}
         elif _day(early) == _day(late):
-            sure = _("four times in five that day")
+            sure = _("80 %% interval: that day")
         else:
             both = {"early": _day(early), "late": _day(late)}
-            sure = _("80 %%: %(early)s to %(late)s") % both
+            sure = _("80 %% interval: %(early)s to %(late)s") % both
         return f"{end}; {sure}"
 
 
@@ -97,20 +99,20 @@ def _day(at: datetime) -> str:
 def waiting(
     study: Study, counted: Mapping[str, Any], left: int, now: datetime
 ) -> Waiting:
-    """Return which of the slots that are left wait in vain."""
+    """Return the unfinished slots that nobody is working on."""
     if not counted or left <= 0:
         return Waiting()
     held, stuck = counted["left"]["held"], min(counted["left"]["stuck"], left)
     measure = calendar(study, counted["patience"])
     people = study.annotators.filter(pk__in=list(held)).select_related("invitation")
-    found = [
+    holders = [
         Holder(
             measure.presence(person, answered(counted, person.pk), now),
             held[str(person.pk)],
         )
         for person in people
     ]
-    away = [holder for holder in found if not holder.presence.is_at_work]
+    away = [holder for holder in holders if not holder.presence.is_at_work]
     away.sort(key=lambda holder: (-holder.slots, holder.name))
     free = max(left - stuck - sum(held.values()), 0)
     if free and _somebody_comes(study, measure, counted, now):
@@ -121,7 +123,7 @@ def waiting(
 def _somebody_comes(
     study: Study, measure: Calendar, counted: Mapping[str, Any], now: datetime
 ) -> bool:
-    """Say whether anybody is at work, or may join, who may take a free slot."""
+    """Say whether anybody working or joining may take a free slot."""
     if any(link.is_open for link in study.join_links.all()):
         return True
     people = study.annotators.exclude(state=Annotator.State.FINISHED)
@@ -146,28 +148,28 @@ def outlook(
     has_stalled: bool,
     now: datetime,
 ) -> Outlook:
-    """Return when what does not wait will be done, and why it is not known if not."""
+    """Return the expected finish of the slots in work, or why there is none."""
     reason = _reason(study, waits, left, has_stalled)
     if reason:
-        found = Forecast(reason, left)
+        expected = Forecast(reason, left)
     else:
-        found = forecast(times(counted.get("pace", [])), left - waits.slots, now)
-    return Outlook(found, waits, _sentence(study, found, waits))
+        expected = forecast(times(counted.get("pace", [])), left - waits.slots, now)
+    return Outlook(expected, waits, _sentence(study, expected, waits))
 
 
 def answered(counted: Mapping[str, Any], annotator: int) -> datetime | None:
-    """Return when somebody last answered, as it was counted."""
+    """Return when an annotator last answered, from stored counts."""
     last = counted.get("people", {}).get(str(annotator), {}).get("last")
     return datetime.fromisoformat(last) if last else None
 
 
 def times(rows: list[list[Any]]) -> list[tuple[datetime, int]]:
-    """Return stored arrivals with their times."""
+    """Parse the times of stored arrivals."""
     return [(datetime.fromisoformat(at), n) for at, n in rows]
 
 
 def _reason(study: Study, waits: Waiting, left: int, has_stalled: bool) -> str:
-    """Return what forbids a date whatever the pace is; empty where nothing does."""
+    """Return why there is no date at any pace; empty if nothing prevents one."""
     if left <= 0:
         return "complete"
     if study.state != Study.State.OPEN:
@@ -180,49 +182,53 @@ def _reason(study: Study, waits: Waiting, left: int, has_stalled: bool) -> str:
 
 
 WHY_NO_DATE = {
-    "complete": gettext_lazy("Every slot is done."),
-    "draft": gettext_lazy("No date yet: the study has not been launched."),
-    "paused": gettext_lazy("No date: the study is paused. Open it again to get one."),
-    "closed": gettext_lazy("No date: the study is closed."),
+    "complete": gettext_lazy("All ratings are collected."),
+    "draft": gettext_lazy("No finish date yet: the study has not been launched."),
+    "paused": gettext_lazy(
+        "No finish date: the study is paused. Reopen it to get one."
+    ),
+    "closed": gettext_lazy("No finish date: the study is closed."),
     "stopped": gettext_lazy(
-        "No date: the stop rule was met, and nothing more is asked."
+        "No finish date: the stopping rule was met, so no more answers are collected."
     ),
     "stalled": gettext_lazy(
-        "No date: the study has stalled. There is one when answers come in again."
+        "No finish date: the study has stalled. A date appears when answers "
+        "come in again."
     ),
-    "none": gettext_lazy("No date yet: no answer has come in."),
+    "none": gettext_lazy("No finish date yet: no answers have come in."),
     "none lately": gettext_lazy(
-        "No date: whoever goes on has submitted nothing in the last 14 days."
+        "No finish date: people who are not done have submitted nothing in the "
+        "last 14 days."
     ),
     "few": gettext_lazy(
-        "No date yet: whoever goes on has submitted %(n)d slots in the last 14 days; "
-        "it takes %(least)d."
+        "Too early to predict: people who are not done submitted %(n)d ratings "
+        "in the last 14 days; %(least)d are needed."
     ),
-    "young": gettext_lazy("No date yet: it takes answers over at least six hours."),
+    "young": gettext_lazy("Too early to predict (needs answers over 6 hours)."),
     "not begun": gettext_lazy(
-        "No date yet: all %(n)d slots that are left wait for people who have not begun "
-        "or may not go on (%(names)s)."
+        "No finish date yet: all %(n)d remaining ratings belong to people who "
+        "have not started or may not continue (%(names)s)."
     ),
     "away": gettext_lazy(
-        "No date: all %(n)d slots that are left wait for people who are not at work "
-        "(%(names)s). Remind them, or give their open work to others."
+        "No finish date: all %(n)d remaining ratings belong to people who are "
+        "not working (%(names)s). Remind them, or give their work to others."
     ),
     "free": gettext_lazy(
-        "No date: all %(n)d slots that are left are free, and nobody is at work. "
-        "Invite people, or remind those whom you invited."
+        "No finish date: all %(n)d remaining ratings are unassigned, and nobody "
+        "is working. Invite people, or remind the people you invited."
     ),
     "waiting": gettext_lazy(
-        "No date: nobody who is at work may do any of the %(n)d slots that are left. "
-        "See what needs attention."
+        "No finish date: nobody who is working may do any of the %(n)d "
+        "remaining ratings. See the alerts."
     ),
 }
 
 
-def _sentence(study: Study, found: Forecast, waits: Waiting) -> str:
-    """Say by which pace the end is expected, or why it is not and what helps."""
-    if not found.reason:
-        return _pace(found, waits)
-    why, n = found.reason, found.answers
+def _sentence(study: Study, expected: Forecast, waits: Waiting) -> str:
+    """Return the pace behind the date, or why there is none and what helps."""
+    if not expected.reason:
+        return _pace(expected, waits)
+    why, n = expected.reason, expected.answers
     if why == "waiting":
         n = waits.slots
         if waits.held == n:
@@ -232,30 +238,34 @@ def _sentence(study: Study, found: Forecast, waits: Waiting) -> str:
     elif why == "none lately":
         submitted = study.slots.filter(submitted_at__isnull=False)
         why = why if submitted.exists() else "none"
-    told = {"n": n, "least": LEAST_ANSWERS, "names": _names(waits)}
-    return str(WHY_NO_DATE[why]) % told
+    values = {"n": n, "least": LEAST_ANSWERS, "names": _names(waits)}
+    return str(WHY_NO_DATE[why]) % values
 
 
-def _pace(found: Forecast, waits: Waiting) -> str:
-    """Say until when, by which pace, and what the date leaves out."""
+def _pace(expected: Forecast, waits: Waiting) -> str:
+    """Return the pace, and what the date leaves out."""
     pace = ngettext(
-        "%(pace)d slots a day over the last %(days)d day, %(n)d to go.",
-        "%(pace)d slots a day over the last %(days)d days, %(n)d to go.",
-        found.days,
+        "%(pace)d ratings per day over the last %(days)d day; %(n)d to go.",
+        "%(pace)d ratings per day over the last %(days)d days; %(n)d to go.",
+        expected.days,
     )
-    numbers = {"n": found.remaining, "pace": round(found.per_day), "days": found.days}
+    numbers = {
+        "n": expected.remaining,
+        "pace": round(expected.per_day),
+        "days": expected.days,
+    }
     parts = [pace % numbers]
     if waits.held:
         held = ngettext(
-            "Without %(n)d slot of people who are not at work: %(names)s.",
-            "Without %(n)d slots of people who are not at work: %(names)s.",
+            "Not included: %(n)d rating of people who are not working (%(names)s).",
+            "Not included: %(n)d ratings of people who are not working (%(names)s).",
             waits.held,
         )
         parts.append(held % {"n": waits.held, "names": _names(waits)})
     if others := waits.slots - waits.held:
         text = ngettext(
-            "Without %(n)d slot that nobody at work may do.",
-            "Without %(n)d slots that nobody at work may do.",
+            "Not included: %(n)d rating that nobody who is working may do.",
+            "Not included: %(n)d ratings that nobody who is working may do.",
             others,
         )
         parts.append(text % {"n": others})

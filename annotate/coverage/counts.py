@@ -14,17 +14,16 @@ from annotate.models import Flag, Purpose, Question, Slot, Study
 from evalcore.models import Story
 
 SlotState = Slot.State
-# The slots that redundancy asks for. The others are left out of the analysis, or
-# surplus.
+# Redundancy asks for these slots. The others are left out of the analysis or surplus.
 WANTED = Q(ordinal__isnull=False) & ~Q(state=SlotState.EXCLUDED)
 SURPLUS = Q(ordinal__isnull=True, purpose=Purpose.REAL) & ~Q(state=SlotState.WITHDRAWN)
-# Flags that make one doubt what an annotator has submitted.
+# These flags cast doubt on what an annotator has submitted.
 DOUBTS = (Flag.Action.WARN, Flag.Action.PAUSE, Flag.Action.EXCLUDE)
 
 
 @dataclass(frozen=True)
 class Totals:
-    """The slots of a study."""
+    """Numbers of slots of a study."""
 
     submitted: int
     wanted: int
@@ -34,7 +33,7 @@ class Totals:
 
     @property
     def open(self) -> int:
-        """Return how many slots within the redundancy nobody has in hand."""
+        """Return how many slots within the redundancy are neither leased nor done."""
         return max(self.wanted - self.submitted - self.leased, 0)
 
     @property
@@ -44,12 +43,12 @@ class Totals:
 
     @property
     def percent(self) -> int:
-        """Return the whole per cent that is done; 100 only when complete."""
+        """Return the percentage done, rounded down: 100 only when complete."""
         return 100 * self.submitted // self.wanted if self.wanted else 0
 
 
 class UnitCount(NamedTuple):
-    """A unit with what was counted for it; units are in order of the first fields."""
+    """A unit with its counts; units sort by the first fields."""
 
     methods: tuple[str, ...]
     story: str
@@ -62,7 +61,7 @@ class UnitCount(NamedTuple):
 
 
 def totals(study: Study, *, surplus: int | None = None) -> Totals:
-    """Sum the units' counters, and count the other slots."""
+    """Return the numbers of slots of a study."""
     sums = study.units.filter(purpose=Purpose.REAL).aggregate(
         done=Sum("submitted"), wanted=Sum("redundancy")
     )
@@ -78,7 +77,7 @@ def totals(study: Study, *, surplus: int | None = None) -> Totals:
 
 
 def leases(study: Study) -> QuerySet[Slot]:
-    """Return the wanted slots that somebody has in hand, the first to run out first."""
+    """Return the leased slots within the redundancy, by deadline."""
     return study.slots.filter(state=SlotState.LEASED, ordinal__isnull=False).order_by(
         "lease_until"
     )
@@ -113,7 +112,7 @@ def units(study: Study) -> list[UnitCount]:
 
 
 def _doubted(study: Study) -> Counter[int]:
-    """Count per unit the submitted slots of annotators with a warning or worse."""
+    """Count by unit the submitted slots of annotators with a warning or worse."""
     flagged = Flag.objects.filter(
         annotator__study=study, resolved_at__isnull=True, action__in=DOUBTS
     ).values_list("annotator", flat=True)
@@ -124,24 +123,24 @@ def _doubted(study: Study) -> Counter[int]:
 
 
 def of_question(
-    found: Sequence[UnitCount], study: Study, question: Question
+    counts: Sequence[UnitCount], study: Study, question: Question
 ) -> list[UnitCount]:
-    """Return the units that a question is asked of, with the answers it has."""
+    """Return the units that a question applies to, with its answers counted."""
     stories = Story.objects.filter(benchmark=study.benchmark_id).only("key", "tags")
-    asked = {story.key for story in stories if question.is_asked_of(story)}
-    shown = [unit for unit in found if unit.story in asked]
+    keys = {story.key for story in stories if question.is_asked_of(story)}
+    asked = [unit for unit in counts if unit.story in keys]
     if not study.is_imported:
-        return shown
+        return asked
     answered = _answered(study, question)
     return [
         unit._replace(done=n, doubted=min(unit.doubted, n))
-        for unit in shown
+        for unit in asked
         for n in [answered.get(unit.pk, 0)]
     ]
 
 
 def _answered(study: Study, question: Question) -> dict[int, int]:
-    """Count the answers to a question per unit, once for each state of the log."""
+    """Count the answers to a question by unit, cached until the log changes."""
     latest = study.events.order_by("-id").values_list("id", flat=True).first()
     key = f"answered-{study.created_at.timestamp()}-{question.pk}-{latest}"
     model = kind_of(question).model
@@ -160,13 +159,13 @@ def _answered(study: Study, question: Question) -> dict[int, int]:
     return cast("dict[int, int]", cache.get_or_set(key, count, 600))
 
 
-# So many columns and rows are shown one by one; more are folded into fewer.
+# Up to MOST columns or rows are shown one by one; more are folded into these numbers.
 MOST, COLUMNS, ROWS = 40, 10, 20
 
 
 @dataclass(frozen=True)
 class Cell:
-    """The slots of one row in one column; several units where these are folded."""
+    """A cell of the heat map: one unit, or several that are folded together."""
 
     query: str
     folded: bool
@@ -179,7 +178,7 @@ class Cell:
 
     @property
     def adjusted(self) -> int:
-        """Return the done slots of annotators whom no rule has flagged."""
+        """Return the number of done slots of annotators without flags."""
         return self.done - self.doubted
 
     @property
@@ -190,13 +189,13 @@ class Cell:
 
     @property
     def share(self) -> int:
-        """Return done of wanted in quarters, 0 to 4; 4 only when complete."""
+        """Return the share done in quarters, 0 to 4: 4 only when complete."""
         return 4 * self.done // self.wanted if self.wanted else 0
 
 
 @dataclass(frozen=True)
 class Fold:
-    """Neighbouring names shown as one; a lone name is itself."""
+    """Neighbouring names that share a row or column, or a single name."""
 
     first: int
     last: int
@@ -214,13 +213,13 @@ class Fold:
 
     @property
     def span(self) -> str:
-        """Return the places it holds, as the page's address names them."""
+        """Return its range of places, as in the page's address."""
         return f"{self.first}-{self.last}"
 
 
 @dataclass(frozen=True)
 class HeatMapRow:
-    """One method, or one pair of methods, over the stories shown; or several."""
+    """A row of the heat map: a method, a set of methods, or several of these."""
 
     fold: Fold
     methods: tuple[str, ...]
@@ -244,13 +243,13 @@ class HeatMapRow:
 
     @property
     def query(self) -> str:
-        """Return how the list of slots is asked for those of this row."""
+        """Return the query that lists the slots of this row."""
         return urlencode({"method": self.methods}, doseq=True)
 
 
 @dataclass(frozen=True)
 class HeatMap:
-    """The heat map: what stands in its columns and rows, and which part was asked."""
+    """The heat map, or a part of it."""
 
     columns: tuple[Fold, ...]
     rows: tuple[HeatMapRow, ...]
@@ -264,7 +263,7 @@ class HeatMap:
 
     @property
     def marks(self) -> dict[str, bool]:
-        """Return which small marks stand in the map, so that its legend names them."""
+        """Return which marks occur in the map, for its legend."""
         cells = [cell for row in self.rows for cell in row.present]
         return {
             "doubted": any(cell.doubted for cell in cells),
@@ -273,10 +272,10 @@ class HeatMap:
         }
 
 
-def grid(found: Sequence[UnitCount], *, stories: str = "", rows: str = "") -> HeatMap:
-    """Arrange units by method and story; fold what is more than fits."""
-    keys = sorted({unit.story for unit in found})
-    sets = sorted({unit.methods for unit in found})
+def grid(counts: Sequence[UnitCount], *, stories: str = "", rows: str = "") -> HeatMap:
+    """Arrange units by method and story, folding long rows and columns."""
+    keys = sorted({unit.story for unit in counts})
+    sets = sorted({unit.methods for unit in counts})
     columns = fold(keys, stories, COLUMNS)
     bands = fold([" / ".join(methods) for methods in sets], rows, ROWS)
     column_of = {key: n for n, one in enumerate(columns) for key in one.names}
@@ -286,22 +285,22 @@ def grid(found: Sequence[UnitCount], *, stories: str = "", rows: str = "") -> He
         for methods in sets[one.first - 1 : one.last]
     }
     by_place: dict[tuple[int, int], list[UnitCount]] = defaultdict(list)
-    for unit in found:
+    for unit in counts:
         if unit.methods in band_of and unit.story in column_of:
             by_place[band_of[unit.methods], column_of[unit.story]].append(unit)
-    made = []
+    heat_rows = []
     for i, band in enumerate(bands):
         methods = () if band.is_folded else sets[band.first - 1]
         cells = (
             _cell(by_place[i, j], methods, band, column) if (i, j) in by_place else None
             for j, column in enumerate(columns)
         )
-        made.append(HeatMapRow(band, methods, tuple(cells)))
-    return HeatMap(tuple(columns), tuple(made), f"{stories} {rows}".strip())
+        heat_rows.append(HeatMapRow(band, methods, tuple(cells)))
+    return HeatMap(tuple(columns), tuple(heat_rows), f"{stories} {rows}".strip())
 
 
 def fold(names: Sequence[str], places: str, into: int, most: int = MOST) -> list[Fold]:
-    """Return names one by one, or neighbours together where they are many."""
+    """Return names one by one, or neighbours together if there are many."""
     first, last = _span(places, len(names))
     n = last - first + 1
     size = -(-n // into) if n > most else 1
@@ -310,7 +309,7 @@ def fold(names: Sequence[str], places: str, into: int, most: int = MOST) -> list
 
 
 def _span(places: str, n: int) -> tuple[int, int]:
-    """Return the first and the last place that an address names; all if it is odd."""
+    """Return the first and last place in an address; all places if it is invalid."""
     low, _dash, high = places.partition("-")
     if not (low.isdecimal() and high.isdecimal()) or len(places) > 20:
         return 1, n

@@ -1,4 +1,4 @@
-"""The dashboard's tables, as they are downloaded: a header, and rows one by one."""
+"""Tables of the dashboard as downloads: a header and a stream of rows."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -13,12 +13,12 @@ from annotate.presentation import shot_comments
 from annotate.responses.writing import of_holder
 
 Rows = Callable[[Study], Iterator[tuple[object, ...]]]
-# What is told of an annotator as it was counted.
+# Columns of an annotator that are counted slot by slot.
 COUNTED = ("submitted", "planned", "surplus", "session", "sessions", "seconds")
 
 
 def _cells(study: Study) -> Iterator[tuple[object, ...]]:
-    """Yield every unit and question with what was submitted and what is wanted."""
+    """Yield the numbers submitted and wanted of every unit and question."""
     for dimension, unit_counts in _by_question(study):
         for unit in unit_counts:
             yield (
@@ -34,20 +34,20 @@ def _cells(study: Study) -> Iterator[tuple[object, ...]]:
 
 
 def _by_question(study: Study) -> Iterator[tuple[str, list[UnitCount]]]:
-    """Yield the units of each question; a checklist is answered as a whole."""
-    found = units(study)
+    """Yield the units of each question; a checklist counts as one question."""
+    counts = units(study)
     questions = counted(study.questions.all())
     if any(kind_of(question).of_shots for question in questions):
-        yield "", found
+        yield "", counts
     for question in questions:
         if not kind_of(question).of_shots:
-            yield question.key, of_question(found, study, question)
+            yield question.key, of_question(counts, study, question)
 
 
 def _annotators(study: Study) -> Iterator[tuple[object, ...]]:
-    """Yield everybody's progress, speed, checks, agreement and flags."""
-    known = _known(study)
-    for row in dashboard.person_rows(study, known):
+    """Yield each annotator's progress, speed, checks, agreement and flags."""
+    figures = _figures(study)
+    for row in dashboard.person_rows(study, figures):
         checks = row.signals.get("checks", {})
         gold, repeat, twin = (
             checks.get(kind, ["", 0]) for kind in ("gold", "repeat", "twin")
@@ -70,19 +70,19 @@ def _annotators(study: Study) -> Iterator[tuple[object, ...]]:
 
 
 def _arrivals(study: Study) -> Iterator[tuple[object, ...]]:
-    """Yield how many slots were submitted each day, and how many there were then."""
+    """Yield the number of slots submitted each day, and the total so far."""
     total = 0
-    for at, n in times(_known(study).tallies.get("days", [])):
+    for at, n in times(_figures(study).tallies.get("days", [])):
         total += n
         yield at.date().isoformat(), n, total
 
 
-def _known(study: Study) -> snapshots.KnownFigures:
-    return snapshots.known(study, totals(study, surplus=0).wanted)
+def _figures(study: Study) -> snapshots.Figures:
+    return snapshots.current_figures(study, totals(study, surplus=0).wanted)
 
 
 def _alerts(study: Study) -> Iterator[tuple[object, ...]]:
-    """Return what needs attention, the most important first."""
+    """Return the alerts, the most important first."""
     return (
         (
             alert.kind,
@@ -100,31 +100,33 @@ def _events(study: Study) -> Iterator[tuple[object, ...]]:
     rows = study.events.order_by("id").values_list(
         "id", "at", "kind", "annotator__name", "user__username", "slot__code", "details"
     )
-    for pk, at, *told, details in rows.iterator(2000):
-        yield pk, at.isoformat(), *told, json.dumps(details)
+    for pk, at, *columns, details in rows.iterator(2000):
+        yield pk, at.isoformat(), *columns, json.dumps(details)
 
 
 def _comments(study: Study) -> Iterator[tuple[object, ...]]:
-    """Yield what annotators wrote about stories, and why they skipped some."""
+    """Yield comments on stories, and reasons for skipping stories."""
     outputs = study.output_paths("slot__unit__", "__method")
     related = ("annotator", "slot__unit__story", *outputs)
     written = of_holder(StoryComment.objects.filter(slot__study=study))
     for row in written.select_related(*related).order_by("slot"):
-        yield _said("comment", row, row.written_at, row.text)
+        yield _comment_row("comment", row, row.written_at, row.text)
     skips = Skip.objects.filter(slot__study=study).select_related(*related)
     for skip in skips.order_by("pk"):
-        yield _said(f"skipped: {skip.reason}", skip, skip.created_at, skip.comment)
+        yield _comment_row(
+            f"skipped: {skip.reason}", skip, skip.created_at, skip.comment
+        )
 
 
-def _said(
-    kind: str, said: StoryComment | Skip, at: datetime, text: str
+def _comment_row(
+    kind: str, comment: StoryComment | Skip, at: datetime, text: str
 ) -> tuple[object, ...]:
-    slot, unit = said.slot, said.slot.unit
-    methods, name = " / ".join(unit.methods), said.annotator.name
+    slot, unit = comment.slot, comment.slot.unit
+    methods, name = " / ".join(unit.methods), comment.annotator.name
     return kind, slot.code, unit.story.key, methods, name, at.isoformat(), text
 
 
-# Of each table its header, and what yields its rows.
+# The header of each table, and the function that yields its rows.
 TABLES: dict[str, tuple[tuple[str, ...], Rows]] = {
     "cells": (
         (

@@ -1,4 +1,4 @@
-"""Everything that the coverage page shows, put together from its parts."""
+"""Contents of the progress page."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -26,13 +26,13 @@ from annotate.models import CHECKS, Annotator, Flag, Question, Slot, Study
 from annotate.people.presence import last_seen
 
 PEOPLE_SHOWN = 30
-VERSION_LASTS = 600  # seconds after which a page is drawn anew, alerts may be due
+VERSION_LASTS = 600  # seconds until a page is rendered again: alerts may be due
 SEVERITY = {"exclude": 0, "pause": 1, "warn": 2, "note": 3}
 
 
 @dataclass(frozen=True)
 class PersonRow:
-    """One annotator with counts, signals and flags, as far as they are known."""
+    """An annotator with counts, signals and flags."""
 
     annotator: Annotator
     counted: Mapping[str, Any]
@@ -42,7 +42,7 @@ class PersonRow:
 
     @property
     def last(self) -> datetime | None:
-        """Return when they were last seen, or last submitted."""
+        """Return when the annotator was last seen or last submitted."""
         answered = self.counted.get("last")
         return last_seen(
             self.annotator, datetime.fromisoformat(answered) if answered else None
@@ -55,18 +55,18 @@ class PersonRow:
 
     @property
     def checks(self) -> list[tuple[str, int, int]]:
-        """Return kind, per cent and number of each check there was."""
-        found = self.signals.get("checks", {})
+        """Return kind, percentage and number of each kind of check."""
+        checks = self.signals.get("checks", {})
         return [
             (kind, round(100 * value), n)
-            for kind, (value, n) in found.items()
+            for kind, (value, n) in checks.items()
             if value is not None
         ]
 
 
 @dataclass(frozen=True)
 class AlphaRow:
-    """Agreement on one topic, or why there is none."""
+    """Agreement on one topic, or the reason why it is undefined."""
 
     topic: Topic
     reason: str = ""
@@ -80,7 +80,7 @@ class AlphaRow:
 
     @property
     def dot(self) -> float:
-        """Return where alpha stands on a line from 0 to 1, in per cent."""
+        """Return the position of alpha on a line from 0 to 1, in per cent."""
         return _per_cent(self.alpha)
 
     @property
@@ -96,9 +96,9 @@ def _per_cent(value: float | None) -> float:
 
 @dataclass(frozen=True)
 class StudyStanding:
-    """How a study stands: what is known, what needs attention, and until when."""
+    """Status of a study: figures, totals, alerts and expected finish."""
 
-    known: snapshots.KnownFigures
+    figures: snapshots.Figures
     totals: Totals
     alerts: list[Alert]
     outlook: Outlook
@@ -106,7 +106,7 @@ class StudyStanding:
 
 @dataclass(frozen=True)
 class Dashboard(StudyStanding):
-    """What the page shows beside how the study stands."""
+    """Status of a study with the other contents of the page."""
 
     sessions: int
     chart: forecast.Chart | None
@@ -124,31 +124,31 @@ class Dashboard(StudyStanding):
 
 
 def version(study: Study, now: datetime | None = None) -> str:
-    """Return what changes when the page does; a few cheap queries."""
+    """Return a text that changes whenever the page does."""
     event, taken = snapshots.versions(study)
     seconds = int((now or timezone.now()).timestamp())
     return f"{event}-{taken}-{seconds // VERSION_LASTS}"
 
 
 def standing(study: Study, now: datetime | None = None) -> StudyStanding:
-    """Return how a study stands."""
+    """Return the status of a study."""
     now = now or timezone.now()
     total = totals(study, surplus=0)
-    known = snapshots.known(study, total.wanted, now)
-    total = replace(total, surplus=known.tallies.get("surplus", 0))
-    waits = waiting(study, known.tallies, total.left, now)
+    figures = snapshots.current_figures(study, total.wanted, now)
+    total = replace(total, surplus=figures.tallies.get("surplus", 0))
+    waits = waiting(study, figures.tallies, total.left, now)
     needed = alerts(
         study,
-        known.tallies,
+        figures.tallies,
         waits=waits,
         left=total.left,
         now=now,
     )
     stalled = any(alert.kind == "stalled" for alert in needed)
     until = outlook(
-        study, known.tallies, waits, total.left, has_stalled=stalled, now=now
+        study, figures.tallies, waits, total.left, has_stalled=stalled, now=now
     )
-    return StudyStanding(known, total, needed, until)
+    return StudyStanding(figures, total, needed, until)
 
 
 def dashboard(
@@ -160,41 +160,41 @@ def dashboard(
     everybody: bool = False,
     now: datetime | None = None,
 ) -> Dashboard:
-    """Put the page together; the number of queries does not depend on the size."""
+    """Return the contents of the page, in a number of queries that does not grow."""
     stands = standing(study, now)
-    known, total = stands.known, stands.totals
-    # Whoever submits a checklist has looked at all of it.
+    figures, total = stands.figures, stands.totals
+    # A checklist is submitted as a whole, so its questions share their counts.
     questions = [q for q in counted(study.asked) if not kind_of(q).of_shots]
     chosen = next((q for q in questions if q.key == question), None)
-    found = units(study)
-    drawn, by_day = _chart(known.tallies, total.wanted)
+    counts = units(study)
+    chart, by_day = _chart(figures.tallies, total.wanted)
     return Dashboard(
         **vars(stands),
         sessions=forecast.sessions_left(
             total.left,
             total.submitted,
-            known.tallies.get("sessions", 0),
+            figures.tallies.get("sessions", 0),
             study.session_size,
         ),
-        chart=drawn,
+        chart=chart,
         by_day=by_day,
         grid=grid(
-            of_question(found, study, chosen) if chosen else found,
+            of_question(counts, study, chosen) if chosen else counts,
             stories=stories,
             rows=rows,
         ),
         questions=questions,
         question=chosen,
-        alphas=[_alpha_row(topic, known, total) for topic in topics(study)],
-        people=person_rows(study, known, None if everybody else PEOPLE_SHOWN),
+        alphas=[_alpha_row(topic, figures, total) for topic in topics(study)],
+        people=person_rows(study, figures, None if everybody else PEOPLE_SHOWN),
         n_people=study.annotators.count(),
     )
 
 
 def person_rows(
-    study: Study, known: snapshots.KnownFigures, most: int | None = None
+    study: Study, figures: snapshots.Figures, most: int | None = None
 ) -> list[PersonRow]:
-    """Return everybody's row, or so many: those with flags first, then by name."""
+    """Return the annotators' rows, or the first: those with flags, then by name."""
     flags: dict[int, list[Flag]] = defaultdict(list)
     for flag in Flag.objects.filter(annotator__study=study, resolved_at__isnull=True):
         flags[flag.annotator_id].append(flag)
@@ -204,7 +204,7 @@ def person_rows(
     )
     room = None if most is None else max(most - len(flagged), 0)
     shown = [*flagged[:most], *everybody.exclude(pk__in=flags)[:room]]
-    # By annotator an index finds them.
+    # An index on the annotator serves this query.
     slots = study.slots.filter(
         annotator__in=[person.pk for person in shown],
         purpose__in=CHECKS,
@@ -215,8 +215,8 @@ def person_rows(
     return [
         PersonRow(
             person,
-            known.tallies.get("people", {}).get(str(person.pk), {}),
-            known.signals.get(str(person.pk), {}),
+            figures.tallies.get("people", {}).get(str(person.pk), {}),
+            figures.signals.get(str(person.pk), {}),
             tuple(flags.get(person.pk, ())),
             checks.get(person.pk, 0),
         )
@@ -231,15 +231,15 @@ def _gravity(flags: list[Flag]) -> int:
 def _chart(
     counted: Mapping[str, Any], wanted: int
 ) -> tuple[forecast.Chart | None, bool]:
-    """Draw days, or hours while all answers came within three days."""
+    """Chart answers by day, or by hour while they span less than three days."""
     days, hours = (times(counted.get(name, [])) for name in ("days", "hours"))
     if hours and hours[-1][0] - days[0][0] < timedelta(days=3):
         return forecast.chart(hours, wanted, forecast.HOUR), False
     return forecast.chart(days, wanted, forecast.DAY), True
 
 
-def _alpha_row(topic: Topic, known: snapshots.KnownFigures, total: Totals) -> AlphaRow:
-    row = known.alphas.get(topic.key)
+def _alpha_row(topic: Topic, figures: snapshots.Figures, total: Totals) -> AlphaRow:
+    row = figures.alphas.get(topic.key)
     if row is None:
         return AlphaRow(topic, "waiting" if total.submitted else "none")
     return AlphaRow(topic, **row)

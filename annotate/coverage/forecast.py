@@ -1,4 +1,4 @@
-"""When a study will be complete, and the chart of its arrivals. Pure."""
+"""Forecast of a study's finish, and the chart of its arrivals. Pure."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -7,12 +7,12 @@ from datetime import datetime, timedelta
 from statistics import NormalDist, fmean
 
 WIDTH, HEIGHT = 1000.0, 100.0
-BROADEST = 60.0  # bars of a young study are no walls
+BROADEST = 60.0  # keeps the bars of a young study slim
 
 
 @dataclass(frozen=True)
 class Bar:
-    """How many slots arrived in one stretch of time."""
+    """A bar of the chart: the slots submitted in one stretch of time."""
 
     x: float
     y: float
@@ -35,7 +35,7 @@ class Chart:
 def chart(
     arrivals: Sequence[tuple[datetime, int]], wanted: int, width: timedelta
 ) -> Chart | None:
-    """Draw arrivals in stretches of `width`, and the completion after each."""
+    """Return the chart of arrivals in stretches of `width`; None without arrivals."""
     if not arrivals or wanted <= 0:
         return None
     start, end = arrivals[0][0], arrivals[-1][0] + width
@@ -57,16 +57,16 @@ def chart(
 CONFIDENCE = 0.8
 LEAST_ANSWERS = 20
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
-# The pace is that of the latest two weeks, of whole days where there are so many.
+# The pace is measured over two weeks, in whole days once there are LEAST_DAYS.
 WINDOW = timedelta(days=14)
 LEAST_DAYS, LEAST_HOURS = 4, 6
-# Nobody plans further ahead.
+# A later finish is not worth a date.
 HORIZON = timedelta(days=3650)
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """When the last answer comes in, or why nobody can tell."""
+    """Expected time of the last answer, or the reason why there is none."""
 
     reason: str
     remaining: int
@@ -95,7 +95,9 @@ def forecast(
         (DAY, LEAST_DAYS) if span >= LEAST_DAYS * DAY else (HOUR, LEAST_HOURS)
     )
     counts = stretches(recent, width, now)
-    if len(counts) < least or not any(counts):  # all came within the first stretch
+    if len(counts) < least or not any(
+        counts
+    ):  # all are in the current, unfinished stretch
         return Forecast("young", remaining, total)
     early, middle, late = time_left(counts, remaining)
     return Forecast(
@@ -130,7 +132,7 @@ def stretches(
 
 
 def time_left(counts: Sequence[int], remaining: int) -> tuple[float, float, float]:
-    """Return the early end, the middle and the late end, in stretches of time."""
+    """Return the lower limit, the middle and the upper limit, in stretches of time."""
     n, m = len(counts), fmean(counts)
     squares = sum((count - m) ** 2 for count in counts) / (n - 1)
     v = max(squares, m)
@@ -138,14 +140,14 @@ def time_left(counts: Sequence[int], remaining: int) -> tuple[float, float, floa
     a = m * m - q * q * v / n
     b = 2 * m * remaining + q * q * v
     root = math.sqrt(max(b * b - 4 * a * remaining**2, 0.0))
-    # Written so that nothing cancels where a is small.
+    # This form avoids cancellation where a is small.
     early = 2 * remaining**2 / (b + root)
     late = (b + root) / (2 * a) if a > 0 else math.inf
     return early, remaining / m, late
 
 
 def student(p: float, degrees: int) -> float:
-    """Return a quantile of Student's t: the expansion of Cornish and Fisher."""
+    """Return a quantile of Student's t by the Cornish-Fisher expansion."""
     z = NormalDist().inv_cdf(p)
     d = float(degrees)
     return (
@@ -163,7 +165,7 @@ def sessions_left(remaining: int, submitted: int, begun: int, planned: int) -> i
 
 
 def spearman_brown(single: float, k: float) -> float | None:
-    """Return the reliability of the mean of k ratings; None without any agreement."""
+    """Return the reliability of the mean of k ratings; None without agreement."""
     if not 0 < single <= 1:
         return None
     return k * single / (1 + (k - 1) * single)

@@ -1,4 +1,4 @@
-"""What is counted slot by slot: every annotator's work, arrivals, surplus."""
+"""Counts over all slots: annotators' work, arrivals, surplus."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from annotate.responses import submission
 SlotState = Slot.State
 HOURS_KEPT = timedelta(days=15)
 MOST_BLOCKED = 50
-# What is counted of each annotator beside the time of the last answer.
+# Counts of each annotator.
 NUMBERS = (
     "submitted",
     "planned",
@@ -31,7 +31,7 @@ UNFINISHED = (SlotState.OPEN, SlotState.LEASED)
 
 
 def people(study: Study) -> list[Any]:
-    """Return every annotator with the numbers of their slots, and the last answer."""
+    """Return every annotator with counts of their slots and their last answer."""
     mine = Q(slots__ordinal__isnull=False)
     done = mine & Q(slots__state=SlotState.SUBMITTED)
     surplus = Q(slots__ordinal__isnull=True, slots__purpose=Purpose.REAL)
@@ -50,7 +50,7 @@ def people(study: Study) -> list[Any]:
 
 
 def tallies(study: Study, now: datetime | None = None) -> dict[str, Any]:
-    """Count what the dashboard shows of people and of time."""
+    """Return the counts by annotator and by time that the dashboard shows."""
     counted = people(study)
     seconds = _median_seconds(study)
     expired = _expired(study, counted)
@@ -61,10 +61,10 @@ def tallies(study: Study, now: datetime | None = None) -> dict[str, Any]:
         days[day] += n
     blocked = _blocked(study, counted)
     begun = _real(study).filter(session__isnull=False)
-    # In an open study anybody may go on; else those do who have a plan to finish.
-    going_on = _real(study)
+    # With open enrolment anybody may continue; with a plan, people who are not done.
+    continuing = _real(study)
     if not study.is_open:
-        going_on = going_on.filter(annotator__state=Annotator.State.ACTIVE)
+        continuing = continuing.filter(annotator__state=Annotator.State.ACTIVE)
     return {
         "people": {
             str(person.pk): {
@@ -78,7 +78,7 @@ def tallies(study: Study, now: datetime | None = None) -> dict[str, Any]:
         "surplus": study.slots.filter(SURPLUS).count(),
         "sessions": begun.values("annotator", "session").distinct().count(),
         "hours": _arrivals(_real(study), since),
-        "pace": _arrivals(going_on, since),
+        "pace": _arrivals(continuing, since),
         "days": [[day.isoformat(), n] for day, n in days.items()],
         "patience": patience_days(by_day),
         "left": _left(study, blocked),
@@ -87,16 +87,18 @@ def tallies(study: Study, now: datetime | None = None) -> dict[str, Any]:
 
 
 def _left(study: Study, blocked: list[int]) -> dict[str, Any]:
-    """Count the slots that are not submitted yet."""
+    """Count unfinished slots by annotator, and those that nobody can take."""
     slots = study.slots.filter(ordinal__isnull=False, state__in=UNFINISHED).order_by()
-    nobodys = Q(annotator__isnull=True, unit__in=blocked)
-    is_stuck = Q(state=SlotState.OPEN) & (Q(unit__set_aside_at__isnull=False) | nobodys)
+    unassigned = Q(annotator__isnull=True, unit__in=blocked)
+    is_stuck = Q(state=SlotState.OPEN) & (
+        Q(unit__set_aside_at__isnull=False) | unassigned
+    )
     stuck = Case(When(is_stuck, then=True), default=False)
     held: dict[str, int] = {}
     n_stuck = 0
     counted = slots.values(stuck=stuck).values_list("stuck", "annotator", Count("pk"))
-    for is_in_vain, annotator, n in counted:
-        if is_in_vain:
+    for slots_stuck, annotator, n in counted:
+        if slots_stuck:
             n_stuck += n
         elif annotator is not None:
             held[str(annotator)] = n
@@ -111,7 +113,7 @@ def _real(study: Study) -> QuerySet[Slot]:
 
 
 def _arrivals(rows: QuerySet[Slot], since: datetime) -> list[list[Any]]:
-    """Count submissions by hour; the starts in UTC."""
+    """Count submissions by hour (UTC)."""
     counted = (
         rows.filter(submitted_at__gte=since)
         .values(at=Trunc("submitted_at", "hour", tzinfo=UTC))
@@ -131,7 +133,7 @@ def _median_seconds(study: Study) -> dict[int, float]:
 
 
 def _expired(study: Study, counted: Iterable[Any]) -> Counter[int]:
-    """Count the leases of each annotator that ran out since their last submission."""
+    """Count each annotator's leases that expired since their last submission."""
     last = {person.pk: person.last for person in counted}
     events = study.events.filter(kind=Event.Kind.SLOT_EXPIRED).order_by()
     return Counter(
@@ -142,7 +144,7 @@ def _expired(study: Study, counted: Iterable[Any]) -> Counter[int]:
 
 
 def _blocked(study: Study, counted: Iterable[Any]) -> list[int]:
-    """Return units with a free slot that none of those who may still work may take."""
+    """Return units with a free slot that nobody who may still work can take."""
     able = _able(study, counted) if counted else None
     if able is None:
         return []
@@ -175,7 +177,7 @@ def _blocked(study: Study, counted: Iterable[Any]) -> list[int]:
 
 
 def _able(study: Study, counted: Iterable[Any]) -> dict[int, str] | None:
-    """Return who may still work, with their language; None while people may join."""
+    """Return the languages of annotators who may work; None if others may join."""
     links = study.join_links.filter(closed_at__isnull=True, joined__lt=F("most"))
     waiting = study.annotators.filter(state=Annotator.State.PLANNED)
     if links.exists() or waiting.exists():
@@ -190,7 +192,7 @@ def _able(study: Study, counted: Iterable[Any]) -> dict[int, str] | None:
 
 
 def _most_met(study: Study) -> int:
-    """Return how many people can have met one unit: more cannot be shut out."""
+    """Return how many people one unit can exclude at most."""
     slots = study.units.aggregate(n=Max("redundancy"))["n"] or 0
     skips = Skip.objects.filter(unit__study=study).values("annotator").distinct()
     excluded = study.slots.filter(state=SlotState.EXCLUDED).count()

@@ -1,4 +1,4 @@
-"""What takes long to compute about a study, kept with the event it stands at."""
+"""Stored statistics of a study that are slow to compute."""
 
 import logging
 import math
@@ -45,12 +45,12 @@ class Topic:
 
     @property
     def is_of_shots(self) -> bool:
-        """Say whether it is asked of every shot by itself."""
+        """Return whether it is asked of every shot."""
         return self.kind.of_shots
 
     @property
     def title(self) -> str:
-        """Return what it is called, in the reader's language."""
+        """Return its title in the reader's language."""
         first = self.questions[0]
         if "|" not in self.key:
             return first.title
@@ -58,27 +58,27 @@ class Topic:
 
 
 def topics(study: Study) -> list[Topic]:
-    """Return what agreement is told of; a checklist has too many boxes for one each."""
-    found: list[Topic] = []
+    """Return the topics whose agreement is shown; boxes are grouped by category."""
+    single: list[Topic] = []
     by_category: dict[str, list[Question]] = {}
     for question in counted(study.asked):
         if kind_of(question).of_shots:
             name = question.categories.get("en") or question.category
             by_category.setdefault(f"{name}|", []).append(question)
         else:
-            found.append(Topic(question.key, (question,)))
-    return found + [Topic(key, tuple(boxes)) for key, boxes in by_category.items()]
+            single.append(Topic(question.key, (question,)))
+    return single + [Topic(key, tuple(boxes)) for key, boxes in by_category.items()]
 
 
 RESAMPLES, CONFIDENCE, SEED = 400, 0.95, 1
-BELL_SECONDS = 15  # between two rings for the same study
-SMALL = 20_000  # slots that are counted while one waits
+REQUEST_SECONDS = 15  # between two requests to refresh the same study
+SMALL = 20_000  # studies with at most so many slots are counted in the request
 CHECKS = ("gold", "repeat", "twin")
 
 
 @dataclass(frozen=True)
-class KnownFigures:
-    """What is known of a study: counts, statistics, and when they were taken."""
+class Figures:
+    """Counts and statistics of a study, and the time and event of the latter."""
 
     tallies: dict[str, Any]
     alphas: dict[str, Any]
@@ -88,15 +88,15 @@ class KnownFigures:
     counted_live: bool
 
 
-def known(study: Study, wanted: int, now: datetime | None = None) -> KnownFigures:
-    """Return what is known now; ring the worker's bell when that is behind."""
-    if is_behind(study):
-        ring(study)
+def current_figures(study: Study, wanted: int, now: datetime | None = None) -> Figures:
+    """Return the latest figures; ask the worker for new ones if they are stale."""
+    if is_stale(study):
+        request_refresh(study)
     row = Snapshot.objects.filter(study=study).first()
     live = wanted <= SMALL
     stored = row.data if row else {}
     counted = tallies(study, now) if live else stored.get("tallies", {})
-    return KnownFigures(
+    return Figures(
         counted,
         stored.get("alphas", {}),
         stored.get("signals", {}),
@@ -106,36 +106,38 @@ def known(study: Study, wanted: int, now: datetime | None = None) -> KnownFigure
     )
 
 
-def ring(study: Study) -> None:
-    """Ask the worker to refresh a study soon; it looks every minute anyway."""
-    if not cache.add(f"snapshot-asked-{study.pk}", 1, BELL_SECONDS):
+def request_refresh(study: Study) -> None:
+    """Ask the worker to refresh a study now; it refreshes every minute anyway."""
+    if not cache.add(f"snapshot-asked-{study.pk}", 1, REQUEST_SECONDS):
         return
     try:
         current_app.send_task("annotate.tasks.refresh_snapshot", [study.pk])
     except (OperationalError, OSError):
-        logger.warning("the broker is away; the figures of %s wait", study.slug)
+        logger.warning(
+            "broker unavailable; the figures of %s are not refreshed yet", study.slug
+        )
 
 
 def versions(study: Study) -> tuple[int, int]:
-    """Return the ids of the latest event and of the one the snapshot stands at."""
+    """Return the ids of the latest event and of the snapshot's event."""
     latest = study.events.order_by("-id").values_list("id", flat=True).first() or 0
     taken = Snapshot.objects.filter(study=study).values_list("event", flat=True).first()
     return latest, -1 if taken is None else taken
 
 
-def behind() -> list[int]:
-    """Return the studies whose log has moved on since their snapshot."""
+def stale_studies() -> list[int]:
+    """Return the ids of studies with events after their snapshot."""
     launched = Study.objects.exclude(state=Study.State.DRAFT).order_by("pk")
-    return [study.pk for study in launched if is_behind(study)]
+    return [study.pk for study in launched if is_stale(study)]
 
 
-def is_behind(study: Study) -> bool:
+def is_stale(study: Study) -> bool:
     latest, taken = versions(study)
     return taken < latest
 
 
 def refresh(study: Study, now: datetime | None = None) -> Snapshot:
-    """Compute everything anew and store it with the event it stands at."""
+    """Compute and store the snapshot of a study."""
     began = time.monotonic()
     event, _taken = versions(study)
     before = Snapshot.objects.filter(study=study).first()
@@ -157,12 +159,12 @@ def refresh(study: Study, now: datetime | None = None) -> Snapshot:
 
 
 def alphas(study: Study) -> dict[str, Any]:
-    """Return alpha of every topic, or why there is none."""
+    """Return alpha of every topic, or the reason why it is undefined."""
     return {topic.key: _alpha(study, topic) for topic in topics(study)}
 
 
-def _laid_out(study: Study, topic: Topic) -> "tuple[Reliability, int] | None":
-    """Lay out the submitted answers of one topic within the redundancy."""
+def _matrix(study: Study, topic: Topic) -> "tuple[Reliability, int] | None":
+    """Return the submitted answers of a topic as a matrix, with its number of parts."""
     from analysis.reliability.matrices import Reliability
 
     place = ["slot__unit", "slot__round"]
@@ -181,13 +183,13 @@ def _laid_out(study: Study, topic: Topic) -> "tuple[Reliability, int] | None":
     )
     if not rows:
         return None
-    judged = [
+    judgements = [
         (*where, part, who, topic.kind.agreement_value(judgement))
         for *where, who, value in rows
         for part, judgement in enumerate(topic.kind.judgements("", value).values())
     ]
-    values, codes = np.unique([row[-1] for row in judged], return_inverse=True)
-    table = np.array([row[:-1] for row in judged])
+    values, codes = np.unique([row[-1] for row in judgements], return_inverse=True)
+    table = np.array([row[:-1] for row in judgements])
     units, places = np.unique(table[:, :-1], axis=0, return_inverse=True)
     people, who = np.unique(table[:, -1], return_inverse=True)
     data = Reliability(
@@ -203,15 +205,15 @@ def _laid_out(study: Study, topic: Topic) -> "tuple[Reliability, int] | None":
 
 
 def _alpha(study: Study, topic: Topic) -> dict[str, Any]:
-    """Return alpha now and the reliability of means, or why there is none."""
+    """Return alpha and the reliability of means, or why they are undefined."""
     from analysis.reliability.agreement import agreement as statistics
 
-    laid_out = _laid_out(study, topic)
-    if laid_out is None:
+    matrix = _matrix(study, topic)
+    if matrix is None:
         return {"reason": "none"}
-    data, parts = laid_out
+    data, parts = matrix
     name = "alpha_nominal" if topic.kind.is_nominal else "alpha_ordinal"
-    (found,) = statistics(
+    (result,) = statistics(
         data,
         (name,),
         parts=("units",),
@@ -220,26 +222,24 @@ def _alpha(study: Study, topic: Topic) -> dict[str, Any]:
         seed=SEED,
         question=topic.key,
     )
-    estimate = found.estimate
-    result: dict[str, Any] = {
+    estimate = result.estimate
+    row: dict[str, Any] = {
         "n_units": estimate.n // parts,
-        "n_answers": (found.n_answers or 0) // parts,
+        "n_answers": (result.n_answers or 0) // parts,
         "mean_k": round(float(data.per_unit.mean()), 2),
     }
     if not math.isfinite(estimate.value):
-        return result | {"reason": "undefined"}
-    result["alpha"] = round(estimate.value, 4)
+        return row | {"reason": "undefined"}
+    row["alpha"] = round(estimate.value, 4)
     if math.isfinite(estimate.low) and math.isfinite(estimate.high):
-        result |= {"low": round(estimate.low, 4), "high": round(estimate.high, 4)}
+        row |= {"low": round(estimate.low, 4), "high": round(estimate.high, 4)}
     if not study.is_side_by_side:
-        result["reliability"] = forecast.spearman_brown(
-            estimate.value, result["mean_k"]
-        )
-    return result
+        row["reliability"] = forecast.spearman_brown(estimate.value, row["mean_k"])
+    return row
 
 
 def _signals(study: Study, before: dict[str, Any]) -> dict[str, Any]:
-    """Return what each annotator's answers say, as `quality.monitoring` measures it."""
+    """Return the agreement and checks of each annotator."""
     name = kinds_of(study)[0].compares
     done = Counter(
         study.slots.filter(submitted_at__isnull=False)
@@ -247,26 +247,28 @@ def _signals(study: Study, before: dict[str, Any]) -> dict[str, Any]:
         .values_list("annotator", flat=True)
     )
     total = done.total()
-    found = {}
+    by_annotator = {}
     for annotator in study.annotators.filter(pk__in=done).select_related("study"):
         old = before.get(str(annotator.pk))
         if old and old["own"] == done[annotator.pk] and total < 1.1 * old["all"]:
-            found[str(annotator.pk)] = old
+            by_annotator[str(annotator.pk)] = old
             continue
         signals = signals_of(annotator)
-        found[str(annotator.pk)] = {
+        by_annotator[str(annotator.pk)] = {
             "own": done[annotator.pk],
             "all": total,
-            "rest": _told(signals, name),
+            "rest": _value_and_n(signals, name),
             "checks": {
-                check: told for check in CHECKS if (told := _told(signals, check))[1]
+                check: row
+                for check in CHECKS
+                if (row := _value_and_n(signals, check))[1]
             },
         }
-    return found
+    return by_annotator
 
 
-def _told(signals: Mapping[str, Signal], name: str) -> list[Any]:
-    """Return what answers to whole units say, or ticks where those say nothing."""
+def _value_and_n(signals: Mapping[str, Signal], name: str) -> list[Any]:
+    """Return a signal of whole units, or that of ticks if it has no observations."""
     ticks = signals.get(f"ticks_{name}")
     signal = ticks if ticks and not signals[name].n else signals[name]
     return [None if signal.value is None else round(signal.value, 3), signal.n]

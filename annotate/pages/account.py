@@ -1,4 +1,4 @@
-"""The front page, the login, and the page of one's own account."""
+"""Front page, login and account page."""
 
 from typing import Any, cast
 
@@ -22,40 +22,40 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 class Login(LoginView):
-    """Log in; with another account's password, change to that account."""
+    """Login, also to change to another account."""
 
     template_name = "login.html"
 
     def dispatch(
         self, request: HttpRequest, *args: Any, **kwargs: Any
     ) -> HttpResponseBase:
-        """Send on who is logged in already and asks for the form only."""
+        """Redirect users who are already logged in, unless they log in again."""
         if cast(PageRequest, request).htmx:
-            # A page that asks for its part again has lost its login: load it anew.
+            # The login of a polling page has expired: reload the whole page.
             return HttpResponse(headers={"HX-Refresh": "true"})
         self.redirect_authenticated_user = request.method != "POST"
         return super().dispatch(request, *args, **kwargs)
 
 
 class Account(PasswordChangeView):
-    """Show when the API token was made, and take a new password."""
+    """Account page: change the password, and see the API token."""
 
     template_name = "account.html"
     success_url = reverse_lazy("account")
     http_method_names = ("get", "post", "head", "options")
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
-        """Return what the page shows."""
+        """Return the context with the API token."""
         token = Token.objects.filter(user=self.request.user).first()
         return super().get_context_data(token=token, **context)
 
     def form_valid(self, form: Form) -> HttpResponse:
-        """Change the password; this session goes on, all others end."""
+        """Change the password; all other sessions end."""
         messages.success(
             self.request,
             _(
-                "Your password is changed. Other sessions are logged out, and the API "
-                "token is revoked."
+                "Your password was changed. All other sessions were logged out, and "
+                "your API token was revoked."
             ),
         )
         return super().form_valid(form)
@@ -64,7 +64,7 @@ class Account(PasswordChangeView):
 @require_POST
 @login_required
 def token_revoke(request: UserRequest) -> HttpResponse:
-    """Revoke one's own API token."""
+    """Revoke the user's API token."""
     if request.user.revoke_token():
-        messages.success(request, _("The API token is revoked."))
+        messages.success(request, _("Your API token was revoked."))
     return redirect("account")

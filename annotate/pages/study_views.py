@@ -1,4 +1,4 @@
-"""What the pages share: their requests, who is let in, how a button is answered."""
+"""Shared parts of pages: request types, access checks, answers to buttons."""
 
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -15,7 +15,7 @@ from annotate.models import Study, User
 
 
 class PageRequest(HttpRequest):
-    """A request as the middleware hands it on."""
+    """A request after the middleware."""
 
     htmx: HtmxDetails
 
@@ -27,7 +27,7 @@ class UserRequest(PageRequest):
 
 
 class SeatRequest(PageRequest):
-    """A request under an invitation link, after its annotator was looked up."""
+    """A request under an invitation link, with the link's token."""
 
     token: str
 
@@ -38,7 +38,7 @@ View = Callable[..., HttpResponseBase]
 def attachment(
     name: str, content_type: str = "text/csv; charset=utf-8"
 ) -> dict[str, str]:
-    """Return the headers of a file to be stored, a table unless said otherwise."""
+    """Return the headers of a download, by default of a CSV file."""
     return {
         "Content-Type": content_type,
         "Content-Disposition": f'attachment; filename="{name}"',
@@ -52,7 +52,7 @@ def render_page(
     status: int = 200,
     **context: object,
 ) -> HttpResponse:
-    """Return a page of the study, which says whether the user may change it."""
+    """Render a page of the study, with whether the user may manage it."""
     context |= {"study": study, "can_manage": can_manage(request.user, study)}
     return render(request, template, context, status=status)
 
@@ -60,9 +60,9 @@ def render_page(
 def study_page(
     *methods: str, role: str | None = None, of: str = ""
 ) -> Callable[[View], View]:
-    """Hand the view the study that the address names, if the user may see it.
+    """Pass the view the study in the address, if the user may see it.
 
-    And one of the study's rows, where `of` names them and the address has a `pk`.
+    If `of` names a relation of the study, also pass its row with the address's `pk`.
     """
 
     def decorate(view: View) -> View:
@@ -88,7 +88,7 @@ def study_page(
 def study_button(
     back_to: str, *errors: type[Exception], of: str = ""
 ) -> Callable[[Callable[..., str | HttpResponseBase]], View]:
-    """Do what a manager's button says, tell it, and return to a page of the study."""
+    """Run a manager's action, show its message, and redirect to a page of the study."""
 
     def decorate(view: Callable[..., str | HttpResponseBase]) -> View:
         @study_page("POST", role="manager", of=of)
@@ -113,7 +113,7 @@ def study_button(
 
 
 def whole_number(text: str) -> int | None:
-    """Return a number that somebody typed; None for nothing, -1 for anything else."""
+    """Parse a number; return None if empty, -1 if invalid."""
     text = text.strip()
     if not text:
         return None
@@ -121,7 +121,7 @@ def whole_number(text: str) -> int | None:
 
 
 def row_numbers(texts: Iterable[str]) -> list[int]:
-    """Return the keys of rows that a form names; what is no key is left out."""
+    """Return the row ids in a form, without invalid ones."""
     return [
         int(text)
         for text in texts
@@ -131,6 +131,6 @@ def row_numbers(texts: Iterable[str]) -> list[int]:
 
 def query_without(request: HttpRequest, name: str) -> str:
     """Return the query of an address without one of its parameters."""
-    kept = request.GET.copy()
-    kept.pop(name, None)
-    return kept.urlencode()
+    query = request.GET.copy()
+    query.pop(name, None)
+    return query.urlencode()

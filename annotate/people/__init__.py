@@ -1,1 +1,1 @@
-"""Annotators: invited or joining, named by pseudonyms, at work or away."""
+"""Annotators: invitations, public links, pseudonyms, presence and completion codes."""

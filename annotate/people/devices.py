@@ -1,4 +1,4 @@
-"""Which annotators a browser works as: a cookie for each study."""
+"""Cookies that remember the annotators of a browser, one for each study."""
 
 import hmac
 import re
@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from annotate.models import Annotator
 
 LASTS = 180 * 24 * 3600
-# So many people share a device; the first ones are forgotten.
+# The oldest of more people on one device are forgotten.
 MOST_PEOPLE = 20
 REMEMBERED = re.compile(r"([0-9]{1,18})-([0-9a-f]{32})")
 
@@ -24,7 +24,7 @@ def _proof(annotator: Annotator) -> str:
 
 
 def _remembered(request: HttpRequest, study_id: int) -> dict[int, str]:
-    """Return what the browser says: proofs by annotator, the one at work last."""
+    """Return the proofs in the cookie by annotator, the current one last."""
     cookie = request.COOKIES.get(_name(study_id), "")
     return {int(pk): proof for pk, proof in REMEMBERED.findall(cookie)[-MOST_PEOPLE:]}
 
@@ -35,7 +35,7 @@ def _is_proved(annotator: Annotator, proofs: dict[int, str]) -> bool:
 
 
 def other(request: HttpRequest, annotator: Annotator) -> Annotator | None:
-    """Return who else takes part in the same study on this device."""
+    """Return another annotator of the same study on this device."""
     if knows(request, annotator):
         return None
     return at_work(request, annotator.study_id)
@@ -61,7 +61,7 @@ def at_work(request: HttpRequest, study_id: int) -> Annotator | None:
 def remember(
     request: HttpRequest, response: HttpResponse, annotator: Annotator
 ) -> HttpResponse:
-    """Let the browser remember that it works as this annotator, too."""
+    """Add an annotator to the browser's cookie."""
     known_proofs = _remembered(request, annotator.study_id)
     own_proof = annotator.pk, _proof(annotator)
     if [*known_proofs.items()][-1:] == [own_proof]:

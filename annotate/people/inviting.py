@@ -1,4 +1,4 @@
-"""Invite people, name them, and take them out again."""
+"""Invite annotators, name them, and remove them from a study."""
 
 from collections.abc import Mapping
 
@@ -27,7 +27,7 @@ from annotate.responses.leasing import locked_annotator
 def name_people(
     study: Study, people: Mapping[str, int], **fields: object
 ) -> list[Annotator]:
-    """Add so many people of each language, counted on from those that are there."""
+    """Add annotators of each language; their numbers continue those of the study."""
     first = _next_number(study)
     languages = [name for name, count in people.items() for _i in range(count)]
     width = max(2, len(str(first + len(languages) - 1)))
@@ -38,12 +38,12 @@ def name_people(
 
 
 def new_pseudonym(study: Study) -> str:
-    """Return a name that nobody has had. Call with the study locked."""
+    """Return an unused pseudonym. Call with the study locked."""
     return f"A{_next_number(study):02}"
 
 
 def is_pseudonym(name: str) -> bool:
-    """Say whether a name was made here, and not by whoever wrote an imported file."""
+    """Say whether a name has the form of our pseudonyms, unlike imported names."""
     return name[:1] == "A" and name[1:].isdecimal()
 
 
@@ -56,32 +56,39 @@ MOST_SLOTS = 100_000
 
 
 class InvitingError(ValueError):
-    """Nobody can be invited as asked; the message says why."""
+    """Invalid request to invite people; the message says why."""
 
 
 class NobodyWaitsError(InvitingError):
-    """Nobody who was planned waits for a link; others can still come."""
+    """No planned annotator is left to invite; other people can still be added."""
 
 
 @transaction.atomic
 def invite(
     study: Study, *, count: int | None = None, note: str = "", user: User | None = None
 ) -> list[Invitation]:
-    """Create links for the next planned annotators; without count for all of them."""
-    # Nobody joins by an open link meanwhile (`annotate.people.joining`).
+    """Create links for the next `count` planned annotators, or for all of them."""
+    # The lock keeps people from joining by a public link meanwhile.
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     waiting = list(planned(study))
     wanted = len(waiting) if count is None else count
     if not waiting:
         raise NobodyWaitsError(
-            _("An open study plans nobody: people join by a link, or are added.")
+            _(
+                "This study has no planned annotators: people join by a link, or are "
+                "added."
+            )
             if study.is_open
-            else _("Everybody who was planned is invited already; add a person.")
+            else _(
+                "Everybody who was planned is already invited. Add a person instead."
+            )
         )
     if not 1 <= wanted <= len(waiting):
         text = ngettext(
-            "%(wanted)d invitations were asked for; %(n)d planned annotator waits.",
-            "%(wanted)d invitations were asked for; %(n)d planned annotators wait.",
+            "You asked for %(wanted)d invitations, but %(n)d planned annotator is "
+            "waiting.",
+            "You asked for %(wanted)d invitations, but %(n)d planned annotators are "
+            "waiting.",
             len(waiting),
         )
         raise InvitingError(text % {"wanted": wanted, "n": len(waiting)})
@@ -89,13 +96,13 @@ def invite(
 
 
 def planned(study: Study) -> QuerySet[Annotator]:
-    """Return the planned annotators whom nobody invited yet, locked, by name."""
+    """Return the planned annotators without an invitation, locked, by name."""
     waiting = study.annotators.filter(state=Annotator.State.PLANNED)
     return waiting.select_for_update(no_key=True).order_by("name")
 
 
 def send(annotator: Annotator, note: str = "", user: User | None = None) -> Invitation:
-    """Give an annotator a link; what was planned beyond an own cap becomes free."""
+    """Give an annotator a link; free the slots planned beyond their own cap."""
     annotator.state = Annotator.State.INVITED
     annotator.save(update_fields=["state", "external_id", "language", "cap"])
     if annotator.cap is not None:
@@ -111,19 +118,22 @@ def send(annotator: Annotator, note: str = "", user: User | None = None) -> Invi
 def invite_new(
     study: Study, *, language: str = "", note: str = "", user: User | None = None
 ) -> Invitation:
-    """Add and invite a person without a plan, who takes over free slots one by one."""
+    """Add and invite a person without a plan, who takes free slots."""
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     if study.languages and language not in study.languages:
-        raise InvitingError(_("Please say which language the new person has."))
+        raise InvitingError(_("Please choose a language for the new person."))
     if not free_slots(study, language).exists():
         raise InvitingError(
-            _("No slot is free; revoke somebody who has stopped, then add a person.")
+            _(
+                "No ratings are available. Remove somebody who has stopped, then add a "
+                "person."
+            )
         )
     return send(add_person(study, language=language, user=user), note, user)
 
 
 def free_slots(study: Study, language: str | None = None) -> QuerySet[Slot]:
-    """Return the slots that anybody, or a person of a language, could take over."""
+    """Return the free slots, or those for a language."""
     free = study.slots.filter(
         annotator__isnull=True, state=Slot.State.OPEN, ordinal__isnull=False
     )
@@ -154,7 +164,7 @@ def find_place(
     cap: int | None = None,
     user: User | None = None,
 ) -> Annotator | None:
-    """Return somebody planned and not yet invited, or a new person if there is work."""
+    """Return a planned annotator to invite, or a new one if slots are free."""
     waiting = planned(study)
     if study.languages:
         waiting = waiting.filter(language=language)
@@ -172,10 +182,10 @@ def find_place(
 
 @transaction.atomic
 def reissue(annotator: Annotator, *, user: User | None = None) -> Invitation:
-    """Replace a lost link; the old one stops working, the answers stay."""
+    """Replace a link; the old one stops working, the answers stay."""
     if annotator.state == Annotator.State.REVOKED:
         raise InvitingError(
-            _("%(name)s was revoked; add a new person instead.")
+            _("%(name)s was removed from the study. Add a new person instead.")
             % {"name": annotator.name}
         )
     invitation = annotator.invitation
@@ -187,7 +197,7 @@ def reissue(annotator: Annotator, *, user: User | None = None) -> Invitation:
 
 @transaction.atomic
 def revoke(annotator: Annotator, *, user: User | None = None) -> int:
-    """Close a link and free the slots that are not submitted; return how many."""
+    """Revoke a link, free the unfinished slots and return their number."""
     person = locked_annotator(annotator)
     if person.state == Annotator.State.REVOKED:
         return 0
@@ -203,7 +213,7 @@ def revoke(annotator: Annotator, *, user: User | None = None) -> int:
 
 @transaction.atomic
 def set_cap(annotator: Annotator, cap: int | None, *, user: User | None = None) -> int:
-    """Change the most slots that a person may fill; return how many become free."""
+    """Change how many slots a person may fill; return how many become free."""
     check_cap(cap)
     person = locked_annotator(annotator)
     before, person.cap = person.cap, cap
@@ -224,12 +234,13 @@ def set_cap(annotator: Annotator, cap: int | None, *, user: User | None = None) 
 def check_cap(cap: int | None) -> None:
     if cap is not None and not 1 <= cap <= MOST_SLOTS:
         raise InvitingError(
-            _("A cap is a number from 1 to %(most)d, or empty.") % {"most": MOST_SLOTS}
+            _("Enter a limit from 1 to %(most)d, or leave it empty.")
+            % {"most": MOST_SLOTS}
         )
 
 
 def _beyond(person: Annotator) -> list[Slot]:
-    """Free the last unbegun slots of somebody who has more than the cap."""
+    """Free the last unbegun slots beyond the cap, and return them."""
     cap = person.most_slots
     if cap is None:
         return []

@@ -1,4 +1,4 @@
-"""Join a study by a public link; places that nobody uses."""
+"""Public links: join a study, and reuse abandoned places."""
 
 import re
 from collections.abc import Mapping
@@ -20,10 +20,10 @@ from annotate.people import inviting
 from annotate.people.inviting import InvitingError
 from annotate.responses.leasing import locked_annotator
 
-# A class that begins at once behind one address, and a few who come late.
+# Enough for a class that starts together behind one address.
 MOST_OF_AN_ADDRESS = 40
 COUNTED = timedelta(days=1)
-# Somebody who has joined may read and think for so long before the place is given on.
+# A place without any sign of life for so long can be given to somebody else.
 KEPT = timedelta(minutes=30)
 
 JOINED = Event.Kind.ANNOTATOR_JOINED
@@ -31,14 +31,14 @@ WAITING = (Annotator.State.INVITED, Annotator.State.ACTIVE)
 
 
 def network(study_id: int, address: str) -> str:
-    """Return what the log keeps of an address: it tells only that two are equal."""
+    """Return a keyed hash of an address, which the log stores instead of it."""
     if not address:
         return ""
     return salted_hmac(f"join {study_id}", address, algorithm="sha256").hexdigest()[:32]
 
 
 def has_too_many(study: Study, address: str) -> bool:
-    """Say whether too many joined from an address who have submitted nothing."""
+    """Say whether too many people without answers have joined from an address."""
     if not address:
         return False
     begun = Slot.objects.filter(
@@ -54,29 +54,29 @@ def has_too_many(study: Study, address: str) -> bool:
     return joined.count() >= MOST_OF_AN_ADDRESS
 
 
-def is_any(link: JoinLink, quiet: timedelta = KEPT) -> bool:
-    """Say whether a place of a link was not used for so long."""
+def has_unused_place(link: JoinLink, quiet: timedelta = KEPT) -> bool:
+    """Say whether a place of a link has been unused for so long."""
     return _unused(link.study, link, quiet).exists()
 
 
-def free(study: Study, link: JoinLink | None = None) -> bool:
-    """Free the place that was unused for longest, and say whether there is one."""
+def free_unused_place(study: Study, link: JoinLink | None = None) -> bool:
+    """Free the place that has been unused for longest; return False if none is."""
     unused = _unused(study, link)
     for event in unused.order_by("pk"):
         person = event.annotator
         if person is None:
             continue
         locked_annotator(person)
-        # Whoever began while this waited for the lock keeps the place.
+        # The person may have begun while this waited for the lock.
         if unused.filter(pk=event.pk).exists():
-            _give_on(person, event)
+            _free_place(person, event)
             return True
     return False
 
 
-def _give_on(person: Annotator, event: Event) -> None:
+def _free_place(person: Annotator, event: Event) -> None:
     inviting.revoke(person)
-    # Who comes again under the id of a platform joins anew.
+    # A person who returns with the same platform id joins again.
     Annotator.objects.filter(pk=person.pk).update(external_id="")
     JoinLink.objects.filter(pk=event.details["link"], joined__gt=0).update(
         joined=F("joined") - 1
@@ -86,7 +86,7 @@ def _give_on(person: Annotator, event: Event) -> None:
 def _unused(
     study: Study, link: JoinLink | None, quiet: timedelta = KEPT
 ) -> QuerySet[Event]:
-    """Return how those joined who have no story, and gave no sign of life since."""
+    """Return the join events of people without a story or recent activity."""
     before = timezone.now() - quiet
     signs = ("last_seen_at", "instructed_at", "consented_at")
     is_quiet = Q()
@@ -108,29 +108,32 @@ def _unused(
     return joined if link is None else joined.filter(details__link=link.pk)
 
 
-# What platforms call the person; the first one that is given counts.
+# Parameters in which platforms pass the person's id; the first one counts.
 PARAMETERS = ("PROLIFIC_PID", "workerId", "rater")
 KNOWN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")
-# Mechanical Turk shows a task to people who have not accepted it.
+# Mechanical Turk passes this to people who preview a task.
 PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
 MOST_JOINERS = 100_000
-# So long the page on which somebody joined counts as the device's own.
+# For so long the page on which somebody joined proves who they are.
 PAGE_LASTS = timedelta(minutes=15)
-# Later, a page that a browser restores may be before somebody else.
+# Later, somebody else may sit before a page that a browser restored.
 PRESSED_TWICE = timedelta(minutes=1)
 
 
 class JoiningError(ValueError):
-    """Nobody can join by this link now; the message says why, for the annotator."""
+    """A link by which nobody can join now; the message tells the annotator why."""
 
 
-def given_id(query: Mapping[str, str]) -> str:
-    """Return who a platform says this is; empty if it does not say."""
+def platform_id(query: Mapping[str, str]) -> str:
+    """Return the id that a platform passes for a person; empty if there is none."""
     for name in PARAMETERS:
         text = query.get(name, "").strip()
         if text and not KNOWN_ID.fullmatch(text):
             raise JoiningError(
-                _("The link names you in a way that cannot be read (%(name)s).")
+                _(
+                    "The participant ID in this link is not valid (%(name)s). Please "
+                    "open the link again from where you found it."
+                )
                 % {"name": name}
             )
         if text:
@@ -138,8 +141,8 @@ def given_id(query: Mapping[str, str]) -> str:
     return ""
 
 
-def known(study: Study, external_id: str) -> Annotator | None:
-    """Return who joined the study under this id before."""
+def find_joined(study: Study, external_id: str) -> Annotator | None:
+    """Return the annotator who joined the study with this id."""
     joined = study.events.filter(
         kind=Event.Kind.ANNOTATOR_JOINED, annotator__isnull=False
     )
@@ -153,23 +156,27 @@ def known(study: Study, external_id: str) -> Annotator | None:
 
 
 def obstacle(link: JoinLink) -> str:
-    """Return why nobody can join by a link now, for the annotator; or nothing."""
+    """Return why nobody can join by a link now; empty if they can."""
     if link.closed_at is not None:
-        return _("This link is closed; nobody else can join by it.")
+        return _("This link is closed. Nobody else can join with it.")
     if link.study.state == Study.State.CLOSED:
-        return _("The study is closed. It takes no more answers.")
+        return _("The study is closed. No more answers are collected.")
     if link.study.state != Study.State.OPEN:
-        return _("The study does not take answers at the moment. Please come back.")
+        return _(
+            "The study is not taking answers at the moment. Please come back later."
+        )
     if link.study.adaptive.get("stopped"):
-        return _("Enough people take part already. Thank you for your interest.")
-    if link.is_full and not is_any(link):
+        return _("Enough people are already taking part. Thank you for your interest.")
+    if link.is_full and not has_unused_place(link):
         return (
             _(
-                "All places are taken at the moment. Some may become free again: "
-                "please try again in half an hour."
+                "All places are taken at the moment. Some may become available: please "
+                "try again in half an hour."
             )
-            if is_any(link, timedelta(0))
-            else _("Enough people take part already. Thank you for your interest.")
+            if has_unused_place(link, timedelta(0))
+            else _(
+                "Enough people are already taking part. Thank you for your interest."
+            )
         )
     return ""
 
@@ -183,14 +190,16 @@ def join(
     page: str = "",
     address: str = "",
 ) -> Annotator:
-    """Make an annotator with an own link, or return the one that they are."""
+    """Return the annotator of this person, created if they are new."""
     study = Study.objects.select_for_update(no_key=True).get(pk=link.study_id)
-    person = known(study, external_id) if external_id else _just_joined(link, page)
+    person = (
+        find_joined(study, external_id) if external_id else _just_joined(link, page)
+    )
     if person is not None:
         return person
     if external_id and study.annotators.filter(external_id=external_id).exists():
         raise JoiningError(
-            _("You were invited with a link of your own; please use that one.")
+            _("You were invited with a personal link. Please use that one.")
         )
     link = JoinLink.objects.select_related("study").get(pk=link.pk)
     language = link.language or language
@@ -202,26 +211,26 @@ def join(
         cap=link.cap,
     )
     if study.languages and language not in study.languages:
-        raise JoiningError(_("Please choose the language in which you take part."))
+        raise JoiningError(_("Please choose a language."))
     if reason := obstacle(link):
         raise JoiningError(reason)
     if has_too_many(study, address):
         raise JoiningError(
             _(
-                "Many people have joined from your network and not submitted a story "
-                "yet. Please try again later, or ask for a link of your own."
+                "Many people from your network have joined without submitting a story. "
+                "Please try again later, or ask for a personal link."
             )
         )
-    if link.is_full and not free(study, link):
+    if link.is_full and not free_unused_place(study, link):
         raise JoiningError(obstacle(link))
     place = find()
-    if place is None and free(study):
+    if place is None and free_unused_place(study):
         place = find()
     if place is None:
         raise JoiningError(
             _(
-                "All stories are with somebody at the moment. Some may become free "
-                "again: please try later."
+                "All stories are taken at the moment. Some may become available: "
+                "please try again later."
             )
         )
     JoinLink.objects.filter(pk=link.pk).update(joined=F("joined") + 1)
@@ -238,7 +247,7 @@ def join(
 
 
 def _just_joined(link: JoinLink, page: str) -> Annotator | None:
-    """Return who joined on the same page a moment ago: its button was pressed twice."""
+    """Return the annotator who joined on the same page just now (a double click)."""
     if not page:
         return None
     event = Event.objects.filter(
@@ -253,7 +262,7 @@ def _just_joined(link: JoinLink, page: str) -> Annotator | None:
 
 
 def joined_on(person: Annotator, page: str) -> bool:
-    """Say whether somebody joined on the page with this random text, a while ago."""
+    """Say whether somebody recently joined on the page with this random text."""
     joined = Event.objects.filter(
         kind=Event.Kind.ANNOTATOR_JOINED,
         annotator=person,
@@ -279,14 +288,14 @@ def make_link(
     note: str = "",
     user: User | None = None,
 ) -> JoinLink:
-    """Open a link by which so many people may join."""
+    """Create a public link for at most `most` people."""
     if not 1 <= most <= MOST_JOINERS:
         raise InvitingError(
-            _("Say how many people may join: 1 to %(most)d.") % {"most": MOST_JOINERS}
+            _("Enter a number of places from 1 to %(most)d.") % {"most": MOST_JOINERS}
         )
     inviting.check_cap(cap)
     if language and language not in study.languages:
-        raise InvitingError(_("This study has no such language."))
+        raise InvitingError(_("This study is not offered in that language."))
     terms: dict[str, Any] = {
         "most": most,
         "language": language,
@@ -302,7 +311,7 @@ def make_link(
 
 @transaction.atomic
 def trust_ids(link: JoinLink, *, any_device: bool, user: User | None = None) -> None:
-    """Let people go on by their id on any device, or only where they joined."""
+    """Let people continue by their id on any device, or only where they joined."""
     if (
         JoinLink.objects.filter(pk=link.pk)
         .exclude(any_device=any_device)
@@ -319,7 +328,7 @@ def trust_ids(link: JoinLink, *, any_device: bool, user: User | None = None) -> 
 
 @transaction.atomic
 def close_link(link: JoinLink, *, user: User | None = None) -> bool:
-    """Let nobody else join by a link; who has joined goes on. Say if it was open."""
+    """Close a public link; return whether it was open."""
     closed = JoinLink.objects.filter(pk=link.pk, closed_at__isnull=True).update(
         closed_at=timezone.now()
     )

@@ -1,4 +1,4 @@
-"""What an annotator's work is worth on the way out, and the code that says so."""
+"""Completion codes of annotators, and the end of their work."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from annotate.responses.leasing import locked_annotator
 
 
 class Outcome(StrEnum):
-    """Which kind of code somebody gets."""
+    """Kind of a completion code."""
 
     COMPLETED = "completed"
     ENDED = "ended early"
@@ -29,8 +29,8 @@ PREFIXES = {Outcome.ENDED: "E", Outcome.SCREENED_OUT: "S"}
 
 
 @dataclass(frozen=True)
-class Worth:
-    """What somebody has done, and the code for it; `judged` counts checks, too."""
+class CompletionCode:
+    """A completion code and the work it stands for; `judged` includes checks."""
 
     outcome: Outcome
     judged: int
@@ -39,7 +39,7 @@ class Worth:
 
 @dataclass(frozen=True)
 class _Done:
-    """An annotator's submitted slots, some of a plan, sittings and skips."""
+    """Counts of an annotator's submitted slots, sittings and skips."""
 
     judged: int = 0
     real: int = 0
@@ -48,57 +48,57 @@ class _Done:
     skipped: int = 0
 
 
-def worth(annotator: Annotator) -> Worth | None:
-    """Return what somebody's work is worth if they leave now, if that is settled."""
+def current_code(annotator: Annotator) -> CompletionCode | None:
+    """Return the code for an annotator who leaves now; None before consent."""
     if annotator.consented_at is None or not annotator.completion_code:
         return None
     done = _done([annotator.pk]).get(annotator.pk, _Done())
-    return _worth(annotator, done, _stories(annotator.study))
+    return _code(annotator, done, _stories(annotator.study))
 
 
-def given_codes(study: Study) -> dict[int, Worth]:
-    """Return, by annotator, the codes that people of a study have been shown."""
+def given_codes(study: Study) -> dict[int, CompletionCode]:
+    """Return by annotator the codes that people of a study have been shown."""
     is_over = study.state in (Study.State.PAUSED, Study.State.CLOSED)
     people = study.annotators.filter(consented_at__isnull=False, erased_at=None)
     if not is_over:
         stopped = Q(state__in=Annotator.STOPPED) | Q(finished_at__isnull=False)
         people = people.filter(stopped)
     done, stories = _done([person.pk for person in people]), _stories(study)
-    found = {}
+    codes = {}
     for person in people:
         person.study = study
-        found[person.pk] = _worth(person, done.get(person.pk, _Done()), stories)
-    return found
+        codes[person.pk] = _code(person, done.get(person.pk, _Done()), stories)
+    return codes
 
 
 def has_judged_enough(annotator: Annotator) -> bool:
-    """Say whether somebody without a plan has judged the stories of a sitting."""
+    """Say whether somebody without a plan has finished a sitting."""
     done = _done([annotator.pk]).get(annotator.pk, _Done())
     return done.real >= _needed(annotator, _stories(annotator.study))
 
 
 def settle(person: Annotator) -> None:
-    """Note that the completion code is earned, if it is; it stays so."""
+    """Record that the annotator has earned the completion code, if so."""
     if person.completed_at is not None:
         return
-    found = worth(person)
-    if found is not None and found.outcome == Outcome.COMPLETED:
+    code = current_code(person)
+    if code is not None and code.outcome == Outcome.COMPLETED:
         person.completed_at = timezone.now()
         person.save(update_fields=["completed_at"])
 
 
-def _worth(person: Annotator, done: _Done, stories: int) -> Worth:
+def _code(person: Annotator, done: _Done, stories: int) -> CompletionCode:
     if person.state == Annotator.State.FAILED:
         outcome = Outcome.SCREENED_OUT
     elif person.completed_at is not None or _is_complete(person, done, stories):
         outcome = Outcome.COMPLETED
     else:
         outcome = Outcome.ENDED
-    return Worth(outcome, done.judged, code_of(person, outcome))
+    return CompletionCode(outcome, done.judged, code_of(person, outcome))
 
 
 def _is_complete(person: Annotator, done: _Done, stories: int) -> bool:
-    """Say whether the own plan is done, or as many stories as a sitting has."""
+    """Say whether the plan, or without one a sitting, is done."""
     allowed = giving_back.allowed(person.study, done.sittings)
     if done.planned and not person.study.is_open:
         return person.finished_at is not None and done.skipped <= allowed
@@ -106,7 +106,7 @@ def _is_complete(person: Annotator, done: _Done, stories: int) -> bool:
 
 
 def _needed(person: Annotator, stories: int) -> int:
-    """Return how many stories make a sitting: in a small study, all that it has."""
+    """Return the number of stories in a sitting, at most those of the study."""
     study = person.study
     most = person.most_slots or study.session_size
     return max(1, min(study.session_size, stories, most))
@@ -133,25 +133,25 @@ def _done(people: Iterable[int]) -> dict[int, _Done]:
     )
     skips = Skip.objects.filter(annotator__in=people).order_by()
     skipped = dict(skips.values_list("annotator").annotate(n=Count("pk")))
-    found = {pk: _Done(skipped=n) for pk, n in skipped.items()}
+    counts = {pk: _Done(skipped=n) for pk, n in skipped.items()}
     for pk, judged, number, planned, sittings in slots:
-        found[pk] = _Done(judged, number, planned, sittings, skipped.get(pk, 0))
-    return found
+        counts[pk] = _Done(judged, number, planned, sittings, skipped.get(pk, 0))
+    return counts
 
 
 def code_of(person: Annotator, outcome: Outcome) -> str:
-    """Return the code of a kind; the others cannot be told from it."""
+    """Return the code for an outcome; the other codes cannot be derived from it."""
     if outcome == Outcome.COMPLETED or not person.completion_code:
         return person.completion_code
     kind = f"code {outcome}"
-    found = salted_hmac(kind, person.completion_code, algorithm="sha256").digest()
-    letters = (CODE_LETTERS[byte % len(CODE_LETTERS)] for byte in found[:8])
+    digest = salted_hmac(kind, person.completion_code, algorithm="sha256").digest()
+    letters = (CODE_LETTERS[byte % len(CODE_LETTERS)] for byte in digest[:8])
     return f"{PREFIXES[outcome]}-{''.join(letters)}"
 
 
 @transaction.atomic
 def finish_if_done(annotator: Annotator, *, wanted: bool = False) -> bool:
-    """Mark an annotator as finished who has submitted the whole plan."""
+    """Mark an annotator as finished if they are done, or may and want to stop."""
     person = locked_annotator(annotator)
     wanted = wanted and person.state == Annotator.State.ACTIVE and may_stop(person)
     if wanted:
@@ -166,7 +166,7 @@ def finish_if_done(annotator: Annotator, *, wanted: bool = False) -> bool:
 
 
 def finish(person: Annotator, *, wanted: bool = False) -> bool:
-    """Mark a locked annotator as finished if that is so."""
+    """Mark a locked annotator as finished if they are; return whether it changed."""
     if (
         person.state != Annotator.State.ACTIVE
         or leasing.waiting(person).exclude(purpose=Purpose.TRAINING).exists()
@@ -181,7 +181,7 @@ def finish(person: Annotator, *, wanted: bool = False) -> bool:
 
 
 def _is_through(person: Annotator) -> bool:
-    """Say whether the plan is done, or whether there can be nothing more to do."""
+    """Say whether the plan is done, or nothing is left to do."""
     real = leasing.own_slots(person).filter(purpose=Purpose.REAL)
     if not person.study.is_open and real.filter(claimed=False).exists():
         return True
@@ -191,7 +191,7 @@ def _is_through(person: Annotator) -> bool:
 
 
 def may_stop(annotator: Annotator) -> bool:
-    """Say whether an annotator has judged enough to stop, or can get nothing now."""
+    """Say whether an annotator has done enough to stop, or can get no work now."""
     if annotator.study.is_open and has_judged_enough(annotator):
         return True
     return choosing.next_step(annotator).kind in (

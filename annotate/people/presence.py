@@ -1,4 +1,4 @@
-"""Who is at work, by the study's own pace: the one place that says so."""
+"""Presence of annotators, measured by the pauses usual in a study."""
 
 import math
 from collections.abc import Iterable
@@ -14,13 +14,13 @@ from annotate.models import Annotator, Event, Purpose, Slot, Study
 Kind = Event.Kind
 ENOUGH_PAUSES, SHARE = 20, 0.95
 LEAST_DAYS, USUAL_DAYS, MOST_DAYS = 3, 7, 14
-# Whoever has not opened the link after so long is reminded.
+# People who have not opened their link after so long are reminded.
 NOT_BEGUN = timedelta(days=3)
 
 
 @dataclass(frozen=True)
 class Presence:
-    """How somebody stands: `since` is when they were last seen, invited or planned."""
+    """Presence of a person; `since` is when they were last seen, invited or planned."""
 
     person: Annotator
     since: datetime
@@ -31,7 +31,7 @@ class Presence:
 
 @dataclass(frozen=True)
 class Calendar:
-    """What presence is measured by: the patience, and when a study was open."""
+    """Usual patience of a study, and the times when it was open."""
 
     patience: timedelta
     opened: datetime | None = None
@@ -41,7 +41,7 @@ class Calendar:
     def presence(
         self, person: Annotator, answered: datetime | None, now: datetime
     ) -> Presence:
-        """Say how somebody stands whose last answer came then."""
+        """Return the presence of a person, given their last answer."""
         at = min(now, self.shut or now)
         seen = last_seen(person, answered)
         if seen is None:
@@ -54,7 +54,7 @@ class Calendar:
 
 
 def last_seen(person: Annotator, answered: datetime | None) -> datetime | None:
-    """Return the latest sign of somebody: a page asked for, consent, an answer."""
+    """Return the time of a person's last page, consent or answer."""
     signs = (person.last_seen_at, person.instructed_at, person.consented_at, answered)
     return max((at for at in signs if at is not None), default=None)
 
@@ -65,12 +65,12 @@ def _invited(person: Annotator) -> datetime:
 
 
 def calendar(study: Study, patience: int) -> Calendar:
-    """Return what the presence of a study's people is measured by, now."""
+    """Return the calendar of a study."""
     return Calendar(timedelta(days=patience), *openings(study))
 
 
 def openings(study: Study) -> tuple[datetime | None, datetime | None, datetime | None]:
-    """Return when a study was opened and reopened, and since when it is shut."""
+    """Return when a study was last opened, reopened and shut."""
     moves = study.events.filter(
         kind__in=(Kind.STUDY_LAUNCHED, Kind.STUDY_PAUSED, Kind.STUDY_CLOSED)
     )
@@ -79,12 +79,12 @@ def openings(study: Study) -> tuple[datetime | None, datetime | None, datetime |
     launches = latest[len(stops) :]
     opened = launches[0][1] if launches else None
     shut = study.created_at if study.state == Study.State.DRAFT else None
-    # What comes before a launch, if anything does, is a pause or an end.
+    # A launch with another one before it reopened the study.
     return opened, opened if launches[1:] else None, stops[-1][1] if stops else shut
 
 
 def answers_by_day(study: Study) -> list[tuple[int, datetime, int]]:
-    """Return how many slots each person submitted on each day (UTC), oldest first."""
+    """Return the number of slots each person submitted per day (UTC), oldest first."""
     rows = study.slots.filter(
         state=Slot.State.SUBMITTED, ordinal__isnull=False, purpose=Purpose.REAL
     ).order_by()
@@ -95,20 +95,20 @@ def answers_by_day(study: Study) -> list[tuple[int, datetime, int]]:
 
 
 def patience_days(by_day: Iterable[tuple[int, datetime, int]]) -> int:
-    """Return for how many days nobody is missed where people answered on such days."""
+    """Return after how many days a person counts as away, from the days of answers."""
     return patience_of(pauses((who, day) for who, day, _n in by_day))
 
 
 def pauses(days: Iterable[tuple[int, datetime]]) -> list[int]:
-    """Return the days from one day of answers to the person's next."""
+    """Return the pauses in days between a person's days of answers."""
     in_order = pairwise(sorted(days))
     return [(b - a).days for (one, a), (other, b) in in_order if one == other]
 
 
-def patience_of(found: Iterable[int]) -> int:
-    """Return for how many days nobody is missed where such pauses were made."""
-    known = sorted(found)
-    if len(known) < ENOUGH_PAUSES:
+def patience_of(lengths: Iterable[int]) -> int:
+    """Return after how many days a person counts as away, from the usual pauses."""
+    ordered = sorted(lengths)
+    if len(ordered) < ENOUGH_PAUSES:
         return USUAL_DAYS
-    usual = known[math.ceil(SHARE * len(known)) - 1]
+    usual = ordered[math.ceil(SHARE * len(ordered)) - 1]
     return min(max(usual, LEAST_DAYS), MOST_DAYS)

@@ -1,1 +1,1 @@
-"""Answers watched as they arrive; what follows from a submitted slot; exclusions."""
+"""Quality of answers: monitoring, training and exclusions."""

@@ -1,4 +1,4 @@
-"""The ticks of an annotator of a checklist, from the tables to their signals."""
+"""Quality signals of checklist ticks, from the database."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,12 +14,12 @@ from annotate.quality_rules.judged import Signal
 from evalcore.models import Shot as StoryShot
 from evalcore.models import Story
 
-# By slot (or unit) and the number of the shot.
+# A slot or unit, and the number of the shot.
 ShotKey = tuple[int, int]
 
 
 class SubmittedSlot(NamedTuple):
-    """What the signals need to know of a submitted slot."""
+    """Columns of a submitted slot that the signals use."""
 
     pk: int
     unit: int
@@ -39,7 +39,7 @@ class SubmittedSlot(NamedTuple):
 def tick_signals(
     annotator: Annotator, slots: Sequence[SubmittedSlot], *, with_others: bool
 ) -> dict[str, Signal]:
-    """Return what the boxes say; what others ticked is looked up only when asked."""
+    """Return the signals of ticks; compare with others only if asked."""
     slots = [slot for slot in slots if slot.purpose != Purpose.TRAINING]
     boxes = _boxes(annotator, slots)
     ticked = _ticked(annotator)
@@ -60,26 +60,26 @@ def tick_signals(
 def _boxes(
     annotator: Annotator, slots: Sequence[SubmittedSlot]
 ) -> dict[int, list[str]]:
-    """Return the keys of the boxes that are asked of each story, if any are."""
-    asked = [one for one in annotator.study.asked if kind_of(one).of_shots]
+    """Return the keys of the boxes that apply to each story, if any do."""
+    all_boxes = [one for one in annotator.study.asked if kind_of(one).of_shots]
     stories = Story.objects.filter(pk__in={slot.story for slot in slots}).only("tags")
-    found = {
-        story.pk: [box.key for box in asked if box.is_asked_of(story)]
+    by_story = {
+        story.pk: [box.key for box in all_boxes if box.is_asked_of(story)]
         for story in stories
     }
-    return {story: keys for story, keys in found.items() if keys}
+    return {story: keys for story, keys in by_story.items() if keys}
 
 
 def _ticked(annotator: Annotator) -> Mapping[ShotKey, frozenset[str]]:
-    """Return the keys of the boxes ticked now; only these rows are read."""
+    """Return the keys of the boxes that are ticked."""
     rows = Rating.objects.filter(
         annotator=annotator, is_current=True, value=1, shot__gt=0
     )
-    found: dict[ShotKey, set[str]] = defaultdict(set)
+    ticked: dict[ShotKey, set[str]] = defaultdict(set)
     for slot, shot, key in rows.values_list("slot", "shot", "question__key"):
-        found[slot, shot].add(key)
-    kept = {place: frozenset(keys) for place, keys in found.items()}
-    return defaultdict(frozenset, kept)
+        ticked[slot, shot].add(key)
+    frozen = {place: frozenset(keys) for place, keys in ticked.items()}
+    return defaultdict(frozenset, frozen)
 
 
 def _numbers(stories: Iterable[int]) -> Mapping[int, list[int]]:
@@ -96,7 +96,7 @@ def _rest(
     numbers: Mapping[int, list[int]],
     boxes: Mapping[int, list[str]],
 ) -> dict[ShotKey, dict[str, float]]:
-    """Return the share of the others who ticked each box, where there are others."""
+    """Return the share of other annotators who ticked each box, where there are any."""
     others = Slot.objects.filter(
         unit__in={slot.unit for slot in slots},
         purpose=Purpose.REAL,

@@ -1,4 +1,4 @@
-"""Leaving submitted slots out of the analysis, reversibly: one, or a person's all."""
+"""Leave submitted slots out of the analysis, one or all of a person, and undo it."""
 
 from collections.abc import Iterable
 
@@ -45,11 +45,11 @@ def exclude(
     views: Iterable[AnalysisView] | None = None,
     wholesale: bool = False,
 ) -> Exclusion:
-    """Close a submitted slot as excluded and open a replacement for anyone."""
+    """Exclude a submitted slot and open a replacement for anyone."""
     reason = _checked(reason)
     slot = _locked(slot.pk)
     if slot.state != Slot.State.SUBMITTED:
-        raise ExclusionError(_("Only a submitted slot can be excluded."))
+        raise ExclusionError(_("Only submitted ratings can be left out."))
     hides: Iterable[AnalysisView] = hiding_views(slot.study_id)
     if rule == WITHDRAWN:
         hides = AnalysisView.objects.filter(study=slot.study_id)
@@ -82,9 +82,9 @@ def exclude(
 def _checked(reason: str) -> str:
     reason = reason.strip()
     if not reason:
-        raise ExclusionError(_("Please give a reason; it stands in the log."))
+        raise ExclusionError(_("Please give a reason. It is recorded in the log."))
     if len(reason) > LONGEST_REASON:
-        text = _("A reason has at most %(n)d letters.")
+        text = _("A reason can have at most %(n)d characters.")
         raise ExclusionError(text % {"n": LONGEST_REASON})
     return reason
 
@@ -93,7 +93,7 @@ def _checked(reason: str) -> str:
 def exclude_annotator(
     annotator: Annotator, *, reason: str, author: User | None, rule: str = ""
 ) -> list[Exclusion]:
-    """Exclude every real slot that somebody has submitted, surplus ones too."""
+    """Exclude every real slot that an annotator has submitted, surplus ones too."""
     reason = _checked(reason)
     locked_annotator(annotator)
     slots = annotator.slots.filter(purpose=Purpose.REAL, state=Slot.State.SUBMITTED)
@@ -105,7 +105,7 @@ def exclude_annotator(
 
 @transaction.atomic
 def withdraw_answers(annotator: Annotator, *, author: User | None) -> int:
-    """Leave out all that somebody has answered; return how many slots."""
+    """Exclude all answers of an annotator; return the number of slots."""
     locked_annotator(annotator)
     study = annotator.study
     before = in_force(study).filter(slot__annotator=annotator)
@@ -122,7 +122,7 @@ WITHDRAWAL = gettext_noop("the annotator does not want these answers to be used"
 
 @transaction.atomic
 def undo_annotator(annotator: Annotator, *, author: User | None) -> int:
-    """Take back what `exclude_annotator` did."""
+    """Undo `exclude_annotator`; return the number of slots."""
     locked_annotator(annotator)
     rows = excluded_wholesale(annotator.study).get(annotator, [])
     for row in rows:
@@ -131,26 +131,26 @@ def undo_annotator(annotator: Annotator, *, author: User | None) -> int:
 
 
 def excluded_wholesale(study: Study) -> dict[Annotator, list[Exclusion]]:
-    """Return by annotator the exclusions in force that were made of all their slots."""
+    """Return by annotator the exclusions that excluded all their slots at once."""
     events = Event.objects.filter(study=study, kind=Event.Kind.SLOT_EXCLUDED)
     latest = dict(events.order_by("pk").values_list("slot", "details"))
     rows = in_force(study).exclude(rule=WITHDRAWN).select_related("slot__annotator")
-    found: dict[Annotator, list[Exclusion]] = {}
+    by_annotator: dict[Annotator, list[Exclusion]] = {}
     for row in rows.order_by("slot__annotator__name", "slot__unit", "slot"):
         if row.slot.annotator and latest.get(row.slot_id, {}).get("wholesale"):
-            found.setdefault(row.slot.annotator, []).append(row)
-    return found
+            by_annotator.setdefault(row.slot.annotator, []).append(row)
+    return by_annotator
 
 
 def _locked(pk: int) -> Slot:
-    """Return a slot after locking its unit, so that one change at a time is made."""
+    """Return a slot after locking its unit, which serializes changes."""
     unit = Slot.objects.values_list("unit", flat=True).get(pk=pk)
     Unit.objects.select_for_update(no_key=True).get(pk=unit)
     return Slot.objects.select_for_update(of=("self",), no_key=True).get(pk=pk)
 
 
 def _replace(slot: Slot) -> Slot | None:
-    """Open another slot in place of an excluded one, if its unit is still judged."""
+    """Open a replacement for an excluded slot, unless its unit was withdrawn."""
     if _is_withdrawn(slot):
         Unit.objects.filter(pk=slot.unit_id).update(redundancy=F("redundancy") - 1)
         return None
@@ -171,7 +171,7 @@ def _replace(slot: Slot) -> Slot | None:
 
 
 def _is_withdrawn(slot: Slot) -> bool:
-    """Say whether no more answers to this unit are asked for."""
+    """Say whether the slot's method or story was withdrawn."""
     if slot.study.rounds > 1:
         return False
     methods, stories = withdrawn_names(slot.study)
@@ -188,10 +188,10 @@ def undo(exclusion: Exclusion, *, author: User | None) -> Slot:
     exclusion = Exclusion.objects.get(pk=exclusion.pk)
     if exclusion.rule == WITHDRAWN:
         raise ExclusionError(
-            _("The annotator withdrew these answers; they stay left out.")
+            _("The annotator withdrew these answers, so they stay left out.")
         )
     if exclusion.undone_at is not None:
-        raise ExclusionError(_("This exclusion was undone before."))
+        raise ExclusionError(_("This was already undone."))
     exclusion.undone_at = timezone.now()
     exclusion.save(update_fields=["undone_at"])
     slot.state = Slot.State.SUBMITTED
@@ -207,7 +207,7 @@ def undo(exclusion: Exclusion, *, author: User | None) -> Slot:
 
 
 def _drop(replacement_id: int | None) -> bool:
-    """Take a replacement, or what took its place, out of the redundancy."""
+    """Take a replacement, or its own replacement, out of the redundancy."""
     slots = Slot.objects.select_for_update(of=("self",), no_key=True)
     replacement = slots.filter(pk=replacement_id).first()  # type: ignore[misc] # None finds none
     while replacement is not None and replacement.state == Slot.State.EXCLUDED:

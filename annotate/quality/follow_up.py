@@ -1,4 +1,4 @@
-"""Consequences of submitted and skipped slots, and holding people and units."""
+"""Consequences of submitted and skipped slots; pauses of people and units."""
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -16,12 +16,12 @@ MAY_PAUSE = (AnnotatorState.INVITED, AnnotatorState.ACTIVE, AnnotatorState.FINIS
 
 
 class HoldingError(ValueError):
-    """Nobody can be paused or resumed like that; the message says why."""
+    """Invalid pause or resumption; the message says why."""
 
 
 @transaction.atomic
 def pause(annotator: Annotator, *, user: User | None = None) -> None:
-    """Let somebody do nothing for a while; the slots stay theirs."""
+    """Pause an annotator, who keeps their slots."""
     person = locked_annotator(annotator)
     if person.state == AnnotatorState.PAUSED:
         return
@@ -44,7 +44,7 @@ def pause(annotator: Annotator, *, user: User | None = None) -> None:
 
 @transaction.atomic
 def resume(annotator: Annotator, *, user: User | None = None) -> None:
-    """Let a paused person go on where they were; settles the flags that paused them."""
+    """Resume a paused annotator, and resolve the flags that paused them."""
     person = locked_annotator(annotator)
     if person.state != AnnotatorState.PAUSED:
         raise HoldingError(
@@ -78,7 +78,7 @@ def _state_before(person: Annotator) -> str:
 
 @transaction.atomic
 def hand_out_again(unit: Unit, *, user: User | None = None) -> bool:
-    """Hand a unit out again that was set aside; say whether it was."""
+    """Offer a unit again that was set aside; return whether it was."""
     changed = Unit.objects.filter(pk=unit.pk, set_aside_at__isnull=False).update(
         set_aside_at=None
     )
@@ -95,22 +95,24 @@ def end_training(annotator: Annotator) -> None:
 
 
 def finish(annotator: Annotator, person: Annotator) -> None:
-    """Mark an annotator, whose row is locked, as finished if that is so."""
+    """Mark an annotator as finished if they are; `person` is their locked row."""
     if outcomes.finish(person):
         annotator.state, annotator.finished_at = person.state, person.finished_at
 
 
-def look(annotator: Annotator) -> None:
-    """Hold what the annotator has answered against the study's rules."""
-    monitoring.look(annotator)
+def check_rules(annotator: Annotator) -> None:
+    """Check the annotator's answers against the study's rules."""
+    monitoring.check_rules(annotator)
 
 
 def skip(*, slot: Slot, annotator: Annotator, reason: str, comment: str) -> None:
-    """Leave a story to somebody else, and look at what the annotator skips."""
+    """Skip a story, and check how many the annotator skips."""
     with transaction.atomic():
         skipped = leasing.locked_annotator(annotator).skips.count()
         if not comment and giving_back.needs_words(slot, annotator, skipped):
-            raise BadAnswerError(_("Please say in words why you skip this story."))
+            raise BadAnswerError(
+                _("Please write in a few words why you are skipping this story.")
+            )
         giving_back.skip(slot, annotator, reason=reason, comment=comment)
-    monitoring.look(annotator)
+    monitoring.check_rules(annotator)
     outcomes.finish_if_done(annotator)

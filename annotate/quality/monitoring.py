@@ -1,4 +1,4 @@
-"""Looking at an annotator's answers as they arrive, and acting by the study's rules."""
+"""Quality monitoring of answers as they arrive, by the study's rules."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -36,51 +36,52 @@ from annotate.responses.leasing import locked_annotator
 from annotate.responses.submission import time_problem
 from evalcore.models import Shot
 
-# What the others say takes the longest to look up; it changes slowly.
+# Comparing with others is slow, and the result changes slowly.
 OTHERS_EVERY = 5
 OTHERS = ("agreement", "majority")
-# Nobody knows the right answers to slots that are there for these.
+# Slots for these purposes have no right answers.
 UNKNOWN = (Purpose.REAL, Purpose.REPEAT)
-# A finding that a manager has settled counts again with so many times the answers.
+# A resolved flag is raised again only with so many times the answers.
 AGAIN = 1.5
 
 FAST = gettext_lazy(
-    "You answer very fast. Please look at every shot before you answer."
+    "You are answering very fast. Please look at every shot before you answer."
 )
 REPEATED = gettext_lazy(
-    "You gave the same answers many times in a row. Please judge each story anew."
+    "You gave the same answers many times in a row. Please judge each story on its own."
 )
 WARNINGS = {
     "seconds_per_unit": FAST,
     "seconds_per_shot": FAST,
     "seconds_in_sight": FAST,
     "shots_seen": gettext_lazy(
-        "You answered before most of the shots had been in sight. Please look at every "
+        "You answered before seeing most of the shots. Please look at every "
         "shot before you answer."
     ),
     "straight_line": REPEATED,
     "same_answer": REPEATED,
     "side_bias": gettext_lazy(
-        "You choose one side far more often than the other. Which story stands left is "
-        "drawn at random; please judge the stories alone."
+        "You choose one side far more often than the other. The sides are "
+        "assigned at random; please judge only the stories."
     ),
     "skips": gettext_lazy(
-        "You skip many stories. Please skip only what you cannot judge, and say why."
+        "You are skipping many stories. Please skip only stories that you "
+        "cannot judge, and say why."
     ),
 }
 WARNING = gettext_lazy(
-    "Some of your answers differ from what was expected. Please read the questions "
-    "once more and take your time."
+    "Some of your answers differ from what was expected. Please read the "
+    "questions again and take your time."
 )
 
 NOTHING_TICKED = gettext_lazy(
-    "You ticked nothing in many shots. Please read every text, look at every shot, and "
-    "tick all that fits."
+    "You ticked nothing in many shots. Please read every text, look at "
+    "every shot, and tick everything that applies."
 )
 
 
-def look(annotator: Annotator) -> list[Flag]:
-    """Measure the annotator's signals and act on each rule that is broken anew."""
+def check_rules(annotator: Annotator) -> list[Flag]:
+    """Measure the annotator's signals; raise and return a flag for each new breach."""
     rules = parse_rules(annotator.study.rules)
     if not rules:
         return []
@@ -91,25 +92,25 @@ def look(annotator: Annotator) -> list[Flag]:
 def signals_of(
     annotator: Annotator, *, rules: Sequence[Rule] | None = None
 ) -> dict[str, Signal]:
-    """Return every signal of an annotator, those of ticks under names of their own."""
+    """Return every signal of an annotator by name."""
     slots = _slots(annotator)
-    wanted = rules is None or (
+    with_others = rules is None or (
         any(rule.signal in OTHERS for rule in rules) and len(slots) % OTHERS_EVERY == 0
     )
-    rest = _rest(annotator, slots) if wanted else {}
-    found = measure(
+    rest = _rest(annotator, slots) if with_others else {}
+    signals = measure(
         _judged(annotator, slots, rest=rest),
         scales=_scales(annotator),
         skipped=Skip.objects.filter(annotator=annotator).count(),
         glance=annotator.study.must_see or GLANCE,
     )
     if asks_of_shots(annotator.study):
-        found |= tick_signals(annotator, slots, with_others=wanted)
-    return found
+        signals |= tick_signals(annotator, slots, with_others=with_others)
+    return signals
 
 
 def _slots(annotator: Annotator) -> list[SubmittedSlot]:
-    """Return the submitted slots in order; of the training the passed round."""
+    """Return the submitted slots in order; training only if passed, its last round."""
     slots = Slot.objects.filter(annotator=annotator, submitted_at__isnull=False)
     if annotator.trained_at is None:
         slots = slots.exclude(purpose=Purpose.TRAINING)
@@ -187,7 +188,7 @@ def _judged(
 
 
 def _expected(slot: SubmittedSlot, originals: Given) -> Expected | None:
-    """Return the right answers; of a training twin less than its original got."""
+    """Return the right answers; for a degraded copy in training, below its original."""
     if slot.purpose in UNKNOWN:
         return None
     given = originals.get(slot.original, {}) if slot.original is not None else {}
@@ -201,7 +202,7 @@ def _expected(slot: SubmittedSlot, originals: Given) -> Expected | None:
 
 
 def _whole(study: Study) -> list[tuple[type[Answer], list[str]]]:
-    """Return the tables of whole units' counted answers, and the names of kinds."""
+    """Return the tables of whole units' answers, with their kinds."""
     return [
         (model, names)
         for model, names in whole_tables(study).items()
@@ -233,9 +234,9 @@ def _earlier(
 
 
 def _rest(annotator: Annotator, slots: list[SubmittedSlot]) -> Rest:
-    """Return what the others say of each unit: mean rating, or share of votes for a."""
+    """Return the others' mean rating of each unit, or their share of votes for a."""
     rest: Rest = defaultdict(dict)
-    told: dict[tuple[int, str], float] = defaultdict(float)
+    totals: dict[tuple[int, str], float] = defaultdict(float)
     people: Counter[tuple[int, str]] = Counter()
     fields = "slot__unit", "question__key", "question__kind", "value"
     for model, names in _whole(annotator.study):
@@ -256,26 +257,26 @@ def _rest(annotator: Annotator, slots: list[SubmittedSlot]) -> Rest:
         for unit, key, name, value, n in rows:
             kind = KINDS[name]
             for part, judgement in kind.judgements(key, value).items():
-                told[unit, part] += n * kind.numeric_value(judgement)
+                totals[unit, part] += n * kind.numeric_value(judgement)
                 people[unit, part] += n
-    for (unit, part), total in told.items():
+    for (unit, part), total in totals.items():
         rest[unit][part] = total / people[unit, part]
     return rest
 
 
 @transaction.atomic
 def _act(annotator: Annotator, breach: Breach) -> Flag | None:
-    """Raise a flag and do what the rule says, unless that was done before."""
+    """Raise a flag and apply the rule's action, unless a flag exists."""
     person = locked_annotator(annotator)
     flags = list(Flag.objects.filter(annotator=person, rule=breach.rule.key))
     if any(flag.resolved_at is None for flag in flags):
         return None
-    # Shots and units are counted apart.
+    # The counts of shots and of units cannot be compared.
     same = (f for f in flags if f.finding.get("of_ticks", False) == breach.of_ticks)
     before = next(same, None)
     if before is not None and breach.n < AGAIN * before.n:
         return None
-    found = finding(breach)
+    data = finding(breach)
     flag = Flag.objects.create(
         annotator=person,
         rule=breach.rule.key,
@@ -283,8 +284,8 @@ def _act(annotator: Annotator, breach: Breach) -> Flag | None:
         action=breach.rule.action,
         value=breach.value,
         n=breach.n,
-        finding=found,
-        text=in_english(found)[:300],
+        finding=data,
+        text=in_english(data)[:300],
     )
     event_log.note(
         Event.Kind.FLAG_RAISED,
@@ -292,7 +293,7 @@ def _act(annotator: Annotator, breach: Breach) -> Flag | None:
         annotator=person,
         rule=flag.rule,
         action=flag.action,
-        finding=found,
+        finding=data,
     )
     _stop(person, flag)
     annotator.state = person.state
@@ -300,7 +301,7 @@ def _act(annotator: Annotator, breach: Breach) -> Flag | None:
 
 
 def _stop(person: Annotator, flag: Flag) -> None:
-    """Pause or exclude whoever can still work, if the flag says so."""
+    """Pause or exclude an annotator who can still work, if the flag says so."""
     is_paused = person.state == Annotator.State.PAUSED
     if person.state in Annotator.STOPPED and not is_paused:
         return
@@ -315,7 +316,7 @@ def _stop(person: Annotator, flag: Flag) -> None:
             before=before,
         )
     elif flag.action == Flag.Action.EXCLUDE:
-        # Units are locked before slots, and revoking locks slots only.
+        # Units must be locked before slots, and revoking locks slots only.
         exclusion.exclude_annotator(
             person, reason=flag.text, author=None, rule=flag.rule
         )
@@ -323,22 +324,22 @@ def _stop(person: Annotator, flag: Flag) -> None:
 
 
 def unread_warning(annotator: Annotator) -> Flag | None:
-    """Return the warning that the annotator is to read before anything else."""
+    """Return the first warning that the annotator has not read."""
     return Flag.unread_warnings(annotator.pk).order_by("pk").first()
 
 
 def warning_text(flag: Flag) -> str:
-    """Return what the annotator is told: the rule's message, or a usual one."""
+    """Return the warning for the annotator: the rule's message, or a default."""
     rules = parse_rules(flag.annotator.study.rules)
     own = next((rule.message for rule in rules if rule.key == flag.rule), "")
-    usual = WARNINGS.get(flag.signal, WARNING)
+    default = WARNINGS.get(flag.signal, WARNING)
     if flag.signal == "flat" and flag.finding.get("of_ticks"):
-        usual = NOTHING_TICKED
-    return own or str(usual)
+        default = NOTHING_TICKED
+    return own or str(default)
 
 
 def pause_text(annotator: Annotator) -> str:
-    """Return why a rule paused the annotator; empty when a manager did."""
+    """Return the warning of the rule that paused the annotator; empty without one."""
     paused = annotator.flags.filter(
         action=Flag.Action.PAUSE, resolved_at__isnull=True
     ).first()
@@ -346,25 +347,25 @@ def pause_text(annotator: Annotator) -> str:
 
 
 def reasons(exclusions: Iterable[Exclusion]) -> dict[int, str]:
-    """Return why each was made, in the reader's language unless managers wrote it."""
+    """Return the reasons of exclusions; those of rules in the reader's language."""
     rows = list(exclusions)
     people = {row.slot.annotator_id for row in rows if row.rule}
-    said: dict[tuple[int | None, str, str], str] = {
+    of_rules: dict[tuple[int | None, str, str], str] = {
         (flag.annotator_id, flag.rule, flag.text): flag.sentence
         for flag in Flag.objects.filter(annotator__in=people)
     }
-    told = {exclusion.WITHDRAWAL: _(exclusion.WITHDRAWAL)}
+    fixed = {exclusion.WITHDRAWAL: _(exclusion.WITHDRAWAL)}
     return {
-        row.pk: said.get(
+        row.pk: of_rules.get(
             (row.slot.annotator_id, row.rule, row.reason),
-            told.get(row.reason, row.reason),
+            fixed.get(row.reason, row.reason),
         )
         for row in rows
     }
 
 
 def resolve(flag: Flag, *, user: User | None) -> Flag:
-    """Settle a flag; the rule raises it again only on much more evidence."""
+    """Resolve a flag; the rule raises it again only on more evidence."""
     if flag.resolved_at is None:
         flag.resolved_at = timezone.now()
         flag.resolved_by = user

@@ -1,4 +1,4 @@
-"""The training round: units with known answers, feedback on each, and a pass mark."""
+"""Training round: known answers, feedback and a pass mark."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -21,8 +21,8 @@ from annotate.studies.parts import Training
 
 
 @dataclass(frozen=True)
-class Marked:
-    """One answer of the training round, and whether it was right."""
+class MarkedAnswer:
+    """An answer of the training round, marked right or wrong."""
 
     question: Question
     given_words: str
@@ -32,7 +32,7 @@ class Marked:
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """How a round of training stands."""
+    """Result of a training round so far."""
 
     right: int
     n: int
@@ -42,7 +42,7 @@ class TrainingResult:
 
     @property
     def needed(self) -> int:
-        """Return how many answers have to be right, once all units are done."""
+        """Return how many answers have to be right to pass."""
         return ceil(self.pass_mark * self.n - 1e-9)
 
     @property
@@ -63,7 +63,7 @@ def _own(annotator: Annotator) -> QuerySet[Slot]:
 
 
 def slot_of_original(slot: Slot) -> Slot | None:
-    """Return where a degraded twin that trains alone was met before, undegraded."""
+    """Return the training slot that showed the original of a degraded copy."""
     if slot.purpose != Purpose.TRAINING or slot.unit.original_id is None:
         return None
     same_round = Slot.objects.filter(
@@ -73,7 +73,7 @@ def slot_of_original(slot: Slot) -> Slot | None:
 
 
 def known_answers(slot: Slot) -> dict[str, tuple[list[int] | str, str]]:
-    """Return the right answers by question, and how the page says them."""
+    """Return the right answers by question, as values and in words."""
     earlier = slot_of_original(slot)
     given = current_answers(earlier, slot.annotator) if earlier else {}
     known: dict[str, tuple[list[int] | str, str]] = {}
@@ -84,7 +84,7 @@ def known_answers(slot: Slot) -> dict[str, tuple[list[int] | str, str]]:
         words = partial(kind_of(question).text_for_annotator, slot, question)
         if question.pk in given:
             value = given[question.pk].value
-            less = _("less than %(value)s") % {"value": words([value])}
+            less = _("lower than %(value)s") % {"value": words([value])}
             if tolerance := below(expected, value):
                 known[question.key] = tolerance, less
         else:
@@ -94,7 +94,7 @@ def known_answers(slot: Slot) -> dict[str, tuple[list[int] | str, str]]:
 
 
 def not_marked(slot: Slot) -> list[Question]:
-    """Return the questions of a twin alone whose original got the lowest rating."""
+    """Return the unmarkable questions: the original got the lowest rating."""
     known = known_answers(slot)
     return [one for one in _expecting(slot) if one.key not in known]
 
@@ -104,15 +104,15 @@ def _expecting(slot: Slot) -> list[Question]:
 
 
 def worse_place(slot: Slot) -> int | None:
-    """Return where a twin beside its original stands, as shown: 0 is the left one."""
+    """Return the place of a degraded copy beside its original: 0 is the left one."""
     shown = [slot.unit.outputs[place] for place in slot.order]
     originals = {output.pk for output in shown}
     places = (n for n, output in enumerate(shown) if output.twin_of_id in originals)
     return next(places, None)
 
 
-def marks(slot: Slot) -> list[Marked]:
-    """Return each answer to a unit whose answers are known, marked."""
+def marks(slot: Slot) -> list[MarkedAnswer]:
+    """Return the marked answers to a unit with known answers."""
     answers = current_answers(slot, slot.annotator)
     known = known_answers(slot)
     marked = []
@@ -121,7 +121,7 @@ def marks(slot: Slot) -> list[Marked]:
         if answer is not None and question.key in known:
             kind, (expected, words) = kind_of(question), known[question.key]
             marked.append(
-                Marked(
+                MarkedAnswer(
                     question,
                     kind.text_for_annotator(slot, question, [answer.value]),
                     words,
@@ -132,7 +132,7 @@ def marks(slot: Slot) -> list[Marked]:
 
 
 def result(annotator: Annotator, round_: int) -> TrainingResult:
-    """Return how many answers of a round were right, and whether the round is over."""
+    """Return the result of a training round."""
     slots = list(
         _own(annotator)
         .filter(round=round_)
@@ -151,33 +151,33 @@ def result(annotator: Annotator, round_: int) -> TrainingResult:
 
 @transaction.atomic
 def conclude(annotator: Annotator) -> bool | None:
-    """Decide about a finished round: passed, again, or not admitted."""
+    """Conclude a finished round: passed, repeated, or failed; None if unfinished."""
     person = locked_annotator(annotator)
     if not is_training_needed(person):
         return None
     round_ = person.training_attempts + 1
-    found = result(person, round_)
-    if not found.is_over:
+    outcome = result(person, round_)
+    if not outcome.is_over:
         return None
     attempts = person.study.training.get("attempts", Training().attempts)
-    failed = not found.passed and round_ >= attempts
+    failed = not outcome.passed and round_ >= attempts
     person.training_attempts = round_
-    if found.passed:
+    if outcome.passed:
         person.trained_at = timezone.now()
-        _note(Event.Kind.TRAINING_PASSED, person, found)
+        _note(Event.Kind.TRAINING_PASSED, person, outcome)
     elif failed:
         person.state = annotator.state = Annotator.State.FAILED
         giving_back.free_unfinished(person)
-        _note(Event.Kind.ANNOTATOR_FAILED, person, found)
+        _note(Event.Kind.ANNOTATOR_FAILED, person, outcome)
     person.save(update_fields=["trained_at", "training_attempts", "state"])
     annotator.trained_at = person.trained_at
     annotator.training_attempts = person.training_attempts
-    if not found.passed and not failed:
+    if not outcome.passed and not failed:
         control_slots.begin_training(person)
-    return found.passed
+    return outcome.passed
 
 
-def _note(kind: Event.Kind, person: Annotator, found: TrainingResult) -> None:
+def _note(kind: Event.Kind, person: Annotator, outcome: TrainingResult) -> None:
     event_log.note(
-        kind, person.study_id, annotator=person, right=found.right, of=found.n
+        kind, person.study_id, annotator=person, right=outcome.right, of=outcome.n
     )

@@ -1,5 +1,5 @@
-"""What answers say of how they were given, and which of it breaks a rule.
+"""Quality signals of annotators' answers, and the rules that they break.
 
-Comes in: an annotator's answers as plain values.
-Goes out: signals, breaches, and findings as data and as sentences.
+In: an annotator's answers as plain values.
+Out: signals, breaches, and findings as data and as sentences.
 """

@@ -1,7 +1,7 @@
-"""What the ticks of a checklist say about how they were given. Pure.
+"""Quality signals of checklist ticks. Pure.
 
-A shot is looked at like a unit of its own. Most boxes are rightly empty, so that two
-answers are held against each other by what is ticked, not by what is left empty.
+Each shot counts like a unit. Most boxes are rightly empty, so answers are compared by
+what is ticked, not by what is left empty.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,9 +15,8 @@ from annotate.quality_rules.signals import agreement
 class TickedShot:
     """The keys of the boxes that an annotator has ticked in one shot.
 
-    `earlier` is, of a repeat, what the annotator had ticked before. `rest` has the
-    share of the other annotators of the shot who ticked a box, for each box, by its
-    key. None where there are no others.
+    `earlier` has the ticks of the first time if this is a repeat. `rest` has the share
+    of other annotators who ticked each box, by its key; None without others.
     """
 
     ticked: frozenset[str]
@@ -26,38 +25,38 @@ class TickedShot:
 
 
 def measure_boxes(shots: Sequence[TickedShot]) -> dict[str, Signal]:
-    """Return the signals that ticks have: flat, repeat, agreement; n counts shots.
+    """Return the signals of ticks: `ticks_flat`, `ticks_repeat`, `ticks_agreement`.
 
-    They stand beside those of answers to whole units, as `ticks_flat` and so on.
+    Their n counts shots.
     """
-    found = [blank(shots), moved(shots), with_the_rest(shots)]
-    return {f"ticks_{signal.name}": replace(signal, of_ticks=True) for signal in found}
+    signals = [blank(shots), moved(shots), with_the_rest(shots)]
+    return {
+        f"ticks_{signal.name}": replace(signal, of_ticks=True) for signal in signals
+    }
 
 
 def blank(shots: Iterable[TickedShot]) -> Signal:
-    """Share of shots in which nothing is ticked."""
-    return mean_of(
-        "flat", [float(not s.ticked) for s in shots], "no shot was looked at"
-    )
+    """Return the share of shots in which nothing is ticked."""
+    return mean_of("flat", [float(not s.ticked) for s in shots], "no shot was answered")
 
 
 def moved(shots: Iterable[TickedShot]) -> Signal:
-    """Share of the boxes ticked now or earlier that were ticked only once.
+    """Return the share of boxes ticked now or earlier that were ticked only once.
 
-    Averaged over the shots that were looked at twice; 1 less the Jaccard index of what
-    was ticked. Shots in which both times nothing was ticked are left out.
+    This is 1 minus the Jaccard index, averaged over the shots that were answered
+    twice. Shots in which nothing was ticked both times are left out.
     """
     parts = [
         len(s.ticked ^ s.earlier) / len(s.ticked | s.earlier)
         for s in shots
         if s.earlier is not None and s.ticked | s.earlier
     ]
-    return mean_of("repeat", parts, "no shot with a tick was looked at twice")
+    return mean_of("repeat", parts, "no shot with a tick was answered twice")
 
 
 def with_the_rest(shots: Iterable[TickedShot]) -> Signal:
-    """Correlation with the shares of the others who ticked, as `agreement` has it."""
-    judged = [
+    """Return the correlation with the shares of others who ticked (`agreement`)."""
+    units = [
         JudgedUnit(
             "real",
             {box: int(box in s.ticked) for box in s.rest},
@@ -66,4 +65,4 @@ def with_the_rest(shots: Iterable[TickedShot]) -> Signal:
         for s in shots
         if s.rest is not None
     ]
-    return agreement(judged)
+    return agreement(units)

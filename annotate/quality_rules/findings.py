@@ -1,12 +1,13 @@
-"""What a rule found, as data that is stored and as a sentence in the reader's language.
+"""Findings of quality rules, as stored data and as sentences.
 
-A finding is kept with the flag and in the log; its sentence is made when it is shown.
+A finding is stored with the flag and in the log; its sentence is made for the reader.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 from django.utils import translation
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -16,72 +17,89 @@ Finding = Mapping[str, Any]
 
 SENTENCES = {
     "seconds_per_unit": gettext_lazy(
-        "%(value)s of %(n)s units took less than %(limit)s s"
+        "%(count)s of %(n)s stories took less than %(limit)s s"
     ),
     "seconds_per_shot": gettext_lazy(
-        "%(value)s of %(n)s units took less than %(limit)s s per shot"
+        "%(count)s of %(n)s stories took less than %(limit)s s per shot"
     ),
     "seconds_in_sight": gettext_lazy(
-        "In %(value)s of %(n)s units shots were in sight for less than %(limit)s s each"
+        "%(count)s of %(n)s stories had shots on screen for less than %(limit)s s on "
+        "average"
     ),
     "shots_seen": gettext_lazy(
-        "%(value)s of %(n)s units were answered with less than %(limit)s of the shots "
-        "seen"
+        "%(count)s of %(n)s stories were answered with less than %(limit)s of the "
+        "shots seen"
     ),
     "straight_line": gettext_lazy(
-        "%(value)s of %(n)s units were answered exactly like the one before"
+        "%(count)s of %(n)s stories got exactly the same answers as the one before"
     ),
     "same_answer": gettext_lazy(
-        "%(value)s of %(n)s units had the same answer as the one before"
+        "%(count)s of %(n)s stories got the same answer as the one before"
     ),
-    "flat": gettext_lazy(
-        "%(value)s of %(n)s units had one and the same answer to all questions"
-    ),
+    "flat": gettext_lazy("%(count)s of %(n)s stories got one answer to all questions"),
     "side_bias": gettext_lazy(
-        "The share of left is %(value)s away from one half in %(n)s units"
+        "the share of left choices is %(value)s away from one half in %(n)s stories"
     ),
     "training": gettext_lazy(
-        "%(value)s of the answers to %(n)s training units are within the tolerance"
+        "%(value)s of the answers to %(n)s training stories were right"
     ),
     "gold": gettext_lazy(
-        "%(value)s of the answers to %(n)s gold units are within the tolerance"
+        "%(value)s of the answers to %(n)s known-answer checks were right"
     ),
     "repeat": gettext_lazy(
-        "Answers to %(n)s repeated units moved by %(value)s of the scale"
+        "answers to %(n)s repeated stories changed by %(value)s of the scale"
     ),
-    "twin": gettext_lazy(
-        "%(value)s of the answers to %(n)s degraded twins are below the original's"
-    ),
+    "twin": gettext_lazy("%(value)s of %(n)s degraded copies were spotted"),
     "agreement": gettext_lazy(
-        "Ratings of %(n)s units correlate %(value)s with those of the others"
+        "ratings of %(n)s stories correlate %(value)s with those of others"
     ),
     "majority": gettext_lazy(
-        "%(value)s of the choices in %(n)s units agree with a clear majority"
+        "%(value)s of the choices in %(n)s stories agree with a clear majority"
     ),
-    "skips": gettext_lazy("%(value)s of %(n)s slots were skipped"),
-    "no_time": gettext_lazy(
-        "%(value)s of %(n)s units came without the time spent on them"
-    ),
+    "skips": gettext_lazy("%(count)s of %(n)s stories were skipped"),
+    "no_time": gettext_lazy("%(count)s of %(n)s stories have no recorded time"),
     "impossible_time": gettext_lazy(
-        "%(value)s of %(n)s units came with a time that cannot be"
+        "%(count)s of %(n)s stories have an impossible time"
     ),
 }
 
-
-# What the same signals say of ticks, whose observations are shots.
+# The same signals of ticks, whose observations are shots.
 OF_TICKS = {
-    "flat": gettext_lazy("Nothing is ticked in %(value)s of %(n)s shots"),
+    "flat": gettext_lazy("nothing is ticked in %(count)s of %(n)s shots"),
     "repeat": gettext_lazy(
-        "Of what was ticked in %(n)s repeated shots, %(value)s was ticked only once"
+        "%(value)s of what was ticked in %(n)s repeated shots was ticked only once"
     ),
     "agreement": gettext_lazy(
-        "Ticks in %(n)s shots correlate %(value)s with those of the others"
+        "ticks in %(n)s shots correlate %(value)s with those of others"
     ),
+}
+
+RUSHED = gettext_lazy("%(name)s rushed")
+REPEATED = gettext_lazy("%(name)s repeats the same answers")
+DISAGREES = gettext_lazy("%(name)s disagrees with others")
+HEADLINES = {
+    "seconds_per_unit": RUSHED,
+    "seconds_per_shot": RUSHED,
+    "seconds_in_sight": RUSHED,
+    "shots_seen": gettext_lazy("%(name)s did not look at all shots"),
+    "straight_line": REPEATED,
+    "same_answer": REPEATED,
+    "flat": REPEATED,
+    "side_bias": gettext_lazy("%(name)s favours one side"),
+    "training": gettext_lazy("%(name)s did poorly in the training"),
+    "gold": gettext_lazy("%(name)s misses known-answer checks"),
+    "repeat": gettext_lazy("%(name)s is inconsistent"),
+    "twin": gettext_lazy("%(name)s misses degraded copies"),
+    "agreement": DISAGREES,
+    "majority": DISAGREES,
+    "skips": gettext_lazy("%(name)s skips many stories"),
+    "no_time": gettext_lazy("%(name)s has no recorded times"),
+    "impossible_time": gettext_lazy("%(name)s has impossible times"),
 }
 
 
 def finding(breach: Breach) -> dict[str, Any]:
-    """Return what is stored of a breach: enough to say it in any language."""
+    """Return the data of a breach that its sentence in any language needs."""
     rule = breach.rule
     known = {
         "signal": rule.signal,
@@ -96,46 +114,60 @@ def finding(breach: Breach) -> dict[str, Any]:
     return {key: value for key, value in known.items() if value is not None}
 
 
-def brief(found: Finding) -> str:
-    """Return what was found."""
-    signal = found["signal"]
-    said = OF_TICKS.get(signal) if found.get("of_ticks") else None
+def headline(name: str, data: Finding) -> str:
+    """Return in plain words what somebody did, with the numbers."""
+    signal = data["signal"]
+    # Where nothing is ticked, nothing is repeated.
+    ticks_flat = signal == "flat" and data.get("of_ticks")
+    said = _("%(name)s ticks little") if ticks_flat else HEADLINES[signal]
+    texts = {"headline": said % {"name": name}, "finding": _finding_text(data)}
+    return _("%(headline)s: %(finding)s.") % texts
+
+
+def brief(data: Finding) -> str:
+    """Return what was found, without what is expected."""
+    return capfirst(_finding_text(data))
+
+
+def _finding_text(data: Finding) -> str:
+    signal = data["signal"]
+    said = OF_TICKS.get(signal) if data.get("of_ticks") else None
     return (said or SENTENCES[signal]) % {
-        "value": _number(signal, found["value"]),
-        "n": found["n"],
-        "limit": _limit(signal, found.get("limit", 0)),
+        "value": _number(signal, data["value"]),
+        "count": round(data["value"] * data["n"]),
+        "n": data["n"],
+        "limit": _limit(signal, data.get("limit", 0)),
     }
 
 
-def sentence(found: Finding) -> str:
-    """Return what was found, what is expected, and how sure that is."""
-    is_below = "below" in found
-    bound = found["below"] if is_below else found["above"]
-    texts = {"shown": brief(found), "bound": _number(found["signal"], bound)}
-    if "p" in found:
-        texts["times"] = _times(found["p"])
-        text = (
-            _(
-                "%(shown)s; at least %(bound)s is expected (by accident in at most 1 "
-                "of %(times)s)."
-            )
-            if is_below
-            else _(
-                "%(shown)s; at most %(bound)s is expected (by accident in at most 1 of "
-                "%(times)s)."
-            )
-        )
-    elif is_below:
-        text = _("%(shown)s; at least %(bound)s is expected.")
-    else:
-        text = _("%(shown)s; at most %(bound)s is expected.")
-    return text % texts
+def evidence(data: Finding) -> str:
+    """Return what is expected, and how likely the finding is by chance."""
+    is_below = "below" in data
+    bound = _number(data["signal"], data["below"] if is_below else data["above"])
+    expected = (
+        _("At least %(bound)s is expected.")
+        if is_below
+        else _("At most %(bound)s is expected.")
+    )
+    texts = [expected % {"bound": bound}]
+    if "p" in data:
+        chance = _("The probability of this by chance is at most 1 in %(times)s.")
+        texts.append(chance % {"times": _times(data["p"])})
+    return " ".join(texts)
 
 
-def in_english(found: Finding) -> str:
-    """Return the sentence for tables and records, which have one language."""
+def sentence(data: Finding) -> str:
+    """Return what was found, what is expected, and how likely it is by chance."""
+    return _("%(finding)s. %(evidence)s") % {
+        "finding": brief(data),
+        "evidence": evidence(data),
+    }
+
+
+def in_english(data: Finding) -> str:
+    """Return the English sentence, for tables and records."""
     with translation.override("en"):
-        return sentence(found)
+        return sentence(data)
 
 
 def _number(signal: str, value: float) -> str:
@@ -147,6 +179,6 @@ def _limit(signal: str, value: float) -> str:
 
 
 def _times(p: float) -> str:
-    """Return of how many times p is at most one: 2 to 9, then powers of ten."""
+    """Return 1 / p rounded down: 2 to 9, then to a power of ten."""
     times = int(1 / p)
     return f"{10 ** (len(str(times)) - 1) if times >= 10 else times:,}"

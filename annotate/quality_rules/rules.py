@@ -1,4 +1,4 @@
-"""Rules about signals: which value, after how many units, calls for what. Pure.
+"""Rules that turn values of signals into actions. Pure.
 
 A study's YAML lists them:
 
@@ -12,8 +12,8 @@ A study's YAML lists them:
         action: pause
         message: Please take the time to look at every picture.
 
-Rules are evaluated after every submitted slot. A test made for one look would sooner or
-later accuse nearly everybody; `chance` bounds the probability over all looks together.
+Rules are evaluated after every submitted slot. A test for a single look would sooner or
+later flag nearly everybody, so `chance` bounds the probability over all looks.
 """
 
 from collections import Counter
@@ -41,19 +41,19 @@ from annotate.schema import (
 )
 
 ACTIONS = ("note", "warn", "pause", "exclude")
-# Their value is the share of units that lie below a `limit`: seconds, or a share.
+# The value of these is the share of units below a `limit`, in seconds or as a share.
 LIMITED = HASTE
 SPEEDS = LIMITED[:-1]
 CORRELATIONS = ("agreement",)
 
-# Shares of the largest stake that cannot ruin the one who bets.
+# Shares of the largest stake that cannot ruin the bettor.
 STAKES = (0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9)
 # Robbins' boundary is tightest at about 12 times this many units.
 MIXTURE = 4.0
 
 
 def _range(signal: str) -> tuple[float, float]:
-    """Return the lowest and highest threshold that makes sense for a signal."""
+    """Return the lowest and highest valid threshold of a signal."""
     if signal in CORRELATIONS:
         return -1, 1
     return (0, 0.5) if signal == "side_bias" else (0, 1)
@@ -64,13 +64,13 @@ Real = Annotated[float, BeforeValidator(refuse_boolean), says("write a number")]
 
 @validated(frozen=True, config=ConfigDict(extra="forbid", allow_inf_nan=False))
 class Rule:
-    """What value of a signal calls for which action.
+    """A rule: the action for values of a signal beyond a threshold.
 
-    Either `above` or `below` is the threshold, for at least `at_least` observations. Of
-    a signal in `LIMITED` the value is the share of units below `limit`. `chance` is the
-    largest probability, over all looks together, of accusing an annotator who is no
-    worse than the threshold in the long run; without it the value is compared with the
-    threshold. The annotator is told `message`.
+    Either `above` or `below` is the threshold, for at least `at_least` observations.
+    For a signal in `LIMITED`, the value is the share of units below `limit`. `chance`
+    is the largest probability, over all looks together, of flagging an annotator who is
+    no worse than the threshold in the long run. Without it, the value itself is
+    compared with the threshold. The annotator reads `message`.
     """
 
     key: Key
@@ -110,15 +110,15 @@ class Rule:
         needs_limit = self.signal in LIMITED
         if needs_limit != (self.limit is not None):
             unit = "in seconds" if self.signal in SPEEDS else "a share of the shots"
-            told = f"needs limit, {unit}" if needs_limit else "has no limit"
+            advice = f"needs limit, {unit}" if needs_limit else "has no limit"
             path: Path = [] if needs_limit else ["limit"]
-            yield Problem(path, f"{self.signal} {told}")
+            yield Problem(path, f"{self.signal} {advice}")
         elif self.limit and self.signal not in SPEEDS and self.limit > 1:
             yield Problem(["limit"], "write a number above 0 up to 1")
 
     @property
     def threshold(self) -> float:
-        """The value that may not be passed."""
+        """Return the threshold, `above` or `below`."""
         if self.above is not None:
             return self.above
         assert self.below is not None
@@ -127,11 +127,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """A rule that an annotator's answers break now.
+    """A rule that an annotator's answers break.
 
-    `value` is the signal's, as the rule sees it, and rests on `n` observations; `p` is
-    the always-valid p value, None for rules without `chance`. `of_ticks` is the
-    signal's.
+    `value` is compared with the threshold and has `n` observations. `p` is the
+    always-valid p value, None for rules without `chance`.
     """
 
     rule: Rule
@@ -141,7 +140,7 @@ class Breach:
     of_ticks: bool = False
 
 
-# Simulations chose the thresholds (docs/explanation/quality.md); few rules pause.
+# The thresholds come from simulation (docs/explanation/quality.md). A pause needs strong evidence.
 DEFAULT_RULES = (
     Rule("training", "training", "pause", below=0.6, at_least=5),
     Rule("unseen", "shots_seen", "warn", above=0.2, limit=0.5, chance=0.01),
@@ -178,16 +177,16 @@ DEFAULT_RULES = (
 def evaluate(rules: Sequence[Rule], signals: Mapping[str, Signal]) -> list[Breach]:
     """Return the rules that the signals break, in the order of the rules.
 
-    An undefined signal, or one with fewer than `at_least` observations, breaks none.
-    A rule looks at answers to whole units and at ticks, each by itself.
+    Undefined signals, and those with fewer than `at_least` observations, break none.
+    Answers to whole units and ticks are separate signals.
     """
-    found = (
+    breaches = (
         _breach(rule, signal)
         for rule in rules
         for signal in signals.values()
         if signal.name == rule.signal
     )
-    return [breach for breach in found if breach is not None]
+    return [breach for breach in breaches if breach is not None]
 
 
 def _breach(rule: Rule, signal: Signal) -> Breach | None:
@@ -195,7 +194,7 @@ def _breach(rule: Rule, signal: Signal) -> Breach | None:
         return None
     value, observations = signal.value, signal.observations
     if rule.limit is not None:
-        observations = tuple(float(seen < rule.limit) for seen in observations)
+        observations = tuple(float(one < rule.limit) for one in observations)
         value = sum(observations) / len(observations)
     if not (value > rule.threshold if rule.below is None else value < rule.threshold):
         return None
@@ -212,7 +211,7 @@ def _p(rule: Rule, value: float, n: int, observations: Sequence[float]) -> float
     if rule.signal in CORRELATIONS:
         return correlation_p(value, n, rule.threshold, below=below)
     if rule.signal == "side_bias":
-        # Too far left or too far right: two hypotheses, each with half the chance.
+        # A bias to each side is tested separately, with half the chance.
         left = always_valid_p(observations, 0.5 + rule.threshold, below=False)
         right = always_valid_p(observations, 0.5 - rule.threshold, below=True)
         return min(1.0, 2 * min(left, right))
@@ -222,15 +221,15 @@ def _p(rule: Rule, value: float, n: int, observations: Sequence[float]) -> float
 def always_valid_p(
     observations: Sequence[float], threshold: float, *, below: bool
 ) -> float:
-    r"""Return a p value that holds however often one looks.
+    r"""Return a p value that is valid after every observation.
 
-    The hypothesis: given the past, each observation in [0, 1] is expected to be at
-    least (`below`) or at most the threshold m. Against it one bets: with the stake
-    lambda the capital is the product of 1 + lambda (m - x), and a mixture over eight
-    stakes is a non-negative supermartingale that starts at 1. By Ville's inequality
-    it ever exceeds 1 / alpha with probability alpha at most, so p = 1 / capital may be
-    compared with alpha after every observation. No distribution is assumed, and
-    neither are independent questions: an observation is a whole unit.
+    The null hypothesis: given the past, each observation x in [0, 1] has an expected
+    value of at least (`below`) or at most the threshold m. With the stake lambda, a bet
+    against it has the capital prod(1 + lambda (m - x)). The mean over eight stakes is a
+    non-negative supermartingale that starts at 1. By Ville's inequality it ever exceeds
+    1 / alpha with probability at most alpha. So p = 1 / capital may be compared with
+    alpha after every observation. No distribution or independence of questions is
+    assumed: an observation is a whole unit.
 
     Source: Waudby-Smith and Ramdas, Estimating means of bounded random variables by
     betting, JRSS B 86 (2024) 1-27.
@@ -252,8 +251,8 @@ def correlation_p(r: float, n: int, threshold: float, *, below: bool) -> float:
     Fisher's z has a standard error of about 1 / sqrt(n - 3). A normal mixture
     (Robbins 1970) turns the standardised distance d into the capital
     sqrt(c / (m + c)) exp((m d)^2 / (2 (m + c))), where m = n - 3, c = `MIXTURE` and d
-    is the difference of the two z; p = 1 / capital, and 1 on the good side.
-    Approximate, since z is normal only for large n: check it by simulation.
+    is the difference of the two z; p = 1 / capital, and 1 on the good side. This is
+    approximate, since z is normal only for large n.
     """
     m = n - 3
     distance = _z(threshold) - _z(r)
@@ -271,12 +270,12 @@ def _z(r: float) -> float:
 
 
 def parse_rules(data: Any) -> tuple[Rule, ...]:
-    """Read the value of a study's key `rules`: a list of mappings, or `default`.
+    """Parse a study's `rules`: a list of mappings, or `default`.
 
     Raises
     ------
     pydantic.ValidationError
-        With the path of each wrong value below `rules`, and what was expected.
+        With the path of each invalid value below `rules`, and what was expected.
     """
     if data is None:
         return ()

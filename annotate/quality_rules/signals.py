@@ -1,7 +1,7 @@
-"""What an annotator's answers say about how they were given. Pure.
+"""Quality signals of an annotator's answers. Pure.
 
-Each signal is computed from the annotator's own judged units, in the order in which
-they were submitted. A signal says nothing about good or bad; `rules` does.
+Each signal is computed from the annotator's judged units in the order of submission.
+Signals do not judge an annotator; `rules` does.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,14 +19,14 @@ from annotate.quality_rules.time_signals import (
     time_problems,
 )
 
-# Of how long somebody looked, and of what they left out.
+# Groups of signals.
 HASTE = ("seconds_per_unit", "seconds_per_shot", "seconds_in_sight", "shots_seen")
 EFFORT = ("skips", "no_time", "impossible_time")
-ALIKE = ("straight_line", "same_answer", "flat", "side_bias")
+SAMENESS = ("straight_line", "same_answer", "flat", "side_bias")
 CHECKED = ("training", "gold", "repeat", "twin", "agreement", "majority")
-SIGNALS = (*HASTE, *ALIKE, *CHECKED, *EFFORT)
+SIGNALS = (*HASTE, *SAMENESS, *CHECKED, *EFFORT)
 
-# As far from one half are two thirds of the votes, a majority to be held against.
+# A majority is clear at two thirds of the votes, which is 1/6 away from one half.
 CLEAR = 1 / 6 - 1e-9
 FEWEST_FOR_CORRELATION = 5
 PLACE = {"a": 1.0, "tie": 0.5, "both_bad": 0.5, "b": 0.0}
@@ -36,7 +36,7 @@ Rows = Sequence[Answers | None]
 
 
 def measure(
-    judged: Sequence[JudgedUnit],
+    units: Sequence[JudgedUnit],
     *,
     scales: Scales | None = None,
     skipped: int = 0,
@@ -44,11 +44,11 @@ def measure(
 ) -> dict[str, Signal]:
     """Return every signal of one annotator; training counts for `training` only.
 
-    `judged` are the submitted slots in the order of submission. `scales` has the lowest
-    and highest rating by question, which `repeat` needs. A shot that was in sight for
-    at least a `glance`, in seconds, was seen.
+    `units` are the submitted slots in the order of submission. `scales` has the lowest
+    and highest rating by question, which `repeat` needs. A shot counts as seen after
+    `glance` seconds in sight.
     """
-    work = [unit for unit in judged if unit.purpose != "training"]
+    work = [unit for unit in units if unit.purpose != "training"]
     rows = [_as_seen(unit) for unit in work]
     signals = [
         seconds(work, per_shot=False),
@@ -59,10 +59,10 @@ def measure(
         repeated(rows, several=False),
         flat(rows),
         side_bias(rows),
-        within_tolerance(judged, "training"),
-        within_tolerance(judged, "gold"),
+        within_tolerance(units, "training"),
+        within_tolerance(units, "gold"),
         repeat(work, scales or {}),
-        twin(work),
+        degraded_copies(work),
         agreement(work),
         majority(work),
         skips(len(work), skipped),
@@ -75,27 +75,27 @@ def measure(
 def _as_seen(unit: JudgedUnit) -> dict[str, int | str] | None:
     """Return the answers as the annotator gave them: choices as left or right.
 
-    None where there are none, or where nobody knows which output stood left.
+    None without answers, or if it is unknown which output was on the left.
     """
-    seen: dict[str, int | str] = {}
+    answers: dict[str, int | str] = {}
     for question, value in unit.answers.items():
         if value in ("a", "b"):
             if unit.a_is_left is None:
                 return None
             value = "left" if (value == "a") == unit.a_is_left else "right"
-        seen[question] = value
-    return seen or None
+        answers[question] = value
+    return answers or None
 
 
 def repeated(rows: Rows, *, several: bool) -> Signal:
-    """Share of units answered exactly like the unit before.
+    """Return the share of units answered exactly like the unit before.
 
-    `straight_line` looks at units with several questions, which must all have the same
-    answers; `same_answer` at those with one, where chance repeats far more. Of n units
-    there are n - 1 observations, fewer where the questions differ or the sides of a
-    choice are unknown. Choices are compared as seen (left, right): who always presses
-    one key repeats it, whichever output stood there. The annotator's own distribution
-    is no yardstick: if somebody always says 3, it explains every run.
+    `straight_line` uses units with several questions, which must all have the same
+    answers; `same_answer` uses those with one question, where repeats by chance are far
+    more common. From n units there are n - 1 observations, fewer if the questions
+    differ or the sides of a choice are unknown. Choices are compared as seen (left,
+    right), since pressing one key repeatedly is the pattern to find. The own
+    distribution cannot be the baseline: always answering 3 would explain every run.
     """
     same = [
         float(one == other)
@@ -114,9 +114,9 @@ def repeated(rows: Rows, *, several: bool) -> Signal:
 
 
 def flat(rows: Rows) -> Signal:
-    """Share of units with one and the same answer in all questions.
+    """Return the share of units with the same answer to all questions.
 
-    Units with one question, and choices whose sides are unknown, are left out.
+    Units with one question, and choices with unknown sides, are left out.
     """
     several = [row for row in rows if row is not None and len(row) > 1]
     same = (float(len(set(row.values())) == 1) for row in several)
@@ -124,13 +124,13 @@ def flat(rows: Rows) -> Signal:
 
 
 def side_bias(rows: Rows) -> Signal:
-    """Distance of the share of left from one half.
+    """Return the distance of the share of left choices from one half.
 
-    An observation is the share of left among a unit's answers left or right, so that
-    criteria that go together count as one look; ties are left out, and so are units
-    without any left or right, or with unknown sides. Value: abs(mean - 1/2). The
-    detail gives the exact two-sided binomial p value for one look, where each unit has
-    one vote (the side with more answers; equal numbers have none).
+    An observation is the share of left among a unit's choices of left or right, so that
+    correlated criteria count once. Ties are left out, and so are units without any left
+    or right, or with unknown sides. Value: abs(mean - 1/2). The detail gives the exact
+    two-sided binomial p value for a single look, with one vote per unit (the side with
+    more answers; none if equal).
     """
     shares = []
     for row in rows:
@@ -157,14 +157,14 @@ def upper_tail(successes: int, n: int) -> float:
     return total / (1 << n)
 
 
-def within_tolerance(judged: Sequence[JudgedUnit], purpose: str) -> Signal:
-    """Share of answers within the tolerance, averaged over units of the purpose.
+def within_tolerance(units: Sequence[JudgedUnit], purpose: str) -> Signal:
+    """Return the share of answers within the tolerance, averaged over units.
 
     A rating is right from the lowest to the highest expected one, a choice if it is
     the expected one. Questions without an expectation or an answer are left out.
     """
     shares = []
-    for unit in judged:
+    for unit in units:
         expected = (unit.expected or {}) if unit.purpose == purpose else {}
         known = expected.keys() & unit.answers.keys()
         right = [is_right(unit.answers[q], expected[q]) for q in known]
@@ -176,35 +176,35 @@ def within_tolerance(judged: Sequence[JudgedUnit], purpose: str) -> Signal:
 
 
 def is_right(value: int | str, expected: Sequence[int] | str) -> bool:
-    """Say whether an answer lies in the tolerance, or is the choice that is right."""
+    """Say whether a rating lies in the tolerance, or a choice is the expected one."""
     if isinstance(expected, str) or isinstance(value, str):
         return value == expected
     return expected[0] <= value <= expected[1]
 
 
 def below(expected: Sequence[int], given: int) -> list[int] | None:
-    """Return the tolerance of a degraded twin whose original was rated so.
+    """Return the tolerance of a degraded copy, given the rating of its original.
 
-    None where the original got the lowest rating: nothing is lower.
+    None if the original got the lowest rating: nothing is lower.
     """
     low, high = expected
     return [low, min(high, given - 1)] if given > low else None
 
 
 def repeat(work: Sequence[JudgedUnit], scales: Scales) -> Signal:
-    """Mean difference between two answers of the annotator to the same question.
+    """Return the mean difference between two answers to the same question.
 
-    In parts of the largest possible difference: abs(now - earlier) / (high - low) for
-    ratings; for choices 0 if the same, 1 between a and b, else 1/2. Averaged over a
-    unit's questions first. Ratings without a scale are left out.
+    A difference is a share of the largest possible one: abs(now - earlier) /
+    (high - low) for ratings; for choices 0 if the same, 1 between a and b, else 1/2. It
+    is averaged over a unit's questions first. Ratings without a scale are left out.
     """
     differences, answers = [], []
     for pairs in _with_earlier(work, "repeat"):
         moves = [_move(now, then, scales.get(q)) for q, now, then in pairs]
-        known = [move for move in moves if move is not None]
-        if known:
-            differences.append(fmean(known))
-            answers += known
+        defined = [move for move in moves if move is not None]
+        if defined:
+            differences.append(fmean(defined))
+            answers += defined
     detail = f"{answers.count(0)} of {len(answers)} answers the same"
     return mean_of("repeat", differences, "no unit was judged twice", detail)
 
@@ -232,28 +232,29 @@ def _move(
     return abs(now - then) / (scale[1] - scale[0])
 
 
-def twin(work: Sequence[JudgedUnit]) -> Signal:
-    """Share of (twin, original) pairs in which the degraded twin is rated lower.
+def degraded_copies(work: Sequence[JudgedUnit]) -> Signal:
+    """Return the share of degraded copies that are rated lower than their originals.
 
-    Within a pair the share of its questions; equal ratings are not lower. The detail
-    gives the one-sided exact sign test for one look, with one vote a pair (lower or
-    higher in more questions); equal pairs are dropped from the test, yet count in n and
-    in the value. A small p speaks *for* the annotator. Side by side, lower is the
-    choice of the original, which is `expected`; a tie is equal.
+    Each pair of copy and original counts with the share of its questions; equal ratings
+    are not lower. The detail gives the one-sided exact sign test for a single look,
+    with one vote per pair (lower or higher in more questions). Equal pairs are dropped
+    from the test, but count in n and in the value. A small p speaks *for* the
+    annotator. Side by side, choosing the original (`expected`) counts as lower, and a
+    tie as equal.
     """
     shares, lower, higher = [], 0, 0
-    for steps in filter(None, _twin_steps(work)):
+    for steps in filter(None, _copy_steps(work)):
         down, up = sum(step < 0 for step in steps), sum(step > 0 for step in steps)
         shares.append(down / len(steps))
         lower += down > up
         higher += up > down
     p = upper_tail(lower, lower + higher)
     detail = f"{lower} pairs lower, {higher} higher; one-sided sign test p = {p:.2g}"
-    return mean_of("twin", shares, "no rated twin of a rated original", detail)
+    return mean_of("twin", shares, "no rated copy of a rated original", detail)
 
 
-def _twin_steps(work: Sequence[JudgedUnit]) -> Iterable[list[float]]:
-    """Yield, for each pair, by how much its twin is better in each question."""
+def _copy_steps(work: Sequence[JudgedUnit]) -> Iterable[list[float]]:
+    """Yield for each pair by how much the degraded copy is better, per question."""
     for pairs in _with_earlier(work, "twin"):
         yield [
             now - earlier
@@ -270,13 +271,13 @@ def _twin_steps(work: Sequence[JudgedUnit]) -> Iterable[list[float]]:
 
 
 def agreement(work: Sequence[JudgedUnit]) -> Signal:
-    """Correlation of the annotator's ratings with the mean of the others.
+    """Return the correlation of the annotator's ratings with the mean of the others.
 
-    Pearson's r over all (unit, question) after subtracting, per question, the mean of
-    the own ratings and the mean of the others' means: severity does not count, and
-    questions of different difficulty do not create agreement. Pearson, since ranks of
-    five values are mostly ties. n is the number of units. Undefined below 5 units, and
-    where one side never varies.
+    Pearson's r over all (unit, question), after subtracting per question the mean of
+    the own ratings and the mean of the others' means. So severity does not count, and
+    questions of different difficulty do not create agreement. Ranks of five values
+    would mostly be ties. n is the number of units. Undefined below 5 units, and if one
+    side never varies.
     """
     by_question: dict[str, tuple[list[float], list[float]]] = {}
     n = 0
@@ -297,9 +298,9 @@ def agreement(work: Sequence[JudgedUnit]) -> Signal:
     x = [value for own, _ in by_question.values() for value in _centred(own)]
     y = [value for _, others in by_question.values() for value in _centred(others)]
     spread_x, spread_y = hypot(*x), hypot(*y)
-    for who, spread in (("own", spread_x), ("others'", spread_y)):
+    for owner, spread in (("own", spread_x), ("others'", spread_y)):
         if spread < 1e-9:
-            return Signal("agreement", None, n, f"the {who} ratings never vary")
+            return Signal("agreement", None, n, f"the {owner} ratings never vary")
     r = sum(map(mul, x, y)) / spread_x / spread_y
     return Signal("agreement", max(-1.0, min(1.0, r)), n)
 
@@ -310,11 +311,11 @@ def _centred(values: Sequence[float]) -> list[float]:
 
 
 def majority(work: Sequence[JudgedUnit]) -> Signal:
-    """Share of choices that agree with a clear majority of the others.
+    """Return the share of choices that agree with a clear majority of the others.
 
-    Clear: at least two thirds of the others' votes. An own tie counts one half, so
-    that whoever guesses has 1/2 with any number of ties. Averaged over a unit's
-    questions first.
+    A majority is clear with at least two thirds of the others' votes. A tie of the
+    annotator counts one half, so that guessing gives 1/2 with any number of ties. The
+    share is averaged over a unit's questions first.
     """
     shares = []
     for unit in work:
@@ -330,6 +331,6 @@ def majority(work: Sequence[JudgedUnit]) -> Signal:
 
 
 def skips(submitted: int, skipped: int) -> Signal:
-    """Share of slots skipped among those submitted or skipped."""
-    seen = (1.0,) * skipped + (0.0,) * submitted
-    return mean_of("skips", seen, "no slot yet", f"{skipped} skipped")
+    """Return the share of skipped slots among those submitted or skipped."""
+    observations = (1.0,) * skipped + (0.0,) * submitted
+    return mean_of("skips", observations, "no slot yet", f"{skipped} skipped")

@@ -1,16 +1,16 @@
-"""What the time on the page says, and for how long each shot was in sight. Pure."""
+"""Quality signals of time on the page and of shots in sight. Pure."""
 
 from collections.abc import Sequence
 from statistics import fmean, median
 
 from annotate.quality_rules.judged import JudgedUnit, Signal, mean_of
 
-# So many seconds in sight are enough for a picture to have been seen at all.
+# Seconds in sight after which a picture counts as seen.
 GLANCE = 0.5
 
 
 def seconds(work: Sequence[JudgedUnit], *, per_shot: bool) -> Signal:
-    """Median time on the page, per unit or per shot shown.
+    """Return the median time on the page, per unit or per shot shown.
 
     The observations are the times; a rule's `limit` turns them into the share of
     units that were faster. Slots without a time are left out.
@@ -32,40 +32,40 @@ def _per_shot(unit: JudgedUnit) -> float | None:
 
 
 def seconds_in_sight(work: Sequence[JudgedUnit]) -> Signal:
-    """Median over units of the mean time for which a shot was in sight.
+    """Return the median over units of the mean time for which a shot was in sight.
 
     In an overview all shots are in sight at once: three seconds there are three seconds
-    for each. Where no page told it, it is the time on the page per shot. A rule's
-    `limit` turns the times into the share of units that were faster.
+    for each. If the page did not report it, the time on the page per shot is used. A
+    rule's `limit` turns the times into the share of units that were faster.
     """
-    found = (fmean(u.in_sight) if u.in_sight else _per_shot(u) for u in work)
-    times = tuple(time for time in found if time is not None)
+    means = (fmean(u.in_sight) if u.in_sight else _per_shot(u) for u in work)
+    times = tuple(time for time in means if time is not None)
     if not times:
         return Signal("seconds_in_sight", None, 0, "no time was measured")
     return Signal("seconds_in_sight", median(times), len(times), observations=times)
 
 
 def shots_seen(work: Sequence[JudgedUnit], glance: float) -> Signal:
-    """Share of a unit's shots that were in sight for at least `glance` seconds.
+    """Return the share of a unit's shots that were in sight for `glance` seconds.
 
-    Averaged over units. A rule's `limit` turns the shares into the share of units of
-    which less was seen. Undefined without scripts, for videos, and by the API.
+    The share is averaged over units. A rule's `limit` turns it into the share of units
+    below the limit. Undefined without scripts, for videos, and for answers by the API.
     """
     shares = [
         fmean(seconds >= glance for seconds in unit.in_sight)
         for unit in work
         if unit.in_sight
     ]
-    reason = "no page told which shots were in sight"
+    reason = "no page reported which shots were in sight"
     return mean_of("shots_seen", shares, reason)
 
 
 def time_problems(work: Sequence[JudgedUnit], name: str, which: str) -> Signal:
-    """Share of units whose time on the page is missing, or is one that cannot be.
+    """Return the share of units whose time on the page is missing or impossible.
 
-    It is missing where the browser runs no scripts, too. More time than there was is
-    told by honest people, too: of two windows in sight at once, each counts all of it.
+    It is also missing if the browser runs no scripts. Honest people can exceed the
+    possible time, too: two windows in sight at once each count all of it.
     """
-    asked = [unit.time_problem for unit in work if unit.time_problem is not None]
-    found = [float(problem == which) for problem in asked]
-    return mean_of(name, found, "nobody was asked for the time on the page")
+    problems = [unit.time_problem for unit in work if unit.time_problem is not None]
+    matches = [float(problem == which) for problem in problems]
+    return mean_of(name, matches, "no time on the page was expected")

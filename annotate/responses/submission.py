@@ -119,7 +119,7 @@ class FollowUp(Protocol):
 
     def finish(self, annotator: Annotator, person: Annotator) -> None: ...
 
-    def look(self, annotator: Annotator) -> None: ...
+    def check_rules(self, annotator: Annotator) -> None: ...
 
 
 # Returns the address to go on to; the first of the slots that wait is locked.
@@ -161,7 +161,7 @@ def submit(
         logger.exception("The answers are stored first, and the next slot then.")
         received = hold(partial(work, go_on=None))
     if received is not None and received.submitted and not received.next:
-        follow_up.look(annotator)
+        follow_up.check_rules(annotator)
     return received
 
 

@@ -101,8 +101,8 @@ def test_annotator_who_ticks_nothing_is_seen(study):
     person = study.annotators.get(name="A01")
     for slot in person.slots.all():
         tick(slot)
-    (flag,) = monitoring.look(person)
-    assert flag.sentence.startswith("Nothing is ticked in 100 % of 18 shots")
+    (flag,) = monitoring.check_rules(person)
+    assert flag.sentence.startswith("Nothing is ticked in 18 of 18 shots")
     assert monitoring.warning_text(flag).startswith("You ticked nothing in many shots")
 
 
@@ -207,7 +207,7 @@ def test_slot_page_says_what_is_ticked_in_each_shot(study):
     page = alice(study).get(reverse("slot-detail", args=[study.slug, slot.code]))
     text = page.content.decode()
     assert "4 boxes changed later" in text
-    assert "not done" in text
+    assert "not finished" in text
 
 
 def test_every_page_of_the_manager_opens(study):

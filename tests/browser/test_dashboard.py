@@ -80,11 +80,11 @@ def test_settling_and_resuming_by_keyboard(page, live_server):
     page.keyboard.press("Enter")
     page.focus(f"#resume-{paused.pk}")
     page.keyboard.press("Enter")
-    page.wait_for_selector("text=may go on")
+    page.wait_for_selector("text=can continue")
     paused.refresh_from_db()
     assert paused.state == "active"
-    page.click("button:has-text('Settle') >> nth=0")
-    page.wait_for_selector("text=is settled")
+    page.click("button:has-text('Mark as handled') >> nth=0")
+    page.wait_for_selector("text=marked as handled")
 
 
 def test_news_appear_and_leave_focus_menus_and_scrolling_alone(page, live_server):
@@ -103,7 +103,7 @@ def test_news_appear_and_leave_focus_menus_and_scrolling_alone(page, live_server
         study.slots.filter(state="submitted").first(), reason="asleep", author=None
     )
     page.wait_for_function("old => !old.isConnected", arg=old)
-    expect(page.locator(".figures")).to_contain_text("excluded")
+    expect(page.locator(".figures")).to_contain_text("left out")
     focused = f"document.activeElement.parentElement.id === 'revoke-{person.pk}'"
     assert page.evaluate(focused)
     assert page.locator(f"#act-{person.pk}").get_attribute("open") is not None
@@ -125,15 +125,15 @@ def test_from_the_alert_to_giving_the_work_away(chromium, live_server, width, ha
     page = context.new_page()
     log_in(page, live_server, study)
     page.goto(address(live_server, study))
-    assert "expected end" not in page.inner_text("#coverage").lower()
+    assert "expected finish" not in page.inner_text("#coverage").lower()
     expect(page.locator(".outlook")).to_contain_text(
-        "all 25 slots that are left wait for people who are not at work (A01, A02)"
+        "all 25 remaining ratings belong to people who are not working (A01, A02)"
     )
     alert = page.locator(".alert")
     expect(alert).to_have_count(1)
     expect(alert).to_contain_text("A01: 13 (last seen")
     expect(alert).to_contain_text("A02: 12 (last seen")
-    link = alert.locator("a:has-text('Give open work to others')")
+    link = alert.locator("a:has-text('Give work to others')")
     expect(link).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     link.click() if hand == "mouse" else link.tap()

@@ -39,10 +39,10 @@ def test_pausing_inviting_and_revoking(page, live_server, study):
     page.click("button:has-text('Pause')")
     study.refresh_from_db()
     assert study.state == "paused"
-    page.click("button:has-text('Open again')")
+    page.click("button:has-text('Reopen')")
     page.goto(live_server.url + reverse("annotator-list", args=[study.slug]))
-    page.click("summary:has-text('Invite by link')")
-    assert page.is_visible("text=no slot is free")
+    page.click("summary:has-text('Personal links')")
+    assert page.is_visible("text=no ratings are available")
     exclusion.exclude(study.slots.first(), reason="asleep", author=None)
     page.reload()
     page.click("button:has-text('Add people')")
@@ -56,9 +56,9 @@ def test_pausing_inviting_and_revoking(page, live_server, study):
     page.locator(".link-field").last.click()
     assert page.evaluate("getSelection().toString()") == link
     page.locator("summary:has-text('Change')").last.click()
-    page.locator("summary:has-text('Revoke')").last.click()
-    page.locator("button:has-text('Revoke A03')").click()
-    page.wait_for_selector("text=was revoked")
+    page.locator("summary:has-text('Remove from the study')").last.click()
+    page.locator("button:has-text('Remove A03 from the study')").click()
+    page.wait_for_selector("text=was removed")
     with page.expect_download() as table:
         page.click("text=All links and completion codes")
     assert table.value.suggested_filename == "trial-links.csv"

@@ -61,7 +61,7 @@ def test_study_can_be_set_up_and_launched_by_keyboard(begun, template, units):
     expect(summary).to_contain_text("Nearest possible")
     expect(page.locator("#id_annotators-error")).to_contain_text("Nearest possible")
     type_into(page, "redundancy", "2")
-    expect(summary).to_contain_text("slots per annotator")
+    expect(summary).to_contain_text("ratings per annotator")
     expect(page.locator("#id_annotators-error")).to_be_empty()
     assert violations_of_both_themes(page) == []
     page.focus(".setup-buttons button:has-text('Create draft')")

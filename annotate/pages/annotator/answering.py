@@ -135,7 +135,7 @@ def _stopped(
         "study": annotator.study,
         "why": why,
         "token": request.token,
-        "worth": None if why in ("gone", "draft") else outcomes.worth(annotator),
+        "worth": None if why in ("gone", "draft") else outcomes.current_code(annotator),
     }
     if why == "failed":
         context["result"] = training.result(annotator, annotator.training_attempts)

@@ -50,8 +50,8 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     log.note(study=link.study.slug)
     page = request.POST.get("page") or new_token()
     try:
-        external_id = joining.given_id(request.GET)
-        person = joining.known(link.study, external_id)
+        external_id = joining.platform_id(request.GET)
+        person = joining.find_joined(link.study, external_id)
         if person is None and request.method == "POST":
             person = joining.join(
                 link,
@@ -294,7 +294,7 @@ def done(request: SeatRequest, annotator: Annotator) -> HttpResponse:
         annotator,
         "rate/done.html",
         finished=finished,
-        worth=outcomes.worth(annotator),
+        worth=outcomes.current_code(annotator),
         more=more if following.slot else 0,
         most=MOST_COUNTED,
         minutes=following.minutes,

@@ -1,1 +1,1 @@
-"""Pages of managers: set up, people, coverage, changes, views, log."""
+"""Pages of managers: set-up, people, progress, changes, filters, log."""

@@ -1,4 +1,4 @@
-"""Pages of benchmarks: which a user may see, and who else may."""
+"""Pages of benchmarks and their members."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -22,13 +22,13 @@ from evalcore.models import Benchmark, BenchmarkMember
 @require_safe
 @login_required
 def benchmark_list(request: HttpRequest) -> HttpResponse:
-    """List the benchmarks that the user may plan studies over."""
+    """List the benchmarks that the user may plan studies with."""
     context = {"benchmarks": counted_benchmarks(request)}
     return render(request, "manage/benchmarks.html", context)
 
 
 def counted_benchmarks(request: HttpRequest) -> QuerySet[Benchmark]:
-    """Return the benchmarks that the user may see, with what is in them."""
+    """Return the visible benchmarks with numbers of stories and methods."""
     rows = visible_benchmarks(request.user).order_by("title")
     return rows.annotate(
         stories_count=Count("stories", distinct=True),
@@ -39,7 +39,7 @@ def counted_benchmarks(request: HttpRequest) -> QuerySet[Benchmark]:
 @require_safe
 @login_required
 def benchmark_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show who may see a benchmark, and the user's studies over it."""
+    """Show the members of a benchmark, and the user's studies with it."""
     benchmark = get_benchmark_for(request.user, slug)
     context = {
         "benchmark": benchmark,
@@ -55,7 +55,7 @@ def benchmark_detail(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @login_required
 def member_add(request: HttpRequest, slug: str) -> HttpResponse:
-    """Make somebody a member, or an owner, by user name."""
+    """Add a member or an owner by user name."""
     benchmark = get_benchmark_for(request.user, slug, role="owner")
     role = Role.OWNER if "owner" in request.POST else Role.MEMBER
     name = request.POST.get("name", "").strip()
@@ -70,9 +70,9 @@ def member_add(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _added(row: BenchmarkMember, role: Role) -> str:
     if row.role == role:
-        return _("%(name)s is added.")
+        return _("%(name)s was added.")
     return _(
-        "%(name)s is an owner and stays one. To make a mere member of an owner, remove "
+        "%(name)s is already an owner. To make them an ordinary member, remove "
         "them and add them again."
     )
 
@@ -80,7 +80,7 @@ def _added(row: BenchmarkMember, role: Role) -> str:
 @require_POST
 @login_required
 def member_remove(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Take somebody out; their studies stay theirs."""
+    """Remove a member, who keeps their studies."""
     benchmark = get_benchmark_for(request.user, slug, role="owner")
     member = get_object_or_404(benchmark.members.select_related("user"), pk=pk)
     name = member.user.get_username()
@@ -89,7 +89,7 @@ def member_remove(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     except LastOwnerError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, _("%(name)s is removed.") % {"name": name})
+        messages.success(request, _("%(name)s was removed.") % {"name": name})
     if visible_benchmarks(request.user).filter(pk=benchmark.pk).exists():
         return redirect("benchmark-detail", slug)
     return redirect("benchmark-list")

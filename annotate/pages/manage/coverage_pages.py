@@ -1,4 +1,4 @@
-"""How a study and the server do: dashboard, tables, log, and its buttons."""
+"""Progress page of a study with its tables and buttons; log; server status."""
 
 from hashlib import sha256
 from urllib.parse import urlencode
@@ -34,36 +34,36 @@ from annotate.studies import lifecycle
 
 STEPS_SHOWN = 60
 TITLES = {
-    "cells": gettext_lazy("cells"),
+    "cells": gettext_lazy("counts by method and story"),
     "annotators": gettext_lazy("annotators"),
-    "arrivals": gettext_lazy("arrivals"),
+    "arrivals": gettext_lazy("ratings over time"),
     "alerts": gettext_lazy("alerts"),
     "comments": gettext_lazy("comments"),
-    "shot_comments": gettext_lazy("comments on single shots"),
+    "shot_comments": gettext_lazy("comments on shots"),
     "events": gettext_lazy("log"),
 }
-NOTHING_NEW = 204  # htmx leaves the page as it is
+NOTHING_NEW = 204  # htmx changes nothing then
 
 
 @study_page()
 def study_coverage(request: UserRequest, study: Study) -> HttpResponse:
-    """Show the dashboard; htmx asks for its live part, and whether there is news."""
+    """Show the dashboard; htmx polls for changes of its live part."""
     now = timezone.now()
     current = version(study, now)
     if request.htmx and request.GET.get("since") == current:
         return HttpResponse(status=NOTHING_NEW)
-    asked = {key: request.GET.get(key, "") for key in ("question", "stories", "rows")}
+    part = {key: request.GET.get(key, "") for key in ("question", "stories", "rows")}
     everybody = bool(request.GET.get("people"))
-    shown = dashboard(study, **asked, everybody=everybody, now=now)
-    chosen = {"question": shown.question.key} if shown.question else {}
+    board = dashboard(study, **part, everybody=everybody, now=now)
+    chosen = {"question": board.question.key} if board.question else {}
     return render_page(
         request,
         study,
         "manage/_coverage.html" if request.htmx else "manage/coverage.html",
-        dashboard=shown,
+        dashboard=board,
         version=current,
         waits_for_links=lifecycle.waits_for_links(study),
-        recent=shown.chart.table[: -STEPS_SHOWN - 1 : -1] if shown.chart else (),
+        recent=board.chart.table[: -STEPS_SHOWN - 1 : -1] if board.chart else (),
         question_query=f"&{urlencode(chosen)}" if chosen else "",
         tables=[(table, str(title)) for table, title in TITLES.items()],
     )
@@ -73,7 +73,7 @@ def study_coverage(request: UserRequest, study: Study) -> HttpResponse:
 def coverage_csv(
     request: UserRequest, study: Study, table: str
 ) -> StreamingHttpResponse:
-    """Send one of the dashboard's tables, line by line."""
+    """Stream one of the dashboard's tables."""
     if table not in coverage_tables.TABLES:
         raise Http404
     header, rows = coverage_tables.TABLES[table]
@@ -90,10 +90,10 @@ def annotator_action(
         return revoke(request, annotator)
     if action == "pause":
         follow_up.pause(annotator, user=request.user)
-        text = _("%(name)s is paused; the slots stay theirs.")
+        text = _("%(name)s is paused. Their work stays theirs.")
     elif action == "resume":
         follow_up.resume(annotator, user=request.user)
-        text = _("%(name)s may go on.")
+        text = _("%(name)s can continue.")
     else:
         raise Http404
     return text % {"name": annotator.name}
@@ -101,15 +101,15 @@ def annotator_action(
 
 @study_button("study-coverage")
 def flag_resolve(request: UserRequest, study: Study, pk: int) -> str:
-    """Settle a flag, and those that the form names besides."""
+    """Resolve a flag, and the other flags in the form."""
     flag = get_object_or_404(Flag, pk=pk, annotator__study=study)
-    besides = row_numbers(request.POST.getlist("also"))
-    for one in (flag, *flag.annotator.flags.filter(pk__in=besides)):
+    others = row_numbers(request.POST.getlist("also"))
+    for one in (flag, *flag.annotator.flags.filter(pk__in=others)):
         monitoring.resolve(one, user=request.user)
     text = (
-        _("The flags of %(name)s are settled.")
-        if besides
-        else _("The flag of %(name)s is settled.")
+        _("The findings about %(name)s are marked as handled.")
+        if others
+        else _("The finding about %(name)s is marked as handled.")
     )
     if flag.annotator.state == Annotator.State.PAUSED:
         text += " " + _("%(name)s stays paused.")
@@ -119,16 +119,20 @@ def flag_resolve(request: UserRequest, study: Study, pk: int) -> str:
 @study_button("study-coverage")
 def faults_settle(request: UserRequest, study: Study) -> str:
     named = row_numbers(request.POST.getlist("fault"))
-    return _("The report is settled.") if broken_media.settle(study, named) else ""
+    return (
+        _("The report is marked as handled.")
+        if broken_media.settle(study, named)
+        else ""
+    )
 
 
 @study_button("study-coverage", of="units")
 def unit_hand_out(request: UserRequest, study: Study, unit: Unit) -> str:
-    """Hand a unit out again that several people skipped."""
+    """Offer a unit again that several people skipped."""
     if unit.purpose != Purpose.REAL:
         raise Http404
-    done = follow_up.hand_out_again(unit, user=request.user)
-    return _("The story is handed out again.") if done else ""
+    changed = follow_up.hand_out_again(unit, user=request.user)
+    return _("The story is offered to others again.") if changed else ""
 
 
 LINES_PER_PAGE = 50
@@ -137,17 +141,17 @@ EVERYTHING = "everything"
 
 @study_page()
 def event_list(request: UserRequest, study: Study) -> HttpResponse:
-    """List events, filtered by kind and annotator, a page before a given event."""
-    found = list(_filtered_events(study, request)[: LINES_PER_PAGE + 1])
-    shown = found[:LINES_PER_PAGE]
+    """List a page of events before a given one, by kind and annotator."""
+    events = list(_filtered_events(study, request)[: LINES_PER_PAGE + 1])
+    page = events[:LINES_PER_PAGE]
     return render_page(
         request,
         study,
         "manage/events.html",
-        lines=[(event, details(event)) for event in shown],
-        older=shown[-1].pk if len(found) > len(shown) else None,
+        lines=[(event, details(event)) for event in page],
+        older=page[-1].pk if len(events) > len(page) else None,
         is_later_page="before" in request.GET,
-        kinds=[(EVERYTHING, _("everything")), *Event.Kind.choices],
+        kinds=[(EVERYTHING, _("all events")), *Event.Kind.choices],
         annotators=study.annotators.values_list("name", flat=True),
         filters=request.GET,
         query=query_without(request, "before"),
@@ -177,7 +181,7 @@ def _filtered_events(study: Study, request: UserRequest) -> QuerySet[Event]:
 @require_safe
 @login_required
 def server(request: UserRequest) -> HttpResponse:
-    """Show how the server does; htmx asks for it again, and whether there is news."""
+    """Show the status of the server; htmx polls for changes."""
     if not request.user.is_superuser:
         raise Http404
     context = status(timezone.now())

@@ -1,4 +1,4 @@
-"""The annotators of a study: links, caps, and their personal data."""
+"""Page of a study's annotators: links, limits and personal data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ LINK_COLUMNS = (
     "cap",
 )
 LARGEST_LIST = 1_000_000
-# So many people are invited with one press of a button.
+# The most people that one press of a button invites.
 MOST_AT_ONCE = 500
 
 people_button = study_button("annotator-list", inviting.InvitingError)
@@ -51,13 +51,13 @@ person_button = study_button("annotator-list", inviting.InvitingError, of="annot
 
 @dataclass(frozen=True)
 class AnnotatorRow:
-    """An annotator's progress, invitation, and link as long as it works."""
+    """An annotator with progress, invitation, working link and completion code."""
 
     person: Any  # an annotator with the numbers of `slot_counts.people`
     invitation: Invitation | None
     link: str
-    second: str
-    worth: outcomes.Worth | None
+    other_name: str  # another annotator on the same device
+    code: outcomes.CompletionCode | None
 
 
 @never_cache
@@ -97,7 +97,7 @@ def _page(
 def _rows(request: UserRequest, study: Study) -> list[AnnotatorRow]:
     rows = Invitation.objects.filter(annotator__study=study)
     invitations = {row.annotator_id: row for row in rows}
-    seconds = dict(
+    other_names = dict(
         study.events.filter(kind=Event.Kind.SECOND_LINK)
         .order_by("pk")
         .values_list("annotator", "details__on_the_device_of")
@@ -110,7 +110,7 @@ def _rows(request: UserRequest, study: Study) -> list[AnnotatorRow]:
             _base(request) + reverse("rate-entry", args=[row.token])
             if row is not None and row.revoked_at is None
             else "",
-            seconds.get(person.pk) or "",
+            other_names.get(person.pk) or "",
             codes.get(person.pk),
         )
         for person in people(study)
@@ -125,7 +125,7 @@ def _base(request: UserRequest) -> str:
 @never_cache
 @study_page(role="manager")
 def annotator_links(request: UserRequest, study: Study) -> HttpResponse:
-    """Send every link and completion code as one table."""
+    """Send every link and completion code as a table."""
     rows = [_link_row(row) for row in _rows(request, study)]
     return HttpResponse(
         csv_text(LINK_COLUMNS, rows), headers=attachment(f"{study.slug}-links.csv")
@@ -138,8 +138,8 @@ def _link_row(row: AnnotatorRow) -> tuple[object, ...]:
         annotator.name,
         annotator.state,
         row.link,
-        row.worth.code if row.worth else "",
-        row.worth.outcome if row.worth else "",
+        row.code.code if row.code else "",
+        row.code.outcome if row.code else "",
         row.person.submitted + row.person.submitted_surplus,
         row.person.planned,
         row.invitation.note if row.invitation else "",
@@ -151,19 +151,19 @@ def _link_row(row: AnnotatorRow) -> tuple[object, ...]:
 
 @people_button
 def annotator_invite(request: UserRequest, study: Study) -> str:
-    """Create links for the next planned annotators, or for a new person."""
+    """Create links for the next planned annotators, or for new people."""
     note = _note(request)
     if request.POST.get("new"):
-        return _made(_invite_new(request, study, note))
+        return _created(_invite_new(request, study, note))
     count = whole_number(request.POST.get("count", "")) or 0
-    return _made(inviting.invite(study, count=count, note=note, user=request.user))
+    return _created(inviting.invite(study, count=count, note=note, user=request.user))
 
 
 @transaction.atomic
 def _invite_new(request: UserRequest, study: Study, note: str) -> list[Invitation]:
     count = whole_number(request.POST.get("count", "1"))
     if count is None or not 1 <= count <= MOST_AT_ONCE:
-        text = _("Say how many links: 1 to %(most)d.")
+        text = _("Enter a number of links from 1 to %(most)d.")
         raise inviting.InvitingError(text % {"most": MOST_AT_ONCE})
     language = request.POST.get("language", "")
     return [
@@ -180,14 +180,14 @@ def _note(request: UserRequest) -> str:
     return note
 
 
-def _made(links: Sequence[Invitation]) -> str:
+def _created(links: Sequence[Invitation]) -> str:
     text = ngettext("%(n)d link created.", "%(n)d links created.", len(links))
     return text % {"n": len(links)}
 
 
 @people_button
 def annotator_list_invite(request: UserRequest, study: Study) -> str | HttpResponse:
-    """Invite everybody on a list, typed or from a file; or show what is wrong in it."""
+    """Invite everybody on a typed or uploaded list, or show its problems."""
     text = request.POST.get("people", "")
     try:
         text = "\n".join(filter(None, (text, _file_text(request))))
@@ -195,34 +195,36 @@ def annotator_list_invite(request: UserRequest, study: Study) -> str | HttpRespo
     except inviting.InvitingError as error:
         problems = error.problems if isinstance(error, ListError) else [str(error)]
         return _page(request, study, 422, problems=problems, people=text)
-    messages.success(request, _made(result.made))
+    messages.success(request, _created(result.made))
     if result.known:
-        said = _("Left as they are, because they take part already: %(names)s.")
+        text = _("Already taking part, so left unchanged: %(names)s.")
         names = ", ".join(result.known[:20])
         more = " …" if len(result.known) > 20 else ""
-        messages.info(request, said % {"names": names + more})
+        messages.info(request, text % {"names": names + more})
     return ""
 
 
 def _file_text(request: UserRequest) -> str:
-    given = request.FILES.get("file")
-    if given is None:
+    file = request.FILES.get("file")
+    if file is None:
         return ""
-    assert given.size is not None  # what is uploaded has a size
-    if given.size > LARGEST_LIST:
-        raise inviting.InvitingError(_("The file is too large for a list of people."))
-    content: bytes = given.read()
+    assert file.size is not None  # uploaded files have a size
+    if file.size > LARGEST_LIST:
+        raise inviting.InvitingError(
+            _("The file is too large for a list of people: at most 1 MB.")
+        )
+    content: bytes = file.read()
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise inviting.InvitingError(
-            _("The file is no text in UTF-8; save it as CSV UTF-8.")
+            _("The file is not text in UTF-8. Save it as “CSV UTF-8”.")
         ) from error
 
 
 @people_button
 def join_link_make(request: UserRequest, study: Study) -> str:
-    """Open a link by which people join on their own."""
+    """Create a public link."""
     joining.make_link(
         study,
         note=_note(request),
@@ -232,23 +234,28 @@ def join_link_make(request: UserRequest, study: Study) -> str:
         any_device=bool(request.POST.get("any_device")),
         user=request.user,
     )
-    return _("The link is open; copy it from the list.")
+    return _("The link is open. Copy it from the list.")
 
 
 @study_button("annotator-list", of="join_links")
 def join_link_close(request: UserRequest, study: Study, link: JoinLink) -> str:
     joining.close_link(link, user=request.user)
-    return _("The link is closed; whoever has joined goes on.")
+    return _("The link is closed. People who have joined can continue.")
 
 
 @study_button("annotator-list", of="join_links")
 def join_link_devices(request: UserRequest, study: Study, link: JoinLink) -> str:
-    """Let whoever joined go on by their id on any device, or only on their own."""
+    """Set whether people who joined may switch device."""
     any_device = bool(request.POST.get("any_device"))
     joining.trust_ids(link, any_device=any_device, user=request.user)
     if any_device:
-        return _("By this link, an id is enough to go on, on any device.")
-    return _("By this link, people go on where they joined, or by their own link.")
+        return _(
+            "With this link, people can switch device: their ID is enough to continue."
+        )
+    return _(
+        "With this link, people continue in the browser where they joined, or "
+        "with their personal link."
+    )
 
 
 @person_button
@@ -256,8 +263,8 @@ def annotator_cap(request: UserRequest, study: Study, annotator: Annotator) -> s
     cap = whole_number(request.POST.get("cap", ""))
     freed = inviting.set_cap(annotator, cap, user=request.user)
     text = ngettext(
-        "The cap of %(name)s is stored; %(freed)d slot became free.",
-        "The cap of %(name)s is stored; %(freed)d slots became free.",
+        "The limit for %(name)s is saved; %(freed)d rating is available to others.",
+        "The limit for %(name)s is saved; %(freed)d ratings are available to others.",
         freed,
     )
     return text % {"name": annotator.name, "freed": freed}
@@ -273,20 +280,21 @@ def annotator_reissue(request: UserRequest, study: Study, annotator: Annotator) 
 
 @person_button
 def annotator_revoke(request: UserRequest, study: Study, annotator: Annotator) -> str:
-    """Close a link and free what is not submitted."""
+    """Revoke an annotator's link and free their unfinished slots."""
     if annotator.state == Annotator.State.REVOKED:
-        told = _("%(name)s is revoked already.")
-        messages.info(request, told % {"name": annotator.name})
+        text = _("%(name)s was already removed from the study.")
+        messages.info(request, text % {"name": annotator.name})
         return ""
     return revoke(request, annotator)
 
 
 def revoke(request: UserRequest, annotator: Annotator) -> str:
-    """Revoke an annotator and say how many slots that frees."""
+    """Revoke an annotator; return a message with the number of freed slots."""
     freed = inviting.revoke(annotator, user=request.user)
     text = ngettext(
-        "%(name)s was revoked; %(freed)d slot is free again.",
-        "%(name)s was revoked; %(freed)d slots are free again.",
+        "%(name)s was removed from the study; %(freed)d rating is available to others.",
+        "%(name)s was removed from the study; %(freed)d ratings are available "
+        "to others.",
         freed,
     )
     return text % {"name": annotator.name, "freed": freed}
@@ -297,7 +305,7 @@ def revoke(request: UserRequest, annotator: Annotator) -> str:
 def annotator_data(
     request: UserRequest, study: Study, annotator: Annotator
 ) -> HttpResponse:
-    """Show what is known of somebody, and what can be done with it."""
+    """Show the personal data of an annotator, with withdrawal and erasure."""
     return render_page(
         request,
         study,
@@ -321,7 +329,7 @@ def annotator_data_zip(
 
 
 class UnsureError(ValueError):
-    """Something that cannot be undone was asked for without the tick that says so."""
+    """Irreversible request without confirmation."""
 
 
 data_button = study_button(
@@ -335,11 +343,11 @@ data_button = study_button(
 
 @data_button
 def annotator_withdraw(request: UserRequest, study: Study, annotator: Annotator) -> str:
-    """Withdraw the consent of somebody who has asked for it."""
+    """Withdraw an annotator's consent on their request."""
     _check_sure(request)
     wish = request.POST.get("wish")
     if wish not in ("work", "answers"):
-        raise UnsureError(_("Please say what is to happen with the answers."))
+        raise UnsureError(_("Please choose what should happen to the answers."))
     done = erasing.withdraw(annotator, answers=wish == "answers", user=request.user)
     text = ngettext(
         "%(name)s has withdrawn; %(left_out)d answered story is left out.",
@@ -355,10 +363,14 @@ def annotator_erase(request: UserRequest, study: Study, annotator: Annotator) ->
     comments = bool(request.POST.get("comments"))
     done = erasing.erase(annotator, comments=comments, user=request.user)
     if not done.is_new and not done.comments:
-        return _("%(name)s was erased before.") % {"name": annotator.name}
+        return _("The personal data of %(name)s were already erased.") % {
+            "name": annotator.name
+        }
     text = ngettext(
-        "Whoever was %(name)s is erased, and %(n)d comment; the answers stay.",
-        "Whoever was %(name)s is erased, and %(n)d comments; the answers stay.",
+        "The personal data of %(name)s and %(n)d comment were erased; the "
+        "answers stay.",
+        "The personal data of %(name)s and %(n)d comments were erased; the "
+        "answers stay.",
         done.comments,
     )
     return text % {"name": annotator.name, "n": done.comments}
@@ -366,4 +378,6 @@ def annotator_erase(request: UserRequest, study: Study, annotator: Annotator) ->
 
 def _check_sure(request: UserRequest) -> None:
     if not request.POST.get("sure"):
-        raise UnsureError(_("Nothing was changed: please tick that you are sure."))
+        raise UnsureError(
+            _("Nothing was changed. Please tick the box to confirm that you are sure.")
+        )

@@ -1,4 +1,4 @@
-"""The annotator's page as a manager sees it before anybody is invited."""
+"""Preview of the annotator's page for managers."""
 
 from collections.abc import Mapping
 from functools import wraps
@@ -41,7 +41,7 @@ def preview_page(
     sent: Mapping[str, str] = NO_VALUES,
     among: QuerySet[Output] | None = None,
 ) -> HttpResponse:
-    """Show the first story of a study that is not stored, in either language."""
+    """Show the first story of an unstored study, in either language."""
     wanted = (request.POST or request.GET).get("shown_in", "")
     language = LANGUAGES.get(wanted, translation.get_language())
     with translation.override(language), first_slot(setup, among) as slot:
@@ -77,20 +77,20 @@ def preview_page(
 
 @require_POST
 def save(request: HttpRequest, token: str, code: str) -> JsonResponse:
-    """Take answers and forget them."""
+    """Accept answers without storing them."""
     _slot(request, token, code)
     return JsonResponse({"refused": {}, "problem": "", "submitted": False})
 
 
 @require_POST
 def submit(request: HttpRequest, token: str, code: str) -> HttpResponse:
-    """Take the answers and forget them; the page stays."""
+    """Accept answers without storing them; the page stays."""
     _slot(request, token, code)
     return HttpResponse(status=204)
 
 
 def _of_preview(send: Sends) -> Sends:
-    """Send something of a slot that is not stored, like the annotator's."""
+    """Return a view that sends media of an unstored slot."""
 
     @require_safe
     @wraps(send)
@@ -108,20 +108,20 @@ video = _of_preview(send_side)
 
 
 def _slot(request: HttpRequest, benchmark: str, code: str) -> Slot:
-    """Return an unstored slot of outputs that the user may look at."""
+    """Return an unstored slot of outputs that the user may see."""
     if not can_create(request.user):
         raise Http404
-    named = read_code(code)
-    if named is None:
+    parts = read_code(code)
+    if parts is None:
         raise Http404
-    numbers, box = named
-    known = visible_outputs(request.user).filter(story__benchmark__slug=benchmark)
+    numbers, box = parts
+    visible = visible_outputs(request.user).filter(story__benchmark__slug=benchmark)
     outputs = [
-        get_object_or_404(known.select_related("story"), pk=number)
+        get_object_or_404(visible.select_related("story"), pk=number)
         for number in numbers
     ]
     unit = Unit(story=outputs[0].story, **as_fields(outputs))
-    shown: dict[str, object] = {"same_size": box is not None}
+    presentation: dict[str, object] = {"same_size": box is not None}
     if box is not None:
-        shown["box"] = list(box)
-    return Slot(study=Study(presentation=shown), unit=unit, a_is_left=True)
+        presentation["box"] = list(box)
+    return Slot(study=Study(presentation=presentation), unit=unit, a_is_left=True)

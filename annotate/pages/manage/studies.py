@@ -1,4 +1,4 @@
-"""Pages of a study for its managers and researchers."""
+"""Pages of a study for managers and researchers."""
 
 from typing import Any, cast
 
@@ -86,14 +86,14 @@ def study_list(request: UserRequest) -> HttpResponse:
 
 
 def _of_each(rows: QuerySet[Any], number: Aggregate) -> Coalesce:
-    """Count the rows of each study by themselves: joined they would multiply."""
+    """Aggregate the rows of each study in a subquery: joins would multiply them."""
     own = rows.filter(study=OuterRef("pk")).order_by().values("study")
     return Coalesce(Subquery(own.annotate(n=number).values("n")), 0)
 
 
 @study_page()
 def study_detail(request: UserRequest, study: Study) -> HttpResponse:
-    """Show what the study asks, how far it is, and what can be done now."""
+    """Show the overview of a study."""
     visible = visible_studies(request.user)
     is_draft = study.state == Study.State.DRAFT
     events = study.events.exclude(ROUTINE).select_related("annotator", "user")
@@ -133,8 +133,8 @@ def slot_list(request: UserRequest, study: Study) -> HttpResponse:
         query=query_without(request, "page"),
         states=Slot.State,
         parts={
-            "wanted": _("within the redundancy"),
-            "surplus": _("surplus"),
+            "wanted": _("counted"),
+            "surplus": _("extra (not counted)"),
             "checks": _("checks"),
             "training": _("training"),
         },
@@ -148,8 +148,10 @@ def slot_list(request: UserRequest, study: Study) -> HttpResponse:
 
 
 def _sessions(study: Study) -> list[str]:
-    found = study.slots.filter(session__isnull=False).values_list("session", flat=True)
-    return [str(session) for session in sorted(cast("set[int]", set(found)))]
+    numbers = study.slots.filter(session__isnull=False).values_list(
+        "session", flat=True
+    )
+    return [str(session) for session in sorted(cast("set[int]", set(numbers)))]
 
 
 def _filtered(study: Study, request: UserRequest) -> QuerySet[Slot]:
@@ -157,10 +159,10 @@ def _filtered(study: Study, request: UserRequest) -> QuerySet[Slot]:
         "annotator", "unit__story", *study.output_paths("unit__", "__method")
     ).order_by("unit__story__key", "unit", "round", "ordinal")
     for method in filter(None, request.GET.getlist("method")):
-        shown = Q()
+        with_method = Q()
         for path in study.output_paths("unit__", "__method__name"):
-            shown |= Q(**{path: method})
-        slots = slots.filter(shown)
+            with_method |= Q(**{path: method})
+        slots = slots.filter(with_method)
     lookups = {
         "story": "unit__story__key",
         "annotator": "annotator__name",
@@ -176,7 +178,7 @@ def _filtered(study: Study, request: UserRequest) -> QuerySet[Slot]:
 
 
 def _number(text: str) -> int:
-    """Return a number that somebody typed; 0 for anything else."""
+    """Parse a number; return 0 if it is invalid."""
     return int(text) if text.isdecimal() and len(text) < 6 else 0
 
 
@@ -198,7 +200,7 @@ def slot_detail(request: UserRequest, study: Study, code: str) -> HttpResponse:
         "manage/slot.html",
         slot=slot,
         other=_to_compare(slot),
-        **_told(slot),
+        **_all_answers(slot),
         time_problem=submission.time_problem(
             slot.offered_at, slot.claimed_seconds, slot.seconds
         ),
@@ -221,26 +223,26 @@ def slot_detail(request: UserRequest, study: Study, code: str) -> HttpResponse:
 def _in_sight(slot: Slot) -> list[tuple[str, float, bool]]:
     """Return each shot's number, its seconds in sight, and whether it was seen."""
     enough = slot.study.must_see or GLANCE
-    told = slot.in_sight or {}
-    return [(shot, seconds, seconds >= enough) for shot, seconds in told.items()]
+    times = slot.in_sight or {}
+    return [(shot, seconds, seconds >= enough) for shot, seconds in times.items()]
 
 
-def _told(slot: Slot) -> dict[str, Any]:
-    told: dict[str, Any] = {"answers": _answers(slot)}
+def _all_answers(slot: Slot) -> dict[str, Any]:
+    answers: dict[str, Any] = {"answers": _answers(slot)}
     if asks_of_shots(slot.study):
-        told["told"] = checklist_sheets.told_shots(slot)
-        told["boxes"] = checklist_sheets.box_names(slot.unit.output_a)
-    return told
+        answers["ticked_shots"] = checklist_sheets.told_shots(slot)
+        answers["boxes"] = checklist_sheets.box_names(slot.unit.output_a)
+    return answers
 
 
 def _answers(slot: Slot) -> list[tuple[Answer, str, tuple[bool, str] | None]]:
-    """Return every answer with its words, and its mark where that is known."""
-    found: list[Answer] = []
+    """Return every answer with its words, and its mark if there is one."""
+    rows: list[Answer] = []
     for model, names in whole_tables(slot.study).items():
         answers = model.objects.filter(slot=slot, question__kind__in=names)
-        found += answers.select_related("question", "annotator")
-    found.sort(key=lambda a: (a.question.ordinal, a.annotator.name, a.revision))
-    return [(row, _in_words(slot, row, row.value), _mark(slot, row)) for row in found]
+        rows += answers.select_related("question", "annotator")
+    rows.sort(key=lambda a: (a.question.ordinal, a.annotator.name, a.revision))
+    return [(row, _in_words(slot, row, row.value), _mark(slot, row)) for row in rows]
 
 
 def _in_words(slot: Slot, answer: Answer, value: int | str) -> str:
@@ -248,7 +250,7 @@ def _in_words(slot: Slot, answer: Answer, value: int | str) -> str:
 
 
 def _mark(slot: Slot, answer: Answer) -> tuple[bool, str] | None:
-    """Say whether an answer is as expected, and what is, where that is known."""
+    """Return whether an answer is right, and the expected one; None if unknown."""
     if slot.purpose not in (Purpose.GOLD, Purpose.TRAINING):
         return None
     known = training.known_answers(slot).get(answer.question.key)
@@ -261,7 +263,7 @@ def _mark(slot: Slot, answer: Answer) -> tuple[bool, str] | None:
 
 
 def _to_compare(slot: Slot) -> Slot | None:
-    """Return the annotator's slot with which a check is compared."""
+    """Return the slot with which a check is compared."""
     if slot.purpose == Purpose.REPEAT:
         return slot.repeat_of
     if slot.purpose == Purpose.TRAINING:
@@ -273,7 +275,7 @@ def _to_compare(slot: Slot) -> Slot | None:
 
 
 def _neighbours(listed: QuerySet[Slot], code: str) -> tuple[str, str]:
-    """Return the codes before and after this one in the list it was opened from."""
+    """Return the previous and the next code in the list of slots."""
     codes = list(listed.values_list("code", flat=True))
     if code not in codes:
         return "", ""
@@ -296,7 +298,7 @@ def _get_slot(study: Study, code: str) -> Slot:
 
 @study_page("POST", role="manager")
 def slot_exclude(request: UserRequest, study: Study, code: str) -> HttpResponse:
-    """Leave a submitted slot out of the analysis, with a reason."""
+    """Exclude a submitted slot, with a reason."""
     views = named_views(study).filter(key__in=request.POST.getlist("view"))
     try:
         exclusion.exclude(
@@ -323,7 +325,7 @@ def slot_restore(request: UserRequest, study: Study, code: str) -> HttpResponse:
 
 
 def _to_slot(request: UserRequest, study: Study, code: str) -> HttpResponse:
-    """Return to the slot's page, with the filters of the list it was opened from."""
+    """Redirect to the slot's page, keeping the filters of the list."""
     query = query_without(request, "page")
     address = reverse("slot-detail", args=[study.slug, code])
     return redirect(f"{address}?{query}" if query else address)
@@ -350,7 +352,7 @@ def _send_frame(
 
 @study_page()
 def output_video(request: UserRequest, study: Study, pk: int) -> HttpResponseBase:
-    """Send the video of one of the study's outputs, or a part of it."""
+    """Send the video of an output of the study, or a range of it."""
     return send_video(request, get_object_or_404(outputs_of(study), pk=pk))
 
 

@@ -1,4 +1,4 @@
-"""Launching, pausing, closing and changing a study under way."""
+"""Pages that launch, pause, close and change a study."""
 
 from collections.abc import Callable
 from functools import partial
@@ -39,46 +39,48 @@ ACTIONS = {
 
 @study_button("study-detail", lifecycle.LifecycleError)
 def study_action(request: UserRequest, study: Study, action: str) -> str:
-    """Launch, pause or close the study, and say what to do next."""
+    """Launch, pause or close the study; return a message with the next step."""
     if action not in ACTIONS:
         raise Http404
     ACTIONS[action](study, request.user)
     if study.state == Study.State.OPEN:
-        return _who_may_come(request, study)
+        return _launched(request, study)
     if study.state == Study.State.PAUSED:
-        return _("The study is paused: nobody can answer. Links stay valid.")
-    said = _("The study is closed: it takes no more answers.")
-    return _and(said, "report-list", study, _("Make a report"))
+        return _("The study is paused. Nobody can answer; links stay valid.")
+    text = _("The study is closed. No more answers are collected.")
+    return _with_link(text, "report-list", study, _("Make a report"))
 
 
-def _who_may_come(request: UserRequest, study: Study) -> str:
+def _launched(request: UserRequest, study: Study) -> str:
     reach = lifecycle.reach(study)
     if reach.is_empty:
-        said = _("The study is open, but nobody can take part: nobody has a link yet.")
-        next_step = _and(said, "annotator-list", study, _("Invite people"))
+        text = _(
+            "The study is running, but nobody can take part: nobody has a link yet."
+        )
+        next_step = _with_link(text, "annotator-list", study, _("Invite people"))
         messages.warning(request, next_step)
         return ""
-    said = _(
-        "The study is open. People who can go on by their link: %(people)d; links to "
-        "join by: %(links)d."
+    text = _(
+        "The study is running. People who can continue with their link: "
+        "%(people)d; public links: %(links)d."
     ) % {"people": reach.people, "links": reach.links}
     if reach.waiting:
-        told = _("Planned, but not invited yet: %(waiting)d.")
-        said = f"{said} {told % {'waiting': reach.waiting}}"
-    return _and(said, "annotator-list", study, _("Annotators"))
+        waiting = _("Planned but not invited yet: %(waiting)d.")
+        text = f"{text} {waiting % {'waiting': reach.waiting}}"
+    return _with_link(text, "annotator-list", study, _("Annotators"))
 
 
-def _and(said: str, page: str, study: Study, name: str) -> str:
-    """Return a sentence with a link to the page where one goes on."""
+def _with_link(text: str, page: str, study: Study, name: str) -> str:
+    """Return a text followed by a link to a page of the study."""
     address = reverse(page, args=[study.slug])
-    return format_html('{} <a href="{}">{}</a>', said, address, name)
+    return format_html('{} <a href="{}">{}</a>', text, address, name)
 
 
 Done = TypeVar("Done", Extension, Withdrawal, Redistribution)
 
 
 class Chosen(TypedDict):
-    """The methods and stories that are ticked."""
+    """Ticked methods and stories."""
 
     methods: list[str]
     stories: list[str]
@@ -87,7 +89,7 @@ class Chosen(TypedDict):
 @never_cache
 @study_page("GET", "HEAD", "POST", role="manager")
 def study_extend(request: UserRequest, study: Study) -> HttpResponse:
-    """Add methods, stories, answers or people; or show what that would mean."""
+    """Add methods, stories, ratings or people, or preview the change."""
     if request.method != "POST":
         return _page(request, study)
     _check_reach(request, study)
@@ -103,7 +105,7 @@ def study_extend(request: UserRequest, study: Study) -> HttpResponse:
             only_shown=not can_use_benchmark(request.user, study),
         ),
         lambda done: (
-            _("Added. Units: %(units)d; slots: %(slots)d; annotators: %(people)d.")
+            _("Added. Items: %(units)d; ratings: %(slots)d; annotators: %(people)d.")
             % {"units": done.units, "slots": done.slots, "people": len(done.people)}
         ),
     )
@@ -111,14 +113,17 @@ def study_extend(request: UserRequest, study: Study) -> HttpResponse:
 
 @study_page("POST", role="manager")
 def study_withdraw(request: UserRequest, study: Study) -> HttpResponse:
-    """Ask for no more answers to some methods or stories; or show what that means."""
+    """Withdraw methods or stories, or preview the change."""
     return _change(
         request,
         study,
         "withdrawing",
         partial(changing.withdraw_units, **_chosen(request)),
         lambda done: (
-            _("%(slots)d slots were withdrawn; %(kept)d that were begun or given stay.")
+            _(
+                "%(slots)d ratings were withdrawn; %(kept)d that were started or "
+                "submitted stay."
+            )
             % {"slots": done.slots, "kept": done.kept}
         ),
     )
@@ -127,19 +132,19 @@ def study_withdraw(request: UserRequest, study: Study) -> HttpResponse:
 @never_cache
 @study_page("GET", "HEAD", "POST", role="manager")
 def study_redistribute(request: UserRequest, study: Study) -> HttpResponse:
-    """Give the work of people who stopped to the others; or show who would get it."""
+    """Give people's unfinished work to others, or preview the change."""
     if request.method != "POST":
         return _people_page(request, study)
-    named = study.annotators.filter(name__in=request.POST.getlist("annotator"))
+    givers = study.annotators.filter(name__in=request.POST.getlist("annotator"))
     return _change(
         request,
         study,
         "giving",
-        partial(changing.redistribute, annotators=named),
+        partial(changing.redistribute, annotators=givers),
         lambda done: (
             _(
-                "Given away. Slots: %(slots)d; people who take them: %(people)d; free "
-                "for somebody new: %(free)d."
+                "Given to others. Ratings: %(slots)d; people who take them: "
+                "%(people)d; available to somebody new: %(free)d."
             )
             % {
                 "slots": sum(done.shares.values()),
@@ -151,7 +156,7 @@ def study_redistribute(request: UserRequest, study: Study) -> HttpResponse:
 
 
 def _check_reach(request: UserRequest, study: Study) -> None:
-    """Let only members of the benchmark name what the study has never shown."""
+    """Refuse methods and stories new to the study unless the user is a member."""
     gone_methods, gone_stories = changing.withdrawn_names(study)
     chosen = _chosen(request)
     if {*chosen["methods"]} - gone_methods or {*chosen["stories"]} - gone_stories:
@@ -170,9 +175,9 @@ def _change(
     study: Study,
     form: str,
     change: Callable[..., Done],
-    said: Callable[[Done], str],
+    message: Callable[[Done], str],
 ) -> HttpResponse:
-    """Change the study and say what was done; or show what the change would do."""
+    """Make a change and report it, or preview it."""
     checks_only = "check" in request.POST
     try:
         result = change(study, user=request.user, dry_run=checks_only)
@@ -180,7 +185,7 @@ def _change(
         return _answer(request, study, form, error=str(error))
     if checks_only:
         return _answer(request, study, form, result=result)
-    messages.success(request, said(result))
+    messages.success(request, message(result))
     return redirect(
         "annotator-list" if form == "giving" else "study-extend", study.slug
     )
@@ -189,17 +194,17 @@ def _change(
 def _numbers(form: QueryDict, study: Study, name: str) -> int | dict[str, int] | None:
     if not study.languages:
         return whole_number(form.get(name, ""))
-    typed = {
+    numbers = {
         code: whole_number(form.get(f"{name}-{code}", "")) for code in study.languages
     }
-    given = {code: number for code, number in typed.items() if number is not None}
+    given = {code: number for code, number in numbers.items() if number is not None}
     return given or None
 
 
 def _answer(
     request: UserRequest, study: Study, form: str, **outcome: Any
 ) -> HttpResponse:
-    """Answer a check: htmx puts it under its form, otherwise it is the whole page."""
+    """Return a preview or an error: for htmx a part of the page, else all of it."""
     context = {"study": study, "form": form, **outcome}
     if request.htmx:
         return render(request, "manage/_change.html", context)
@@ -219,8 +224,8 @@ def _page(
             Q(method__name__in=gone_methods) | Q(story__key__in=gone_stories),
             pk__in=outputs_of(study),
         )
-    there = {*outputs.values_list("method__name", flat=True)}
-    told = {*outputs.values_list("story__key", flat=True)}
+    all_methods = {*outputs.values_list("method__name", flat=True)}
+    all_stories = {*outputs.values_list("story__key", flat=True)}
     return render_page(
         request,
         study,
@@ -228,8 +233,8 @@ def _page(
         status,
         methods=sorted(methods),
         stories=sorted(stories),
-        new_methods=sorted(there - methods),
-        new_stories=sorted(told - stories),
+        new_methods=sorted(all_methods - methods),
+        new_stories=sorted(all_stories - stories),
         withdrawn=gone_methods | gone_stories,
         numbers=study.languages or {"": study.redundancy},
         chosen_methods=request.POST.getlist("method"),
@@ -241,7 +246,7 @@ def _page(
 def _people_page(
     request: UserRequest, study: Study, status: int = 200, **context: Any
 ) -> HttpResponse:
-    """Show who has work left; those named, away or idle are chosen beforehand."""
+    """Show who has unfinished work; preselect people named, away or idle."""
     holders = changing.presences(study)
     days = request.GET.get("idle", "")
     idle_days = int(days) if days.isdecimal() and len(days) < 5 else None
@@ -249,7 +254,7 @@ def _people_page(
     if idle_days is not None:
         chosen |= {person.name for person in changing.idle(study, idle_days)}
     if "away" in request.GET:
-        chosen |= {found.person.name for found in holders if found.is_missed}
+        chosen |= {holder.person.name for holder in holders if holder.is_missed}
     usual = patience_days(answers_by_day(study))
     left_behind = not study.is_open and free_slots(study).exists()
     return render_page(

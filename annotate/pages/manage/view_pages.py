@@ -1,4 +1,4 @@
-"""The page of a study's analysis views: what is hidden from which, and why."""
+"""Page of a study's analysis views, called filters, and of its exclusions."""
 
 from django.core.paginator import Paginator
 from django.db.models import Count, Q
@@ -34,7 +34,7 @@ view_button = study_button(
 
 @study_page()
 def view_list(request: UserRequest, study: Study) -> HttpResponse:
-    """List the views with their counts, and which exclusion hides from which."""
+    """List the views with their counts, and the exclusions with their views."""
     named = list(analysis_views.named_views(study))
     rows = (
         analysis_views.in_force(study)
@@ -63,8 +63,8 @@ def view_list(request: UserRequest, study: Study) -> HttpResponse:
         chosen=chosen,
         reason=_reason(study, chosen),
         excluded_people=[
-            (person, len(found))
-            for person, found in exclusion.excluded_wholesale(study).items()
+            (person, len(exclusions))
+            for person, exclusions in exclusion.excluded_wholesale(study).items()
         ],
         longest_reason=exclusion.LONGEST_REASON,
         longest_key=analysis_views.LONGEST_KEY,
@@ -73,20 +73,20 @@ def view_list(request: UserRequest, study: Study) -> HttpResponse:
 
 
 def _boxes(row: Exclusion, named: list[AnalysisView]) -> list[tuple[str, bool]]:
-    """Return the key of each named view, and whether the answers are hidden from it."""
+    """Return the key of each named view, and whether the exclusion applies to it."""
     hidden = {view.pk for view in row.views.all()}
     return [(view.key, view.pk in hidden) for view in named]
 
 
 def _people(study: Study) -> list[Annotator]:
-    """Return the annotators with answers that can be excluded, and how many slots."""
+    """Return the annotators with slots that can be excluded, and their numbers."""
     counted = Q(slots__purpose=Purpose.REAL, slots__state=Slot.State.SUBMITTED)
     people = study.annotators.annotate(n=Count("slots", filter=counted))
     return list(people.filter(n__gt=0).order_by("name"))
 
 
 def _reason(study: Study, name: str) -> str:
-    """Return what a rule has found about somebody, as a reason to begin with."""
+    """Return the finding about an annotator as a suggested reason."""
     if not name:
         return ""
     flags = Flag.objects.filter(
@@ -109,7 +109,7 @@ def view_add(request: UserRequest, study: Study) -> str:
 
 @view_button
 def view_choose(request: UserRequest, study: Study) -> str:
-    """Store from which views the listed exclusions hide their answers."""
+    """Store which views the listed exclusions apply to."""
     rows = row_numbers(request.POST.getlist("row"))
     chosen: dict[int, set[str]] = {pk: set() for pk in rows}
     for box in request.POST.getlist("hide"):
@@ -124,14 +124,14 @@ def view_choose(request: UserRequest, study: Study) -> str:
 
 @view_button
 def annotator_exclude(request: UserRequest, study: Study) -> str:
-    """Leave everything out that somebody has submitted, with a reason."""
+    """Exclude everything that an annotator has submitted, with a reason."""
     person = get_object_or_404(study.annotators, name=request.POST.get("annotator", ""))
     rows = exclusion.exclude_annotator(
         person, reason=request.POST.get("reason", ""), author=request.user
     )
     text = ngettext(
-        "%(n)d slot of %(name)s excluded.",
-        "%(n)d slots of %(name)s excluded.",
+        "%(n)d rating of %(name)s was left out.",
+        "%(n)d ratings of %(name)s were left out.",
         len(rows),
     )
     return text % {"n": len(rows), "name": person.name}
@@ -139,10 +139,12 @@ def annotator_exclude(request: UserRequest, study: Study) -> str:
 
 @view_button
 def annotator_restore(request: UserRequest, study: Study) -> str:
-    """Take back the exclusion of everything that somebody has submitted."""
+    """Undo the exclusion of everything that an annotator has submitted."""
     person = get_object_or_404(study.annotators, name=request.POST.get("annotator", ""))
     n = exclusion.undo_annotator(person, author=request.user)
     text = ngettext(
-        "%(n)d slot of %(name)s restored.", "%(n)d slots of %(name)s restored.", n
+        "%(n)d rating of %(name)s was restored.",
+        "%(n)d ratings of %(name)s were restored.",
+        n,
     )
     return text % {"n": n, "name": person.name}

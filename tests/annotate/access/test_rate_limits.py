@@ -178,7 +178,7 @@ def test_page_says_when_to_try_again_in_the_readers_language(manager):
     given = {"username": "alice", "password": PASSWORD}
     client = Client(REMOTE_ADDR="192.0.2.1")
     text = client.post(reverse("login"), given).content.decode()
-    assert "Too many passwords were wrong. You can try again in 10 minutes." in text
+    assert "Too many wrong passwords. You can try again in 10 minutes." in text
     told = client.post(reverse("login"), given, headers=CHINESE)
     assert 'lang="zh-hans"' in told.content.decode()
     api = client.post(reverse("api-token"), given)

@@ -48,7 +48,7 @@ def on_the_page():
     answer = client.post(reverse("account"), fields)
     assert answer.url == reverse("account")
     page = client.get(reverse("account")).content.decode()
-    assert "Your password is changed" in page
+    assert "Your password was changed" in page
     assert is_logged_in(client)
 
 

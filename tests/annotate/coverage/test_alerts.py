@@ -1,4 +1,4 @@
-"""What needs attention, in which order, and what is done about it."""
+"""Alerts: order, merging, advice and actions."""
 
 from datetime import timedelta
 
@@ -41,41 +41,41 @@ def later(**kw):
     return timezone.now() + timedelta(**kw)
 
 
-def test_open_study_without_answers_for_a_day_has_stalled(study):
+def test_alert_reports_running_study_without_answers_for_a_day(study):
     assert kinds(study, now=later(hours=23)) == []
     (alert,) = attention(study, now=later(hours=25))
     assert alert.kind == "stalled"
-    assert "has not begun" in alert.text
+    assert "No answers yet" in alert.text
     for state in ("paused", "closed", "draft"):
         study.state = state
         assert kinds(study, now=later(hours=25)) == []
 
 
-def test_study_has_not_stalled_before_it_was_opened():
-    """A draft that waited for a week, and a study that was paused for three days."""
+def test_stalling_is_measured_from_opening():
+    """The studies waited for a week as a draft, and paused for three days."""
     study = make_study(state="draft")
     Study.objects.update(created_at=later(days=-9))
     lifecycle.launch(study)
     assert kinds(study) == []
     (alert,) = attention(study, now=later(hours=25))
-    assert "it was opened" in alert.text
+    assert "was opened" in alert.text
     quiet = running_study(timezone.now(), slug="quiet", quiet_days=3)
     lifecycle.pause(quiet)
     lifecycle.launch(quiet)
     assert kinds(quiet) == []
     assert "stalled" not in standing(quiet).outlook.text
     (first, *_others) = attention(quiet, now=later(days=5))
-    assert first.text.startswith("The study has stalled: no answer since it was opened")
+    assert first.text.startswith("The study has stalled: no answers since it was re")
 
 
-def test_whoever_is_at_work_keeps_a_study_from_having_stalled(study):
+def test_study_does_not_stall_while_a_lease_runs(study):
     ann = study.annotators.get(name="A01")
     slot = leasing.take(choosing.next_slot(ann), ann)
     Slot.objects.filter(pk=slot.pk).update(lease_until=later(hours=26))
     assert kinds(study, now=later(hours=25)) == []
 
 
-def test_rare_answers_are_usual_where_they_are_rare():
+def test_stalling_follows_usual_gap_between_answers():
     now = timezone.now()
     hours = [[(now - timedelta(days=d)).isoformat(), 1] for d in (12, 8, 4)]
     gap = alerts.usual_gap({"hours": hours}, now)
@@ -84,7 +84,7 @@ def test_rare_answers_are_usual_where_they_are_rare():
 
 
 @pytest.mark.postgresql
-def test_what_several_people_skipped_is_told_with_their_reasons(study):
+def test_alert_lists_skipped_unit_with_reasons(study):
     unit = study.units.last()
     for slot in unit.slots.all():
         unit.skips.create(
@@ -103,13 +103,13 @@ def test_what_several_people_skipped_is_told_with_their_reasons(study):
 
 
 def free_one(study, *, skipped_by):
-    """One slot of the first unit is free, and somebody has skipped the unit."""
+    """Free one slot of the first unit, which an annotator has skipped."""
     slot = study.slots.filter(annotator__name=skipped_by).first()
     giving_back.skip(slot, slot.annotator, reason="unclear")
     return slot
 
 
-def test_cell_that_nobody_can_fill_is_told(study):
+def test_alert_lists_unit_without_eligible_annotator(study):
     slot = free_one(study, skipped_by="A01")
     (alert,) = attention(study)
     assert alert.kind == "cannot be filled"
@@ -118,7 +118,7 @@ def test_cell_that_nobody_can_fill_is_told(study):
     assert kinds(study) == []
 
 
-def test_language_decides_who_can_fill_it(study):
+def test_blocked_unit_depends_on_language(study):
     free_one(study, skipped_by="A01")
     inviting.invite_new(study)
     Slot.objects.filter(annotator=None).update(language="zh")
@@ -128,7 +128,7 @@ def test_language_decides_who_can_fill_it(study):
 
 
 @pytest.mark.parametrize("state", ["draft", "open"])
-def test_study_that_nobody_is_invited_to_yet_is_not_blocked(state):
+def test_study_is_not_blocked_before_invitations(state):
     study = make_study(state=state)
     Slot.objects.update(annotator=None)
     study.annotators.all().delete()
@@ -136,7 +136,7 @@ def test_study_that_nobody_is_invited_to_yet_is_not_blocked(state):
     assert kinds(study) == []
 
 
-def test_flags_are_told_by_how_grave_they_are(study):
+def test_alerts_order_flags_by_action(study):
     first, second = study.annotators.order_by("name")
     flag(first, "warn", "straight lines")
     flag(second, "exclude", "gold below chance")
@@ -149,7 +149,7 @@ def test_flags_are_told_by_how_grave_they_are(study):
     assert len(attention(study)) == 2
 
 
-def test_one_person_has_one_alert_in_which_the_gravest_speaks(study):
+def test_alerts_of_one_person_are_merged_under_the_gravest(study):
     ann = study.annotators.get(name="A01")
     warning = flag(ann, "warn", "Ten were fast.")
     pause = flag(ann, "pause", "Eighteen were fast.")
@@ -161,16 +161,16 @@ def test_one_person_has_one_alert_in_which_the_gravest_speaks(study):
     (alert,) = attention(study)
     assert (alert.level, alert.text) == (
         "error",
-        "Look at A01 (pause): Eighteen were fast.",
+        "A01: Eighteen were fast.",
     )
-    assert alert.notes == ("Before (warning): Ten were fast.",)
+    assert alert.notes == ("Also (warning): Ten were fast.",)
     assert alert.flags == (pause.pk, warning.pk)
     Annotator.objects.filter(pk=ann.pk).update(state="active")
     (alert,) = attention(study)
-    assert alert.notes[1].startswith("A01 has let 3 leases")
+    assert alert.notes[1].startswith("A01 has let 3 stories")
 
 
-def test_what_can_be_done_follows_from_how_somebody_stands(study):
+def test_alert_advice_depends_on_state_and_answers(study):
     ann = study.annotators.get(name="A01")
     flag(ann, "pause", "fast")
 
@@ -178,20 +178,23 @@ def test_what_can_be_done_follows_from_how_somebody_stands(study):
         (alert,) = [a for a in attention(study) if a.kind == "annotator"]
         return alert.todo, alert.answers
 
-    assert "then pause, or settle" in todo()[0]
+    assert "then pause them" in todo()[0]
     follow_up.pause(ann)
-    assert "no answer counts. Resume" in todo()[0]
+    assert "none of their answers count. Resume" in todo()[0]
     answer_everything(study)
-    assert "resume, exclude the answers, or revoke" in todo()[0]
+    assert "resume them, leave the answers out, or remove" in todo()[0]
     assert todo()[1] == 6
     inviting.revoke(ann)
-    assert "but the answers count" in todo()[0]
+    assert "but their answers count" in todo()[0]
     exclusion.exclude_annotator(ann, reason="a bot", author=None)
-    assert todo() == ("The link is revoked and no answer counts; settle the flag.", 0)
+    assert todo() == (
+        "They were removed and none of their answers count. Mark this as handled.",
+        0,
+    )
 
 
 @pytest.mark.postgresql
-def test_leases_that_run_out_again_and_again_are_told(study):
+def test_alert_reports_repeatedly_expired_leases(study):
     ann = study.annotators.get(name="A01")
     for _ in range(3):
         leasing.take(choosing.next_slot(ann), ann)
@@ -199,19 +202,19 @@ def test_leases_that_run_out_again_and_again_are_told(study):
         end_leases()
     (alert,) = attention(study)
     assert alert.kind == "leases expire"
-    assert "A01 has let 3 leases" in alert.text
+    assert "A01 has let 3 stories" in alert.text
     inviting.revoke(ann)
     assert "leases expire" not in kinds(study)
 
 
-def test_whoever_has_not_begun_some_days_after_the_invitation_is_told():
+def test_alert_reports_people_who_have_not_started():
     study = make_study()
     Invitation.objects.filter(annotator__name="A02").update(created_at=later(days=-4))
     (alert,) = attention(study)
     assert alert.kind == "away"
     assert len(alert.notes) == 1
     assert alert.notes[0].startswith("A02: 6 (invited ")
-    # Who holds nothing is reminded; there is nothing to give to others.
+    # Without slots, people are reminded, and nothing is redistributed.
     giving_back.free_unfinished(study.annotators.get(name="A02"))
     (alert,) = attention(study)
     assert alert.kind == "not begun"
@@ -219,7 +222,7 @@ def test_whoever_has_not_begun_some_days_after_the_invitation_is_told():
     assert "A01" not in alert.text
 
 
-def test_gravest_comes_first_and_the_command_prints_it(capsys):
+def test_command_prints_gravest_alert_first(capsys):
     now = timezone.now()
     study = running_study(now, quiet_days=3)
     set_aside(study, now)
@@ -231,7 +234,7 @@ def test_gravest_comes_first_and_the_command_prints_it(capsys):
     assert "! The study has stalled" in printed
 
 
-def test_pausing_and_resuming_keep_slots_and_settle_the_flag(study):
+def test_resuming_keeps_slots_and_resolves_flag(study):
     ann = study.annotators.get(name="A01")
     kept = list(ann.slots.values_list("pk", flat=True))
     flag(ann, "pause", "fast")
@@ -248,7 +251,7 @@ def test_pausing_and_resuming_keep_slots_and_settle_the_flag(study):
     assert list(logged) == ["annotator paused", "flag resolved", "annotator resumed"]
 
 
-def test_resuming_settles_the_warning_that_came_before_the_pause(study):
+def test_resuming_resolves_warning_before_the_pause(study):
     ann = study.annotators.get(name="A01")
     flag(ann, "warn", "fast")
     flag(ann, "pause", "too fast")
@@ -261,7 +264,7 @@ def test_resuming_settles_the_warning_that_came_before_the_pause(study):
 
 
 @pytest.mark.parametrize("state", ["invited", "finished"])
-def test_whoever_is_resumed_is_what_they_were(study, state):
+def test_resuming_restores_previous_state(study, state):
     ann = study.annotators.get(name="A01")
     Annotator.objects.filter(pk=ann.pk).update(state=state)
     follow_up.pause(ann)
@@ -269,14 +272,14 @@ def test_whoever_is_resumed_is_what_they_were(study, state):
     assert Annotator.objects.get(pk=ann.pk).state == state
 
 
-def test_rule_that_paused_does_not_say_what_they_were(study):
+def test_resuming_restores_state_after_pause_by_rule(study):
     Annotator.objects.filter(name="A01").update(state="paused")
     ann = study.annotators.get(name="A01")
     follow_up.resume(ann)
     assert ann.state == "active"
 
 
-def test_who_is_revoked_is_neither_paused_nor_resumed(study):
+def test_revoked_annotator_cannot_be_paused_or_resumed(study):
     ann = study.annotators.get(name="A01")
     inviting.revoke(ann)
     with pytest.raises(follow_up.HoldingError, match="revoked"):
@@ -285,7 +288,7 @@ def test_who_is_revoked_is_neither_paused_nor_resumed(study):
         follow_up.resume(ann)
 
 
-def test_study_whose_stop_rule_was_met_does_not_stall():
+def test_study_does_not_stall_after_stop_rule():
     study = running_study(timezone.now(), quiet_days=9)
     assert {"stalled", "away"} <= set(kinds(study))
     study.adaptive = {"stopped": timezone.now().isoformat()}

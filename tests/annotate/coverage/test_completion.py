@@ -1,4 +1,4 @@
-"""When a study will be complete: no date for what waits for people who are away."""
+"""Expected finish of a study, without the work of absent people."""
 
 import re
 from datetime import timedelta
@@ -40,21 +40,21 @@ def away(study):
     return found[0] if found else None
 
 
-def test_what_two_people_hold_who_vanished_has_no_date(vanished):
+def test_work_of_absent_people_has_no_date(vanished):
     found = standing(vanished)
     assert (found.totals.submitted, found.totals.open) == (125, 25)
     assert found.outlook.forecast.median is None
     assert found.outlook.text == (
-        "No date: all 25 slots that are left wait for people who are not at work "
-        "(A01, A02). Remind them, or give their open work to others."
+        "No finish date: all 25 remaining ratings belong to people who are not working "
+        "(A01, A02). Remind them, or give their work to others."
     )
     shown = page(vanished)
     assert not DATE.search(shown)
-    assert "expected end" not in shown
+    assert "expected finish" not in shown
     assert found.outlook.text in shown
 
 
-def test_once_others_have_it_there_is_a_date_again():
+def test_date_returns_after_redistribution():
     study = study_with_vanished(timezone.now(), others_left=5)
     assert outlook(study).waiting.slots == 25
     alice(study).post(
@@ -67,25 +67,27 @@ def test_once_others_have_it_there_is_a_date_again():
 
 
 @pytest.mark.slow
-def test_where_part_of_it_waits_the_date_is_that_of_the_rest():
+def test_date_leaves_out_work_of_absent_people():
     now = timezone.now()
     study = study_with_vanished(now, others=18, others_left=5, redundancy=5)
     found = standing(study)
     assert found.totals.left == 25 + 90
     assert found.outlook.forecast.remaining == 90
-    assert found.outlook.label.startswith("expected end without 25 slots; 80 %: ")
-    assert "Without 25 slots of people who are not at work: A01, A02." in (
+    assert found.outlook.label.startswith(
+        "expected finish for 90 of 115 ratings; 80 % "
+    )
+    assert "Not included: 25 ratings of people who are not working (A01, A02)." in (
         found.outlook.text
     )
     assert away(study).level == "warning"
     two = study.annotators.filter(name__in=("A01", "A02"))
     two.update(last_seen_at=now)
-    assert outlook(study).label.startswith("expected end; 80 %: ")
+    assert outlook(study).label.startswith("expected finish; 80 % interval: ")
 
 
 @pytest.mark.slow
-def test_pace_is_that_of_people_who_go_on():
-    """Of sixteen people one goes on: what the others did says nothing of her."""
+def test_pace_counts_only_people_who_continue():
+    """One of sixteen people continues: the answers of the others do not count."""
     study = study_with_vanished(timezone.now(), others=13, redundancy=5)
     Annotator.objects.filter(name__in=("A01", "A02")).update(
         last_seen_at=timezone.now(), state="active"
@@ -96,14 +98,14 @@ def test_pace_is_that_of_people_who_go_on():
     assert found.remaining == 25
 
 
-def test_only_an_open_study_has_a_date():
+def test_date_requires_running_study():
     study = study_with_vanished(timezone.now(), others_left=5)
     Annotator.objects.update(last_seen_at=timezone.now())
     assert outlook(study).has_date
     for state, sentence in (
-        ("paused", "No date: the study is paused. Open it again to get one."),
-        ("closed", "No date: the study is closed."),
-        ("draft", "No date yet: the study has not been launched."),
+        ("paused", "No finish date: the study is paused. Reopen it to get one."),
+        ("closed", "No finish date: the study is closed."),
+        ("draft", "No finish date yet: the study has not been launched."),
     ):
         Study.objects.update(state=state)
         assert outlook(study).text == sentence
@@ -111,25 +113,25 @@ def test_only_an_open_study_has_a_date():
         assert away(study) is None
 
 
-def test_who_has_not_begun_has_no_date_and_is_missed_after_some_days():
+def test_people_who_have_not_started_are_missed_after_some_days():
     study = make_study()
     assert outlook(study).text == (
-        "No date yet: all 12 slots that are left wait for people who have not begun or "
-        "may not go on (A01, A02)."
+        "No finish date yet: all 12 remaining ratings belong to people who have not "
+        "started or may not continue (A01, A02)."
     )
     assert away(study) is None
     long_ago = timezone.now() - timedelta(days=4)
     Invitation.objects.update(created_at=long_ago)
     assert "Remind them" in outlook(study).text
     assert away(study).notes[0].startswith("A01: 6 (invited ")
-    # Who was invited to a study in preparation could not begin before.
+    # People invited to a draft could not start before its launch.
     Event.objects.create(study=study, kind=Event.Kind.STUDY_LAUNCHED)
     assert away(study) is None
 
 
 @pytest.mark.slow
-def test_while_a_study_is_paused_everybody_stands_as_at_that_moment(vanished):
-    """A month's pause makes nobody missed, and nobody's work is ticked for it."""
+def test_presence_is_frozen_while_study_is_paused(vanished):
+    """A pause of a month makes nobody absent, and preselects nobody's work."""
     now = timezone.now()
     lifecycle.pause(vanished)
     later = now + timedelta(days=30)
@@ -145,11 +147,11 @@ def test_while_a_study_is_paused_everybody_stands_as_at_that_moment(vanished):
     assert calendar(vanished, 3).shut == measure.shut
 
 
-def test_free_slots_have_a_date_while_somebody_is_there(vanished):
+def test_free_slots_have_a_date_while_somebody_works(vanished):
     for person in vanished.annotators.filter(state="active"):
         inviting.revoke(person)
     assert outlook(vanished).waiting.free == 25
-    assert "are free, and nobody is at work" in outlook(vanished).text
+    assert "are unassigned, and nobody is working" in outlook(vanished).text
     link = vanished.join_links.create(most=5)
     assert outlook(vanished).waiting.free == 0
     link.delete()
@@ -158,7 +160,7 @@ def test_free_slots_have_a_date_while_somebody_is_there(vanished):
 
 
 @pytest.mark.slow
-def test_free_slots_have_no_date_where_all_have_reached_their_cap(vanished):
+def test_free_slots_have_no_date_when_all_caps_are_reached(vanished):
     for person in vanished.annotators.filter(state="active"):
         inviting.revoke(person)
     carol = vanished.annotators.filter(name="A03")
@@ -171,7 +173,7 @@ def test_free_slots_have_no_date_where_all_have_reached_their_cap(vanished):
     assert outlook(vanished).waiting.slots == 25
 
 
-def test_what_nobody_may_do_has_no_date():
+def test_date_leaves_out_slots_that_nobody_may_do():
     study = study_with_vanished(timezone.now(), others_left=5)
     Annotator.objects.update(last_seen_at=timezone.now())
     unit = study.slots.filter(state="open").first().unit
@@ -179,10 +181,10 @@ def test_what_nobody_may_do_has_no_date():
     unit.set_aside_at = timezone.now()
     unit.save()
     assert outlook(study).waiting.stuck == n
-    assert f"Without {n} slot" in outlook(study).text
-    assert "that nobody at work may do." in outlook(study).text
+    assert f"Not included: {n} rating" in outlook(study).text
+    assert "that nobody who is working may do." in outlook(study).text
     study.units.update(set_aside_at=timezone.now())
-    assert outlook(study).text.startswith("No date: nobody who is at work may do any")
+    assert outlook(study).text.startswith("No finish date: nobody who is working")
 
 
 @pytest.mark.parametrize(
@@ -197,16 +199,16 @@ def test_what_nobody_may_do_has_no_date():
         ([1] * 99 + [60], 3),
     ],
 )
-def test_patience_follows_the_pauses_that_people_make(pauses, days):
+def test_patience_follows_usual_pauses(pauses, days):
     assert patience_of(pauses) == days
 
 
-def test_somebody_is_at_work_until_patience_ends(vanished):
+def test_presence_ends_after_patience(vanished):
     now = timezone.now()
     ann = vanished.annotators.get(name="A01")
     measure = calendar(vanished, 7)
     for hours, at_work in ((7 * 24, True), (7 * 24 + 1, False)):
         ann.last_seen_at = ann.consented_at = now - timedelta(hours=hours)
         assert measure.presence(ann, None, now).is_at_work == at_work
-        # A later answer is a sign, too.
+        # A later answer counts as presence, too.
         assert measure.presence(ann, now, now).is_at_work

@@ -1,4 +1,4 @@
-"""Counts, exclusions, and the check of every promise."""
+"""Counts, exclusions, and `verify`."""
 
 import pytest
 from django.core.management import call_command
@@ -38,7 +38,7 @@ def test_slots_are_counted_by_state_and_cell():
     assert sum(c.done for row in grid(units(study)).rows for c in row.cells) == 11
 
 
-def test_furthest_behind_in_a_folded_cell_is_the_smallest_share():
+def test_folded_cell_names_unit_with_smallest_share():
     """A unit may ask for more answers than others: two of six are less than one."""
     study = make_study(annotators=1, benchmark=make_benchmark(stories=41))
     answer_everything(study)
@@ -165,7 +165,7 @@ def test_replacement_of_a_replacement_gives_its_place_up_once():
     assert problems(study) == []
 
 
-def test_unit_with_fewer_answers_gets_back_what_was_excluded():
+def test_undo_restores_answer_of_unit_with_fewer_answers():
     """An imported table may have fewer answers for one unit than for another."""
     study = make_study()
     answer_everything(study)
@@ -191,7 +191,7 @@ def test_exclusion_is_undone_once():
     answer_everything(study)
     row = exclusion.exclude(study.slots.first(), reason="asleep", author=None)
     exclusion.undo(row, author=None)
-    with pytest.raises(exclusion.ExclusionError, match="before"):
+    with pytest.raises(exclusion.ExclusionError, match="already undone"):
         exclusion.undo(row, author=None)
 
 
@@ -265,7 +265,7 @@ def break_scale(study):
         (break_scale, "outside its question's scale"),
     ],
 )
-def test_verify_finds_the_damage(damage, message, capsys):
+def test_verify_finds_damage(damage, message, capsys):
     study = make_study()
     answer_everything(study)
     call_command("verify", study.slug)
@@ -278,7 +278,7 @@ def test_verify_finds_the_damage(damage, message, capsys):
 
 
 @pytest.mark.parametrize("damage", ["order", *slow("sides")])
-def test_verify_finds_what_is_wrong_with_pairs(damage):
+def test_verify_finds_damaged_pairs(damage):
     study = make_study(kind="choice")
     answer_everything(study, "a")
     assert problems(study) == []

@@ -1,4 +1,4 @@
-"""The forecast, and where the chart's lines stand."""
+"""Forecast of the finish, and the chart of arrivals."""
 
 from datetime import UTC, datetime
 
@@ -12,12 +12,12 @@ NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
 
 
 def daily(*counts):
-    """Arrivals an hour before now on each of the last days, the latest last."""
+    """Return arrivals an hour before now on each of the last days, the latest last."""
     n = len(counts)
     return [(NOW - (n - i) * DAY + HOUR, c) for i, c in enumerate(counts)]
 
 
-def test_steady_pace_is_carried_on():
+def test_forecast_continues_steady_pace():
     found = forecast(daily(10, 10, 10, 10, 10, 10, 10, 10), 50, NOW)
     assert found.reason == ""
     assert found.per_day == pytest.approx(10)
@@ -25,13 +25,13 @@ def test_steady_pace_is_carried_on():
     assert found.early < found.median < found.late
 
 
-def test_uneven_days_make_the_interval_wide():
+def test_interval_widens_with_uneven_days():
     even = forecast(daily(10, 10, 10, 10, 10, 10, 10, 10), 100, NOW)
     uneven = forecast(daily(0, 25, 0, 2, 30, 0, 1, 22), 100, NOW)
     assert uneven.late - uneven.early > 2 * (even.late - even.early)
 
 
-def test_end_is_open_when_the_pace_could_be_zero():
+def test_interval_is_open_when_pace_could_be_zero():
     found = forecast(daily(60, 0, 0, 0, 0, 0, 1), 50, NOW)
     assert found.reason == ""
     assert found.late is None
@@ -47,13 +47,13 @@ def test_end_is_open_when_the_pace_could_be_zero():
         ([(NOW - 2 * HOUR, 40)], 5, "young"),
     ],
 )
-def test_no_forecast_says_why(arrivals, remaining, reason):
+def test_missing_forecast_has_a_reason(arrivals, remaining, reason):
     found = forecast(arrivals, remaining, NOW)
     assert found.reason == reason
     assert found.median is None
 
 
-def test_young_study_is_forecast_by_the_hour():
+def test_young_study_is_forecast_by_hour():
     arrivals = [(NOW - i * HOUR, 6) for i in range(12, 0, -1)]
     found = forecast(arrivals, 60, NOW)
     assert found.reason == ""
@@ -62,8 +62,8 @@ def test_young_study_is_forecast_by_the_hour():
 
 
 @pytest.mark.parametrize("dispersion", [1.0, 4.0])
-def test_interval_covers_as_often_as_it_says(dispersion):
-    """Days of ten on average, as uneven as Poisson's and four times as much."""
+def test_interval_has_nominal_coverage(dispersion):
+    """Days have ten answers on average, with one and four times Poisson's variance."""
     rng = np.random.default_rng(11)
 
     def days(n):
@@ -76,7 +76,7 @@ def test_interval_covers_as_often_as_it_says(dispersion):
         early, _middle, late = forecasting.time_left(
             [int(n) for n in days(14)], remaining
         )
-        # The moment within the last day is spread evenly over it.
+        # The moment is uniform within the last day.
         total = np.cumsum(days(400))
         last = int(np.searchsorted(total, remaining))
         before = total[last - 1] if last else 0
@@ -86,25 +86,25 @@ def test_interval_covers_as_often_as_it_says(dispersion):
 
 
 @pytest.mark.parametrize("hours", [7, 30, 24 * 7])
-def test_answers_of_one_hour_alone_make_no_forecast(hours):
+def test_forecast_needs_more_than_one_hour(hours):
     found = forecast([(NOW - hours * HOUR, 62)], 18, NOW + 0.75 * HOUR)
     assert found.reason == "young"
 
 
-def test_sessions_are_as_long_as_those_so_far():
+def test_sessions_left_use_mean_length_so_far():
     assert forecasting.sessions_left(60, 120, 30, 7) == 15
     assert forecasting.sessions_left(60, 0, 0, 7) == 9
     assert forecasting.sessions_left(0, 10, 2, 7) == 0
 
 
-def test_means_are_more_reliable_than_single_ratings():
+def test_spearman_brown_raises_reliability_of_means():
     assert forecasting.spearman_brown(0.5, 1) == pytest.approx(0.5)
     assert forecasting.spearman_brown(0.5, 10) == pytest.approx(10 / 11)
     assert forecasting.spearman_brown(0.0, 10) is None
     assert forecasting.spearman_brown(-0.2, 10) is None
 
 
-def test_line_ends_as_high_as_the_study_is_complete():
+def test_chart_line_ends_at_completion():
     drawn = forecasting.chart(daily(10, 0, 30, 10), 100, DAY)
     assert drawn.table[-1][2] == 50
     assert drawn.line.split()[-1] == "50.0"

@@ -92,7 +92,7 @@ def test_rating_of_one_is_no_tick():
         1: {"pan|text"},
         2: {"pan|text"},
     }
-    assert monitoring.look(person) == []
+    assert monitoring.check_rules(person) == []
     assert monitoring.signals_of(person)["ticks_agreement"].n == 10
     snapshots.refresh(study)
     assert problems(study) == []
@@ -155,13 +155,13 @@ def test_answers_and_ticks_are_measured_each_by_itself():
         (
             [3, 3],
             ["pan|text"],
-            "100 % of 3 units had one and the same answer to all questions",
+            "3 of 3 stories got one answer to all questions",
             "Some of your answers differ",
         ),
         (
             [3, 2],
             [],
-            "Nothing is ticked in 100 % of 6 shots",
+            "Nothing is ticked in 6 of 6 shots",
             "You ticked nothing in many shots",
         ),
     ],
@@ -170,7 +170,7 @@ def test_finding_says_what_was_measured(ratings, ticked, found, told):
     study = mixed(QUESTIONS + RULES)
     for slot in slots_of(study, "A01")[:3]:
         fill(slot, ratings, *ticked)
-    (flag,) = monitoring.look(join(study, "A01"))
+    (flag,) = monitoring.check_rules(join(study, "A01"))
     assert flag.sentence.startswith(found)
     assert monitoring.warning_text(flag).startswith(told)
 
@@ -181,17 +181,17 @@ def test_finding_about_ratings_that_was_settled_excuses_no_empty_boxes():
     person = join(study, "A01")
     for slot in slots_of(study, "A01")[:3]:
         fill(slot, [3, 3])
-    (flag,) = monitoring.look(person)
-    assert monitoring.look(person) == []
+    (flag,) = monitoring.check_rules(person)
+    assert monitoring.check_rules(person) == []
     monitoring.resolve(flag, user=None)
-    (other,) = monitoring.look(person)
+    (other,) = monitoring.check_rules(person)
     assert other.finding["of_ticks"]
     monitoring.resolve(other, user=None)
-    assert monitoring.look(person) == []
+    assert monitoring.check_rules(person) == []
     for slot in slots_of(study, "A01")[3:]:
         fill(slot, [3, 2])
     # 5 shots are enough more than 3; of 5 units 3 are flat.
-    assert [again.n for again in monitoring.look(person)] == [5]
+    assert [again.n for again in monitoring.check_rules(person)] == [5]
     assert Flag.objects.count() == 3
 
 

@@ -1,4 +1,4 @@
-"""Who opens which address is what docs/reference/access.md says."""
+"""Access to every address matches docs/reference/access.md."""
 
 import pytest
 from django.urls import reverse
@@ -18,7 +18,7 @@ from tests.annotate.address_table import (
 )
 from tests.people import log_in
 
-# What strangers open: nothing of any study.
+# Strangers open these; nothing of a study is among them.
 OPEN_TO_ALL = {
     "/",
     "/login/",
@@ -30,7 +30,7 @@ OPEN_TO_ALL = {
     "/api/v1/token/",
 }
 STRANGERS = {"nobody", "no link", "revoked link"}
-# What says whose they are: the same for everybody, with their own things in it.
+# These pages are open to every user and show the user's own things.
 ONES_OWN = {
     "/account/",
     "/account/token/revoke/",
@@ -42,13 +42,13 @@ ONES_OWN = {
     "/api/v1/studies/",
     "/api/v1/slot/",
 }
-# Words of an address that name one thing of a study, a benchmark or an annotator.
+# These words in an address name a row of a study, a benchmark or an annotator.
 OF_ANOTHER = {"pk", "code", "run"}
 OTHERS = {"other lab's manager", "other study's link", "other annotator's link"}
 
 
 @pytest.mark.django_db
-def test_everybody_opens_what_the_documentation_says(tmp_path):
+def test_access_matches_documentation(tmp_path):
     tables = observed(World(tmp_path))
     for rows in tables.values():
         for row in rows:
@@ -57,7 +57,7 @@ def test_everybody_opens_what_the_documentation_says(tmp_path):
             if address not in OPEN_TO_ALL:
                 assert not openers & STRANGERS, row
                 is_ones_own = address in ONES_OWN or (
-                    # The link's own annotator or study, whoever holds the link.
+                    # The link's own annotator or study, for any holder of the link.
                     address.startswith(("/rate/", "/join/")) and "<code>" not in address
                 )
                 assert not openers & OTHERS or is_ones_own, row
@@ -71,7 +71,7 @@ def test_everybody_opens_what_the_documentation_says(tmp_path):
 
 
 @pytest.mark.django_db
-def test_below_ones_own_study_or_link_nothing_of_another_is_found(tmp_path):
+def test_rows_of_other_studies_are_not_found(tmp_path):
     """Attack: Eve manages a study, has a link, and guesses ids of Alice's."""
     world = World(tmp_path)
     hills = world.hills

@@ -1,4 +1,4 @@
-"""The dashboard: its numbers, its tables, who may act from it, and that it is cheap."""
+"""Dashboard: numbers, tables, permissions and number of queries."""
 
 import csv
 import html
@@ -80,7 +80,7 @@ def gets(study):
     return [*tables, reverse("event-list", args=[study.slug])]
 
 
-def test_eve_finds_nothing_and_strangers_are_sent_to_the_login(study):
+def test_outsider_gets_404_and_anonymous_user_login(study):
     for url in posts(study):
         assert eve().post(url).status_code == 404
         assert Client().post(url).status_code == 302
@@ -89,17 +89,17 @@ def test_eve_finds_nothing_and_strangers_are_sent_to_the_login(study):
         assert Client().get(url)["Location"].startswith(reverse("login"))
 
 
-def test_rob_reads_everything_and_changes_nothing(study):
+def test_researcher_can_read_but_not_change(study):
     for url in gets(study):
         assert rob(study).get(url).status_code == 200
     for url in posts(study):
         assert rob(study).post(url).status_code == 403
         assert alice(study).get(url).status_code == 405
     assert study.annotators.first().state == "active"
-    assert "Revoke" not in page(study, rob(study))
+    assert "Remove from the study" not in page(study, rob(study))
 
 
-def test_pausing_resuming_revoking_and_settling_from_the_dashboard(study):
+def test_dashboard_buttons_pause_resume_revoke_and_resolve(study):
     client = alice(study)
     pause, resume, revoke, settle, hand_out = posts(study)
     ann = study.annotators.first()
@@ -116,7 +116,7 @@ def test_pausing_resuming_revoking_and_settling_from_the_dashboard(study):
     assert client.post(odd).status_code == 404
 
 
-def test_paused_person_can_be_dealt_with_from_the_alert(study):
+def test_alert_has_actions_for_paused_annotator(study):
     ann = study.annotators.first()
     warning, pause = flag(ann, "warn", "fast"), flag(ann, "pause", "faster")
     answer_everything(study)
@@ -135,14 +135,14 @@ def test_paused_person_can_be_dealt_with_from_the_alert(study):
     assert settle in box
     assert f'name="also" value="{warning.pk}"' in box
     told = client.post(settle, {"also": [warning.pk, "x"]}, follow=True)
-    assert f"The flags of {ann.name} are settled. {ann.name} stays paused." in (
+    assert f"about {ann.name} are marked as handled. {ann.name} stays paused." in (
         told.content.decode()
     )
     assert not Flag.objects.filter(resolved_at=None).exists()
     assert '<article class="alert' not in page(study, client)
 
 
-def test_flag_of_somebody_else_is_not_settled_besides(study):
+def test_flag_of_another_annotator_is_not_resolved(study):
     first, second = study.annotators.all()
     mine, other = flag(first, "warn", "fast"), flag(second, "warn", "fast")
     url = reverse("flag-resolve", args=[study.slug, mine.pk])
@@ -150,10 +150,10 @@ def test_flag_of_somebody_else_is_not_settled_besides(study):
     assert list(Flag.objects.filter(resolved_at=None)) == [other]
 
 
-def test_checks_are_told_beside_the_slots_and_lead_to_them(study):
+def test_checks_are_counted_beside_slots_and_linked(study):
     ann = study.annotators.first()
     answer_everything(study)
-    assert "told the sum of both" not in page(study)
+    assert "see one number for both" not in page(study)
     gold = Unit.objects.create(
         study=study,
         story=study.units.first().story,
@@ -176,20 +176,20 @@ def test_checks_are_told_beside_the_slots_and_lead_to_them(study):
     shown = page(study)
     assert "6/6" in shown
     assert "+1 check<" in shown
-    assert "told the sum of both" in shown
+    assert "see one number for both" in shown
     link = html.unescape(re.search(r'href="([^"]+part=checks[^"]*)"', shown)[1])
     listed = alice(study).get(link)
     assert listed.context["page"].paginator.count == 1
     text = listed.content.decode()
     assert '<td class="number">gold</td>' in text
-    assert '<td class="number">surplus</td>' not in text
+    assert '<td class="number">extra (not counted)</td>' not in text
     slot = Slot.objects.get(purpose=Purpose.GOLD, state="submitted")
     own = reverse("slot-detail", args=[study.slug, slot.code])
     assert "<dd>gold</dd>" in alice(study).get(own).content.decode()
 
 
 def check(study, purpose, value, **of):
-    """A check that the first annotator has answered, on the first slot's unit."""
+    """Create a check answered by the first annotator, on the first slot's unit."""
     first = study.slots.filter(annotator__name="A01").first()
     now = timezone.now()
     slot = Slot.objects.create(
@@ -218,7 +218,7 @@ def slot_page(study, slot):
     return alice(study).get(url).content.decode()
 
 
-def test_gold_slot_says_what_was_expected(study):
+def test_gold_slot_shows_expected_answers(study):
     one = study.units.first()
     gold = Unit.objects.create(
         study=study, story=one.story, output_a=one.output_a, purpose=Purpose.GOLD
@@ -233,7 +233,7 @@ def test_gold_slot_says_what_was_expected(study):
     assert "Expected: 1<" in shown
 
 
-def test_repeat_and_a_twin_lead_to_what_they_are_compared_with(study):
+def test_repeat_and_degraded_copy_link_to_compared_slot(study):
     first = study.slots.filter(annotator__name="A01").first()
     twin = Unit.objects.create(
         study=study,
@@ -253,17 +253,17 @@ def test_repeat_and_a_twin_lead_to_what_they_are_compared_with(study):
     assert "the answer to the original" not in slot_page(study, first)
 
 
-def test_what_was_set_aside_is_handed_out_again(running):
+def test_set_aside_unit_is_offered_again(running):
     set_aside(running, timezone.now())
-    assert "Hand out again" in page(running)
+    assert "Offer to others" in page(running)
     assert "⚑" in page(running)
     unit = running.units.get(set_aside_at__isnull=False)
     alice(running).post(reverse("unit-hand-out", args=[running.slug, unit.pk]))
     assert Unit.objects.get(pk=unit.pk).set_aside_at is None
-    assert "Hand out again" not in page(running)
+    assert "Offer to others" not in page(running)
 
 
-def test_question_is_counted_where_it_is_asked(running):
+def test_question_counts_only_stories_it_applies_to(running):
     Study.objects.filter(pk=running.pk).update(template="own")
     running.refresh_from_db()
     first, other, *untagged = running.benchmark.stories.all()
@@ -306,13 +306,13 @@ def test_many_stories_are_folded_and_unfold():
     part = page(study, stories="4-6")
     assert 'story=05&amp;part=wanted">1/1' in part
     assert "story=07" not in part
-    assert "show everything" in part
+    assert "show all" in part
     for odd in ("0-3", "9-2", "x", "1-99999999999999999999", "99-100"):
         assert "01 – 05" in page(study, stories=odd)
     assert counts.fold([], "", 15) == []
 
 
-def test_page_is_sent_only_when_there_is_news(study, clock):
+def test_page_is_sent_only_after_changes(study, clock):
     clock.stop()
     client = alice(study)
     url = reverse("study-coverage", args=[study.slug])
@@ -325,7 +325,7 @@ def test_page_is_sent_only_when_there_is_news(study, clock):
     assert client.get(url, {"since": since}, headers=htmx).status_code == 200
 
 
-def test_worker_computes_what_takes_long(running):
+def test_worker_computes_snapshot(running):
     assert "Being computed" in page(running)
     tasks.refresh_snapshots()
     shown = page(running)
@@ -337,10 +337,10 @@ def test_worker_computes_what_takes_long(running):
     tasks.refresh_snapshots()
     running.snapshot.refresh_from_db()
     assert running.snapshot.at == before
-    assert snapshots.behind() == []
+    assert snapshots.stale_studies() == []
 
 
-def test_alpha_is_that_of_the_analysis(running):
+def test_alpha_matches_analysis(running):
     from analysis.reliability.chance_corrected import alpha_value
     from analysis.reliability.matrices import rating_reliability
     from annotate.reports.study_tables import answers_frame
@@ -367,7 +367,7 @@ def test_agreement_of_pairs_is_nominal():
     assert "Nominal alpha" in page(study)
 
 
-def test_agreement_that_is_undefined_says_so(study):
+def test_undefined_agreement_has_a_reason(study):
     answer_everything(study)
     snapshots.refresh(study)
     assert "Undefined" in page(study)
@@ -375,7 +375,7 @@ def test_agreement_that_is_undefined_says_so(study):
     assert "No answer yet." in page(empty)
 
 
-def test_nobody_is_measured_again_for_nothing(running, monkeypatch):
+def test_unchanged_annotators_are_not_measured_again(running, monkeypatch):
     asked = []
     honest = snapshots.signals_of
     monkeypatch.setattr(
@@ -401,12 +401,12 @@ def answer_everything_of(slot):
     store_judgements([SlotAnswers(slot, answers, timezone.now(), 20.0)])
 
 
-def test_large_study_is_counted_by_the_worker(running, monkeypatch):
+def test_large_study_is_counted_by_worker(running, monkeypatch):
     monkeypatch.setattr("annotate.coverage.snapshots.SMALL", 100)
     assert 'class="number">–' in page(running)
     snapshots.refresh(running)
     shown = page(running)
-    assert "So are the annotators" in shown
+    assert "The same holds for annotators" in shown
     done = running.slots.filter(annotator__name="A01", state="submitted").count()
     assert f"{done}/40" in shown
 
@@ -430,7 +430,7 @@ def test_log_as_a_table(running):
     assert json.loads(rows[0]["details"])["slots"]
 
 
-def test_log_is_read_page_by_page_newest_first(study):
+def test_log_is_paged_newest_first(study):
     ann = study.annotators.first()
     for i in range(60):
         Event.objects.create(
@@ -452,7 +452,7 @@ def test_log_is_read_page_by_page_newest_first(study):
 
 
 @pytest.mark.postgresql
-def test_log_is_filtered_and_leads_to_slots(running):
+def test_log_is_filtered_and_links_to_slots(running):
     exclusion.exclude(
         running.slots.filter(state="submitted").first(), reason="asleep", author=None
     )
@@ -478,7 +478,7 @@ def test_number_of_queries_does_not_grow(django_assert_max_num_queries):
             page(study, client)
 
 
-def test_withdrawn_method_is_no_gap(study):
+def test_withdrawn_method_leaves_no_gap(study):
     name = study.method_names[0]
     withdraw_units(study, methods=[name])
     row = page(study).split(f">{name}</a></th>")[1].split("</tr>")[0]
@@ -486,7 +486,7 @@ def test_withdrawn_method_is_no_gap(study):
     assert "heat-0" not in row
 
 
-def test_comments_and_reasons_are_one_table(study):
+def test_comments_and_skip_reasons_share_a_table(study):
     slot = study.slots.filter(annotator__isnull=False).order_by("pk").first()
     text = "The fox has =two= tails."
     slot.story_comments.create(annotator=slot.annotator, text=text)

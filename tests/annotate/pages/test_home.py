@@ -1,4 +1,4 @@
-"""The front page, the login, and titles on the way."""
+"""Front page, login and page titles."""
 
 import html
 import re
@@ -18,19 +18,19 @@ def body(name: str) -> dict[str, str]:
     return {"username": name, "password": "not-a-secret"}
 
 
-def test_logging_in(client):
+def test_login_redirects_to_next_page(client):
     response = client.post(reverse("login"), body("carol"))
     assert response["Location"] == reverse("study-list")
     assert client.get(reverse("study-list")).context["user"].username == "carol"
 
 
-def test_whoever_is_logged_in_is_sent_on(client):
+def test_logged_in_user_is_redirected(client):
     client.post(reverse("login"), body("carol"))
     assert client.get(reverse("login"))["Location"] == reverse("study-list")
 
 
-def test_logging_in_as_somebody_else_changes_the_account(client):
-    """The demo's doors stay open: a manager may become the researcher."""
+def test_login_as_another_user_changes_account(client):
+    """A manager of the demo can become the researcher."""
     client.post(reverse("login"), body("carol"))
     client.post(reverse("login"), body("dave"))
     assert client.get(reverse("study-list")).context["user"].username == "dave"
@@ -44,7 +44,7 @@ def test_wrong_password_changes_nothing(client):
     assert client.get(reverse("study-list")).context["user"].username == "carol"
 
 
-def test_page_that_lost_its_login_is_loaded_anew(client):
+def test_htmx_reloads_page_after_logout(client):
     study = make_study()
     url = reverse("study-coverage", args=[study.slug])
     answer = client.get(url, headers={"HX-Request": "true"}, follow=True)
@@ -57,7 +57,7 @@ def title(page) -> str:
     return html.unescape(re.search(r"<title>(.*?)</title>", text, re.S)[1])
 
 
-def test_no_two_pages_on_the_way_have_the_same_title(client):
+def test_pages_have_distinct_titles(client):
     study = make_study(session_size=3)
     browser = Browser(client, study.annotators.get(name="A01"))
     titles = [title(browser.get(browser.address("consent")))]

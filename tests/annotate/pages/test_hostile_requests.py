@@ -1,7 +1,6 @@
-"""Attacks by what is sent: every parameter, every field of every form, bodies, cookies.
+"""Attacks by requests: every parameter, every field of every form, bodies, cookies.
 
-Whatever comes, no page may fail; and every answer has the headers that keep it in its
-place.
+No request may make a page fail, and every response has security headers.
 """
 
 import io
@@ -109,7 +108,7 @@ def pages(world):
 
 
 @pytest.mark.slow
-def test_no_parameter_makes_a_page_fail(world):
+def test_hostile_parameters_cause_no_server_error(world):
     """Attack: SQL, formats, numbers and broken letters in every parameter."""
     names = parameters()
     assert {"method", "session", "before", "as_of", "page", "proof"} <= names
@@ -123,7 +122,7 @@ def test_no_parameter_makes_a_page_fail(world):
 
 
 @pytest.mark.slow
-def test_no_field_of_a_form_makes_a_page_fail(world):
+def test_hostile_form_fields_cause_no_server_error(world):
     """Attack: every form of every page, each of its fields filled with what is odd."""
     sent = 0
     for client, url, answer in list(pages(world)):
@@ -142,13 +141,11 @@ def test_no_field_of_a_form_makes_a_page_fail(world):
     assert sent > 60
 
 
-def test_every_answer_says_what_a_browser_may_do_with_it(world):
-    """Attack: a page in a frame of another site, a download read as a script, a link
-    that the next site is told of.
-    """
+def test_every_response_has_security_headers(world):
+    """Attack: framing by another site, downloads run as scripts, leaking referrers."""
     seen = set()
     for _client, url, answer in pages(world):
-        if url in PROBES:  # of which browsers know nothing
+        if url in PROBES:  # no browser asks for these
             continue
         policy = answer.headers.get("Content-Security-Policy", "")
         assert "frame-ancestors 'none'" in policy, url
@@ -164,7 +161,7 @@ def test_every_answer_says_what_a_browser_may_do_with_it(world):
     assert {200, 302, 405} <= seen
 
 
-def test_no_answer_is_stored_but_pictures(world):
+def test_only_pictures_are_cacheable(world):
     """Attack: the next user of a shared computer presses Back, or reads its cache."""
     stored = set()
     for _client, url, answer in pages(world):
@@ -184,7 +181,7 @@ DEEP = ("[" * 100_000, '{"a":' * 100_000, '{"username": ' + "[" * 100_000)
 
 
 @pytest.mark.parametrize("body", DEEP)
-def test_json_that_is_nested_too_deep_is_refused(world, body):
+def test_deeply_nested_json_is_refused(world, body):
     sent = "application/json"
     slot = world.ann.slots.first()
     link = world.ann.invitation.token
@@ -202,7 +199,7 @@ def test_json_that_is_nested_too_deep_is_refused(world, body):
 
 
 @pytest.mark.parametrize("url", ["/login/", "/api/v1/token/", "/nothing/"])
-def test_huge_file_is_refused_before_anybody_reads_it(url):
+def test_huge_file_is_refused_unread(url):
     """Attack: files that nobody asked for fill the disk; no account is needed."""
 
     class NeverRead(io.RawIOBase):
@@ -228,7 +225,7 @@ def test_huge_file_is_refused_before_anybody_reads_it(url):
 @pytest.mark.parametrize(
     "value", ['"\\000aaaaaaaaaaaaaa"', '"\\355\\240\\200aaaaaaaa"']
 )
-def test_odd_cookies_are_no_error(name, value):
+def test_invalid_cookies_cause_no_error(name, value):
     """Attack: a NUL that is written as an escape, which PostgreSQL cannot look up."""
     answer = Client().get(reverse("study-list"), headers={"Cookie": f"{name}={value}"})
     assert answer.status_code in (302, 400)

@@ -1,4 +1,4 @@
-"""Attacks by what people write: nothing of it is markup, a script or a formula."""
+"""Attacks by texts: none becomes markup, a script or a formula."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ NUMBER = re.compile(r"[+-]?[\d.]+(e[+-]?\d+)?")
 
 @pytest.fixture
 def world(tmp_path):
-    """Two labs in whose texts stands markup, wherever people may write."""
+    """Create two labs with markup in every text that people can write."""
     world = World(tmp_path)
     answer_everything(world.trial)
     for slot in world.trial.slots.filter(annotator__isnull=False):
@@ -42,7 +42,7 @@ def world(tmp_path):
 
 
 def answers(world):
-    """Yield the address and the answer of all that can be read."""
+    """Yield the address and the response of every readable page."""
     anybody = Client()
     output = Output.objects.select_related("story", "method").first()
     named = {"story": output.story.key, "method": output.method.name}
@@ -54,7 +54,7 @@ def answers(world):
         yield url, answer
 
 
-def test_no_text_becomes_part_of_a_page(world):
+def test_texts_are_escaped_in_pages(world):
     """Attack: a script in a name, a story, a comment, a reason, a tag."""
     shown = 0
     for url, answer in answers(world):
@@ -67,14 +67,14 @@ def test_no_text_becomes_part_of_a_page(world):
     assert shown > 30
 
 
-def test_no_text_ends_the_quotes_of_json(world):
+def test_texts_are_escaped_in_json(world):
     for url, answer in answers(world):
         if answer.get("Content-Type", "").startswith("application/json"):
             assert json.loads(answer.getvalue()) is not None, url
 
 
-def test_no_download_holds_a_formula(world):
-    """Attack: whoever opens a table in a spreadsheet runs what a name says."""
+def test_downloads_hold_no_formula(world):
+    """Attack: a name runs as a formula when a table is opened in a spreadsheet."""
     read = hostile = 0
     for url, answer in answers(world):
         if not answer.get("Content-Type", "").startswith("text/csv"):
@@ -90,8 +90,8 @@ def test_no_download_holds_a_formula(world):
     assert hostile > 20
 
 
-def test_no_line_end_in_a_text_begins_a_row(world):
-    """Attack: what an annotator writes goes on in a row of its own, with a formula."""
+def test_line_ends_in_texts_begin_no_row(world):
+    """Attack: an annotator's text continues in a new row, with a formula."""
     shown = "good\r=HYPERLINK(1)\n+1"
     world.trial.slots.filter(state="submitted").order_by(
         "pk"
@@ -102,8 +102,8 @@ def test_no_line_end_in_a_text_begins_a_row(world):
     assert all(len(row) > 2 for row in csv.reader(io.StringIO(told, newline="")))
 
 
-def test_no_code_of_a_slot_begins_a_formula():
-    """It would stand in tables with an apostrophe, and be found by nobody."""
+def test_slot_codes_begin_no_formula():
+    """An escaped code in a table would match no slot."""
     assert [c for c in (new_code() for _ in range(1000)) if c.startswith(FORMULA)] == []
 
 
@@ -119,7 +119,7 @@ def test_every_sign_of_a_formula_is_defused(world, sign):
     assert not any(cell.startswith(f"{sign}cmd") for cell in cells)
 
 
-def test_text_that_comes_back_in_an_error_is_text(world):
+def test_errors_escape_submitted_text(world):
     """Attack: a link or a form of another site whose text a page repeats."""
     sue = world.sue
     trial = world.trial.slug
@@ -151,7 +151,7 @@ def test_text_that_comes_back_in_an_error_is_text(world):
     assert repeated > 5
 
 
-def test_administration_shows_names_as_text(world):
+def test_admin_escapes_names(world):
     shown = 0
     for url in admin_addresses():
         answer = world.sue.get(url, follow=True)

@@ -1,4 +1,4 @@
-"""Launching, pausing, closing: what happened is said, and what to do next."""
+"""Launching, pausing and closing, with messages on the next step."""
 
 import html
 
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 @pytest.fixture
 def study():
-    """A draft of four planned annotators."""
+    """Create a draft with four planned annotators."""
     row = planned_study()
     row.state = "draft"
     row.save()
@@ -25,29 +25,29 @@ def study():
 
 
 def press(study, action, client=None) -> str:
-    """Return what the page says after a button was pressed."""
+    """Press a button and return the message."""
     address = reverse("study-action", args=[study.slug, action])
     page = (client or alice(study)).post(address, follow=True).content.decode()
     told = page.split('<main id="main"')[1].split('<nav class="crumbs"')[0]
     return html.unescape(told)
 
 
-def test_it_works(study):
+def test_study_is_launched_paused_and_closed(study):
     inviting.invite(study, count=3)
     joining.make_link(study, most=2)
     told = press(study, "launch")
-    assert "The study is open" in told
-    assert "by their link: 3; links to join by: 1" in told
+    assert "The study is running" in told
+    assert "with their link: 3; public links: 1" in told
     assert "not invited yet: 1" in told
     assert f'href="{reverse("annotator-list", args=[study.slug])}"' in told
-    assert "nobody can answer" in press(study, "pause")
+    assert "Nobody can answer" in press(study, "pause")
     told = press(study, "close")
-    assert "takes no more answers" in told
+    assert "No more answers are collected" in told
     assert f'href="{reverse("report-list", args=[study.slug])}"' in told
 
 
 @pytest.mark.parametrize("way", ["planned", "revoked", "closed", "full"])
-def test_study_that_nobody_can_enter_is_launched_with_a_warning(study, way):
+def test_launch_warns_when_nobody_can_take_part(study, way):
     if way == "revoked":
         (invitation,) = inviting.invite(study, count=1)
         inviting.revoke(invitation.annotator)
@@ -68,14 +68,14 @@ def test_study_that_nobody_can_enter_is_launched_with_a_warning(study, way):
     assert study.state == "open"
 
 
-def test_what_does_not_fit_is_explained_alone(study):
+def test_impossible_action_is_explained(study):
     workers.sign(workers.KINDS)
     told = press(study, "pause")
     assert 'class="notice error"' in told
     assert told.count('class="notice') == 1
 
 
-def test_who_may(study):
+def test_lifecycle_requires_manager(study):
     address = reverse("study-action", args=[study.slug, "launch"])
     assert rob(study).post(address).status_code == 403
     assert eve().post(address).status_code == 404
@@ -83,7 +83,7 @@ def test_who_may(study):
     assert alice(study).post(nowhere).status_code == 404
 
 
-def test_reach_counts_who_may_still_come(study):
+def test_reach_counts_people_and_links(study):
     assert reach(study) == Reach(people=0, links=0, waiting=4)
     inviting.invite(study, count=2)
     joining.make_link(study, most=1)
@@ -93,7 +93,7 @@ def test_reach_counts_who_may_still_come(study):
 
 
 @pytest.mark.parametrize("name", ["study-detail", "study-coverage"])
-def test_open_study_without_links_says_so_until_somebody_has_one(study, name):
+def test_running_study_without_links_shows_warning(study, name):
     address, client = reverse(name, args=[study.slug]), alice(study)
     told = "nobody has a link yet"
     assert told not in client.get(address).content.decode()

@@ -1,4 +1,4 @@
-"""Pages of a study: who may see them, and that their numbers are right."""
+"""Pages of a study: permissions and numbers."""
 
 import csv
 import html
@@ -33,7 +33,7 @@ def address(name: str, study: Study) -> str:
     return reverse(name, args=[study.slug, *of_slot])
 
 
-def test_list_shows_only_ones_own_studies(study):
+def test_list_shows_only_own_studies(study):
     other = make_study(slug="secret", benchmark=make_benchmark(slug="other"))
     page = alice(study).get(reverse("study-list")).content.decode()
     assert study.title in page
@@ -41,7 +41,7 @@ def test_list_shows_only_ones_own_studies(study):
 
 
 @pytest.mark.postgresql
-def test_list_counts_the_rows_of_each_study_by_themselves(study):
+def test_list_counts_rows_by_study(study):
     answer_everything(study)
     exclusion.exclude(study.slots.first(), reason="x", author=None)
     Study.objects.filter(pk=study.pk).update(rounds=2)
@@ -71,7 +71,7 @@ def test_pause_and_launch(study):
     assert Event.objects.filter(user__username="alice").count() == 2
 
 
-def test_action_that_does_not_fit_is_explained(study):
+def test_invalid_action_is_explained(study):
     Study.objects.update(state="draft")
     client = alice(study)
     url = reverse("study-action", args=[study.slug, "pause"])
@@ -79,7 +79,7 @@ def test_action_that_does_not_fit_is_explained(study):
     assert "Pause is not possible: the study is draft" in page
 
 
-def test_inviting_revoking_and_adding(study):
+def test_annotators_are_invited_revoked_and_added(study):
     Invitation.objects.all().delete()
     study.annotators.update(state="planned")
     client = alice(study)
@@ -90,17 +90,17 @@ def test_inviting_revoking_and_adding(study):
     page = client.post(
         reverse("annotator-revoke", args=[study.slug, ann.pk]), follow=True
     )
-    assert "6 slots are free again" in page.content.decode()
+    assert "6 ratings are available to others" in page.content.decode()
     Annotator.objects.create(study=study, name="A00")
     client.post(invite, {"new": "1"})
     assert Annotator.objects.get(name="A00").state == "planned"
     assert Annotator.objects.get(name="A03").state == "invited"
     client.post(invite, {"count": 1})
     page = client.post(invite, {"count": 5}, follow=True).content.decode()
-    assert "Everybody who was planned is invited already" in page
+    assert "Everybody who was planned is already invited" in page
 
 
-def test_picture_outside_the_study_does_not_exist(study):
+def test_picture_outside_study_is_not_found(study):
     unit = study.units.first()
     frame = unit.output_a.frames.first()
     url = reverse("frame-thumb", args=[study.slug, frame.pk])
@@ -136,7 +136,7 @@ def numbers(page: str, pattern: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("kind", ["likert", "choice"])
 @pytest.mark.parametrize("name", ["study-coverage", "study-detail", "annotator-list"])
-def test_every_number_leads_exactly_to_its_slots(kind, name):
+def test_numbers_link_to_exactly_their_slots(kind, name):
     study = make_study(kind=kind)
     with_surplus(study)
     client = alice(study)
@@ -160,7 +160,7 @@ def test_every_number_leads_exactly_to_its_slots(kind, name):
     )
 
 
-def test_excluding_and_taking_back(study):
+def test_slot_is_excluded_and_restored(study):
     answer_everything(study)
     slot = study.slots.first()
     client = alice(study)
@@ -175,7 +175,7 @@ def test_excluding_and_taking_back(study):
     assert Slot.objects.get(pk=slot.pk).state == "submitted"
 
 
-def test_slot_shows_what_is_needed_to_judge_its_answers(study):
+def test_slot_page_shows_answers_and_outputs(study):
     answer_everything(study, value=4)
     client = alice(study)
     listed = reverse("slot-list", args=[study.slug]) + "?method=Alder&state=submitted"
@@ -207,7 +207,7 @@ def test_slot_shows_what_is_needed_to_judge_its_answers(study):
     assert ends[0]["before"] == ends[1]["after"] == ""
 
 
-def test_slot_of_a_pair_names_the_chosen_method():
+def test_slot_page_of_pair_names_chosen_method():
     study = make_study(kind="choice")
     answer_everything(study, value="b")
     slot = study.slots.first()
@@ -218,13 +218,13 @@ def test_slot_of_a_pair_names_the_chosen_method():
     assert [words for _answer, words, _mark in context["answers"]] == [chosen, chosen]
 
 
-def test_text_too_long_for_the_database_is_refused_with_its_length(study):
+def test_too_long_text_is_refused_with_its_length(study):
     answer_everything(study)
     slot = study.slots.first()
     client = alice(study)
     url = reverse("slot-exclude", args=[study.slug, slot.code])
     page = client.post(url, {"reason": "x" * 301}, follow=True).content.decode()
-    assert "at most 300 letters" in page
+    assert "at most 300 characters" in page
     assert Slot.objects.get(pk=slot.pk).state == "submitted"
     Annotator.objects.create(study=study, name="A00")
     url = reverse("annotator-invite", args=[study.slug])
@@ -247,7 +247,7 @@ def test_nul_character_is_a_bad_request(study):
 
 
 @pytest.mark.parametrize("number", ["9" * 5000, "٣", "99999", "-1", "1a"])
-def test_picture_address_holds_small_ascii_numbers_only(study, number):
+def test_picture_address_accepts_small_ascii_numbers_only(study, number):
     slot = join(study, "A01").slots.first()
     base = f"/rate/{slot.annotator.invitation.token}/story/{slot.code}"
     client = Client()
@@ -257,7 +257,7 @@ def test_picture_address_holds_small_ascii_numbers_only(study, number):
     assert client.get(f"{base}/character/0/{number}/thumb/").status_code == 404
 
 
-def test_links_and_codes_as_one_table(study):
+def test_links_and_codes_share_a_table(study):
     answer_everything(study)
     now = timezone.now()
     study.annotators.filter(name="A01").update(consented_at=now, finished_at=now)
@@ -280,7 +280,7 @@ def test_links_and_codes_as_one_table(study):
     assert (rows[0]["submitted"], rows[0]["planned"]) == ("6", "6")
 
 
-def test_managers_alone_see_the_completion_codes(study):
+def test_completion_codes_require_manager(study):
     url = reverse("annotator-list", args=[study.slug])
     code = study.annotators.first().completion_code
     assert code not in alice(study).get(url).content.decode()
@@ -296,13 +296,13 @@ def test_hostile_names_are_shown_as_text(study):
     assert "<script>alert" not in page.content.decode()
 
 
-def test_pages_have_a_strict_policy(study):
+def test_pages_have_strict_content_policy(study):
     policy = alice(study).get(reverse("study-list"))["Content-Security-Policy"]
     assert "default-src 'self'" in policy
     assert "unsafe" not in policy
 
 
-def test_links_begin_with_the_address_that_annotators_reach(study, settings):
+def test_links_begin_with_base_url(study, settings):
     url = reverse("annotator-list", args=[study.slug])
     link = reverse("rate-entry", args=[Invitation.objects.first().token])
     assert f"http://testserver{link}" in alice(study).get(url).content.decode()

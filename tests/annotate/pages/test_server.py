@@ -1,4 +1,4 @@
-"""The page of the server: what it says, of each thing that is wrong, and to whom."""
+"""Page of the server: troubles, advice and permissions."""
 
 import re
 from datetime import timedelta
@@ -25,7 +25,7 @@ GOOD = "Nothing needs attention."
 
 @pytest.fixture
 def sue(settings) -> Client:
-    """A manager of everything, on a server that lacks nothing."""
+    """Return a superuser's client on a server without troubles."""
     cache.clear()
     settings.MEDIA_ROOT.mkdir()
     for kind in Worker.Kind.values:
@@ -39,15 +39,15 @@ def page(client: Client) -> str:
     return client.get("/server/").content.decode()
 
 
-def told(client: Client) -> list[str]:
-    """Return the sentences of what is wrong."""
+def troubles(client: Client) -> list[str]:
+    """Return the troubles on the page."""
     found = re.findall(
         r'<article class="alert error">(.*?)</article>', page(client), re.S
     )
     return [re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", one)).strip() for one in found]
 
 
-def test_htmx_is_told_when_there_is_nothing_new(sue, monkeypatch):
+def test_htmx_gets_204_without_changes(sue, monkeypatch):
     usage = SimpleNamespace(total=10**12, free=10**11)
     monkeypatch.setattr(gauges.shutil, "disk_usage", lambda _folder: usage)
     (state,) = re.findall(r'name="since" value="(\w+)"', page(sue))
@@ -63,65 +63,65 @@ def test_htmx_is_told_when_there_is_nothing_new(sue, monkeypatch):
 @pytest.mark.parametrize(
     ("kind", "command"), [("cpu", "worker --queues cpu"), ("beat", "beat")]
 )
-def test_silent_worker_is_told_with_what_starts_it(sue, kind, command):
+def test_silent_worker_is_reported_with_start_command(sue, kind, command):
     Worker.objects.filter(kind=kind).update(
         seen_at=timezone.now() - timedelta(minutes=2)
     )
-    (sentence,) = told(sue)
+    (sentence,) = troubles(sue)
     assert sentence.endswith(f"celery -A evalcore.celery {command}")
-    assert "no sign of life" in sentence
+    assert "not responding" in sentence
 
 
-def test_worker_that_is_started_again_is_waited_for(sue):
+def test_restarting_worker_is_reported_with_time(sue):
     now = timezone.now()
     Worker.objects.filter(kind="cpu").update(
         seen_at=now - timedelta(minutes=2), restart_at=now + timedelta(seconds=30)
     )
-    (sentence,) = told(sue)
-    assert f"started again at {now + timedelta(seconds=30):%H:%M:%S} UTC" in sentence
-    assert "Next start:" in page(sue)
+    (sentence,) = troubles(sue)
+    assert f"restarts at {now + timedelta(seconds=30):%H:%M:%S} UTC" in sentence
+    assert "Next restart:" in page(sue)
 
 
-def test_full_disk_is_told_with_what_finds_the_reason(sue, monkeypatch, settings):
+def test_full_disk_is_reported_with_command(sue, monkeypatch, settings):
     usage = SimpleNamespace(total=10**11, free=5 * 10**8)
     monkeypatch.setattr(gauges.shutil, "disk_usage", lambda _folder: usage)
-    (sentence,) = told(sue)
-    assert re.search(r"Only 476.8.MB are left on the disk of DATA_DIR, MEDIA", sentence)
+    (sentence,) = troubles(sue)
+    assert re.search(r"Only 476.8.MB are free on the disk of DATA_DIR, MEDIA", sentence)
     assert f"du -xh --max-depth=2 {settings.DATA_DIR} " in sentence
 
 
-def test_what_keeps_pages_from_working_is_told_first(sue, settings):
+def test_page_failures_are_reported_first(sue, settings):
     settings.MEDIA_ROOT.rmdir()
     MigrationRecorder.Migration.objects.filter(app="annotate").last().delete()
     settings.CELERY_BROKER_URL = f"redis://127.0.0.1:{free_port()}/0"
-    migration, media, broker = told(sue)
-    assert "lacks 1 change of this version" in migration
+    migration, media, broker = troubles(sue)
+    assert "lacks 1 migration of this version" in migration
     assert migration.endswith("manage.py migrate")
     assert f"ls -ld {settings.MEDIA_ROOT}" in media
     assert broker.endswith("redis-cli ping")
 
 
 @pytest.mark.parametrize(("minutes", "sentences"), [(9, 0), (11, 1)])
-def test_jobs_that_wait_for_long_are_told(sue, minutes, sentences):
+def test_long_waiting_jobs_are_reported(sue, minutes, sentences):
     study = make_study()
     since = timezone.now() - timedelta(minutes=minutes)
     Report.objects.create(study=study, created_at=since)
-    found = told(sue)
+    found = troubles(sue)
     assert len(found) == sentences
-    assert all("Reports wait for more than ten minutes" in one for one in found)
+    assert all("Reports have waited for over ten minutes" in one for one in found)
     Worker.objects.filter(kind="cpu").update(seen_at=None)
-    (sentence,) = told(sue)  # why they wait
-    assert "gives no sign of life" in sentence
+    (sentence,) = troubles(sue)  # why they wait
+    assert "is not responding" in sentence
 
 
-def test_scores_that_wait_lead_to_what_metrics_lack(sue):
+def test_waiting_scores_link_to_metrics(sue):
     run = metric_runs.queue_run(make_benchmark(), ["sharpness"])
     type(run).objects.update(created_at=timezone.now() - timedelta(hours=1))
-    assert "Scores wait for more than ten minutes" in told(sue)[0]
+    assert "Scores have waited for over ten minutes" in troubles(sue)[0]
     assert 'class="button small" href="/metrics/"' in page(sue)
 
 
-def test_slots_of_the_last_minute_are_counted(sue):
+def test_slots_of_last_minute_are_counted(sue):
     study = make_study()
     answer_everything(study)
     minute = timezone.now().replace(second=0, microsecond=0)

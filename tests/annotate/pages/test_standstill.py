@@ -1,4 +1,4 @@
-"""Managers are told when no worker lives; annotators never are."""
+"""Managers' pages report silent workers; annotators' pages never do."""
 
 from datetime import timedelta
 
@@ -21,8 +21,8 @@ def study():
     return make_study(consented=True)
 
 
-def told(client, name: str, *args: str) -> list[str]:
-    """Return what a page says of workers, a sentence or two of each."""
+def notices(client, name: str, *args: str) -> list[str]:
+    """Return the notices about workers on a page."""
     text = " ".join(client.get(reverse(name, args=args)).content.decode().split())
     return [
         part.split(">", 1)[1].split("</p>")[0] for part in text.split(STANDSTILL)[1:]
@@ -31,7 +31,7 @@ def told(client, name: str, *args: str) -> list[str]:
 
 @pytest.fixture
 def waiting_for_networks(study):
-    """A computation that only a worker for networks takes."""
+    """Queue a computation that needs the worker for neural networks."""
     run = MetricRun.objects.create(
         benchmark=study.benchmark, source="computed", metrics=["csd_self"]
     )
@@ -49,27 +49,27 @@ def put_down(seconds_ago: float, *kinds: str) -> None:
     "page",
     ["study-list", "metric-list", "study-detail", "study-coverage", "report-list"],
 )
-def test_pages_of_managers_say_since_when_work_stands_still(study, page):
+def test_manager_pages_report_silent_workers(study, page):
     manager = alice(study)
     args = [] if page in ("study-list", "metric-list") else [study.slug]
     put_down(3600, "cpu")
     put_down(1, "gpu", "beat")
     at = Worker.objects.get(kind="cpu").seen_at
-    (said,) = told(manager, page, *args)
-    assert said.startswith(f"No worker since {at:%Y-%m-%d %H:%M} UTC;")
+    (said,) = notices(manager, page, *args)
+    assert said.startswith(f"No worker has responded since {at:%Y-%m-%d %H:%M} UTC;")
     put_down(1, "cpu")
-    assert told(manager, page, *args) == []
+    assert notices(manager, page, *args) == []
 
 
-def test_what_has_never_run_is_told(study, waiting_for_networks):
+def test_workers_that_never_ran_are_reported(study, waiting_for_networks):
     manager = alice(study)
     waiting_for_networks.chunks.create(queue="judge", metrics=["hwpq"])
-    said = told(manager, "study-detail", study.slug)
+    said = notices(manager, "study-detail", study.slug)
     assert len(said) == len(workers.KINDS)
     assert all("yet; " in one for one in said)
 
 
-def test_annotators_are_never_told(study, client):
+def test_annotator_pages_never_report_workers(study, client):
     person = study.annotators.first()
     token = Invitation.objects.get(annotator=person).token
     manager = alice(study)
@@ -77,11 +77,11 @@ def test_annotators_are_never_told(study, client):
         page = browser.get(reverse("rate-entry", args=[token]), follow=True)
         assert page.status_code == 200
         assert "worker" not in page.content.decode().lower()
-    assert told(client, "home") == []
-    assert told(client, "login") == []
+    assert notices(client, "home") == []
+    assert notices(client, "login") == []
 
 
-def test_sign_is_written_at_most_once_in_a_while():
+def test_heartbeat_is_written_at_limited_rate():
     now = timezone.now()
     workers.sign(["cpu"])
     first = Worker.objects.get(kind="cpu").seen_at

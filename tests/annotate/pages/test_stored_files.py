@@ -1,4 +1,4 @@
-"""What nginx is told of pictures and videos; `tests/deploy` asks a real one."""
+"""Paths of pictures and videos for nginx; `tests/deploy` uses a real one."""
 
 from pathlib import Path
 
@@ -22,8 +22,8 @@ def behind_nginx(settings):
     settings.MEDIA_ACCEL = "/files-of/media/"
 
 
-def told(response) -> Path:
-    """Return the file that nginx is told, and nothing is sent besides."""
+def accel_path(response) -> Path:
+    """Return the file that nginx sends, and check that the response is empty."""
     assert response.status_code == 200
     assert response.content == b""
     assert response["Cache-Control"] == "private, max-age=86400"
@@ -41,20 +41,18 @@ def slot():
     return study.slots.filter(annotator__name="A01").first()
 
 
-def test_it_is_told_an_annotators_picture(client, slot, settings):
+def test_nginx_gets_path_of_annotators_picture(client, slot, settings):
     token = slot.annotator.invitation.token
     url = reverse("rate-picture", args=[token, slot.code, "left", "1", "thumb"])
     output = slot_view.sides(slot)["left"]
     frame = Frame.objects.get(output=output, number=1)
     expected = in_media(media.rendition_path(frame.media, "thumb"), settings)
     answer = client.get(url)
-    assert told(answer) == expected
+    assert accel_path(answer) == expected
     assert answer["Content-Type"] == "image/webp"
 
 
-def test_it_is_told_a_video_whatever_part_of_it_is_asked_for(
-    client, tmp_path, settings
-):
+def test_nginx_gets_path_of_video_for_any_range(client, tmp_path, settings):
     study = make_study(
         benchmark=video_benchmark(tmp_path), kind="choice", consented=True
     )
@@ -63,16 +61,16 @@ def test_it_is_told_a_video_whatever_part_of_it_is_asked_for(
     url = reverse("rate-video", args=[token, slot.code, "right"])
     path = storing.video_rendition_path(slot_view.sides(slot)["right"].video)
     answer = client.get(url, headers={"Range": "bytes=5-9"})
-    assert told(answer) == in_media(path, settings)
+    assert accel_path(answer) == in_media(path, settings)
     assert answer["Content-Type"] == "video/mp4"
     still = reverse("output-still", args=["trial", slot.unit.output_a_id])
     expected = in_media(
         storing.video_still_path(slot.unit.output_a.video, "thumb"), settings
     )
-    assert told(alice(study).get(still)) == expected
+    assert accel_path(alice(study).get(still)) == expected
 
 
-def test_it_is_told_only_what_may_be_seen(slot):
+def test_nginx_gets_no_path_without_access(slot):
     frame = Frame.objects.get(output=slot_view.sides(slot)["left"], number=1)
     url = reverse("frame-display", args=["trial", frame.pk])
     assert "X-Accel-Redirect" in alice(slot.study).get(url)
@@ -82,7 +80,7 @@ def test_it_is_told_only_what_may_be_seen(slot):
         assert "X-Accel-Redirect" not in refused
 
 
-def test_whoever_asks_by_a_date_is_answered_from_here(slot):
+def test_conditional_request_is_answered_by_django(slot):
     frame = Frame.objects.get(output=slot_view.sides(slot)["left"], number=1)
     url = reverse("frame-display", args=["trial", frame.pk])
     asked = {"If-Unmodified-Since": "Thu, 01 Jan 1970 00:00:00 GMT"}

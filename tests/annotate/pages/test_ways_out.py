@@ -227,7 +227,7 @@ def skipped_nearly_all(client):
         (left_out_by_a_rule, "ended", "You have judged 1 story"),
         (removed_when_finished, "completed", "This link is no longer valid"),
         (held, "ended", "Your work is paused"),
-        (replaced_link, "none", "if it was replaced, ask"),
+        (replaced_link, "none", "If it was replaced, ask"),
         (full_join_link, "none", "there is no code"),
         (skipped_nearly_all, "ended", "You have judged 1 story"),
     ],
@@ -244,7 +244,7 @@ def test_code_of_a_part_needs_the_key_of_the_server(client, settings):
     """Attack: whoever ended early tries all completion codes at home."""
     person, page = all_with_others(client)
     settings.SECRET_KEY = "another key, of at least 32 letters"
-    worth = outcomes.worth(person)
+    worth = outcomes.current_code(person)
     assert worth.outcome == "ended early"
     assert worth.code != code_on(page)
 
@@ -278,7 +278,7 @@ def test_second_skip_of_a_sitting_needs_words(client):
     refused = skip(browser, reason="other", comment="  ")
     page = " ".join(refused.content.decode().split())
     assert refused.status_code == 422
-    assert "Please say in words why you skip this story." in page
+    assert "Please write in a few words why you are skipping this story." in page
     assert re.search(r'value="other"[^>]* checked', page), "what was chosen stays"
     assert '<details class="skip" open>' in page
     assert person.skips.count() == 1

@@ -1,4 +1,4 @@
-"""Inviting by list and by link, caps, and the page of the annotators."""
+"""Invitations by list and by link, caps, and the annotators' page."""
 
 from io import StringIO
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.postgresql
-def test_everybody_on_a_list_takes_over_somebody_planned():
+def test_list_fills_planned_places():
     study = planned_study()
     result = invite_list(study, "ada@example.org,,3,night shift\n\nGrace;;;\n")
     assert [i.annotator.name for i in result.made] == ["A01", "A02"]
@@ -33,14 +33,14 @@ def test_everybody_on_a_list_takes_over_somebody_planned():
     assert problems(study) == []
 
 
-def test_people_of_a_language_take_the_places_of_that_language():
+def test_list_fills_places_of_each_language():
     study = planned_study(languages={"en": 1, "zh": 1}, annotators={"en": 2, "zh": 2})
     invite_list(study, "person\tlanguage\nLi\tzh\nAda\ten\n")
     found = study.annotators.exclude(external_id="").values_list(
         "external_id", "language"
     )
     assert set(found) == {("Li", "zh"), ("Ada", "en")}
-    with pytest.raises(ListError, match="Line 3: nobody planned is left"):
+    with pytest.raises(ListError, match="Line 3: everybody planned is already"):
         invite_list(study, "Bo,zh\nCy,en\nDi,zh\n")
     assert not study.annotators.filter(external_id="Bo").exists()
 
@@ -49,29 +49,29 @@ def test_people_of_a_language_take_the_places_of_that_language():
     ("text", "words"),
     [
         ("", "The list is empty"),
-        ("Ada\nada\n", "Line 2: ada is on line 1 already"),
+        ("Ada\nada\n", "Line 2: ada is already on line 1"),
         ("Ada,fr\n", "Line 1: this study has no languages"),
-        ("Ada,,many\n", "Line 1: 'many' is no cap"),
-        ("Ada,,0\n", "Line 1: '0' is no cap"),
-        (",en\n", "Line 1: a person is 1 to 100"),
-        ("x" * 101, "Line 1: a person is 1 to 100"),
-        ("Ada,,,x,y\n", "Line 1: 5 columns"),
+        ("Ada,,many\n", "Line 1: 'many' is not a valid limit"),
+        ("Ada,,0\n", "Line 1: '0' is not a valid limit"),
+        (",en\n", "Line 1: a person.s name or ID needs 1 to 100"),
+        ("x" * 101, "Line 1: a person.s name or ID needs 1 to 100"),
+        ("Ada,,,x,y\n", "Line 1: the line has 5 columns"),
         ("name,shoe\nAda,42\n", "Line 1: unknown column shoe"),
-        ("Ada,,," + "x" * 201, "Line 1: a note has at most 200"),
-        ("Ada,,,a\0b\n", "Line 1: a note has no control characters"),
-        ("Ada\n" + "x" * 131_073, "Line 2: a cell has more than 131072 letters"),
+        ("Ada,,," + "x" * 201, "Line 1: a note can have at most 200"),
+        ("Ada,,,a\0b\n", "Line 1: a note cannot contain control characters"),
+        ("Ada\n" + "x" * 131_073, "Line 2: a cell has more than 131072 characters"),
         ("a\n" * 2001, "at most 2000 lines"),
-        ("A\nB\nC\nD\nE\n", "Line 5: nobody planned is left"),
+        ("A\nB\nC\nD\nE\n", "Line 5: everybody planned is already"),
     ],
 )
-def test_wrong_list_invites_nobody_and_names_the_line(text, words):
+def test_invalid_list_invites_nobody_and_names_line(text, words):
     study = planned_study()
     with pytest.raises(ListError, match=words):
         invite_list(study, text)
     assert not study.annotators.exclude(state="planned").exists()
 
 
-def test_long_list_says_each_thing_three_times_and_how_often():
+def test_long_list_repeats_each_problem_three_times():
     lines = [f"P{n},fr" for n in range(400)] + ["Bo,,x"] + ["P7"] * 5
     with pytest.raises(ListError) as error:
         invite_list(planned_study(), "\n".join(lines))
@@ -89,21 +89,21 @@ def test_long_list_says_each_thing_three_times_and_how_often():
     ]
 
 
-def test_new_person_of_a_study_with_languages_has_one():
+def test_new_person_requires_language():
     study = planned_study(assignment="open", languages={"en": 1, "zh": 1})
-    with pytest.raises(inviting.InvitingError, match="which language"):
+    with pytest.raises(inviting.InvitingError, match="choose a language"):
         inviting.invite_new(study)
     assert inviting.invite_new(study, language="zh").annotator.language == "zh"
 
 
-def test_names_go_on_after_the_highest():
+def test_pseudonyms_continue_after_highest():
     study = planned_study()
     study.annotators.filter(name="A03").update(name="A99")
     added = name_people(study, {"": 2})
     assert [person.name for person in added] == ["A100", "A101"]
 
 
-def test_page_lists_everything_for_a_manager_and_less_for_a_researcher():
+def test_page_hides_links_and_ids_from_researcher():
     study = planned_study()
     invite_list(study, "ada@example.org")
     link = joining.make_link(study, most=5, note="Prolific")
@@ -118,7 +118,7 @@ def test_page_lists_everything_for_a_manager_and_less_for_a_researcher():
     assert eve().get(address).status_code == 404
 
 
-def test_links_to_join_are_made_and_closed_on_the_page():
+def test_public_links_are_created_and_closed_on_page():
     study = planned_study()
     client = alice(study)
     make = reverse("join-link-make", args=[study.slug])
@@ -145,12 +145,12 @@ def test_link_of_another_study_cannot_be_closed():
     assert alice(study).post(address).status_code == 404
 
 
-def test_cap_is_changed_in_its_row():
+def test_cap_is_changed_on_page():
     study = planned_study(annotators=2)
     person = study.annotators.first()
     address = reverse("annotator-cap", args=[study.slug, person.pk])
     answer = alice(study).post(address, {"cap": "3"}, follow=True)
-    assert "1 slot became free" in answer.content.decode()
+    assert "1 rating is available to others" in answer.content.decode()
     assert leasing.own_slots(person).count() == 3
     alice(study).post(address, {"cap": "nonsense"})
     person.refresh_from_db()
@@ -159,7 +159,7 @@ def test_cap_is_changed_in_its_row():
     assert problems(study) == []
 
 
-def test_extending_is_checked_and_done_on_its_page():
+def test_extension_is_previewed_and_made_on_page():
     study = planned_study()
     client, address = alice(study), reverse("study-extend", args=[study.slug])
     page = client.get(address).content.decode()
@@ -169,13 +169,13 @@ def test_extending_is_checked_and_done_on_its_page():
         address, form | {"check": "1"}, headers={"hx-request": "true"}
     ).content.decode()
     assert "<html" not in part
-    assert "new units" in part
+    assert "new items" in part
     assert study.units.count() == 4
     whole = client.post(address, form | {"check": "1"}).content.decode()
-    assert "new units" in whole
+    assert "new items" in whole
     assert 'value="Cedar" checked' in whole
     done = client.post(address, form, follow=True)
-    assert "Units: 2; slots: 4; annotators: 1." in done.content.decode()
+    assert "Items: 2; ratings: 4; annotators: 1." in done.content.decode()
     assert study.units.count() == 6
     assert study.annotators.count() == 5
     wrong = client.post(address, {"redundancy": "1"})
@@ -185,11 +185,11 @@ def test_extending_is_checked_and_done_on_its_page():
     assert eve().get(address).status_code == 404
 
 
-def test_withdrawing_is_checked_and_done_on_the_page():
+def test_withdrawal_is_previewed_and_made_on_page():
     study = planned_study()
     client, address = alice(study), reverse("study-withdraw", args=[study.slug])
     part = client.post(address, {"method": "Birch", "check": "1"}).content.decode()
-    assert "4 slots would be withdrawn" in part
+    assert "4 ratings would be withdrawn" in part
     assert study.slots.filter(state="withdrawn").count() == 0
     client.post(address, {"method": "Birch"})
     assert study.slots.filter(state="withdrawn").count() == 4
@@ -199,7 +199,7 @@ def test_withdrawing_is_checked_and_done_on_the_page():
     assert client.post(address, {"method": "Oak"}).status_code == 422
 
 
-def test_languages_have_their_own_numbers_on_the_page():
+def test_extension_page_has_numbers_by_language():
     study = planned_study(languages={"en": 1, "zh": 1}, annotators={"en": 2, "zh": 2})
     address = reverse("study-extend", args=[study.slug])
     form = {"redundancy-en": "2", "redundancy-zh": "1", "annotators-en": "1"}
@@ -209,7 +209,7 @@ def test_languages_have_their_own_numbers_on_the_page():
     assert study.annotators.filter(language="en").count() == 3
 
 
-def test_open_work_is_given_away_on_its_page():
+def test_unfinished_work_is_redistributed_on_page():
     study = planned_study()
     inviting.invite(study)
     client, address = alice(study), reverse("study-redistribute", args=[study.slug])
@@ -231,7 +231,7 @@ def run(*arguments):
     return out.getvalue()
 
 
-def test_command_prints_personal_links_and_one_to_join_by():
+def test_command_prints_personal_and_public_links():
     study = planned_study()
     header, first = run("invite", "small", "--count", "1").splitlines()
     assert header == "annotator,link"
@@ -243,7 +243,7 @@ def test_command_prints_personal_links_and_one_to_join_by():
 
 
 @pytest.mark.parametrize("options", [["--count", "1"], ["--join", "3"], ["--list"]])
-def test_command_says_where_links_lead_nowhere_yet(options):
+def test_command_reports_links_without_effect(options):
     study = planned_study()
 
     def told():
@@ -259,7 +259,7 @@ def test_command_says_where_links_lead_nowhere_yet(options):
         ) in told()
 
 
-def test_typed_list_and_a_file_are_two_parts_of_one_list():
+def test_typed_list_and_file_are_joined():
     study = make_study()
     study.annotators.update(state="planned")
     study.annotators.first().invitation.delete()
@@ -271,7 +271,7 @@ def test_typed_list_and_a_file_are_two_parts_of_one_list():
     assert sorted(known) == ["anna", "berta"]
 
 
-def test_heading_counts_wherever_it_stands():
+def test_heading_applies_from_its_line():
     """Lists are pasted one below the other, each with its own columns."""
     study = planned_study()
     text = "anna, , 4\nperson,note,cap\nberta,later,2\n\nName;Cap\ncleo;3\n"
@@ -292,12 +292,12 @@ def people_page(study) -> str:
     return alice(study).get(address).content.decode()
 
 
-def test_open_study_offers_links_for_its_free_slots_only():
+def test_open_enrolment_offers_links_for_free_slots():
     study = planned_study(assignment="open")
     page = people_page(study)
-    assert "Make links" in page
-    assert "wait)" not in page
-    assert "0 planned" not in page
+    assert "Create links" in page
+    assert "planned)" not in page
+    assert "0 people planned" not in page
     address = reverse("annotator-invite", args=[study.slug])
     alice(study).post(address, {"new": "1", "count": "3"})
     assert study.annotators.filter(state="invited").count() == 3
@@ -316,4 +316,4 @@ def test_full_and_closed_links_are_not_open():
     assert "1 open" in people_page(study)
     assert "Nobody can join" not in people_page(study)
     lifecycle.pause(study)
-    assert "Nobody can join while the study is not open" in people_page(study)
+    assert "Nobody can join while the study is not running" in people_page(study)

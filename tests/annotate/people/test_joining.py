@@ -1,4 +1,4 @@
-"""Open links, ids of crowd platforms, and two invitations on one device."""
+"""Public links, ids of crowd platforms, and two invitations on one device."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -28,7 +28,7 @@ def address(link, **query):
     return reverse("join", args=[link.token], query=query or None)
 
 
-def test_opening_a_link_creates_nobody_and_taking_part_does(client):
+def test_opening_link_creates_no_annotator_before_joining(client):
     study = planned_study()
     link = joining.make_link(study, most=2, cap=5, note="flyer")
     page = client.get(address(link)).content.decode()
@@ -45,11 +45,11 @@ def test_opening_a_link_creates_nobody_and_taking_part_does(client):
     assert problems(study) == []
 
 
-def test_when_no_place_is_left_free_slots_are_taken_over():
+def test_joining_takes_free_slots_without_planned_places():
     study = planned_study(annotators=2)
     inviting.invite(study)
     link = joining.make_link(study, most=3)
-    with pytest.raises(JoiningError, match="try later"):
+    with pytest.raises(JoiningError, match="try again later"):
         joining.join(link)
     link.refresh_from_db()
     assert link.joined == 0
@@ -57,7 +57,7 @@ def test_when_no_place_is_left_free_slots_are_taken_over():
     assert joining.join(link).name == "A03"
 
 
-def test_platforms_id_leads_back_to_the_same_person():
+def test_platform_id_leads_back_to_same_annotator():
     study = planned_study()
     link = joining.make_link(study, most=1)
     asked = {"PROLIFIC_PID": "5f3a", "STUDY_ID": "s", "SESSION_ID": "1"}
@@ -71,8 +71,8 @@ def test_platforms_id_leads_back_to_the_same_person():
     assert study.annotators.get(external_id="5f3a").name == "A01"
 
 
-def test_id_alone_lets_nobody_in_on_another_device(client):
-    """Whoever guesses an id and writes it into the address is not that person."""
+def test_id_alone_is_refused_on_another_device(client):
+    """Attack: somebody guesses an id and writes it into the address."""
     study = planned_study()
     link = joining.make_link(study, most=3)
     own = address(link, rater="5f3a")
@@ -95,7 +95,7 @@ def test_id_alone_lets_nobody_in_on_another_device(client):
     assert study.annotators.filter(state="planned").count() == 2
 
 
-def test_who_has_no_id_and_presses_twice_joins_once(monkeypatch):
+def test_double_click_without_id_joins_once(monkeypatch):
     study = planned_study()
     link = joining.make_link(study, most=3)
     page = Client().get(address(link)).context["page"]
@@ -103,7 +103,7 @@ def test_who_has_no_id_and_presses_twice_joins_once(monkeypatch):
     assert Client().post(address(link), {"page": page}).url == first.url
     link.refresh_from_db()
     assert link.joined == 1
-    # Each page has a text of its own; an old one is perhaps somebody else's.
+    # Each page has its own random text; an old page may be somebody else's.
     new = Client().get(address(link)).context["page"]
     second = Client().post(address(link), {"page": new})
     assert second.url != first.url
@@ -114,8 +114,8 @@ def test_who_has_no_id_and_presses_twice_joins_once(monkeypatch):
     )
 
 
-def test_page_opened_by_somebody_else_lets_nobody_in():
-    """Anybody may open a page with any id, of another study or before they joined."""
+def test_page_of_another_person_is_refused():
+    """Attack: pages with an id of another study, or from before the person joined."""
     study = planned_study()
     link = joining.make_link(study, most=3)
     own = address(link, rater="5f3a")
@@ -127,7 +127,7 @@ def test_page_opened_by_somebody_else_lets_nobody_in():
         assert Client().post(own, {"page": page}).status_code == 403
 
 
-def test_form_signed_with_the_servers_key_lets_nobody_in(settings):
+def test_form_signed_with_server_key_is_refused(settings):
     """Attack: the key is known, and the id of a participant."""
     study = planned_study()
     own = address(joining.make_link(study, most=3), rater="5f3a")
@@ -138,7 +138,7 @@ def test_form_signed_with_the_servers_key_lets_nobody_in(settings):
     assert Invitation.objects.get().token not in forged.content.decode()
 
 
-def test_whoever_asks_while_the_person_joins_is_not_that_person(monkeypatch):
+def test_concurrent_request_is_not_the_joining_person(monkeypatch):
     study = planned_study()
     own = address(joining.make_link(study, most=3), rater="5f3a")
     join = joining.join
@@ -152,7 +152,7 @@ def test_whoever_asks_while_the_person_joins_is_not_that_person(monkeypatch):
     assert Client().post(own).status_code == 403
 
 
-def test_page_counts_as_the_own_device_for_a_while_only(clock):
+def test_join_page_proves_device_for_limited_time(clock):
     link = joining.make_link(planned_study(), most=3)
     own = address(link, rater="5f3a")
     page = Client().get(own).context["page"]
@@ -161,7 +161,7 @@ def test_page_counts_as_the_own_device_for_a_while_only(clock):
     assert Client().post(own, {"page": page}).status_code == 403
 
 
-def test_manager_may_trust_ids_on_any_device():
+def test_manager_can_allow_ids_on_any_device():
     """Participants of a panel may change browsers between sessions."""
     study = planned_study()
     link = joining.make_link(study, most=3, any_device=True)
@@ -183,25 +183,25 @@ def test_manager_may_trust_ids_on_any_device():
     assert study.join_links.last().any_device
 
 
-def test_id_of_somebody_invited_by_name_opens_nothing():
+def test_id_of_personally_invited_annotator_is_refused():
     study = planned_study()
     invite_list(study, "ada@example.org")
     link = joining.make_link(study, most=3)
     assert Client().get(address(link, rater="ada@example.org")).status_code == 200
     answer = Client().post(address(link, rater="ada@example.org"))
     assert answer.status_code == 409
-    assert "a link of your own" in answer.content.decode()
+    assert "a personal link" in answer.content.decode()
 
 
 @pytest.mark.parametrize("wrong", ["x" * 101, "a b", "<script>", "../..", "ж"])
-def test_id_that_no_platform_gives_is_refused(wrong, client):
+def test_malformed_platform_id_is_refused(wrong, client):
     link = joining.make_link(planned_study(), most=3)
     assert client.post(address(link, workerId=wrong)).status_code == 409
     assert link.study.annotators.filter(state="planned").count() == 4
 
 
 @pytest.mark.parametrize("state", ["draft", "paused", "closed"])
-def test_nobody_joins_a_study_that_is_not_open(state, client):
+def test_joining_requires_running_study(state, client):
     study = planned_study()
     link = joining.make_link(study, most=3)
     study.state = state
@@ -211,7 +211,7 @@ def test_nobody_joins_a_study_that_is_not_open(state, client):
     assert study.annotators.filter(state="planned").count() == 4
 
 
-def test_closed_link_and_an_unknown_one(client):
+def test_closed_and_unknown_links_are_refused(client):
     study = planned_study()
     link = joining.make_link(study, most=3)
     joining.close_link(link)
@@ -220,7 +220,7 @@ def test_closed_link_and_an_unknown_one(client):
     assert client.get("/join/nowhere/").status_code == 404
 
 
-def test_language_is_chosen_where_the_link_leaves_it_open(client):
+def test_join_page_asks_for_language_without_one_in_link(client):
     study = planned_study(languages={"en": 1, "zh": 1}, annotators={"en": 2, "zh": 2})
     link = joining.make_link(study, most=3)
     assert 'value="zh"' in client.get(address(link)).content.decode()
@@ -239,7 +239,7 @@ def test_language_is_chosen_where_the_link_leaves_it_open(client):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_one_place_left_goes_to_one_of_many():
+def test_last_place_goes_to_one_of_many():
     study = planned_study()
     link = joining.make_link(study, most=1)
 
@@ -260,7 +260,7 @@ def test_one_place_left_goes_to_one_of_many():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_same_person_pressing_twice_joins_once():
+def test_concurrent_clicks_of_one_person_join_once():
     study = planned_study(assignment="open")
     link = joining.make_link(study, most=9)
 
@@ -291,7 +291,7 @@ def agree(client, annotator):
     client.post(reverse("rate-consent", args=[annotator.invitation.token]))
 
 
-def test_second_invitation_on_a_device_is_noted_once(client, two):
+def test_second_invitation_on_device_is_logged_once(client, two):
     first, other = two
     agree(client, first)
     agree(client, other)
@@ -303,7 +303,7 @@ def test_second_invitation_on_a_device_is_noted_once(client, two):
     assert event.details == {"on_the_device_of": "A01", "went_on_as": "A02"}
 
 
-def test_cookie_is_out_of_reach_of_scripts_and_holds_no_link(client, two):
+def test_device_cookie_is_http_only_and_holds_no_link(client, two):
     first, _other = two
     agree(client, first)
     cookie = client.cookies[f"annotator-{first.study_id}"]
@@ -313,7 +313,7 @@ def test_cookie_is_out_of_reach_of_scripts_and_holds_no_link(client, two):
 
 
 def forgeries(study, victims, own):
-    """Cookies that somebody with an own link and the server's key can make."""
+    """Yield cookies that somebody with a link and the server's key can make."""
     name = f"annotator-{study.pk}"
     ids = ".".join(str(person.pk) for person in victims)
     yield get_cookie_signer(salt=name).sign(ids)
@@ -328,7 +328,7 @@ def forgeries(study, victims, own):
         yield f"{own}." + ".".join(f"{person.pk}-{made}" for person in victims)
 
 
-def test_forged_cookie_leads_to_nobody_elses_link(client, settings):
+def test_forged_cookie_reveals_no_link(client, settings):
     """Attack: one's own link, the signing key, and a cookie that names the others."""
     settings.SECRET_KEY = "a-key-that-the-attacker-knows-as-well"
     study = make_study(annotators=4)
@@ -350,7 +350,7 @@ def test_forged_cookie_leads_to_nobody_elses_link(client, settings):
             assert not any(secret in text for secret in theirs for text in seen)
 
 
-def test_joining_again_on_the_same_device_is_offered_to_go_on(client):
+def test_joining_again_on_device_offers_to_continue(client):
     study = planned_study()
     link = joining.make_link(study, most=5)
     client.post(address(link))
@@ -361,7 +361,7 @@ def test_joining_again_on_the_same_device_is_offered_to_go_on(client):
     assert event.details == {"on_the_device_of": "A01", "went_on_as": "A02"}
 
 
-def test_two_tabs_of_one_annotator_show_the_same_slot_and_answer_once(client, two):
+def test_two_tabs_of_one_annotator_share_a_slot(client, two):
     first, _other = two
     Annotator.objects.filter(pk=first.pk).update(
         state="active", consented_at=timezone.now(), instructed_at=timezone.now()

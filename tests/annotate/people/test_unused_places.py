@@ -1,4 +1,4 @@
-"""Places of a public link that somebody took and does not use."""
+"""Abandoned places of public links."""
 
 from datetime import timedelta
 
@@ -17,18 +17,18 @@ from tests.annotate.studies.test_extending import planned_study
 from tests.people import alice
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
-FULL = "Enough people take part already"
+FULL = "Enough people are already taking part"
 LATER = "please try again in half an hour"
 
 
 def ask(link, *, address: str = "203.0.113.7", **query):
-    """Press the button of the page as a program does: no cookie, a page of its own."""
+    """Join as a program does: without cookies, from a fresh page."""
     where = reverse("join", args=[link.token], query=query or None)
     return Client(REMOTE_ADDR=address).post(where)
 
 
 def age(study, **ago) -> None:
-    """Let everything that happened so far have happened earlier."""
+    """Move everything so far into the past."""
     past = timezone.now() - timedelta(**ago)
     QuerySet.update(Event.objects.filter(study=study), at=past)  # else never changed
     for sign in ("last_seen_at", "instructed_at", "consented_at"):
@@ -82,7 +82,7 @@ def test_place_is_kept_by_a_person_who_has_begun(study):
 
 
 def test_place_is_kept_by_a_person_who_begins_while_another_asks(study, monkeypatch):
-    """The lock on the one who begins is waited for; what was seen before is old."""
+    """The state read before waiting for the lock is outdated."""
     link = joining.make_link(study, most=2)
     for _number in range(2):
         ask(link)
@@ -108,8 +108,8 @@ def test_place_is_kept_while_a_person_reads_the_consent_text(study):
     assert Annotator.objects.filter(study=study, state="revoked").count() == 0
 
 
-def test_one_address_takes_forty_places_a_day(study):
-    """Attack: whenever places become free, the same program takes them."""
+def test_address_gets_forty_places_a_day(study):
+    """Attack: a program takes every place that becomes free."""
     link = joining.make_link(study, most=100)
     for _number in range(4):
         assert {ask(link).status_code for _place in range(10)} == {302}

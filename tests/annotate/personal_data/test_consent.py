@@ -173,7 +173,7 @@ def test_manager_withdraws_for_somebody():
     assert rob(study).post(button, form).status_code == 403
     client = alice(study)
     for wrong, told in (
-        ({"sure": "1"}, "what is to happen with the answers"),
+        ({"sure": "1"}, "what should happen to the answers"),
         ({"wish": "answers"}, "Nothing was changed"),
     ):
         assert told in client.post(button, wrong, follow=True).content.decode()
@@ -181,15 +181,15 @@ def test_manager_withdraws_for_somebody():
     assert "2 answered stories are left out" in done
     assert Event.objects.filter(kind=Event.Kind.CONSENT_WITHDRAWN).get().user.username
     page = client.get(reverse("annotator-data", args=[study.slug, ada.pk]))
-    assert "the answers are in no analysis" in page.content.decode()
+    assert "no analysis uses the answers" in page.content.decode()
     views = client.get(reverse("view-list", args=[study.slug])).content.decode()
     assert "consent withdrawn" in views
-    assert "from everything none but what annotators withdrew" in views
+    assert "hides only answers that annotators withdrew" in views
     slot = ada.slots.filter(state="excluded").last()
     address = reverse("slot-detail", args=[study.slug, slot.code])
     shown = client.get(address).content.decode()
     assert "they stay left out" in shown
-    assert "Take the exclusion back" not in shown
+    assert ">Restore<" not in shown
     chinese = client.get(address, headers={"Accept-Language": "zh-hans"})
     assert "the annotator does not want" not in chinese.content.decode()
 

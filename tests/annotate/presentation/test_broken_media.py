@@ -33,7 +33,7 @@ def test_report_reaches_the_manager_and_is_settled(client, study, admin_user):
     assert Fault.objects.count() == 2
     client.force_login(admin_user)
     page = client.get(reverse("study-coverage", args=[study.slug]))
-    text = "2 people report as broken: Birch / 01, shot 2."
+    text = "2 people reported a broken picture or video: Birch / 01, shot 2."
     assert text in page.content.decode()
     named = {"fault": list(Fault.objects.values_list("pk", flat=True))}
     settled = reverse("faults-settle", args=[study.slug])

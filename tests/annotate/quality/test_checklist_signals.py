@@ -1,4 +1,4 @@
-"""What ticks say about how they were given."""
+"""Quality signals of checklist ticks."""
 
 import pytest
 
@@ -9,7 +9,7 @@ def measured(*shots: TickedShot):
     return measure_boxes(shots)
 
 
-def test_nothing_ticked_is_told_by_shots():
+def test_blank_shots_are_counted():
     signal = measured(
         TickedShot(frozenset()), TickedShot(frozenset("a")), TickedShot(frozenset())
     )["ticks_flat"]
@@ -26,12 +26,12 @@ def test_nothing_ticked_is_told_by_shots():
         ("a", "abcd", 3 / 4),
     ],
 )
-def test_repeats_compare_what_is_ticked(now, then, value):
+def test_repeats_compare_ticks(now, then, value):
     signal = measured(TickedShot(frozenset(now), frozenset(then)))["ticks_repeat"]
     assert (signal.value, signal.n) == (pytest.approx(value), 1)
 
 
-def test_empty_boxes_are_no_agreement():
+def test_empty_boxes_do_not_count_as_agreement():
     # Of 68 boxes 60 are empty in any case.
     signal = measured(TickedShot(frozenset(), frozenset()), TickedShot(frozenset("a")))[
         "ticks_repeat"
@@ -39,7 +39,7 @@ def test_empty_boxes_are_no_agreement():
     assert (signal.value, signal.n) == (None, 0)
 
 
-def test_agreement_with_the_shares_of_the_others():
+def test_agreement_uses_shares_of_others():
     rest = [{"a": i % 2, "b": i % 2 / 2, "c": 0, "d": 0} for i in range(8)]
     shots = [
         TickedShot(frozenset("ab" if i % 2 else "c"), rest=rest[i]) for i in range(8)

@@ -1,4 +1,4 @@
-"""Exclusions: from which views they hide, all of a person at once, and the log."""
+"""Exclusions: their views, all answers of an annotator, and the log."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def hidden_from(row: Exclusion) -> set[str]:
 
 
 def takes_over(study: Study, name: str, slots: list[Slot]) -> Annotator:
-    """Let a new person answer slots that are free."""
+    """Let a new person answer free slots."""
     person = Annotator.objects.create(study=study, name=name, state="active")
     for slot in slots:
         slot.annotator = person
@@ -51,7 +51,7 @@ def test_exclusion_hides_from_every_view_but_everything(study):
     assert problems(study) == []
 
 
-def test_main_hides_whatever_is_chosen(study):
+def test_main_view_hides_every_exclusion(study):
     strict, loose = add_view(study, "strict"), add_view(study, "loose")
     everything = study.analysis_views.get(key="everything")
     row = exclusion.exclude(
@@ -64,14 +64,14 @@ def test_main_hides_whatever_is_chosen(study):
     assert problems(study) == []
 
 
-def test_view_of_another_study_is_passed_over(study):
+def test_view_of_another_study_is_ignored(study):
     other = make_study(slug="other", benchmark=study.benchmark)
     alien = add_view(other, "alien")
     row = exclusion.exclude(study.slots.first(), reason="x", author=None, views=[alien])
     assert hidden_from(row) == {"main"}
 
 
-def test_everything_of_an_annotator(study):
+def test_all_answers_of_annotator_are_excluded_and_restored(study):
     person = study.annotators.get(name="A01")
     first, *_others = person.slots.all()
     own = exclusion.exclude(first, reason="slipped", author=None)
@@ -123,8 +123,8 @@ def test_surplus_slots_are_excluded_and_checks_are_not(study):
     assert problems(study) == []
 
 
-def test_undoing_a_person_whose_replacement_was_excluded_too(study):
-    """The unit has its redundancy again, whoever is restored first."""
+def test_undo_restores_redundancy_when_replacement_was_excluded(study):
+    """The unit regains its redundancy in either order of restoring."""
     person = study.annotators.get(name="A01")
     exclusion.exclude_annotator(person, reason="a bot", author=None)
     second = takes_over(study, "A03", list(study.slots.filter(state="open")))
@@ -146,14 +146,14 @@ def test_slot_excluded_alone_after_it_was_restored_stays_excluded(study):
 
 
 @pytest.mark.parametrize("reason", ["", "  ", "x" * 301])
-def test_person_is_excluded_with_a_reason_or_not_at_all(study, reason):
+def test_excluding_annotator_requires_reason(study, reason):
     person = study.annotators.get(name="A01")
     with pytest.raises(exclusion.ExclusionError, match="reason"):
         exclusion.exclude_annotator(person, reason=reason, author=None)
     assert not Exclusion.objects.exists()
 
 
-def test_verify_names_exclusions_that_hide_otherwise_than_the_log_tells(study):
+def test_verify_finds_exclusions_that_contradict_the_log(study):
     row = exclusion.exclude(study.slots.first(), reason="x", author=None)
     strict = AnalysisView.objects.create(study=study, key="strict", title="Strict")
     row.views.add(strict)
@@ -164,14 +164,14 @@ def test_verify_names_exclusions_that_hide_otherwise_than_the_log_tells(study):
     assert [text for text in problems(study) if "excluded from everything" in text]
 
 
-def test_verify_names_a_view_that_is_missing(study):
+def test_verify_finds_missing_view(study):
     study.analysis_views.filter(key="everything").delete()
     assert problems(study) == ["study trial: has no view everything"]
 
 
 @pytest.mark.parametrize("what", [{"methods": ["Birch"]}, {"stories": ["01"]}])
-def test_what_was_withdrawn_gets_no_replacement(what):
-    """A withdrawn method asks for no more answers, whatever is excluded."""
+def test_exclusion_in_withdrawn_unit_gets_no_replacement(what):
+    """A withdrawn method needs no more answers, also after an exclusion."""
     study = planned_study()
     inviting.invite(study)
     answer_everything(study, 2)
@@ -195,7 +195,7 @@ def test_what_was_withdrawn_gets_no_replacement(what):
     assert problems(study) == []
 
 
-def test_replacement_that_was_withdrawn_leaves_its_place_to_the_restored_answer():
+def test_restored_answer_takes_place_of_withdrawn_replacement():
     study = planned_study()
     inviting.invite(study)
     answer_everything(study, 2)
@@ -207,7 +207,7 @@ def test_replacement_that_was_withdrawn_leaves_its_place_to_the_restored_answer(
     assert problems(study) == []
 
 
-def test_rounds_of_what_was_withdrawn_stay_alike():
+def test_rounds_of_withdrawn_unit_stay_equal():
     study = planned_study(rounds=2)
     inviting.invite(study)
     answer_everything(study, 2)

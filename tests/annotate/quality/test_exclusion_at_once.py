@@ -1,4 +1,4 @@
-"""Exclusions and moments while others write, on the real database of this run."""
+"""Concurrent exclusions and moments, on the database of this run."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -32,7 +32,7 @@ def run(work, *arguments):
         connection.close()
 
 
-def test_three_people_are_excluded_and_restored_at_once(study):
+def test_concurrent_exclusions_of_three_people_succeed(study):
     people = list(Annotator.objects.select_related("study"))
 
     def leave_out(person):
@@ -51,7 +51,7 @@ def test_three_people_are_excluded_and_restored_at_once(study):
     assert not Slot.objects.filter(state="excluded").exists()
 
 
-def test_excluding_one_person_twice_at_once(study):
+def test_concurrent_exclusions_of_one_person_exclude_once(study):
     person = study.annotators.first()
 
     def leave_out(_i):
@@ -64,15 +64,15 @@ def test_excluding_one_person_twice_at_once(study):
 
 
 def exclude_slowly(study, begun, wait=lambda: sleep(0.4)):
-    """Exclude a slot in a transaction that stays open for a while."""
+    """Exclude a slot in a slow transaction."""
     with transaction.atomic():
         exclusion.exclude(study.slots.first(), reason="x", author=None)
         begun.set()
         wait()
 
 
-def test_moment_has_everything_before_its_event(study):
-    """Events are numbered before they are committed; nothing comes in later."""
+def test_moment_includes_every_earlier_event(study):
+    """Events get their numbers before they are committed."""
     begun = threading.Event()
     with ThreadPoolExecutor(1) as pool:
         writing = pool.submit(run, exclude_slowly, study, begun)
@@ -84,7 +84,7 @@ def test_moment_has_everything_before_its_event(study):
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="waits on PostgreSQL")
-def test_moment_is_not_waited_for_without_end(study, monkeypatch):
+def test_waiting_for_moment_times_out(study, monkeypatch):
     begun, tried = threading.Event(), threading.Event()
     waiting = postgresql.await_open_transactions
     monkeypatch.setattr(as_of_event, "await_open_transactions", lambda: waiting(0.1))

@@ -1,4 +1,4 @@
-"""What a flag says: stored as data, told when it is shown, older flags as they were."""
+"""Findings: stored as data, shown in the reader's language."""
 
 import pytest
 from django.urls import reverse
@@ -14,14 +14,14 @@ from tests.working import LIKERT, always, join, make_planned, work
 
 pytestmark = pytest.mark.django_db
 FAST = (
-    "100 % of 3 units took less than 5 s; at most 50 % is expected (by accident in at "
-    "most 1 of 3)."
+    "3 of 3 stories took less than 5 s. At most 50 % is expected. The probability of "
+    "this by chance is at most 1 in 3."
 )
 
 
 @pytest.fixture
 def translated(monkeypatch):
-    """A catalogue in which every sentence ends otherwise."""
+    """Patch a catalogue in which every sentence has another ending."""
 
     def other(text):
         return text if translation.get_language() == "en" else f"{text} Übrigens."
@@ -48,7 +48,7 @@ def raised(action, **how):
     return study, Flag.objects.get()
 
 
-def test_flag_keeps_what_its_sentence_is_made_of(translated):
+def test_flag_stores_data_of_its_sentence(translated):
     study, flag = raised("warn", chance=0.4)
     stored = {k: flag.finding[k] for k in ("signal", "value", "n", "above", "limit")}
     assert stored == {
@@ -60,17 +60,17 @@ def test_flag_keeps_what_its_sentence_is_made_of(translated):
     }
     assert 0 < flag.finding["p"] < 0.4
     assert "below" not in flag.finding
-    assert flag.text == FAST, "the record is in English, whoever was at work"
+    assert flag.text == FAST, "the record is in English, for any annotator"
     event = study.events.get(kind=Event.Kind.FLAG_RAISED)
     assert event.details["finding"] == flag.finding
     with translation.override("zh-hans"):
         assert flag.sentence.endswith("Übrigens.")
     with translation.override("en"):
         assert flag.sentence == FAST
-        assert flag.brief == FAST.split(";")[0]
+        assert flag.brief == FAST.split(".")[0]
 
 
-def test_pages_tell_it_in_the_readers_language(translated):
+def test_pages_show_finding_in_readers_language(translated):
     study, _flag = raised("warn", chance=0.4)
     client = alice(study)
     client.cookies["django_language"] = "zh-hans"
@@ -79,7 +79,7 @@ def test_pages_tell_it_in_the_readers_language(translated):
         assert "Übrigens." in shown, name
 
 
-def test_flag_of_an_older_version_says_what_it_said():
+def test_flag_of_older_version_keeps_its_text():
     study = make_study(consented=True)
     ann = study.annotators.first()
     flag = ann.flags.create(
@@ -98,7 +98,7 @@ def test_flag_of_an_older_version_says_what_it_said():
         assert "Said before." in shown
 
 
-def test_reason_of_a_rules_exclusion_is_told_too(translated):
+def test_reason_of_exclusion_by_rule_is_translated(translated):
     study, flag = raised("exclude")
     row = in_force(study).first()
     assert row.reason == flag.text
@@ -111,7 +111,7 @@ def test_reason_of_a_rules_exclusion_is_told_too(translated):
         assert "Übrigens." in shown, name
 
 
-def test_managers_reason_stays_as_it_was_written():
+def test_managers_reason_is_not_translated():
     from annotate.quality import exclusion
 
     study = make_study(consented=True)

@@ -1,4 +1,4 @@
-"""Signals from the tables, rules as answers arrive, and what they do."""
+"""Signals from the database, and rules applied as answers arrive."""
 
 import random
 from types import SimpleNamespace
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 
 
 def rule(action, key="quick", **how):
-    """A rule about time, as YAML: broken by `quick` answers from the third on."""
+    """Return a rule about time in YAML that `quickly` breaks at the third answer."""
     fields = {
         "key": key,
         "signal": "seconds_per_unit",
@@ -57,8 +57,8 @@ def quickly(person, most):
 # Signals ------------------------------------------------------------------------------
 
 
-def test_signals_are_those_of_hand_made_rows(monkeypatch):
-    # As a rule the dice depend on the row's number, and that on the tests before.
+def test_signals_match_hand_made_rows(monkeypatch):
+    # The random order depends on the row's id, and so on earlier tests.
     dice = random.Random(1)
     monkeypatch.setattr(
         control_slots, "random", SimpleNamespace(Random=lambda _seed: dice)
@@ -148,7 +148,7 @@ checks:
     assert found["twin"].n > 0
 
 
-def test_signals_of_pairs_know_the_sides():
+def test_signals_of_pairs_use_sides():
     study = make_planned(PAIRWISE + "session_size: 4\n", annotators=2, redundancy=2)
     person = join(study, "A01")
     work(person, always("left"))
@@ -161,7 +161,7 @@ def test_signals_of_pairs_know_the_sides():
 @pytest.mark.parametrize(
     ("choice", "value"), [("original", 1.0), ("twin", 0.0), ("tie", 0.0)]
 )
-def test_twin_beside_its_original_counts_as_twin(choice, value):
+def test_degraded_copy_beside_original_counts(choice, value):
     text = (
         PAIRWISE
         + """
@@ -185,7 +185,7 @@ checks: {per_session: 1, kinds: [twin], degradations: [blurred], share: 1}
     assert monitoring.signals_of(person)["gold"].value is None
 
 
-def test_shot_is_seen_after_the_time_that_the_study_asks_for():
+def test_shot_counts_as_seen_after_required_time():
     study = make_planned(
         f"{LIKERT}presentation: {{must_see: 2}}\n", annotators=1, redundancy=1
     )
@@ -199,7 +199,7 @@ def test_shot_is_seen_after_the_time_that_the_study_asks_for():
     assert monitoring.signals_of(person)["shots_seen"].value == pytest.approx(2 / 3)
 
 
-def test_training_counts_once_it_is_passed_and_its_last_round_only():
+def test_signals_use_last_round_of_passed_training():
     text = (
         LIKERT
         + """
@@ -228,7 +228,7 @@ rules:
 # Actions ------------------------------------------------------------------------------
 
 
-def test_warning_is_read_once_before_the_next_story(client):
+def test_warning_is_shown_once_before_next_story(client):
     study = ruled(rule("warn", message="Slow down, please."))
     person = join(study, "A01")
     quickly(person, 2)
@@ -250,7 +250,7 @@ def test_warning_is_read_once_before_the_next_story(client):
         assert "/story/" in browser.at
 
 
-def test_pause_stops_pages_and_programs_and_ends_with_the_flag(client):
+def test_pause_blocks_pages_and_api_until_flag_is_resolved(client):
     study = ruled(rule("pause", message="We saw very short times."))
     person = join(study, "A01")
     browser = Browser(client, person)
@@ -284,7 +284,7 @@ def test_pause_stops_pages_and_programs_and_ends_with_the_flag(client):
     assert problems(study) == []
 
 
-def test_exclusion_takes_all_answers_out_and_reopens_the_slots(client):
+def test_exclusion_by_rule_reopens_slots(client):
     study = ruled(rule("exclude"), rule("pause", key="later"))
     person = join(study, "A01")
     done = quickly(person, 50)
@@ -306,7 +306,7 @@ def test_exclusion_takes_all_answers_out_and_reopens_the_slots(client):
 # Once, and again ----------------------------------------------------------------------
 
 
-def test_flag_is_raised_once_and_again_on_half_as_much_more():
+def test_flag_is_raised_again_after_half_as_many_more_answers():
     study = ruled(rule("note"), redundancy=1, annotators=1)
     person = join(study, "A01")
     quickly(person, 4)
@@ -316,7 +316,7 @@ def test_flag_is_raised_once_and_again_on_half_as_much_more():
     assert study.events.filter(kind="flag resolved").count() == 1
     monitoring.resolve(flag, user=None)
     assert study.events.filter(kind="flag resolved").count() == 1
-    monitoring.look(person)
+    monitoring.check_rules(person)
     assert Flag.objects.count() == 1, "4 are less than 1.5 times 3"
     quickly(person, 1)
     assert list(Flag.objects.values_list("n", flat=True)) == [5, 3]
@@ -325,7 +325,7 @@ def test_flag_is_raised_once_and_again_on_half_as_much_more():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_submissions_at_once_raise_one_flag():
+def test_concurrent_submissions_raise_one_flag():
     study = ruled(rule("pause"), rule("note", key="other"))
     person = join(study, "A01")
     slots = list(person.slots.order_by("position")[:5])
@@ -333,12 +333,12 @@ def test_two_submissions_at_once_raise_one_flag():
     Slot.objects.filter(pk__in=[slot.pk for slot in slots]).update(
         state="submitted", started_at=now, submitted_at=now, seconds=1
     )
-    at_once(lambda _i: monitoring.look(join(study, "A01")), range(4))
+    at_once(lambda _i: monitoring.check_rules(join(study, "A01")), range(4))
     assert sorted(Flag.objects.values_list("rule", flat=True)) == ["other", "quick"]
     assert study.events.filter(kind="flag raised").count() == 2
 
 
-def test_what_the_others_say_is_compared_every_few_answers():
+def test_comparison_with_others_runs_every_few_answers():
     odd = "  - {key: odd, signal: agreement, below: 0, action: note}\n"
     study = ruled(odd)
     first, contrary = join(study, "A01"), join(study, "A02")
@@ -354,7 +354,7 @@ def test_what_the_others_say_is_compared_every_few_answers():
 # Cost ---------------------------------------------------------------------------------
 
 
-def test_look_costs_as_many_queries_in_a_large_study_as_in_a_small_one():
+def test_check_rules_has_constant_number_of_queries():
     def queries(slots):
         study = make_study(
             benchmark=make_benchmark(
@@ -377,7 +377,7 @@ def test_look_costs_as_many_queries_in_a_large_study_as_in_a_small_one():
 
 
 @pytest.mark.parametrize("first", ["pause", "exclude"])
-def test_one_answer_that_breaks_two_rules_excludes(first):
+def test_answer_that_breaks_two_rules_excludes(first):
     second = {"pause": "exclude", "exclude": "pause"}[first]
     study = ruled(rule(first, "first"), rule(second, "second"))
     person = join(study, "A01")
@@ -388,7 +388,7 @@ def test_one_answer_that_breaks_two_rules_excludes(first):
     assert problems(study) == []
 
 
-def test_who_has_finished_and_is_paused_by_a_rule_has_finished_when_resumed():
+def test_resuming_restores_finished_state_after_pause_by_rule():
     study = ruled(rule("pause", at_least=12))
     person = join(study, "A01")
     assert len(quickly(person, 100)) == 12

@@ -1,4 +1,4 @@
-"""Rules: what they accuse, how rarely by accident, and how a bad file is refused."""
+"""Rules: breaches, false alarms, and refusal of invalid files."""
 
 from functools import cache
 from itertools import product
@@ -44,12 +44,12 @@ def said(breach: Breach) -> str:
 # -- evaluating ------------------------------------------------------------------------
 
 
-def test_breach_says_what_was_found_and_what_is_expected():
+def test_breach_sentence_has_finding_and_expectation():
     breach = only(GOLD, shares("gold", 1, 0, 0, 0, 0, 0.5))
     assert (breach.value, breach.n, breach.p) == (0.25, 6, None)
     assert said(breach) == (
-        "25 % of the answers to 6 gold units are within the tolerance; "
-        "at least 70 % is expected."
+        "25 % of the answers to 6 known-answer checks were right. "
+        "At least 70 % is expected."
     )
 
 
@@ -64,9 +64,7 @@ def test_breach_says_what_was_found_and_what_is_expected():
         ({"below": 0.5, "at_least": 5}, (0, 0, 0, 0, 0), True),
     ],
 )
-def test_rule_is_broken_beyond_its_threshold_by_enough_units(
-    bound, observations, broken
-):
+def test_rule_breaks_beyond_threshold_with_enough_units(bound, observations, broken):
     rule = Rule("gold", "gold", "note", **bound)
     assert bool(evaluate([rule], shares("gold", *observations))) == broken
 
@@ -83,7 +81,7 @@ def test_limit_turns_seconds_into_a_share_of_units():
     breach = only(rule, {"seconds_per_shot": signal})
     assert breach.value == 0.75
     assert said(breach) == (
-        "75 % of 4 units took less than 1 s per shot; at most 50 % is expected."
+        "3 of 4 stories took less than 1 s per shot. At most 50 % is expected."
     )
 
 
@@ -105,7 +103,7 @@ def judged(shots: int, seconds: float, in_sight=None, n: int = 40) -> list[Judge
     ]
 
 
-def test_who_does_not_look_is_warned_after_three_or_four_units():
+def test_rushing_is_warned_after_three_or_four_units():
     first_only = judged(16, 1.5, (1.5, *[0] * 15))
     assert first_warning(*first_only)["hurried"] == 3
     assert first_warning(*first_only)["unseen"] == 4
@@ -115,13 +113,13 @@ def test_who_does_not_look_is_warned_after_three_or_four_units():
     assert "hurried" not in first_warning(*stops)
 
 
-def test_overview_of_three_seconds_is_no_hurry():
+def test_three_seconds_in_overview_do_not_count_as_rushing():
     assert first_warning(*judged(16, 4, (3,) * 16)) == {}
-    # Nobody knows that it was one where no page told it.
+    # Without a report from the page, the overview is unknown.
     assert first_warning(*judged(16, 4))["fast"] == 10
 
 
-def test_who_looks_at_half_of_the_shots_now_and_then_is_not_warned():
+def test_seeing_half_of_the_shots_sometimes_is_not_warned():
     whole, part = (2,) * 10, (2, 2, *[0] * 8)
     units = [
         u
@@ -131,7 +129,7 @@ def test_who_looks_at_half_of_the_shots_now_and_then_is_not_warned():
     assert first_warning(*units) == {}
 
 
-def test_chance_asks_for_evidence():
+def test_chance_requires_evidence():
     rule = Rule("line", "straight_line", "warn", above=0.5, chance=0.01)
     few, many = (
         shares("straight_line", *[1.0] * 6),
@@ -140,11 +138,11 @@ def test_chance_asks_for_evidence():
     assert evaluate([rule], few) == []
     breach = only(rule, many)
     assert 1e-5 < breach.p < 1e-4
-    assert said(breach).endswith("is expected (by accident in at most 1 of 10,000).")
+    assert said(breach).endswith("by chance is at most 1 in 10,000.")
 
 
 @pytest.mark.parametrize("side", [0.0, 1.0])
-def test_side_bias_accuses_either_side_alike(side):
+def test_side_bias_flags_both_sides(side):
     rule = Rule("side", "side_bias", "warn", above=0.1, chance=0.01)
     signal = Signal("side_bias", 0.5, 25, "", (side,) * 25)
     breach = only(rule, {"side_bias": signal})
@@ -152,15 +150,15 @@ def test_side_bias_accuses_either_side_alike(side):
     assert breach.p == pytest.approx(2 * one_side)
 
 
-def test_correlation_is_written_as_one():
+def test_finding_formats_correlation():
     rule = Rule("rest", "agreement", "note", below=0.3, chance=0.05)
     breach = only(rule, {"agreement": Signal("agreement", -0.2, 80)})
-    assert said(breach).startswith("Ratings of 80 units correlate -0.20 with")
-    assert "at least 0.30 is expected" in said(breach)
+    assert said(breach).startswith("Ratings of 80 stories correlate -0.20 with")
+    assert "At least 0.30 is expected" in said(breach)
     assert evaluate([rule], {"agreement": Signal("agreement", -0.2, 10)}) == []
 
 
-def test_straight_liners_are_paused_and_careful_ones_are_not_under_the_default_rules():
+def test_default_rules_pause_straight_liners_only():
     straight = [JudgedUnit("real", {"x": 3, "y": 3}, seconds=40) for _ in range(40)]
     careful = [
         JudgedUnit("real", {"x": i % 5, "y": i // 5 % 5}, seconds=40) for i in range(40)
@@ -175,10 +173,10 @@ def test_straight_liners_are_paused_and_careful_ones_are_not_under_the_default_r
     assert evaluate(DEFAULT_RULES, measure(careful)) == []
 
 
-# -- evidence that may be looked at after every unit -----------------------------------
+# -- evidence that is valid after every unit -------------------------------------------
 
 
-def test_one_observation_by_hand():
+def test_p_value_of_one_observation_by_hand():
     # The stakes are shares of 1 / (1 - m) = 2: the capital is the mean of 1 + share.
     capital = 1 + sum(STAKES) / len(STAKES)
     assert always_valid_p([0.0], 0.5, below=True) == pytest.approx(1 / capital)
@@ -189,8 +187,8 @@ def test_one_observation_by_hand():
 
 @pytest.mark.parametrize("threshold", [0.3, 0.5, 0.8])
 @pytest.mark.parametrize("alpha", [0.2, 0.05])
-def test_all_looks_together_accuse_no_more_than_the_chance_says(threshold, alpha):
-    """Every sequence of 11 answers of an annotator exactly at the threshold."""
+def test_false_alarms_over_all_looks_stay_below_chance(threshold, alpha):
+    """Enumerate the sequences of 11 answers of an annotator at the threshold."""
 
     @cache
     def convinced(ones: int, n: int) -> bool:
@@ -212,7 +210,7 @@ threshold = st.floats(0.05, 0.95)
 
 
 @given(bounded, threshold, st.randoms(use_true_random=False))
-def test_order_of_the_observations_does_not_matter(observations, m, dice):
+def test_p_value_ignores_order_of_observations(observations, m, dice):
     shuffled = list(observations)
     dice.shuffle(shuffled)
     p = always_valid_p(observations, m, below=True)
@@ -220,14 +218,14 @@ def test_order_of_the_observations_does_not_matter(observations, m, dice):
 
 
 @given(bounded, threshold)
-def test_above_is_below_in_the_mirror(observations, m):
+def test_above_mirrors_below(observations, m):
     mirrored = [1 - x for x in observations]
     p = always_valid_p(observations, m, below=True)
     assert always_valid_p(mirrored, 1 - m, below=False) == pytest.approx(p)
 
 
 @given(bounded, threshold)
-def test_worse_answer_is_more_evidence(observations, m):
+def test_worse_answer_lowers_p_value(observations, m):
     p = always_valid_p(observations, m, below=True)
     assert 0 < p <= 1
     assert always_valid_p([*observations, 0], m, below=True) <= p * (1 + 1e-9)
@@ -235,12 +233,12 @@ def test_worse_answer_is_more_evidence(observations, m):
 
 
 @pytest.mark.parametrize("m", [0, 1])
-def test_thresholds_at_the_ends_do_not_break(m):
+def test_extreme_thresholds_give_p_values(m):
     assert always_valid_p([0.0] * 3000, m, below=True) <= 1
     assert always_valid_p([1.0] * 3000, m, below=True) == 1
 
 
-def test_correlation_by_hand():
+def test_correlation_p_value_by_hand():
     # z(.5) = .5493; (100 * .5493)^2 / 208 = 14.507; sqrt(4 / 104) e^14.507 = 391,600
     assert correlation_p(0.0, 103, 0.5, below=True) == pytest.approx(2.553e-6, rel=0.01)
     assert correlation_p(0.0, 103, -0.5, below=False) == pytest.approx(
@@ -248,7 +246,7 @@ def test_correlation_by_hand():
     )
 
 
-def test_correlation_on_the_good_side_or_of_three_units_is_no_evidence():
+def test_good_correlation_or_three_units_are_no_evidence():
     assert correlation_p(0.5, 1000, 0.5, below=True) == 1
     assert correlation_p(0.9, 1000, 0.5, below=True) == 1
     assert correlation_p(-1.0, 3, 0.5, below=True) == 1
@@ -312,7 +310,7 @@ SEEN = FAST | {"signal": "shots_seen"}
         ([RULE | {"message": 3}], [0, "message"], "write a text"),
     ],
 )
-def test_wrong_rule_is_refused_where_it_is_wrong(data, path, message):
+def test_invalid_rule_is_refused_with_its_path(data, path, message):
     with pytest.raises(ValidationError) as caught:
         parse_rules(data)
     (problem,) = problems_of(caught.value)

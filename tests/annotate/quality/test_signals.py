@@ -1,4 +1,4 @@
-"""Signals, on answers small enough to be worked out by hand."""
+"""Signals of answers that are small enough for values by hand."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ def signal(name: str, *units: JudgedUnit, **options) -> Signal:
     return measure(units, scales=SCALES, **options)[name]
 
 
-def test_nothing_judged_leaves_every_signal_undefined_with_a_reason():
+def test_signals_without_units_are_undefined_with_reason():
     signals = measure([])
     assert tuple(signals) == SIGNALS
     for one in signals.values():
@@ -36,8 +36,8 @@ def test_nothing_judged_leaves_every_signal_undefined_with_a_reason():
         assert one.detail
 
 
-def test_purpose_nobody_knows_is_refused():
-    with pytest.raises(ValueError, match="'practice' is none of real, training"):
+def test_unknown_purpose_is_refused():
+    with pytest.raises(ValueError, match="'practice' is not one of real, training"):
         rated(1, purpose="practice")
 
 
@@ -90,15 +90,15 @@ PAIRS = [(1, 3), (2, 4), (0, 1), (3, 3), (4, 2)]
         ("straight_line", in_rows((3, 3), (3, 3), (3, 2), (3, 2)), 2 / 3, (1, 0, 1)),
         ("same_answer", in_rows((4,), (4,), (4,), (1,)), 2 / 3, (1, 1, 0)),
         ("flat", in_rows((3, 3), (3, 1), (0, 0), (2,)), 2 / 3, (1, 0, 1)),
-        # As seen: whichever output stands left.
+        # Choices count as seen, by side.
         ("straight_line", [chosen("a", "a"), chosen("b", "b", left=False)], 1, (1,)),
         ("straight_line", [chosen("a", "a"), chosen("a", "a", left=False)], 0, (0,)),
-        # Ties have no side to know.
+        # Ties have no side.
         ("straight_line", [chosen("tie", "tie", left=None)] * 2, 1, (1,)),
         # left, left, left, right; a tie; as many left as right: 3.5 / 5 - 0.5
         ("side_bias", SIDES, 0.2, (1, 1, 1, 0, 0.5)),
         ("gold", [gold(v, look=(2, 3)) for v in (1, 2, 3, 4)], 0.5, (0, 1, 1, 0)),
-        # Units weigh the same; of what was not asked nothing is expected.
+        # Units have equal weights; questions without an answer do not count.
         (
             "gold",
             [rated(4, 4, **EXPECTED["both"]), rated(4, 4, **EXPECTED["look"])],
@@ -130,7 +130,7 @@ PAIRS = [(1, 3), (2, 4), (0, 1), (3, 3), (4, 2)]
         ),
     ],
 )
-def test_signal_has_the_value_worked_out_by_hand(name, units, value, observations):
+def test_signal_has_value_by_hand(name, units, value, observations):
     found = signal(name, *units)
     assert found.value == pytest.approx(value)
     assert found.observations == pytest.approx(observations)
@@ -156,7 +156,7 @@ def test_signal_has_the_value_worked_out_by_hand(name, units, value, observation
         ("twin", [repeated(1, look=3)]),
     ],
 )
-def test_signal_is_undefined_where_nothing_can_be_compared(name, units):
+def test_signal_is_undefined_without_comparable_units(name, units):
     assert signal(name, *units).value is None
 
 
@@ -188,15 +188,15 @@ def test_signal_is_undefined_where_nothing_can_be_compared(name, units):
         ),
     ],
 )
-def test_signal_says_what_it_rests_on(name, units, detail):
+def test_signal_detail_describes_observations(name, units, detail):
     assert signal(name, *units).detail.startswith(detail)
 
 
-def test_glance_says_how_long_a_shot_must_be_in_sight():
+def test_glance_sets_time_in_sight():
     assert signal("shots_seen", SEEN[0], glance=2.5).value == 0.25
 
 
-def test_times_that_are_missing_and_that_cannot_be_are_counted_apart():
+def test_missing_and_impossible_times_are_separate():
     faults = ("", "missing", "missing", "impossible", None)
     units = [rated(1, seconds=9, time_problem=fault) for fault in faults]
     missing, impossible = signal("no_time", *units), signal("impossible_time", *units)
@@ -204,7 +204,7 @@ def test_times_that_are_missing_and_that_cannot_be_are_counted_apart():
     assert (impossible.value, impossible.n) == (0.25, 4)
 
 
-def test_training_is_no_part_of_the_work():
+def test_training_counts_for_training_signal_only():
     training = [
         rated(0, 1, purpose="training", seconds=1, expected={"look": (4, 4)})
     ] * 5
@@ -232,7 +232,7 @@ choices = st.lists(
 
 
 @given(choices)
-def test_swapping_the_sides_mirrors_the_bias(units):
+def test_side_bias_mirrors_when_sides_swap(units):
     seen = [chosen(*values, left=left) for values, left in units]
     swapped = [replace(unit, a_is_left=not unit.a_is_left) for unit in seen]
     one, other = signal("side_bias", *seen), signal("side_bias", *swapped)
@@ -271,18 +271,18 @@ def test_wider_tolerance_never_lowers_gold(values, low, high):
         ("both_bad", "both_bad", 0),
     ],
 )
-def test_choices_move_by_half_steps(now, then, moved):
+def test_repeated_choices_differ_by_half_steps(now, then, moved):
     unit = chosen(now, purpose="repeat", earlier={"c0": then})
     assert signal("repeat", unit).value == moved
 
 
-def test_rating_without_a_scale_does_not_move():
+def test_repeat_ignores_rating_without_scale():
     unit = rated(4, purpose="repeat", earlier={"look": 0})
     assert measure([unit])["repeat"].value is None
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1))
-def test_moving_there_is_as_far_as_moving_back(pairs):
+def test_repeat_is_symmetric(pairs):
     there = [rated(a, purpose="repeat", earlier={"look": b}) for a, b in pairs]
     back = [rated(b, purpose="repeat", earlier={"look": a}) for a, b in pairs]
     assert signal("repeat", *there).value == signal("repeat", *back).value
@@ -292,7 +292,7 @@ def test_moving_there_is_as_far_as_moving_back(pairs):
     ("choices", "value"),
     [("aa", 1.0), ("ab", 0.5), ("at", 0.5), ("bb", 0.0), ("tt", 0.0)],
 )
-def test_twin_beside_its_original_is_lower_where_the_original_is_chosen(choices, value):
+def test_degraded_copy_is_lower_when_original_is_chosen(choices, value):
     given = ["tie" if choice == "t" else choice for choice in choices]
     unit = chosen(*given, purpose="twin", expected={"c0": "a", "c1": "a"})
     found = signal("twin", unit)
@@ -308,7 +308,7 @@ def test_agreement_by_hand():
     assert found.n == 5
 
 
-def test_questions_of_different_difficulty_are_no_agreement():
+def test_question_difficulty_does_not_create_agreement():
     own = [(1, 3), (0, 4), (1, 4), (0, 3), (1, 3)]
     others = [(0, 4), (1, 3), (0, 3), (1, 4), (0, 4)]
     units = [
@@ -353,7 +353,7 @@ def test_severity_and_order_do_not_change_agreement(rows, severity, order):
 
 
 @given(st.permutations(range(6)))
-def test_only_runs_depend_on_the_order(order):
+def test_only_repetition_signals_depend_on_order(order):
     units = [
         rated(1, 3, purpose="gold", expected={"look": (0, 1)}, seconds=9),
         rated(2, 2, purpose="repeat", earlier={"look": 4, "text": 2}, seconds=20),

@@ -1,4 +1,4 @@
-"""The training round: feedback, pass mark, attempts, and what never counts."""
+"""Training round: feedback, pass mark and attempts."""
 
 import re
 
@@ -59,7 +59,7 @@ def browser(client, study):
 
 
 def place(page: str) -> str:
-    """Return what the bar at the top says the page is."""
+    """Return the name of the page in the top bar."""
     found = re.search(r'brand-mark" aria-hidden="true"></span>([^<]*)</span>', page)
     return found[1].strip()
 
@@ -74,7 +74,7 @@ def train(browser, *rounds):
     return pages
 
 
-def test_it_works(browser, study):
+def test_passed_training_leads_to_first_story(browser, study):
     assert "/story/" in browser.start()
     assert place(browser.text()) == "Training 1 of 3"
     pages = train(browser, ("4", "0"), ("4", "0"))
@@ -96,7 +96,7 @@ def test_it_works(browser, study):
     assert problems(study) == []
 
 
-def test_feedback_says_what_was_given_and_what_was_expected(browser):
+def test_feedback_shows_given_and_expected_answers(browser):
     browser.start()
     browser.fill(character="2", beauty="1")
     page = browser.text()
@@ -114,7 +114,7 @@ def test_feedback_says_what_was_given_and_what_was_expected(browser):
 
 
 @pytest.mark.parametrize("a_is_left", [True, False])
-def test_choices_are_told_as_they_were_seen(client, a_is_left):
+def test_feedback_names_choices_by_side(client, a_is_left):
     study = make_planned(PAIRWISE + PAIRWISE_TRAINING, annotators=2, redundancy=2)
     browser = Browser(client, study.annotators.get(name="A01"))
     browser.start()
@@ -129,8 +129,8 @@ def test_choices_are_told_as_they_were_seen(client, a_is_left):
         assert words == ["Left", "No preference"]
 
 
-def test_sides_of_training_count_with_those_of_the_plan():
-    """Whoever has a method on the left in the plan gets it on the right here."""
+def test_training_sides_balance_planned_sides():
+    """A method on the left in the plan is on the right in training."""
     study = make_planned(PAIRWISE + PAIRWISE_TRAINING, annotators=12, redundancy=2)
     for person in study.annotators.all():
         person.slots.update(a_is_left=person.pk % 2 == 0)
@@ -140,7 +140,7 @@ def test_sides_of_training_count_with_those_of_the_plan():
         assert shown[0] == (person.pk % 2 == 1)
 
 
-def test_answers_are_closed_once_the_feedback_is_there(browser, study):
+def test_answers_are_closed_after_feedback(browser, study):
     browser.start()
     first = browser.at
     train(browser, ("0", "0"))
@@ -155,7 +155,7 @@ def test_answers_are_closed_once_the_feedback_is_there(browser, study):
     assert sorted(stored.values_list("value", flat=True)) == [0, 0]
 
 
-def test_failed_round_comes_again_and_its_answers_stay(browser, study):
+def test_failed_round_is_repeated_and_keeps_answers(browser, study):
     browser.start()
     train(browser, ("0", "4"), ("0", "4"))
     browser.fill(character="0", beauty="4")
@@ -178,7 +178,7 @@ def test_failed_round_comes_again_and_its_answers_stay(browser, study):
     assert problems(study) == []
 
 
-def test_who_fails_twice_is_not_admitted_and_gives_the_slots_back(browser, study):
+def test_second_failed_round_frees_slots(browser, study):
     browser.start()
     train(browser, *[("0", "4")] * 5)
     browser.fill(character="0", beauty="4")
@@ -197,7 +197,7 @@ def test_who_fails_twice_is_not_admitted_and_gives_the_slots_back(browser, study
     assert problems(study) == []
 
 
-def test_pass_mark_is_met_by_exactly_its_share():
+def test_pass_mark_is_met_by_exact_share():
     text = LIKERT + LIKERT_TRAINING.replace("0.6", "0.55")
     study = make_planned(text, annotators=1, redundancy=1)
     person = join(study, "A01")
@@ -213,7 +213,7 @@ def test_pass_mark_is_met_by_exactly_its_share():
     assert not training.result(join(study, "A01"), 1).passed
 
 
-def test_training_is_no_part_of_tables_counts_and_flags(study):
+def test_training_is_left_out_of_tables_counts_and_flags(study):
     person = join(study, "A01")
     done = work(person, lambda s, q: "4" if q == "character" else "1", most=3)
     assert [slot.purpose for slot in done] == ["training"] * 3
@@ -226,7 +226,7 @@ def test_training_is_no_part_of_tables_counts_and_flags(study):
     assert problems(study) == []
 
 
-def test_nobody_comes_past_the_training_by_another_door(client, study):
+def test_training_cannot_be_bypassed(client, study):
     person = join(study, "A01")
     headers = {"Authorization": f"Invitation {person.invitation.token}"}
     slot = client.post("/api/v1/slot/", headers=headers).json()
@@ -254,7 +254,7 @@ def test_training_stories_cannot_be_skipped(browser, study):
     assert not study.slots.filter(state="withdrawn").exists()
 
 
-def test_open_study_trains_too_and_revoking_withdraws_the_rest():
+def test_open_enrolment_has_training_and_revoking_withdraws_the_rest():
     study = make_planned(LIKERT + LIKERT_TRAINING + "assignment: open\n", redundancy=2)
     person = join(study)
     slot = choosing.next_for(person).slot
@@ -272,7 +272,7 @@ def test_too_many_training_units_are_refused():
         make_planned(text, annotators=1, redundancy=1)
 
 
-def test_who_comes_back_after_giving_work_up_goes_on_with_the_round():
+def test_returning_annotator_continues_training_round():
     two = (
         LIKERT
         + """

@@ -1,4 +1,4 @@
-"""A training round of degraded twins: who passes it, and what it says."""
+"""Training round of degraded copies: pass mark and feedback."""
 
 import re
 
@@ -52,7 +52,7 @@ def is_twin(slot):
 
 
 def drop(by):
-    """Rate a twin by so many steps lower than its original."""
+    """Return answers that rate a degraded copy so many steps below its original."""
     return lambda slot, _question: "3" if not is_twin(slot) else str(3 - by)
 
 
@@ -62,7 +62,7 @@ def study():
 
 
 @pytest.mark.parametrize("value", range(5))
-def test_nobody_passes_with_one_answer_to_everything(study, value):
+def test_training_fails_with_one_answer_to_everything(study, value):
     person = join(study, "A01")
     done = work(person, always(str(value)))
     assert [slot.purpose for slot in done] == ["training"] * 8
@@ -70,7 +70,7 @@ def test_nobody_passes_with_one_answer_to_everything(study, value):
 
 
 @pytest.mark.parametrize(("by", "is_passed"), [(1, True), (3, True), (-1, False)])
-def test_who_rates_twins_lower_than_their_originals_passes(study, by, is_passed):
+def test_rating_degraded_copies_lower_passes_training(study, by, is_passed):
     person = join(study, "A01")
     work(person, drop(by), most=4)
     found = training.result(person, 1)
@@ -81,14 +81,14 @@ def test_who_rates_twins_lower_than_their_originals_passes(study, by, is_passed)
     assert problems(study) == []
 
 
-def test_twin_is_held_against_the_original_of_the_same_round(study):
+def test_degraded_copy_is_compared_with_original_of_same_round(study):
     person = join(study, "A01")
     work(person, drop(-1), most=4)
     work(person, lambda slot, _q: "1" if not is_twin(slot) else "2", most=4)
     assert training.result(person, 2).right == 0, "3 was given in the round before"
 
 
-def test_original_is_told_as_what_it_is_and_a_twin_with_what_was_given(client, study):
+def test_feedback_names_original_and_shows_its_rating(client, study):
     browser = Browser(client, study.annotators.get(name="A01"))
     browser.start()
     browser.fill(cast="3", beauty="2")
@@ -102,7 +102,7 @@ def test_original_is_told_as_what_it_is_and_a_twin_with_what_was_given(client, s
     browser.fill(cast="3", beauty="4")
     page = browser.text()
     assert "This is the previous story, made worse on purpose." in page
-    assert re.findall(r"<dd>([^<]*)</dd>", page) == ["3 (good)", "less than 3 (good)"]
+    assert re.findall(r"<dd>([^<]*)</dd>", page) == ["3 (good)", "lower than 3 (good)"]
     assert heading(page) == "How you did"
 
 
@@ -111,11 +111,11 @@ def heading(page):
 
 
 def lowest_of_cast(slot, question):
-    """Rate twins lower, but give the lowest to all that is asked of the cast."""
+    """Rate degraded copies lower, but the cast always lowest."""
     return "0" if question == "cast" else drop(2)(slot, question)
 
 
-def test_twin_of_what_got_the_lowest_rating_is_not_marked(study):
+def test_copy_of_original_with_lowest_rating_is_not_marked(study):
     person = join(study, "A01")
     _original, cast, _other, beauty = work(person, lowest_of_cast, most=4)
     assert training.marks(cast) == []
@@ -128,7 +128,7 @@ def test_twin_of_what_got_the_lowest_rating_is_not_marked(study):
     assert (signal.value, signal.n) == (1, 1)
 
 
-def test_round_that_is_hardly_marked_is_not_passed_and_says_why(client):
+def test_round_with_few_marked_answers_is_not_passed(client):
     study = make_planned(
         RATINGS.replace("twins: 2", "twins: 3"), annotators=1, redundancy=1
     )
@@ -150,11 +150,11 @@ def test_round_that_is_hardly_marked_is_not_passed_and_says_why(client):
     assert "not marked" not in pages[3]
 
 
-def test_managers_see_what_was_expected_beside_the_original(admin_client, study):
+def test_managers_see_expected_answers_beside_original(admin_client, study):
     person = join(study, "A01")
     original, twin = work(person, always("3"), most=2)
     page = admin_client.get(reverse("slot-detail", args=[study.slug, twin.code]))
-    assert "Expected: less than 3 (good)" in page.content.decode().replace(
+    assert "Expected: lower than 3 (good)" in page.content.decode().replace(
         "</span>", ""
     )
     assert page.context["other"] == original
@@ -164,8 +164,8 @@ def test_managers_see_what_was_expected_beside_the_original(admin_client, study)
 
 
 @pytest.mark.parametrize("side", ["left", "right", "tie"])
-def test_one_side_is_not_right_often_enough(side):
-    """Of four answers to three pairs, two of which come together."""
+def test_choosing_one_side_fails_training(side):
+    """Three pairs have four answers; two are from one pair."""
     study = make_planned(PAIRS, annotators=12, redundancy=2)
     for person in study.annotators.all():
         work(join(study, person.name), always(side), most=3)
@@ -184,7 +184,7 @@ def ranking():
     return make_planned(RANKING, benchmark=benchmark, annotators=6)
 
 
-def test_in_a_ranking_the_original_must_come_before_its_twin(ranking):
+def test_ranking_must_put_original_before_degraded_copy(ranking):
     units = ranking.units.filter(purpose=Purpose.TRAINING)
     assert units.count() == 3
     for unit in units:
@@ -199,7 +199,7 @@ def test_in_a_ranking_the_original_must_come_before_its_twin(ranking):
     assert problems(ranking) == []
 
 
-def test_order_is_told_as_it_was_seen(client, ranking):
+def test_feedback_shows_order_as_seen(client, ranking):
     browser = Browser(client, ranking.annotators.get(name="A01"))
     browser.start()
     slot = browser.slot
@@ -217,7 +217,7 @@ def test_order_is_told_as_it_was_seen(client, ranking):
     assert f"Version {at[1]} was made worse on purpose. It is a copy" in browser.text()
 
 
-def test_it_is_told_which_side_was_made_worse(client):
+def test_feedback_names_degraded_side(client):
     study = make_planned(PAIRS, annotators=3)
     browser = Browser(client, study.annotators.get(name="A01"))
     browser.start()
@@ -238,7 +238,7 @@ def test_it_is_told_which_side_was_made_worse(client):
     assert set(sides) == {"left", "right"}
 
 
-def test_written_unit_of_a_ranking_names_methods_in_their_order():
+def test_known_ranking_lists_methods_in_order():
     unit = "{story: '01', methods: [Alder, Birch, Cedar], expected: {quality: %s}}"
     text = RANKING.replace("twins: 3,", f"units: [{unit}],")
     asked = text % "[Cedar, Alder]"

@@ -156,13 +156,13 @@ def test_everything_of_one_annotator_on_the_page(study):
     )
     asked["reason"] = "a bot"
     text = client.post(url, asked, follow=True).content.decode()
-    assert "6 slots of A01 excluded" in text
-    assert "6 slots of A01 excluded at once" in text
+    assert "6 ratings of A01 were left out" in text
+    assert "6 ratings of A01 were left out at once" in text
     assert client.post(url, {"annotator": "Z", "reason": "x"}).status_code == 404
     url = reverse("annotator-restore", args=[study.slug])
     text = client.post(url, {"annotator": "A01"}, follow=True).content.decode()
-    assert "6 slots of A01 restored" in text
-    assert "excluded at once" not in text
+    assert "6 ratings of A01 were restored" in text
+    assert "left out at once" not in text
 
 
 def test_slot_is_excluded_from_chosen_views(study):

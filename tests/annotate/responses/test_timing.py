@@ -175,11 +175,11 @@ def test_ten_stories_in_two_seconds_took_no_five_minutes(later):
     assert raised["impossible-time"] == "note"
     assert raised["fast"] == "warn"
     texts = " ".join(Flag.objects.values_list("text", flat=True))
-    assert "shots were in sight for less than 1 s each" in texts
+    assert "had shots on screen for less than 1 s" in texts
     assert "came with a time that cannot be" in texts
     slot = person.slots.last()
     page = alice(study).get(reverse("slot-detail", args=[study.slug, slot.code]))
-    assert "the browser said 31 s" in page.content.decode()
+    assert "the browser reported 31 s" in page.content.decode()
 
 
 @pytest.mark.django_db

@@ -355,7 +355,7 @@ def test_check_shows_cost_and_balance_without_storing(manager, woods):
     assert "<form" not in text
     assert "annotator hours" in text
     assert "per question, 7 s (ratings). They include checks" in " ".join(text.split())
-    assert "slots per annotator" in text
+    assert "ratings per annotator" in text
     whole = post(manager, data).content.decode()
     assert "annotator hours" in whole
     assert "<form" in whole
@@ -522,7 +522,7 @@ def test_presentation_is_stored_and_edited(manager, woods):
         "skip_share": 0.25,
     }
     page = manager.get("/studies/pilot/").content.decode()
-    assert "Each picture is in sight for 0.5 s before answers count" in page
+    assert "Each picture must be on screen for 0.5 s before answers count" in page
     form = manager.get("/studies/pilot/edit/").content.decode()
     ticked = re.findall(r'name="presentation\.(\w+)" value="1"[^>]* checked', form)
     assert ticked == ["same_size", *switched]

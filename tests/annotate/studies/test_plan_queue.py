@@ -93,13 +93,13 @@ def test_large_check_runs_in_worker(manager, woods, monkeypatch, notifications):
         patch.setattr(balanced, "plan", refuse)
         page = text(post(manager, data, "check", **HTMX))
     plan = StudyPlan.objects.get()
-    assert "it waits for a worker that plans it" in page
+    assert "waits for a worker to plan it" in page
     assert f'hx-get="/setup/plans/{plan.pk}/" hx-trigger="every 2s"' in page
     assert "<dd>2040</dd>" in page
     assert notifications == [1]
     tasks.plan_studies()
     shown = text(manager.get(reverse("plan", args=[plan.pk]), headers=HTMX))
-    assert "6 units, 2000 annotators, 2040 slots" in shown
+    assert "6 items, 2000 annotators, 2040 ratings" in shown
     assert "hx-get" not in shown
     assert not Study.objects.exists()
 
@@ -116,7 +116,7 @@ def test_large_study_is_stored_by_worker(
     address = reverse("plan", args=[plan.pk])
     assert (reply.status_code, reply["Location"]) == (302, address)
     assert Study.objects.exists() == is_edited
-    assert "it waits for a worker" in text(manager.get(address))
+    assert "waits for a worker" in text(manager.get(address))
     tasks.plan_studies()
     study = Study.objects.get(slug="pilot")
     assert study.slots.count() == 72
