@@ -1,4 +1,4 @@
-"""Pictures and videos that annotators report as broken, and what managers see of it."""
+"""Reports of broken pictures and videos, for managers."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from evalcore.models import Output
 
 @dataclass(frozen=True)
 class Reported:
-    """What is said to be broken: a shot of an output, its video, or a character."""
+    """A broken item: a shot of an output, its video, or a character's picture."""
 
     output: Output | None
     story: str
@@ -28,7 +28,7 @@ class Reported:
 
 @dataclass(frozen=True, kw_only=True)
 class FaultRow(Row):
-    """An annotator's report of what is broken; the story can be judged all the same."""
+    """An annotator's report of a broken picture or video; the story stays ratable."""
 
     is_answer = False
 
@@ -53,7 +53,7 @@ class FaultRow(Row):
 
 
 def reported(study: Study) -> list[Reported]:
-    """Return what is reported and not settled, what most people report first."""
+    """Return the unresolved reports, most frequent first."""
     open_ = (
         Fault.objects.filter(slot__study=study, resolved_at__isnull=True)
         .select_related(
@@ -83,6 +83,6 @@ def _summed_up(faults: list[Fault]) -> Reported:
 
 
 def settle(study: Study, faults: Iterable[int]) -> int:
-    """Mark reports as looked at; return how many were open."""
+    """Mark reports as handled; return how many were open."""
     rows = Fault.objects.filter(slot__study=study, pk__in=faults)
     return rows.filter(resolved_at__isnull=True).update(resolved_at=timezone.now())
