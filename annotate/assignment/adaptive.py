@@ -123,11 +123,11 @@ def probabilities(
     if not open_.any():
         return np.zeros(open_.shape)
     alike = open_ / open_.sum()
-    worth = np.where(open_, gain, 0.0)
-    if worth.max() <= 0:
+    weights = np.where(open_, gain, 0.0)
+    if weights.max() <= 0:
         return np.asarray(alike)
-    worth = np.where(open_, (worth / worth.max()) ** focus, 0.0)
-    return np.asarray(explore * alike + (1 - explore) * worth / worth.sum())
+    weights = np.where(open_, (weights / weights.max()) ** focus, 0.0)
+    return np.asarray(explore * alike + (1 - explore) * weights / weights.sum())
 
 
 def pick(
@@ -158,9 +158,9 @@ def counterbalanced(
     """Return the free slots that keep left and right within one."""
     of_pair = excess.sum(axis=2, keepdims=True)
     in_unit = np.where(excess < 1, left, 0), np.where(excess > -1, right, 0)
-    kept = np.where(of_pair < 1, in_unit[0], 0), np.where(of_pair > -1, in_unit[1], 0)
-    stuck = ~(kept[0] + kept[1]).any(axis=2, keepdims=True)
-    return np.where(stuck, in_unit[0], kept[0]), np.where(stuck, in_unit[1], kept[1])
+    free = np.where(of_pair < 1, in_unit[0], 0), np.where(of_pair > -1, in_unit[1], 0)
+    stuck = ~(free[0] + free[1]).any(axis=2, keepdims=True)
+    return np.where(stuck, in_unit[0], free[0]), np.where(stuck, in_unit[1], free[1])
 
 
 def separated(

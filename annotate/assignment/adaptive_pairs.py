@@ -53,8 +53,8 @@ def choose(study: Study, free: QuerySet[Slot], sides: ShownSides) -> Slot | None
     """Draw a free slot, weighted by its pair's information about the ranking."""
     board = _board(study)
     known = _posterior(study, board)
-    asked = study.adaptive
-    rule = adaptive.StopRule(asked["top"], asked["confidence"], asked["least"])
+    settings = study.adaptive
+    rule = adaptive.StopRule(settings["top"], settings["confidence"], settings["least"])
     if rule.holds(known):
         best = best_methods(study, answers(study), rule.top)
         if best.p_value <= rule.largest_p:
@@ -64,10 +64,10 @@ def choose(study: Study, free: QuerySet[Slot], sides: ShownSides) -> Slot | None
     own = list(free.order_by().values_list("pk", "unit", "a_is_left"))
     left, right = _allowed(study, board, own)
     chosen = adaptive.pick(
-        adaptive.information(known, top=asked["top"]),
+        adaptive.information(known, top=settings["top"]),
         left + right,
         np.random.default_rng(),
-        explore=asked["explore"],
+        explore=settings["explore"],
     )
     if chosen is None:
         return None
@@ -112,9 +112,9 @@ def _allowed(
         *board.counts((u, side, n) for u, side, n, _ in rows), excess
     )
     own_left, own_right = board.counts((unit, bool(side), 1) for _pk, unit, side in own)
-    kept = np.where(left, own_left, 0), np.where(right, own_right, 0)
-    if kept[0].any() or kept[1].any():
-        return kept
+    free = np.where(left, own_left, 0), np.where(right, own_right, 0)
+    if free[0].any() or free[1].any():
+        return free
     return adaptive.counterbalanced(own_left, own_right, excess)
 
 
@@ -180,14 +180,16 @@ def _slot_of(
 ) -> Slot:
     """Draw one of the unit's free slots whose side keeps it balanced."""
     place = (*chosen.pair, chosen.story)
-    kept = [side for side, counts in ((True, left), (False, right)) if counts[place]]
-    shown = tuple(board.methods[number] for number in chosen.pair)
-    least = min(sides.cost(shown, side) for side in kept)
-    kept = [side for side in kept if sides.cost(shown, side) == least]
+    sides_left = [
+        side for side, counts in ((True, left), (False, right)) if counts[place]
+    ]
+    methods = tuple(board.methods[number] for number in chosen.pair)
+    least = min(sides.cost(methods, side) for side in sides_left)
+    sides_left = [side for side in sides_left if sides.cost(methods, side) == least]
     slots = [
         pk
         for pk, unit, side in own
-        if board.places[unit] == place and bool(side) in kept
+        if board.places[unit] == place and bool(side) in sides_left
     ]
     slot = Slot.objects.select_related("unit", "study").get(pk=random.choice(slots))
     slot.probability, slot.alternatives = chosen.per_slot, chosen.available
@@ -213,6 +215,6 @@ def best_methods(study: Study, answers: QuerySet[Any], size: int) -> "TopMethods
     if not rows:
         return TopMethods((), float("nan"))
     choices = pd.DataFrame(rows, columns=[*fields]).astype(str)
-    found = leaderboard(choices, criterion=study.adaptive["question"])
-    ranks = {row.method: row.rank for row in found.rows}
-    return top_methods(ranks, found.comparisons, size)
+    ranking = leaderboard(choices, criterion=study.adaptive["question"])
+    ranks = {row.method: row.rank for row in ranking.rows}
+    return top_methods(ranks, ranking.comparisons, size)

@@ -279,15 +279,15 @@ def _candidates(annotator: Annotator, number: int) -> list[Candidate]:
     study = annotator.study
     methods = study.output_paths("unit__", "__method")
     rows = _first_free(number, study.rounds, methods).rows(**_ids(annotator))
-    found = [
+    candidates = [
         Candidate(pk, story, tuple(methods), level, left, round_)
         for pk, story, level, left, round_, *methods in rows
     ]
     if study.is_open and not study.adaptive:
-        found = [one for one in found if one.level <= found[0].level + 1]
+        candidates = [one for one in candidates if one.level <= candidates[0].level + 1]
     # Ties are broken by annotator, so that few want the same slot at once, and always
     # in the same order for one annotator.
-    return sorted(found, key=lambda c: crc32(f"{annotator.pk} {c.slot}".encode()))
+    return sorted(candidates, key=lambda c: crc32(f"{annotator.pk} {c.slot}".encode()))
 
 
 def _seen(annotator: Annotator) -> tuple[SeenSoFar, LastPlace]:

@@ -109,8 +109,8 @@ def begin_session(
     annotator: Annotator, following: Slot, place: leasing.Place | None = None
 ) -> bool:
     """Insert the checks of a session if `following` is its first slot."""
-    wanted = annotator.study.checks.get("per_session", 0)
-    if not wanted or following.purpose != Purpose.REAL:
+    per_session = annotator.study.checks.get("per_session", 0)
+    if not per_session or following.purpose != Purpose.REAL:
         return False
     session = leasing.session_for(following, annotator, place)
     begun = Q(started_at__isnull=False) | Q(purpose__in=KINDS)
@@ -119,7 +119,7 @@ def begin_session(
     _drop_left_over(annotator, session)
     # Without the story of a dropped check, the old session may continue.
     if leasing.session_for(following, annotator) == session:
-        _lay_checks(annotator, following, session, wanted)
+        _lay_checks(annotator, following, session, per_session)
     return True
 
 
@@ -166,9 +166,9 @@ def _lay(
     """Open one possible check, trying the kinds in random order."""
     kinds = [kind for kind in KINDS if kind in person.study.checks.get("kinds", KINDS)]
     for kind in dice.sample(kinds, len(kinds)):
-        found = list(CANDIDATES[kind](person, session, stories))
-        if found:
-            unit, original, a_is_left = _choose(person, found, dice)
+        candidates = list(CANDIDATES[kind](person, session, stories))
+        if candidates:
+            unit, original, a_is_left = _choose(person, candidates, dice)
             slot = Slot.objects.create(
                 study_id=person.study_id,
                 unit=unit,
@@ -221,8 +221,8 @@ def _gold(person: Annotator, _session: int, stories: set[int]) -> Candidates:
     same = Q(unit__output_a=OuterRef("output_a")) & (
         Q(unit__output_b=OuterRef("output_b")) | Q(unit__output_b__isnull=True)
     )
-    shown = Slot.objects.filter(same, annotator=person)
-    for unit in _may_meet(person, Purpose.GOLD, stories).filter(~Exists(shown)):
+    seen = Slot.objects.filter(same, annotator=person)
+    for unit in _may_meet(person, Purpose.GOLD, stories).filter(~Exists(seen)):
         yield unit, None
 
 

@@ -152,17 +152,17 @@ def unbegun(study: Study) -> QuerySet[Slot]:
 
 def take_back(slots: Iterable[Slot]) -> list[Slot]:
     """Free slots that were not begun; return them."""
-    taken = list(slots)
-    for slot in taken:
+    freed = list(slots)
+    for slot in freed:
         slot.annotator = slot.session = slot.position = None
         slot.claimed = False
-    Slot.objects.bulk_update(taken, DEALT, batch_size=500)
-    return taken
+    Slot.objects.bulk_update(freed, DEALT, batch_size=500)
+    return freed
 
 
 def even_out(study: Study, workers: Sequence[Annotator]) -> list[tuple[Slot, int]]:
     """Take slots back for new people; return them and their owners."""
-    taken: list[tuple[Slot, int]] = []
+    freed: list[tuple[Slot, int]] = []
     open_slots = unbegun(study).select_for_update(no_key=True).order_by("-position")
     loads = _loads(study)
     languages = {p.language for p in workers} if study.languages else {""}
@@ -175,9 +175,9 @@ def even_out(study: Study, workers: Sequence[Annotator]) -> list[tuple[Slot, int
         for person in group:
             surplus = max(0, loads[person.pk] - keep)
             last = open_slots.filter(annotator=person)[:surplus]
-            taken += [(slot, person.pk) for slot in last]
-    take_back(slot for slot, _person in taken)
-    return taken
+            freed += [(slot, person.pk) for slot in last]
+    take_back(slot for slot, _person in freed)
+    return freed
 
 
 def _loads(study: Study) -> Counter[int]:

@@ -71,19 +71,19 @@ def asks_of_shots(study: Study) -> bool:
 
 def tables_of(study: Study) -> dict[type[Answer], list[Kind]]:
     """Return the tables that hold a study's answers, with the kinds in each."""
-    found: dict[type[Answer], list[Kind]] = {}
+    tables: dict[type[Answer], list[Kind]] = {}
     for kind in kinds_of(study):
-        found.setdefault(kind.model, []).append(kind)
-    return found
+        tables.setdefault(kind.model, []).append(kind)
+    return tables
 
 
 def whole_tables(study: Study) -> dict[type[Answer], list[str]]:
     """Return the tables of answers to whole units, with the names of their kinds."""
-    found = {
+    tables = {
         model: [kind.name for kind in kinds if not kind.of_shots]
         for model, kinds in tables_of(study).items()
     }
-    return {model: names for model, names in found.items() if names}
+    return {model: names for model, names in tables.items() if names}
 
 
 def answer_tables(study: Study, *, only_counted: bool = False) -> list[str]:

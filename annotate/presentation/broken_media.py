@@ -44,7 +44,7 @@ class FaultRow(Row):
         slot = held.slot
         numbers = slot.unit.story.shots.values_list("number", flat=True)
         if self.side and self.side not in slot_view.sides(slot):
-            raise BadAnswerError(f"{self.side!r} is no side of this story.")
+            raise BadAnswerError(f"This story has no side {self.side!r}.")
         if self.shot and self.shot not in set(numbers):
             raise BadAnswerError(f"This story has no shot {self.shot}.")
         Fault.objects.get_or_create(
@@ -61,13 +61,13 @@ def reported(study: Study) -> list[Reported]:
         )
         .order_by("pk")
     )
-    told: dict[tuple[int | None, str, int], list[Fault]] = defaultdict(list)
+    by_place: dict[tuple[int | None, str, int], list[Fault]] = defaultdict(list)
     for fault in open_:
         output = slot_view.sides(fault.slot).get(fault.side)
         story = fault.slot.unit.story.key
-        told[output.pk if output else None, story, fault.shot].append(fault)
-    found = [_summed_up(faults) for faults in told.values()]
-    return sorted(found, key=lambda each: (-each.people, each.since))
+        by_place[output.pk if output else None, story, fault.shot].append(fault)
+    reports = [_summed_up(faults) for faults in by_place.values()]
+    return sorted(reports, key=lambda each: (-each.people, each.since))
 
 
 def _summed_up(faults: list[Fault]) -> Reported:

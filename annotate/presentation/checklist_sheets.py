@@ -128,14 +128,14 @@ def told_by_slot(slots: Collection[Slot]) -> dict[int, list[ToldShot]]:
         .order_by("slot", "annotator__name", "shot", "question__ordinal", "revision")
     )
     looks = Look.objects.filter(slot__in=slots)
-    looked = set(looks.values_list("slot", "annotator", "shot"))
-    found: dict[int, list[ToldShot]] = defaultdict(list)
+    done = set(looks.values_list("slot", "annotator", "shot"))
+    by_slot: dict[int, list[ToldShot]] = defaultdict(list)
     for (slot, annotator, number), group in groupby(
         rows, lambda row: (row.slot_id, row.annotator, row.shot)
     ):
-        is_done = (slot, annotator.pk, number) in looked
-        found[slot].append(_told(annotator, number, list(group), is_done))
-    return found
+        is_done = (slot, annotator.pk, number) in done
+        by_slot[slot].append(_told(annotator, number, list(group), is_done))
+    return by_slot
 
 
 def _told(

@@ -53,8 +53,8 @@ def _presentation_of(study: Study) -> Iterator[None]:
 
 def box_around(outputs: QuerySet[Output]) -> Box | None:
     """Return the smallest size that every picture and video of the outputs fits."""
-    shown = outputs.order_by().values("pk")
-    pictures = Frame.objects.filter(output__in=shown).order_by().values("media")
+    ids = outputs.order_by().values("pk")
+    pictures = Frame.objects.filter(output__in=ids).order_by().values("media")
     videos = outputs.order_by().values("video")
     sizes = [
         MediaFile.objects.filter(pk__in=used).aggregate(w=Max("width"), h=Max("height"))
@@ -75,10 +75,10 @@ def _even(number: float) -> int:
 def outputs_of(study: Study) -> QuerySet[Output]:
     """Return all outputs of the study's units, including degraded copies."""
     units = study.units.order_by()
-    shown = Q()
+    condition = Q()
     for name in study.output_paths():
-        shown |= Q(pk__in=units.filter(**{f"{name}__isnull": False}).values(name))
-    return Output.everything.filter(shown)
+        condition |= Q(pk__in=units.filter(**{f"{name}__isnull": False}).values(name))
+    return Output.everything.filter(condition)
 
 
 def outputs_of_examples(study: Study) -> QuerySet[Output]:
@@ -139,8 +139,8 @@ def _renditions(
     outputs: QuerySet[Output], stories: QuerySet[Any, Any], box: Box | None
 ) -> Iterator[tuple[MediaFile, Rendition, Box | None]]:
     """Yield each picture in each size, including reference pictures."""
-    shown = outputs.order_by().values("pk")
-    pictures = Frame.objects.filter(output__in=shown).order_by().values("media")
+    ids = outputs.order_by().values("pk")
+    pictures = Frame.objects.filter(output__in=ids).order_by().values("media")
     people = CharacterImage.objects.filter(character__story__in=stories).order_by()
     videos = outputs.order_by().values("video")
     for used, size in ((pictures, box), (videos, box), (people.values("media"), None)):
@@ -181,10 +181,10 @@ def _stored_sizes(outputs: QuerySet[Output]) -> Iterator[tuple[int, str, Box, in
     """Yield story, method, size and number of all pictures and videos."""
     frames = Frame.objects.filter(output__in=outputs.order_by().values("pk"))
     for rows, above, file in ((frames, "output__", "media"), (outputs, "", "video")):
-        there = rows.filter(**{f"{file}__isnull": False}).order_by()
+        present = rows.filter(**{f"{file}__isnull": False}).order_by()
         columns = (f"{above}story", f"{above}method__name")
         sides = (f"{file}__width", f"{file}__height")
-        counted = there.values_list(*columns, *sides).annotate(n=Count("pk"))
+        counted = present.values_list(*columns, *sides).annotate(n=Count("pk"))
         for story, method, width, height, number in counted:
             yield story, method, (width, height), number
 

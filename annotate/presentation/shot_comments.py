@@ -64,13 +64,13 @@ def _refuse_unknown(
     """Raise an error if the slot has no such side or shot; name those it has."""
     if side not in outputs:
         text = _("This story has no side %(side)s; expected one of %(sides)s.")
-        known = ", ".join(outputs)
-        raise BadAnswerError(text % {"side": repr(side[:20]), "sides": known})
+        expected = ", ".join(outputs)
+        raise BadAnswerError(text % {"side": repr(side[:20]), "sides": expected})
     numbers = list(slot.unit.story.shots.values_list("number", flat=True))
     if shot not in numbers:
         text = _("This story has no shot %(shot)s; expected one of %(shots)s.")
-        known = ", ".join(map(str, numbers))
-        raise BadAnswerError(text % {"shot": shot, "shots": known})
+        expected = ", ".join(map(str, numbers))
+        raise BadAnswerError(text % {"shot": shot, "shots": expected})
 
 
 def form_rows(form: Mapping[str, str]) -> list[ShotCommentRow]:
@@ -103,8 +103,8 @@ def on_page(slot: Slot) -> dict[str, object]:
         )
         for number in numbers
     ]
-    told = [str(shot.number) for shot in fields if any(shot.texts.values())]
-    return {"comment_shots": fields, "commented": ", ".join(told)}
+    commented = [str(shot.number) for shot in fields if any(shot.texts.values())]
+    return {"comment_shots": fields, "commented": ", ".join(commented)}
 
 
 def rows(study: Study) -> Iterator[tuple[str | int, ...]]:

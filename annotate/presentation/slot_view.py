@@ -26,13 +26,13 @@ def in_order(
     questions: Iterable[Question], study: Study, annotator: Annotator | None
 ) -> list[Question]:
     """Return the questions in the order that an annotator sees."""
-    asked = sorted(questions, key=lambda question: question.ordinal)
+    ordered = sorted(questions, key=lambda question: question.ordinal)
     if annotator is not None and study.shuffle_questions:
         # The order is the same for stories that have only some of the questions.
         dice = random.Random(f"questions {study.seed} {annotator.name}")
         places = {question.pk: dice.random() for question in study.asked}
-        asked.sort(key=lambda question: places[question.pk])
-    return asked
+        ordered.sort(key=lambda question: places[question.pk])
+    return ordered
 
 
 TEXT_FIELDS = (
@@ -183,12 +183,12 @@ def _on_stage(
 ) -> dict[int, list[ShownCharacter]]:
     """Return the characters on stage by shot id, in the order of characters."""
     rows = Shot.characters.through.objects.filter(shot__story=slot.unit.story)
-    found: dict[int, list[ShownCharacter]] = defaultdict(list)
+    by_shot: dict[int, list[ShownCharacter]] = defaultdict(list)
     keys = rows.order_by("character__key").values_list("shot", "character__key")
-    shown = {character.key: character for character in characters}
+    by_key = {character.key: character for character in characters}
     for shot, key in keys:
-        found[shot].append(shown[key])
-    return found
+        by_shot[shot].append(by_key[key])
+    return by_shot
 
 
 def for_viewer(slot: Slot) -> dict[str, object]:
@@ -211,8 +211,8 @@ def picture_ratio(slot: Slot) -> float:
     size = same_size.box_of(slot.study)
     if size is None:
         outputs = [output.pk for output in slot.unit.outputs]
-        found = [row for pk in outputs for row in PICTURES.rows(output=pk)[:1]]
-        size = min(found)[1:] if found else None
+        rows = [row for pk in outputs for row in PICTURES.rows(output=pk)[:1]]
+        size = min(rows)[1:] if rows else None
     return size[0] / size[1] if size else 1.5
 
 
@@ -268,12 +268,12 @@ def shown_captions(slot: Slot, videos: Sequence[ShownVideo]) -> list[ShownCaptio
 
 def _times(shots: Sequence[Shot]) -> list[tuple[float, float]]:
     """Return start and end of each shot; empty unless all shots have them."""
-    known = [
+    times = [
         (shot.start_seconds, shot.end_seconds)
         for shot in shots
         if shot.start_seconds is not None and shot.end_seconds is not None
     ]
-    return known if len(known) == len(shots) else []
+    return times if len(times) == len(shots) else []
 
 
 def _spread(number: int, start: float, end: float) -> list[tuple[float, float]]:
@@ -330,8 +330,8 @@ def shown_questions(
     shown = []
     for question in in_order(slot.questions, slot.study, slot.annotator):
         kind = kind_of(question)
-        given = answers.get(question.pk)
-        answer, refused = kind.as_displayed(slot, given.value) if given else "", ""
+        stored = answers.get(question.pk)
+        answer, refused = kind.as_displayed(slot, stored.value) if stored else "", ""
         if kind.is_free_text:
             answer, refused = sent.get(question.key, (answer, ""))
         options = kind.options(slot, question)

@@ -135,10 +135,10 @@ def choose_views(
     hidden = []
     rows = in_force(study).filter(pk__in=chosen).exclude(rule=WITHDRAWN)
     for row in rows.prefetch_related("views"):
-        wanted = [v for k, v in views.items() if k == MAIN or k in chosen[row.pk]]
-        if _keys(wanted) != _keys(row.views.all()):
-            row.views.set(wanted)
-            hidden.append([row.slot_id, _keys(wanted)])
+        selected = [v for k, v in views.items() if k == MAIN or k in chosen[row.pk]]
+        if _keys(selected) != _keys(row.views.all()):
+            row.views.set(selected)
+            hidden.append([row.slot_id, _keys(selected)])
     if hidden:
         event_log.note(Event.Kind.STUDY_EDITED, study.pk, user=author, hidden=hidden)
     return len(hidden)

@@ -43,11 +43,11 @@ def regain(
     if not may_work(person):
         return None
     begun = Event.objects.filter(kind=Event.Kind.SLOT_TAKEN, annotator=person)
-    known = Q(pk__in=begun.values("slot"))
+    eligible = Q(pk__in=begun.values("slot"))
     if late and offered_at(annotator, code, proof) is not None:
-        known |= Q(study=person.study_id)
+        eligible |= Q(study=person.study_id)
     lost = (
-        Slot.objects.filter(known, code=code, purpose=Purpose.REAL)
+        Slot.objects.filter(eligible, code=code, purpose=Purpose.REAL)
         .exclude(skips__annotator=person)
         .select_related("unit")
         .first()
@@ -60,10 +60,10 @@ def regain(
     if own is not None:
         # Late answers get the reason for refusal; the page itself is gone.
         return own if late or own.state not in CLOSED else None
-    taken = list(begun.filter(slot=lost).order_by("pk"))
-    since = taken[0].at if taken else None
+    leases = list(begun.filter(slot=lost).order_by("pk"))
+    since = leases[0].at if leases else None
     if lost.annotator_id is None and lost.state == Slot.State.OPEN and has_room(person):
-        chosen = taken[-1].details if taken else {}
+        chosen = leases[-1].details if leases else {}
         lost.probability = chosen.get("probability")
         lost.alternatives = chosen.get("alternatives")
         lost.offered_at = since

@@ -167,10 +167,10 @@ LOCKED_WAITING = Prepared[Slot](
 def first_waiting(annotator: Annotator, *, locks: bool = False) -> Slot | None:
     """Return the first of the `waiting` slots, locked on request."""
     query = LOCKED_WAITING if locks else FIRST_WAITING
-    found = query.first(annotator=annotator.pk)
-    if found is not None:
-        found.study = annotator.study
-    return found
+    row = query.first(annotator=annotator.pk)
+    if row is not None:
+        row.study = annotator.study
+    return row
 
 
 @transaction.atomic
@@ -341,8 +341,8 @@ def start_lease(held: Slot, also: Collection[str] = ()) -> Slot:
     store(held, "state", "lease", "lease_until", "started_at", "offered_at", *also)
     if anew:
         chosen = {"probability": held.probability, "alternatives": held.alternatives}
-        known: dict[str, Any] = chosen if held.probability is not None else {}
-        event_log.note_slot(Event.Kind.SLOT_TAKEN, held, **known)
+        details: dict[str, Any] = chosen if held.probability is not None else {}
+        event_log.note_slot(Event.Kind.SLOT_TAKEN, held, **details)
     return held
 
 

@@ -281,8 +281,8 @@ def _close(held: Held, closing: Closing, last_timed: datetime | None) -> None:
 
 def _refuse_unanswered(held: Held) -> None:
     """Raise unless every question, or every shot of a checklist, is answered."""
-    asked = held.questions
-    if any(kind_of(question).of_shots for question in asked):
+    questions = held.questions
+    if any(kind_of(question).of_shots for question in questions):
         left = shots_left(held.slot, held.person)
         if left:
             text = ngettext(
@@ -293,7 +293,7 @@ def _refuse_unanswered(held: Held) -> None:
             raise AnswerError(text % {"shots": ", ".join(map(str, left))})
     missing = [
         question.title
-        for question in asked
+        for question in questions
         if not kind_of(question).of_shots
         and is_required(question)
         and not any(answer.is_current for answer in held.revisions[question.pk])
@@ -323,8 +323,8 @@ def note_time(
 ) -> None:
     """Set the time of a locked slot that is being submitted."""
     now = held.submitted_at
-    known = [at for at in (held.offered_at, offered_at) if at is not None]
-    held.offered_at = min(known, default=held.started_at)
+    starts = [at for at in (held.offered_at, offered_at) if at is not None]
+    held.offered_at = min(starts, default=held.started_at)
     assert now is not None
     assert held.offered_at is not None
     person = held.annotator_id
@@ -374,9 +374,9 @@ def note_sight(held: Slot, told: Mapping[int, float] | None) -> None:
     if told is None or held.seconds is None:
         return
     stored = (getattr(held.unit, f"{name}_id") for name in OUTPUTS)
-    shown = [output for output in stored if output is not None]
-    pictured = _shots_with_picture(len(shown)).rows(
-        **{f"output_{place}": output for place, output in enumerate(shown)}
+    outputs = [output for output in stored if output is not None]
+    pictured = _shots_with_picture(len(outputs)).rows(
+        **{f"output_{place}": output for place, output in enumerate(outputs)}
     )
     held.in_sight = {
         str(shot): min(max(round(told.get(shot, 0.0), 2), 0.0), held.seconds)

@@ -68,12 +68,12 @@ class Held:
     @cached_property
     def revisions(self) -> dict[int, list[Answer]]:
         """Return all revisions of the annotator's answers by question, in order."""
-        found: dict[int, list[Answer]] = defaultdict(list)
+        by_question: dict[int, list[Answer]] = defaultdict(list)
         for model in whole_tables(self.slot.study):
             rows = _of_slot(model, is_current=False)
             for row in rows.rows(slot=self.slot.pk, annotator=self.person.pk):
-                found[row.question_id].append(row)
-        return found
+                by_question[row.question_id].append(row)
+        return by_question
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,8 +118,8 @@ Stored = TypeVar("Stored", bound=Answer | ShotComment | StoryComment | Row)
 
 def tab_of(key: str) -> str:
     """Return the browser tab of a key; empty if no page created it."""
-    found = PAGE_KEY.fullmatch(key)
-    return found[2] if found else ""
+    match = PAGE_KEY.fullmatch(key)
+    return match[2] if match else ""
 
 
 def sent_before(key: str, rows: Iterable[Stored]) -> list[Stored]:
@@ -148,11 +148,11 @@ def confirm(key: str, rows: Iterable[Answer]) -> None:
 def record_answers(held: Held, rows: Sequence[AnswerRow]) -> dict[Place, AnswerError]:
     """Store answers to different questions; return the reasons for refusals."""
     refused: dict[Place, AnswerError] = {}
-    asked = {question.key: question for question in held.slot.study.asked}
+    questions = {question.key: question for question in held.slot.study.asked}
     new: dict[type[Answer], list[Answer]] = defaultdict(list)
     for row in rows:
         try:
-            question = asked.get(row.question)
+            question = questions.get(row.question)
             if question is None:
                 raise BadAnswerError(_("This question does not exist."))
             if row.value is None:
@@ -281,12 +281,12 @@ def current_answers(slot: Slot, annotator: Annotator | None) -> dict[int, Answer
     """Return the annotator's current answers to a slot by question id."""
     if annotator is None:
         return {}
-    found: dict[int, Answer] = {}
+    by_question: dict[int, Answer] = {}
     for model in whole_tables(slot.study):
         ask = _of_slot(model, is_current=True)
         rows = ask.rows(slot=slot.pk, annotator=annotator.pk)
-        found |= {row.question_id: row for row in rows}
-    return found
+        by_question |= {row.question_id: row for row in rows}
+    return by_question
 
 
 def shots_left(slot: Slot, annotator: Annotator | None) -> list[int]:

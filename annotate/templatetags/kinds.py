@@ -54,10 +54,10 @@ def scripts_of(context: Context) -> list[str]:
     """Return the names of the scripts that a slot's page needs."""
     study = context["study"]
     if context["videos"]:
-        shown = ["player"]
+        viewer = ["player"]
     else:
-        shown = ["shots", "zoom", "looking"]
-        shown += ["compare"] if study.outputs_at_once == 2 else []
+        viewer = ["shots", "zoom", "looking"]
+        viewer += ["compare"] if study.outputs_at_once == 2 else []
     asked = [
         script
         for kind in kinds_of(study)
@@ -66,7 +66,7 @@ def scripts_of(context: Context) -> list[str]:
     ]
     asked += ["comments"] if study.may_comment_on_shots else []
     needed = ["seat", "queue", "drafts", "pages", "state"]
-    return [*needed, *shown, *dict.fromkeys(asked)]
+    return [*needed, *viewer, *dict.fromkeys(asked)]
 
 
 @register.filter

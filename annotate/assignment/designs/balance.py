@@ -66,47 +66,45 @@ class BalanceReport:
 
     def lines(self) -> list[str]:
         """Return the report as sentences, one a line."""
-        told = {
+        values = {
             name: _span(value) if isinstance(value, (tuple, list)) else value
             for name, value in vars(self).items()
             if name != "group_loads"
         }
-        text = [one.format(**told) for one in ALWAYS]
+        text = [one.format(**values) for one in ALWAYS]
         text[3:3] = [
-            f"slots per annotator of group {name}: {_span(limits)}"
+            f"ratings per annotator of group {name}: {_span(limits)}"
             for name, *limits in self.group_loads
         ]
-        told["joined"] = "all" if self.connected else "not all"
+        values["joined"] = "all" if self.connected else "not all"
         for name, sentence in WHERE_MEASURED.items():
             number = getattr(self, name)
             if number is not None and number >= 0:
-                text.append(sentence.format(**told))
+                text.append(sentence.format(**values))
         return text
 
 
 ALWAYS = (
-    "{units} units, {annotators} annotators, {slots} slots",
-    "slots per unit and round: {redundancy}",
-    "slots per annotator: {load}",
-    "sessions per annotator: {sessions}, of {session_size} slots",
+    "{units} items, {annotators} annotators, {slots} ratings",
+    "ratings per item and round: {redundancy}",
+    "ratings per annotator: {load}",
+    "sittings per annotator: {sessions}, of {session_size} stories",
     "an annotator's counts of equally frequent methods differ by at most "
     "{method_spread}",
-    "units seen twice by one annotator: {repeated_units}",
-    "stories seen twice in a session: {stories_twice_in_session}",
+    "items shown twice to one annotator: {repeated_units}",
+    "stories shown twice in a sitting: {stories_twice_in_session}",
 )
 # Sentences on numbers that not every plan has.
 WHERE_MEASURED = {
-    "left_spread_pair": "left minus right differs by at most {left_spread_unit} per "
-    "unit, {left_spread_pair} per pair of methods",
-    "left_spread_method": "left minus right of one method differs by at most "
-    "{left_spread_method} for any annotator, of one pair of methods by at most "
-    "{left_spread_own_pair}",
-    "connected": "shared units join {joined} annotators into one network",
-    "overlap_ideal": "two annotators share {overlap} units; everybody shares at least "
-    "{overlap_mean:.1f} with another on average, {overlap_ideal:.1f} if overlaps were "
-    "even",
-    "position_spread": "mean positions of methods within sessions deviate by at most "
-    "{position_spread:.1%} from the mean of all",
+    "left_spread_pair": "shown left minus right: at most {left_spread_unit} per item, "
+    "{left_spread_pair} per pair of methods",
+    "left_spread_method": "shown left minus right for any annotator: at most "
+    "{left_spread_method} per method, {left_spread_own_pair} per pair of methods",
+    "connected": "shared items connect {joined} annotators",
+    "overlap_ideal": "two annotators share {overlap} items; every annotator shares at "
+    "least {overlap_mean:.1f} with another on average ({overlap_ideal:.1f} if even)",
+    "position_spread": "mean positions of methods within sittings deviate by at most "
+    "{position_spread:.1%} from the overall mean",
 }
 
 

@@ -165,11 +165,11 @@ class SideTrails:
             for at in range(start - len(units), start):
                 other = units[at]
                 if way * self.unit_lean[other] < 0:
-                    found = self._find(self.in_unit[other], -way)
-                    if found >= 0:
+                    opposite = self._find(self.in_unit[other], -way)
+                    if opposite >= 0:
                         self._swap(unit, other, way)
                         swaps.append((unit, other))
-                        return found
+                        return opposite
         return self._find(self.in_unit[unit], -way, slot)
 
     def _find(self, slots: list[int], way: int, but: int = -1) -> int:

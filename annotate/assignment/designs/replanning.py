@@ -189,8 +189,8 @@ def replan(
     """Distribute the missing ratings; those that nobody can take stay missing."""
     rows = Assignments.of(held)
     people = len(room)
-    wanted = np.array([unit.redundancy or 0 for unit in units], dtype=np.int64)
-    if min([session_size, *wanted]) < 1:
+    required = np.array([unit.redundancy or 0 for unit in units], dtype=np.int64)
+    if min([session_size, *required]) < 1:
         raise ValueError("Redundancy and session size must be at least 1.")
     if len({unit.id for unit in units}) != len(units):
         raise ValueError("A unit is given twice.")
@@ -204,7 +204,7 @@ def replan(
     holds[rows.annotator[counts], place[counts]] = True
     filling = Filling(
         layout,
-        np.maximum(wanted - holds.sum(axis=0), 0),
+        np.maximum(required - holds.sum(axis=0), 0),
         holds,
         room=np.array([len(units) if most is None else most for most in room]),
         load=np.bincount(rows.annotator, minlength=people),

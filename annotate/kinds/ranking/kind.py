@@ -51,9 +51,9 @@ class RankingQuestion(DegradableQuestion):
             or len(set(named)) < len(named)
             or not set(methods).issuperset(named)
         ):
-            shown = ", ".join(methods[:2])
-            told = f"list methods of the unit, the better first, such as [{shown}]"
-            raise refusal(told)
+            start = ", ".join(methods[:2])
+            message = f"list methods of the unit, the better first, such as [{start}]"
+            raise refusal(message)
         return tuple(named)
 
 
@@ -94,13 +94,13 @@ class RankingKind(ChoiceKind):
 
     def fields(self, slot: Slot, question: Question, value: Value) -> Fields:
         """Turn positions on the screen into letters of the unit's outputs."""
-        shown = shown_letters(slot)
-        places = [str(number) for number in range(1, len(shown) + 1)]
-        given = str(value).split(BEFORE)
-        if sorted(given) != places:
+        letters = shown_letters(slot)
+        places = [str(number) for number in range(1, len(letters) + 1)]
+        order = str(value).split(BEFORE)
+        if sorted(order) != places:
             raise BadAnswerError(
                 _(
-                    "Give each version a rank of its own: %(value)s is no order of "
+                    "Give each version a different rank: %(value)s is not an order of "
                     "%(places)s, such as %(example)s."
                 )
                 % {
@@ -109,15 +109,15 @@ class RankingKind(ChoiceKind):
                     "example": BEFORE.join(places),
                 }
             )
-        order = "".join(shown[int(place) - 1] for place in given)
-        return {"value": order, "shown": shown}
+        ranked = "".join(letters[int(place) - 1] for place in order)
+        return {"value": ranked, "shown": letters}
 
     def stored_fields(self, slot: Slot, question: Question, value: Value) -> Fields:
         """Return the fields of an order given in letters."""
-        shown = shown_letters(slot)
-        if sorted(str(value)) != sorted(shown):
-            raise AnswerError(f"{value!r} is no order of {', '.join(sorted(shown))}.")
-        return {"value": value, "shown": shown}
+        letters = shown_letters(slot)
+        if sorted(str(value)) != sorted(letters):
+            raise AnswerError(f"{value!r} is no order of {', '.join(sorted(letters))}.")
+        return {"value": value, "shown": letters}
 
     def posted(self, question: Question, form: Mapping[str, str]) -> str | None:
         """Return the positions by rank, or the invalid ranks; None without ranks.
@@ -147,8 +147,8 @@ class RankingKind(ChoiceKind):
 
     def as_displayed(self, slot: Slot, value: Value) -> str:
         """Return the positions on the screen, best first."""
-        shown = shown_letters(slot)
-        return BEFORE.join(str(shown.index(letter) + 1) for letter in str(value))
+        letters = shown_letters(slot)
+        return BEFORE.join(str(letters.index(letter) + 1) for letter in str(value))
 
     def text_for_annotator(
         self, slot: Slot, question: Question, values: Sequence[Value]

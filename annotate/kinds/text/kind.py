@@ -61,8 +61,8 @@ class TextQuestion(QuestionDefinition):
 
     @model_validator(mode="after")
     def _is_not_measured(self) -> Self:
-        told = "no metric measures a text; leave it out"
-        refuse([Problem(["metric"], told)] if self.metric else [])
+        message = "no metric measures a text; leave it out"
+        refuse([Problem(["metric"], message)] if self.metric else [])
         return self
 
     def rows(self) -> list[Fields]:

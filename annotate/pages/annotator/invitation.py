@@ -177,8 +177,8 @@ def _order(annotator: Annotator) -> dict[str, Any]:
     if not study.shuffle_questions:
         return {}
     whole = [question for question in study.asked if not kind_of(question).of_shots]
-    asked = in_order(whole, study, annotator)
-    return {"questions": [question.key for question in asked]}
+    questions = in_order(whole, study, annotator)
+    return {"questions": [question.key for question in questions]}
 
 
 def _language() -> str:

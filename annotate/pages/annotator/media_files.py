@@ -191,10 +191,10 @@ def example(
         raise NotYetError(lacking(annotator))
     study = annotator.study
     rows = study.questions.select_related("example__twin_of")
-    asked = get_object_or_404(rows, ordinal=question, example__isnull=False)
-    if not is_shown(asked, int(number)):
+    question_row = get_object_or_404(rows, ordinal=question, example__isnull=False)
+    if not is_shown(question_row, int(number)):
         raise Http404
-    twin = asked.example
+    twin = question_row.example
     assert twin is not None
     output, box = twin if which == "bad" else twin.twin_of, same_size.box_of(study)
     if twin.video_id is None:

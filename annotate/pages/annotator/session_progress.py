@@ -211,13 +211,13 @@ def _to_come(annotator: Annotator, held: int, here: list[Held]) -> int:
         room = min(room, cap - held)
     if room <= 0:
         return 0
-    known = {slot.story for slot in here}
+    stories = {slot.story for slot in here}
     # Counting all stories takes long in a large study.
-    most = AT_ONCE * ceil((room + len(known)) / AT_ONCE)
+    most = AT_ONCE * ceil((room + len(stories)) / AT_ONCE)
     free = _free_stories(study.rounds, most).rows(
         study=study.pk, annotator=annotator.pk, language=annotator.language
     )
-    return min(room, sum(story not in known for story in free))
+    return min(room, sum(story not in stories for story in free))
 
 
 @lru_cache

@@ -288,7 +288,7 @@ def _slot_page(
 ) -> HttpResponse:
     row.study = annotator.study
     totals = totals_of(annotator)
-    shown = progress(annotator, row, ahead, totals)
+    position = progress(annotator, row, ahead, totals)
     can_skip = row.state != Slot.State.SUBMITTED and row.purpose != Purpose.TRAINING
     context = {
         "slot": row,
@@ -298,10 +298,10 @@ def _slot_page(
         "words_needed": can_skip
         and giving_back.needs_words(row, annotator, totals.skipped),
         "proof": "" if row.started_at else offer(annotator, row.code),
-        "progress": shown,
+        "progress": position,
         "locked": _is_locked(annotator, row),
         "rest": not ahead and has_worked_since(annotator, totals.first),
-        "previous": shown["before"],
+        "previous": position["before"],
         "error": error,
         **slot_view.for_viewer(row),
         **slot_view.for_player(row),

@@ -194,7 +194,7 @@ def test_groups_are_reported_and_numbered_one_after_the_other():
     balance = plan(likert(6, 10), groups=groups, session_size=7, seed=0).balance
     assert balance.redundancy == (10, 10)
     assert balance.group_loads == (("en", 25, 25), ("zh", 37, 38))
-    assert "slots per annotator of group zh: 37 to 38" in balance.lines()
+    assert "ratings per annotator of group zh: 37 to 38" in balance.lines()
 
 
 def test_subset_is_rated_more_often():
