@@ -1,14 +1,14 @@
-// The set-up form: what the check found is told at the fields; lists are ticked at once.
+// The set-up form: shows problems at their fields, and ticks whole lists.
 (() => {
   "use strict";
 
   const form = document.getElementById("setup");
   const summary = document.getElementById("summary");
 
-  // What is read of a line, however its template breaks it.
+  // A line's text without the template's line breaks.
   const words = (line) => line.textContent.replace(/\s+/g, " ").trim();
 
-  // What has been put right leaves the list above the form.
+  // Solved problems leave the list above the form.
   function forget(left) {
     const problems = document.getElementById("problems");
     if (!problems) return;
@@ -17,7 +17,7 @@
     problems.hidden = lines.every((line) => line.hidden);
   }
 
-  // Problems stand at their fields as well as in the summary.
+  // Problems are shown at their fields as well as in the summary.
   document.addEventListener("htmx:afterSwap", ({ detail }) => {
     if (detail.target !== summary) return;
     form.querySelectorAll(".field-error").forEach((one) => { one.textContent = ""; });
@@ -30,7 +30,7 @@
     forget(new Set([...summary.querySelectorAll(".summary-problems li")].map(words)));
   });
 
-  // A link to a field that is folded away unfolds it.
+  // A link to a field in closed details opens them.
   document.addEventListener("click", ({ target }) => {
     const link = target.closest("a[href^='#id_']");
     const field = link && document.getElementById(link.hash.slice(1));
@@ -47,7 +47,7 @@
     });
   });
 
-  // What was typed before the scripts were there has not been checked.
+  // Input from before the scripts loaded has not been checked yet.
   document.addEventListener("htmx:load", () => {
     const typed = [...form.querySelectorAll("input[type=text], input[type=number], textarea")];
     if (typed.some((field) => field.value !== field.defaultValue)) {
@@ -55,7 +55,7 @@
     }
   }, { once: true });
 
-  // Who presses twice asks for one study: the second would find its name taken.
+  // A second click must not create another study, whose name would be taken.
   let sent = false;
   form.addEventListener("submit", (event) => {
     if (event.submitter?.value !== "create") return;

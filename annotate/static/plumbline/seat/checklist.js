@@ -1,15 +1,15 @@
-// A checklist: a sheet a shot, two boxes a label. A shot counts by the word that it was
-// looked at, which is taken when it has been in sight.
+// A checklist: one sheet per shot, two boxes per label. A shot counts once the annotator
+// marks it as done, which requires that it was in sight.
 
-const LEAST = 5; // tenths of a second: longer than a double press
+const LEAST = 5; // tenths of a second, longer than a double click
 
 export function open(main, seat) {
   const all = (selector, root = main) => [...root.querySelectorAll(selector)];
   const sheets = all(".sheet");
   const [meaning, done, submit] = all(".meaning, #shot-done, #submit");
   let sheet, row, seen;
-  let age = 0; // tenths that the sheet is open
-  let isAwaited = false; // the shot is done as soon as it was in sight
+  let age = 0; // tenths of a second since the sheet opened
+  let isAwaited = false; // the shot is marked as done once it was in sight
 
   const rows = () => all(".labels div", sheet);
   const boxes = (each) => all(".labels input", each);
@@ -36,9 +36,9 @@ export function open(main, seat) {
 
   function openSheet({ dataset: { shot } }) {
     turnTo(shot);
-    sheet.focus({ preventScroll: true }); // a second press of Space ticks nothing
+    sheet.focus({ preventScroll: true }); // a second press of Space must not tick a box
     sheet.scrollIntoView();
-    scrollTo(0, 0); // on a phone the shot is above
+    scrollTo(0, 0); // on a phone, the shot is above the sheet
     seat.showShot?.(shot);
   }
 
@@ -52,7 +52,7 @@ export function open(main, seat) {
       && all("img", pictures).every(({ complete, naturalWidth }) => complete && naturalWidth);
   }
 
-  // The word on this shot, or, when all are done, to send them.
+  // Marks this shot as done, or submits once all are.
   function offer(tenths) {
     seen = tenths;
     done.hidden = meaning.hidden = !left();
@@ -88,7 +88,7 @@ export function open(main, seat) {
     submit.scrollIntoView({ block: "nearest" });
   }
 
-  // No label of a category; on to the next one.
+  // Clears a category and moves on to the next.
   function none(block) {
     const ticked = all("input:checked", block);
     ticked.forEach((box) => { box.checked = false; });

@@ -1,4 +1,4 @@
-// Comments on single shots: the fields are those of the shot that is shown, or chosen.
+// Comments on single shots, with fields for the displayed or selected shot.
 
 export function open(main, seat) {
   const box = main.querySelector("[data-part=comments]");
@@ -12,7 +12,7 @@ export function open(main, seat) {
     rows.forEach((row) => row.classList.toggle("current", row.dataset.shot === `${shot}`));
   }
 
-  // Which shots have one.
+  // Lists the shots that have a comment.
   function tell() {
     const written = rows.filter((row) => fields(row).some(({ value }) => value.trim()));
     told.value = written.map(({ dataset }) => dataset.shot).join(", ");
@@ -40,7 +40,7 @@ export function open(main, seat) {
   }
   seat.on(box, "input", ({ target }) => target === list || seat.draft(target, () => send(target)));
   seat.on(list, "change", () => turnTo(list.value));
-  // A video goes on while somebody writes.
+  // A video keeps playing while the annotator writes.
   seat.on(main, "timeupdate", () => {
     if (box.contains(document.activeElement)) return;
     follow(main.querySelector(".captions [aria-current=true]")?.dataset.shot);

@@ -1,26 +1,26 @@
-// A digit answers the marked question; a number of several digits is typed.
+// Questions with options: a digit answers the current one; longer numbers are typed.
 import { parse, sliderOf } from "./numbers.js";
 
-const TURN = 250; // ms in which an answer is seen before the next question comes
-const QUIET = 300; // ms after that in which a second tap answers nothing
-const PAUSE = 800; // ms after which a number is typed
+const TURN = 250; // ms for which an answer stays visible before the next question
+const QUIET = 300; // ms after that in which a second tap is ignored
+const PAUSE = 800; // ms after which a typed number is complete
 const FIELDS = "textarea, select, input:not([type=radio])";
 
 export function open(main, seat) {
   const questions = [...main.querySelectorAll("[data-part=question]")];
   const sliders = new Map(questions.map((each) => [each, sliderOf(each, seat.on)]));
-  const answered = []; // the question and its answer before
+  const answered = []; // questions with their previous answers, for undo
   let current = 0;
-  let typed = ""; // so far, of the question that it answers:
+  let typed = ""; // digits so far, and their question:
   let about;
 
-  // Where only the marked one is shown, the next one comes by itself.
+  // If only the current question is visible, the next one follows automatically.
   const isNarrow = () => !questions.every((question) => question.getClientRects().length);
   const chosen = (question) =>
     sliders.get(question)?.value() ?? question.querySelector("input:checked")?.value ?? "";
   const firstOpen = () => questions.findIndex((question) => !chosen(question));
 
-  // The next one that has no answer, or this one.
+  // The next unanswered question, or the current one.
   function nextOpen() {
     const open = [...questions.slice(current), ...questions].find((each) => !chosen(each));
     return open ? questions.indexOf(open) : current;
@@ -33,7 +33,7 @@ export function open(main, seat) {
     if (typed && about !== questions[current]) seat.flush();
   }
 
-  // On the marked question; from there Enter sends, and Space does not.
+  // With the focus on the question, Enter submits and Space does nothing.
   const focus = () => questions[current].focus({ preventScroll: true });
 
   function turn() {
@@ -42,7 +42,7 @@ export function open(main, seat) {
     question.inert = true;
     setTimeout(() => {
       question.inert = false;
-      if (!document.activeElement.matches(FIELDS)) focus(); // who writes by now goes on
+      if (!document.activeElement.matches(FIELDS)) focus(); // do not interrupt typing
     }, QUIET);
   }
 
@@ -65,7 +65,7 @@ export function open(main, seat) {
     if (firstOpen() < 0) seat.answered();
   }
 
-  // Takes over what a slider or its field says; false: that is no value of the scale.
+  // Stores the value of a slider or its field; returns false if it is not on the scale.
   function settle(question) {
     const value = sliders.get(question).value();
     if (value === null) return false;
@@ -123,10 +123,10 @@ export function open(main, seat) {
       if (seat.isGated()) set(question, question.dataset.before);
       else give(question, target.value);
       if (isNarrow() && !target.matches(":focus-visible")) setTimeout(turn, TURN);
-      // Keys pass over answers that are not meant.
+      // Arrow keys pass through other answers first.
       if (firstOpen() < 0 && !target.matches(":focus-visible")) seat.answered();
     });
-    // On a radio button or slider the arrow keys would change the answer instead of the shot.
+    // On a radio button or slider, arrow keys would change the answer, not the shot.
     seat.on(question, "pointerup", ({ target }) =>
       target.closest(".option, [type=range]") && setTimeout(focus));
     if (!slider) return;
@@ -152,12 +152,12 @@ export function open(main, seat) {
     ArrowUp: () => mark(current - 1),
     ArrowDown: () => mark(current + 1),
     u: undo,
-    // In a number field: its number first, and then all.
+    // In a number field, Enter first stores the number, then submits.
     Enter({ target }) {
       if (!seat.isDraft(target)) return true;
       seat.flush();
       if (seat.isDraft(target)) return refuse(target.closest("[data-part]"));
-      target.blur(); // its change marks its question
+      target.blur(); // its change event marks its question
       goOn();
     },
   };
@@ -170,7 +170,7 @@ export function open(main, seat) {
   };
   for (const digit of "0123456789") {
     keys[digit] = byDigit;
-    // A keyboard may have the minus in the row of digits.
+    // Some keyboards have the minus in the row of digits.
     first[digit] = (event) =>
       (typed ? byDigit(event, digit) : event.key !== "-" || first["-"](event));
   }

@@ -1,13 +1,13 @@
-// Shots: one at a time with all in a strip, or all at a glance, by shot or by story.
+// Picture viewer: one shot at a time with a strip, or all shots, by shot or by story.
 import { openZoom } from "./zoom.js";
 
 const pair = document.querySelector("#flicker") && await import("./compare.js");
 
-const LEAST = 104; // px wide, its gap included
+const LEAST = 104; // px, least width including the gap
 const GAP = 8;
-const LINE = 22; // px high: a caption
-const SMALL = 320; // px: small pictures
-const WAIT = 250; // ms before a shot under the pointer grows
+const LINE = 22; // px, height of a caption
+const SMALL = 320; // px, size of thumbnails
+const WAIT = 250; // ms before a shot under the pointer is enlarged
 
 export function open(main, seat) {
   const find = (selector) => main.querySelector(selector);
@@ -20,8 +20,8 @@ export function open(main, seat) {
   const isOn = (name) => grid.classList.contains(name);
   const { on } = seat;
   let shot = 0;
-  let at = 0; // which side, of one at a time
-  let side = 0; // px: the longer one of a picture among all
+  let at = 0; // the current side, in the one-at-a-time view
+  let side = 0; // px, the longer side of a picture in the overview
   let enlarged = 1;
   let waits;
   let over; // the figure under the pointer
@@ -41,23 +41,23 @@ export function open(main, seat) {
     find("#nth").textContent = `${numberOf(shot)}/${shots.length}`;
     if (!isOn("all")) {
       zoom.fit();
-      sheet.scrollTop = 0; // to the picture, whatever was read of the script before
+      sheet.scrollTop = 0; // back to the picture after reading the script
     }
     const seen = isOn("stories") ? ofShot(shot) : [(isOn("all") ? shots : links)[shot]];
     if (seat.showShot) seen.forEach((each) => each.scrollIntoView({ block: "nearest", inline: "center" }));
     seat.shotShown?.(numberOf(shot));
   }
 
-  // Which shot it is; where sides are seen one at a time, which of them is heard, too.
+  // Announces the shot, with its side in the one-at-a-time view.
   function tell() {
     const side = isOn("alone") ? `${ofShot(shot)[at].querySelector("b").textContent}: ` : "";
-    const told = [side, shots[shot].querySelector("h2").textContent.trim()];
+    const parts = [side, shots[shot].querySelector("h2").textContent.trim()];
     [...find("#here").children].forEach((part, i) => {
-      if (part.textContent !== told[i]) part.textContent = told[i];
+      if (part.textContent !== parts[i]) part.textContent = parts[i];
     });
   }
 
-  // To the next shot; where sides are seen one at a time, to the next of them.
+  // Moves to the next shot, or to the next side in the one-at-a-time view.
   function step(by) {
     const to = shot * several + at + by;
     if (!isOn("alone")) return showShot(shot + by);
@@ -84,7 +84,7 @@ export function open(main, seat) {
     }
     makeRoom();
     showShot(shot);
-    // What is moved loses the focus.
+    // Moved elements lose the focus.
     if (sheet.contains(activeElement)) activeElement.focus({ preventScroll: true });
   }
 
@@ -95,16 +95,16 @@ export function open(main, seat) {
     arrange();
   }
 
-  // The widest tiles with which so many lie in a room; a tile shows `sides` pictures.
+  // The greatest tile width at which all shots fit; a tile shows `sides` pictures.
   function widest(wide, high, sides, label) {
     const sizes = shots.map((_, i) =>
       Math.min(wide / (i + 1), (high / Math.ceil(shots.length / (i + 1)) - label) * ratio * sides));
     return Math.max(...sizes);
   }
 
-  // As large as the window allows.
+  // Fits the tiles to the window.
   function makeRoom() {
-    // Beside its padding, of half a gap.
+    // The sheet's padding is half a gap.
     const [wide, high] = [sheet.clientWidth, sheet.clientHeight];
     const label = GAP + (shots[0].querySelector(".told") ? LINE : 0);
     let [tile, blocks, sides, room] = [0, 1, 1, wide];
@@ -129,7 +129,7 @@ export function open(main, seat) {
     choosePictures();
   }
 
-  // Many small ones are there at once.
+  // Thumbnails load quickly, so small tiles use them.
   function choosePictures() {
     const isSmall = isOn("all") && side * enlarged * devicePixelRatio <= SMALL;
     for (const image of images) {
@@ -139,7 +139,7 @@ export function open(main, seat) {
     }
   }
 
-  // Of a shot among all: as large as there is room, both or all versions of it.
+  // Enlarges all versions of a shot in the overview as far as there is room.
   function peek(figure) {
     clearTimeout(waits);
     all(".peek").forEach((each) => each.classList.remove("peek"));
@@ -215,7 +215,7 @@ export function open(main, seat) {
   zoom.fit();
   arrange();
   images.filter((each) => each.complete && !each.naturalWidth && each.loading !== "lazy").forEach(showFault);
-  // What is not in sight yet comes after what is.
+  // Pictures out of sight load after those in sight.
   const first = images.filter((image) => image.loading !== "lazy");
   Promise.all(first.map((image) => image.complete || new Promise((done) => {
     on(image, "load", done);

@@ -1,4 +1,4 @@
-// Before anything is painted: the seat looks as it will with its scripts.
+// Sets the layout for scripts before the first paint.
 {
   const { classList } = document.documentElement;
   const seat = document.getElementById("seat");
@@ -9,7 +9,7 @@
     seat.classList.add(viewer.all ? "all" : "one");
     if (viewer.text !== false) seat.classList.add("text");
     seat.style.setProperty("--ratio", seat.dataset.ratio);
-    // Whatever fails until it is ready, loading or running: a plain page again.
+    // If a script fails before the page is ready, the plain page is restored.
     const undo = ({ target }) => {
       if (classList.contains("ready") || !(target === window || target.type === "module")) return;
       classList.remove("js");
@@ -18,6 +18,6 @@
     addEventListener("error", undo, true);
     addEventListener("unhandledrejection", undo);
   }
-  // Enter that is still held presses nothing on the next page.
+  // A held Enter key must not press a button on the next page.
   addEventListener("keydown", (e) => e.repeat && e.key === "Enter" && e.preventDefault());
 }

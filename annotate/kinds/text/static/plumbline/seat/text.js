@@ -1,4 +1,4 @@
-// Answers in words: sent while they are written, as comments are.
+// Free-text answers, sent during typing like comments.
 export function open(main, seat) {
   const questions = [...main.querySelectorAll("[data-part=text]")];
   const fieldOf = (question) => question.querySelector("textarea");
@@ -7,7 +7,7 @@ export function open(main, seat) {
   function send(question) {
     const value = fieldOf(question).value.trim();
     if (value === question.dataset.before) return;
-    // What is sent as a whole needs its text: it may be changed, and not taken back.
+    // A required answer of a submitted story can be changed but not removed.
     if (isLacking(question) && seat.isSubmitted()) return;
     question.dataset.before = value;
     seat.answer({ question: question.dataset.question, value });
@@ -15,13 +15,13 @@ export function open(main, seat) {
 
   for (const question of questions) {
     const field = fieldOf(question);
-    // Somebody may have written before the scripts were there.
+    // The annotator may have typed before the scripts loaded.
     question.dataset.before = (seat.isFirst ? field.defaultValue : field.value).trim();
-    // What stands there was not stored.
+    // The text in the field was refused, so it is not stored.
     if ("refused" in question.dataset) question.dataset.before = "";
     send(question);
     seat.on(field, "input", () => seat.draft(field, () => send(question)));
-    // From there the keys answer other questions again.
+    // After Escape, keys answer other questions again.
     seat.on(field, "keydown", ({ key }) => key === "Escape" && question.focus({ preventScroll: true }));
   }
 
