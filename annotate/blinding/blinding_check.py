@@ -223,7 +223,7 @@ def _label(output: Output | None) -> str:
 
 def _odd_shapes(study: Study) -> Iterator[BlindingFinding]:
     """Yield what is told of methods whose pictures have an odd shape."""
-    for note in same_size.odd_shapes(same_size.outputs_of(study)):
+    for note in same_size.aspect_ratio_notes(same_size.outputs_of(study)):
         what, right = note.text.removesuffix(".").rsplit(". ", 1)
         yield BlindingFinding(what, "in the edges around pictures", note.method, right)
 

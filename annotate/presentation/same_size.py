@@ -156,7 +156,7 @@ class ShapeNote(NamedTuple):
     text: str
 
 
-def odd_shapes(outputs: QuerySet[Output]) -> list[ShapeNote]:
+def aspect_ratio_notes(outputs: QuerySet[Output]) -> list[ShapeNote]:
     """Return notes on methods whose pictures differ in shape from most others."""
     stories: dict[int, dict[str, Counter[Box]]] = defaultdict(dict)
     for story, method, size, number in _stored_sizes(outputs.filter(twin_of=None)):

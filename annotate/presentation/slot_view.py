@@ -71,8 +71,8 @@ class ShownShot:
     on_stage: tuple[ShownCharacter, ...] = ()
 
     @property
-    def told(self) -> str:
-        return _told(self.texts)
+    def caption(self) -> str:
+        return _caption(self.texts)
 
 
 @dataclass(frozen=True)
@@ -101,12 +101,12 @@ class ShownCaption:
     @property
     def text(self) -> str:
         """Return the main text of the shot, or all its texts."""
-        return _told(self.texts)
+        return _caption(self.texts)
 
 
-def _told(texts: Mapping[str, str]) -> str:
-    told = [texts[name] for name in CAPTION_FIELDS if name in texts]
-    return told[0] if told else " ".join(texts.values())
+def _caption(texts: Mapping[str, str]) -> str:
+    captions = [texts[name] for name in CAPTION_FIELDS if name in texts]
+    return captions[0] if captions else " ".join(texts.values())
 
 
 @dataclass(frozen=True)
@@ -299,13 +299,13 @@ def shown_characters(slot: Slot) -> list[ShownCharacter]:
     language = content_language()
     shown = []
     for index, character in enumerate(CHARACTERS.rows(story=slot.unit.story_id)):
-        names, told = character.names, character.descriptions
+        names, descriptions = character.names, character.descriptions
         shown.append(
             ShownCharacter(
                 index,
                 character.key,
                 names.get(language) or names.get("en") or character.key,
-                told.get(language) or told.get("en") or "",
+                descriptions.get(language) or descriptions.get("en") or "",
                 range(1, character.pictures + 1),
             )
         )

@@ -65,7 +65,7 @@ def scripts_of(context: Context) -> list[str]:
         for script in kind.scripts
     ]
     asked += ["comments"] if study.may_comment_on_shots else []
-    needed = ["seat", "queue", "drafts", "pages", "state"]
+    needed = ["story", "queue", "drafts", "pages", "state"]
     return [*needed, *viewer, *dict.fromkeys(asked)]
 
 
@@ -104,7 +104,7 @@ class KeptNode(Node):
 
     def render(self, context: Context) -> SafeString:
         shown = [value.resolve(context) for value in self.values]
-        told = repr((self.number, get_language(), context["seat"], shown))
+        told = repr((self.number, get_language(), context["route"], shown))
         key = blake2b(told.encode(), digest_size=16).hexdigest()
         part = PARTS.get(key)
         if part is None:

@@ -104,7 +104,7 @@ class Looker:
                 [{"name": "django_language", "value": language, "url": self.home}]
             )
             self.page.goto(path)
-            if self.page.locator("#seat").count():
+            if self.page.locator("#annotator").count():
                 self.page.wait_for_selector("html.ready")
             shown = self.page.get_attribute("html", "lang")
             assert shown.lower() == language, (address, shown)

@@ -133,9 +133,7 @@ def unwatched(page, folder, live_server, **kw) -> Study:
 def refuses(page) -> None:
     page.wait_for_timeout(800)
     press(page, "Enter")
-    expect(page.locator("#problem")).to_contain_text(
-        "This shot is done as soon as its part"
-    )
+    expect(page.locator("#problem")).to_contain_text("Play or step through this part")
 
 
 @pytest.mark.page_errors("ERR_FAILED .*/video/")

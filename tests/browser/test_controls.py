@@ -755,7 +755,7 @@ def test_every_control_does_something(chromium, live_server, clip, subtests, han
             for use in uses:
                 if page.url != here:
                     page.goto(here)
-                if has_scripts and page.locator("#seat").count():
+                if has_scripts and page.locator("#annotator").count():
                     page.wait_for_selector("html.ready")
                 there |= controls_of(page)
                 shown |= controls_of(page, ELSEWHERE[type(hand)])

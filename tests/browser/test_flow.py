@@ -329,7 +329,7 @@ number => new Promise((resolve, reject) => {
   const opening = indexedDB.open("plumbline", 1);
   opening.onerror = () => reject(opening.error);
   opening.onsuccess = () => {
-    const { code, saveUrl } = document.getElementById("seat").dataset;
+    const { code, saveUrl } = document.getElementById("annotator").dataset;
     const transaction = opening.result.transaction("waiting", "readwrite");
     const store = transaction.objectStore("waiting");
     for (let n = 0; n < number; n += 1) {

@@ -222,7 +222,7 @@ def answer_unit(page, hand, row: Row, given: dict) -> None:
         page.wait_for_selector("html.ready")
     expect(page.locator(f".{SHOWING[row.medium]}")).to_be_visible()
     if row.medium == "videos" and has_scripts:
-        expect(page.locator(".to-watch")).to_have_text(re.compile("^Watched"))
+        expect(page.locator(".to-watch")).to_have_text(re.compile("^You have watched"))
     here = page.url
     if row.kind == "checklist":
         for shot, boxes in given.items():

@@ -15,7 +15,7 @@ from tests.factories import make_benchmark, make_study
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 HANDS = {"mouse": Mouse(), "finger": Finger(), "keys": Digits()}
-DONE = "All shots were in sight: you can answer now."
+DONE = "You have seen all shots. You can answer now."
 MARK = """(one) => [getComputedStyle(one, "::after").content, one.innerText]"""
 SEEN = "() => JSON.parse(sessionStorage[`in sight ${location.pathname}`])['1 only']"
 
@@ -51,7 +51,8 @@ def line(page):
 
 
 def left(shots: str) -> str:
-    return f"Shots still to look at: {shots}"
+    noun = "shots" if re.search("[\u2013,]", shots) else "shot"
+    return f"Look at {noun} {shots} before answering (→ or All shots)"
 
 
 def step(page, hand):

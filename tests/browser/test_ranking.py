@@ -43,7 +43,7 @@ def test_whole_order_stays_until_it_is_cleared(chromium, live_server, hand):
         hand.rank(page, "quality", "2>1>3>4")
         saved(page)
         hand.rank(page, "quality", "3>1")
-        expect(page.locator("#problem")).to_contain_text("clear the order")
+        expect(page.locator("#problem")).to_contain_text("clear the ranking")
         assert ranked() == [(1, True)]
         hand.clear(page, "quality")
         hand.rank(page, "quality", "3>1")  # one version only

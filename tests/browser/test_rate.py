@@ -160,7 +160,7 @@ def test_slow_old_answer_does_not_overtake_the_submitted_one(page, live_server):
 @pytest.mark.parametrize(
     ("status", "body", "told"),
     [
-        (403, {"error": "The study is having a break."}, "having a break"),
+        (403, {"error": "The study is paused."}, "is paused"),
         (403, None, "could not be saved"),
     ],
 )
@@ -209,12 +209,12 @@ def test_answer_to_a_story_that_is_gone_is_told_once_and_forgotten(page, live_se
     giving_back.skip(slot, slot.annotator, reason="unclear")  # in another tab
     page.keyboard.press("2")
     expect(page.locator("#problem")).to_have_text(
-        "This story is now with somebody else."
+        "This story is now assigned to somebody else."
     )
     page.keyboard.press("2")
     page.keyboard.press("Enter")
     expect(page.locator("#problem")).to_have_text(
-        "Of a story before: This story is now with somebody else."
+        "Earlier story: This story is now assigned to somebody else."
     )
     wait_until(page, lambda: page.evaluate(WAITING), [])
     page.reload()
@@ -290,7 +290,7 @@ def test_study_paused_meanwhile_is_told_and_nothing_is_sent_for_ever(page, live_
     first = page.url
     with page.expect_response(lambda r: '"submit"' in (r.request.post_data or "")):
         page.keyboard.press("Enter")
-    told = "The study does not take answers at the moment."
+    told = "The study is not accepting answers at the moment."
     expect(page.locator("#problem:not([hidden])")).to_have_text(told)
     assert page.url == first
     assert not Rating.objects.exists()
@@ -382,7 +382,7 @@ def test_story_that_is_gone_leads_on_by_enter(page, live_server):
     wait_until(page, study.slots.filter(state="submitted").count, 1)
     exclusion.exclude(study.slots.get(position=1), reason="x", author=None)
     page.goto(first)
-    expect(page.locator("h1")).to_have_text("This story is not with you any more")
+    expect(page.locator("h1")).to_have_text("This story is no longer assigned to you")
     assert violations(page) == []
     expect(page.locator("main a.button")).to_be_focused()
     page.keyboard.press("Enter")

@@ -67,7 +67,7 @@ def test_examples_in_the_seat_cost_nothing_until_they_are_opened(
     page.wait_for_function("() => Number(document.body.dataset.ahead) >= 2")
     here = page.url
     page.keyboard.press("a")
-    page.wait_for_selector("text=All shots were in sight")
+    page.wait_for_selector("text=You have seen all shots")
     for key in ("3", "3", "3", "Enter"):
         page.keyboard.press(key)
     page.wait_for_url(lambda url: url != here)

@@ -152,7 +152,7 @@ def annotator_page(
     **context: object,
 ) -> HttpResponse:
     context |= {
-        "seat": "rate",
+        "route": "rate",
         "annotator": annotator,
         "study": annotator.study,
         "token": request.token,

@@ -219,7 +219,7 @@ def test_form_without_a_script_has_a_rank_for_each(study, client):
     twice = form | {"q:text:1": "1", "q:text:2": "1", "q:text:3": "2"}
     refused = client.post(f"{browser.at}submit/", twice)
     assert refused.status_code == 422
-    assert "1&gt;1&gt;2 is no order of 1, 2, 3" in refused.content.decode()
+    assert "1&gt;1&gt;2 is not an order of 1, 2, 3" in refused.content.decode()
     for odd in ("9" * 5000, "0", "-1", "x", ""):
         refused = client.post(f"{browser.at}submit/", form | {"q:text:1": odd})
         assert refused.status_code == 422
@@ -228,7 +228,7 @@ def test_form_without_a_script_has_a_rank_for_each(study, client):
     for ranks in (("1", "2", "2"), ("1", "2", ""), ("2", "3", "")):
         sent = {f"q:text:{place}": rank for place, rank in enumerate(ranks, start=1)}
         refused = client.post(f"{browser.at}submit/", sent)
-        assert "is no order of 1, 2, 3" in refused.content.decode()
+        assert "is not an order of 1, 2, 3" in refused.content.decode()
     whole = form | {"q:text:1": "3", "q:text:2": "1", "q:text:3": "2"}
     assert client.post(f"{browser.at}submit/", whole).status_code == 302
     slot = Slot.objects.get(state="submitted")

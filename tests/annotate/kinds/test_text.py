@@ -112,7 +112,7 @@ def test_text_is_a_draft_until_it_is_sent_and_no_longer_than_allowed(client):
     assert WORDS in browser.text()
     refused = save(client, browser.at, why="x" * 61).json()["refused"]["why"]
     assert refused == {
-        "why": "Write at most 60 characters; these are 61.",
+        "why": "Write at most 60 characters; your answer has 61.",
         "final": True,
     }
     assert save(client, browser.at, why="").json()["refused"] == {}
@@ -150,7 +150,7 @@ def test_text_that_is_refused_stands_in_its_field_with_its_error_beside_it(clien
     field = re.search("<textarea([^>]*)>([^<]*)</textarea>", page)
     error = re.search('<p class="error small" id="([^"]+)">([^<]*)</p>', page)
     assert field[2] == "x" * 61
-    assert error[2] == "Write at most 60 characters; these are 61."
+    assert error[2] == "Write at most 60 characters; your answer has 61."
     assert error[1] in re.search('aria-describedby="([^"]+)"', field[1])[1].split()
     assert 'aria-invalid="true"' in field[1]
     assert texts() == ["before"]

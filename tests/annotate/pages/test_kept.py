@@ -71,7 +71,7 @@ def test_nothing_is_shown_but_what_is_named(kind, monkeypatch):
     def made_of_named(node, context):
         named = {re.split("[|.]", value.token)[0] for value in node.values}
         known = context.flatten()
-        left_out = known.keys() - named - {"token", "slot", "seat", "study", "None"}
+        left_out = known.keys() - named - {"token", "slot", "route", "study", "None"}
         hidden = dict.fromkeys(left_out - {"True", "False"})
         whole = made(node, context)
         with context.push(**hidden):
@@ -130,6 +130,6 @@ def test_no_text_is_shown_in_place_of_another(texts):
     template = Template("{% load kinds %}{% kept text %}<p>{{ text }}</p>{% endkept %}")
     slot = Slot(code="x")
     for text in texts * 2:
-        context = {"text": text, "slot": slot, "token": "t", "seat": "rate"}
+        context = {"text": text, "slot": slot, "token": "t", "route": "rate"}
         plain = Template("<p>{{ text }}</p>").render(Context(context))
         assert template.render(Context(context)) == plain

@@ -320,7 +320,7 @@ def test_nobody_gets_a_code_for_nothing(client, study):
         assert client.get(entry)["Location"] == address
         client.post(address)
     page = client.get(done).content.decode()
-    assert "Nothing to judge just now" in page
+    assert "Nothing to rate right now" in page
     assert carol.completion_code not in page
 
 
@@ -361,7 +361,7 @@ def test_slot_that_somebody_else_has_taken_is_told_with_a_way_on(client, study):
     entry = reverse("rate-entry", args=[token(study)])
     page = client.get(address)
     assert page.status_code == 404
-    assert "not with you any more" in page.content.decode()
+    assert "no longer assigned to you" in page.content.decode()
     assert f'href="{entry}">Go on' in page.content.decode()
     assert "somebody else" in client.get(address, **asked).json()["error"]
 
@@ -392,16 +392,16 @@ def test_page_of_an_earlier_session_shows_and_changes_nothing(client, study):
     client.post(address)
     page = client.get(first).content.decode()
     assert page.count("disabled") == 2 * 5
-    assert "This session is over" in page
+    assert "This sitting is over" in page
     assert 'id="submit" href=' in page
 
 
 def test_exclusion_is_not_told_to_whoever_answered(client, study):
     done = finish(client, study)
-    assert "6 stories judged" in client.get(done).content.decode()
+    assert "you have rated 6 stories" in client.get(done).content.decode()
     slot = study.slots.filter(annotator__name="A01").first()
     exclusion.exclude(slot, reason="x", author=None)
-    assert "6 stories judged" in client.get(done).content.decode()
+    assert "you have rated 6 stories" in client.get(done).content.decode()
 
 
 def test_slot_that_was_excluded_is_gone(client):

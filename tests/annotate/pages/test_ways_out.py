@@ -85,7 +85,7 @@ def all_with_others(client):
             free = unit.slots.filter(annotator=None).first()
             if free is not None:
                 leasing.take(free, other)
-    assert "You have judged 2 stories so far" in out(client, person)
+    assert "You have rated 2 stories so far" in out(client, person)
     return person, stop(client, person)
 
 
@@ -211,25 +211,25 @@ def skipped_nearly_all(client):
 @pytest.mark.parametrize(
     ("way", "kind", "says"),
     [
-        (whole_plan, "completed", "stories judged"),
-        (sitting_of_a_small_study, "completed", "4 stories judged"),
-        (all_with_others, "ended", "You have judged 2 stories, which is less"),
-        (nothing_left, "ended", "You have judged no story"),
-        (paused_study, "ended", "You have judged 1 story"),
-        (closed_study, "ended", "It takes no more answers"),
-        (study_closed_after_a_sitting, "completed", "4 stories judged"),
-        (closed_before_anything, "none", "It takes no more answers"),
+        (whole_plan, "completed", "you have rated"),
+        (sitting_of_a_small_study, "completed", "you have rated 4 stories"),
+        (all_with_others, "ended", "You have rated 2 stories, which is part"),
+        (nothing_left, "ended", "You have not rated any stories"),
+        (paused_study, "ended", "You have rated 1 story"),
+        (closed_study, "ended", "It no longer accepts answers"),
+        (study_closed_after_a_sitting, "completed", "you have rated 4 stories"),
+        (closed_before_anything, "none", "It no longer accepts answers"),
         (training_failed, "screened out", "In all, 1 of 2 answers were as expected"),
-        (withdrawn, "ended", "What you have submitted stays"),
-        (withdrawn_with_answers, "ended", "None of your answers counts"),
-        (declined, "none", "Otherwise close this page: there is no code."),
+        (withdrawn, "ended", "Your submitted answers are kept"),
+        (withdrawn_with_answers, "ended", "None of your answers will count"),
+        (declined, "none", "You will not get a completion code."),
         (removed, "ended", "This link is no longer valid"),
-        (left_out_by_a_rule, "ended", "You have judged 1 story"),
+        (left_out_by_a_rule, "ended", "You have rated 1 story"),
         (removed_when_finished, "completed", "This link is no longer valid"),
         (held, "ended", "Your work is paused"),
         (replaced_link, "none", "if it was replaced, ask"),
         (full_join_link, "none", "there is no code"),
-        (skipped_nearly_all, "ended", "You have judged 1 story"),
+        (skipped_nearly_all, "ended", "You have rated 1 story"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )

@@ -94,13 +94,13 @@ def test_instructions_show_a_good_and_a_bad_strip(browser, study):
     assert len(found) == 8
     question = study.questions.get(key="cast")
     (changed,) = (n for n, is_changed, _of in question.example_shots if is_changed)
-    assert f"Shot {changed} shows another story." in page
+    assert f"Shot {changed} comes from another story." in page
     assert page.count("✗ another story") == 1
     assert "<strong>Original</strong>" in page
     assert "<strong>✗ Worse:</strong>" in page
     assert "Better" not in page
     alts = re.findall(r'alt="(Shot [^"]*)"', page)
-    assert alts[:4] == [f"Shot {n}, as made" for n in range(1, 5)]
+    assert alts[:4] == [f"Shot {n}, original" for n in range(1, 5)]
     assert alts[4:] == [
         f"Shot {n}, made worse: another story"
         if n == changed

@@ -79,7 +79,7 @@ def test_feedback_says_what_was_done_and_of_an_original_what_comes_next():
         != original.output_a.frames.get(number=number).media
     ]
     assert twin.feedback["en"] == (
-        f"This is the story before, made worse on purpose. Shot {shots[0]} shows "
+        f"This is the story before, made worse on purpose. Shot {shots[0]} comes "
         "another story. So it deserves less than that for “Cast” and “Place”."
     )
     assert len(shots) == 1
@@ -226,7 +226,7 @@ def test_videos_teach_as_pictures_do(tmp_path):
     assert [unit.output_b.degradation for unit in units] == ["foreign_shot", "shuffled"]
     assert all(unit.output_b.video != unit.output_a.video for unit in units)
     (foreign,) = (n for n, _a, _b, shown in units[0].output_b.parts if not shown)
-    assert f"Shot {foreign} shows another story." in units[0].feedback["en"]
+    assert f"Shot {foreign} comes from another story." in units[0].feedback["en"]
     asked = study.questions.get(key="cast")
     assert len(asked.example_shots) == 3
     assert sum(differs for _n, differs, _of in asked.example_shots) == 1

@@ -3,7 +3,7 @@
 
 const LEAST = 5; // tenths of a second, longer than a double click
 
-export function open(main, seat) {
+export function open(main, host) {
   const all = (selector, root = main) => [...root.querySelectorAll(selector)];
   const sheets = all(".sheet");
   const [meaning, done, submit] = all(".meaning, #shot-done, #submit");
@@ -39,12 +39,12 @@ export function open(main, seat) {
     sheet.focus({ preventScroll: true }); // a second press of Space must not tick a box
     sheet.scrollIntoView();
     scrollTo(0, 0); // on a phone, the shot is above the sheet
-    seat.showShot?.(shot);
+    host.showShot?.(shot);
   }
 
   function isInSight() {
     const { shot } = sheet.dataset;
-    if (seat.isPlayed) return seat.isPlayed(shot);
+    if (host.isPlayed) return host.isPlayed(shot);
     const [pictures] = all(`#shot-${shot} .shot-pictures`);
     const { y, height } = pictures.getBoundingClientRect();
     const middle = y + height / 2;
@@ -64,11 +64,11 @@ export function open(main, seat) {
     if (document.hidden) return;
     age += 1;
     if (!left() || isInSight()) offer(seen + 1);
-    if (isAwaited && seen >= LEAST && !seat.hasGate()) finish();
+    if (isAwaited && seen >= LEAST && !host.hasGate()) finish();
   }, 100);
-  seat.signal.addEventListener("abort", () => clearInterval(timer));
+  host.signal.addEventListener("abort", () => clearInterval(timer));
 
-  const send = () => seat.answer({
+  const send = () => host.answer({
     shot: sheet.dataset.shot,
     ticked: boxes(sheet).filter((box) => box.checked).map(key),
     looked: looked(sheet).checked,
@@ -76,8 +76,8 @@ export function open(main, seat) {
 
   function finish() {
     if (!looked(sheet).checked) {
-      if (!isInSight()) seat.problem(all(".checklist")[0].dataset.wait);
-      const waits = seen < LEAST || seat.isGated();
+      if (!isInSight()) host.problem(all(".checklist")[0].dataset.wait);
+      const waits = seen < LEAST || host.isGated();
       isAwaited = waits && age >= LEAST;
       if (waits) return;
       looked(sheet).checked = true;
@@ -97,7 +97,7 @@ export function open(main, seat) {
     mark(rows().findLastIndex((each) => block.contains(each)) + 1)[0].focus();
   }
 
-  const on = (kind, act) => seat.on(main, kind, ({ target }) => act(target));
+  const on = (kind, act) => host.on(main, kind, ({ target }) => act(target));
   on("change", (target) => {
     const block = target.closest(".labels");
     if (!block) return;
@@ -107,10 +107,10 @@ export function open(main, seat) {
   });
   on("click", (target) => target.closest(".none") && none(target.closest(".labels")));
   on("focusin", (target) => rows().forEach((each, i) => each.contains(target) && mark(i)));
-  seat.on(done, "click", finish);
-  seat.shotShown = turnTo;
+  host.on(done, "click", finish);
+  host.shotShown = turnTo;
   turnTo((left() || sheets[0]).dataset.shot);
-  seat.showShot?.(sheet.dataset.shot);
+  host.showShot?.(sheet.dataset.shot);
 
   const tick = (_event, digit) => boxes(rows()[row])[digit - 1].click();
   return {

@@ -5,7 +5,7 @@ const HALF = 0.499; // share of a picture, or of the window
 const PATIENCE = 20; // s; a picture that takes longer to load no longer blocks answers
 const STEPS = [...Array(21).keys()].map((step) => step / 20);
 
-export function open(main, seat) {
+export function open(main, host) {
   const line = main.querySelector(".to-see");
   const enough = Number(line.dataset.seconds ?? 0);
   const memory = `in sight ${location.pathname}`;
@@ -27,7 +27,7 @@ export function open(main, seat) {
   // A shot is in sight while any of its pictures is, if each of them was at some time.
   const together = Object.fromEntries(shots.map((shot) => [shot, before[shot] ?? 0]));
   // With two pictures in one place, the right one counts alone, or the larger part does.
-  const { classList } = main.querySelector("#seat");
+  const { classList } = main.querySelector("#annotator");
   const divider = main.querySelector("#divider");
   function isOnTop({ side, pane }) {
     const isOne = pane.closest(".shot") && /swipe|flick/.test(classList);
@@ -65,7 +65,7 @@ export function open(main, seat) {
     if (message === said) return;
     line.ariaLive = missing.length ? "off" : "polite";
     said = line.value = message;
-    seat.gate(missing.length ? message : "");
+    host.gate(missing.length ? message : "");
     for (const shot of shots) {
       const marks = main.querySelectorAll(`#shots [data-shot="${shot}"], #strip [href="#shot-${shot}"]`);
       marks.forEach((mark) => mark.classList.toggle("unseen", missing.includes(shot)));
@@ -94,8 +94,8 @@ export function open(main, seat) {
   }, { threshold: STEPS });
   views.forEach(({ pane }) => observer.observe(pane));
   const timer = setInterval(count, BEAT);
-  seat.on(document, "visibilitychange", count);
-  seat.signal.addEventListener("abort", () => {
+  host.on(document, "visibilitychange", count);
+  host.signal.addEventListener("abort", () => {
     clearInterval(timer);
     observer.disconnect();
   });

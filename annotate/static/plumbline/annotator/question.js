@@ -6,9 +6,9 @@ const QUIET = 300; // ms after that in which a second tap is ignored
 const PAUSE = 800; // ms after which a typed number is complete
 const FIELDS = "textarea, select, input:not([type=radio])";
 
-export function open(main, seat) {
+export function open(main, host) {
   const questions = [...main.querySelectorAll("[data-part=question]")];
-  const sliders = new Map(questions.map((each) => [each, sliderOf(each, seat.on)]));
+  const sliders = new Map(questions.map((each) => [each, sliderOf(each, host.on)]));
   const answered = []; // questions with their previous answers, for undo
   let current = 0;
   let typed = ""; // digits so far, and their question:
@@ -30,7 +30,7 @@ export function open(main, seat) {
     current = Math.max(0, Math.min(index, questions.length - 1));
     questions.forEach((question, i) => question.classList.toggle("current", i === current));
     if (scroll) questions[current].scrollIntoView({ block: "nearest" });
-    if (typed && about !== questions[current]) seat.flush();
+    if (typed && about !== questions[current]) host.flush();
   }
 
   // With the focus on the question, Enter submits and Space does nothing.
@@ -56,13 +56,13 @@ export function open(main, seat) {
   function give(question, value) {
     answered.push([question, question.dataset.before]);
     set(question, value);
-    seat.answer({ question: question.dataset.question, value });
+    host.answer({ question: question.dataset.question, value });
   }
 
   function goOn() {
     mark(nextOpen());
     focus();
-    if (firstOpen() < 0) seat.answered();
+    if (firstOpen() < 0) host.answered();
   }
 
   // Stores the value of a slider or its field; returns false if it is not on the scale.
@@ -70,24 +70,24 @@ export function open(main, seat) {
     const value = sliders.get(question).value();
     if (value === null) return false;
     if (value === question.dataset.before) return;
-    if (seat.isGated()) set(question, question.dataset.before);
+    if (host.isGated()) set(question, question.dataset.before);
     else give(question, value);
   }
 
-  const refuse = (question) => seat.problem(question.dataset.range);
+  const refuse = (question) => host.problem(question.dataset.range);
 
   function type(text) {
     [typed, about] = [text, questions[current]];
     about.querySelector(".typed").value = typed;
-    if (typed) seat.draft(about, finish, PAUSE);
-    else seat.drop(about);
+    if (typed) host.draft(about, finish, PAUSE);
+    else host.drop(about);
   }
 
   function finish() {
     const [question, value] = [about, parse(typed, about.dataset)];
     question.querySelector(".typed").value = typed = "";
     if (value === null) return refuse(question);
-    if (seat.isGated()) return;
+    if (host.isGated()) return;
     give(question, value);
     if (questions[current] === question) goOn();
   }
@@ -98,7 +98,7 @@ export function open(main, seat) {
     if ((input ?? question.querySelector("input")).disabled) return true;
     if (question.dataset.range) return type(typed + digit);
     if (!input) return true;
-    if (seat.isGated()) return;
+    if (host.isGated()) return;
     give(question, input.value);
     goOn();
   }
@@ -107,31 +107,31 @@ export function open(main, seat) {
     if (!answered.length) return;
     const [question, value] = answered.pop();
     set(question, value);
-    seat.answer({ question: question.dataset.question, value });
+    host.answer({ question: question.dataset.question, value });
     mark(questions.indexOf(question));
   }
 
   function hear(question, i) {
     const slider = sliders.get(question);
-    seat.on(question, "change", ({ target }) => {
+    host.on(question, "change", ({ target }) => {
       mark(i);
       if (slider) {
         if (settle(question) === false) refuse(question);
-        return seat.flush();
+        return host.flush();
       }
       if (about === question && typed) type("");
-      if (seat.isGated()) set(question, question.dataset.before);
+      if (host.isGated()) set(question, question.dataset.before);
       else give(question, target.value);
       if (isNarrow() && !target.matches(":focus-visible")) setTimeout(turn, TURN);
       // Arrow keys pass through other answers first.
-      if (firstOpen() < 0 && !target.matches(":focus-visible")) seat.answered();
+      if (firstOpen() < 0 && !target.matches(":focus-visible")) host.answered();
     });
     // On a radio button or slider, arrow keys would change the answer, not the shot.
-    seat.on(question, "pointerup", ({ target }) =>
+    host.on(question, "pointerup", ({ target }) =>
       target.closest(".option, [type=range]") && setTimeout(focus));
     if (!slider) return;
-    seat.on(slider.field, "input", () => seat.draft(slider.field, () => settle(question)));
-    seat.on(question, "click", ({ target }) => {
+    host.on(slider.field, "input", () => host.draft(slider.field, () => settle(question)));
+    host.on(question, "click", ({ target }) => {
       if (!target.matches("[type=range]")) return;
       slider.press();
       settle(question);
@@ -142,7 +142,7 @@ export function open(main, seat) {
   questions.forEach((question, i) => {
     const sent = sliders.get(question)?.field.defaultValue
       ?? [...question.elements].find(({ defaultChecked }) => defaultChecked)?.value ?? "";
-    question.dataset.before = seat.isFirst ? sent : chosen(question);
+    question.dataset.before = host.isFirst ? sent : chosen(question);
     if (question.dataset.before !== chosen(question)) give(question, chosen(question));
     hear(question, i);
   });
@@ -154,9 +154,9 @@ export function open(main, seat) {
     u: undo,
     // In a number field, Enter first stores the number, then submits.
     Enter({ target }) {
-      if (!seat.isDraft(target)) return true;
-      seat.flush();
-      if (seat.isDraft(target)) return refuse(target.closest("[data-part]"));
+      if (!host.isDraft(target)) return true;
+      host.flush();
+      if (host.isDraft(target)) return refuse(target.closest("[data-part]"));
       target.blur(); // its change event marks its question
       goOn();
     },
@@ -164,7 +164,7 @@ export function open(main, seat) {
   const isNegative = () => questions[current].dataset.low < 0;
   const first = {
     "-": (event) => (typed || isNegative() ? byDigit(event, "-") : true),
-    Enter: () => !typed || seat.flush(),
+    Enter: () => !typed || host.flush(),
     Backspace: () => !typed || type(typed.slice(0, -1)),
     Escape: () => !typed || type(""),
   };
@@ -180,7 +180,7 @@ export function open(main, seat) {
     turn: (by) => mark(current + by),
     show({ question, value }) {
       const found = questions.find(({ dataset }) => dataset.question === question);
-      if (found && !seat.isDraft(sliders.get(found)?.field)) set(found, value);
+      if (found && !host.isDraft(sliders.get(found)?.field)) set(found, value);
     },
     missing() {
       const open = firstOpen();

@@ -4,7 +4,7 @@ import pytest
 from django.core.management import call_command
 
 from annotate.models import Study
-from annotate.presentation.same_size import odd_shapes, outputs_of
+from annotate.presentation.same_size import aspect_ratio_notes, outputs_of
 from annotate.studies import lifecycle
 from annotate.studies.planning import plan_study
 from annotate.studies.study_file import read_definition
@@ -17,9 +17,9 @@ pytestmark = pytest.mark.django_db
 
 WIDE, TALL, SQUARE = (1024, 576), (512, 1024), (1024, 1024)
 TOLD = (
-    "6 of 6 pictures or videos of Alder have another shape than most of the same "
-    "story, most often 512 x 1024 instead of 1024 x 576 pixels, which tells Alder from "
-    "the others. Crop or pad them to the usual shape, or leave Alder out."
+    "6 of 6 pictures or videos of Alder differ in shape from most others of the same "
+    "story. Most often they are 512 x 1024 pixels, not 1024 x 576, so annotators could "
+    "recognise Alder. Crop or pad them to the usual shape, or leave Alder out."
 )
 
 
@@ -47,7 +47,7 @@ def drafted(benchmark: Benchmark) -> Study:
 
 
 def texts(study: Study) -> list[str]:
-    return [note.text for note in odd_shapes(outputs_of(study))]
+    return [note.text for note in aspect_ratio_notes(outputs_of(study))]
 
 
 @pytest.mark.parametrize(
@@ -67,15 +67,15 @@ def texts(study: Study) -> list[str]:
 )
 def test_odd_shapes_names_methods_unlike_most(sizes, odd):
     outputs = Output.objects.filter(story__benchmark=sized(**sizes))
-    assert [note.method for note in odd_shapes(outputs)] == odd
+    assert [note.method for note in aspect_ratio_notes(outputs)] == odd
 
 
 def test_odd_shapes_compares_within_a_story():
     benchmark = sized(Alder=WIDE, Birch=WIDE, Cedar=WIDE)
     Frame.objects.filter(output__story__key="01").update(media=stored(TALL))
     outputs = Output.objects.filter(story__benchmark=benchmark)
-    assert odd_shapes(outputs) == []
-    assert odd_shapes(outputs.filter(method__name="Alder")) == []
+    assert aspect_ratio_notes(outputs) == []
+    assert aspect_ratio_notes(outputs.filter(method__name="Alder")) == []
 
 
 def test_odd_shapes_counts_pictures_and_passes_over_degraded_copies():

@@ -67,7 +67,7 @@ const parts = await Promise.all(names.map((name) => import(scriptOf(name))));
 
 function open(page) {
   const { main } = page;
-  const { code, saveUrl: url, aheadUrl, isSubmitted } = main.querySelector("#seat").dataset;
+  const { code, saveUrl: url, aheadUrl, isSubmitted } = main.querySelector("#annotator").dataset;
   const controller = new AbortController();
   const { signal } = controller;
   let since = null;
@@ -92,7 +92,7 @@ function open(page) {
     seconds: () => countTime() / 1000,
   };
 
-  const seat = {
+  const host = {
     signal, setting, setSetting,
     on: (element, kind, act, more) => element.addEventListener(kind, act, { signal, ...more }),
     gate(text) {
@@ -123,11 +123,11 @@ function open(page) {
     },
   };
   countTime();
-  seat.on(document, "visibilitychange", countTime);
+  host.on(document, "visibilitychange", countTime);
   story = opened;
   pages.keep(page);
-  wire(opened, seat);
-  opened.parts = parts.map((part) => part.open(main, seat));
+  wire(opened, host);
+  opened.parts = parts.map((part) => part.open(main, host));
   queue.waiting(code).then(async (rows) => {
     if (story === opened) rows.forEach(showRow);
     await queue.resume(); // until then, the slot may not be assigned
@@ -216,7 +216,7 @@ function complete() {
   // Refused rows are reported on this page.
   const measured = Object.assign({}, ...done.parts.map((part) => part.measured?.()));
   const next = standing === "refused" ? undefined : pages.next();
-  const shown = next?.main.querySelector("#seat").dataset.code || "";
+  const shown = next?.main.querySelector("#annotator").dataset.code || "";
   queue.submit(done, { ...measured, seconds: done.seconds(), shown });
   if (next) show(next, "pushState", done.page.url);
 }
@@ -297,7 +297,7 @@ function onKey(event) {
 
 // Activity renews the lease.
 function beat() {
-  const { heartbeatUrl } = byId("seat").dataset;
+  const { heartbeatUrl } = byId("annotator").dataset;
   if (!heartbeatUrl || !isActive || document.hidden || story.isSubmitted) return;
   isActive = false;
   ask(heartbeatUrl);

@@ -3,7 +3,7 @@
 const HOLD = 300; // ms; a longer press does not keep the right picture
 
 export function openComparison(main, on) {
-  const { classList } = main.querySelector("#seat");
+  const { classList } = main.querySelector("#annotator");
   const flicker = main.querySelector("#flicker");
   const divider = main.querySelector("#divider");
   let keepUntil = 0;

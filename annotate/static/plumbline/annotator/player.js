@@ -13,11 +13,11 @@ const rateOf = ({ dataset }) => Number(dataset.rate);
 const lengthOf = ({ dataset }) => dataset.frames / dataset.rate;
 const starves = (video) => video.readyState < 3 && video.networkState === 2;
 
-export function open(main, seat) {
+export function open(main, host) {
   const box = main.querySelector(".player");
   const find = (selector) => box.querySelector(selector);
   const on = (target, kinds, act) =>
-    kinds.split(" ").forEach((kind) => seat.on(target, kind, act));
+    kinds.split(" ").forEach((kind) => host.on(target, kind, act));
   const videos = [...box.querySelectorAll("video")];
   const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const captions = [...box.querySelectorAll(".captions button")];
@@ -92,13 +92,13 @@ export function open(main, seat) {
 
   function change(by) {
     setSpeed(SPEEDS[SPEEDS.indexOf(speed) + by] ?? speed);
-    seat.setSetting("speed", speed);
+    host.setSetting("speed", speed);
   }
 
   function setLoop(value) {
     loop = value;
     find("[data-press=l]").ariaPressed = loop;
-    seat.setSetting("loop", loop);
+    host.setSetting("loop", loop);
   }
 
   function follow(video) {
@@ -110,7 +110,7 @@ export function open(main, seat) {
 
   // Called for each displayed frame of a video.
   function attend(video) {
-    if (seat.signal.aborted) return;
+    if (host.signal.aborted) return;
     const ask = video.requestVideoFrameCallback ?? requestAnimationFrame.bind(window);
     ask.call(video, () => attend(video));
     if (video !== lead || lead.paused || lead.seeking) return;
@@ -150,7 +150,7 @@ export function open(main, seat) {
     return Math.max(0, Math.round(parts.length * ENOUGH) - parts.filter(Number).length) / PARTS;
   }
 
-  seat.isPlayed = (shot) => {
+  host.isPlayed = (shot) => {
     const { start, end } = find(`[data-shot="${shot}"]`)?.dataset ?? {};
     return (lead || !videos.length) && !missing(start, end);
   };
@@ -170,7 +170,7 @@ export function open(main, seat) {
     if (message === left.value) return;
     left.ariaLive = seconds ? "off" : "polite";
     left.value = message;
-    seat.gate(seconds ? message : "");
+    host.gate(seconds ? message : "");
   }
 
   // Playback errors
@@ -242,13 +242,13 @@ export function open(main, seat) {
     else if (start) goTo(frameAt(start));
     else if (again) load(pressed.closest(".screen").querySelector("video"));
   });
-  seat.signal.addEventListener("abort", () => videos.forEach((video) => {
+  host.signal.addEventListener("abort", () => videos.forEach((video) => {
     clearTimeout(timers.get(video));
     video.removeAttribute("src");
     video.load(); // closes the connection
   }));
   // A video that is still loading shows its start.
-  seat.showShot = (number) => {
+  host.showShot = (number) => {
     const caption = find(`.captions [data-shot="${number}"]`);
     if (!caption) return;
     segment = { start: Number(caption.dataset.start), end: Number(caption.dataset.end) };
@@ -256,8 +256,8 @@ export function open(main, seat) {
     caption.click();
     want(!isCalm);
   };
-  setLoop(Boolean(seat.setting("loop")));
-  setSpeed(Math.min(seat.setting("speed") ?? 1, left && missing() ? 1 : 2));
+  setLoop(Boolean(host.setting("loop")));
+  setSpeed(Math.min(host.setting("speed") ?? 1, left && missing() ? 1 : 2));
   want(missing() > 0 && !isCalm);
   return { keys };
 }

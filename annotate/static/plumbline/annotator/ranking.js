@@ -1,5 +1,5 @@
 // Rankings: a digit or a version's button assigns the next rank; ranks can be set singly.
-export function open(main, seat) {
+export function open(main, host) {
   const rankings = [...main.querySelectorAll("[data-part=ranking]")];
   const steps = []; // rankings with their previous ranks, for undo
   let current = 0;
@@ -26,14 +26,14 @@ export function open(main, seat) {
 
   // Only complete rankings are answers; changing one takes it back until it is complete.
   function answer(ranking, before) {
-    if (isOpen(ranking) && (before.includes(0) || seat.isSubmitted())) return;
+    if (isOpen(ranking) && (before.includes(0) || host.isSubmitted())) return;
     const best = rowsOf(ranking).sort((a, b) => rankOf(a) - rankOf(b));
     const order = best.map(({ dataset }) => dataset.place).join(">");
-    seat.answer({ question: ranking.dataset.question, value: isOpen(ranking) ? "" : order });
+    host.answer({ question: ranking.dataset.question, value: isOpen(ranking) ? "" : order });
   }
 
   function give(ranking, ranks) {
-    if (seat.isGated()) return set(ranking, ranking.ranks);
+    if (host.isGated()) return set(ranking, ranking.ranks);
     const before = ranking.ranks;
     steps.push([ranking, before]);
     // The last version gets the remaining rank.
@@ -44,12 +44,12 @@ export function open(main, seat) {
     if (isOpen(ranking)) return;
     const next = rankings.find(isOpen);
     if (next) mark(rankings.indexOf(next));
-    else seat.answered();
+    else host.answered();
   }
 
   // Assigns the next rank, or removes it. A complete ranking stays until it is cleared.
   function take(ranking, at) {
-    if (!isOpen(ranking)) return seat.problem(ranking.dataset.whole, "warning");
+    if (!isOpen(ranking)) return host.problem(ranking.dataset.whole, "warning");
     const ranks = [...ranking.ranks];
     ranks[at] = ranks[at] ? 0 : free(ranks);
     give(ranking, ranks);
@@ -89,18 +89,18 @@ export function open(main, seat) {
   for (const ranking of rankings) {
     set(ranking, ranksOf(ranking));
     const sent = rowsOf(ranking).map((row) => Number(row.querySelector("[checked]")?.value || 0));
-    if (seat.isFirst && `${sent}` !== `${ranking.ranks}`) answer(ranking, sent);
-    seat.on(ranking, "click", ({ target }) => {
+    if (host.isFirst && `${sent}` !== `${ranking.ranks}`) answer(ranking, sent);
+    host.on(ranking, "click", ({ target }) => {
       if (target.closest(".clear")) return clear(ranking);
       const row = target.closest("button") && target.closest(".ranks");
       if (row) take(ranking, rowsOf(ranking).indexOf(row));
     });
     // Arrow keys pass through other ranks; the one with the focus at the end counts.
-    seat.on(ranking, "change", ({ target }) => target.matches(":focus-visible") || settle(ranking));
-    seat.on(ranking, "focusout", ({ target, relatedTarget }) =>
+    host.on(ranking, "change", ({ target }) => target.matches(":focus-visible") || settle(ranking));
+    host.on(ranking, "focusout", ({ target, relatedTarget }) =>
       target.closest(".ranks")?.contains(relatedTarget) || settle(ranking));
     // On a radio button, arrow keys would change the rank, not the shot.
-    seat.on(ranking, "pointerup", ({ target }) =>
+    host.on(ranking, "pointerup", ({ target }) =>
       target.closest(".ranks") && setTimeout(() => ranking.focus({ preventScroll: true })));
   }
   mark(rankings.findIndex(isOpen), false);

@@ -9,16 +9,16 @@ const LINE = 22; // px, height of a caption
 const SMALL = 320; // px, size of thumbnails
 const WAIT = 250; // ms before a shot under the pointer is enlarged
 
-export function open(main, seat) {
+export function open(main, host) {
   const find = (selector) => main.querySelector(selector);
   const all = (selector) => [...main.querySelectorAll(selector)];
-  const [grid, sheet] = ["#seat", "#shots"].map(find);
+  const [grid, sheet] = ["#annotator", "#shots"].map(find);
   const [shots, links, images] = [".shot", "#strip a", "#shots .pane img"].map(all);
   const [stories, figures] = [".story", "#shots figure"].map(all);
   const { ratio } = grid.dataset;
   const several = Math.max(1, stories.length);
   const isOn = (name) => grid.classList.contains(name);
-  const { on } = seat;
+  const { on } = host;
   let shot = 0;
   let at = 0; // the current side, in the one-at-a-time view
   let side = 0; // px, the longer side of a picture in the overview
@@ -44,8 +44,8 @@ export function open(main, seat) {
       sheet.scrollTop = 0; // back to the picture after reading the script
     }
     const seen = isOn("stories") ? ofShot(shot) : [(isOn("all") ? shots : links)[shot]];
-    if (seat.showShot) seen.forEach((each) => each.scrollIntoView({ block: "nearest", inline: "center" }));
-    seat.shotShown?.(numberOf(shot));
+    if (host.showShot) seen.forEach((each) => each.scrollIntoView({ block: "nearest", inline: "center" }));
+    host.shotShown?.(numberOf(shot));
   }
 
   // Announces the shot, with its side in the one-at-a-time view.
@@ -67,7 +67,7 @@ export function open(main, seat) {
   }
 
   function arrange() {
-    const { text = true, ...chosen } = seat.setting("viewer") || {};
+    const { text = true, ...chosen } = host.setting("viewer") || {};
     const looks = { all: false, large: false, swipe: false, alone: false, ...chosen, one: !chosen.all };
     looks.text = chosen.all ? Boolean(chosen.textAll) : text;
     looks.stories = Boolean(looks.all && chosen.stories && stories.length);
@@ -91,7 +91,7 @@ export function open(main, seat) {
   function choose(look) {
     const name = look === "text" && isOn("all") ? "textAll" : look;
     const more = look === "stories" ? { all: true } : look === "alone" ? { all: false } : {};
-    seat.setSetting("viewer", { ...seat.setting("viewer"), ...more, [name]: !isOn(look) });
+    host.setSetting("viewer", { ...host.setting("viewer"), ...more, [name]: !isOn(look) });
     arrange();
   }
 
@@ -106,7 +106,7 @@ export function open(main, seat) {
   function makeRoom() {
     // The sheet's padding is half a gap.
     const [wide, high] = [sheet.clientWidth, sheet.clientHeight];
-    const label = GAP + (shots[0].querySelector(".told") ? LINE : 0);
+    const label = GAP + (shots[0].querySelector(".shot-caption") ? LINE : 0);
     let [tile, blocks, sides, room] = [0, 1, 1, wide];
     if (isOn("stories")) {
       for (let columns = 1; columns <= several; columns += 1) {
@@ -221,6 +221,6 @@ export function open(main, seat) {
     on(image, "load", done);
     on(image, "error", done);
   }))).then(() => images.forEach((image) => { image.loading = "eager"; }));
-  seat.showShot = (number) => showShot(shots.indexOf(find(`#shot-${number}`)));
+  host.showShot = (number) => showShot(shots.indexOf(find(`#shot-${number}`)));
   return { keys };
 }
