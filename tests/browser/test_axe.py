@@ -158,7 +158,7 @@ def follow_links(looker, addresses: list[str]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.page_errors(f"404 .*{NOWHERE}")
-def test_every_page_in_both_languages_and_themes(page, live_server, monkeypatch):
+def test_pages_are_accessible_in_both_languages_and_themes(page, live_server, monkeypatch):
     monkeypatch.setattr(demo, "LANGUAGES", ())  # published numbers have no page
     demo.build()
     looker = Looker(page, live_server)

@@ -57,7 +57,7 @@ def send(page):
     press(page, "Enter")
 
 
-def test_checklist_by_keyboard_alone(page, live_server, study):
+def test_checklist_works_by_keyboard(page, live_server, study):
     start(page, live_server, study)
     first = study.slots.order_by("position").first()
     for _story in range(2):
@@ -84,7 +84,7 @@ def test_checklist_by_keyboard_alone(page, live_server, study):
     assert verifying.problems(study) == []
 
 
-def test_two_presses_of_enter_are_the_word_on_one_shot(page, live_server, study):
+def test_double_enter_completes_one_shot(page, live_server, study):
     """Nobody has seen the second shot when the second press comes."""
     study.benchmark.stories.first().shots.filter(number=3).delete()
     page.clock.install()
@@ -101,7 +101,7 @@ def test_two_presses_of_enter_are_the_word_on_one_shot(page, live_server, study)
 
 
 @pytest.mark.page_errors("ERR_FAILED .*/display/")
-def test_shot_that_cannot_be_shown_cannot_be_done(page, live_server, study):
+def test_broken_shot_cannot_be_completed(page, live_server, study):
     start(page, live_server, study)
     page.route("**/2/display/", lambda route: route.abort())
     page.reload()
@@ -137,7 +137,7 @@ def refuses(page) -> None:
 
 
 @pytest.mark.page_errors("ERR_FAILED .*/video/")
-def test_no_shot_of_a_video_that_cannot_be_played_counts(page, live_server, tmp_path):
+def test_shot_of_broken_video_cannot_be_completed(page, live_server, tmp_path):
     unwatched(page, tmp_path, live_server)
     press(page, *12 * ".")
     confirm(page)
@@ -151,7 +151,7 @@ def test_no_shot_of_a_video_that_cannot_be_played_counts(page, live_server, tmp_
     assert set(Rating.objects.values_list("shot", flat=True)) == {1}
 
 
-def test_shot_of_a_video_counts_when_its_part_was_shown(page, live_server, tmp_path):
+def test_shot_of_video_is_complete_once_played(page, live_server, tmp_path):
     unwatched(page, tmp_path, live_server)
     refuses(page)
     assert not Rating.objects.exists()
@@ -167,7 +167,7 @@ def test_shot_of_a_video_counts_when_its_part_was_shown(page, live_server, tmp_p
 
 
 @pytest.mark.page_errors("ERR_FAILED .*/save/")
-def test_ticks_without_network_are_shown_after_a_reload_and_sent(
+def test_offline_ticks_survive_a_reload(
     page, live_server, study
 ):
     page.route("**/save/", lambda route: route.abort())
@@ -187,7 +187,7 @@ def test_ticks_without_network_are_shown_after_a_reload_and_sent(
     assert Rating.objects.filter(shot=1, is_current=True).count() == 68
 
 
-def test_by_touch_on_a_phone(chromium, live_server, study):
+def test_checklist_works_by_touch_on_a_phone(chromium, live_server, study):
     context = chromium.new_context(
         viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
     )

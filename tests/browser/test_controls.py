@@ -739,7 +739,7 @@ STATES = [
 # by their status.
 @pytest.mark.page_errors("403 .*/join/", "404 .*/story/nobody/", "410 .*/rate/")
 @pytest.mark.parametrize("hand", named_cases(MOUSE_OR_FINGER, {"finger"}))
-def test_every_control_does_something(chromium, live_server, clip, subtests, hand):
+def test_controls_have_effects(chromium, live_server, clip, subtests, hand):
     there: set[str] = set()
     shown: set[str] = set()
     used: set[str] = set()

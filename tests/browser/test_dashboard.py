@@ -50,7 +50,7 @@ def busy_study():
     return study
 
 
-def test_axe_finds_nothing_and_nothing_overflows(page, live_server):
+def test_pages_are_accessible_and_do_not_overflow(page, live_server):
     busy = busy_study()
     stalled = running_study(timezone.now(), slug="stalled", quiet_days=4)
     empty = make_study(slug="empty", benchmark=make_benchmark(slug="bare", stories=45))
@@ -71,7 +71,7 @@ def test_axe_finds_nothing_and_nothing_overflows(page, live_server):
             assert page.evaluate("document.documentElement.scrollWidth") <= width, url
 
 
-def test_settling_and_resuming_by_keyboard(page, live_server):
+def test_alerts_are_handled_by_keyboard(page, live_server):
     study = busy_study()
     log_in(page, live_server, study)
     page.goto(address(live_server, study))
@@ -87,7 +87,7 @@ def test_settling_and_resuming_by_keyboard(page, live_server):
     page.wait_for_selector("text=is settled")
 
 
-def test_news_appear_and_leave_focus_menus_and_scrolling_alone(page, live_server):
+def test_refresh_keeps_focus_menus_and_scrolling(page, live_server):
     study = busy_study()
     log_in(page, live_server, study)
     page.set_viewport_size({"width": 390, "height": 740})
@@ -116,7 +116,7 @@ def test_news_appear_and_leave_focus_menus_and_scrolling_alone(page, live_server
     ("width", "hand"),
     [(390, "finger"), pytest.param(1440, "mouse", marks=pytest.mark.slow)],
 )
-def test_from_the_alert_to_giving_the_work_away(chromium, live_server, width, hand):
+def test_alert_leads_to_reassigning_work(chromium, live_server, width, hand):
     """Two people vanished with all that is left: no date, one alert, one click."""
     study = study_with_vanished(timezone.now())
     context = chromium.new_context(

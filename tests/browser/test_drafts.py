@@ -159,7 +159,7 @@ def test_text_is_stored_when_the_page_is_left(page, second_story, field, way):
         {"comment on a shot", "number by keys"},
     ),
 )
-def test_text_is_stored_later_when_the_tab_is_closed_without_network(
+def test_text_is_stored_later_when_tab_is_closed_offline(
     page, second_story, field
 ):
     write, stored, expected = field

@@ -55,7 +55,7 @@ def judge(page, *keys):
 
 
 @pytest.mark.page_errors(OFFLINE)
-def test_next_story_comes_without_asking_the_server(page, live_server, study):
+def test_next_story_appears_without_a_request(page, live_server, study):
     sit_down(page, live_server, study)
     fetched(page, 1)
     page.context.set_offline(True)
@@ -74,7 +74,7 @@ def test_next_story_comes_without_asking_the_server(page, live_server, study):
 
 @pytest.mark.slow
 @pytest.mark.page_errors(OFFLINE)
-def test_reply_about_a_story_that_was_left_is_not_heeded(page, live_server, study):
+def test_reply_on_an_earlier_story_is_ignored(page, live_server, study):
     asked = []
 
     def hold_all_but_the_first(route):
@@ -100,7 +100,7 @@ def test_reply_about_a_story_that_was_left_is_not_heeded(page, live_server, stud
 
 @pytest.mark.page_errors(OFFLINE)
 @pytest.mark.parametrize("text", [OPEN, *slow(LONG)], ids=["open", "planned"])
-def test_five_stories_without_network_then_a_crash(
+def test_five_offline_stories_survive_a_crash(
     chromium, page_errors, tmp_path, live_server, text
 ):
     """Every answer is there once, whether the browser lives or not."""
@@ -183,7 +183,7 @@ def running() -> Iterator[tuple[int, str]]:
 
 
 @pytest.mark.page_errors(OFFLINE, "ERR_FAILED .*/ahead/")
-def test_where_nothing_was_fetched_the_page_says_that_it_waits(
+def test_page_waits_visibly_without_prefetched_story(
     page, live_server, study
 ):
     page.route("**/ahead/", lambda route: route.abort())
@@ -197,7 +197,7 @@ def test_where_nothing_was_fetched_the_page_says_that_it_waits(
     assert Rating.objects.count() == 2
 
 
-def test_two_tabs_go_on_from_the_same_place(page, live_server, study):
+def test_two_tabs_continue_at_the_same_story(page, live_server, study):
     sit_down(page, live_server, study)
     second = page.context.new_page()
     second.goto(page.url)
@@ -219,7 +219,7 @@ def test_two_tabs_go_on_from_the_same_place(page, live_server, study):
     assert Slot.objects.filter(state="leased").count() == 1
 
 
-def test_browsers_back_button_leads_back_and_forth(page, live_server, study):
+def test_browser_history_moves_between_stories(page, live_server, study):
     sit_down(page, live_server, study)
     first = page.url
     fetched(page, 1)
@@ -240,7 +240,7 @@ def test_browsers_back_button_leads_back_and_forth(page, live_server, study):
 
 
 @pytest.mark.page_errors("403 .*/save/", "405 .*/story/")
-def test_cookies_that_expire_in_mid_answer_cost_nothing(page, live_server, study):
+def test_expired_cookies_lose_no_answer(page, live_server, study):
     sit_down(page, live_server, study)
     fetched(page, 1)
     judge(page, "3")
@@ -267,7 +267,7 @@ def test_answer_is_undone_with_u(page, live_server, study):
     assert (current.question.key, current.value) == ("character", 1)
 
 
-def test_key_pressed_twice_answers_no_story_that_nobody_has_seen(
+def test_double_key_press_does_not_answer_the_next_story(
     page, live_server, study
 ):
     """Going on by itself leaves the second press to the story of the first."""
@@ -289,7 +289,7 @@ def test_key_pressed_twice_answers_no_story_that_nobody_has_seen(
     }
 
 
-def test_enter_that_is_held_skips_no_page(page, live_server):
+def test_held_enter_skips_no_page(page, live_server):
     """Agreeing leads to the instructions, whose button has the same key."""
     study = make_study(annotators=1)
     token = Invitation.objects.get(annotator__study=study).token
@@ -307,7 +307,7 @@ def test_enter_that_is_held_skips_no_page(page, live_server):
 
 
 @pytest.mark.page_errors(OFFLINE, "ERR_FAILED .*/display/")
-def test_broken_picture_is_reported_without_network(page, live_server, study):
+def test_broken_picture_is_reported_offline(page, live_server, study):
     page.route("**/only/2/display/", lambda route: route.abort())
     sit_down(page, live_server, study)
     page.keyboard.press("ArrowRight")
@@ -354,7 +354,7 @@ WAITING = """
 
 
 @pytest.mark.slow
-def test_queue_sends_at_most_200_rows_in_one_request(page, live_server, study):
+def test_queue_sends_200_rows_per_request(page, live_server, study):
     sit_down(page, live_server, study)
     fetched(page, 1)
     sent = []
@@ -378,7 +378,7 @@ def test_queue_sends_at_most_200_rows_in_one_request(page, live_server, study):
 
 @pytest.mark.slow
 @pytest.mark.page_errors("413 .*/save/")
-def test_queue_keeps_its_answers_when_too_much_is_sent(page, live_server, study):
+def test_queue_keeps_answers_when_request_is_too_large(page, live_server, study):
     sit_down(page, live_server, study)
     fetched(page, 1)
     page.route("**/save/", lambda route: route.fulfill(status=413, body="too large"))
@@ -396,7 +396,7 @@ def test_queue_keeps_its_answers_when_too_much_is_sent(page, live_server, study)
 
 
 @pytest.mark.parametrize("hand", named_cases(MOUSE_OR_FINGER, {"finger"}))
-def test_double_press_of_send_says_nothing_on_the_next_story(
+def test_double_submit_shows_no_problem_on_the_next_story(
     chromium, live_server, study, hand
 ):
     with hand.page(chromium) as page:

@@ -201,7 +201,7 @@ QUICK = {
         QUICK,
     ),
 )
-def test_two_units_are_answered(page, live_server, clip, row, hand):
+def test_stories_are_answered_by_every_input(page, live_server, clip, row, hand):
     study, link = begin(row, clip)
     page.goto(live_server.url + link)
     hand.go_on(page)
@@ -275,7 +275,7 @@ def of_slot(slot: Slot) -> dict:
     }
 
 
-def test_every_protocol_and_medium_has_its_row():
+def test_protocols_and_media_have_a_row():
     """What is new in the code is answered by every hand as well."""
     rows = ROWS.values()
     plain = {(row.kind, row.medium) for row in rows if row.purpose == "real"}

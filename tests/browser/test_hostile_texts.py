@@ -52,7 +52,7 @@ def enter(page, live_server, client: Client) -> None:
     page.context.add_cookies([session | {"url": live_server.url}])
 
 
-def test_every_page_shows_markup_as_text(listened, live_server, tmp_path):
+def test_pages_show_markup_as_text(listened, live_server, tmp_path):
     """Attack: a script wherever somebody may write, on every page there is."""
     world = World(tmp_path)
     answer_everything(world.trial)

@@ -73,7 +73,7 @@ def submit(page, hand):
 
 
 @pytest.mark.parametrize("hand", HANDS.values(), ids=HANDS)
-def test_answer_waits_until_each_shot_was_in_sight(chromium, live_server, hand):
+def test_answers_require_all_shots_in_sight(chromium, live_server, hand):
     begin()
     with hand.page(chromium) as page:
         open_story(page, live_server)
@@ -98,7 +98,7 @@ def test_answer_waits_until_each_shot_was_in_sight(chromium, live_server, hand):
     assert all(0.3 <= seen <= done.seconds for seen in done.in_sight.values())
 
 
-def test_what_was_seen_is_known_after_a_reload(page, live_server):
+def test_time_in_sight_survives_a_reload(page, live_server):
     begin()
     open_story(page, live_server)
     page.keyboard.press("ArrowRight")
@@ -120,7 +120,7 @@ def submit_when_seen(page):
 
 
 @pytest.mark.page_errors("ERR_FAILED .*/display/")
-def test_picture_that_is_missing_or_broken_holds_nobody_up(page, live_server):
+def test_missing_or_broken_picture_does_not_block_answers(page, live_server):
     """One that never came was not seen; of one that is missing nothing is said."""
     begin()
     Frame.objects.filter(number=2).update(media=None)
@@ -132,7 +132,7 @@ def test_picture_that_is_missing_or_broken_holds_nobody_up(page, live_server):
     assert done.in_sight["3"] == 0
 
 
-def test_both_stories_of_a_pair_have_to_be_in_sight(page, live_server):
+def test_pair_requires_both_stories_in_sight(page, live_server):
     """One above the other, as a window may show them."""
     begin("choice", shots=1)
     open_story(page, live_server)

@@ -33,7 +33,7 @@ def log_in(page, live_server):
     page.wait_for_url("**/studies/")
 
 
-def test_pausing_inviting_and_revoking(page, live_server, study):
+def test_manager_pauses_invites_and_revokes(page, live_server, study):
     log_in(page, live_server)
     page.goto(live_server.url + reverse("study-detail", args=[study.slug]))
     page.click("button:has-text('Pause')")
@@ -64,7 +64,7 @@ def test_pausing_inviting_and_revoking(page, live_server, study):
     assert table.value.suggested_filename == "trial-links.csv"
 
 
-def test_report_draws_its_figures_and_asks_nobody(page, live_server, study):
+def test_report_draws_figures_without_requests(page, live_server, study):
     for place, rating in enumerate(Rating.objects.order_by("pk")):
         Rating.objects.filter(pk=rating.pk).update(value=place * 7 % 5)
     names = ["sharpness", "colourfulness", "palette_consistency"]
@@ -108,7 +108,7 @@ PAGES = [
 ]
 
 
-def test_axe_finds_nothing_and_nothing_overflows(page, live_server, study):
+def test_pages_are_accessible_and_do_not_overflow(page, live_server, study):
     metric_runs.run(metric_runs.queue_run(study.benchmark, ["sharpness"]).pk)
     building.build_report(
         Report.objects.create(study=study, options={"resamples": 0}).pk

@@ -90,7 +90,7 @@ def take_back(page):
 
 @pytest.mark.parametrize("ends", ["pause", "Enter"])
 @pytest.mark.parametrize(("scale", "answers"), SCALES.values(), ids=SCALES)
-def test_number_is_typed_until_a_pause_or_enter(page, begin, scale, answers, ends):
+def test_typed_number_ends_with_pause_or_enter(page, begin, scale, answers, ends):
     begin(scale)
     here = page.url
     for keys, value in answers.items():
@@ -108,7 +108,7 @@ def test_number_is_typed_until_a_pause_or_enter(page, begin, scale, answers, end
 
 
 @pytest.mark.parametrize(("scale", "texts"), OUTSIDE.values(), ids=OUTSIDE)
-def test_number_outside_the_scale_is_told_and_not_stored(page, begin, scale, texts):
+def test_number_off_the_scale_is_refused(page, begin, scale, texts):
     begin(scale)
     low, high = scale
     for text in texts:
@@ -139,7 +139,7 @@ KEYS = {
 }
 
 
-def test_digit_is_read_from_any_keyboard(page, begin):
+def test_digits_work_on_every_keyboard(page, begin):
     begin([0, 4])
     for keyboard, (key, code, modifiers, value) in KEYS.items():
         press_key(page, key, code, modifiers)
@@ -189,7 +189,7 @@ def test_slider_is_unanswered_until_it_is_touched(page, begin):
     expect(line).to_have_attribute("aria-valuetext", "Not answered")
 
 
-def test_slider_follows_its_number_field_and_back(page, begin):
+def test_slider_and_number_field_are_synchronised(page, begin):
     begin([0, 100])
     slider = page.locator(".question.current .slider")
     line, field = slider.get_by_role("slider"), slider.get_by_role("spinbutton")
@@ -216,7 +216,7 @@ def test_slider_follows_its_number_field_and_back(page, begin):
     saved(page)
 
 
-def test_slider_fits_a_telephone_and_its_names(chromium, begin):
+def test_slider_fits_a_phone(chromium, begin):
     sizes = PHONE | {"viewport": {"width": 360, "height": 740}}
     context = chromium.new_context(**sizes)
     page = context.new_page()

@@ -29,7 +29,7 @@ def ranked() -> list[tuple[int, bool]]:
 
 
 @pytest.mark.parametrize("hand", ["digits", *slow("mouse", "finger")])
-def test_whole_order_stays_until_it_is_cleared(chromium, live_server, hand):
+def test_complete_ranking_stays_until_cleared(chromium, live_server, hand):
     study = make_planned(
         FILE, benchmark=make_benchmark(stories=2, methods=sorted(BEST)), annotators=3
     )

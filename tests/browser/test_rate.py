@@ -100,7 +100,7 @@ def finish_by_keyboard(page, keys):
     pytest.fail("there is no end to the stories")
 
 
-def test_likert_study_by_keyboard_alone(page, live_server):
+def test_likert_study_works_by_keyboard(page, live_server):
     study = make_study(annotators=1)
     start_from_link(page, live_server, study)
     assert finish_by_keyboard(page, ["3", "1"]) == 6
@@ -114,7 +114,7 @@ def test_likert_study_by_keyboard_alone(page, live_server):
     assert Slot.objects.exclude(seconds__gt=0, seconds__lt=60).count() == 0
 
 
-def test_time_before_a_page_is_loaded_anew_counts(page, live_server):
+def test_time_before_a_reload_counts(page, live_server):
     study = make_study(annotators=1)
     start(page, live_server, study)
     page.wait_for_timeout(1500)
@@ -164,7 +164,7 @@ def test_slow_old_answer_does_not_overtake_the_submitted_one(page, live_server):
         (403, None, "could not be saved"),
     ],
 )
-def test_refusal_is_told_and_offered_again_by_enter(
+def test_refused_answer_is_shown_and_sent_again_by_enter(
     page, live_server, status, body, told
 ):
     asked = []
@@ -202,7 +202,7 @@ def test_refusal_is_told_and_offered_again_by_enter(
 
 
 @pytest.mark.page_errors("404 .*/story/")
-def test_answer_to_a_story_that_is_gone_is_told_once_and_forgotten(page, live_server):
+def test_answer_to_a_lost_story_is_reported_once(page, live_server):
     start(page, live_server, make_study(annotators=2))
     page.wait_for_function("() => Number(document.body.dataset.ahead) >= 1")
     slot = Slot.objects.select_related("annotator__study").get(state="leased")
@@ -223,7 +223,7 @@ def test_answer_to_a_story_that_is_gone_is_told_once_and_forgotten(page, live_se
 
 @pytest.mark.slow
 @pytest.mark.page_errors("404 .*/elsewhere/save/")
-def test_refused_row_does_not_spoil_the_stories_after_it(page, live_server):
+def test_refused_row_does_not_block_later_stories(page, live_server):
     start(page, live_server, make_study(annotators=1))
     page.evaluate(LEAVE_ONE_BEHIND)
     with page.expect_response("**/elsewhere/save/"):
@@ -236,7 +236,7 @@ def test_refused_row_does_not_spoil_the_stories_after_it(page, live_server):
 
 
 @pytest.mark.page_errors("ERR_FAILED .*/save/", "403 .*/story/")
-def test_answers_of_a_story_before_wait_while_the_study_is_paused(page, live_server):
+def test_answers_of_an_earlier_story_wait_while_study_is_paused(page, live_server):
     replies = []
 
     def refuse_when_paused(route):
@@ -266,7 +266,7 @@ def test_answers_of_a_story_before_wait_while_the_study_is_paused(page, live_ser
     assert Rating.objects.count() == 3
 
 
-def test_what_this_browser_cannot_keep_is_told(page, live_server):
+def test_page_reports_answers_that_cannot_be_queued(page, live_server):
     start(page, live_server, make_study(annotators=1))
     page.evaluate(
         """() => { IDBObjectStore.prototype.put = () => {
@@ -280,7 +280,7 @@ def test_what_this_browser_cannot_keep_is_told(page, live_server):
 
 
 @pytest.mark.page_errors("403 .*/story/")
-def test_study_paused_meanwhile_is_told_and_nothing_is_sent_for_ever(page, live_server):
+def test_paused_study_is_reported_without_endless_requests(page, live_server):
     study = make_study(annotators=1)
     start(page, live_server, study)
     Study.objects.update(state="paused")
@@ -302,7 +302,7 @@ def test_study_paused_meanwhile_is_told_and_nothing_is_sent_for_ever(page, live_
 
 @pytest.mark.page_errors("status of (503|429) .*/save/")
 @pytest.mark.parametrize("reply", [(503, ""), (200, '{"refu'), *slow((429, ""))])
-def test_passing_failure_of_the_server_is_tried_again(page, live_server, reply):
+def test_temporary_server_error_is_retried(page, live_server, reply):
     status, body = reply
     failed = []
 
@@ -323,7 +323,7 @@ def test_passing_failure_of_the_server_is_tried_again(page, live_server, reply):
 
 @pytest.mark.page_errors("403 .*/save/", "405 .*/story/")
 @pytest.mark.parametrize("before", ["2", *slow("", "23")])
-def test_logging_in_in_another_tab_refuses_no_answer(page, live_server, before):
+def test_login_in_another_tab_refuses_no_answer(page, live_server, before):
     start(page, live_server, make_study(annotators=1))
     for key in before:
         page.keyboard.press(key)
@@ -345,7 +345,7 @@ def test_logging_in_in_another_tab_refuses_no_answer(page, live_server, before):
     assert Slot.objects.get(state="submitted").ratings.count() == 2
 
 
-def test_key_held_down_answers_one_question(page, live_server):
+def test_held_key_answers_one_question(page, live_server):
     start(page, live_server, make_study(annotators=1))
     page.keyboard.down("3")
     page.keyboard.down("3")
@@ -360,7 +360,7 @@ def test_key_held_down_answers_one_question(page, live_server):
 
 
 @pytest.mark.page_errors("ERR_FAILED .*/save/")
-def test_leaving_with_an_unsaved_answer_is_questioned(page, live_server):
+def test_leaving_with_unsaved_answer_asks_for_confirmation(page, live_server):
     answer_with(page, lambda route: route.abort())
     start(page, live_server, make_study(annotators=1))
     page.keyboard.press("2")
@@ -372,7 +372,7 @@ def test_leaving_with_an_unsaved_answer_is_questioned(page, live_server):
 
 
 @pytest.mark.page_errors("404 .*/story/")
-def test_story_that_is_gone_leads_on_by_enter(page, live_server):
+def test_lost_story_continues_by_enter(page, live_server):
     study = make_study(annotators=1)
     start(page, live_server, study)
     first = page.url
@@ -390,7 +390,7 @@ def test_story_that_is_gone_leads_on_by_enter(page, live_server):
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 500), (1440, 900), (390, 844)])
-def test_what_is_missing_is_said_in_sight(page, live_server, width, height):
+def test_missing_answers_are_shown_in_sight(page, live_server, width, height):
     page.set_viewport_size({"width": width, "height": height})
     start(page, live_server, make_study(annotators=1))
     page.keyboard.press("ArrowDown")
@@ -410,7 +410,7 @@ def test_what_is_missing_is_said_in_sight(page, live_server, width, height):
 
 
 @pytest.mark.page_errors("403 .*/save/")
-def test_refused_answer_does_not_take_the_place_of_a_newer_one(page, live_server):
+def test_refused_answer_does_not_replace_a_newer_one(page, live_server):
     held = []
     answer_with(page, lambda route: route.continue_() if held else held.append(route))
     start(page, live_server, make_study(annotators=1))
@@ -425,7 +425,7 @@ def test_refused_answer_does_not_take_the_place_of_a_newer_one(page, live_server
 
 
 @pytest.mark.page_errors("ERR_FAILED .*/save/")
-def test_answer_that_was_on_its_way_for_long_overtakes_none(page, live_server):
+def test_delayed_answer_does_not_replace_a_newer_one(page, live_server):
     """The browser has given it up, and the network brings it all the same."""
     held = []
     answer_with(page, lambda route: route.continue_() if held else hold(route))

@@ -133,7 +133,7 @@ def wait(page, condition):
 
 
 @pytest.mark.browser
-def test_axe_finds_nothing_and_nothing_overflows(opened):
+def test_pages_are_accessible_and_do_not_overflow(opened):
     draw_all(opened)
     for name in ("agreement", "leaderboard"):
         opened.locator(f"#table-{name} summary").click()
@@ -171,7 +171,7 @@ def luminance(colour):
 
 
 @pytest.mark.browser
-def test_ink_follows_the_scheme(opened):
+def test_figure_colours_follow_the_scheme(opened):
     draw_all(opened)
     text = opened.locator("#coefficients-0 .xtick text").first
     light = text.evaluate("e => getComputedStyle(e).fill")
@@ -226,7 +226,7 @@ def test_table_is_filtered_and_copied_as_shown(opened):
 
 
 @pytest.mark.browser
-def test_questions_open_by_mouse_and_keys_and_draw_what_they_hold(opened):
+def test_questions_open_by_mouse_and_keys_and_draw_figures(opened):
     """Closed, each tells its first sentence; nothing is drawn that nobody sees."""
     heads = opened.locator("details.section > summary")
     titles = opened.locator("details.section h2").all_inner_texts()
@@ -268,7 +268,7 @@ STANDING = """() => {
 
 
 @pytest.mark.browser
-def test_click_on_an_output_opens_its_story_in_a_tab_of_its_own(opened):
+def test_click_on_an_output_opens_its_story_in_a_new_tab(opened):
     draw_all(opened)
     opened.locator("#figure-outputs").scroll_into_view_if_needed()
     marks = opened.evaluate(STANDING)
@@ -288,7 +288,7 @@ def test_click_on_an_output_opens_its_story_in_a_tab_of_its_own(opened):
 
 
 @pytest.mark.browser
-def test_printed_page_has_every_open_figure_inside_the_sheet(opened):
+def test_printed_page_fits_every_open_figure(opened):
     opened.get_by_role("button", name="Open all").click()
     opened.set_viewport_size({"width": 690, "height": 1000})
     opened.emulate_media(media="print")

@@ -51,7 +51,7 @@ def type_into(page, name: str, text: str) -> None:
         pytest.param("vistorybench-user-study", 12, marks=pytest.mark.slow),
     ],
 )
-def test_study_is_set_up_and_launched_by_keyboard(begun, template, units):
+def test_study_setup_works_by_keyboard(begun, template, units):
     page = begun
     start(page, template)
     type_into(page, "slug", "pilot")
@@ -75,7 +75,7 @@ def test_study_is_set_up_and_launched_by_keyboard(begun, template, units):
     assert page.locator("a:has-text('Edit')").count() == 0
 
 
-def test_preview_works_like_the_page_and_stores_nothing(begun):
+def test_preview_works_like_the_page_without_storing(begun):
     page = begun
     start(page, "vistorybench-user-study")
     with page.context.expect_page() as opened:
@@ -100,7 +100,7 @@ def test_preview_works_like_the_page_and_stores_nothing(begun):
 
 
 @pytest.mark.page_errors("422 .*/setup/")
-def test_pages_fit_a_phone_and_pass_axe(begun):
+def test_setup_pages_fit_a_phone_and_are_accessible(begun):
     page = begun
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto(page.url.replace("/studies/", "/setup/"))
@@ -116,7 +116,7 @@ def test_pages_fit_a_phone_and_pass_axe(begun):
 
 
 @pytest.mark.page_errors("422 .*/setup/")
-def test_pressing_twice_makes_one_study(begun, monkeypatch):
+def test_double_click_creates_one_study(begun, monkeypatch):
     """Drawing twins takes long, and whoever waits presses again."""
     page, draw = begun, planning.with_twins
 

@@ -41,7 +41,7 @@ def sit_down(page, live_server, study):
     page.wait_for_selector("html.ready")
 
 
-def test_instructions_show_what_is_good_and_bad(page, live_server, study, examples):
+def test_instructions_show_good_and_bad_examples(page, live_server, study, examples):
     token = inviting.invite_new(study).token
     page.goto(live_server.url + reverse("rate-consent", args=[token]))
     page.click("main button.primary")
@@ -60,7 +60,7 @@ def test_instructions_show_what_is_good_and_bad(page, live_server, study, exampl
     assert page.locator(".example").first.inner_text().count("another story") == 2
 
 
-def test_examples_in_the_seat_cost_nothing_until_they_are_opened(
+def test_examples_on_story_pages_load_when_opened(
     page, live_server, study, examples
 ):
     sit_down(page, live_server, study)

@@ -124,7 +124,7 @@ def watched(page):
     )
 
 
-def test_pair_is_watched_and_judged_by_keyboard_alone(page, live_server, tmp_path):
+def test_pair_of_videos_works_by_keyboard(page, live_server, tmp_path):
     calm(page)
     study = make_pair(tmp_path, [SECOND, SECOND], must_watch=True)
     start(page, live_server, study)
@@ -138,7 +138,7 @@ def test_pair_is_watched_and_judged_by_keyboard_alone(page, live_server, tmp_pat
     assert dict(answers) == {"character": "a", "aesthetics": "tie"}
 
 
-def test_step_is_one_frame_of_the_faster(page, live_server, tmp_path):
+def test_step_is_one_frame_of_the_faster_video(page, live_server, tmp_path):
     calm(page)
     start(page, live_server, make_pair(tmp_path, [TWO_SECONDS, SLOWER]))
     assert_shown(page, [0, 0])
@@ -154,7 +154,7 @@ def test_step_is_one_frame_of_the_faster(page, live_server, tmp_path):
     assert_shown(page, [23, 15])
 
 
-def test_pausing_leaves_both_on_the_same_frame(page, live_server, tmp_path):
+def test_pause_stops_both_videos_at_the_same_frame(page, live_server, tmp_path):
     start(page, live_server, make_pair(tmp_path, [LONG, LONG]))
     for seconds in (0.1, 0.3, 0.5):
         page.wait_for_function(
@@ -169,7 +169,7 @@ def test_pausing_leaves_both_on_the_same_frame(page, live_server, tmp_path):
 
 
 @pytest.mark.page_errors(OFFLINE)
-def test_next_video_plays_without_network(page, live_server, tmp_path):
+def test_next_video_plays_offline(page, live_server, tmp_path):
     reel = make_reel(tmp_path, [SECOND, SECOND])
     free = {"must_watch": False}
     start(
@@ -184,7 +184,7 @@ def test_next_video_plays_without_network(page, live_server, tmp_path):
     page.wait_for_function("() => document.querySelector('video').currentTime > 0.3")
 
 
-def test_fast_does_not_count_and_a_reload_forgets_nothing(page, live_server, tmp_path):
+def test_fast_playback_does_not_count_and_progress_survives_a_reload(page, live_server, tmp_path):
     calm(page)
     study = make_pair(tmp_path, [SECOND, SECOND], must_watch=True)
     start(page, live_server, study)
@@ -203,7 +203,7 @@ def test_fast_does_not_count_and_a_reload_forgets_nothing(page, live_server, tmp
     saved(page)
 
 
-def test_shorter_one_waits_on_its_last_frame(page, live_server, tmp_path):
+def test_shorter_video_waits_on_its_last_frame(page, live_server, tmp_path):
     study = make_pair(tmp_path, [SECOND, TWO_SECONDS], must_watch=True)
     start(page, live_server, study)
     told = page.wait_for_function(
@@ -230,7 +230,7 @@ def test_shorter_one_waits_on_its_last_frame(page, live_server, tmp_path):
 
 
 @pytest.mark.page_errors("404 .*/video/")
-def test_broken_video_locks_nobody_out(page, live_server, tmp_path):
+def test_broken_video_does_not_block_answers(page, live_server, tmp_path):
     study = make_pair(tmp_path, [SECOND, TWO_SECONDS], must_watch=True)
     page.route("**/right/video/", lambda route: route.fulfill(status=404))
     start(page, live_server, study)
@@ -246,7 +246,7 @@ def test_broken_video_locks_nobody_out(page, live_server, tmp_path):
     assert page.get_attribute(".scrub", "max") == "23"
 
 
-def test_by_touch_on_a_phone(chromium, live_server, tmp_path):
+def test_video_works_by_touch_on_a_phone(chromium, live_server, tmp_path):
     context = chromium.new_context(**PHONE, reduced_motion="reduce")
     page = context.new_page()
     start(page, live_server, make_pair(tmp_path, [LONG, LONG], given=0.5))

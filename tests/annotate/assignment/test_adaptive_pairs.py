@@ -76,7 +76,7 @@ def leans(study):
     return units, pairs
 
 
-def test_it_works():
+def test_adaptive_study_runs_to_its_end():
     # With fewer answers a pair an unlucky draw may use up all slots before the end.
     study, dice = planned(4), random.Random(1)
     while not Study.objects.get().adaptive.get("stopped"):
@@ -95,7 +95,7 @@ def test_it_works():
     assert problems(study) == []
 
 
-def test_answers_alone_do_not_stop_what_others_may_see_otherwise(study, monkeypatch):
+def test_stop_requires_a_separated_leaderboard(study, monkeypatch):
     """Of few people and stories the rule may hold; others could judge otherwise."""
     monkeypatch.setattr(adaptive.StopRule, "holds", lambda *_given: True)
     work(join(study), judged(random.Random(4)), most=6)
@@ -120,7 +120,7 @@ def test_every_choice_is_logged_with_its_probability(study):
 
 
 @pytest.mark.postgresql
-def test_probabilities_of_all_open_slots_add_up(study, monkeypatch):
+def test_probabilities_of_open_slots_sum_to_one(study, monkeypatch):
     """Follow one choice: every slot that it could have been has its probability."""
     person = join(study)
     work(person, judged(random.Random(4)), most=3)
@@ -144,7 +144,7 @@ def test_probabilities_of_all_open_slots_add_up(study, monkeypatch):
     assert slot.alternatives == seen["open"]
 
 
-def test_stop_sends_everybody_home_with_a_code(client, study):
+def test_stop_gives_everybody_a_code(client, study):
     first, second = join(study), join(study)
     slot = choosing.next_for(second).slot
     work(first, judged(random.Random(5)), most=12)
@@ -168,7 +168,7 @@ def test_stop_sends_everybody_home_with_a_code(client, study):
     assert problems(study) == []
 
 
-def test_of_two_sides_that_balance_the_unit_the_one_seen_less_is_taken(study):
+def test_adaptive_side_is_the_one_seen_less(study):
     """Nobody began: of each unit a left and a right slot keep it within one."""
     free = choosing.free_slots(join(study))
     order = list(Method.objects.order_by("name").values_list("pk", flat=True))
@@ -182,7 +182,7 @@ def test_of_two_sides_that_balance_the_unit_the_one_seen_less_is_taken(study):
             assert chosen.a_is_left == a_is_left
 
 
-def test_slot_that_comes_back_after_its_lease_keeps_how_it_was_chosen(study):
+def test_expired_slot_keeps_its_probability(study):
     person = join(study)
     slot = choosing.next_for(person).slot
     assert slot.probability is not None

@@ -65,7 +65,7 @@ def planned(methods, stories, people, redundancy, **how):
         (8, 10, 6, 1, 2),
     ],
 )
-def test_every_method_stands_left_and_right_equally_often_for_everybody(
+def test_methods_are_balanced_between_sides_within_annotators(
     methods, stories, people, redundancy, most_of_own_pair, seed
 ):
     units, made = planned(methods, stories, people, redundancy, seed=seed)
@@ -85,7 +85,7 @@ def test_every_method_stands_left_and_right_equally_often_for_everybody(
     st.booleans(),
     st.integers(0, 3),
 )
-def test_units_and_pairs_never_give_way(methods, stories, groups, gaps, seed):
+def test_units_and_pairs_stay_balanced(methods, stories, groups, gaps, seed):
     units = pairwise(methods, stories)
     if gaps:
         units = units[:: 2 if len(units) > 2 else 1]
@@ -115,7 +115,7 @@ def units_of(units):
 @pytest.mark.parametrize(
     ("design", "most"), [((8, 10, 6, 3), 4), ((8, 10, 7, 3), 4), ((12, 6, 8, 3), 5)]
 )
-def test_what_somebody_leaves_is_given_to_people_whom_its_sides_suit(design, most):
+def test_freed_slots_go_to_people_whose_sides_they_balance(design, most):
     """Their unbegun slots make up for held ones; without regard it were 10 to 20."""
     units, made = planned(*design)
     wanted = [replace(unit, redundancy=design[3]) for unit in units]
@@ -128,7 +128,7 @@ def test_what_somebody_leaves_is_given_to_people_whom_its_sides_suit(design, mos
     assert largest(own_method) <= most
 
 
-def test_new_slots_make_up_for_a_person_who_saw_one_side_only():
+def test_new_slots_compensate_one_sided_annotators():
     """Eve saw m0 on the left throughout the first half, and nobody else began."""
     units, made = planned(4, 20, 4, 2)
     held = [
@@ -144,7 +144,7 @@ def test_new_slots_make_up_for_a_person_who_saw_one_side_only():
     assert abs(after[0, "m0"]) <= 2
 
 
-def test_what_was_skipped_showed_no_sides():
+def test_skipped_slots_do_not_count_for_sides():
     units = [replace(unit, redundancy=2) for unit in pairwise(2, 6)]
     made = plan(units, annotators=2, redundancy=2, session_size=6, seed=0)
     skipped = [

@@ -41,7 +41,7 @@ def page(slot: Slot, language: str = "en") -> str:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("kind", ["likert", "choice", "checklist", "ranking"])
-def test_page_is_the_same_whoever_saw_it_before(kind, monkeypatch, nothing_kept):
+def test_cached_page_is_the_same_for_every_annotator(kind, monkeypatch, nothing_kept):
     benchmark = make_benchmark(stories=2)
     # As many people as there are orders, so that two see the same one.
     study = make_study(kind=kind, benchmark=benchmark, annotators=6)
@@ -64,7 +64,7 @@ def test_page_is_the_same_whoever_saw_it_before(kind, monkeypatch, nothing_kept)
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("kind", ["likert", "choice", "checklist", "ranking"])
-def test_nothing_is_shown_but_what_is_named(kind, monkeypatch):
+def test_cached_parts_show_only_named_variables(kind, monkeypatch):
     """A value that a part shows and does not name would be somebody else's."""
     made = kept.KeptNode._made
 
@@ -84,7 +84,7 @@ def test_nothing_is_shown_but_what_is_named(kind, monkeypatch):
 
 
 @pytest.mark.django_db
-def test_who_needs_a_rest_is_told_whoever_saw_the_page_before(monkeypatch):
+def test_cached_page_shows_rest_to_those_who_need_it(monkeypatch):
     study = make_study(benchmark=make_benchmark(stories=1))
     first, second = study.slots.order_by("annotator", "pk")[::3][:2]
     assert re.search('id="rest"[^>]* hidden', page(first))
@@ -95,7 +95,7 @@ def test_who_needs_a_rest_is_told_whoever_saw_the_page_before(monkeypatch):
 
 
 @pytest.mark.django_db
-def test_each_language_and_each_answer_has_its_own(monkeypatch):
+def test_cache_separates_languages_and_answers(monkeypatch):
     study = make_study(benchmark=make_benchmark(stories=2))
     slot = study.slots.filter(annotator__name="A01").first()
     english = page(slot)
@@ -112,7 +112,7 @@ def test_each_language_and_each_answer_has_its_own(monkeypatch):
 
 
 @pytest.mark.django_db
-def test_shot_that_comes_later_is_shown():
+def test_cached_page_shows_shots_added_later():
     benchmark = make_benchmark(stories=1)
     study = make_study(benchmark=benchmark)
     slot = study.slots.filter(annotator__name="A01").first()
@@ -126,7 +126,7 @@ def test_shot_that_comes_later_is_shown():
 
 
 @given(texts=st.lists(st.text(max_size=8), min_size=2, max_size=2))
-def test_no_text_is_shown_in_place_of_another(texts):
+def test_cache_never_swaps_texts(texts):
     template = Template("{% load kinds %}{% kept text %}<p>{{ text }}</p>{% endkept %}")
     slot = Slot(code="x")
     for text in texts * 2:

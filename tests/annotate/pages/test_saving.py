@@ -54,7 +54,7 @@ def test_save_refuses_more_rows_than_the_limit_and_stores_none(client, slot):
     assert send(client, slot, rows[:200]).status_code == 200
 
 
-def test_save_leaves_out_a_row_that_its_tab_has_overtaken(client, slot):
+def test_save_ignores_rows_overtaken_by_their_tab(client, slot):
     reply = send(client, slot, [row(2, "3"), row(1, "0")])
     assert reply.json()["refused"] == {}
     assert stored(slot) == [("character", 3, True)]

@@ -41,7 +41,7 @@ def slot():
     return study.slots.filter(annotator__name="A01").first()
 
 
-def test_it_is_told_an_annotators_picture(client, slot, settings):
+def test_nginx_serves_an_annotators_picture(client, slot, settings):
     token = slot.annotator.invitation.token
     url = reverse("rate-picture", args=[token, slot.code, "left", "1", "thumb"])
     output = slot_view.sides(slot)["left"]
@@ -52,7 +52,7 @@ def test_it_is_told_an_annotators_picture(client, slot, settings):
     assert answer["Content-Type"] == "image/webp"
 
 
-def test_it_is_told_a_video_whatever_part_of_it_is_asked_for(
+def test_nginx_serves_any_range_of_a_video(
     client, tmp_path, settings
 ):
     study = make_study(
@@ -72,7 +72,7 @@ def test_it_is_told_a_video_whatever_part_of_it_is_asked_for(
     assert told(alice(study).get(still)) == expected
 
 
-def test_it_is_told_only_what_may_be_seen(slot):
+def test_nginx_serves_only_accessible_files(slot):
     frame = Frame.objects.get(output=slot_view.sides(slot)["left"], number=1)
     url = reverse("frame-display", args=["trial", frame.pk])
     assert "X-Accel-Redirect" in alice(slot.study).get(url)
@@ -82,7 +82,7 @@ def test_it_is_told_only_what_may_be_seen(slot):
         assert "X-Accel-Redirect" not in refused
 
 
-def test_whoever_asks_by_a_date_is_answered_from_here(slot):
+def test_conditional_requests_bypass_nginx(slot):
     frame = Frame.objects.get(output=slot_view.sides(slot)["left"], number=1)
     url = reverse("frame-display", args=["trial", frame.pk])
     asked = {"If-Unmodified-Since": "Thu, 01 Jan 1970 00:00:00 GMT"}

@@ -233,14 +233,14 @@ def skipped_nearly_all(client):
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
-def test_way_out_shows_code_of_its_kind(client, way, kind, says):
+def test_exit_pages_show_the_right_code(client, way, kind, says):
     person, page = way(client)
     person.refresh_from_db()
     assert says in " ".join(page.split())
     assert kind_of_code(page, person) == kind
 
 
-def test_code_of_a_part_needs_the_key_of_the_server(client, settings):
+def test_partial_code_depends_on_the_secret_key(client, settings):
     """Attack: whoever ended early tries all completion codes at home."""
     person, page = all_with_others(client)
     settings.SECRET_KEY = "another key, of at least 32 letters"
@@ -249,7 +249,7 @@ def test_code_of_a_part_needs_the_key_of_the_server(client, settings):
     assert worth.code != code_on(page)
 
 
-def test_table_of_links_has_the_codes_that_people_were_shown(client, django_user_model):
+def test_table_of_links_has_the_displayed_codes(client, django_user_model):
     person, page = paused_study(client)
     manager = django_user_model.objects.create_superuser("alice", password="x")
     client.force_login(manager)
@@ -268,7 +268,7 @@ def skip(browser, **given):
     return browser.client.post(f"{browser.at}skip/", given)
 
 
-def test_second_skip_of_a_sitting_needs_words(client):
+def test_second_skip_of_a_sitting_needs_an_explanation(client):
     _study, person = open_study()
     browser = Browser(client, person)
     browser.post(browser.address("pause"))
@@ -286,7 +286,7 @@ def test_second_skip_of_a_sitting_needs_words(client):
     assert person.skips.get(reason="other").comment == "It is all black."
 
 
-def test_three_people_who_skip_everything_set_nothing_aside():
+def test_units_are_not_set_aside_by_people_who_skip_everything():
     study = make_planned(OPEN, redundancy=3)
     for person in [join(study) for _ in range(3)]:
         work(person, always("3"), most=1)
@@ -306,7 +306,7 @@ def test_three_people_who_skip_everything_set_nothing_aside():
         ("unclear", "The text is cut off.", True),
     ],
 )
-def test_three_people_set_a_unit_aside_when_they_say_why(reason, comment, is_set_aside):
+def test_unit_is_set_aside_after_three_explained_skips(reason, comment, is_set_aside):
     study = make_planned(PLANNED, annotators=3, redundancy=3)
     people = [join(study, f"A0{number}") for number in (1, 2, 3)]
     unit = study.units.first()

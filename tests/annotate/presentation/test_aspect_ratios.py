@@ -65,12 +65,12 @@ def texts(study: Study) -> list[str]:
     ],
     ids=["tall", "3 % wider", "two methods", "half of them", "larger", "2 % wider"],
 )
-def test_odd_shapes_names_methods_unlike_most(sizes, odd):
+def test_aspect_ratio_notes_name_unusual_methods(sizes, odd):
     outputs = Output.objects.filter(story__benchmark=sized(**sizes))
     assert [note.method for note in aspect_ratio_notes(outputs)] == odd
 
 
-def test_odd_shapes_compares_within_a_story():
+def test_aspect_ratios_are_compared_within_a_story():
     benchmark = sized(Alder=WIDE, Birch=WIDE, Cedar=WIDE)
     Frame.objects.filter(output__story__key="01").update(media=stored(TALL))
     outputs = Output.objects.filter(story__benchmark=benchmark)
@@ -78,7 +78,7 @@ def test_odd_shapes_compares_within_a_story():
     assert aspect_ratio_notes(outputs.filter(method__name="Alder")) == []
 
 
-def test_odd_shapes_counts_pictures_and_passes_over_degraded_copies():
+def test_aspect_ratio_notes_count_pictures_and_ignore_degraded_copies():
     study = drafted(sized(Alder=WIDE, Birch=WIDE, Cedar=WIDE))
     first = Frame.objects.filter(output__method__name="Alder").first()
     twin = Output.everything.create(
@@ -95,7 +95,7 @@ def test_odd_shapes_counts_pictures_and_passes_over_degraded_copies():
     assert [text[:31] for text in texts(study)] == ["1 of 6 pictures or videos of Al"]
 
 
-def test_odd_shapes_are_told_on_the_page_of_a_draft_until_launch():
+def test_draft_page_shows_aspect_ratio_notes_until_launch():
     study = drafted(sized(Alder=TALL, Birch=WIDE, Cedar=WIDE))
     for user in (alice(study), rob(study)):
         assert TOLD in user.get("/studies/trial/").content.decode()
@@ -103,7 +103,7 @@ def test_odd_shapes_are_told_on_the_page_of_a_draft_until_launch():
     assert TOLD not in alice(study).get("/studies/trial/").content.decode()
 
 
-def test_odd_shapes_are_told_by_plan_and_launch(capsys, tmp_path):
+def test_plan_and_launch_print_aspect_ratio_notes(capsys, tmp_path):
     sized(Alder=TALL, Birch=WIDE, Cedar=WIDE)
     path = tmp_path / "study.yaml"
     path.write_text(LIKERT)

@@ -41,7 +41,7 @@ class TestNeedsRest(TestCase):
             return needs_rest(self.person)
 
     @given(pauses=PAUSES)
-    def test_as_long_as_no_pause_was_long_enough(self, pauses):
+    def test_rest_is_due_without_a_long_pause(self, pauses):
         worked = timedelta()
         for pause in (timedelta(seconds=seconds) for seconds in pauses):
             if pause > REST:
@@ -49,11 +49,11 @@ class TestNeedsRest(TestCase):
             worked += pause
         assert self.needed_after(pauses) == (worked >= WORK)
 
-    def test_nobody_who_has_judged_nothing(self):
+    def test_rest_is_not_due_without_submissions(self):
         assert not self.needed_after([])
 
-    def test_five_minutes_each_for_half_an_hour(self):
+    def test_rest_is_due_after_half_an_hour_of_stories(self):
         assert self.needed_after([299] * 6)
 
-    def test_pause_within(self):
+    def test_pause_resets_the_rest(self):
         assert not self.needed_after([299, 299, 301, 299, 299, 299])

@@ -68,7 +68,7 @@ def written():
     return [(row.slot.code, row.annotator.name, row.text) for row in rows]
 
 
-def test_newest_text_counts_and_none_takes_it_back(client, study, ann, slot):
+def test_story_comment_is_replaced_or_removed(client, study, ann, slot):
     assert shown(client, ann, slot) == ("Dark.", True)
     first = StoryComment.objects.get()
     answering.record_comment(slot=slot, annotator=ann, text="Dark.")
@@ -81,7 +81,7 @@ def test_newest_text_counts_and_none_takes_it_back(client, study, ann, slot):
     assert shown(client, ann, slot) == ("", False)
 
 
-def test_study_that_asks_for_none_takes_none(study, ann, slot):
+def test_story_comments_are_refused_when_disabled(study, ann, slot):
     Study.objects.update(presentation={"shot_comments": True})
     with pytest.raises(BadAnswerError, match="takes no comments"):
         answering.record_comment(slot=slot, annotator=ann, text="Bright.")
@@ -89,7 +89,7 @@ def test_study_that_asks_for_none_takes_none(study, ann, slot):
 
 
 @pytest.mark.parametrize("how", ["expired", "revoked"])
-def test_nobody_else_sees_or_has_what_was_written(client, study, ann, bob, slot, how):
+def test_story_comment_is_visible_to_its_author_only(client, study, ann, bob, slot, how):
     if how == "expired":
         end_leases()
     else:

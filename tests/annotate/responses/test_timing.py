@@ -47,7 +47,7 @@ def at(seconds: float) -> datetime:
         max_size=12,
     )
 )
-def test_in_no_stretch_of_time_more_is_believed_than_has_passed(told):
+def test_times_never_exceed_the_elapsed_time(told):
     """Whatever is claimed: stories come in any order, seen since any time before."""
     done: list[tuple[datetime, datetime, float]] = []
     rows = sorted(((min(a, b), max(a, b), c) for a, b, c in told), key=lambda r: r[1])
@@ -69,7 +69,7 @@ def test_in_no_stretch_of_time_more_is_believed_than_has_passed(told):
         max_size=12,
     )
 )
-def test_what_fits_at_first_sight_is_believed_at_second_sight(told):
+def test_valid_time_stays_valid(told):
     done: list[tuple[datetime, float]] = []
     last, seen = None, 0
     for since, length, claimed in sorted(told, key=lambda row: row[0] + row[1]):
@@ -104,7 +104,7 @@ def honest_work(draw):
 
 
 @given(honest_work(), st.randoms(use_true_random=False))
-def test_time_of_honest_people_is_kept_as_it_is(rows, dice):
+def test_honest_times_are_unchanged(rows, dice):
     """Also of hours without network, in whichever order the stories arrive."""
     dice.shuffle(rows)
     rows.sort(key=lambda row: row[2])
@@ -161,7 +161,7 @@ def work_by_api(client: APIClient, later, **told) -> None:
 
 
 @pytest.mark.django_db
-def test_ten_stories_in_two_seconds_took_no_five_minutes(later):
+def test_claimed_minutes_are_refused_after_two_seconds(later):
     """They are stored as what they took; the rules see it, and so does the manager."""
     study = ten_stories(rules="default")
     person, client = seat(study)
@@ -184,7 +184,7 @@ def test_ten_stories_in_two_seconds_took_no_five_minutes(later):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("seconds", [0, 1e9])
-def test_what_cannot_be_is_kept_and_not_believed(later, seconds):
+def test_impossible_time_is_stored_but_not_used(later, seconds):
     person, client = seat(ten_stories())
     code = client.post(reverse("api-slot")).json()["code"]
     answers = {"character": "3", "aesthetics": "2"}
@@ -201,7 +201,7 @@ def test_what_cannot_be_is_kept_and_not_believed(later, seconds):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("told", [{}, {"seconds": None}, {"seconds": -5}])
-def test_no_answer_is_lost_over_a_time_that_is_none(client, later, told):
+def test_answer_with_invalid_time_is_stored(client, later, told):
     """Null is what JSON makes of a number that is none."""
     person = join(ten_stories(), "A01")
     browser = Browser(client, person)
@@ -233,7 +233,7 @@ def fetched_ahead(client, browser: Browser) -> list[tuple[str, str]]:
 
 
 @pytest.mark.django_db
-def test_hour_without_network_is_believed(client, later):
+def test_offline_hour_is_a_valid_time(client, later):
     """Nine stories, of which eight were fetched beforehand, come in one bundle."""
     person = join(ten_stories(), "A01")
     browser = Browser(client, person)
@@ -268,7 +268,7 @@ def one_story_for_all():
 @pytest.mark.django_db
 @pytest.mark.parametrize("taken", [False, True])
 @pytest.mark.parametrize("told", [1200, None])
-def test_lease_that_ran_out_takes_no_time_away(client, later, taken, told):
+def test_expired_lease_keeps_its_time(client, later, taken, told):
     """The slot is taken again when the answers come, or they go into a surplus one.
 
     Where no time is told, all the time since the slot was first taken is believed.
@@ -337,7 +337,7 @@ def sent(client, later, **told):
         (None, None),
     ],
 )
-def test_no_shot_was_in_sight_for_longer_than_the_page(client, later, told, kept):
+def test_time_in_sight_is_limited_by_time_on_page(client, later, told, kept):
     reply, slot = sent(client, later, in_sight=told)
     assert reply.json()["submitted"]
     assert slot.seconds == 20
@@ -346,7 +346,7 @@ def test_no_shot_was_in_sight_for_longer_than_the_page(client, later, told, kept
 
 
 @pytest.mark.django_db
-def test_what_was_in_sight_is_exported_and_shown(client, later, tmp_path):
+def test_time_in_sight_is_exported_and_shown(client, later, tmp_path):
     _reply, slot = sent(client, later, in_sight={"1": 0.2, "2": 9.5, "3": 0.6})
     write_export(slot.study, tmp_path)
     text = (tmp_path / "in_sight.csv").read_text()
