@@ -1,4 +1,4 @@
-"""A checklist in Chromium: by keyboard alone, on a phone, without network."""
+"""Checklists in Chromium: keyboard, phone, offline."""
 
 import pytest
 from playwright.sync_api import expect
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 @pytest.fixture
 def study() -> Study:
-    """Two stories of three shots, with the 34 labels of the template."""
+    """Create two stories of three shots with the protocol's 34 labels."""
     benchmark = make_benchmark(stories=2, shots=3, methods=("Alder",))
     study = plan_study(
         load_definition("storybench-diagnostics"),
@@ -44,7 +44,7 @@ def press(page, *keys):
 
 
 def confirm(page):
-    """Say that the shot in sight is done, as soon as that can be said."""
+    """Mark the visible shot as done as soon as possible."""
     button = page.locator("#shot-done")
     expect(button).to_be_visible()
     expect(button).to_be_enabled()
@@ -85,7 +85,7 @@ def test_checklist_works_by_keyboard(page, live_server, study):
 
 
 def test_double_enter_completes_one_shot(page, live_server, study):
-    """Nobody has seen the second shot when the second press comes."""
+    """The second press comes before the second shot was seen."""
     study.benchmark.stories.first().shots.filter(number=3).delete()
     page.clock.install()
     start(page, live_server, study)
@@ -114,11 +114,11 @@ def test_broken_shot_cannot_be_completed(page, live_server, study):
     assert set(Rating.objects.values_list("shot", flat=True)) == {1}
     page.unroute("**/2/display/")
     page.click("#shot-2 .retry")
-    expect(page.locator("#sheet-3")).to_be_visible()  # Enter was heard
+    expect(page.locator("#sheet-3")).to_be_visible()  # Enter was handled
 
 
 def unwatched(page, folder, live_server, **kw) -> Study:
-    """Open a video of two shots of which nothing plays by itself."""
+    """Open a video of two shots without automatic playback."""
     page.emulate_media(reduced_motion="reduce")
     study = make_study(
         kind="checklist",
@@ -156,7 +156,7 @@ def test_shot_of_video_is_complete_once_played(page, live_server, tmp_path):
     refuses(page)
     assert not Rating.objects.exists()
     press(page, *12 * ".")  # frame by frame
-    expect(page.locator("#sheet-2")).to_be_visible()  # by the Enter from before
+    expect(page.locator("#sheet-2")).to_be_visible()  # because of the earlier Enter
     refuses(page)
     saved(page)
     assert set(Rating.objects.values_list("shot", flat=True)) == {1}
@@ -167,9 +167,7 @@ def test_shot_of_video_is_complete_once_played(page, live_server, tmp_path):
 
 
 @pytest.mark.page_errors("ERR_FAILED .*/save/")
-def test_offline_ticks_survive_a_reload(
-    page, live_server, study
-):
+def test_offline_ticks_survive_a_reload(page, live_server, study):
     page.route("**/save/", lambda route: route.abort())
     start(page, live_server, study)
     press(page, "1")
@@ -203,7 +201,7 @@ def test_checklist_works_by_touch_on_a_phone(chromium, live_server, study):
         box.tap()
         page.evaluate("scrollTo(0, 0)")
         page.tap("#shot-done")
-        if shot < 3:  # the next shot and the begin of its sheet are in sight
+        if shot < 3:  # the next shot and the top of its sheet are in sight
             for part in (f"#shot-{shot + 1} .pane", f"#sheet-{shot + 1} h2"):
                 expect(page.locator(part)).to_be_in_viewport()
     page.tap("#submit")

@@ -1,4 +1,4 @@
-"""The dashboard in Chromium: by keyboard and finger, and as it stays live."""
+"""The dashboard in Chromium: keyboard, touch, live updates."""
 
 import pytest
 from django.urls import reverse
@@ -36,7 +36,7 @@ def has_no_faults(page):
 
 
 def busy_study():
-    """A study at work, with somebody warned, somebody paused, and a skipped story."""
+    """Create a running study with a warned and a paused annotator and a skip."""
     now = timezone.now()
     study = running_study(now)
     people = list(study.annotators.order_by("name"))
@@ -117,7 +117,7 @@ def test_refresh_keeps_focus_menus_and_scrolling(page, live_server):
     [(390, "finger"), pytest.param(1440, "mouse", marks=pytest.mark.slow)],
 )
 def test_alert_leads_to_reassigning_work(chromium, live_server, width, hand):
-    """Two people vanished with all that is left: no date, one alert, one click."""
+    """Two annotators disappeared with all remaining slots: one alert, one click."""
     study = study_with_vanished(timezone.now())
     context = chromium.new_context(
         viewport={"width": width, "height": 900}, has_touch=hand == "finger"

@@ -1,4 +1,4 @@
-"""From story to story: without a wait, without network, through crashes and tabs."""
+"""Moving between stories: prefetched, offline, after crashes, in several tabs."""
 
 import os
 import signal
@@ -35,7 +35,7 @@ def study():
 
 
 def sit_down(page, live_server, study, name="A01"):
-    """Open the first story of somebody who has agreed."""
+    """Open an annotator's first story."""
     person = join(study, "" if study.is_open else name)
     token = Invitation.objects.get(annotator=person).token
     page.goto(live_server.url + reverse("rate-pause", args=[token]))
@@ -45,7 +45,7 @@ def sit_down(page, live_server, study, name="A01"):
 
 
 def fetched(page, number):
-    """Wait until so many stories were fetched beforehand."""
+    """Wait until a number of stories are prefetched."""
     page.wait_for_function("n => Number(document.body.dataset.ahead) >= n", arg=number)
 
 
@@ -92,8 +92,8 @@ def test_reply_on_an_earlier_story_is_ignored(page, live_server, study):
     page.keyboard.press("Backspace")
     expect(page.locator("#place")).to_contain_text("Story 1 of 8")
     asked[1].continue_()
-    wait_until(page, lambda: len(asked), 3)  # the reply before was read
-    page.context.set_offline(True)  # or the server would put it right
+    wait_until(page, lambda: len(asked), 3)  # the earlier reply was read
+    page.context.set_offline(True)  # otherwise the server would correct it
     judge(page, "Enter")
     expect(page.locator("#place")).to_contain_text("Story 2 of 8")
 
@@ -103,7 +103,7 @@ def test_reply_on_an_earlier_story_is_ignored(page, live_server, study):
 def test_five_offline_stories_survive_a_crash(
     chromium, page_errors, tmp_path, live_server, text
 ):
-    """Every answer is there once, whether the browser lives or not."""
+    """Every answer is stored once, with or without a crash."""
     planned = text == LONG
     study = make_planned(
         text,
@@ -154,7 +154,7 @@ def test_five_offline_stories_survive_a_crash(
 
 
 def kill(profile):
-    """End a browser as a crash would, without a last word; return when it is gone."""
+    """Kill a browser like a crash; return when it has ended."""
     own = f"--user-data-dir={profile}"
     browser = [
         pid
@@ -162,7 +162,7 @@ def kill(profile):
         if own in words.split("\0") and "\0--type=" not in words
     ]
     assert browser
-    for pid in browser:  # Debian's script, too, where it waits for what it started
+    for pid in browser:  # includes Debian's script, which waits for its child
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     patience = time.monotonic() + SECONDS
@@ -174,7 +174,7 @@ def kill(profile):
 
 
 def running() -> Iterator[tuple[int, str]]:
-    """Return all processes with their words; those of one that has ended are none."""
+    """Return all running processes with their command lines."""
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():
             with suppress(OSError):
@@ -183,9 +183,7 @@ def running() -> Iterator[tuple[int, str]]:
 
 
 @pytest.mark.page_errors(OFFLINE, "ERR_FAILED .*/ahead/")
-def test_page_waits_visibly_without_prefetched_story(
-    page, live_server, study
-):
+def test_page_waits_visibly_without_prefetched_story(page, live_server, study):
     page.route("**/ahead/", lambda route: route.abort())
     sit_down(page, live_server, study)
     page.context.set_offline(True)
@@ -207,7 +205,7 @@ def test_two_tabs_continue_at_the_same_story(page, live_server, study):
     expect(second.locator("[name='q:beauty'][value='1']")).to_be_checked()
     judge(second, "4", "ArrowDown", "4", "Enter")
     expect(second.locator("#place")).to_contain_text("Story 2 of 8")
-    # No badge tells of it where the next page had to be loaded.
+    # A page that was loaded has no badge.
     fours = Rating.objects.filter(value=4, slot__state="submitted", is_current=True)
     wait_until(second, fours.count, 2)
     first = Slot.objects.get(state="submitted")
@@ -267,10 +265,8 @@ def test_answer_is_undone_with_u(page, live_server, study):
     assert (current.question.key, current.value) == ("character", 1)
 
 
-def test_double_key_press_does_not_answer_the_next_story(
-    page, live_server, study
-):
-    """Going on by itself leaves the second press to the story of the first."""
+def test_double_key_press_does_not_answer_the_next_story(page, live_server, study):
+    """With automatic continuation, the second press belongs to the first story."""
     page.clock.install()
     sit_down(page, live_server, study)
     judge(page, "?")
@@ -290,7 +286,7 @@ def test_double_key_press_does_not_answer_the_next_story(
 
 
 def test_held_enter_skips_no_page(page, live_server):
-    """Agreeing leads to the instructions, whose button has the same key."""
+    """The instructions' button has the same key as the consent's."""
     study = make_study(annotators=1)
     token = Invitation.objects.get(annotator__study=study).token
     page.goto(live_server.url + reverse("rate-consent", args=[token]))
@@ -323,7 +319,7 @@ def test_broken_picture_is_reported_offline(page, live_server, study):
     assert fault.slot.code in page.url
 
 
-# Rows as the page keeps them, of the story shown, each with an id and a key of its own.
+# Rows in the page's format for the displayed story, with distinct ids and keys.
 KEEP_ROWS = """
 number => new Promise((resolve, reject) => {
   const opening = indexedDB.open("plumbline", 1);

@@ -1,4 +1,4 @@
-"""Shots in sight in Chromium: measured always, waited for where a study asks for it."""
+"""Time in sight of shots in Chromium, measured and optionally required."""
 
 import re
 
@@ -21,7 +21,7 @@ SEEN = "() => JSON.parse(sessionStorage[`in sight ${location.pathname}`])['1 onl
 
 
 def begin(kind="likert", *, must_see=0.3, shots=3, stories=2, **kw):
-    """A study with one annotator who has read the instructions."""
+    """Create a study with one annotator who has read the instructions."""
     methods = {"likert": 1, "choice": 2, "ranking": 3}[kind]
     benchmark = make_benchmark(
         stories=stories, shots=shots, methods=("Alder", "Birch", "Cedar")[:methods]
@@ -121,7 +121,7 @@ def submit_when_seen(page):
 
 @pytest.mark.page_errors("ERR_FAILED .*/display/")
 def test_missing_or_broken_picture_does_not_block_answers(page, live_server):
-    """One that never came was not seen; of one that is missing nothing is said."""
+    """A broken picture counts as not seen; a missing one is not reported."""
     begin()
     Frame.objects.filter(number=2).update(media=None)
     page.route(re.compile("/only/3/display"), lambda route: route.abort())
@@ -133,7 +133,7 @@ def test_missing_or_broken_picture_does_not_block_answers(page, live_server):
 
 
 def test_pair_requires_both_stories_in_sight(page, live_server):
-    """One above the other, as a window may show them."""
+    """The pictures are stacked, as in a narrow window."""
     begin("choice", shots=1)
     open_story(page, live_server)
     expect(line(page)).to_have_text(DONE)

@@ -1,4 +1,4 @@
-"""A manager's way through the pages, and the report, in Chromium."""
+"""Managers' pages and the report in Chromium."""
 
 import pytest
 from django.urls import reverse
@@ -81,10 +81,10 @@ def test_report_draws_figures_without_requests(page, live_server, study):
     page.get_by_role("button", name="Open all").click()
     plots = page.locator(".plot")
     assert plots.count() >= 4
-    for i in range(plots.count()):  # drawn when they come into view
+    for i in range(plots.count()):  # figures are drawn when scrolled into view
         plots.nth(i).scroll_into_view_if_needed()
         expect(plots.nth(i).locator(".main-svg").first).to_be_attached()
-    # The browser itself looks for an icon; the page asks for nothing.
+    # The browser requests an icon by itself; the page requests nothing.
     own = [u for u in asked if not u.startswith(("data:", "blob:"))]
     assert [u for u in own if not u.endswith("icon.svg")] == [url]
     page.click("nav >> text=Reports")

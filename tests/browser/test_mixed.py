@@ -1,4 +1,4 @@
-"""Ratings and a checklist of the same story, on one page."""
+"""Ratings and a checklist on one page."""
 
 import pytest
 from django.urls import reverse
@@ -21,7 +21,7 @@ questions:
   - {key: zoom, kind: checklist, category: Camera, title: Zoom}
 """
 
-# What a story is asked for is its tag.
+# A story's tag selects its questions.
 APART = """\
 redundancy: 1
 questions:
@@ -103,7 +103,7 @@ def test_stories_can_have_different_questions(chromium, live_server, order, hand
         slot.unit.story.save()
     hand = HANDS[hand]
     with hand.page(chromium) as page:
-        # The next story is fetched beforehand.
+        # The next story is prefetched.
         with page.expect_response(f"**/story/{slots[1].code}/*"):
             open_story(page, live_server, study)
         for asked in order:

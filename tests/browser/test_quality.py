@@ -1,4 +1,4 @@
-"""Training, skipping and the sign of life, in Chromium and by keyboard."""
+"""Training, skips and heartbeats in Chromium, by keyboard."""
 
 import pytest
 from django.utils import timezone

@@ -1,4 +1,4 @@
-"""An order of four outputs in the browser: given, cleared, taken back, kept."""
+"""Rankings of four outputs in the browser: set, cleared, undone, kept."""
 
 import pytest
 from django.urls import reverse
@@ -63,7 +63,7 @@ def test_complete_ranking_stays_until_cleared(chromium, live_server, hand):
         assert ranked() == [(1, False), (2, False), (3, True)]
         hand.send(page)
         page.wait_for_url(lambda url: url != first)
-        # A story that was sent keeps its answer.
+        # A submitted story keeps its answer.
         for come_back in (lambda: page.click("#back"), page.reload):
             come_back()
             page.wait_for_url(first)

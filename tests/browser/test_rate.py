@@ -1,4 +1,4 @@
-"""Answers on their way to the server: slow, lost, refused, asked for again."""
+"""Answers on their way to the server: slow, lost, refused, retried."""
 
 import pytest
 from django.urls import reverse
@@ -17,15 +17,15 @@ from tests.working import join
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 ANSWERS = "**/save/"
-OFFLINE = "ERR_INTERNET_DISCONNECTED"  # what any request then says
-# The rows that wait in the browser's database.
+OFFLINE = "ERR_INTERNET_DISCONNECTED"  # the error of any request
+# The queued rows in the browser's database.
 WAITING = """() => new Promise((resolve) => {
   indexedDB.open("plumbline").onsuccess = ({ target }) => {
     const rows = target.result.transaction("waiting").objectStore("waiting").getAll();
     rows.onsuccess = () => resolve(rows.result);
   };
 })"""
-# An answer to a story that was left before.
+# An answer to an earlier story.
 LEAVE_ONE_BEHIND = """() => new Promise((resolve) => {
   indexedDB.open("plumbline").onsuccess = ({ target }) => {
     const written = target.result.transaction("waiting", "readwrite");
@@ -44,13 +44,13 @@ def address(live_server, study, name="A01"):
 
 
 def enter(page):
-    """Press Enter on the button that a page without questions puts the focus on."""
+    """Press Enter on the focused button of a page without questions."""
     page.wait_for_function("() => document.activeElement.tagName === 'BUTTON'")
     page.keyboard.press("Enter")
 
 
 def start(page, live_server, study):
-    """Open the first story of somebody who has agreed and read the instructions."""
+    """Open the first story of an annotator who is ready to rate."""
     person = join(study, "A01")
     words = [person.invitation.token, choosing.next_for(person).slot.code]
     page.goto(live_server.url + reverse("rate-slot", args=words))
@@ -58,7 +58,7 @@ def start(page, live_server, study):
 
 
 def start_from_link(page, live_server, study):
-    """Go from the link to the first story by Enter alone."""
+    """Go from the link to the first story with Enter only."""
     page.goto(address(live_server, study))
     enter(page)
     page.wait_for_url("**/instructions/")
@@ -68,11 +68,10 @@ def start_from_link(page, live_server, study):
 
 
 def answer_with(page, handler):
-    """Let `handler` take the answers on their way; to be called before `start`.
+    """Let `handler` intercept answers; call it before `start`.
 
-    Chromium tells a page that is open already a moment late that its requests are
-    intercepted, and one sent in that moment would reach the server. When they no longer
-    are, Playwright may miss the reply to one under way: no test waits for that.
+    On an open page, Chromium starts interception with a delay, and a request could
+    slip through. After it ends, Playwright may miss a reply; no test waits for one.
     """
     page.route(ANSWERS, handler)
 
@@ -84,7 +83,7 @@ def saved(page):
 
 
 def finish_by_keyboard(page, keys):
-    """Answer every story until the completion code shows; return their number."""
+    """Answer all stories up to the completion code; return their number."""
     for stories in range(1, 100):
         for key in keys:
             page.keyboard.press(key)
@@ -143,7 +142,7 @@ def test_slow_old_answer_does_not_overtake_the_submitted_one(page, live_server):
     start(page, live_server, make_study(annotators=1))
     first = page.url
     with page.expect_request(ANSWERS):
-        page.keyboard.press("1")  # on its way
+        page.keyboard.press("1")  # in transit
     page.keyboard.press("ArrowUp")
     page.keyboard.press("4")  # changed
     page.keyboard.press("3")
@@ -182,7 +181,7 @@ def test_refused_answer_is_shown_and_sent_again_by_enter(
     expect(page.locator("#problem")).to_contain_text(told)
     expect(page.locator("#problem")).to_be_in_viewport()
     expect(page.locator("#save-state")).to_have_text("Not saved")
-    # A page instead of a sentence may mean an old token; a new one is tried once.
+    # An HTML reply may mean an old CSRF token, so a new one is tried once.
     times = 1 if body else 2
     wait_until(page, lambda: len(asked), times)
     page.wait_for_timeout(1500)
@@ -255,7 +254,7 @@ def test_answers_of_an_earlier_story_wait_while_study_is_paused(page, live_serve
     page.wait_for_url(lambda url: url != first)
     Study.objects.update(state="paused")
     wait_until(page, lambda: replies[:1], [403])
-    page.wait_for_timeout(300)  # what must not show is not awaited
+    page.wait_for_timeout(300)  # the test waits for no absent message
     expect(page.locator("#save-state")).to_contain_text("Waiting")
     assert page.is_hidden("#problem"), "it is another story's"
     assert not Rating.objects.exists()
@@ -426,7 +425,7 @@ def test_refused_answer_does_not_replace_a_newer_one(page, live_server):
 
 @pytest.mark.page_errors("ERR_FAILED .*/save/")
 def test_delayed_answer_does_not_replace_a_newer_one(page, live_server):
-    """The browser has given it up, and the network brings it all the same."""
+    """The browser gave the request up, but the network still delivers it."""
     held = []
     answer_with(page, lambda route: route.continue_() if held else hold(route))
 

@@ -1,4 +1,4 @@
-"""What a screen reader says of the seat: names, descriptions, and what is live."""
+"""Screen readers on annotators' pages: names, descriptions, live regions."""
 
 import re
 
@@ -18,7 +18,7 @@ from tests.factories import make_benchmark, make_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-# Every text of a live region that is said, as it changes.
+# All announced texts of live regions, in order.
 LISTEN = """(where) => {
   window.heard = [];
   const region = document.querySelector(where);

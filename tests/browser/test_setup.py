@@ -1,4 +1,4 @@
-"""Setting studies up in Chromium, by keyboard."""
+"""Set-up of studies in Chromium, by keyboard."""
 
 import time
 
@@ -27,7 +27,7 @@ def begun(page, live_server):
 
 
 def start(page, template: str) -> None:
-    """Go from the list of studies to the form of a template, by keyboard."""
+    """Open the form of a protocol from the list of studies, by keyboard."""
     page.focus("text=New study")
     page.keyboard.press("Enter")
     page.wait_for_url("**/setup/")
@@ -117,7 +117,7 @@ def test_setup_pages_fit_a_phone_and_are_accessible(begun):
 
 @pytest.mark.page_errors("422 .*/setup/")
 def test_double_click_creates_one_study(begun, monkeypatch):
-    """Drawing twins takes long, and whoever waits presses again."""
+    """Drawing degraded copies is slow, so managers may click again."""
     page, draw = begun, planning.with_twins
 
     def slowly(draft):

@@ -1,4 +1,4 @@
-"""Comments on single shots in Chromium: by every hand, also without network."""
+"""Comments on single shots in Chromium: every input method, and offline."""
 
 import pytest
 from django.urls import reverse
@@ -79,7 +79,7 @@ def test_shot_comment_is_written_by_every_input(chromium, live_server, hand):
         assert not page.locator(".question :checked").count()
         newline = "\n"
         if not has_scripts:
-            newline = "\r\n"  # as forms send it
+            newline = "\r\n"  # as in a form
             hand.choose(page, "character", "left")
             hand.choose(page, "aesthetics", "tie")
             hand.send(page)
@@ -160,7 +160,7 @@ def clip(tmp_path_factory):
 
 def test_shot_comment_follows_the_playing_part_of_a_video(page, live_server, clip):
     begin(benchmark=make_same_reel(clip, 2.0, ["Alder"]))
-    page.emulate_media(reduced_motion="reduce")  # it waits to be played
+    page.emulate_media(reduced_motion="reduce")  # the video waits to be played
     sit_down(page, live_server)
     box = page.locator(".shot-comments")
     captions = page.locator(".captions button")
@@ -172,7 +172,7 @@ def test_shot_comment_follows_the_playing_part_of_a_video(page, live_server, cli
     page.locator(FIELD).fill("Jumps.")
     page.evaluate(TO_THE_START)
     expect(captions.first).to_have_attribute("aria-current", "true")
-    page.wait_for_timeout(400)  # what does not come cannot be awaited
+    page.wait_for_timeout(400)  # the test cannot wait for an absent change
     expect(box.locator("select")).to_have_value(number)
     box.locator("select").select_option(captions.first.get_attribute("data-shot"))
     assert page.locator(FIELD).input_value() == ""
@@ -184,9 +184,7 @@ def test_shot_comment_follows_the_playing_part_of_a_video(page, live_server, cli
 
 
 @pytest.mark.parametrize("medium", ["video", *slow("pictures")])
-def test_shot_comment_follows_the_shot_of_a_checklist(
-    page, live_server, clip, medium
-):
+def test_shot_comment_follows_the_shot_of_a_checklist(page, live_server, clip, medium):
     reel = make_same_reel(clip, 2.0, ["Alder"]) if medium == "video" else None
     begin("checklist", benchmark=reel, shots=2)
     sit_down(page, live_server)

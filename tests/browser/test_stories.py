@@ -1,4 +1,4 @@
-"""Stories of several methods in Chromium: by shot, by story, one by one; by phone."""
+"""The viewer in Chromium with several methods, and on phones."""
 
 import pytest
 from playwright.sync_api import expect
@@ -13,7 +13,7 @@ from tests.cases import slow
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-# Whether nothing covers the middle of what is marked, or of the pictures in sight.
+# True if nothing covers the centre of the current question or visible pictures.
 UNCOVERED = """(selector) => [...document.querySelectorAll(selector)].some((one) => {
   const box = one.getBoundingClientRect();
   const hit = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
@@ -138,7 +138,7 @@ def test_second_tap_answers_no_other_question(phone, live_server):
 
 
 def test_answers_before_the_scripts_are_kept(page, live_server):
-    """A click counts as soon as the page is painted, however slow the network."""
+    """A click counts as soon as the page is painted, even on a slow network."""
     begin()
     held = []
     page.route("**/question.js", lambda route: held.append(route))
@@ -154,7 +154,7 @@ def test_answers_before_the_scripts_are_kept(page, live_server):
 
 
 def open_story_page(page, live_server, press):
-    """Go to the first story without waiting for its scripts."""
+    """Open the first story without waiting for its scripts."""
     from django.urls import reverse
 
     from annotate.models import Invitation
@@ -168,7 +168,7 @@ def open_story_page(page, live_server, press):
 
 @pytest.mark.page_errors("no database")
 def test_failing_modules_leave_a_plain_form(page, live_server):
-    """As in a window that keeps nothing: the browser's database cannot be opened."""
+    """As in a private window, the browser's database cannot be opened."""
     begin()
     page.add_init_script(
         "IDBFactory.prototype.open = () => { throw new Error('no database'); }"

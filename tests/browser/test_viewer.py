@@ -1,4 +1,4 @@
-"""The story viewer and the pair viewer in Chromium: zoom, flicker, swipe, faults."""
+"""The viewer in Chromium: zoom, flicker, swipe, broken pictures."""
 
 import re
 
@@ -22,7 +22,7 @@ from tests.factories import (
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-# Where a picture lies in its box, in parts of the box: left, top, width.
+# A picture's position in its box, as shares: left, top, width.
 PLACES = """() => [...document.querySelectorAll(".shot.current a.pane")].map((pane) => {
   const box = pane.getBoundingClientRect();
   const picture = pane.firstElementChild.getBoundingClientRect();
@@ -34,7 +34,7 @@ SHOT_IS_THERE = """() => document.readyState === "complete" &&
 
 
 def begin(kind="likert", *, shots=3, characters=0, size=(96, 64), **kw):
-    """A study of a few methods with one annotator who has read the instructions."""
+    """Create a study of a few methods with one annotator ready to rate."""
     methods = METHODS[: max(2, KINDS[kind].least)]
     benchmark = make_benchmark(stories=2, shots=shots, methods=methods)
     for frame in Frame.objects.exclude(output__method__name="Birch"):
@@ -138,7 +138,7 @@ def test_both_sides_zoom_and_move_together(page, live_server):
     page.wait_for_function("() => document.querySelector('#zoom').textContent !== '1×'")
     left, right = page.evaluate(PLACES)
     assert left == right
-    # What is under the pointer stays under it.
+    # The point under the pointer stays in place.
     assert (0.25 - right[0]) / right[2] == pytest.approx(0.25, abs=0.01)
     page.mouse.down()
     page.mouse.move(x - 30, y - 20, steps=3)
@@ -165,7 +165,7 @@ def side_at_point(page, x, y):
 
 
 def shown_first(page):
-    """Say whose picture stands in the place of the left one."""
+    """Return the side whose picture is shown in the left place."""
     x, y = page.evaluate(
         """() => { const box = document.querySelector(".shot.current .pane")
           .getBoundingClientRect(); return [box.x + 5, box.y + 5]; }"""
@@ -193,7 +193,7 @@ def test_flicker_shows_the_right_picture_while_held(page, live_server):
     page.clock.run_for(400)
     page.mouse.up()
     assert shown_first(page) == "left"
-    button.click()  # kept, for whoever cannot hold
+    button.click()  # kept after a click, for annotators who cannot hold a key
     assert shown_first(page) == "right"
     expect(button).to_have_attribute("aria-pressed", "true")
     button.click()
@@ -279,7 +279,7 @@ def test_view_settings_apply_to_the_next_story(page, live_server):
 
 @pytest.fixture
 def phone(chromium):
-    """A page of a telephone: no mouse, fingers."""
+    """Return a page of a phone with a touch screen."""
     context = chromium.new_context(
         viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
     )
@@ -288,7 +288,7 @@ def phone(chromium):
 
 
 def touch(page, *moments):
-    """Touch at the points of each moment in turn, then let go."""
+    """Touch the points of each moment in turn, then release."""
     session = page.context.new_cdp_session(page)
     for i, points in enumerate([*moments, []]):
         kind = "touchStart" if i == 0 else "touchMove" if points else "touchEnd"

@@ -1,4 +1,4 @@
-"""The laws of adaptive choice: what is learnt, what is drawn, when it stops."""
+"""Adaptive choice: posterior, information, draws, stopping rule."""
 
 import math
 
@@ -29,7 +29,7 @@ def votes(seed: int, m: int, most: int = 9) -> tuple[np.ndarray, np.ndarray]:
     return wins, np.triu(rng.integers(0, 3, (m, m)), 1)
 
 
-# --- Standing -----------------------------------------------------------------------
+# --- Posterior ----------------------------------------------------------------------
 
 
 @given(seed=SEEDS, m=st.integers(2, 7), prior_sd=st.sampled_from([0.3, 1.0, 4.0]))
@@ -86,7 +86,7 @@ def test_information_is_greatest_at_the_boundary_of_the_top():
 
 
 def test_information_matches_simulated_entropy():
-    """Two methods: the mutual information of the next answer and of the order."""
+    """For two methods: the mutual information of the next answer and the order."""
     for wins, losses in ((0, 0), (30, 30), (40, 25)):
         known = posterior(np.array([[0, wins], [losses, 0]]))
         spread = known.covariance[0, 0] * 2 - 2 * known.covariance[0, 1]
@@ -170,7 +170,7 @@ def test_logged_probability_matches_the_draw():
 def planned_sides(
     rng: np.random.Generator, m: int, stories: int, redundancy: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Plan as `designs.counterbalancing` does: within one for every unit and pair."""
+    """Plan sides like `designs.counterbalancing`: within one per unit and pair."""
     left = np.zeros((m, m, stories), int)
     for a, b in zip(*np.triu_indices(m, 1), strict=True):
         more = rng.permutation(np.arange(stories) % 2) * (redundancy % 2)

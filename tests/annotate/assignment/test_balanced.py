@@ -1,4 +1,4 @@
-"""The guarantees of the assignment, on designs of many sizes."""
+"""Guarantees of balanced assignment for designs of many sizes."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""What comes next: work, taken, done, stopped; and the balance of an open study."""
+"""Choice of the next slot, and the balance of open studies."""
 
 import random
 from collections import Counter, defaultdict
@@ -47,7 +47,7 @@ def kind(person):
     return choosing.next_step(person).kind
 
 
-# Work, taken, done, stopped -----------------------------------------------------------
+# Next step --------------------------------------------------------------------------
 
 
 @pytest.mark.postgresql
@@ -132,7 +132,7 @@ def test_open_study_may_be_left_after_a_whole_session():
 
 
 class Arrivals:
-    """People who come, judge, leave in mid-session, skip, and lose their leases."""
+    """Annotators who arrive, rate, leave in mid-session, skip, and lose leases."""
 
     def __init__(self, study, people, seed):
         self.study, self.dice = study, random.Random(seed)
@@ -151,13 +151,13 @@ class Arrivals:
             submit(slot, person)
         elif luck < 0.9:
             giving_back.skip(slot, person, reason="unclear")
-        else:  # gone: the lease runs out, and the rest is for others
+        else:  # after leaving, the lease expires and others get the rest
             Slot.objects.filter(pk=slot.pk).update(
                 lease_until=timezone.now() - timedelta(minutes=1)
             )
 
     def counts(self):
-        """Submitted answers of each unit that is handed out."""
+        """Return the submitted answers of each assigned unit."""
         units = self.study.units.filter(set_aside_at__isnull=True)
         return list(units.values_list("submitted", flat=True))
 
@@ -180,7 +180,7 @@ def test_next_slot_ignores_levels_held_by_others():
     ("kind", "seed"), [("likert", 0), ("likert", 1), ("choice", 2)]
 )
 def test_counts_of_units_stay_within_two(kind, seed):
-    """Who loses a lease or skips leaves a unit behind until somebody else takes it."""
+    """After an expired lease or a skip, a unit lags until somebody takes it."""
     study = grid(stories=4, methods=4, redundancy=6, kind=kind)
     crowd = Arrivals(study, add_people(study, 12), seed)
     spreads = []
@@ -194,7 +194,7 @@ def test_counts_of_units_stay_within_two(kind, seed):
 
 
 def shares(person):
-    """The methods and stories of each session that the annotator has finished."""
+    """Return methods and stories of the annotator's finished sessions."""
     rows = defaultdict(list)
     for slot in person.slots.select_related("unit__output_a").filter(
         state="submitted", purpose="real"
@@ -251,7 +251,7 @@ def test_open_study_is_completed_to_the_last_slot():
 
 
 def test_session_continues_when_check_of_its_story_is_dropped():
-    """Where a slot is to stand is found out anew once checks have been laid."""
+    """A slot's place is determined again after checks were inserted."""
     study = grid(methods=1, redundancy=1)
     (person,) = add_people(study, 1)
     first = take(person)

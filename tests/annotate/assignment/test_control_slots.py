@@ -1,4 +1,4 @@
-"""Checks: where they sit, what they show, and that nobody can tell them."""
+"""Checks: positions, contents, and concealment."""
 
 import re
 from collections import Counter
@@ -74,7 +74,7 @@ def has_no_doubles(person):
     return True
 
 
-# Where they sit -----------------------------------------------------------------------
+# Positions ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("assignment", ["", OPEN])
@@ -117,7 +117,7 @@ def test_checks_are_shown_at_their_positions(woods, assignment):
     assert len(met) > 1
 
 
-# What they show -----------------------------------------------------------------------
+# Contents ----------------------------------------------------------------------------
 
 
 def test_repeats_and_degraded_copies_are_of_earlier_sessions(woods):
@@ -193,7 +193,7 @@ def test_pairwise_degraded_copy_is_beside_its_original(woods):
 
 
 def test_gold_units_exclude_the_annotators_outputs(woods):
-    """An older study may have gold that it judges: the own plan is left out."""
+    """Older studies can have gold among their units; the annotator's are excluded."""
     study = make_planned(
         LIKERT + GOLD,
         benchmark=woods,
@@ -212,11 +212,11 @@ def test_gold_units_exclude_the_annotators_outputs(woods):
         assert not person.slots.filter(purpose="gold").exists()
 
 
-# What nobody can see ------------------------------------------------------------------
+# Concealment -------------------------------------------------------------------------
 
 
 def structure(page: str, slot: Slot) -> str:
-    """Return a page without what differs between any two stories."""
+    """Return a page without the parts that differ between stories."""
     page = page.replace(slot.code, "CODE")
     page = re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", page)
     page = re.sub(r"/story/[\w-]{12}/", "/story/BEFORE/", page)
@@ -290,7 +290,7 @@ def test_api_does_not_reveal_checks(client, woods):
     assert keys["real"] == keys["gold"]
 
 
-# What they count for ------------------------------------------------------------------
+# Counting ----------------------------------------------------------------------------
 
 
 def test_checks_do_not_count_as_answers(woods):

@@ -1,4 +1,4 @@
-"""Left and right within each person, counted by hand; and what must not give way."""
+"""Counterbalancing within annotators, checked against counts by hand."""
 
 import random
 from collections import Counter
@@ -58,8 +58,8 @@ def planned(methods, stories, people, redundancy, **how):
         (8, 10, 7, 5, 1),
         (8, 10, 6, 6, 1),
         (8, 1, 6, 3, 1),
-        # Everybody sees every method equally often, and every pair's sum is fixed: a
-        # pair that somebody sees an even number of times has to give.
+        # Methods are equally frequent and sums of pairs are fixed, so a pair with an
+        # even count has to be unbalanced.
         (8, 10, 7, 3, 2),
         (8, 10, 7, 4, 2),
         (8, 10, 6, 1, 2),
@@ -104,7 +104,7 @@ def test_units_and_pairs_stay_balanced(methods, stories, groups, gaps, seed):
     for (person, methods_), count in seen.items():
         if count % 2:
             assert abs(own_pair[person, *methods_]) == 1
-    # Never more in thousands of designs; what stands above is what is guaranteed.
+    # The limit was never exceeded in thousands of designs; the one above is guaranteed.
     assert largest(own_method) <= 2
 
 
@@ -116,7 +116,7 @@ def units_of(units):
     ("design", "most"), [((8, 10, 6, 3), 4), ((8, 10, 7, 3), 4), ((12, 6, 8, 3), 5)]
 )
 def test_freed_slots_go_to_people_whose_sides_they_balance(design, most):
-    """Their unbegun slots make up for held ones; without regard it were 10 to 20."""
+    """Unbegun slots compensate held ones; ignoring sides would give 10 to 20."""
     units, made = planned(*design)
     wanted = [replace(unit, redundancy=design[3]) for unit in units]
     held = [a for a in made.assignments if a.annotator > 0]
@@ -129,7 +129,7 @@ def test_freed_slots_go_to_people_whose_sides_they_balance(design, most):
 
 
 def test_new_slots_compensate_one_sided_annotators():
-    """Eve saw m0 on the left throughout the first half, and nobody else began."""
+    """Eve saw m0 on the left in the whole first half; nobody else has begun."""
     units, made = planned(4, 20, 4, 2)
     held = [
         a._replace(a_is_left=True)

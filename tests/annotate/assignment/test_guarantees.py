@@ -1,4 +1,4 @@
-"""What every plan guarantees, measured as the plan says and by hand."""
+"""Guarantees of plans, measured by the report and by hand."""
 
 from collections import Counter, defaultdict
 from dataclasses import replace
@@ -20,7 +20,7 @@ from tests.annotate.assignment.test_balanced import likert, pairwise
 
 @st.composite
 def designs(draw):
-    """Units with missing outputs and own redundancies, and groups of annotators."""
+    """Draw units with missing outputs and own redundancies, and annotator groups."""
     pairs = draw(st.booleans())
     whole = pairwise(draw(st.integers(2, 4)), 4) if pairs else likert(4, 5)
     if not pairs:
@@ -42,7 +42,7 @@ def people_of(groups):
 
 
 def components(assignments, people):
-    """Return the parts of the graph of people who share a unit, by merging sets."""
+    """Return the components of the graph of shared units, by merging sets."""
     parts = [{person} for person in range(people)]
     holders = defaultdict(set)
     for a in assignments:
@@ -102,9 +102,9 @@ def shares_are_even(assignments, units, groups):
 def test_shared_units_connect_annotators_when_possible(
     methods, stories, people, redundancy, pairs, seed
 ):
-    """A unit joins at most as many people as rate it, less one.
+    """A unit makes at most one connection fewer than it has annotators.
 
-    With two pairs a person, meeting methods evenly can rule it out (see below).
+    With two pairs per person, balanced methods can make it impossible (see below).
     """
     units = pairwise(methods + 1, stories) if pairs else likert(methods, stories)
     redundancy = min(redundancy, people)
@@ -127,7 +127,7 @@ def test_methods_have_balanced_positions(units, seed):
 
 
 def by_hand(units, rows, people):
-    """Measure what is new in the report row by row."""
+    """Compute the report's newer measures row by row."""
     story = {unit.id: unit for unit in units}
     holders = defaultdict(set)
     for a in rows:

@@ -1,4 +1,4 @@
-"""What a browser may fetch beforehand: without a lease, and nobody else's."""
+"""Prefetching of slots without a lease."""
 
 from datetime import timedelta
 
@@ -43,7 +43,7 @@ def codes(slots):
 
 
 def test_slot_offered_again_counts_as_newest(crowd, rf):
-    """A browser that keeps 40 pages drops those named longest ago."""
+    """A browser that caches 40 pages drops the least recently offered ones."""
     person, request = join(crowd), rf.get("/")
     request.token = person.invitation.token
     for named in (["first"], [f"{n}" for n in range(39)], ["first", "new"]):
@@ -127,9 +127,7 @@ def test_offline_answers_take_a_free_slot(crowd, client):
     assert problems(crowd) == []
 
 
-def test_offline_answers_to_a_taken_slot_are_surplus(
-    crowd, client, monkeypatch
-):
+def test_offline_answers_to_a_taken_slot_are_surplus(crowd, client, monkeypatch):
     person, other = join(crowd), join(crowd)
     slot = choosing.next_for(person).slot
     wanted = foreseen(person, slot)[0]
@@ -151,9 +149,7 @@ def test_offline_answers_to_a_taken_slot_are_surplus(
     assert problems(crowd) == []
 
 
-def test_displayed_story_is_the_one_taken(
-    crowd, client, django_assert_max_num_queries
-):
+def test_displayed_story_is_the_one_taken(crowd, client, django_assert_max_num_queries):
     person = join(crowd)
     browser = Browser(client, person)
     browser.start()
@@ -166,9 +162,7 @@ def test_displayed_story_is_the_one_taken(
     assert Slot.objects.get(code=shown).annotator == person
 
 
-def test_slot_taken_during_the_request_is_shown(
-    crowd, client, monkeypatch
-):
+def test_slot_taken_during_the_request_is_shown(crowd, client, monkeypatch):
     person = join(crowd)
     browser = Browser(client, person)
     browser.start()
@@ -194,7 +188,7 @@ checks:
 
 
 def test_second_link_does_not_reveal_checks(client):
-    """Two people compare what their links show of the stories that one is named."""
+    """Two annotators compare what their links show of one's prefetched stories."""
     woods = make_benchmark(stories=8)
     judged = [f"{number:02}" for number in range(2, 9)]
     study = make_planned(CHECKED, benchmark=woods, stories=judged)

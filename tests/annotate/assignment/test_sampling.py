@@ -1,4 +1,4 @@
-"""Samples are exact in number, proportional over strata, and fixed by the seed."""
+"""Samples: exact size, proportional to groups, determined by the seed."""
 
 from collections import Counter
 

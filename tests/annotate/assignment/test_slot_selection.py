@@ -1,4 +1,4 @@
-"""Which free slot suits best: pure, and against every other choice."""
+"""Choice of the best free slot, compared with every alternative."""
 
 from collections import Counter
 
@@ -40,7 +40,7 @@ def one(slot, story=1, methods=("a",), level=1, left=True):
 
 
 def test_best_slot_has_the_less_frequent_side():
-    """Where "a" stood left of "b", it is to stand right of "c", too."""
+    """After "a" on the left of "b", "a" goes to the right of "c"."""
     seen = SeenSoFar()
     for slot in range(3):
         seen.add(one(slot, story=slot, methods=("a", "b")))

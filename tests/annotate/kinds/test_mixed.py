@@ -1,4 +1,4 @@
-"""One study may mix kinds that are asked of equally many outputs."""
+"""Studies that mix kinds of questions."""
 
 import pytest
 

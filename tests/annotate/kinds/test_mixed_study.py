@@ -1,4 +1,4 @@
-"""A study of ratings and a checklist around its answers: watched, verified, shown."""
+"""Studies with ratings and a checklist: signals, verification, pages."""
 
 import pytest
 from django.urls import reverse
@@ -31,7 +31,7 @@ RULES = """\
 rules:
   - {key: flat, signal: flat, above: 0.9, action: warn}
 """
-# Each story is asked for the labels, or for the ratings.
+# Each story has either labels or ratings.
 APART = """\
 redundancy: 1
 questions:
@@ -59,7 +59,7 @@ def apart():
 
 
 def fill(slot, ratings, *ticked):
-    """Answer what is asked: ratings in order, the same boxes ticked in every shot."""
+    """Answer all questions: ratings in order, the same boxes in every shot."""
     asked = slot.questions
     whole = [question for question in asked if not kind_of(question).of_shots]
     boxes = {
@@ -76,11 +76,11 @@ def slots_of(study, name):
     return list(study.slots.filter(annotator__name=name).order_by("unit__story__key"))
 
 
-# Watched
+# Signals
 
 
 def test_rating_of_one_is_not_a_tick():
-    """The other person's ratings of 1 are about no shot."""
+    """The other annotator's ratings of 1 have no shot."""
     study = mixed(QUESTIONS + "rules: default\n")
     for slot in slots_of(study, "A02"):
         fill(slot, [1, 1], "pan|text")
@@ -176,7 +176,7 @@ def test_finding_names_its_measure(ratings, ticked, found, told):
 
 
 def test_handled_finding_on_ratings_does_not_cover_empty_boxes():
-    """Shots and units are counted apart; one flag of a rule is in force at a time."""
+    """Shots and units are counted separately; a rule has one flag at a time."""
     study = mixed(QUESTIONS + RULES, shots=1)
     person = join(study, "A01")
     for slot in slots_of(study, "A01")[:3]:
@@ -190,7 +190,7 @@ def test_handled_finding_on_ratings_does_not_cover_empty_boxes():
     assert monitoring.look(person) == []
     for slot in slots_of(study, "A01")[3:]:
         fill(slot, [3, 2])
-    # 5 shots are enough more than 3; of 5 units 3 are flat.
+    # 5 shots exceed the 3 needed, and 3 of 5 units are flat.
     assert [again.n for again in monitoring.look(person)] == [5]
     assert Flag.objects.count() == 3
 
@@ -217,7 +217,7 @@ def test_tick_signals_ignore_training():
     assert signals["ticks_flat"].n == 2
 
 
-# Shown
+# Pages
 
 
 def test_story_without_labels_shows_no_sheets(client, apart):

@@ -1,4 +1,4 @@
-"""A study of rankings: from its file to a leaderboard."""
+"""Ranking studies, from the study file to the leaderboard."""
 
 from collections import Counter
 from itertools import combinations
@@ -49,7 +49,7 @@ def study():
     return make_planned(FILE, benchmark=benchmark, annotators=6)
 
 
-# What people think of the methods, the best first; alphabetical would be no test.
+# The true order of methods; an alphabetical one would prove nothing.
 BEST = ("Cedar", "Alder", "Elm", "Birch")
 
 
@@ -62,7 +62,7 @@ def backwards(slot: Slot, key: str) -> str:
     return ">".join(reversed(in_order(slot, key).split(">")))
 
 
-# In a study file
+# Study file
 
 
 @pytest.mark.parametrize("sets", ["ring", "[[Alder, Birch, Elm]]", "all"])
@@ -95,7 +95,7 @@ def test_ranking_refuses_invalid_fields_with_their_line(before, after, message):
     assert message in str(caught.value)
 
 
-# In a plan
+# Plan
 
 
 @pytest.mark.parametrize("number", [3, 4, 5])
@@ -223,7 +223,7 @@ def test_form_without_scripts_has_a_rank_per_version(study, client):
     for odd in ("9" * 5000, "0", "-1", "x", ""):
         refused = client.post(f"{browser.at}submit/", form | {"q:text:1": odd})
         assert refused.status_code == 422
-    # An earlier answer is not sent in the place of what is no order.
+    # An earlier answer does not replace an invalid one.
     save(client, browser.at, quality="3>2>1", text="3>2>1")
     for ranks in (("1", "2", "2"), ("1", "2", ""), ("2", "3", "")):
         sent = {f"q:text:{place}": rank for place, rank in enumerate(ranks, start=1)}
@@ -257,7 +257,7 @@ def test_ranking_pages_do_not_reveal_methods(study, client):
         assert client.get(address).status_code == status
 
 
-# What comes of it
+# Results
 
 
 @pytest.fixture
@@ -352,5 +352,5 @@ def test_verify_finds_impossible_ranking(done):
 
 
 def test_ranking_keeps_the_planned_balance(study):
-    """All three methods of a unit count when slots are dealt anew, not two of them."""
+    """All three methods of a unit count when slots are redistributed."""
     assert reassignment.measured(study) == study.balance_report

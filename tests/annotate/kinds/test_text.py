@@ -1,4 +1,4 @@
-"""Answers in words: written, shown again, exported, erased, and counted nowhere."""
+"""Free-text answers: written, displayed, exported, erased, never counted."""
 
 import csv
 import io
@@ -68,7 +68,7 @@ def texts() -> list[str]:
 
 @pytest.fixture
 def written(client):
-    """Have one of two stories answered in numbers and words."""
+    """Answer one of two stories with a rating and a text."""
     study = planned()
     browser = begin(client, study)
     browser.fill(beauty=3, why=WORDS)
@@ -182,7 +182,7 @@ def test_text_is_never_cached(client, monkeypatch):
         assert f">{words}</textarea>" in browser.text()
     parts = len(made)
     client.post(f"{browser.at}submit/", form(why="third words" * 9))
-    # What the page says below the questions of an error.
+    # The page's errors below its questions.
     assert len(made) == parts + 1
     assert not any("words" in part and "</textarea>" in part for part in made)
     browser.text()
@@ -239,7 +239,7 @@ def test_api_accepts_text_answers():
     assert texts() == [WORDS]
 
 
-# Read, counted nowhere, erased
+# Display, statistics, erasure
 
 
 def test_exported_text_has_no_formulas(client, tmp_path):
@@ -280,7 +280,7 @@ def test_text_is_personal_data_and_erased_with_comments(written):
     assert problems(written) == []
 
 
-# Set up
+# Set-up
 
 
 def test_text_question_round_trips_through_file_and_form():

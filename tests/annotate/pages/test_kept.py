@@ -1,4 +1,4 @@
-"""What is kept of a page is what would be made anew."""
+"""Cached parts of pages equal freshly rendered ones."""
 
 import re
 
@@ -18,7 +18,7 @@ CSRF = re.compile(r'name="csrfmiddlewaretoken" value="\w+"')
 
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch):
-    """Begin with nothing kept; return how many parts are made."""
+    """Clear the cache; return a counter of rendered parts."""
     made = []
     make = kept.KeptNode._made
     kept.PARTS.clear()
@@ -29,7 +29,7 @@ def nothing_kept(monkeypatch):
 
 
 def page(slot: Slot, language: str = "en") -> str:
-    """Return the page of a slot in a browser of its annotator's own."""
+    """Return a slot's page in its annotator's browser."""
     client = Client()
     browser = Browser(client, slot.annotator)
     browser.start()
@@ -43,7 +43,7 @@ def page(slot: Slot, language: str = "en") -> str:
 @pytest.mark.parametrize("kind", ["likert", "choice", "checklist", "ranking"])
 def test_cached_page_is_the_same_for_every_annotator(kind, monkeypatch, nothing_kept):
     benchmark = make_benchmark(stories=2)
-    # As many people as there are orders, so that two see the same one.
+    # There are enough people for two to have the same order.
     study = make_study(kind=kind, benchmark=benchmark, annotators=6)
     slots = {}
     for slot in study.slots.filter(unit=study.units.first()).order_by("pk"):
@@ -65,7 +65,7 @@ def test_cached_page_is_the_same_for_every_annotator(kind, monkeypatch, nothing_
 @pytest.mark.django_db
 @pytest.mark.parametrize("kind", ["likert", "choice", "checklist", "ranking"])
 def test_cached_parts_show_only_named_variables(kind, monkeypatch):
-    """A value that a part shows and does not name would be somebody else's."""
+    """A value that a part shows without naming it could be another annotator's."""
     made = kept.KeptNode._made
 
     def made_of_named(node, context):

@@ -1,4 +1,4 @@
-"""The annotator's pages: the way through, who may not, and what must not be seen."""
+"""Annotators' pages: a full run, access, confidentiality."""
 
 import pytest
 from django.db import connection
@@ -28,7 +28,7 @@ def token(study, name="A01"):
 
 
 def begin(client, study, name="A01"):
-    """Consent, read the instructions, and return the first slot's address."""
+    """Give consent, read the instructions, and return the first slot's address."""
     key = token(study, name)
     assert client.get(reverse("rate-entry", args=[key])).status_code == 302
     client.post(reverse("rate-consent", args=[key]))
@@ -71,7 +71,7 @@ def test_consent_is_stored_with_its_version(client):
 
 
 def test_answers_are_stored_when_next_step_fails(client, monkeypatch):
-    """What fails is asked again, and told, when the answers are stored."""
+    """A failing next step is retried and reported once the answers are stored."""
     study = make_study(consented=True)
     person = study.annotators.get(name="A01")
     address = begin(client, study)
@@ -89,14 +89,14 @@ def test_answers_are_stored_when_next_step_fails(client, monkeypatch):
     slot = person.slots.get(position=1)
     assert slot.state == "submitted"
     assert {row.value for row in slot.ratings.all()} == {2, 3}
-    failing[:] = [False, True]  # for a moment only: nobody hears of it
+    failing[:] = [False, True]  # a short failure is not reported
     second = person.slots.get(position=2)
     assert save(client, address, **given).json()["next"].endswith(f"{second.code}/")
     assert slot.ratings.count() == 2
 
 
 def end_transaction():
-    """Have the database end the transaction, as a restart or a full disk does."""
+    """Make the database abort the transaction, like a restart or a full disk."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
@@ -114,7 +114,7 @@ def end_transaction():
 
 @pytest.mark.django_db(transaction=True)
 def test_answers_are_stored_again_after_a_rollback(client, monkeypatch):
-    """It ends the transaction after they were written; a moment later all is well."""
+    """The database aborts the transaction after the write, and then recovers."""
     study = make_study(consented=True)
     person = study.annotators.get(name="A01")
     address = begin(client, study)
@@ -281,7 +281,7 @@ def test_keys_of_sides_do_not_depend_on_ties(client):
 
 
 def finish(client, study, name="A01"):
-    """Do the whole plan and return the address of the last page."""
+    """Complete the plan and return the address of the last page."""
     address = begin(client, study, name)
     while "/story/" in address:
         address = fill(client, study, address, "4")["Location"]

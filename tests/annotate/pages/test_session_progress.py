@@ -1,4 +1,4 @@
-"""How far somebody is: in the session at hand, and in all."""
+"""Progress of an annotator in the session and overall."""
 
 import pytest
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def person():
-    """Somebody with a plan of three sessions of three slots, two of them done."""
+    """Return an annotator with three sessions of three slots, two slots done."""
     benchmark = make_benchmark(stories=3, methods=["X", "Y", "Z"], pictures=False)
     study = make_study(benchmark=benchmark, consented=True)
     person = study.annotators.get(name="A01")

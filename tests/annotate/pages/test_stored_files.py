@@ -1,4 +1,4 @@
-"""What nginx is told of pictures and videos; `tests/deploy` asks a real one."""
+"""Headers that let nginx serve media; `tests/deploy` uses a real nginx."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def behind_nginx(settings):
 
 
 def told(response) -> Path:
-    """Return the file that nginx is told, and nothing is sent besides."""
+    """Return the file named for nginx; the response has no body."""
     assert response.status_code == 200
     assert response.content == b""
     assert response["Cache-Control"] == "private, max-age=86400"
@@ -52,9 +52,7 @@ def test_nginx_serves_an_annotators_picture(client, slot, settings):
     assert answer["Content-Type"] == "image/webp"
 
 
-def test_nginx_serves_any_range_of_a_video(
-    client, tmp_path, settings
-):
+def test_nginx_serves_any_range_of_a_video(client, tmp_path, settings):
     study = make_study(
         benchmark=video_benchmark(tmp_path), kind="choice", consented=True
     )

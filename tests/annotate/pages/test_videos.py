@@ -1,4 +1,4 @@
-"""Videos under opaque addresses, whole and in parts, to whom they may be shown."""
+"""Videos: opaque addresses, ranges, access."""
 
 import pytest
 from django.urls import reverse
@@ -16,7 +16,7 @@ TIMES = ((0.5, 1.5), (1.5, 3.0))
 
 
 def video_benchmark(folder, *, methods=("Alder", "Birch"), times=TIMES) -> Benchmark:
-    """Stories of two captions that each method rendered as a video of its own."""
+    """Create stories of two captions with one video per method."""
     benchmark = Benchmark.objects.create(slug="reel", title="Reel")
     story = Story.objects.create(
         benchmark=benchmark, key="01", conditioning_seconds=0.5

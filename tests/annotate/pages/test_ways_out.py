@@ -1,7 +1,7 @@
-"""Every way out of the annotator's pages: what it says, and the code that it shows.
+"""Exits from annotators' pages: their texts and codes.
 
-The kind of a code is told by its beginning: E- of work that ended early, S- of somebody
-who did not pass the training, nothing of work that is complete.
+Codes begin with E- after partial work and with S- after failed training; codes for
+complete work have no prefix.
 """
 
 import re
@@ -34,7 +34,7 @@ def code_on(page: str) -> str:
 
 
 def kind_of_code(page: str, person) -> str:
-    """Return which kind of code a page shows, told by the code alone."""
+    """Return the kind of a page's code by its prefix."""
     code = code_on(page)
     if not code:
         return "none"
@@ -46,7 +46,7 @@ def kind_of_code(page: str, person) -> str:
 
 
 def out(client, person) -> str:
-    """Return the page to which somebody's link leads in the end."""
+    """Return the page that an annotator's link leads to."""
     return client.get(Browser(client, person).at, follow=True).content.decode()
 
 
@@ -56,7 +56,7 @@ def open_study(**plan):
 
 
 def stop(client, person) -> str:
-    """Finish by the button, and return the page that follows."""
+    """Press the finish button; return the next page."""
     browser = Browser(client, person)
     return client.post(browser.address("stop"), follow=True).content.decode()
 
@@ -72,7 +72,7 @@ def sitting_of_a_small_study(client):
     _study, person = open_study()
     work(person, always("3"), most=3)
     assert "Finish here" not in out(client, person)
-    work(person, always("3"), most=1)  # of each of four stories one
+    work(person, always("3"), most=1)  # one slot of each of four stories
     assert "Finish here and get the completion code" in out(client, person)
     return person, stop(client, person)
 
@@ -241,7 +241,7 @@ def test_exit_pages_show_the_right_code(client, way, kind, says):
 
 
 def test_partial_code_depends_on_the_secret_key(client, settings):
-    """Attack: whoever ended early tries all completion codes at home."""
+    """Attack: an annotator who ended early tries all completion codes offline."""
     person, page = all_with_others(client)
     settings.SECRET_KEY = "another key, of at least 32 letters"
     worth = outcomes.worth(person)

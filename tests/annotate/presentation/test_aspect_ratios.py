@@ -1,4 +1,4 @@
-"""Before launch a manager is told whose pictures have a shape of their own."""
+"""Notes on methods with unusual aspect ratios, before launch."""
 
 import pytest
 from django.core.management import call_command
@@ -24,7 +24,7 @@ TOLD = (
 
 
 def stored(size: tuple[int, int]) -> MediaFile:
-    """The row of a picture whose size is all that is looked at."""
+    """Create a picture's row with a size and no file."""
     name = "{}-{}".format(*size)
     fixed = {"content_type": "image/png", "extension": "png", "bytes": 1}
     return MediaFile.objects.get_or_create(
@@ -33,7 +33,7 @@ def stored(size: tuple[int, int]) -> MediaFile:
 
 
 def sized(**sizes: tuple[int, int]) -> Benchmark:
-    """A benchmark where the pictures of these methods have a size: six of each."""
+    """Create a benchmark with six pictures per method in the given sizes."""
     benchmark = make_benchmark(methods=tuple(sizes))
     for method, size in sizes.items():
         frames = Frame.objects.filter(output__method__name=method)

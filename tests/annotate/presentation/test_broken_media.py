@@ -1,4 +1,4 @@
-"""Pictures that annotators report as broken, and what managers see of it."""
+"""Reports of broken pictures."""
 
 import pytest
 from django.urls import reverse

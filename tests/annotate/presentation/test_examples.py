@@ -1,4 +1,4 @@
-"""Pictured examples: which shots are shown, what is said, who sees them."""
+"""Pictured examples: selection of shots, texts, access."""
 
 import io
 import re
@@ -47,9 +47,7 @@ def shots(number, changed):
         (9, set(range(2, 10)), [1, 2, 3, 4, 5, 6]),
     ],
 )
-def test_example_shots_include_changed_ones(
-    number, changed, expected
-):
+def test_example_shots_include_changed_ones(number, changed, expected):
     found = picked(shots(number, changed), "foreign_shot")
     assert found == [(n, n in changed, n) for n in expected]
 
@@ -129,7 +127,7 @@ def test_video_examples_are_stills_of_each_shot(client, tmp_path):
     (changed,) = (n for n, is_changed, _of in question.example_shots if is_changed)
     assert {one.shape for one in stills} == {(128, 192, 3)}
     for number, good, bad in zip((1, 2, 3), stills[:3], stills[3:], strict=True):
-        top = (3 - number) * 32  # of the square, which is higher in each shot
+        top = (3 - number) * 32  # position of the square, which is higher in each shot
         column = good[:, 70:100].min(axis=(1, 2))
         assert (column[top + 6 : top + 26] < 35).all()
         assert (column[: max(0, top - 6)] > 35).all()
@@ -147,9 +145,7 @@ def read_still(response) -> np.ndarray:
         return np.asarray(picture.convert("RGB"))
 
 
-def test_example_pictures_require_consent_and_a_valid_link(
-    browser, study, client
-):
+def test_example_pictures_require_consent_and_a_valid_link(browser, study, client):
     address = browser.address("example", "1", "bad", "1")
     assert browser.get(address)["Location"] == browser.address("entry")
     browser.post(browser.address("consent"))

@@ -1,4 +1,4 @@
-"""The order in which people are asked: one for all, or each in another."""
+"""Order of questions: fixed, or random per annotator."""
 
 import re
 
@@ -17,7 +17,7 @@ SHUFFLED = f"{STUDY}presentation: {{shuffle_questions: true}}\n"
 
 
 def orders(study) -> list[list[str]]:
-    """The order in which each annotator is asked in the first two slots; it is one."""
+    """Return each annotator's order of questions, the same in the first two slots."""
     found = []
     for person in study.annotators.all():
         slots = work(join(study, person.name), always("left"), most=2)

@@ -1,4 +1,4 @@
-"""All methods of a study are shown in one size, and drawn before people come."""
+"""Common size of a study's outputs, and renditions drawn in advance."""
 
 import io
 import os
@@ -30,7 +30,7 @@ SIZES = {"Alder": (96, 64), "Birch": (48, 80), "Cedar": (96, 96)}
 
 
 def uneven(**kw) -> Benchmark:
-    """A benchmark whose methods draw in sizes of their own."""
+    """Create a benchmark whose methods have different sizes."""
     benchmark = make_benchmark(**kw)
     for frame in Frame.objects.select_related("output__method", "output__story"):
         method = frame.output.method.name
@@ -42,7 +42,7 @@ def uneven(**kw) -> Benchmark:
 
 
 def seen(study: Study, *, rendition="display") -> set[tuple[int, int]]:
-    """The sizes of all pictures that the study's first annotator is sent."""
+    """Return the sizes of all pictures sent to the study's first annotator."""
     planned = study.annotators.first()
     person = join(study, planned.name if planned else "")
     token = Invitation.objects.get(annotator=person).token
@@ -171,7 +171,7 @@ def test_unused_renditions_are_removed_and_redrawn(settings):
 
 @pytest.fixture
 def films(tmp_path) -> Study:
-    """Two methods with videos of their own size, sound, tags and frame rate."""
+    """Create two methods whose videos differ in size, sound, tags and frame rate."""
     benchmark = make_benchmark(
         stories=1, shots=1, methods=("Alder", "Birch"), pictures=False
     )

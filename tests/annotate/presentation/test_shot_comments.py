@@ -1,4 +1,4 @@
-"""Comments on single shots: stored by the output, refused, exported, shown again."""
+"""Comments on single shots: storing, refusal, export, display."""
 
 import csv
 import re
@@ -22,7 +22,7 @@ TAKES = {"shot_comments": True}
 
 
 def begin(kind="likert", shots=3, **kw):
-    """A study that takes them, and somebody at the first slot."""
+    """Create a study with shot comments, and an annotator at the first slot."""
     benchmark = make_benchmark(stories=1, shots=shots)
     kw = {"presentation": TAKES, "annotators": 1} | kw
     study = make_study(kind=kind, benchmark=benchmark, **kw)
@@ -31,7 +31,7 @@ def begin(kind="likert", shots=3, **kw):
 
 
 def send(client, person, slot, *written, key="", **answers):
-    """Send what a page with scripts sends: a side, a shot and a text each."""
+    """Send comments (side, shot, text) as the page's scripts do."""
     rows = [
         {"kind": "shot_comment", "id": f"{shot} {side}", "side": side, "shot": shot}
         | {"text": text, "key": key}
@@ -113,7 +113,7 @@ def test_shot_comments_are_refused_when_disabled(client, tmp_path):
 
 
 def fields(page):
-    """The text of each field of a page, by its name."""
+    """Return the text of each comment field of a page by name."""
     found = re.findall(
         r'<textarea name="shot-comment:([^"]+)"[^>]*>([^<]*)</textarea>', one_line(page)
     )
@@ -141,7 +141,7 @@ def test_form_has_shot_comment_fields_and_refills_them(client):
     assert told_shots(browser.text(here)) == ""
 
 
-# Whose they are -----------------------------------------------------------------------
+# Ownership ----------------------------------------------------------------------------
 
 SWITCHED_ON = f"{LIKERT}\nredundancy: 1\npresentation: {{shot_comments: true}}\n"
 
@@ -165,7 +165,7 @@ def test_shot_comments_stay_with_their_author_after_losing_a_slot(client):
     assert problems(study) == []
 
 
-# For whom they are --------------------------------------------------------------------
+# Export -------------------------------------------------------------------------------
 
 
 def test_shot_comments_are_exported_with_their_place(client, tmp_path):

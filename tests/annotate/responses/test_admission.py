@@ -1,4 +1,4 @@
-"""One gate before every story: consent, the instructions, and the training round."""
+"""Admission to stories: consent, instructions, training."""
 
 import pytest
 from django.test import Client
@@ -26,7 +26,7 @@ training:
 
 
 def agreed(study) -> Annotator:
-    """Somebody who has agreed, but not read the instructions yet."""
+    """Return an annotator who has agreed but not read the instructions."""
     study.annotators.filter(name="A01").update(
         consented_at=timezone.now(), consent_version="1", state="active"
     )
@@ -46,7 +46,7 @@ def api(person: Annotator) -> APIClient:
 
 
 def untouched(study) -> bool:
-    """Say whether nothing was handed out, and no answer is stored."""
+    """Return whether no slot was taken and no answer stored."""
     begun = study.slots.exclude(state=Slot.State.OPEN, started_at__isnull=True)
     stored = Rating.objects.exists() or Choice.objects.exists()
     return not (begun.exists() or stored)

@@ -1,4 +1,4 @@
-"""Named views: adding them, choosing what they hide, their counts and their page."""
+"""Analysis views: creation, hidden answers, counts, page."""
 
 import pytest
 from django.urls import reverse

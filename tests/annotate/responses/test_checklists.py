@@ -1,4 +1,4 @@
-"""The boxes of a checklist: stored shot by shot, submitted when all were looked at."""
+"""Checklists: ticks per shot, and submission once all shots are done."""
 
 import json
 import re
@@ -57,7 +57,7 @@ def test_unconfirmed_shot_has_no_answer(study):
 
 
 def test_boxes_count_only_when_shot_is_done(study):
-    """Neither is it to tick every box, nor to tick it and to empty it again."""
+    """Ticking all boxes, or ticking and clearing one, does not complete a shot."""
     slot, person = slot_of(study)
     every = list(study.questions.values_list("key", flat=True))
     record(slot, person, 1, *every)
@@ -196,7 +196,7 @@ def test_verify_requires_every_shot_to_be_done(study):
     ]
 
 
-# What the browser sends
+# Requests of the browser
 
 
 def post(client, slot, *rows):

@@ -1,4 +1,4 @@
-"""Leases: taken, renewed, ended, taken over; late answers; skipping."""
+"""Leases, late answers and skips."""
 
 import pytest
 from django.urls import reverse
@@ -31,7 +31,7 @@ def people(study):
 
 @pytest.fixture
 def planned():
-    """A study planned for three people."""
+    """Return a study planned for three people."""
     study = make_grid(
         "plan", stories=3, methods=2, redundancy=3, session_size=3, assignment="planned"
     )
@@ -60,12 +60,12 @@ def fresh(row):
 
 
 def told(slot):
-    """The kinds of the slot's events, in order."""
+    """Return the kinds of the slot's events in order."""
     events = slot.study.events.filter(slot=slot).order_by("pk")
     return list(events.values_list("kind", flat=True))
 
 
-# Taken, renewed, ended ----------------------------------------------------------------
+# Leases -------------------------------------------------------------------------------
 
 
 def test_heartbeat_and_answer_renew_a_lease(study, people, clock):
@@ -107,9 +107,7 @@ def test_two_tabs_get_the_same_slot(study, people):
 
 
 @pytest.mark.parametrize("minutes", [-600, -31, 31, 600])
-def test_clock_jump_neither_loses_nor_doubles_answers(
-    study, people, clock, minutes
-):
+def test_clock_jump_neither_loses_nor_doubles_answers(study, people, clock, minutes):
     done = submit(take(people[0]), people[0], 4)
     slot, others = take(people[0]), take(people[1])
     answer(slot, people[0], 3)
@@ -151,9 +149,7 @@ def test_late_answer_to_a_free_slot_is_accepted(study, people, clock):
 
 
 @pytest.mark.parametrize("how_far", ["taken", "submitted", "excluded"])
-def test_late_answer_to_a_reassigned_slot_is_surplus(
-    study, people, clock, how_far
-):
+def test_late_answer_to_a_reassigned_slot_is_surplus(study, people, clock, how_far):
     slot = take(people[0])
     answer(slot, people[0], 3)
     lose(slot, clock)
@@ -257,7 +253,7 @@ def test_skip_frees_the_units_other_rounds():
 
 
 def test_skipped_check_is_withdrawn_for_good():
-    # Stories enough for a whole session beside the gold's, whichever comes first.
+    # There are enough stories for a session besides those of gold units.
     study = make_grid(
         "gold",
         stories=4,
@@ -275,7 +271,7 @@ def test_skipped_check_is_withdrawn_for_good():
         purpose="gold",
         expected={"quality": [1, 2]},
     )
-    # Gold whose pictures somebody has judged for real is not laid for them.
+    # Gold units with outputs that the annotator has rated are not used.
     study.units.filter(pk=original.pk).update(set_aside_at=timezone.now())
     skipped = None
     while (slot := take(person)) is not None:

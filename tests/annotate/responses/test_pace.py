@@ -1,4 +1,4 @@
-"""Whoever judges for long without a pause is told to rest."""
+"""Advice to rest after long work without a pause."""
 
 from datetime import UTC, datetime, timedelta
 from unittest.mock import patch
@@ -12,7 +12,7 @@ from annotate.pages.annotator.session_progress import REST, WORK, needs_rest
 from tests.factories import make_benchmark, make_study
 
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
-# Since the answer before, in seconds; about a third are pauses.
+# Seconds since the previous answer; about a third are pauses.
 PAUSES = st.lists(st.sampled_from([20, 150, 290, 299, 301, 310]), max_size=12)
 
 
@@ -23,7 +23,7 @@ class TestNeedsRest(TestCase):
         cls.person = Annotator.objects.filter(study=cls.study).first()
 
     def needed_after(self, pauses):
-        """Say whether a rest is needed, after stories with these pauses behind them."""
+        """Return whether a rest is due after stories with these pauses after them."""
         slots = list(self.study.slots.order_by("pk")[: len(pauses)])
         at = NOW
         for position, (slot, pause) in enumerate(zip(slots, pauses, strict=True)):

@@ -1,4 +1,4 @@
-"""Comments on stories: stored by slot and annotator, and nobody else's to read."""
+"""Comments on stories, visible to their author only."""
 
 import re
 
@@ -37,7 +37,7 @@ def bob(study):
 
 @pytest.fixture
 def slot(ann):
-    """The only slot, about which Ann wrote something."""
+    """Return the only slot, with a comment by Ann."""
     slot = choosing.next_for(ann).slot
     answering.record_comment(slot=slot, annotator=ann, text=" Dark. ")
     return slot
@@ -48,7 +48,7 @@ def address(name, person, slot):
 
 
 def shown(client, person, slot):
-    """The text of the field on an annotator's page, and whether it is unfolded."""
+    """Return the comment on an annotator's page, and whether its field is open."""
     text = client.get(address("rate-slot", person, slot)).content.decode()
     _before, fold, field = re.split(
         r'<details class="small" ?(\w*)>\s*<summary>Comment<', text
@@ -89,7 +89,9 @@ def test_story_comments_are_refused_when_disabled(study, ann, slot):
 
 
 @pytest.mark.parametrize("how", ["expired", "revoked"])
-def test_story_comment_is_visible_to_its_author_only(client, study, ann, bob, slot, how):
+def test_story_comment_is_visible_to_its_author_only(
+    client, study, ann, bob, slot, how
+):
     if how == "expired":
         end_leases()
     else:

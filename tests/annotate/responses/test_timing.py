@@ -1,4 +1,4 @@
-"""What the browser says of the time on a page is believed as far as it can be."""
+"""Validation of the browser's times."""
 
 import re
 import time
@@ -37,7 +37,7 @@ def at(seconds: float) -> datetime:
     return START + timedelta(seconds=seconds)
 
 
-# The law -----------------------------------------------------------------------------
+# Limits ------------------------------------------------------------------------------
 
 
 @given(
@@ -48,7 +48,7 @@ def at(seconds: float) -> datetime:
     )
 )
 def test_times_never_exceed_the_elapsed_time(told):
-    """Whatever is claimed: stories come in any order, seen since any time before."""
+    """Claims are arbitrary: stories in any order, with any earlier start."""
     done: list[tuple[datetime, datetime, float]] = []
     rows = sorted(((min(a, b), max(a, b), c) for a, b, c in told), key=lambda r: r[1])
     for since, until, claimed in rows:
@@ -85,14 +85,14 @@ def test_valid_time_stays_valid(told):
 
 @st.composite
 def honest_work(draw):
-    """Stories one after the other, each fetched some time before it is on the page.
+    """Draw consecutive stories, each fetched some time before it is shown.
 
-    Of each: since when it could be seen, how long it was looked at, and when its
-    answers came: at once, or all together when there is network again.
+    Each has its start, its seconds, and the arrival of its answers: at once, or all
+    together after an offline time.
     """
     rows, clock = [], 0.0
     for _story in range(draw(st.integers(1, 12))):
-        clock += draw(st.floats(0, 60))  # a break, or nothing
+        clock += draw(st.floats(0, 60))  # a break, or none
         fetched = draw(st.floats(0, clock))
         spent = draw(st.floats(0.2, 900))
         clock += spent
@@ -105,7 +105,7 @@ def honest_work(draw):
 
 @given(honest_work(), st.randoms(use_true_random=False))
 def test_honest_times_are_unchanged(rows, dice):
-    """Also of hours without network, in whichever order the stories arrive."""
+    """The times include offline hours, with stories arriving in any order."""
     dice.shuffle(rows)
     rows.sort(key=lambda row: row[2])
     done: list[tuple[datetime, float]] = []
@@ -114,7 +114,7 @@ def test_honest_times_are_unchanged(rows, dice):
         done.append((at(fetched), spent))
 
 
-# The ways in -------------------------------------------------------------------------
+# Requests -----------------------------------------------------------------------------
 
 
 def seat(study) -> tuple[Annotator, APIClient]:
@@ -132,7 +132,7 @@ def ten_stories(**kw):
 
 @pytest.fixture
 def later(monkeypatch):
-    """Let time pass, also for signatures and the log; it stands still by itself."""
+    """Advance the frozen time, also for signatures and the log."""
     clock = [time.time()]
 
     def now() -> datetime:
@@ -149,7 +149,7 @@ def later(monkeypatch):
 
 
 def work_by_api(client: APIClient, later, **told) -> None:
-    """Answer everything, a story in a fifth of a second."""
+    """Answer all stories, each in a fifth of a second."""
     while (taken := client.post(reverse("api-slot"))).status_code == 200:
         slot = taken.json()
         n = len(Slot.objects.filter(state="submitted"))
@@ -162,7 +162,7 @@ def work_by_api(client: APIClient, later, **told) -> None:
 
 @pytest.mark.django_db
 def test_claimed_minutes_are_refused_after_two_seconds(later):
-    """They are stored as what they took; the rules see it, and so does the manager."""
+    """The real times are stored, and rules and managers see them."""
     study = ten_stories(rules="default")
     person, client = seat(study)
     work_by_api(client, later, seconds=31)
@@ -202,7 +202,7 @@ def test_impossible_time_is_stored_but_not_used(later, seconds):
 @pytest.mark.django_db
 @pytest.mark.parametrize("told", [{}, {"seconds": None}, {"seconds": -5}])
 def test_answer_with_invalid_time_is_stored(client, later, told):
-    """Null is what JSON makes of a number that is none."""
+    """JSON encodes NaN as null."""
     person = join(ten_stories(), "A01")
     browser = Browser(client, person)
     browser.at = browser.post(browser.address("pause"))
@@ -222,7 +222,7 @@ def test_answer_with_invalid_time_is_stored(client, later, told):
 
 
 def fetched_ahead(client, browser: Browser) -> list[tuple[str, str]]:
-    """Fetch what comes next as the seat does; return addresses and their proofs."""
+    """Prefetch the next pages like the page's scripts; return addresses and proofs."""
     told = client.get(f"{browser.at}ahead/").json()["pages"]
     found = []
     for address in told:
@@ -234,7 +234,7 @@ def fetched_ahead(client, browser: Browser) -> list[tuple[str, str]]:
 
 @pytest.mark.django_db
 def test_offline_hour_is_a_valid_time(client, later):
-    """Nine stories, of which eight were fetched beforehand, come in one bundle."""
+    """Nine stories, eight of them prefetched, arrive together."""
     person = join(ten_stories(), "A01")
     browser = Browser(client, person)
     browser.at = browser.post(browser.address("pause"))
@@ -257,7 +257,7 @@ def test_offline_hour_is_a_valid_time(client, later):
 
 
 def one_story_for_all():
-    """An open study with one slot, which is let go after ten minutes."""
+    """Return an open study with one slot and a lease of ten minutes."""
     return make_planned(
         "kind: likert\nscale: [0, 4]\nassignment: open\nredundancy: 1\n"
         "lease_minutes: 10\nquestions: [{key: beauty, title: B, text: t}]\n",
@@ -269,9 +269,9 @@ def one_story_for_all():
 @pytest.mark.parametrize("taken", [False, True])
 @pytest.mark.parametrize("told", [1200, None])
 def test_expired_lease_keeps_its_time(client, later, taken, told):
-    """The slot is taken again when the answers come, or they go into a surplus one.
+    """The answers take the slot again, or go into a surplus slot.
 
-    Where no time is told, all the time since the slot was first taken is believed.
+    If no time is sent, the full time since the first lease is used.
     """
     study = one_story_for_all()
     person = join(study)
@@ -308,11 +308,11 @@ def test_measured_time_is_exported_and_counted(client, later):
     assert minutes_for(person, 7) == 5
 
 
-# In sight -----------------------------------------------------------------------------
+# Time in sight ------------------------------------------------------------------------
 
 
 def sent(client, later, **told):
-    """Answer somebody's first story after a minute; return the reply and the slot."""
+    """Answer an annotator's first story after a minute; return reply and slot."""
     person = join(make_study(benchmark=make_benchmark(stories=1, shots=3)), "A01")
     browser = Browser(client, person)
     browser.at = browser.post(browser.address("pause"))

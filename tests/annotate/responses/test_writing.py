@@ -1,6 +1,6 @@
-"""The only writer of answers: drafts, revisions, repeats, refusals.
+"""Writing of answers: drafts, revisions, repeats, refusals.
 
-Of the boxes that it writes for checklists: `test_checklists`.
+See `test_checklists` for ticks.
 """
 
 from copy import copy
@@ -34,7 +34,7 @@ def ann(study):
 
 
 def take(slot, annotator):
-    """Let somebody have had a slot for a minute: time in tests is short."""
+    """Take a slot and backdate its lease by a minute."""
     taken = leasing.take(slot, annotator)
     minute_ago = timezone.now() - timedelta(minutes=1)
     Slot.objects.filter(pk=taken.pk).update(
@@ -81,17 +81,17 @@ def test_overtaken_event_of_a_tab_changes_nothing(slot, ann):
     answer(slot, ann, 4, "1760000000002 0.5")
     answer(slot, ann, 2, "1760000000001 0.5")
     assert Rating.objects.get().value == 4
-    answer(slot, ann, 1, "1760000000001 0.25")  # another tab's clock may be behind
+    answer(slot, ann, 1, "1760000000001 0.25")  # another tab's clock may be slow
     assert Rating.objects.get(is_current=True).value == 1
 
 
 def test_alternating_answers_end_with_the_tabs_last(slot, ann):
-    """The answer between two equal ones comes last, over a slow network."""
+    """A slow network delivers the answer between two equal ones last."""
     answer(slot, ann, 4, "1760000000001 0.5")
     answer(slot, ann, 4, "1760000000003 0.5")
     answer(slot, ann, 2, "1760000000002 0.5")
     assert Rating.objects.get().value == 4
-    answer(slot, ann, 4, "1760000000004 0.25")  # another tab's is another matter
+    answer(slot, ann, 4, "1760000000004 0.25")  # events of other tabs are not compared
     answer(slot, ann, 2, "1760000000005 0.5")
     assert Rating.objects.get(is_current=True).value == 2
 
@@ -210,7 +210,7 @@ def test_draft_is_hidden_from_the_next_annotator(slot, ann, study):
     giving_back.free_unfinished(ann)
     taken = leasing.take(Slot.objects.get(pk=slot.pk), carol := join(study))
     assert writing.current_answers(taken, carol) == {}
-    answer(slot, ann, 1)  # goes to a surplus slot, and the draft with it
+    answer(slot, ann, 1)  # the answer and the draft go to a surplus slot
     assert not taken.ratings.exists()
 
 
@@ -230,8 +230,8 @@ def test_judgements_are_stored_in_bulk(study, ann, django_assert_max_num_queries
         bulk.SlotAnswers(s, dict.fromkeys(questions, 4), timezone.now(), 30.0)
         for s in ann.slots.all()
     ]
-    # However many slots: ratings, slots, units' counts and log take a query or two.
-    with django_assert_max_num_queries(10):  # PostgreSQL counts its rows anew
+    # Ratings, slots, counts and log need one or two queries, for any number of slots.
+    with django_assert_max_num_queries(10):  # PostgreSQL restarts its row numbers
         assert bulk.store_judgements(judged) == len(judged)
     assert Rating.objects.filter(value=4).count() == 2 * len(judged)
 
@@ -249,7 +249,7 @@ def test_judgement_outside_the_scale_stores_nothing(study, ann):
     assert not Slot.objects.filter(state="submitted").exists()
 
 
-# Who may answer, and until when -------------------------------------------------------
+# Permission to answer ----------------------------------------------------------------
 
 
 def test_answers_require_consent(study, ann):
@@ -344,7 +344,7 @@ def test_second_submission_changes_nothing_in_the_next_session(study, ann):
 def test_duplicate_revision_does_not_lose_other_answers(
     client, monkeypatch, slot, ann, times, kept
 ):
-    """It was stored by somebody who held no lock, once or whenever it is tried."""
+    """Another process without a lock stores the revision, once or at every attempt."""
     answer(slot, ann, 1)
     add, left = writing.add, iter(range(times))
 
