@@ -55,8 +55,8 @@ def values(slot):
     return list(Rating.objects.filter(slot=slot, is_current=True).values_list("value"))
 
 
-# For each draft: typing, reading from the database, expected value. The reason of a skip
-# has a separate form, with its button.
+# For each draft: typing, reading from the database, expected value. The reason of a
+# skip has a separate form, with its button.
 FIELDS = {
     "comment on the story": (write_story_comment, texts_of(StoryComment), "37 hats"),
     "comment on a shot": (write_shot_comment, texts_of(ShotComment), "37 hats"),

@@ -42,7 +42,7 @@ def test_it_works(study):
     assert f'href="{reverse("annotator-list", args=[study.slug])}"' in told
     assert "nobody can answer" in press(study, "pause")
     told = press(study, "close")
-    assert "no longer accepts answers" in told
+    assert "takes no more answers" in told
     assert f'href="{reverse("report-list", args=[study.slug])}"' in told
 
 

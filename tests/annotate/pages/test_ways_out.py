@@ -94,7 +94,7 @@ def nothing_left(client):
     work(first, always("3"))
     work(join(study), always("3"))
     person = join(study)
-    assert "No story is left for you" in out(client, person)
+    assert "There are no stories left for you" in out(client, person)
     return person, stop(client, person)
 
 
@@ -272,9 +272,9 @@ def test_second_skip_of_a_sitting_needs_an_explanation(client):
     _study, person = open_study()
     browser = Browser(client, person)
     browser.post(browser.address("pause"))
-    assert "you may leave it empty" in browser.text()
+    assert "Comment (optional)" in browser.text()
     browser.at = skip(browser, reason="unclear")["Location"]
-    assert "You have skipped as many stories as you may" in browser.text()
+    assert "Skipping this story needs an explanation" in browser.text()
     refused = skip(browser, reason="other", comment="  ")
     page = " ".join(refused.content.decode().split())
     assert refused.status_code == 422

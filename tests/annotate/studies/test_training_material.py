@@ -80,7 +80,7 @@ def test_feedback_says_what_was_done_and_of_an_original_what_comes_next():
     ]
     assert twin.feedback["en"] == (
         f"This is the story before, made worse on purpose. Shot {shots[0]} comes "
-        "another story. So it deserves less than that for “Cast” and “Place”."
+        "from another story. So it deserves less than that for “Cast” and “Place”."
     )
     assert len(shots) == 1
     assert f"第 {shots[0]} 个镜头来自另一个故事。" in twin.feedback["zh"]

@@ -218,12 +218,12 @@ def test_another_device_resumes_at_the_same_story(client, django_user_model):
 @pytest.mark.parametrize(
     ("state", "status", "text"),
     [
-        ("paused", 403, "break"),
+        ("paused", 403, "The study is paused"),
         ("closed", 403, "closed"),
         ("draft", 403, "not started"),
     ],
 )
-def test_paused_study_shows_its_state(client, state, status, text):
+def test_study_shows_its_state_when_not_open(client, state, status, text):
     study = make_study()
     address = begin(client, study)
     Study.objects.update(state=state)
@@ -271,9 +271,9 @@ def test_keys_of_sides_do_not_depend_on_ties(client):
     page, (character, aesthetics) = keys(study)
     assert character == {"left": "1", "right": "3"}
     assert aesthetics == {"left": "1", "tie": "2", "right": "3"}
-    assert "left, no preference, right; then" in page
+    assert "choose left, no preference or right" in page
     page, _ = keys(strict)
-    assert "left, right; then" in page
+    assert "choose left or right" in page
     assert "<kbd>2</kbd>" not in page
 
 
@@ -362,7 +362,7 @@ def test_slot_of_another_annotator_offers_to_continue(client, study):
     page = client.get(address)
     assert page.status_code == 404
     assert "no longer assigned to you" in page.content.decode()
-    assert f'href="{entry}">Go on' in page.content.decode()
+    assert f'href="{entry}">Continue' in page.content.decode()
     assert "somebody else" in client.get(address, **asked).json()["error"]
 
 
