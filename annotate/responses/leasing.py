@@ -187,14 +187,14 @@ def take(slot: Slot, annotator: Annotator) -> Slot:
 def take_locked(held: Slot, person: Annotator, place: Place | None = None) -> Slot:
     """Lease a slot as `take` does; both it and the annotator are locked."""
     if not may_work(person):
-        raise SlotTakenError("This study has no work for this annotator now.")
+        raise SlotTakenError("This study has no stories for this annotator now.")
     is_free = held.annotator_id is None and held.state == Slot.State.OPEN
     if is_free:
         place = place or _free_place(held, person)
         held.annotator, held.claimed = person, True
         held.session, held.position = place.session, place.position
     if held.annotator_id != person.pk or held.state not in UNFINISHED:
-        raise SlotTakenError("This story is with somebody else, or closed.")
+        raise SlotTakenError("This story is assigned to somebody else, or closed.")
     if first := lacking(person, held.purpose):
         raise SlotTakenError(first)
     return start_lease(held, also=TAKEN_OVER if is_free else ())

@@ -120,7 +120,7 @@ def test_submitted_answer_can_change_while_study_is_open(slot, ann):
     answer(slot, ann, 0)
     assert Rating.objects.get(is_current=True, question__ordinal=1).value == 0
     Study.objects.update(state="paused")
-    with pytest.raises(AnswerError, match="does not take answers"):
+    with pytest.raises(AnswerError, match="is not accepting answers"):
         answer(slot, ann, 1)
 
 
@@ -287,7 +287,7 @@ def test_answers_of_an_earlier_session_are_final(study, ann):
         submit(leasing.take(slot, ann), ann)
     answer(slots[0], ann, 1)
     leasing.take(slots[3], ann)
-    with pytest.raises(AnswerError, match="session is over"):
+    with pytest.raises(AnswerError, match="sitting is over"):
         answer(slots[0], ann, 2)
 
 
@@ -336,7 +336,7 @@ def test_second_submission_changes_nothing_in_the_next_session(study, ann):
     again = answering.submit(slot=first, annotator=ann, seconds=99)
     assert (again.pk, again.seconds) == (first.pk, 12)
     assert answer(first, ann, 1, "press-1").value == 1
-    with pytest.raises(AnswerError, match="session is over"):
+    with pytest.raises(AnswerError, match="sitting is over"):
         answer(first, ann, 2, "press-2")
 
 
