@@ -65,7 +65,7 @@ class Example:
         return str(MARKS[self.question.degradation])
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         changed = [one.number for one in self.shots if one.is_changed]
         assert self.question.example is not None
         return what_is_wrong(self.question.example, changed)

@@ -369,9 +369,9 @@ def _shots_with_picture(number: int) -> Prepared[int]:
     return Prepared(build, **{f"output_{place}": int for place in range(number)})
 
 
-def note_sight(held: Slot, told: Mapping[int, float] | None) -> None:
+def note_sight(held: Slot, in_sight: Mapping[int, float] | None) -> None:
     """Set the time in sight of each shot of a locked slot, after its time."""
-    if told is None or held.seconds is None:
+    if in_sight is None or held.seconds is None:
         return
     stored = (getattr(held.unit, f"{name}_id") for name in OUTPUTS)
     outputs = [output for output in stored if output is not None]
@@ -379,7 +379,7 @@ def note_sight(held: Slot, told: Mapping[int, float] | None) -> None:
         **{f"output_{place}": output for place, output in enumerate(outputs)}
     )
     held.in_sight = {
-        str(shot): min(max(round(told.get(shot, 0.0), 2), 0.0), held.seconds)
+        str(shot): min(max(round(in_sight.get(shot, 0.0), 2), 0.0), held.seconds)
         for shot in sorted(set(pictured))
     }
 

@@ -104,8 +104,8 @@ class KeptNode(Node):
 
     def render(self, context: Context) -> SafeString:
         shown = [value.resolve(context) for value in self.values]
-        told = repr((self.number, get_language(), context["route"], shown))
-        key = blake2b(told.encode(), digest_size=16).hexdigest()
+        state = repr((self.number, get_language(), context["route"], shown))
+        key = blake2b(state.encode(), digest_size=16).hexdigest()
         part = PARTS.get(key)
         if part is None:
             part = self._made(context)

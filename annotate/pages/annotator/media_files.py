@@ -35,7 +35,7 @@ BLOCK = 1 << 16
 # else a paused video would keep a thread of the server waiting for as long.
 LARGEST_PART = 1 << 21
 PICTURE_SECONDS = 24 * 3600
-# Nobody was told a date or an ETag to ask by; nginx would answer to guesses of them.
+# No date or ETag was sent, so conditional headers are guesses that nginx would answer.
 BY_VALIDATOR = frozenset(
     {"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"}
 )

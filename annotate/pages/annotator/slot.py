@@ -185,17 +185,20 @@ def feedback(request: SeatRequest, annotator: Annotator, code: str) -> HttpRespo
 def _feedback(row: Slot) -> dict[str, Any]:
     """Return the feedback on a submitted training story."""
     if row.purpose != Purpose.TRAINING or row.state != Slot.State.SUBMITTED:
-        return {"marks": [], "not_marked": [], "told": ""}
+        return {"marks": [], "not_marked": [], "explanation": ""}
     return {
         "marks": training.marks(row),
         "not_marked": training.not_marked(row),
-        "told": _told(row),
+        "explanation": _explanation(row),
     }
 
 
-def _told(row: Slot) -> str:
-    told, worse = localised(row.unit.feedback), _worse(row)
-    return _("%(worse)s %(told)s") % {"worse": worse, "told": told} if worse else told
+def _explanation(row: Slot) -> str:
+    explanation, worse = localised(row.unit.feedback), _worse(row)
+    if not worse:
+        return explanation
+    values = {"worse": worse, "explanation": explanation}
+    return _("%(worse)s %(explanation)s") % values
 
 
 def _worse(row: Slot) -> str:

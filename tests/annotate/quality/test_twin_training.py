@@ -233,7 +233,7 @@ def test_it_is_told_which_side_was_made_worse(client):
         sides.append(worse)
         browser.post(browser.address("pause"))
         with translation.override("zh-hans"):
-            told = slot_page._feedback(Slot.objects.get(pk=slot.pk))["told"]
+            told = slot_page._feedback(Slot.objects.get(pk=slot.pk))["explanation"]
         assert re.match("[左右]边的版本被故意变差了。[^ ]", told)
     assert set(sides) == {"left", "right"}
 
