@@ -1,1 +1,1 @@
-"""Who judges what: balanced designs, free slots dealt anew, and which slot is next."""
+"""Assignment of slots: balanced designs, redistribution, and the next slot."""

@@ -1,4 +1,4 @@
-"""Adaptive pairs: what to compare next, and when to stop."""
+"""Adaptive pair selection and its stopping rule."""
 
 import math
 from dataclasses import dataclass
@@ -11,38 +11,38 @@ PairNumbers = NDArray[np.int64]
 
 STEPS = 100
 CONVERGED = 1e-9
-# Largest change of an ability in one step: Newton overshoots far from the top.
+# Newton's method overshoots far from the maximum, so its steps are limited.
 LONGEST_STEP = 2.0
-# Beyond this many standard deviations the order of two methods is settled.
+# Beyond this many standard deviations, the order of two methods is certain.
 SETTLED = 12.0
-# How much smaller the error of one look is than that of the whole study.
+# The ratio between the error of the whole study and that of one look.
 CAUTION = 3
 
 
 @dataclass(frozen=True)
 class MethodEstimates:
-    """What is known of m methods."""
+    """Posterior means and covariance of the abilities of m methods."""
 
     mean: Array
     covariance: Array
     comparisons: Array
 
     def top(self, size: int) -> NDArray[np.intp]:
-        """Return the `size` methods of the largest means, the best first."""
+        """Return the `size` methods with the largest means, best first."""
         return np.argsort(-self.mean, kind="stable")[:size]
 
 
 def posterior(
     wins: Array, ties: Array | None = None, *, prior_sd: float = 1.0
 ) -> MethodEstimates:
-    r"""Return the posterior of the abilities under Bradley and Terry."""
+    r"""Return the posterior of the abilities in the Bradley-Terry model."""
     score = np.asarray(wins, float)
     if ties is not None:
         score = score + (np.asarray(ties, float) + np.asarray(ties, float).T) / 2
     total = score + score.T
     won, m = score.sum(axis=1), len(score)
     precision = prior_sd**-2
-    # Only differences are known of the likelihood: the second term fixes the sum.
+    # The likelihood depends only on differences; the second term fixes the sum.
     fixed = precision * np.eye(m) + 1 / max(m, 1)
     ability = np.zeros(m)
     for _ in range(STEPS):
@@ -62,7 +62,7 @@ def posterior(
 
 
 def information(known: MethodEstimates, *, top: int | None = None) -> Array:
-    """Return what one more comparison of each pair is expected to tell."""
+    """Return the expected information of one more comparison of each pair."""
     gap = known.mean[:, None] - known.mean
     spread = _of_differences(known.covariance)
     apart = np.where(spread > 0, spread, 1.0)
@@ -80,7 +80,7 @@ def information(known: MethodEstimates, *, top: int | None = None) -> Array:
 
 
 def _sensitivity(z: Array) -> Array:
-    """Return phi(z)^2 / (2 Phi(z) Phi(-z)), how fast an order is learnt."""
+    """Return phi(z)^2 / (2 Phi(z) Phi(-z)), the rate at which an order is learnt."""
     z = np.minimum(np.abs(z), SETTLED)
     tail = np.array([math.erfc(x) for x in (z / math.sqrt(2)).ravel()]) / 2
     tail = tail.reshape(z.shape)
@@ -88,7 +88,7 @@ def _sensitivity(z: Array) -> Array:
 
 
 def _of_differences(matrix: Array) -> Array:
-    """Return x'Ax for the difference x of every two methods."""
+    """Return x'Ax for the difference x of each pair of methods."""
     diagonal = np.diag(matrix)
     return np.asarray(diagonal[:, None] + diagonal - matrix - matrix.T)
 
@@ -104,7 +104,7 @@ def _logistic(x: Array) -> Array:
 
 @dataclass(frozen=True)
 class ChosenUnit:
-    """A unit that was chosen, and what must be logged with its answer."""
+    """A chosen unit, with the details to log with its answer."""
 
     pair: tuple[int, int]
     story: int
@@ -116,18 +116,18 @@ class ChosenUnit:
 def probabilities(
     gain: Array, free: PairNumbers, *, explore: float = 0.2, focus: float = 4.0
 ) -> Array:
-    """Return with which probability each pair comes next."""
+    """Return the probability of each pair to come next."""
     if not 0 <= explore <= 1 or not 0 <= focus < math.inf:
         raise ValueError("explore must lie in [0, 1], focus must be finite and not < 0")
     open_ = np.triu(np.asarray(free) > 0, 1)
     if not open_.any():
         return np.zeros(open_.shape)
     alike = open_ / open_.sum()
-    worth = np.where(open_, gain, 0.0)
-    if worth.max() <= 0:
+    weights = np.where(open_, gain, 0.0)
+    if weights.max() <= 0:
         return np.asarray(alike)
-    worth = np.where(open_, (worth / worth.max()) ** focus, 0.0)
-    return np.asarray(explore * alike + (1 - explore) * worth / worth.sum())
+    weights = np.where(open_, (weights / weights.max()) ** focus, 0.0)
+    return np.asarray(explore * alike + (1 - explore) * weights / weights.sum())
 
 
 def pick(
@@ -138,7 +138,7 @@ def pick(
     explore: float = 0.2,
     focus: float = 4.0,
 ) -> ChosenUnit | None:
-    """Draw the next unit: a pair by `probabilities`, then one of its free stories."""
+    """Draw a pair by `probabilities`, then one of its free stories."""
     free = np.asarray(free)
     of_pairs = np.triu(free.sum(axis=2), 1)
     chances = probabilities(gain, of_pairs, explore=explore, focus=focus)
@@ -155,18 +155,18 @@ def pick(
 def counterbalanced(
     left: PairNumbers, right: PairNumbers, excess: PairNumbers
 ) -> tuple[PairNumbers, PairNumbers]:
-    """Keep the open slots that hold left and right within one while answers come in."""
+    """Return the free slots that keep left and right within one."""
     of_pair = excess.sum(axis=2, keepdims=True)
     in_unit = np.where(excess < 1, left, 0), np.where(excess > -1, right, 0)
-    kept = np.where(of_pair < 1, in_unit[0], 0), np.where(of_pair > -1, in_unit[1], 0)
-    stuck = ~(kept[0] + kept[1]).any(axis=2, keepdims=True)
-    return np.where(stuck, in_unit[0], kept[0]), np.where(stuck, in_unit[1], kept[1])
+    free = np.where(of_pair < 1, in_unit[0], 0), np.where(of_pair > -1, in_unit[1], 0)
+    stuck = ~(free[0] + free[1]).any(axis=2, keepdims=True)
+    return np.where(stuck, in_unit[0], free[0]), np.where(stuck, in_unit[1], free[1])
 
 
 def separated(
     known: MethodEstimates, top: int, *, draws: int = 4000, seed: int = 0
 ) -> float:
-    """Return the posterior probability that the best `top` now are the best `top`."""
+    """Return the posterior probability that the current best `top` are the best."""
     if top < 1:
         raise ValueError("top must be at least 1")
     m = len(known.mean)
@@ -181,7 +181,7 @@ def separated(
 
 @dataclass(frozen=True)
 class StopRule:
-    """Say whether the best `top` methods are told from the others."""
+    """Rule that stops once the best `top` methods are distinguished."""
 
     top: int
     confidence: float = 0.95
@@ -193,23 +193,23 @@ class StopRule:
 
     @property
     def threshold(self) -> float:
-        """The posterior probability at which to stop."""
+        """Return the posterior probability at which to stop."""
         return 1 - self.error
 
     @property
     def error(self) -> float:
-        """The error that one look may have."""
+        """Return the error allowed for one look."""
         return (1 - self.confidence) / CAUTION
 
     @property
     def largest_p(self) -> float:
-        """The p-value that tests may have: of two sides, where an error has one."""
+        """Return the two-sided p-value that matches the one-sided error."""
         return 2 * self.error
 
     def holds(
         self, known: MethodEstimates, *, draws: int = 4000, seed: int = 0
     ) -> bool:
-        """Tell whether to stop; `draws` and `seed` as in `separated`."""
+        """Return whether to stop; `draws` and `seed` as in `separated`."""
         if (known.comparisons < self.least).any():
             return False
         return separated(known, self.top, draws=draws, seed=seed) >= self.threshold

@@ -1,4 +1,4 @@
-"""Which pair an annotator compares next in an adaptive study."""
+"""Choice of the next pair in an adaptive study."""
 
 import random
 from collections.abc import Iterable, Sequence
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 PairNumbers = np.ndarray
 
 
-# Its key, its unit, and whether `a` stands left.
+# Its key, its unit, and whether `a` is on the left.
 FreeSlot = tuple[int, int, bool | None]
 
 
 @dataclass(frozen=True)
 class MethodBoard:
-    """A study's methods in alphabetical order, and where each unit stands."""
+    """A study's methods in alphabetical order, with the pair of each unit."""
 
     methods: list[int]
     places: dict[int, tuple[int, int, int]]
@@ -42,7 +42,7 @@ class MethodBoard:
     def counts(
         self, rows: Iterable[tuple[int, bool, int]]
     ) -> tuple[PairNumbers, PairNumbers]:
-        """Return how many slots (unit, a_is_left, n) stand left, and how many right."""
+        """Count slots with `a` left and right, given rows (unit, a_is_left, n)."""
         left, right = np.zeros((2, *self.shape), dtype=np.int64)
         for unit, a_is_left, n in rows:
             (left if a_is_left else right)[self.places[unit]] += n
@@ -50,24 +50,24 @@ class MethodBoard:
 
 
 def choose(study: Study, free: QuerySet[Slot], sides: ShownSides) -> Slot | None:
-    """Draw one of the free slots by what its pair would tell about the ranking."""
+    """Draw a free slot, weighted by its pair's information about the ranking."""
     board = _board(study)
     known = _posterior(study, board)
-    asked = study.adaptive
-    rule = adaptive.StopRule(asked["top"], asked["confidence"], asked["least"])
+    settings = study.adaptive
+    rule = adaptive.StopRule(settings["top"], settings["confidence"], settings["least"])
     if rule.holds(known):
         best = best_methods(study, answers(study), rule.top)
         if best.p_value <= rule.largest_p:
             _stop(study, best)
             return None
-    # Read once: others take slots meanwhile.
+    # Read once, because others take slots in the meantime.
     own = list(free.order_by().values_list("pk", "unit", "a_is_left"))
     left, right = _allowed(study, board, own)
     chosen = adaptive.pick(
-        adaptive.information(known, top=asked["top"]),
+        adaptive.information(known, top=settings["top"]),
         left + right,
         np.random.default_rng(),
-        explore=asked["explore"],
+        explore=settings["explore"],
     )
     if chosen is None:
         return None
@@ -93,7 +93,7 @@ def _board(study: Study) -> MethodBoard:
 def _allowed(
     study: Study, board: MethodBoard, own: Sequence[FreeSlot]
 ) -> tuple[PairNumbers, PairNumbers]:
-    """Return the annotator's free slots, left and right, that keep sides even."""
+    """Return the annotator's free slots that keep left and right even."""
     inside = study.slots.filter(ordinal__isnull=False).exclude(
         state=Slot.State.EXCLUDED
     )
@@ -112,9 +112,9 @@ def _allowed(
         *board.counts((u, side, n) for u, side, n, _ in rows), excess
     )
     own_left, own_right = board.counts((unit, bool(side), 1) for _pk, unit, side in own)
-    kept = np.where(left, own_left, 0), np.where(right, own_right, 0)
-    if kept[0].any() or kept[1].any():
-        return kept
+    free = np.where(left, own_left, 0), np.where(right, own_right, 0)
+    if free[0].any() or free[1].any():
+        return free
     return adaptive.counterbalanced(own_left, own_right, excess)
 
 
@@ -136,13 +136,13 @@ def _posterior(study: Study, board: MethodBoard) -> adaptive.MethodEstimates:
 
 
 def _question(study: Study) -> Question:
-    """Return the question by which pairs are chosen."""
+    """Return the question that guides the choice of pairs."""
     key = study.adaptive["question"]
     return next(question for question in study.asked if question.key == key)
 
 
 def answers(study: Study) -> QuerySet[Any]:
-    """Return what was submitted to the question by which pairs are chosen."""
+    """Return the submitted answers to the guiding question."""
     question = _question(study)
     return kind_of(question).model.objects.filter(
         slot__study=study,
@@ -156,7 +156,7 @@ def answers(study: Study) -> QuerySet[Any]:
 
 @transaction.atomic
 def _stop(study: Study, best: "TopMethods") -> None:
-    """Write down once that the top is separated; nothing more is handed out."""
+    """Record that the study has stopped; no more slots are assigned."""
     studies = Study.objects.select_for_update(no_key=True, skip_locked=True)
     stored = studies.filter(pk=study.pk).first()
     if stored is None:
@@ -178,16 +178,18 @@ def _slot_of(
     right: PairNumbers,
     sides: ShownSides,
 ) -> Slot:
-    """Draw one of the unit's free slots among those whose side keeps it balanced."""
+    """Draw one of the unit's free slots whose side keeps it balanced."""
     place = (*chosen.pair, chosen.story)
-    kept = [side for side, counts in ((True, left), (False, right)) if counts[place]]
-    shown = tuple(board.methods[number] for number in chosen.pair)
-    least = min(sides.cost(shown, side) for side in kept)
-    kept = [side for side in kept if sides.cost(shown, side) == least]
+    sides_left = [
+        side for side, counts in ((True, left), (False, right)) if counts[place]
+    ]
+    methods = tuple(board.methods[number] for number in chosen.pair)
+    least = min(sides.cost(methods, side) for side in sides_left)
+    sides_left = [side for side in sides_left if sides.cost(methods, side) == least]
     slots = [
         pk
         for pk, unit, side in own
-        if board.places[unit] == place and bool(side) in kept
+        if board.places[unit] == place and bool(side) in sides_left
     ]
     slot = Slot.objects.select_related("unit", "study").get(pk=random.choice(slots))
     slot.probability, slot.alternatives = chosen.per_slot, chosen.available
@@ -195,7 +197,7 @@ def _slot_of(
 
 
 def best_methods(study: Study, answers: QuerySet[Any], size: int) -> "TopMethods":
-    """Return the best methods, by the texts of their keys, and the test of the set."""
+    """Return the keys of the best methods as texts, and the test of the set."""
     import pandas as pd
 
     from analysis.rankings.bradley_terry import leaderboard
@@ -213,6 +215,6 @@ def best_methods(study: Study, answers: QuerySet[Any], size: int) -> "TopMethods
     if not rows:
         return TopMethods((), float("nan"))
     choices = pd.DataFrame(rows, columns=[*fields]).astype(str)
-    found = leaderboard(choices, criterion=study.adaptive["question"])
-    ranks = {row.method: row.rank for row in found.rows}
-    return top_methods(ranks, found.comparisons, size)
+    ranking = leaderboard(choices, criterion=study.adaptive["question"])
+    ranks = {row.method: row.rank for row in ranking.rows}
+    return top_methods(ranks, ranking.comparisons, size)

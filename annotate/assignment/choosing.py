@@ -1,4 +1,4 @@
-"""What an annotator should do next, and what probably comes after."""
+"""Choice of an annotator's next slot, and the likely ones after it."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -27,18 +27,18 @@ from evalcore.database.prepared import Prepared, store
 
 ReadSlot = Callable[[int], Slot]
 
-# What leads to the slots that an annotator may take.
+# Filters for the slots that an annotator may take.
 IDS: dict[str, type] = {"study": int, "annotator": int, "language": str}
-# Enough free slots to find one that suits; more are read where none of them does.
+# Usually enough free slots to find a suitable one; more are read if not.
 WINDOW, WIDE_WINDOW = 40, 1000
-# An annotator's share is kept even over so many of the latest slots, or a session's.
+# An annotator's share is balanced over this many slots, at least a session's.
 MEMORY = 100
-# When to ask again if nobody's lease tells.
+# The waiting time if no lease determines it.
 MINUTES = 5
 
 
 class Next(StrEnum):
-    """What comes next for an annotator."""
+    """The kind of an annotator's next step."""
 
     WORK = "work"
     TAKEN = "taken"
@@ -48,7 +48,7 @@ class Next(StrEnum):
 
 @dataclass(frozen=True)
 class NextStep:
-    """The next slot, or why there is none."""
+    """The next slot, or the reason for its absence."""
 
     kind: Next
     slot: Slot | None = None
@@ -58,20 +58,20 @@ class NextStep:
 
 
 def next_step(annotator: Annotator) -> NextStep:
-    """Return what the annotator should do next."""
+    """Return the annotator's next step."""
     person = Annotator.objects.select_related("study").get(pk=annotator.pk)
     own = leasing.first_waiting(person)
     return _next_step(person, own, lambda pk: Slot.objects.get(pk=pk))
 
 
 def _next_step(person: Annotator, own: Slot | None, read: ReadSlot) -> NextStep:
-    """Return what comes next; a free slot that is chosen is read by `read`."""
+    """Return the next step; `read` loads a chosen free slot."""
     if not leasing.may_work(person):
         return NextStep(Next.STOPPED)
     if own is None:
         work = _best_free(person, read)
     elif _is_check_to_come(own) and _precedes(leasing.next_position(person), own):
-        # Slots that are claimed one by one come before a check laid among them.
+        # Free slots are claimed before a check that was placed among them.
         work = _best_free(person, read) or NextStep(Next.WORK, own)
     else:
         work = NextStep(Next.WORK, own)
@@ -92,14 +92,14 @@ def _precedes(position: int, own: Slot) -> bool:
 
 
 def next_slot(annotator: Annotator) -> Slot | None:
-    """Return the next slot, or None; `next_step` says why there is none."""
+    """Return the next slot, or None; `next_step` gives the reason."""
     return next_step(annotator).slot
 
 
 def next_for(
     annotator: Annotator, *, session: int | None = None, wish: str = ""
 ) -> NextStep:
-    """Take the next slot; try again while someone else is faster."""
+    """Take the next slot; try again if somebody else took it first."""
     giving_back.release_expired()
     control_slots.begin_training(annotator)
     with transaction.atomic():
@@ -111,7 +111,7 @@ def next_for(
 def next_while_locked(
     person: Annotator, own: Slot | None, *, session: int | None, wish: str
 ) -> NextStep:
-    """Take the next slot as `next_for` does, one browser of an annotator at a time."""
+    """Take the next slot like `next_for`, while the annotator is locked."""
     read = partial(leasing.locked_slot, study=person.study)
     while True:
         following = _wished(person, own, wish) or _next_step(person, own, read)
@@ -132,7 +132,7 @@ def next_while_locked(
 
 
 def _wished(person: Annotator, own: Slot | None, wish: str) -> NextStep | None:
-    """Return the free slot of that code, if nothing of the own plan comes first."""
+    """Return the requested free slot, unless the annotator's plan has another first."""
     if (
         not wish
         or person.study.adaptive
@@ -144,7 +144,7 @@ def _wished(person: Annotator, own: Slot | None, wish: str) -> NextStep | None:
     last = leasing.last_place(person)
     if own is not None and not _precedes(last.position + leasing.SPACING, own):
         return None
-    # Only the slot that is taken is locked: two people may wish for each other's.
+    # Only the taken slot is locked, because two people may request each other's.
     slot = _locked_free(person.study.rounds).first(code=wish, **_ids(person))
     if slot is None:
         return None
@@ -186,7 +186,7 @@ def _ids(annotator: Annotator) -> dict[str, Any]:
 
 
 def left_for(annotator: Annotator) -> QuerySet[Slot]:
-    """Return the slots that an annotator may get now or later."""
+    """Return the slots that an annotator can get now or later."""
     return left(annotator.study.rounds, **_ids(annotator))
 
 
@@ -204,13 +204,13 @@ def left(rounds: int, study: int, annotator: int, language: str) -> QuerySet[Slo
 
 
 def may_get_more(annotator: Annotator) -> bool:
-    """Say whether anything is left for this annotator, free now or later."""
-    # The order leads to the index of unfinished slots.
+    """Return whether any slot is left for this annotator, now or later."""
+    # The order makes the database use the index of unfinished slots.
     return left_for(annotator).order_by("level").values("pk").first() is not None
 
 
 def free_slots(annotator: Annotator) -> QuerySet[Slot]:
-    """Return the slots that nobody holds and this annotator may take now, in order."""
+    """Return the free slots that this annotator may take now, in order."""
     return _free(annotator.study.rounds, **_ids(annotator))
 
 
@@ -222,12 +222,12 @@ def _free(rounds: int, study: int, annotator: int, language: str) -> QuerySet[Sl
 
 
 def free_slot(annotator: Annotator, code: str, related: Sequence[str]) -> Slot | None:
-    """Return the slot of a code, if it is one of the `free_slots`; nothing is taken."""
+    """Return the slot of a code if it is one of the `free_slots`, without taking it."""
     return free_slots(annotator).select_related(*related).filter(code=code).first()
 
 
 def _wanted(study: int, language: str) -> QuerySet[Slot]:
-    """Return the unfinished slots in an annotator's language, but for surplus ones."""
+    """Return the unfinished slots in a language, without surplus ones."""
     return Slot.objects.filter(
         study=study,
         ordinal__isnull=False,
@@ -238,7 +238,7 @@ def _wanted(study: int, language: str) -> QuerySet[Slot]:
 
 
 def _best_free(annotator: Annotator, read: ReadSlot) -> NextStep | None:
-    """Return the free slot that keeps the annotator's share most even."""
+    """Return the free slot that keeps the annotator's share most balanced."""
     if not leasing.has_room(annotator):
         return None
     if annotator.study.adaptive:
@@ -275,23 +275,23 @@ def _first_free(
 
 
 def _candidates(annotator: Annotator, number: int) -> list[Candidate]:
-    """Return at most so many free slots to choose from."""
+    """Return a limited number of free slots to choose from."""
     study = annotator.study
     methods = study.output_paths("unit__", "__method")
     rows = _first_free(number, study.rounds, methods).rows(**_ids(annotator))
-    found = [
+    candidates = [
         Candidate(pk, story, tuple(methods), level, left, round_)
         for pk, story, level, left, round_, *methods in rows
     ]
     if study.is_open and not study.adaptive:
-        found = [one for one in found if one.level <= found[0].level + 1]
-    # Ties fall differently for everybody, so that few want the same slot at once, and
-    # for each of them in the same order from one story to the next.
-    return sorted(found, key=lambda c: crc32(f"{annotator.pk} {c.slot}".encode()))
+        candidates = [one for one in candidates if one.level <= candidates[0].level + 1]
+    # Ties are broken by annotator, so that few want the same slot at once, and always
+    # in the same order for one annotator.
+    return sorted(candidates, key=lambda c: crc32(f"{annotator.pk} {c.slot}".encode()))
 
 
 def _seen(annotator: Annotator) -> tuple[SeenSoFar, LastPlace]:
-    """Return what the annotator was given so far, and where that ends."""
+    """Return the annotator's slots so far, and their last place."""
     number = max(MEMORY, leasing.shown_in_session(annotator.study))
     methods = annotator.study.output_paths("unit__", "__method")
     rows = _latest(number, methods).rows(annotator=annotator.pk)
@@ -312,7 +312,7 @@ def _seen(annotator: Annotator) -> tuple[SeenSoFar, LastPlace]:
 def _latest(number: int, methods: tuple[str, ...]) -> Prepared[tuple[Any, ...]]:
     def build(annotator: int) -> QuerySet[Slot, tuple[Any, ...]]:
         latest = leasing.latest_slots(annotator).values("pk")[:number]
-        # Finding the slots first keeps the database from joining all of them.
+        # Finding the slots first avoids a join over all of them.
         slots = Slot.objects.filter(pk__in=latest).order_by("-position")
         return slots.values_list(*leasing.PLACED, "a_is_left", *methods)
 
@@ -320,7 +320,7 @@ def _latest(number: int, methods: tuple[str, ...]) -> Prepared[tuple[Any, ...]]:
 
 
 def _minutes(person: Annotator) -> int:
-    """Return in how many minutes it is worth asking again: when a lease may run out."""
+    """Return the minutes until a lease may expire."""
     leased = left_for(person).filter(state=Slot.State.LEASED)
     deadlines = leased.order_by("lease_until").values_list("lease_until", flat=True)
     if (first := deadlines.first()) is None:
@@ -328,12 +328,12 @@ def _minutes(person: Annotator) -> int:
     return max(1, math.ceil((first - timezone.now()).total_seconds() / 60))
 
 
-# A session is worked through without network if need be; more would load for nothing.
+# A session has to work offline; loading more would be wasted.
 MOST = 8
 
 
 def foreseen(annotator: Annotator, row: Slot) -> list[Slot]:
-    """Return what comes after a slot in its session, in order."""
+    """Return the likely slots after a slot in its session, in order."""
     if row.purpose == Purpose.TRAINING or not leasing.may_work(annotator):
         return []
     here = leasing.waiting(annotator).filter(session=row.session)
@@ -343,7 +343,7 @@ def foreseen(annotator: Annotator, row: Slot) -> list[Slot]:
 
 
 def _free_to_come(annotator: Annotator, row: Slot) -> list[Slot]:
-    """Return free slots that may join the session, the most suitable first."""
+    """Return free slots that may join the session, most suitable first."""
     if (
         annotator.study.adaptive
         or annotator.state == Annotator.State.FINISHED
@@ -370,7 +370,7 @@ def _free_to_come(annotator: Annotator, row: Slot) -> list[Slot]:
 
 
 def _in_order(own: list[Slot], free: list[Slot], position: int) -> list[Slot]:
-    """Lay free slots before the checks that wait further on, as they are handed out."""
+    """Insert free slots before later checks, in the order of assignment."""
     order = []
     for slot in own:
         laid = slot.purpose != Purpose.REAL and slot.started_at is None

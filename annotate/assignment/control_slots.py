@@ -1,4 +1,4 @@
-"""Slots that show how people judge: training, gold units, repeats, twins."""
+"""Control slots: training, gold units, repeats, degraded copies."""
 
 import random
 from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +16,7 @@ from annotate.responses.leasing import CLOSED, is_training_needed, locked_annota
 
 
 def sides_of(annotator: Annotator) -> ShownSides:
-    """Return the sides of all slots that the annotator has or is to get, checks too."""
+    """Return the sides of all slots of the annotator, including checks."""
     sides = ShownSides()
     rows = (
         Slot.objects.filter(annotator=annotator)
@@ -31,7 +31,7 @@ def sides_of(annotator: Annotator) -> ShownSides:
 
 
 def begin_training(annotator: Annotator) -> None:
-    """Open a slot of each training unit, unless some of this round wait already."""
+    """Open a slot of each training unit, unless this round has open ones."""
     if is_training_needed(annotator):
         _open_round(annotator)
 
@@ -69,7 +69,7 @@ def _open_round(annotator: Annotator) -> None:
 def arrange_sides(
     slots: Sequence[Slot], sides: ShownSides, dice: random.Random
 ) -> None:
-    """Return sides such that no side is right much oftener than the other."""
+    """Return sides such that left and right are right answers about equally often."""
     leaning = 0
     for slot in sorted(slots, key=lambda one: -abs(_leaning(one, True, 0))):
         unit = slot.unit
@@ -89,7 +89,7 @@ def arrange_sides(
 
 
 def _leaning(slot: Slot, a_is_left: bool, turn: int) -> int:
-    """Return how many right answers put the left one first, less those that do not."""
+    """Return the number of right answers that prefer left minus the others."""
     order = Slot(unit=slot.unit, a_is_left=a_is_left, turn=turn).order
     leaning = 0
     for expected in slot.unit.expected.values():
@@ -108,18 +108,18 @@ Candidates = Iterable[tuple[Unit, Slot | None]]
 def begin_session(
     annotator: Annotator, following: Slot, place: leasing.Place | None = None
 ) -> bool:
-    """Lay the checks of a session into it, if `following` is its first slot."""
-    wanted = annotator.study.checks.get("per_session", 0)
-    if not wanted or following.purpose != Purpose.REAL:
+    """Insert the checks of a session if `following` is its first slot."""
+    per_session = annotator.study.checks.get("per_session", 0)
+    if not per_session or following.purpose != Purpose.REAL:
         return False
     session = leasing.session_for(following, annotator, place)
     begun = Q(started_at__isnull=False) | Q(purpose__in=KINDS)
     if Slot.objects.filter(begun, annotator=annotator, session=session).exists():
         return False
     _drop_left_over(annotator, session)
-    # Without the story of a check that was dropped, the old session may go on.
+    # Without the story of a dropped check, the old session may continue.
     if leasing.session_for(following, annotator) == session:
-        _lay_checks(annotator, following, session, wanted)
+        _lay_checks(annotator, following, session, per_session)
     return True
 
 
@@ -133,7 +133,7 @@ def _lay_checks(person: Annotator, following: Slot, session: int, wanted: int) -
 
 
 def _drop_left_over(person: Annotator, session: int) -> None:
-    """Withdraw checks of earlier sessions that ended before they came."""
+    """Withdraw checks of earlier sessions that ended before them."""
     left = Slot.objects.filter(
         annotator=person,
         purpose__in=KINDS,
@@ -163,12 +163,12 @@ def _lay(
     stories: set[int],
     dice: random.Random,
 ) -> None:
-    """Open one check of a kind that is possible, the kinds in random order."""
+    """Open one possible check, trying the kinds in random order."""
     kinds = [kind for kind in KINDS if kind in person.study.checks.get("kinds", KINDS)]
     for kind in dice.sample(kinds, len(kinds)):
-        found = list(CANDIDATES[kind](person, session, stories))
-        if found:
-            unit, original, a_is_left = _choose(person, found, dice)
+        candidates = list(CANDIDATES[kind](person, session, stories))
+        if candidates:
+            unit, original, a_is_left = _choose(person, candidates, dice)
             slot = Slot.objects.create(
                 study_id=person.study_id,
                 unit=unit,
@@ -189,7 +189,7 @@ def _lay(
 def _choose(
     person: Annotator, found: list[tuple[Unit, Slot | None]], dice: random.Random
 ) -> tuple[Unit, Slot | None, bool]:
-    """Choose a check, and sides that even out what this person saw left and right."""
+    """Choose a check, with sides that balance what this person saw left and right."""
     sides = sides_of(person)
     paths = person.study.output_paths("", "__method")
     units = Unit.objects.filter(pk__in=[unit.pk for unit, _original in found])
@@ -205,7 +205,7 @@ def _choose(
 
 
 def _may_meet(person: Annotator, purpose: Purpose, stories: set[int]) -> QuerySet[Unit]:
-    """Return units of a purpose that the annotator neither met nor skipped."""
+    """Return units of a purpose that the annotator has neither seen nor skipped."""
     own = Slot.objects.filter(annotator=person, unit=OuterRef("pk"))
     return Unit.objects.filter(
         ~Exists(own),
@@ -217,24 +217,24 @@ def _may_meet(person: Annotator, purpose: Purpose, stories: set[int]) -> QuerySe
 
 
 def _gold(person: Annotator, _session: int, stories: set[int]) -> Candidates:
-    """Yield gold units whose pictures this annotator does not judge otherwise."""
+    """Yield gold units whose outputs this annotator does not rate otherwise."""
     same = Q(unit__output_a=OuterRef("output_a")) & (
         Q(unit__output_b=OuterRef("output_b")) | Q(unit__output_b__isnull=True)
     )
-    shown = Slot.objects.filter(same, annotator=person)
-    for unit in _may_meet(person, Purpose.GOLD, stories).filter(~Exists(shown)):
+    seen = Slot.objects.filter(same, annotator=person)
+    for unit in _may_meet(person, Purpose.GOLD, stories).filter(~Exists(seen)):
         yield unit, None
 
 
 def _twins(person: Annotator, session: int, stories: set[int]) -> Candidates:
-    """Yield twins; where one output is shown, of those judged in earlier sessions."""
+    """Yield degraded copies, shown alone only after their original was rated."""
     units = _may_meet(person, Purpose.TWIN, stories)
     if not person.study.is_side_by_side:
         own = Slot.objects.filter(annotator=person)
         judged = own.filter(
             purpose=Purpose.REAL, state=Slot.State.SUBMITTED, session__lt=session
         )
-        # One twin for each original: the second would be met with suspicion.
+        # Each original has one copy; a second one would look suspicious.
         met = own.filter(purpose=Purpose.TWIN).values("unit__original")
         units = units.filter(original__in=judged.values("unit"))
         units = units.exclude(original__in=met)
@@ -243,7 +243,7 @@ def _twins(person: Annotator, session: int, stories: set[int]) -> Candidates:
 
 
 def _repeats(person: Annotator, session: int, stories: set[int]) -> Candidates:
-    """Yield what the annotator judged in earlier sessions, once, and not twice yet."""
+    """Yield units that the annotator rated once, in earlier sessions."""
     slots = Slot.objects.filter(
         annotator=person,
         purpose=Purpose.REAL,

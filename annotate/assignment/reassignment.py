@@ -1,4 +1,4 @@
-"""Dealing free slots out to the people who may work, and taking unbegun ones back."""
+"""Distribution of free slots to annotators, and return of slots not begun."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -13,25 +13,25 @@ from annotate.models import Annotator, Purpose, Skip, Slot, Study, Unit
 from annotate.responses.leasing import FIRST_POSITION, SPACING
 
 AnnotatorState = Annotator.State
-# Who gets new slots: somebody who has finished is only offered free ones.
+# Annotators in these states get new slots; finished ones are only offered free slots.
 WORKING = (AnnotatorState.PLANNED, AnnotatorState.INVITED, AnnotatorState.ACTIVE)
 DEALT = ["annotator", "session", "position", "a_is_left", "claimed", "started_at"]
 
 
 def lock_people(study: Study) -> list[Annotator]:
-    """Lock all annotators of a study, always in the same order, and return them."""
+    """Lock all annotators of a study, in a fixed order, and return them."""
     return list(study.annotators.select_for_update(no_key=True).order_by("pk"))
 
 
 def judged_units(study: Study) -> QuerySet[Unit]:
-    """Return the units that the study is about, with what they show."""
+    """Return the study's real units with their outputs."""
     return study.units.filter(purpose=Purpose.REAL).select_related(
         "story", *study.output_paths(below="__method")
     )
 
 
 def deal(study: Study, workers: Sequence[Annotator]) -> list[Slot]:
-    """Give the free slots of a planned study to these people; return those dealt."""
+    """Distribute the free slots of a planned study; return the assigned ones."""
     free = list(_free(study))
     if not free or not workers:
         return []
@@ -60,7 +60,7 @@ def _free(study: Study) -> QuerySet[Slot]:
 
 
 class _Dealer:
-    """What people have, and the slots of one language and round after another."""
+    """Slots of people, and the distribution of new ones by language and round."""
 
     def __init__(self, study: Study, workers: Sequence[Annotator]) -> None:
         self.study = study
@@ -73,11 +73,11 @@ class _Dealer:
         self.loads = _loads(study)
         last = real.values("annotator").annotate(last=Max("position")).order_by()
         self.last = {row["annotator"]: row["last"] for row in last}
-        # The answers of a draft know which side they meant.
+        # Draft answers depend on the sides of their slot.
         self.drafted = drafted_pairs(study)
 
     def _skipped(self) -> list[Assignment]:
-        """Return what people skipped, as if they held it."""
+        """Return skipped units like held ones."""
         skips = Skip.objects.filter(slot__study=self.study, unit__in=self.units)
         columns = skips.values_list("annotator", "unit", "slot__round")
         return [
@@ -86,7 +86,7 @@ class _Dealer:
         ]
 
     def deal(self, slots: Sequence[Slot], language: str, round_: int) -> list[Slot]:
-        """Give these slots, all of one language and round, to people who may work."""
+        """Distribute these slots, all of one language and round."""
         waiting: dict[int, list[Slot]] = defaultdict(list)
         for slot in slots:
             waiting[slot.unit_id].append(slot)
@@ -101,7 +101,7 @@ class _Dealer:
         ]
         rows = replan(
             design,
-            # What was judged in another round counts for loads only.
+            # Slots of other rounds count only as load.
             [row._replace(round=1 if row.round == round_ else 2) for row in self.held],
             room=[self._room(person, language) for person in self.people],
             session_size=self.study.session_size,
@@ -140,7 +140,7 @@ def _rows(slots: QuerySet[Slot], place: dict[int, int]) -> list[Assignment]:
 
 
 def unbegun(study: Study) -> QuerySet[Slot]:
-    """Return the planned slots that nobody has looked at yet."""
+    """Return the planned slots that no annotator has opened yet."""
     return study.slots.filter(
         purpose=Purpose.REAL,
         state=Slot.State.OPEN,
@@ -151,18 +151,18 @@ def unbegun(study: Study) -> QuerySet[Slot]:
 
 
 def take_back(slots: Iterable[Slot]) -> list[Slot]:
-    """Make unbegun slots free again; return them."""
-    taken = list(slots)
-    for slot in taken:
+    """Free slots that were not begun; return them."""
+    freed = list(slots)
+    for slot in freed:
         slot.annotator = slot.session = slot.position = None
         slot.claimed = False
-    Slot.objects.bulk_update(taken, DEALT, batch_size=500)
-    return taken
+    Slot.objects.bulk_update(freed, DEALT, batch_size=500)
+    return freed
 
 
 def even_out(study: Study, workers: Sequence[Annotator]) -> list[tuple[Slot, int]]:
-    """Take slots back for people who are added; return them and their owners."""
-    taken: list[tuple[Slot, int]] = []
+    """Take slots back for new people; return them and their owners."""
+    freed: list[tuple[Slot, int]] = []
     open_slots = unbegun(study).select_for_update(no_key=True).order_by("-position")
     loads = _loads(study)
     languages = {p.language for p in workers} if study.languages else {""}
@@ -175,9 +175,9 @@ def even_out(study: Study, workers: Sequence[Annotator]) -> list[tuple[Slot, int
         for person in group:
             surplus = max(0, loads[person.pk] - keep)
             last = open_slots.filter(annotator=person)[:surplus]
-            taken += [(slot, person.pk) for slot in last]
-    take_back(slot for slot, _person in taken)
-    return taken
+            freed += [(slot, person.pk) for slot in last]
+    take_back(slot for slot, _person in freed)
+    return freed
 
 
 def _loads(study: Study) -> Counter[int]:
@@ -186,7 +186,7 @@ def _loads(study: Study) -> Counter[int]:
 
 
 def measured(study: Study) -> dict[str, object]:
-    """Return the balance of a planned study as its slots are dealt now."""
+    """Return the current balance of a planned study."""
     slots = study.slots.filter(purpose=Purpose.REAL, ordinal__isnull=False).exclude(
         state=Slot.State.EXCLUDED
     )

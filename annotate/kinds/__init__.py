@@ -1,5 +1,5 @@
-"""Kinds of questions, a folder each: how one is asked, stored, checked and exported.
+"""Kinds of questions: asking, storing, checking and exporting, one folder per kind.
 
-Comes in: a question, and what somebody answered; nobody else looks at its kind.
-Goes out: fields of the answer's row, words for pages, and what a study file may say.
+Input: a question and an answer. Output: fields of the answer's row, texts for pages,
+and the part of a study file that depends on the kind. Other code does not depend on it.
 """

@@ -1,4 +1,4 @@
-"""What a kind of question has to say; `registry` lists the kinds that there are."""
+"""Interface of question kinds; `registry` lists them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,9 +13,9 @@ from annotate.quality_rules.signals import SIGNALS, is_right
 if TYPE_CHECKING:
     import pandas as pd
 
-# An answer, as somebody gave it or as it is stored.
+# An answer as it is sent or stored.
 Value = int | str
-# What was read, and what is to be written: of a file, or of a table.
+# Fields that are read from or written to a file or table.
 Row = Mapping[str, Any]
 Fields = dict[str, Any]
 # value, label, key on the keyboard
@@ -23,7 +23,7 @@ Option = tuple[str, str, str]
 
 
 class AnswerError(ValueError):
-    """The answer cannot be stored; the message says why, for the annotator."""
+    """The answer cannot be stored; the message tells the annotator why."""
 
 
 class NotNowError(AnswerError):
@@ -31,7 +31,7 @@ class NotNowError(AnswerError):
 
 
 class NotYetError(AnswerError):
-    """Something is to be done before this story; the message says what."""
+    """The annotator has to do something else first; the message says what."""
 
 
 class BadAnswerError(AnswerError):
@@ -39,77 +39,77 @@ class BadAnswerError(AnswerError):
 
 
 class SlotTakenError(Exception):
-    """Somebody else holds the slot, or it is closed."""
+    """The slot is closed or held by another annotator."""
 
 
 def form_field(question: Question) -> str:
-    """Return the name of a question's fields, told from the form's own by its begin."""
+    """Return the name of a question's form fields, with their own prefix."""
     return f"q:{question.key}"
 
 
 class Kind(ABC):
     """A kind of question."""
 
-    # As it is stored with the question and stands in study files.
+    # The kind's name in the database and in study files.
     name: ClassVar[str]
-    # Where lists name it: the lower, the earlier.
+    # Lists are sorted by this number.
     place: ClassVar[int]
-    # What a study file says of its questions.
+    # The schema of its questions in a study file.
     definition: ClassVar[type[QuestionDefinition]]
-    # How many outputs are shown at once.
+    # The numbers of outputs that are shown at once.
     least: ClassVar[int] = 1
     most: ClassVar[int] = 1
-    # Where its answers are stored, and the table that researchers get.
+    # The model of its answers, and the name of the exported table.
     model: ClassVar[type[Answer]]
     table: ClassVar[str] = "ratings"
     # Whether reports, agreement, checks and leaderboards use its answers.
     is_counted: ClassVar[bool] = True
-    # Whether its answers are numbers that each rate one output.
+    # Whether each answer is a number that rates one output.
     is_numeric: ClassVar[bool] = False
     # Whether its answers prefer one output of a pair.
     is_pairwise: ClassVar[bool] = False
-    # Whether it is asked of every shot by itself.
+    # Whether each shot is asked about separately.
     of_shots: ClassVar[bool] = False
-    # Whether its values have no order.
+    # Whether its values are unordered.
     is_nominal: ClassVar[bool] = False
-    # Whether annotators answer in words of their own, which are erased with comments.
+    # Whether answers are free text, which is erased together with comments.
     is_free_text: ClassVar[bool] = False
-    # Whether its questions may be left open, unless their `anchors` say `required`.
+    # Whether its questions are optional unless their `anchors` say `required`.
     is_optional: ClassVar[bool] = False
-    # Whether an answer can be known beforehand, as training and gold need it.
+    # Whether a right answer can be declared, as training and gold units need it.
     has_known_answers: ClassVar[bool] = True
-    # Which slots may check annotators by it.
+    # The purposes of slots that can check annotators with this kind.
     controls: ClassVar[tuple[str, ...]] = ("gold", "repeat", "twin")
-    # What its answers can say of how they were given.
+    # The quality signals that its answers provide.
     signals: ClassVar[tuple[str, ...]] = SIGNALS
-    # The signal that holds an annotator against the others.
+    # The signal that compares an annotator with the others.
     compares: ClassVar[str] = "agreement"
-    # How long it takes to answer, as an assumption for planning.
+    # The assumed time for an answer, for planning.
     seconds: ClassVar[int] = 7
-    # Of its table: before and after those about the slot, from the story on.
+    # Columns of its table before and after those about the slot.
     columns: ClassVar[tuple[str, ...]]
     more_columns: ClassVar[tuple[str, ...]] = ()
-    # What `rows` needs of an answer beside value, question and slot.
+    # Fields that `rows` needs beside value, question and slot.
     fields_read: ClassVar[tuple[str, ...]] = ()
-    # What lists of studies call it, and the page where a study is set up.
+    # Its name in lists of studies and in the set-up form.
     title: ClassVar[Promise]
     phrase: ClassVar[Promise]
-    # What somebody is asked to do, as the heading of the page.
+    # The annotator's task, as the heading of the page.
     heading: ClassVar[Promise]
-    # What a template of so many questions (`n`) asks, of one scale or of none.
+    # The summary of a protocol with `n` such questions.
     asks: ClassVar[Promise]
-    # How it is asked, what answers it on the page, and by which keys.
+    # Its template, its scripts, and the template of its keyboard shortcuts.
     template: ClassVar[str] = "rate/_questions.html"
     scripts: ClassVar[tuple[str, ...]] = ("question", "numbers")
     keys_template: ClassVar[str]
-    # What a program sends as an answer.
+    # The answer that an API client sends, in words.
     wanted: ClassVar[str]
-    # How its options lie, as a class of the stylesheet.
+    # The CSS class that lays its options out.
     options_class: ClassVar[str] = ""
 
     @property
     def numbers_of_outputs(self) -> tuple[str, ...]:
-        """Return how many outputs may be shown at once, as texts."""
+        """Return the allowed numbers of outputs shown at once, as texts."""
         return tuple(map(str, range(self.least, self.most + 1)))
 
     # Answering
@@ -125,25 +125,25 @@ class Kind(ABC):
         """
 
     def stored_fields(self, slot: Slot, question: Question, value: Value) -> Fields:
-        """Return the same for an answer in the unit's order, given elsewhere."""
+        """Return the fields of an imported answer, which has the unit's order."""
         return self.fields(slot, question, value)
 
     def posted(self, question: Question, form: Mapping[str, str]) -> str | None:
-        """Return what a form without a script holds; None: nothing, empty: no more."""
+        """Return the answer in a posted form; None: no field, empty: cleared."""
         return form.get(form_field(question)) or None
 
     # Showing
 
     def brief(self, questions: Sequence[QuestionDefinition]) -> str:
-        """Return what a template of these questions asks."""
+        """Return a one-line summary of these questions."""
         return str(self.asks % {"n": len(questions)})
 
     @abstractmethod
     def options(self, slot: Slot, question: Question) -> tuple[Option, ...]:
-        """Return what can be answered."""
+        """Return the possible answers with their labels and keys."""
 
     def example(self, slot: Slot, question: Question) -> str:
-        """Return an answer as somebody could give it."""
+        """Return an example of an answer."""
         return self.options(slot, question)[0][0]
 
     def labels(self) -> list[str]:
@@ -157,30 +157,30 @@ class Kind(ABC):
     def text_for_annotator(
         self, slot: Slot, question: Question, values: Sequence[Value]
     ) -> str:
-        """Return an answer as the page says it, or the range of the right ones."""
+        """Return an answer, or the range of right answers, in the words of the page."""
 
     @abstractmethod
     def text_for_manager(self, slot: Slot, question: Question, value: Value) -> str:
-        """Return a stored answer in words, as managers read it."""
+        """Return a stored answer in words for managers."""
 
     def is_right(self, value: Value, expected: Sequence[int] | str) -> bool:
-        """Say whether an answer is as a training or gold unit expects it."""
+        """Return whether an answer is the one that a training or gold unit expects."""
         return is_right(value, expected)
 
     # Verifying
 
     def invalid_answers(self, study: Study) -> Iterator[str]:
-        """Name a study's stored answers to questions of this kind that cannot be."""
+        """Describe a study's stored answers to such questions that are invalid."""
         return iter(())
 
     # Exporting
 
     @abstractmethod
     def rows(self, answer: Row, methods: Sequence[str]) -> list[Fields]:
-        """Return an answer's cells of its own columns; methods as in the unit."""
+        """Return an answer's cells in the kind's columns; methods as in the unit."""
 
     def checked(self, frame: "pd.DataFrame", *, file: str) -> "pd.DataFrame":
-        """Return the table of answers that count, checked as a file would be."""
+        """Return the table of counted answers, validated like a file."""
         from analysis.reading import inputs
 
         checked: pd.DataFrame = getattr(inputs, f"check_{self.table}")(frame, file=file)
@@ -189,17 +189,17 @@ class Kind(ABC):
     # Statistics
 
     def judgements(self, key: str, value: Value) -> dict[str, Value]:
-        """Return the judgements that an answer to a question consists of, by name."""
+        """Return the judgements that an answer consists of, by name."""
         return {key: value}
 
     def numeric_value(self, judgement: Value) -> float:
-        """Return the number whose mean is what people say of a unit."""
+        """Return an answer as a number, to be averaged over a unit's answers."""
         return float(judgement)
 
     def worth(self, value: Value, place: int) -> float:
-        """Return what an answer says of one of the unit's outputs; more is better."""
+        """Return how an answer rates one of the unit's outputs; more is better."""
         return self.numeric_value(value)
 
     def agreement_value(self, judgement: Value) -> float:
-        """Return a judgement as a number, for agreement."""
+        """Return a judgement as a number for agreement statistics."""
         return float(judgement)

@@ -1,4 +1,4 @@
-"""A question as a study file has it, without what only its kind has."""
+"""Questions of a study file: the fields that all kinds share."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self, get_args
@@ -18,7 +18,7 @@ Degradation = Literal[
 ]
 DEGRADATIONS: tuple[str, ...] = tuple(filter(None, get_args(Degradation)))
 WIDEST_SCALE = 100
-# How fields follow each other in a file; others of a kind come last.
+# The order of fields in a file; fields of a single kind come last.
 ORDER = (
     "key",
     "kind",
@@ -33,7 +33,7 @@ ORDER = (
     "stories",
     "allow_tie",
 )
-# What the columns of a stored question are called that hold a text in each language.
+# The columns of a stored question that hold a text in each language.
 COLUMNS = {
     "title": "titles",
     "text": "texts",
@@ -101,15 +101,15 @@ class QuestionDefinition(Part):
     def known_answer(
         self, value: Any, methods: Sequence[str]
     ) -> tuple[int, int] | tuple[str, ...] | str:
-        """Return an answer that is known beforehand, or raise what it should be."""
+        """Return a declared right answer, or raise an error that says what is valid."""
         raise refusal(f"no answer to a {self.kind} is known beforehand")
 
 
 class DegradableQuestion(QuestionDefinition):
-    """A question to which a `degradation` makes the answer worse."""
+    """A question whose answer a `degradation` makes worse."""
 
     degradation: Degradation = ""
 
     def alone(self) -> list[int]:
-        """Return the range that a degraded copy may deserve, shown by itself."""
+        """Return the range of right ratings for a degraded copy shown alone."""
         raise NotImplementedError(f"{self.kind} compares outputs")

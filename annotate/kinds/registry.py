@@ -1,6 +1,6 @@
 """Registry of the kinds of questions.
 
-A folder here with a `kind.py` is a kind; `KIND` in it is found by its name.
+Each folder here with a `kind.py` is a kind; its `KIND` is registered by name.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ def _all_kinds() -> Iterator[Kind]:
 KINDS: dict[str, Kind] = {
     kind.name: kind for kind in sorted(_all_kinds(), key=lambda kind: kind.place)
 }
-# A question of a study file; its kind says what else it may have.
+# A question of a study file, with the fields of its kind.
 if TYPE_CHECKING:
     AnyQuestion = QuestionDefinition
 else:
@@ -40,18 +40,18 @@ def kind_of(question: Question) -> Kind:
 
 
 def is_required(question: Question) -> bool:
-    """Say whether a unit cannot be submitted without an answer to a question."""
+    """Return whether a unit cannot be submitted without an answer to a question."""
     return not kind_of(question).is_optional or bool(question.anchors.get("required"))
 
 
 def kind_of_table(table: str, *, of_shots: bool = False) -> Kind:
-    """Return the kind whose answers such a table holds."""
+    """Return the kind whose answers a table holds."""
     kinds = (kind for kind in KINDS.values() if kind.table == table)
     return next(kind for kind in kinds if kind.of_shots == of_shots)
 
 
 def kinds_named(names: Iterable[str]) -> list[Kind]:
-    """Return kinds, each once; those whose answers are counted come first."""
+    """Return the kinds without duplicates, counted kinds first."""
     kinds = [KINDS[name] for name in dict.fromkeys(names)]
     return sorted(kinds, key=lambda kind: not kind.is_counted)
 
@@ -71,30 +71,30 @@ def asks_of_shots(study: Study) -> bool:
 
 def tables_of(study: Study) -> dict[type[Answer], list[Kind]]:
     """Return the tables that hold a study's answers, with the kinds in each."""
-    found: dict[type[Answer], list[Kind]] = {}
+    tables: dict[type[Answer], list[Kind]] = {}
     for kind in kinds_of(study):
-        found.setdefault(kind.model, []).append(kind)
-    return found
+        tables.setdefault(kind.model, []).append(kind)
+    return tables
 
 
 def whole_tables(study: Study) -> dict[type[Answer], list[str]]:
     """Return the tables of answers to whole units, with the names of their kinds."""
-    found = {
+    tables = {
         model: [kind.name for kind in kinds if not kind.of_shots]
         for model, kinds in tables_of(study).items()
     }
-    return {model: names for model, names in found.items() if names}
+    return {model: names for model, names in tables.items() if names}
 
 
 def answer_tables(study: Study, *, only_counted: bool = False) -> list[str]:
-    """Return the names of the tables of a study's answers, as researchers get them."""
+    """Return the names of a study's exported answer tables."""
     kinds = kinds_of(study)
     tables = [kind.table for kind in kinds if kind.is_counted or not only_counted]
     return list(dict.fromkeys(tables))
 
 
 def drafted_pairs(study: Study) -> set[int]:
-    """Return the slots of pairs with answers, which know the side that they meant."""
+    """Return the slots of pairs that have answers, whose sides must not change."""
     if study.outputs_at_once != 2:
         return set()
     return {

@@ -1,1 +1,1 @@
-"""What is shown of a slot: pictures, videos and texts, in one size, nameless."""
+"""Presentation of a slot: pictures, videos and texts, in one size and without names."""

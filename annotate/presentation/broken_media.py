@@ -1,4 +1,4 @@
-"""Pictures and videos that annotators report as broken, and what managers see of it."""
+"""Reports of broken pictures and videos, for managers."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from evalcore.models import Output
 
 @dataclass(frozen=True)
 class Reported:
-    """What is said to be broken: a shot of an output, its video, or a character."""
+    """A broken item: a shot of an output, its video, or a character's picture."""
 
     output: Output | None
     story: str
@@ -28,7 +28,7 @@ class Reported:
 
 @dataclass(frozen=True, kw_only=True)
 class FaultRow(Row):
-    """An annotator's report of what is broken; the story can be judged all the same."""
+    """An annotator's report of a broken picture or video; the story stays ratable."""
 
     is_answer = False
 
@@ -44,7 +44,7 @@ class FaultRow(Row):
         slot = held.slot
         numbers = slot.unit.story.shots.values_list("number", flat=True)
         if self.side and self.side not in slot_view.sides(slot):
-            raise BadAnswerError(f"{self.side!r} is no side of this story.")
+            raise BadAnswerError(f"This story has no side {self.side!r}.")
         if self.shot and self.shot not in set(numbers):
             raise BadAnswerError(f"This story has no shot {self.shot}.")
         Fault.objects.get_or_create(
@@ -53,7 +53,7 @@ class FaultRow(Row):
 
 
 def reported(study: Study) -> list[Reported]:
-    """Return what is reported and not settled, what most people report first."""
+    """Return the unresolved reports, most frequent first."""
     open_ = (
         Fault.objects.filter(slot__study=study, resolved_at__isnull=True)
         .select_related(
@@ -61,13 +61,13 @@ def reported(study: Study) -> list[Reported]:
         )
         .order_by("pk")
     )
-    told: dict[tuple[int | None, str, int], list[Fault]] = defaultdict(list)
+    by_place: dict[tuple[int | None, str, int], list[Fault]] = defaultdict(list)
     for fault in open_:
         output = slot_view.sides(fault.slot).get(fault.side)
         story = fault.slot.unit.story.key
-        told[output.pk if output else None, story, fault.shot].append(fault)
-    found = [_summed_up(faults) for faults in told.values()]
-    return sorted(found, key=lambda each: (-each.people, each.since))
+        by_place[output.pk if output else None, story, fault.shot].append(fault)
+    reports = [_summed_up(faults) for faults in by_place.values()]
+    return sorted(reports, key=lambda each: (-each.people, each.since))
 
 
 def _summed_up(faults: list[Fault]) -> Reported:
@@ -83,6 +83,6 @@ def _summed_up(faults: list[Fault]) -> Reported:
 
 
 def settle(study: Study, faults: Iterable[int]) -> int:
-    """Mark reports as looked at; return how many were open."""
+    """Mark reports as handled; return how many were open."""
     rows = Fault.objects.filter(slot__study=study, pk__in=faults)
     return rows.filter(resolved_at__isnull=True).update(resolved_at=timezone.now())

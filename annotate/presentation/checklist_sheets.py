@@ -1,4 +1,4 @@
-"""The boxes of a checklist as an annotator, or a manager, reads them."""
+"""Checklists as annotators and managers see them."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
@@ -16,7 +16,7 @@ from evalcore.models import Output
 
 
 def on_page(slot: Slot) -> dict[str, object]:
-    """Return what a page shows of a checklist; nothing where no label is asked."""
+    """Return the template context of a checklist; empty without labels."""
     if not any(kind_of(question).of_shots for question in slot.questions):
         return {"sheets": [], "boxes": []}
     return {"sheets": shown_checklist(slot), "boxes": box_names(slot.unit.output_a)}
@@ -24,7 +24,7 @@ def on_page(slot: Slot) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class ShownLabel:
-    """A label of one shot; a box is its question's key, and whether it is ticked."""
+    """A label of one shot, with the question key and state of each box."""
 
     title: str
     meaning: str
@@ -42,7 +42,7 @@ class ShownSheet:
 
 
 def shown_checklist(slot: Slot) -> list[ShownSheet]:
-    """Return a sheet for each shot, as the slot's annotator has filled it in so far."""
+    """Return a sheet per shot, as the slot's annotator has filled it in."""
     questions = [q for q in slot.questions if kind_of(q).of_shots]
     ticked = ticked_boxes(slot, slot.annotator)
     left = set(shots_left(slot, slot.annotator))
@@ -79,7 +79,7 @@ def _categories(
 def labels_by_category(
     questions: Iterable[Question],
 ) -> dict[str, list[tuple[Question, ...]]]:
-    """Return the boxes of each label, by the label's category, in their order."""
+    """Return the boxes of each label by category, in order."""
     labels: dict[str, list[Question]] = defaultdict(list)
     for question in questions:
         labels[question.key.partition("|")[0]].append(question)
@@ -90,7 +90,7 @@ def labels_by_category(
 
 
 def ticked_boxes(slot: Slot, annotator: Annotator | None) -> dict[int, set[str]]:
-    """Return the keys of the boxes that are ticked now, by shot."""
+    """Return the keys of the ticked boxes by shot."""
     rows = Rating.objects.filter(
         slot=slot, annotator=annotator, is_current=True, value=1, shot__gt=0
     )
@@ -102,7 +102,7 @@ def ticked_boxes(slot: Slot, annotator: Annotator | None) -> dict[int, set[str]]
 
 @dataclass(frozen=True)
 class ToldShot:
-    """What somebody said of one shot, as the manager reads it."""
+    """One annotator's answers about a shot, for managers."""
 
     annotator: Annotator
     number: int
@@ -115,12 +115,12 @@ class ToldShot:
 
 
 def told_shots(slot: Slot) -> list[ToldShot]:
-    """Return what was said of each shot, by everybody who held the slot."""
+    """Return the answers about each shot by all annotators who held the slot."""
     return told_by_slot([slot]).get(slot.pk, [])
 
 
 def told_by_slot(slots: Collection[Slot]) -> dict[int, list[ToldShot]]:
-    """Return the same of several slots, by their ids."""
+    """Return the `told_shots` of several slots by slot id."""
     rows = (
         Rating.objects.filter(slot__in=slots)
         .exclude(shot=0)
@@ -128,14 +128,14 @@ def told_by_slot(slots: Collection[Slot]) -> dict[int, list[ToldShot]]:
         .order_by("slot", "annotator__name", "shot", "question__ordinal", "revision")
     )
     looks = Look.objects.filter(slot__in=slots)
-    looked = set(looks.values_list("slot", "annotator", "shot"))
-    found: dict[int, list[ToldShot]] = defaultdict(list)
+    done = set(looks.values_list("slot", "annotator", "shot"))
+    by_slot: dict[int, list[ToldShot]] = defaultdict(list)
     for (slot, annotator, number), group in groupby(
         rows, lambda row: (row.slot_id, row.annotator, row.shot)
     ):
-        is_done = (slot, annotator.pk, number) in looked
-        found[slot].append(_told(annotator, number, list(group), is_done))
-    return found
+        is_done = (slot, annotator.pk, number) in done
+        by_slot[slot].append(_told(annotator, number, list(group), is_done))
+    return by_slot
 
 
 def _told(
@@ -163,7 +163,7 @@ def _told(
 
 
 def box_names(output: Output) -> list[tuple[str, str]]:
-    """Return what the two boxes are called: as heading, and after a label's title."""
+    """Return the names of the two boxes: as heading, and after a label's title."""
     seen = _("Picture"), _("in the picture")
     if output.video_id is not None:
         seen = _("Video"), _("in the video")

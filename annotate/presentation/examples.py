@@ -1,4 +1,4 @@
-"""Pictured examples: some shots of an output, and the same of a copy made worse."""
+"""Pictured examples: shots of an output beside shots of its degraded copy."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from annotate.presentation import same_size
 from evalcore.media import Box
 from evalcore.models import Output
 
-# How many shots are shown of a story that has more.
+# The maximum number of shots in an example.
 MOST = 6
 Degradation = Output.Degradation
 
-# What is wrong with a single picture, in words beside its sign.
+# The fault of a single picture, in words.
 MARKS: dict[str, Promise] = {
     Degradation.SHUFFLED: gettext_lazy("out of order"),
     Degradation.FOREIGN_SHOT: gettext_lazy("another story"),
@@ -29,7 +29,7 @@ MARKS: dict[str, Promise] = {
 
 
 class ExampleShot(NamedTuple):
-    """A shot of a twin: whether it differs, and which shot its picture was made for."""
+    """A shot of a degraded copy: is it changed, and the source shot of its picture."""
 
     number: int
     is_changed: bool
@@ -46,18 +46,18 @@ class Example:
 
     @property
     def strips(self) -> list[tuple[str, list[ExampleShot]]]:
-        """Return the rows of pictures: as they were made, and made worse."""
+        """Return the rows of pictures: original and degraded."""
         made = [ExampleShot(one.number, False, one.number) for one in self.shots]
         return [("good", made), ("bad", self.shots)]
 
     @property
     def size_attributes(self) -> str:
-        """Return width and height of each picture as HTML, where they are known."""
+        """Return width and height of the pictures as HTML attributes, if known."""
         return format_html('width="{}" height="{}"', *self.size) if self.size else ""
 
     @property
     def mark(self) -> str:
-        """Return what is wrong with each changed picture; empty: with all the same."""
+        """Return the fault shown at each changed picture; empty if all are the same."""
         return "" if all(one.is_changed for one in self.shots) else self.fault
 
     @property
@@ -65,7 +65,7 @@ class Example:
         return str(MARKS[self.question.degradation])
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         changed = [one.number for one in self.shots if one.is_changed]
         assert self.question.example is not None
         return what_is_wrong(self.question.example, changed)
@@ -79,12 +79,12 @@ def example_of(question: Question) -> Example | None:
 
 
 def is_shown(question: Question, number: int) -> bool:
-    """Say whether a shot is among those of the question's example."""
+    """Return whether a shot is part of the question's example."""
     return any(number == one[0] for one in question.example_shots)
 
 
 def changed_shots(twin: Output) -> list[ExampleShot]:
-    """Return the shots of a twin that are to be seen, and whether each differs."""
+    """Return the shots of a degraded copy to show, and whether each is changed."""
     assert twin.twin_of is not None
     if twin.video_id is not None:
         shown = {part[0]: part[3] for part in twin.parts}
@@ -103,7 +103,7 @@ def changed_shots(twin: Output) -> list[ExampleShot]:
 def _made_for(
     before: dict[int, str], after: dict[int, str]
 ) -> Iterable[tuple[int, int]]:
-    """Yield each shot's number and which shot its picture was made for; 0: none."""
+    """Yield each shot's number and the source shot of its picture; 0: none."""
     left: dict[str, list[int]] = {}
     for number, picture in before.items():
         if after.get(number) != picture:
@@ -115,13 +115,13 @@ def _made_for(
 
 
 def _example_shot(twin: Output, number: int, shown: int) -> ExampleShot:
-    """Return a shot of a twin that shows what was made for another one, or for none."""
+    """Return a shot of a degraded copy with the source shot of its picture."""
     is_moved = twin.degradation == Degradation.SHUFFLED
     return ExampleShot(number, shown != number, shown if is_moved else number)
 
 
 def picked(shots: Sequence[ExampleShot], degradation: str) -> list[ExampleShot]:
-    """Return so many shots that they fit in a row, half of them changed if they can."""
+    """Return a row of shots, half of them changed if possible."""
     if degradation == Degradation.SHUFFLED:
         return _most_mixed(shots)
     changed = [one for one in shots if one.is_changed]
@@ -131,7 +131,7 @@ def picked(shots: Sequence[ExampleShot], degradation: str) -> list[ExampleShot]:
 
 
 def _most_mixed(shots: Sequence[ExampleShot]) -> list[ExampleShot]:
-    """Return shots that follow each other and show most of each other's pictures."""
+    """Return the consecutive shots that exchanged most pictures with each other."""
     windows = [
         list(shots[start : start + MOST])
         for start in range(max(1, len(shots) - MOST + 1))
@@ -145,14 +145,14 @@ def _most_mixed(shots: Sequence[ExampleShot]) -> list[ExampleShot]:
 
 
 def what_is_wrong(twin: Output, shots: Sequence[int]) -> str:
-    """Say in a sentence what was done to these shots of a twin."""
+    """Return a sentence that describes the degradation of these shots."""
     of_videos = OF_VIDEOS if twin.video_id is not None else {}
     sentence = of_videos.get(twin.degradation) or SENTENCES[twin.degradation]
     return sentence(len(shots)) % {"shots": listed(map(str, shots))}
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names as a sentence lists them: 1, 2 and 5."""
+    """Return names as a list in a sentence: 1, 2 and 5."""
     *before, last = names
     if not before:
         return last
@@ -160,7 +160,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def quoted(titles: Sequence[str]) -> str:
-    """Return titles as a sentence lists them: “Cast”, “Place” and “Order”."""
+    """Return quoted titles as a list in a sentence: “Cast”, “Place” and “Order”."""
     *before, last = [_("“%(title)s”") % {"title": title} for title in titles]
     if not before:
         return last
@@ -170,9 +170,11 @@ def quoted(titles: Sequence[str]) -> str:
 
 
 SENTENCES: dict[str, Callable[[int], str]] = {
-    Degradation.SHUFFLED: lambda _n: _("The pictures stand in another order."),
+    Degradation.SHUFFLED: lambda _n: _("The pictures are in a different order."),
     Degradation.FOREIGN_SHOT: lambda n: ngettext(
-        "Shot %(shots)s shows another story.", "Shots %(shots)s show another story.", n
+        "Shot %(shots)s comes from another story.",
+        "Shots %(shots)s come from another story.",
+        n,
     ),
     Degradation.REPEATED_SHOT: lambda n: ngettext(
         "Shot %(shots)s repeats the picture of another shot.",
@@ -183,13 +185,13 @@ SENTENCES: dict[str, Callable[[int], str]] = {
         "The picture is blurred.", "All pictures are blurred.", n
     ),
     Degradation.SWAPPED_CHARACTERS: lambda _n: _(
-        "The pictures of shots %(shots)s are exchanged, so that others are seen than "
-        "the script names."
+        "The pictures of shots %(shots)s are swapped, so the characters do not match "
+        "the script."
     ),
 }
 
 OF_VIDEOS: dict[str, Callable[[int], str]] = {
-    Degradation.SHUFFLED: lambda _n: _("The parts stand in another order."),
+    Degradation.SHUFFLED: lambda _n: _("The parts are in a different order."),
     Degradation.REPEATED_SHOT: lambda n: ngettext(
         "Shot %(shots)s repeats another shot.",
         "Shots %(shots)s repeat another shot.",
@@ -197,6 +199,6 @@ OF_VIDEOS: dict[str, Callable[[int], str]] = {
     ),
     Degradation.BLURRED: lambda _n: _("The video is blurred."),
     Degradation.SWAPPED_CHARACTERS: lambda _n: _(
-        "Shots %(shots)s are exchanged, so that others are seen than the script names."
+        "Shots %(shots)s are swapped, so the characters do not match the script."
     ),
 }

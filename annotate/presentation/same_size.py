@@ -1,4 +1,4 @@
-"""The size in which a study shows pictures and videos, and drawing them beforehand."""
+"""Size of a study's pictures and videos, and their renditions in that size."""
 
 import logging
 import time
@@ -22,13 +22,13 @@ from evalcore.video.storing import video_rendition_path
 logger = logging.getLogger(__name__)
 
 RENDITIONS: tuple[Rendition, ...] = ("thumb", "display")
-# Shapes that differ less are the same; rarer ones hardly tell a method.
+# Shapes that differ less count as the same; rarer ones hardly identify a method.
 TOLERANCE = 1.02
 LEAST_SHARE = 0.05
 
 
 def box_of(study: Study) -> Box | None:
-    """Return the size in which the study shows pictures; None: each in its own."""
+    """Return the common size of a study's pictures; None: each keeps its size."""
     if not study.same_size:
         return None
     if "box" not in study.presentation:
@@ -43,7 +43,7 @@ def box_of(study: Study) -> Box | None:
 
 @contextmanager
 def _presentation_of(study: Study) -> Iterator[None]:
-    """Bring up to date how a study is presented, and store what becomes of it."""
+    """Update and store the presentation settings of a study."""
     with transaction.atomic():
         stored = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
         study.presentation = stored.presentation
@@ -52,9 +52,9 @@ def _presentation_of(study: Study) -> Iterator[None]:
 
 
 def box_around(outputs: QuerySet[Output]) -> Box | None:
-    """Return the size into which every picture and video of the outputs fits."""
-    shown = outputs.order_by().values("pk")
-    pictures = Frame.objects.filter(output__in=shown).order_by().values("media")
+    """Return the smallest size that every picture and video of the outputs fits."""
+    ids = outputs.order_by().values("pk")
+    pictures = Frame.objects.filter(output__in=ids).order_by().values("media")
     videos = outputs.order_by().values("video")
     sizes = [
         MediaFile.objects.filter(pk__in=used).aggregate(w=Max("width"), h=Max("height"))
@@ -73,16 +73,16 @@ def _even(number: float) -> int:
 
 
 def outputs_of(study: Study) -> QuerySet[Output]:
-    """Return every output that a unit of the study shows, degraded twins too."""
+    """Return all outputs of the study's units, including degraded copies."""
     units = study.units.order_by()
-    shown = Q()
+    condition = Q()
     for name in study.output_paths():
-        shown |= Q(pk__in=units.filter(**{f"{name}__isnull": False}).values(name))
-    return Output.everything.filter(shown)
+        condition |= Q(pk__in=units.filter(**{f"{name}__isnull": False}).values(name))
+    return Output.everything.filter(condition)
 
 
 def outputs_of_examples(study: Study) -> QuerySet[Output]:
-    """Return the twins that examples of questions show, and their originals."""
+    """Return the degraded copies shown in questions' examples, and their originals."""
     twins = study.questions.filter(example__isnull=False).order_by()
     return Output.everything.filter(
         Q(pk__in=twins.values("example")) | Q(pk__in=twins.values("example__twin_of"))
@@ -90,7 +90,7 @@ def outputs_of_examples(study: Study) -> QuerySet[Output]:
 
 
 def draw(study: Study, seconds: float) -> bool:
-    """Draw what annotators will be shown, for so long at most; say if all is there."""
+    """Draw renditions for a limited time; return whether all are complete."""
     deadline = time.monotonic() + seconds
     outputs = outputs_of(study) | outputs_of_examples(study)
     stories = study.units.order_by().values("story")
@@ -100,7 +100,7 @@ def draw(study: Study, seconds: float) -> bool:
             return False
         _draw(stored, rendition, size)
     with _presentation_of(study):
-        # Meanwhile there may be more of them, and larger ones.
+        # More and larger outputs may have arrived in the meantime.
         is_all = box_of(study) == box and outputs.all().count() == number
         if is_all:
             study.presentation["drawn"] = True
@@ -108,7 +108,7 @@ def draw(study: Study, seconds: float) -> bool:
 
 
 def remove_unused() -> int:
-    """Remove the renditions that were not used for long; return how many."""
+    """Remove renditions that have not been used for long; return their number."""
     removed = media.remove_unused_renditions()
     if removed:
         for study in Study.objects.filter(state=Study.State.OPEN):
@@ -138,9 +138,9 @@ def _draw(stored: MediaFile, rendition: Rendition, box: Box | None) -> None:
 def _renditions(
     outputs: QuerySet[Output], stories: QuerySet[Any, Any], box: Box | None
 ) -> Iterator[tuple[MediaFile, Rendition, Box | None]]:
-    """Yield each picture in each size, the references of characters too."""
-    shown = outputs.order_by().values("pk")
-    pictures = Frame.objects.filter(output__in=shown).order_by().values("media")
+    """Yield each picture in each size, including reference pictures."""
+    ids = outputs.order_by().values("pk")
+    pictures = Frame.objects.filter(output__in=ids).order_by().values("media")
     people = CharacterImage.objects.filter(character__story__in=stories).order_by()
     videos = outputs.order_by().values("video")
     for used, size in ((pictures, box), (videos, box), (people.values("media"), None)):
@@ -150,14 +150,14 @@ def _renditions(
 
 
 class ShapeNote(NamedTuple):
-    """A note for managers on a method whose pictures have an odd shape."""
+    """A note for managers on a method whose pictures have an unusual aspect ratio."""
 
     method: str
     text: str
 
 
-def odd_shapes(outputs: QuerySet[Output]) -> list[ShapeNote]:
-    """Say which methods' pictures are unlike most of the same stories."""
+def aspect_ratio_notes(outputs: QuerySet[Output]) -> list[ShapeNote]:
+    """Return notes on methods whose pictures differ in shape from most others."""
     stories: dict[int, dict[str, Counter[Box]]] = defaultdict(dict)
     for story, method, size, number in _stored_sizes(outputs.filter(twin_of=None)):
         stories[story].setdefault(method, Counter())[size] += number
@@ -181,16 +181,16 @@ def _stored_sizes(outputs: QuerySet[Output]) -> Iterator[tuple[int, str, Box, in
     """Yield story, method, size and number of all pictures and videos."""
     frames = Frame.objects.filter(output__in=outputs.order_by().values("pk"))
     for rows, above, file in ((frames, "output__", "media"), (outputs, "", "video")):
-        there = rows.filter(**{f"{file}__isnull": False}).order_by()
+        present = rows.filter(**{f"{file}__isnull": False}).order_by()
         columns = (f"{above}story", f"{above}method__name")
         sides = (f"{file}__width", f"{file}__height")
-        counted = there.values_list(*columns, *sides).annotate(n=Count("pk"))
+        counted = present.values_list(*columns, *sides).annotate(n=Count("pk"))
         for story, method, width, height, number in counted:
             yield story, method, (width, height), number
 
 
 def _usual_sizes(methods: Mapping[str, Counter[Box]]) -> list[Box]:
-    """Return the size whose shape most methods have, and what more than half have."""
+    """Return the size whose shape most methods share, then any that over half share."""
     having = {
         size: sum(any(_is_same_shape(size, s) for s in own) for own in methods.values())
         for sizes in methods.values()
@@ -208,16 +208,16 @@ def _is_same_shape(one: Box, other: Box) -> bool:
 def _shape_note(method: str, odd: Counter[tuple[Box, Box]], compared: int) -> ShapeNote:
     size, usual = max(odd, key=lambda sizes: (odd[sizes], sizes))
     text = _(
-        "%(odd)d of %(number)d pictures or videos of %(method)s have another shape "
-        "than most of the same story, most often %(size)s instead of %(usual)s pixels, "
-        "which tells %(method)s from the others. Crop or pad them to the usual shape, "
-        "or leave %(method)s out."
+        "%(odd)d of %(number)d pictures or videos of %(method)s differ in shape from "
+        "most others of the same story. Most often they are %(size)s pixels, not "
+        "%(usual)s, so annotators could recognise %(method)s. Crop or pad them to the "
+        "usual shape, or leave %(method)s out."
     )
-    told = {
+    values = {
         "odd": odd.total(),
         "number": compared,
         "method": method,
         "size": "{} x {}".format(*size),
         "usual": "{} x {}".format(*usual),
     }
-    return ShapeNote(method, text % told)
+    return ShapeNote(method, text % values)

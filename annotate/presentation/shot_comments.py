@@ -1,4 +1,4 @@
-"""What annotators write about single shots, where the study asks for it."""
+"""Comments on single shots, in studies that allow them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from annotate.presentation.slot_view import sides
 from annotate.responses.writing import Held, Row, keep, of_holder
 from evalcore.models import Output
 
-# A form without a script posts it as `shot-comment:3:left`.
+# Without scripts, a form posts it as `shot-comment:3:left`.
 FIELD = "shot-comment"
 HEADER = (
     "slot",
@@ -29,7 +29,7 @@ HEADER = (
 
 
 class ShotFields(NamedTuple):
-    """What is written about a shot so far, by the sides of its outputs."""
+    """Current comments on a shot by the side of each output."""
 
     number: int
     texts: dict[str, str]
@@ -37,7 +37,7 @@ class ShotFields(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ShotCommentRow(Row):
-    """What an annotator writes about one shot of an output; empty takes it back."""
+    """A comment on one shot of an output; an empty text removes it."""
 
     side: str
     shot: int
@@ -61,20 +61,20 @@ class ShotCommentRow(Row):
 def _refuse_unknown(
     slot: Slot, outputs: Mapping[str, Output], side: str, shot: int
 ) -> None:
-    """Raise for a place that the slot does not show, and say which ones it does."""
+    """Raise an error if the slot has no such side or shot; name those it has."""
     if side not in outputs:
         text = _("This story has no side %(side)s; expected one of %(sides)s.")
-        known = ", ".join(outputs)
-        raise BadAnswerError(text % {"side": repr(side[:20]), "sides": known})
+        expected = ", ".join(outputs)
+        raise BadAnswerError(text % {"side": repr(side[:20]), "sides": expected})
     numbers = list(slot.unit.story.shots.values_list("number", flat=True))
     if shot not in numbers:
         text = _("This story has no shot %(shot)s; expected one of %(shots)s.")
-        known = ", ".join(map(str, numbers))
-        raise BadAnswerError(text % {"shot": shot, "shots": known})
+        expected = ", ".join(map(str, numbers))
+        raise BadAnswerError(text % {"shot": shot, "shots": expected})
 
 
 def form_rows(form: Mapping[str, str]) -> list[ShotCommentRow]:
-    """Return what a form without a script holds; a shot that is no number is 0."""
+    """Return the comments in a posted form; an invalid shot number becomes 0."""
     rows = []
     for name, text in form.items():
         field, _colon, place = name.partition(":")
@@ -87,7 +87,7 @@ def form_rows(form: Mapping[str, str]) -> list[ShotCommentRow]:
 
 
 def on_page(slot: Slot) -> dict[str, object]:
-    """Return what the page shows of them; nothing where the study takes none."""
+    """Return the template context of comments on shots; empty if not allowed."""
     if not slot.study.may_comment_on_shots:
         return {}
     written = {
@@ -103,12 +103,12 @@ def on_page(slot: Slot) -> dict[str, object]:
         )
         for number in numbers
     ]
-    told = [str(shot.number) for shot in fields if any(shot.texts.values())]
-    return {"comment_shots": fields, "commented": ", ".join(told)}
+    commented = [str(shot.number) for shot in fields if any(shot.texts.values())]
+    return {"comment_shots": fields, "commented": ", ".join(commented)}
 
 
 def rows(study: Study) -> Iterator[tuple[str | int, ...]]:
-    """Yield a row for each comment of a study, with what `HEADER` names."""
+    """Yield a row per comment of a study, with the columns of `HEADER`."""
     related = ("slot__unit__story", *study.output_paths("slot__unit__", "__method"))
     written = ShotComment.objects.filter(slot__study=study)
     written = of_holder(written).select_related("annotator", *related)

@@ -1,4 +1,4 @@
-"""What is shown of a slot, and in which order it is asked."""
+"""View of a slot: pictures or videos, texts, and questions in order."""
 
 import random
 from collections import defaultdict
@@ -25,14 +25,14 @@ from evalcore.video import storing
 def in_order(
     questions: Iterable[Question], study: Study, annotator: Annotator | None
 ) -> list[Question]:
-    """Return the questions in the order in which an annotator is asked them."""
-    asked = sorted(questions, key=lambda question: question.ordinal)
+    """Return the questions in the order that an annotator sees."""
+    ordered = sorted(questions, key=lambda question: question.ordinal)
     if annotator is not None and study.shuffle_questions:
-        # One order for all stories, also for those that are asked only some of them.
+        # The order is the same for stories that have only some of the questions.
         dice = random.Random(f"questions {study.seed} {annotator.name}")
         places = {question.pk: dice.random() for question in study.asked}
-        asked.sort(key=lambda question: places[question.pk])
-    return asked
+        ordered.sort(key=lambda question: places[question.pk])
+    return ordered
 
 
 TEXT_FIELDS = (
@@ -44,15 +44,15 @@ TEXT_FIELDS = (
     "prompt",
     "explanation",
 )
-# More options than this are a slider.
+# With more options than this, a slider is shown.
 LONGEST_LIST = 11
-# What happens in a shot, by the first of these that a benchmark has.
+# The field that describes a shot is the first of these that a benchmark has.
 CAPTION_FIELDS = ("caption", "prompt", "plot")
 
 
 @dataclass(frozen=True)
 class ShownCharacter:
-    """A character with as many reference pictures as it has."""
+    """A character with its reference pictures."""
 
     index: int
     key: str
@@ -63,7 +63,7 @@ class ShownCharacter:
 
 @dataclass(frozen=True)
 class ShownShot:
-    """One shot: its number, its texts, and on which sides there is a picture."""
+    """One shot: number, texts, and the sides that have a picture."""
 
     number: int
     texts: dict[str, str]
@@ -71,8 +71,8 @@ class ShownShot:
     on_stage: tuple[ShownCharacter, ...] = ()
 
     @property
-    def told(self) -> str:
-        return _told(self.texts)
+    def caption(self) -> str:
+        return _caption(self.texts)
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class ShownVideo:
 
 @dataclass(frozen=True)
 class ShownCaption:
-    """What a part of a video is to tell, and from when to when, in seconds."""
+    """The text of a part of a video, with start and end in seconds."""
 
     number: int
     start: float
@@ -100,13 +100,13 @@ class ShownCaption:
 
     @property
     def text(self) -> str:
-        """Return what happens, or all that is told."""
-        return _told(self.texts)
+        """Return the main text of the shot, or all its texts."""
+        return _caption(self.texts)
 
 
-def _told(texts: Mapping[str, str]) -> str:
-    told = [texts[name] for name in CAPTION_FIELDS if name in texts]
-    return told[0] if told else " ".join(texts.values())
+def _caption(texts: Mapping[str, str]) -> str:
+    captions = [texts[name] for name in CAPTION_FIELDS if name in texts]
+    return captions[0] if captions else " ".join(texts.values())
 
 
 @dataclass(frozen=True)
@@ -117,21 +117,21 @@ class ShownQuestion:
     kind: Kind
     options: tuple[tuple[str, str, str], ...]  # value, label, key on the keyboard
     answer: str
-    refused: str = ""  # why a text that still stands in its field was not stored
+    refused: str = ""  # why the text in the field was refused
 
     @property
     def is_slider(self) -> bool:
-        """Say whether there are too many options for a list."""
+        """Return whether there are too many options for a list."""
         return len(self.options) > LONGEST_LIST
 
     @property
     def field(self) -> str:
-        """Return the name of its fields in the form."""
+        """Return the name of the question's form fields."""
         return form_field(self.question)
 
 
 def sides(slot: Slot) -> dict[str, Output]:
-    """Return the outputs by where they stand: only; left and right; 1 to 5."""
+    """Return the outputs by position: only; left and right; or 1 to 5."""
     outputs = slot.unit.outputs
     names = {1: ("only",), 2: ("left", "right")}.get(len(outputs), PLACES)
     return dict(zip(names, (outputs[i] for i in slot.order), strict=False))
@@ -140,7 +140,7 @@ def sides(slot: Slot) -> dict[str, Output]:
 def shown_shots(
     slot: Slot, characters: Sequence[ShownCharacter] = ()
 ) -> list[ShownShot]:
-    """Return the story's shots in order, with the annotator's language first."""
+    """Return the story's shots in order, with texts in the annotator's language."""
     present = {
         side: {number for number, *_size in PICTURES.rows(output=output.pk)}
         for side, output in sides(slot).items()
@@ -181,18 +181,18 @@ CHARACTERS = Prepared[Any](
 def _on_stage(
     slot: Slot, characters: Sequence[ShownCharacter]
 ) -> dict[int, list[ShownCharacter]]:
-    """Return who is on stage by the shots' ids, in the order of the characters."""
+    """Return the characters on stage by shot id, in the order of characters."""
     rows = Shot.characters.through.objects.filter(shot__story=slot.unit.story)
-    found: dict[int, list[ShownCharacter]] = defaultdict(list)
+    by_shot: dict[int, list[ShownCharacter]] = defaultdict(list)
     keys = rows.order_by("character__key").values_list("shot", "character__key")
-    shown = {character.key: character for character in characters}
+    by_key = {character.key: character for character in characters}
     for shot, key in keys:
-        found[shot].append(shown[key])
-    return found
+        by_shot[shot].append(by_key[key])
+    return by_shot
 
 
 def for_viewer(slot: Slot) -> dict[str, object]:
-    """Return what the template of pictures and texts shows of a slot."""
+    """Return the context of the picture viewer's template."""
     characters = shown_characters(slot)
     shots = shown_shots(slot, characters)
     return {
@@ -207,17 +207,17 @@ def for_viewer(slot: Slot) -> dict[str, object]:
 
 
 def picture_ratio(slot: Slot) -> float:
-    """Return the width of the story's first picture by its height, as it is shown."""
+    """Return the displayed aspect ratio of the story's first picture."""
     size = same_size.box_of(slot.study)
     if size is None:
         outputs = [output.pk for output in slot.unit.outputs]
-        found = [row for pk in outputs for row in PICTURES.rows(output=pk)[:1]]
-        size = min(found)[1:] if found else None
+        rows = [row for pk in outputs for row in PICTURES.rows(output=pk)[:1]]
+        size = min(rows)[1:] if rows else None
     return size[0] / size[1] if size else 1.5
 
 
 def for_player(slot: Slot) -> dict[str, object]:
-    """Return what the player's template shows of a slot; no videos, no player."""
+    """Return the context of the video player's template; no videos for pictures."""
     videos = shown_videos(slot)
     return {
         "videos": videos,
@@ -227,7 +227,7 @@ def for_player(slot: Slot) -> dict[str, object]:
 
 
 def shown_videos(slot: Slot) -> list[ShownVideo]:
-    """Return the videos of a slot, side by side; none where pictures are shown."""
+    """Return the videos of a slot by side; none if pictures are shown."""
     outputs = sides(slot)
     if not any(output.video_id for output in outputs.values()):
         return []
@@ -251,7 +251,7 @@ def _shown_video(side: str, stored: MediaFile | None, box: Box | None) -> ShownV
 
 
 def shown_captions(slot: Slot, videos: Sequence[ShownVideo]) -> list[ShownCaption]:
-    """Return what the story tells at which time of its videos."""
+    """Return the captions of the story's videos with their times."""
     story = slot.unit.story
     shots = list(story.shots.all())
     times = _times(shots)
@@ -267,17 +267,17 @@ def shown_captions(slot: Slot, videos: Sequence[ShownVideo]) -> list[ShownCaptio
 
 
 def _times(shots: Sequence[Shot]) -> list[tuple[float, float]]:
-    """Return from when to when each shot goes; nothing unless all of them say so."""
-    known = [
+    """Return start and end of each shot; empty unless all shots have them."""
+    times = [
         (shot.start_seconds, shot.end_seconds)
         for shot in shots
         if shot.start_seconds is not None and shot.end_seconds is not None
     ]
-    return known if len(known) == len(shots) else []
+    return times if len(times) == len(shots) else []
 
 
 def _spread(number: int, start: float, end: float) -> list[tuple[float, float]]:
-    """Return as many equally long parts of a stretch of time."""
+    """Split a stretch of time into equal parts."""
     each = max(end - start, 0) / max(number, 1)
     return [(start + i * each, start + (i + 1) * each) for i in range(number)]
 
@@ -291,7 +291,7 @@ def shot_texts(shot: Shot) -> dict[str, str]:
 
 
 def content_language() -> str:
-    """Return the language of stories that fits the page's language."""
+    """Return the language of stories that matches the page's language."""
     return (get_language() or "en").split("-")[0]
 
 
@@ -299,13 +299,13 @@ def shown_characters(slot: Slot) -> list[ShownCharacter]:
     language = content_language()
     shown = []
     for index, character in enumerate(CHARACTERS.rows(story=slot.unit.story_id)):
-        names, told = character.names, character.descriptions
+        names, descriptions = character.names, character.descriptions
         shown.append(
             ShownCharacter(
                 index,
                 character.key,
                 names.get(language) or names.get("en") or character.key,
-                told.get(language) or told.get("en") or "",
+                descriptions.get(language) or descriptions.get("en") or "",
                 range(1, character.pictures + 1),
             )
         )
@@ -323,15 +323,15 @@ def shown_questions(
 ) -> list[ShownQuestion]:
     """Return the questions with their options and the answers given so far.
 
-    Free texts that a form has `sent`, by question and with why they were refused,
-    stand in place of those that are stored.
+    Free texts in `sent`, by question and with the reason for refusal, replace those
+    that are stored.
     """
     answers = current_answers(slot, slot.annotator)
     shown = []
     for question in in_order(slot.questions, slot.study, slot.annotator):
         kind = kind_of(question)
-        given = answers.get(question.pk)
-        answer, refused = kind.as_displayed(slot, given.value) if given else "", ""
+        stored = answers.get(question.pk)
+        answer, refused = kind.as_displayed(slot, stored.value) if stored else "", ""
         if kind.is_free_text:
             answer, refused = sent.get(question.key, (answer, ""))
         options = kind.options(slot, question)

@@ -140,7 +140,8 @@ class Breach:
     of_ticks: bool = False
 
 
-# The thresholds come from simulation (docs/explanation/quality.md). A pause needs strong evidence.
+# Simulations chose the thresholds (docs/explanation/quality.md). A pause needs strong
+# evidence.
 DEFAULT_RULES = (
     Rule("training", "training", "pause", below=0.6, at_least=5),
     Rule("unseen", "shots_seen", "warn", above=0.2, limit=0.5, chance=0.01),

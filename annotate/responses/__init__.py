@@ -1,1 +1,1 @@
-"""What happens to an answer: lock, lease, write, submit, come late, skip."""
+"""Answers: locks, leases, writing, submission, late answers, skips."""

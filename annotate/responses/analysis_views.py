@@ -1,4 +1,4 @@
-"""Named ways to look at a study's answers: which exclusions hide answers from which."""
+"""Analysis views: named filters that decide which exclusions hide answers."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ from annotate.models import (
 from evalcore.models import most_letters
 
 FIXED = {
-    MAIN: gettext_lazy("Everything but what was excluded"),
+    MAIN: gettext_lazy("All answers except those left out"),
     EVERYTHING: gettext_lazy(
-        "All answers within the redundancy, excluded ones too; not what was withdrawn"
+        "All answers, including those left out, but not extra or withdrawn ones"
     ),
 }
 LONGEST_KEY = most_letters(AnalysisView, "key")
@@ -36,12 +36,12 @@ LONGEST_TITLE = most_letters(AnalysisView, "title")
 
 
 class ViewError(ValueError):
-    """The view cannot be added as asked; the message says why."""
+    """The view cannot be added; the message says why."""
 
 
 @dataclass(frozen=True)
 class ViewCounts:
-    """A view and what is seen through it, of the answers within the redundancy."""
+    """A view with its counts of slots, exclusions, answers and annotators."""
 
     view: AnalysisView
     slots: int
@@ -51,12 +51,12 @@ class ViewCounts:
 
     @property
     def title(self) -> str:
-        """Return what the view shows; of the two that every study has, in words."""
+        """Return the view's title; the two fixed views have translated titles."""
         return str(FIXED.get(self.view.key, self.view.title))
 
 
 def add_views(study: Study) -> None:
-    """Give a study the two views that every study has."""
+    """Create the two fixed views of a study."""
     with translation.override("en"):
         AnalysisView.objects.bulk_create(
             AnalysisView(study=study, key=key, title=str(title))
@@ -71,7 +71,7 @@ def hiding_views(study_id: int) -> QuerySet[AnalysisView]:
 
 @transaction.atomic
 def hide_from_all(study: Study, rows: Collection[Exclusion]) -> None:
-    """Hide what was excluded before from every view, since it was withdrawn."""
+    """Hide excluded answers from every view, because they were withdrawn."""
     views = list(AnalysisView.objects.filter(study=study))
     for row in rows:
         row.rule = WITHDRAWN
@@ -83,12 +83,12 @@ def hide_from_all(study: Study, rows: Collection[Exclusion]) -> None:
 
 
 def named_views(study: Study) -> QuerySet[AnalysisView]:
-    """Return the views that managers added, from which an exclusion need not hide."""
+    """Return the views that managers added; exclusions may leave them unchanged."""
     return hiding_views(study.pk).exclude(key=MAIN)
 
 
 def in_force(study: Study) -> QuerySet[Exclusion]:
-    """Return the exclusions that nobody has undone, oldest first."""
+    """Return the exclusions in force, oldest first."""
     rows = Exclusion.objects.filter(slot__study=study, undone_at__isnull=True)
     return rows.order_by("pk")
 
@@ -101,13 +101,15 @@ def add_view(
     Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     key, title = key.strip(), title.strip()
     if not slug_re.fullmatch(key) or len(key) > LONGEST_KEY:
-        text = _("A key is made of at most %(n)d letters, digits, - and _.")
+        text = _("A key has at most %(n)d characters: letters, digits, - and _.")
         raise ViewError(text % {"n": LONGEST_KEY})
     if not 0 < len(title) <= LONGEST_TITLE:
-        text = _("Please give a title of at most %(n)d letters.")
+        text = _("Please enter a title of at most %(n)d characters.")
         raise ViewError(text % {"n": LONGEST_TITLE})
     if study.analysis_views.filter(key__iexact=key).exists():
-        raise ViewError(_("There is a view %(key)s already.") % {"key": key})
+        raise ViewError(
+            _("A filter with the key %(key)s already exists.") % {"key": key}
+        )
     view = AnalysisView.objects.create(study=study, key=key, title=title)
     rows = list(in_force(study).prefetch_related("views"))
     view.exclusions.add(*rows)
@@ -127,16 +129,16 @@ def add_view(
 def choose_views(
     study: Study, chosen: Mapping[int, Collection[str]], *, author: User | None
 ) -> int:
-    """Say from which named views exclusions hide their answers."""
+    """Set the named views from which exclusions hide answers; return the changes."""
     Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     views = {view.key: view for view in hiding_views(study.pk)}
     hidden = []
     rows = in_force(study).filter(pk__in=chosen).exclude(rule=WITHDRAWN)
     for row in rows.prefetch_related("views"):
-        wanted = [v for k, v in views.items() if k == MAIN or k in chosen[row.pk]]
-        if _keys(wanted) != _keys(row.views.all()):
-            row.views.set(wanted)
-            hidden.append([row.slot_id, _keys(wanted)])
+        selected = [v for k, v in views.items() if k == MAIN or k in chosen[row.pk]]
+        if _keys(selected) != _keys(row.views.all()):
+            row.views.set(selected)
+            hidden.append([row.slot_id, _keys(selected)])
     if hidden:
         event_log.note(Event.Kind.STUDY_EDITED, study.pk, user=author, hidden=hidden)
     return len(hidden)
@@ -147,7 +149,7 @@ def _keys(views: Iterable[AnalysisView]) -> list[str]:
 
 
 def overview(study: Study) -> list[ViewCounts]:
-    """Return each view with the numbers of slots, excluded ones, answers and people."""
+    """Return every view with its counts."""
     return [_counts(study, view) for view in study.analysis_views.all()]
 
 

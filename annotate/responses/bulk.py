@@ -17,7 +17,7 @@ from evalcore.database.postgresql import analyze
 
 @dataclass(frozen=True)
 class SlotAnswers:
-    """All answers of one annotator to one slot, given elsewhere or simulated."""
+    """All answers of one annotator to one slot, imported or simulated."""
 
     slot: Slot
     answers: dict[Question, int | str]
@@ -28,7 +28,7 @@ class SlotAnswers:
 
 @transaction.atomic
 def store_judgements(judgements: Iterable[SlotAnswers]) -> int:
-    """Store answers of open slots at once; return how many slots closed."""
+    """Store answers to open slots in bulk; return the number of closed slots."""
     slots: list[Slot] = []
     looks: list[Look] = []
     rows: dict[type[Answer], list[Answer]] = defaultdict(list)
@@ -71,7 +71,7 @@ def store_judgements(judgements: Iterable[SlotAnswers]) -> int:
 
 
 def count_units(study: Study) -> None:
-    """Count the submitted slots of every unit of a study anew."""
+    """Recount the submitted slots of every unit of a study."""
     done = Slot.objects.filter(
         study=study, state=Slot.State.SUBMITTED, ordinal__isnull=False
     )

@@ -18,7 +18,7 @@ from annotate.responses.writing import (
     sent_before,
 )
 
-# A form without a script posts a box as `3:pan|text`, a shot as done by `looked:3`.
+# Without scripts, a form posts a box as `3:pan|text` and a done shot as `looked:3`.
 LOOKED = "looked"
 
 
@@ -35,7 +35,7 @@ class TicksRow(Row):
         return "shot", self.shot
 
     def store(self, held: Held) -> None:
-        """Store the boxes that have changed, as `record_answers` does answers."""
+        """Store the changed boxes as answers."""
         own = Rating.objects.filter(slot=held.slot, annotator=held.person)
         before = list(own.filter(shot=self.shot))
         if sent_before(self.client_key, before):
@@ -57,7 +57,7 @@ class TicksRow(Row):
             Look.objects.filter(**word).delete()
 
     def _changed(self, slot: Slot, before: Sequence[Rating]) -> list[Rating]:
-        """Return those boxes of the shot that are not so already."""
+        """Return the boxes of the shot whose state changes."""
         questions = [q for q in slot.questions if kind_of(q).of_shots]
         if not questions and not asks_of_shots(slot.study):
             raise BadAnswerError("Only the boxes of a checklist are about a shot.")
@@ -78,7 +78,7 @@ class TicksRow(Row):
 
 
 def form_rows(slot: Slot, posted: Mapping[str, str]) -> list[TicksRow]:
-    """Return what a form without a script holds of each shot."""
+    """Return the rows of a form posted without scripts, one per shot."""
     ticked: dict[str, set[str]] = defaultdict(set)
     for name in posted:
         shot, colon, key = name.partition(":")

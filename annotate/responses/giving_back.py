@@ -1,4 +1,4 @@
-"""Give slots back: skipped by their annotator, run out, freed or withdrawn."""
+"""Return slots to the study: skipped, expired, freed or withdrawn."""
 
 from datetime import datetime
 from math import floor
@@ -19,14 +19,14 @@ from annotate.responses.leasing import (
 
 
 def allowed(study: Study, sittings: int | None) -> int:
-    """Return how many stories may be skipped without words in so many sittings."""
+    """Return the number of skips without an explanation that sittings allow."""
     share = study.skip_share
     easy = max(1, floor(share * study.session_size)) if share else 0
     return easy * max(1, sittings or 1)
 
 
 def needs_words(slot: Slot, annotator: Annotator, skipped: int) -> bool:
-    """Say whether skipping this slot needs a reason in words, after so many others."""
+    """Return whether skipping this slot needs an explanation."""
     return skipped >= allowed(annotator.study, slot.session)
 
 
@@ -43,19 +43,19 @@ def with_reason(unit: Unit) -> int:
     return sum(n <= allowed(unit.study, sittings.get(pk)) for pk, n in skipped)
 
 
-# So many people who say why they skip a unit mean that something is wrong with it.
+# With this many explained skips, a unit is likely to be faulty.
 SKIPS_TO_SET_ASIDE = 3
 
 
 @transaction.atomic
 def skip(slot: Slot, annotator: Annotator, *, reason: str, comment: str = "") -> Skip:
-    """Let somebody else judge a unit; this annotator never gets it again."""
+    """Skip a unit: free its slot for others, never for this annotator."""
     person = locked_annotator(annotator)
     held = own_locked_slot(slot.code, person, closes=True)
     if not may_work(person):
-        raise SlotTakenError("This study has no work for this annotator now.")
+        raise SlotTakenError("This study has no stories for this annotator now.")
     if held is None or held.state not in UNFINISHED:
-        raise SlotTakenError("This story is with somebody else, or closed.")
+        raise SlotTakenError("This story is assigned to somebody else, or closed.")
     unit = held.unit
     row = Skip.objects.create(
         slot=held, unit=unit, annotator=person, reason=reason, comment=comment
@@ -71,7 +71,7 @@ def skip(slot: Slot, annotator: Annotator, *, reason: str, comment: str = "") ->
 
 
 def _leave(slot: Slot, person: Annotator, reason: str) -> None:
-    """Give a locked slot to anyone, or withdraw it if it was for this person only."""
+    """Free a locked slot, or withdraw it if it was for this person only."""
     if slot.ordinal is None:
         withdraw(slot)
         return
@@ -81,9 +81,9 @@ def _leave(slot: Slot, person: Annotator, reason: str) -> None:
 
 
 def release_expired() -> int:
-    """Put slots whose lease has run out back; return how many."""
+    """Free slots whose lease has expired; return their number."""
     expired = due(timezone.now())
-    # Looking comes first: as a rule nothing has run out, and no lock is wanted.
+    # Check before locking: usually no lease has expired.
     return _release(expired) if expired.exists() else 0
 
 
@@ -93,7 +93,7 @@ def due(now: datetime) -> QuerySet[Slot]:
 
 @transaction.atomic
 def _release(due: QuerySet[Slot]) -> int:
-    # Where locked rows cannot be passed over, SQLite, there is one writer anyway.
+    # SQLite cannot skip locked rows, but has only one writer.
     skips = transaction.get_connection().features.has_select_for_update_skip_locked
     rows = due.select_for_update(no_key=True, skip_locked=skips)
     expired = list(rows.order_by("pk"))
@@ -107,7 +107,7 @@ def _release(due: QuerySet[Slot]) -> int:
     return len(expired)
 
 
-# What is left of a slot that nobody holds any more.
+# The fields of a slot that no annotator holds.
 FREED = {
     "state": Slot.State.OPEN,
     "lease_until": None,
@@ -132,7 +132,7 @@ def store_freed(slots: list[Slot]) -> None:
 
 
 def free_unfinished(annotator: Annotator) -> int:
-    """Give all unsubmitted slots of an annotator back to the study; return how many."""
+    """Free all unsubmitted slots of an annotator; return their number."""
     held = Slot.objects.filter(annotator=annotator, state__in=UNFINISHED)
     locked = list(held.select_for_update(no_key=True).order_by("pk"))
     for own in [slot for slot in locked if slot.ordinal is None]:
@@ -146,7 +146,7 @@ def free_unfinished(annotator: Annotator) -> int:
 
 
 def withdraw(slot: Slot) -> None:
-    """Ask nobody for this judgement any more; drafts in it are kept, unused."""
+    """Withdraw a slot; its drafts are kept but not used."""
     if slot.submitted_at is not None:
         raise ValueError(f"Slot {slot.code} was submitted; its answers are kept.")
     before = slot.annotator_id

@@ -1,4 +1,4 @@
-"""Answers to slots whose lease ran out, or was never taken."""
+"""Answers to slots whose lease expired or was never taken."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -30,7 +30,7 @@ from annotate.responses.leasing import (
     take,
 )
 
-# So long may somebody have been without network.
+# The longest time between an offer and its answer, for annotators who are offline.
 OFFER_LASTS = timedelta(days=30)
 
 
@@ -38,16 +38,16 @@ OFFER_LASTS = timedelta(days=30)
 def regain(
     annotator: Annotator, code: str, *, late: bool, proof: str = ""
 ) -> Slot | None:
-    """Return the slot for what an annotator does on one whose lease ran out."""
+    """Return the slot for late answers to one whose lease expired."""
     person = locked_annotator(annotator)
     if not may_work(person):
         return None
     begun = Event.objects.filter(kind=Event.Kind.SLOT_TAKEN, annotator=person)
-    known = Q(pk__in=begun.values("slot"))
+    eligible = Q(pk__in=begun.values("slot"))
     if late and offered_at(annotator, code, proof) is not None:
-        known |= Q(study=person.study_id)
+        eligible |= Q(study=person.study_id)
     lost = (
-        Slot.objects.filter(known, code=code, purpose=Purpose.REAL)
+        Slot.objects.filter(eligible, code=code, purpose=Purpose.REAL)
         .exclude(skips__annotator=person)
         .select_related("unit")
         .first()
@@ -58,12 +58,12 @@ def regain(
         unit=lost.unit_id, round=lost.round, annotator=person, purpose=Purpose.REAL
     ).first()
     if own is not None:
-        # Whoever answers late is told that it is closed; the page itself is gone.
+        # Late answers get the reason for refusal; the page itself is gone.
         return own if late or own.state not in CLOSED else None
-    taken = list(begun.filter(slot=lost).order_by("pk"))
-    since = taken[0].at if taken else None
+    leases = list(begun.filter(slot=lost).order_by("pk"))
+    since = leases[0].at if leases else None
     if lost.annotator_id is None and lost.state == Slot.State.OPEN and has_room(person):
-        chosen = taken[-1].details if taken else {}
+        chosen = leases[-1].details if leases else {}
         lost.probability = chosen.get("probability")
         lost.alternatives = chosen.get("alternatives")
         lost.offered_at = since
@@ -75,12 +75,12 @@ def regain(
 
 
 def offer(annotator: Annotator, code: str) -> str:
-    """Return the proof that this annotator was given a slot beforehand."""
+    """Return a signed proof that this annotator was offered a slot."""
     return _signer(annotator, code).sign("")
 
 
 def offered_at(annotator: Annotator, code: str, proof: str) -> datetime | None:
-    """Return when this annotator was given a slot beforehand, if that is proved."""
+    """Return the time at which a proof offered the slot; None if invalid."""
     signer = _signer(annotator, code)
     try:
         signer.unsign(proof, max_age=OFFER_LASTS)
@@ -95,7 +95,7 @@ def _signer(annotator: Annotator, code: str) -> TimestampSigner:
 
 
 def _surplus_for(lost: Slot, person: Annotator, since: datetime | None) -> Slot:
-    """Open a slot outside the redundancy for what somebody did on a lost one."""
+    """Open a surplus slot for answers to a slot that the annotator lost."""
     now = timezone.now()
     place = last_place(person).place_for(lost.unit.story_id)
     surplus = Slot.objects.create(
@@ -120,7 +120,7 @@ def _surplus_for(lost: Slot, person: Annotator, since: datetime | None) -> Slot:
 
 
 def _move_answers(lost: Slot, to: Slot) -> None:
-    """Let another slot of its annotator have what they answered in one they lost."""
+    """Move the annotator's answers from a lost slot to another one."""
     tables: list[type[Answer | Look | ShotComment | StoryComment]]
     tables = [*tables_of(to.study), Look, ShotComment, StoryComment]
     for model in tables:

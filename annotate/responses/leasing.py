@@ -19,7 +19,7 @@ from evalcore.database.prepared import Prepared, count, store
 CLOSED = (Slot.State.EXCLUDED, Slot.State.WITHDRAWN)
 
 
-# Between two slots of a plan there is room for checks, before the first for training.
+# The gaps leave room for checks between planned slots, and for training before them.
 FIRST_POSITION = 100
 
 
@@ -27,7 +27,7 @@ SPACING = 10
 
 
 def own_slots(annotator: Annotator | int) -> QuerySet[Slot]:
-    """Return an annotator's slots, in the order in which they are shown."""
+    """Return an annotator's slots in the order of display."""
     return (
         Slot.objects.filter(annotator=annotator, position__isnull=False)
         .exclude(state__in=CLOSED)
@@ -37,7 +37,7 @@ def own_slots(annotator: Annotator | int) -> QuerySet[Slot]:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a free slot stands among those of the annotator who takes it."""
+    """Session and position of a free slot for the annotator who takes it."""
 
     session: int
     position: int
@@ -45,7 +45,7 @@ class Place:
 
 @dataclass(frozen=True)
 class LastPlace:
-    """Where an annotator's slots end: the last session, its stories, and a position."""
+    """The end of an annotator's slots: last session, its stories, last position."""
 
     session: int = 1
     position: int = FIRST_POSITION - SPACING
@@ -57,22 +57,22 @@ class LastPlace:
         return self.session + closed
 
     def place_for(self, story: Hashable) -> Place:
-        """Return where a slot of this story would stand."""
+        """Return the place of a slot of this story."""
         return Place(self.session_for(story), self.position + SPACING)
 
 
-# What `place_after` needs to know of a slot.
+# The columns that `place_after` needs.
 PLACED = ("session", "position", "purpose", "state", "unit__story")
 
 
 def last_place(annotator: Annotator) -> LastPlace:
-    """Return where the annotator's slots end."""
+    """Return the end of the annotator's slots."""
     latest = _latest(shown_in_session(annotator.study))
     return place_after(latest.rows(annotator=annotator.pk), annotator.study)
 
 
 def latest_slots(annotator: int) -> QuerySet[Slot]:
-    """Return all slots that were an annotator's turn, the last first."""
+    """Return the annotator's slots with a position, last first."""
     return Slot.objects.filter(annotator=annotator, position__isnull=False).order_by(
         "-position"
     )
@@ -87,12 +87,12 @@ def _latest(number: int) -> Prepared[tuple[Any, ...]]:
 
 
 def shown_in_session(study: Study) -> int:
-    """Return how many slots a session has at most: as many checks as others."""
+    """Return the maximum number of slots in a session; up to half are checks."""
     return 2 * study.session_size
 
 
 def place_after(rows: Sequence[tuple[Any, ...]], study: Study) -> LastPlace:
-    """Return where slots end, of which the last ones are given, `PLACED` of each."""
+    """Return the last place from the `PLACED` columns of the last slots."""
     rows = rows[: shown_in_session(study)]
     real = [row for row in rows if row[2] == Purpose.REAL]
     if not real:
@@ -104,7 +104,7 @@ def place_after(rows: Sequence[tuple[Any, ...]], study: Study) -> LastPlace:
 
 
 def next_position(annotator: Annotator) -> int:
-    """Return where a slot stands that the annotator takes over now."""
+    """Return the position of a slot that the annotator takes over now."""
     return last_place(annotator).position + SPACING
 
 
@@ -118,7 +118,7 @@ def session_for(slot: Slot, annotator: Annotator, place: Place | None = None) ->
 
 
 def has_room(annotator: Annotator) -> bool:
-    """Say whether the annotator may take slots beyond the own plan."""
+    """Return whether the annotator may take slots beyond their plan."""
     if annotator.study.adaptive.get("stopped"):
         return False
     cap = annotator.most_slots
@@ -132,7 +132,7 @@ UNFINISHED = (Slot.State.OPEN, Slot.State.LEASED)
 
 
 def may_work(annotator: Annotator) -> bool:
-    """Say whether this person may do anything now, as the row at hand tells."""
+    """Return whether a loaded annotator may work now."""
     return (
         annotator.study.state == Study.State.OPEN
         and annotator.state not in Annotator.STOPPED
@@ -165,17 +165,17 @@ LOCKED_WAITING = Prepared[Slot](
 
 
 def first_waiting(annotator: Annotator, *, locks: bool = False) -> Slot | None:
-    """Return the first of the slots that are `waiting`; lock it if asked to."""
+    """Return the first of the `waiting` slots, locked on request."""
     query = LOCKED_WAITING if locks else FIRST_WAITING
-    found = query.first(annotator=annotator.pk)
-    if found is not None:
-        found.study = annotator.study
-    return found
+    row = query.first(annotator=annotator.pk)
+    if row is not None:
+        row.study = annotator.study
+    return row
 
 
 @transaction.atomic
 def take(slot: Slot, annotator: Annotator) -> Slot:
-    """Lease a slot to the annotator and return it as it now stands."""
+    """Lease a slot to the annotator and return it."""
     person = locked_annotator(annotator)
     held = locked_slot(slot.pk, person.study)
     if held.annotator_id is None:
@@ -187,20 +187,20 @@ def take(slot: Slot, annotator: Annotator) -> Slot:
 def take_locked(held: Slot, person: Annotator, place: Place | None = None) -> Slot:
     """Lease a slot as `take` does; both it and the annotator are locked."""
     if not may_work(person):
-        raise SlotTakenError("This study has no work for this annotator now.")
+        raise SlotTakenError("This study has no stories for this annotator now.")
     is_free = held.annotator_id is None and held.state == Slot.State.OPEN
     if is_free:
         place = place or _free_place(held, person)
         held.annotator, held.claimed = person, True
         held.session, held.position = place.session, place.position
     if held.annotator_id != person.pk or held.state not in UNFINISHED:
-        raise SlotTakenError("This story is with somebody else, or closed.")
+        raise SlotTakenError("This story is assigned to somebody else, or closed.")
     if first := lacking(person, held.purpose):
         raise SlotTakenError(first)
     return start_lease(held, also=TAKEN_OVER if is_free else ())
 
 
-# What is stored of a free slot beside its lease.
+# The fields stored for a free slot, apart from its lease.
 TAKEN_OVER = (
     "annotator",
     "claimed",
@@ -212,7 +212,7 @@ TAKEN_OVER = (
 
 
 def _free_place(free: Slot, person: Annotator) -> Place:
-    """Return where a free slot becomes the annotator's last one, if it may."""
+    """Return the place of a free slot after the annotator's others, if allowed."""
     same = Slot.objects.filter(unit=OuterRef("pk"), round=free.round, annotator=person)
     unit = Unit.objects.filter(pk=free.unit_id)
     story, judged = unit.values_list("story", Exists(same)).get()
@@ -222,7 +222,7 @@ def _free_place(free: Slot, person: Annotator) -> Place:
 
 
 def heartbeat(slot: Slot, annotator: Annotator) -> bool:
-    """Let a lease run on because its annotator gives a sign; say whether it does."""
+    """Renew a lease after a heartbeat; return whether it is still held."""
     renewed = Slot.objects.filter(
         pk=slot.pk, annotator=annotator, state=Slot.State.LEASED
     ).update(lease_until=timezone.now() + lease_length(slot.study))
@@ -238,7 +238,7 @@ def heartbeat(slot: Slot, annotator: Annotator) -> bool:
         return False
 
 
-# A lease that began so lately is not worth writing anew.
+# A recent lease is not renewed, to save a write.
 BARELY_BEGUN = timedelta(seconds=20)
 
 LOCKED_ANNOTATOR = Prepared[Annotator](
@@ -253,7 +253,7 @@ LOCKED_ANNOTATOR = Prepared[Annotator](
 LOCKED_SLOT = Prepared[Slot](
     lambda pk: Slot.objects.select_for_update(no_key=True).filter(pk=pk), pk=int
 )
-# Times play no part in it: a clock may be set back.
+# Times are not compared, because a clock may be set back.
 LAST_BEGUN = Prepared[int](
     lambda annotator: (
         Slot.objects.filter(
@@ -267,7 +267,7 @@ LAST_BEGUN = Prepared[int](
 
 
 def renew(held: Slot) -> None:
-    """Let the lease of a locked slot begin anew: somebody is at work."""
+    """Restart the lease of a locked slot."""
     if held.state == Slot.State.LEASED:
         until = timezone.now() + lease_length(held.study)
         assert held.lease_until is not None
@@ -277,12 +277,12 @@ def renew(held: Slot) -> None:
 
 
 def locked_annotator(annotator: Annotator) -> Annotator:
-    """Return the annotator as stored now, locked."""
+    """Return the annotator, locked and reloaded."""
     return LOCKED_ANNOTATOR.one(pk=annotator.pk)
 
 
 def locked_slot(pk: int, study: Study) -> Slot:
-    """Return a slot of a study as stored now, locked."""
+    """Return a slot of a study, locked and reloaded."""
     held = LOCKED_SLOT.one(pk=pk)
     held.study = study
     return held
@@ -290,7 +290,7 @@ def locked_slot(pk: int, study: Study) -> Slot:
 
 @lru_cache
 def _locked_of_code(*, closes: bool) -> Prepared[Slot]:
-    """Return the query that locks the slot of a code; its unit before, if it closes."""
+    """Return the query that locks a slot by code, after its unit if it closes."""
     slots = Slot.objects.select_related("unit").select_for_update(
         of=("unit", "self") if closes else ("self",), no_key=True
     )
@@ -298,7 +298,7 @@ def _locked_of_code(*, closes: bool) -> Prepared[Slot]:
 
 
 def own_locked_slot(code: str, person: Annotator, *, closes: bool) -> Slot | None:
-    """Return a locked annotator's slot of that code, locked; None: it is not theirs."""
+    """Return a locked annotator's slot by code, locked; None if it is not theirs."""
     held = _locked_of_code(closes=closes).first(code=code)
     if held is None or held.annotator_id != person.pk:
         return None
@@ -307,26 +307,30 @@ def own_locked_slot(code: str, person: Annotator, *, closes: bool) -> Slot | Non
 
 
 def refuse_unless_held(held: Slot, person: Annotator) -> None:
-    """Raise unless the person may answer their slot now; renew a lease that ran out."""
+    """Raise unless the person may answer the slot now; renew an expired lease."""
     if person.state in (Annotator.State.REVOKED, Annotator.State.FAILED):
         raise NotNowError(_("This invitation is no longer valid."))
     if person.state == Annotator.State.PAUSED:
-        raise NotNowError(_("Your work is paused; the study's manager knows why."))
+        raise NotNowError(
+            _("Your work is paused; the study's manager can tell you why.")
+        )
     if first := lacking(person, held.purpose):
         raise NotYetError(first)
     if held.study.state != Study.State.OPEN:
-        raise NotNowError(_("The study does not take answers at the moment."))
+        raise NotNowError(_("The study is not accepting answers at the moment."))
     if held.state == Slot.State.EXCLUDED:
         raise AnswerError(_("This answer is closed and cannot be changed."))
     if held.state == Slot.State.SUBMITTED and held.session != session_at_hand(person):
-        raise AnswerError(_("This session is over; its answers stay as they are."))
+        raise AnswerError(
+            _("This sitting is over. Its answers can no longer be changed.")
+        )
     if held.state == Slot.State.OPEN:
-        # The lease ran out, but nobody else has taken the slot.
+        # The lease expired, but no other annotator has taken the slot.
         start_lease(held)
 
 
 def start_lease(held: Slot, also: Collection[str] = ()) -> Slot:
-    """Lease a locked slot to the annotator whose it is; log a new lease only."""
+    """Lease a locked slot to its annotator; log only new leases."""
     now = timezone.now()
     anew = held.state == Slot.State.OPEN
     held.state = Slot.State.LEASED
@@ -337,29 +341,29 @@ def start_lease(held: Slot, also: Collection[str] = ()) -> Slot:
     store(held, "state", "lease", "lease_until", "started_at", "offered_at", *also)
     if anew:
         chosen = {"probability": held.probability, "alternatives": held.alternatives}
-        known: dict[str, Any] = chosen if held.probability is not None else {}
-        event_log.note_slot(Event.Kind.SLOT_TAKEN, held, **known)
+        details: dict[str, Any] = chosen if held.probability is not None else {}
+        event_log.note_slot(Event.Kind.SLOT_TAKEN, held, **details)
     return held
 
 
 def session_at_hand(annotator: Annotator) -> int | None:
-    """Return the session of the last slot, in their order, that the annotator began."""
+    """Return the session of the last slot that the annotator began."""
     return LAST_BEGUN.first(annotator=annotator.pk)
 
 
 def lease_length(study: Study) -> timedelta:
-    """Return how long a slot stays with an annotator who gives no sign."""
+    """Return the time after which an inactive annotator loses a slot."""
     return timedelta(minutes=study.lease_minutes)
 
 
 def count_submitted(slot: Slot, change: int) -> None:
-    """Keep the unit's count of submitted slots, of those within the redundancy."""
+    """Update the unit's count of submitted slots, without surplus ones."""
     if slot.ordinal is not None:
         count(Unit, slot.unit_id, "submitted", change)
 
 
 def lacking(person: Annotator, purpose: str = Purpose.TRAINING) -> str:
-    """Say what is still to be done before a slot of this purpose; empty: nothing."""
+    """Return what has to be done before a slot of this purpose; empty: nothing."""
     if person.consented_at is None:
         return _("Please open your link and agree to take part first.")
     if person.instructed_at is None:
@@ -370,7 +374,7 @@ def lacking(person: Annotator, purpose: str = Purpose.TRAINING) -> str:
 
 
 def is_training_needed(person: Annotator) -> bool:
-    """Say whether this annotator has to pass a training round first."""
+    """Return whether this annotator has to pass a training round first."""
     if not person.study.training or person.trained_at is not None:
         return False
     units = Unit.objects.filter(study=person.study_id, purpose=Purpose.TRAINING)

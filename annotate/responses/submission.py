@@ -1,4 +1,4 @@
-"""Store what was sent of a slot, submit it, and note how long it took."""
+"""Store the rows of a request, submit the slot, and record its time."""
 
 import logging
 import math
@@ -44,10 +44,10 @@ from evalcore.models import Frame
 
 logger = logging.getLogger(__name__)
 
-# How often a request is tried whose slot, or answer, others change meanwhile.
+# The number of attempts if another request changes the slot or an answer.
 ATTEMPTS = 3
 LONGEST_SECONDS = 24 * 3600
-# Two clocks do not go alike.
+# The clocks of server and browser differ slightly.
 TOLERANCE = 1.0
 TIMES = ("offered_at", "seconds", "claimed_seconds", "in_sight")
 
@@ -62,7 +62,7 @@ def _timed(annotator: int | None, now: datetime) -> QuerySet[Slot]:
 
 
 class Facts(NamedTuple):
-    """What submitting needs to know beside the rows that it locks."""
+    """Facts that submitting needs beside the locked rows."""
 
     state: str
     is_warned: bool
@@ -70,7 +70,7 @@ class Facts(NamedTuple):
     is_due: bool
 
 
-# Read once all is locked: the study may have closed while that was waited for.
+# Read after locking, because the study may have closed in the meantime.
 FACTS = Prepared[tuple[str, bool, datetime | None, bool]](
     lambda annotator, now: (
         Annotator.objects.filter(pk=annotator)
@@ -93,7 +93,7 @@ FACTS = Prepared[tuple[str, bool, datetime | None, bool]](
 
 @dataclass(frozen=True)
 class Closing:
-    """What comes with a submission: what the browser says of the time, if it does."""
+    """A submission, with the browser's times if it sent any."""
 
     seconds: float | None = None
     in_sight: Mapping[int, float] | None = None
@@ -102,7 +102,7 @@ class Closing:
 
 @dataclass
 class Received:
-    """What became of a request: which rows were refused, and why the slot is open."""
+    """The result of a request: refused rows, and the reason for an open slot."""
 
     held: Held
     refused: dict[Place, AnswerError] = field(default_factory=dict)
@@ -113,7 +113,7 @@ class Received:
 
 
 class FollowUp(Protocol):
-    """Called after a slot is submitted, for the rooms above this one."""
+    """Callbacks into packages above this one, after a submission."""
 
     def end_training(self, annotator: Annotator) -> None: ...
 
@@ -122,12 +122,12 @@ class FollowUp(Protocol):
     def check_rules(self, annotator: Annotator) -> None: ...
 
 
-# Returns the address to go on to; the first of the slots that wait is locked.
+# Returns the next address; the first waiting slot is locked.
 GoOn = Callable[[Received, Slot | None], str]
 
 
 class _NextError(Exception):
-    """Going on failed."""
+    """Finding the next page failed."""
 
 
 def submit(
@@ -141,7 +141,7 @@ def submit(
     whole: bool = False,
     go_on: GoOn | None = None,
 ) -> Received | None:
-    """Store rows of a slot, close it, and look at the annotator; None: no such slot."""
+    """Store rows, close the slot, and check quality; None: no such slot."""
     late = closing is not None or any(row.is_answer for row in rows)
     if annotator.study.rules:
         go_on = None
@@ -190,7 +190,7 @@ def _holding(
         if slot is None:
             return None
         code, is_regained = slot.code, True
-    text = _("This answer was changed elsewhere; load the page again.")
+    text = _("This answer was changed elsewhere. Please reload the page.")
     raise NotNowError(text) from clash
 
 
@@ -223,7 +223,7 @@ def _receive(
 def _conclude(
     annotator: Annotator, received: Received, follow_up: FollowUp, go_on: GoOn | None
 ) -> None:
-    """Conclude the training or the study where that is so, and go on if asked to."""
+    """Conclude training or study if complete, and find the next page on request."""
     person, own = received.held.person, None
     if received.held.slot.purpose == Purpose.TRAINING:
         follow_up.end_training(annotator)
@@ -232,7 +232,7 @@ def _conclude(
         if received.facts and received.facts.is_due:
             release_expired()
         own = first_waiting(person, locks=True)
-    # An open study is through when there is nothing to go on to.
+    # An open study ends for an annotator when no slot is left to take.
     has_own = own is not None and own.purpose != Purpose.TRAINING
     will_show = go_on is not None and (person.study.is_open or has_own)
     if not will_show:
@@ -245,7 +245,7 @@ def _conclude(
 
 
 def _store(held: Held, rows: Sequence[Row]) -> dict[Place, AnswerError]:
-    """Store the last row of each place; return why some could not be."""
+    """Store the last row of each place; return the reasons for refusals."""
     last: dict[Place, Row] = {}
     for row in rows:
         before = last.get(row.place)
@@ -263,7 +263,7 @@ def _store(held: Held, rows: Sequence[Row]) -> dict[Place, AnswerError]:
 
 
 def _close(held: Held, closing: Closing, last_timed: datetime | None) -> None:
-    """Close a slot whose questions are all answered; a second time changes nothing."""
+    """Close a slot once all questions are answered; idempotent."""
     slot = held.slot
     if slot.state == Slot.State.SUBMITTED:
         return
@@ -280,9 +280,9 @@ def _close(held: Held, closing: Closing, last_timed: datetime | None) -> None:
 
 
 def _refuse_unanswered(held: Held) -> None:
-    """Raise unless every question is answered; of a checklist, for every shot."""
-    asked = held.questions
-    if any(kind_of(question).of_shots for question in asked):
+    """Raise unless every question, or every shot of a checklist, is answered."""
+    questions = held.questions
+    if any(kind_of(question).of_shots for question in questions):
         left = shots_left(held.slot, held.person)
         if left:
             text = ngettext(
@@ -293,7 +293,7 @@ def _refuse_unanswered(held: Held) -> None:
             raise AnswerError(text % {"shots": ", ".join(map(str, left))})
     missing = [
         question.title
-        for question in asked
+        for question in questions
         if not kind_of(question).of_shots
         and is_required(question)
         and not any(answer.is_current for answer in held.revisions[question.pk])
@@ -306,7 +306,7 @@ def _refuse_unanswered(held: Held) -> None:
 def room(
     since: datetime, now: datetime, before: Iterable[tuple[datetime, float]]
 ) -> float:
-    """Return the longest time for a story; `before` has start and time of others."""
+    """Return the longest possible time for a story, given those of others."""
     used, left = 0.0, float("inf")
     for at, seconds in sorted([(since, 0.0), *before], reverse=True):
         used += seconds
@@ -321,10 +321,10 @@ def note_time(
     offered_at: datetime | None,
     last: datetime | None,
 ) -> None:
-    """Set how long a locked slot took, which is submitted now."""
+    """Set the time of a locked slot that is being submitted."""
     now = held.submitted_at
-    known = [at for at in (held.offered_at, offered_at) if at is not None]
-    held.offered_at = min(known, default=held.started_at)
+    starts = [at for at in (held.offered_at, offered_at) if at is not None]
+    held.offered_at = min(starts, default=held.started_at)
     assert now is not None
     assert held.offered_at is not None
     person = held.annotator_id
@@ -337,7 +337,7 @@ def note_time(
     is_number = claimed is not None and math.isfinite(claimed)
     held.claimed_seconds = claimed if is_number else None
     if held.claimed_seconds is None or held.claimed_seconds > most:
-        # A lease may have run out, and the slot been taken again since.
+        # The lease may have expired and the slot been taken again.
         events = Event.objects.filter(kind=Event.Kind.SLOT_TAKEN, annotator=person)
         begun = events.filter(slot=held.pk).values_list("at", flat=True)
         held.offered_at = min([held.offered_at, *begun])
@@ -348,14 +348,14 @@ def note_time(
 
 
 def fits(claimed: float, since: datetime, now: datetime, last: datetime | None) -> bool:
-    """Say whether a time fits into its `room`, at first sight."""
+    """Return whether a time fits into its `room`."""
     left = min((now - since).total_seconds(), LONGEST_SECONDS)
     return 0 < claimed <= left and (last is None or last <= since)
 
 
 @lru_cache
 def _shots_with_picture(number: int) -> Prepared[int]:
-    """Return the query of the shots of so many outputs that have a picture."""
+    """Return the query for the shots with a picture, for a number of outputs."""
 
     def build(**outputs: int) -> QuerySet[Frame, int]:
         found = [
@@ -369,17 +369,17 @@ def _shots_with_picture(number: int) -> Prepared[int]:
     return Prepared(build, **{f"output_{place}": int for place in range(number)})
 
 
-def note_sight(held: Slot, told: Mapping[int, float] | None) -> None:
-    """Set for how long each shot of a locked slot was in sight, whose time is set."""
-    if told is None or held.seconds is None:
+def note_sight(held: Slot, in_sight: Mapping[int, float] | None) -> None:
+    """Set the time in sight of each shot of a locked slot, after its time."""
+    if in_sight is None or held.seconds is None:
         return
     stored = (getattr(held.unit, f"{name}_id") for name in OUTPUTS)
-    shown = [output for output in stored if output is not None]
-    pictured = _shots_with_picture(len(shown)).rows(
-        **{f"output_{place}": output for place, output in enumerate(shown)}
+    outputs = [output for output in stored if output is not None]
+    pictured = _shots_with_picture(len(outputs)).rows(
+        **{f"output_{place}": output for place, output in enumerate(outputs)}
     )
     held.in_sight = {
-        str(shot): min(max(round(told.get(shot, 0.0), 2), 0.0), held.seconds)
+        str(shot): min(max(round(in_sight.get(shot, 0.0), 2), 0.0), held.seconds)
         for shot in sorted(set(pictured))
     }
 
@@ -387,7 +387,7 @@ def note_sight(held: Slot, told: Mapping[int, float] | None) -> None:
 def time_problem(
     offered_at: datetime | None, claimed: float | None, seconds: float | None
 ) -> str | None:
-    """Return `missing` or `impossible` where the time is, else an empty text."""
+    """Return `missing`, `impossible`, or an empty text for a valid time."""
     if offered_at is None or seconds is None:
         return None
     if claimed is None:
@@ -396,6 +396,6 @@ def time_problem(
 
 
 def measured(slot: str = "") -> Case:
-    """Return the expression of how long a slot took; NULL where no browser told it."""
+    """Return the expression for a slot's time; NULL without a browser's time."""
     was_told = Q(**{f"{slot}offered_at": None}) | Q(**{f"{slot}claimed_seconds__gt": 0})
     return Case(When(was_told, then=F(f"{slot}seconds")))

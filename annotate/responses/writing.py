@@ -1,4 +1,4 @@
-"""The only writer of answers, also of those that `checklists` takes of a shot."""
+"""The only writer of answers, including those of checklists."""
 
 import re
 from abc import ABC, abstractmethod
@@ -29,16 +29,16 @@ from annotate.responses.leasing import refuse_unless_held
 from evalcore.database.prepared import Prepared, add, store
 from evalcore.models import Shot
 
-# Rows that one request may bring: they are stored in one transaction, for which all
-# others wait. queue.js sends no more.
+# The most rows in one request. They are stored in one transaction, for which all others
+# wait; queue.js sends no more.
 MOST_ROWS = 200
-# Revisions of one answer. Whoever changes a draft more often overwrites the last one;
-# the draft of a free text always does.
+# Revisions of one answer. Further changes of a draft overwrite the last one, as every
+# change to the draft of a free text does.
 MOST_REVISIONS = 100
-# A key of the page: milliseconds since 1970, and the tab of the browser.
+# A key from the page: milliseconds since 1970, and the browser's tab.
 PAGE_KEY = re.compile(r"([0-9]{13}) (.+)", re.ASCII)
 
-# What a row is about.
+# The place of a row: a question, shot or text.
 Place = tuple[str | int, ...]
 
 
@@ -50,7 +50,7 @@ class Held:
         self.is_open = False
 
     def open(self) -> Slot:
-        """Return the slot if its annotator may answer it now, else raise."""
+        """Return the slot if its annotator may answer it now, or raise."""
         if not self.is_open:
             refuse_unless_held(self.slot, self.person)
             self.is_open = True
@@ -58,7 +58,7 @@ class Held:
 
     @cached_property
     def questions(self) -> list[Question]:
-        """Return the questions asked of the story, read only where it matters."""
+        """Return the questions about the story, loaded on first use."""
         return [
             question
             for question in self.slot.study.asked
@@ -67,18 +67,18 @@ class Held:
 
     @cached_property
     def revisions(self) -> dict[int, list[Answer]]:
-        """All revisions of the annotator's answers by question, in order."""
-        found: dict[int, list[Answer]] = defaultdict(list)
+        """Return all revisions of the annotator's answers by question, in order."""
+        by_question: dict[int, list[Answer]] = defaultdict(list)
         for model in whole_tables(self.slot.study):
             rows = _of_slot(model, is_current=False)
             for row in rows.rows(slot=self.slot.pk, annotator=self.person.pk):
-                found[row.question_id].append(row)
-        return found
+                by_question[row.question_id].append(row)
+        return by_question
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row(ABC):
-    """What is sent of one question, shot or text."""
+    """A row of a request about one question, shot or text."""
 
     is_answer: ClassVar[bool] = True
 
@@ -88,16 +88,16 @@ class Row(ABC):
     @property
     @abstractmethod
     def place(self) -> Place:
-        """Return what the row is about; of several, the last one counts."""
+        """Return the place of the row; only the last row of a place counts."""
 
     @abstractmethod
     def store(self, held: Held) -> None:
-        """Store what was sent; raise before anything is written if that cannot be."""
+        """Store the row, or raise before anything is written."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerRow(Row):
-    """An answer to a question, by its key; taken back where the value is None."""
+    """An answer to a question; None as value takes it back."""
 
     question: str
     value: int | str | None
@@ -112,18 +112,18 @@ class AnswerRow(Row):
             raise refused[self.place]
 
 
-# What is stored under the key of the press that it came of.
+# The models whose rows store the client's key.
 Stored = TypeVar("Stored", bound=Answer | ShotComment | StoryComment | Row)
 
 
 def tab_of(key: str) -> str:
-    """Return which tab of a browser a key is of; empty: the page did not make it."""
-    found = PAGE_KEY.fullmatch(key)
-    return found[2] if found else ""
+    """Return the browser tab of a key; empty if no page created it."""
+    match = PAGE_KEY.fullmatch(key)
+    return match[2] if match else ""
 
 
 def sent_before(key: str, rows: Iterable[Stored]) -> list[Stored]:
-    """Return the rows of the same key press, or of later ones in the same tab."""
+    """Return the stored rows of the same or a later event in the same tab."""
     tab = tab_of(key)
     return [
         row
@@ -137,7 +137,7 @@ def sent_before(key: str, rows: Iterable[Stored]) -> list[Stored]:
 
 
 def confirm(key: str, rows: Iterable[Answer]) -> None:
-    """Record that a later key press of the same tab changed answers."""
+    """Record that a later event of the same tab changed answers."""
     tab = tab_of(key)
     for row in rows:
         if tab and tab_of(row.client_key) == tab:
@@ -146,13 +146,13 @@ def confirm(key: str, rows: Iterable[Answer]) -> None:
 
 
 def record_answers(held: Held, rows: Sequence[AnswerRow]) -> dict[Place, AnswerError]:
-    """Store answers to different questions; return why some of them could not be."""
+    """Store answers to different questions; return the reasons for refusals."""
     refused: dict[Place, AnswerError] = {}
-    asked = {question.key: question for question in held.slot.study.asked}
+    questions = {question.key: question for question in held.slot.study.asked}
     new: dict[type[Answer], list[Answer]] = defaultdict(list)
     for row in rows:
         try:
-            question = asked.get(row.question)
+            question = questions.get(row.question)
             if question is None:
                 raise BadAnswerError(_("This question does not exist."))
             if row.value is None:
@@ -171,7 +171,7 @@ def record_answers(held: Held, rows: Sequence[AnswerRow]) -> dict[Place, AnswerE
 def _next(
     held: Held, question: Question, row: AnswerRow, value: int | str
 ) -> Answer | None:
-    """Return the next revision of an answer, if the row brings any news."""
+    """Return the next revision of an answer, or None if nothing changes."""
     _refuse_box(question)
     before = held.revisions[question.pk]
     if sent_before(row.client_key, before):
@@ -196,26 +196,28 @@ def _next(
 
 
 def number(answer: Answer, before: Sequence[Answer]) -> None:
-    """Make an answer to a locked slot the next revision of those given before."""
+    """Make an answer to a locked slot the next revision of its answers."""
     is_submitted = answer.slot.state == Slot.State.SUBMITTED
     if answer.slot.purpose == Purpose.TRAINING and is_submitted:
-        # What was expected has been told.
+        # The expected answer has already been shown.
         raise AnswerError(_("This answer is closed and cannot be changed."))
     if not before:
         return
     last = max(before, key=lambda old: old.revision)
     answer.revision = last.revision + 1
-    # A text is sent at each pause of its writer, and only what is submitted matters.
+    # Texts are sent at every pause in typing, and only the submitted one matters.
     is_draft = kind_of(answer.question).is_free_text and not is_submitted
     if is_draft or last.revision >= MOST_REVISIONS:
         if is_submitted:
-            text = _("This answer was changed %(most)d times and stays as it is now.")
+            text = _(
+                "This answer was changed %(most)d times and can no longer be changed."
+            )
             raise AnswerError(text % {"most": MOST_REVISIONS})
         answer.pk, answer.revision = last.pk, last.revision
 
 
 def add_revisions(answers: Sequence[Answer], before: Iterable[Answer]) -> None:
-    """Store answers of one table, each with its `number`, as the current ones."""
+    """Store numbered answers of one table as the current ones."""
     changed = {answer.question_id for answer in answers}
     overtaken = [old for old in before if old.is_current and old.question_id in changed]
     for old in overtaken:
@@ -231,7 +233,7 @@ def add_revisions(answers: Sequence[Answer], before: Iterable[Answer]) -> None:
 
 
 def _refuse_box(question: Question) -> None:
-    """Raise for a label's box: boxes are answered shot by shot."""
+    """Raise if the question is a label's box, which is answered per shot."""
     if kind_of(question).of_shots:
         raise BadAnswerError(
             f"{question.key} is a label's box: send it shot by shot, under `ticked`."
@@ -239,7 +241,7 @@ def _refuse_box(question: Question) -> None:
 
 
 def _take_back(held: Held, question: Question, key: str) -> None:
-    """Leave a question open again that was answered by mistake; the answer is kept."""
+    """Take back an answer; earlier revisions are kept."""
     _refuse_box(question)
     slot = held.open()
     is_training = slot.purpose == Purpose.TRAINING
@@ -263,7 +265,7 @@ def refuse_unknown_shot(held: Slot, shot: int) -> None:
 
 @lru_cache
 def _of_slot(model: type[Answer], *, is_current: bool) -> Prepared[Answer]:
-    """Return the query of an annotator's answers to a slot, but for boxes of shots."""
+    """Return the query for an annotator's answers to a slot, without checklists."""
     whole = {"question__kind__in": [k.name for k in KINDS.values() if not k.of_shots]}
     only = whole | {"is_current": True} if is_current else whole
     return Prepared(
@@ -279,16 +281,16 @@ def current_answers(slot: Slot, annotator: Annotator | None) -> dict[int, Answer
     """Return the annotator's current answers to a slot by question id."""
     if annotator is None:
         return {}
-    found: dict[int, Answer] = {}
+    by_question: dict[int, Answer] = {}
     for model in whole_tables(slot.study):
         ask = _of_slot(model, is_current=True)
         rows = ask.rows(slot=slot.pk, annotator=annotator.pk)
-        found |= {row.question_id: row for row in rows}
-    return found
+        by_question |= {row.question_id: row for row in rows}
+    return by_question
 
 
 def shots_left(slot: Slot, annotator: Annotator | None) -> list[int]:
-    """Return the shots, in order, of which the annotator has not said to be done."""
+    """Return the shots, in order, that the annotator has not marked as done."""
     looks = Look.objects.filter(slot=slot, annotator=annotator).values("shot")
     left = slot.unit.story.shots.exclude(number__in=looks)
     return list(left.values_list("number", flat=True))
@@ -300,7 +302,7 @@ Comment = TypeVar("Comment", ShotComment, StoryComment)
 
 @dataclass(frozen=True, kw_only=True)
 class CommentRow(Row):
-    """What an annotator writes about a story; an empty text takes it back."""
+    """A comment on a story; an empty text removes it."""
 
     text: str
 
@@ -316,7 +318,7 @@ class CommentRow(Row):
 
 
 def keep(own: Manager[Comment], of: dict[str, Any], text: str, key: str) -> None:
-    """Store a person's comment on this; the caller has the slot locked."""
+    """Store a person's comment; the caller has locked the slot."""
     text = text.strip()[:LONGEST_COMMENT]
     before = own.filter(**of).first()
     if before and sent_before(key, [before]):
@@ -331,18 +333,18 @@ def keep(own: Manager[Comment], of: dict[str, Any], text: str, key: str) -> None
 
 
 def of_holder(rows: QuerySet[Comment]) -> QuerySet[Comment]:
-    """Return what those wrote who hold the slots, not those who lost them."""
+    """Return the comments of the current holders of slots."""
     return rows.filter(annotator=F("slot__annotator"))
 
 
 def by_slot(slots: Iterable[Slot]) -> dict[int, str]:
-    """Return what those who hold the slots wrote, of each slot that has a comment."""
+    """Return the comments of the current holders by slot."""
     written = of_holder(StoryComment.objects.filter(slot__in=slots))
     return dict(written.values_list("slot", "text"))
 
 
 def on_page(slot: Slot) -> dict[str, str]:
-    """Return what the page shows of it; nothing where the study takes none."""
+    """Return the template context of the comment; empty if not allowed."""
     if not slot.study.presentation.get("comments"):
         return {}
     return {"comment": by_slot([slot]).get(slot.pk, "")}

@@ -16,7 +16,7 @@ from annotate.assignment.designs.planned_slots import LanguageGroup
 from annotate.kinds.registry import KINDS
 from annotate.models import Event, Question, Slot, Study, StudyMember, Unit, User
 from annotate.people.inviting import name_people
-from annotate.presentation.same_size import ShapeNote, odd_shapes
+from annotate.presentation.same_size import ShapeNote, aspect_ratio_notes
 from annotate.responses.analysis_views import add_views
 from annotate.studies import training_material
 from annotate.studies.check_units import (
@@ -108,7 +108,7 @@ class Draft:
     def shape_notes(self) -> list[ShapeNote]:
         """Return notes on shapes and sizes of pictures."""
         outputs = {output.pk for one in self.units for output in one.outputs}
-        return odd_shapes(Output.objects.filter(pk__in=outputs))
+        return aspect_ratio_notes(Output.objects.filter(pk__in=outputs))
 
     def hours(self) -> float:
         """Return the assumed working time for all slots, including checks."""

@@ -1,1 +1,1 @@
-"""Template tags for kinds of questions, and parts of pages made once."""
+"""Template tags for kinds of questions, and cached parts of pages."""

@@ -1,7 +1,7 @@
-"""Kinds of questions in templates, and parts of pages that are made once.
+"""Template tags for kinds of questions, and cached parts of pages.
 
-What is the same for everybody who sees it is made with marks in the place of the link's
-token and the slot's code, and kept by the values that it shows.
+Parts that are the same for all annotators are rendered with placeholders for the link's
+token and the slot's code, and cached by the values that they show.
 """
 
 import secrets
@@ -42,7 +42,7 @@ def asked_of_all(questions: Iterable[Question]) -> list[Question]:
 
 @register.filter
 def without_texts(questions: Iterable[ShownQuestion]) -> list[ShownQuestion]:
-    """Return shown questions without what annotators wrote, which is kept nowhere."""
+    """Return shown questions without annotators' texts, which are never cached."""
     return [
         replace(shown, answer="", refused="") if shown.kind.is_free_text else shown
         for shown in questions
@@ -51,13 +51,13 @@ def without_texts(questions: Iterable[ShownQuestion]) -> list[ShownQuestion]:
 
 @register.simple_tag(takes_context=True)
 def scripts_of(context: Context) -> list[str]:
-    """Return the modules that the page of a slot needs."""
+    """Return the names of the scripts that a slot's page needs."""
     study = context["study"]
     if context["videos"]:
-        shown = ["player"]
+        viewer = ["player"]
     else:
-        shown = ["shots", "zoom", "looking"]
-        shown += ["compare"] if study.outputs_at_once == 2 else []
+        viewer = ["shots", "zoom", "looking"]
+        viewer += ["compare"] if study.outputs_at_once == 2 else []
     asked = [
         script
         for kind in kinds_of(study)
@@ -65,38 +65,38 @@ def scripts_of(context: Context) -> list[str]:
         for script in kind.scripts
     ]
     asked += ["comments"] if study.may_comment_on_shots else []
-    needed = ["seat", "queue", "drafts", "pages", "state"]
-    return [*needed, *shown, *dict.fromkeys(asked)]
+    needed = ["story", "queue", "drafts", "pages", "state"]
+    return [*needed, *viewer, *dict.fromkeys(asked)]
 
 
 @register.filter
 def unit_name(study: Study) -> str:
-    """Return what the methods that a unit shows are called, as a heading."""
+    """Return the heading for the methods of a unit: Method, Pair or Methods."""
     number = study.outputs_at_once
     return {1: _("Method"), 2: _("Pair")}.get(number, _("Methods"))
 
 
 @register.filter
 def rank_of(answer: str, place: str) -> str:
-    """Return the rank that an answer such as `2>1>3` gives to a place; empty: none."""
+    """Return the rank of a position in an answer such as `2>1>3`; empty: none."""
     ranked = answer.split(">")
     return str(ranked.index(place) + 1) if place in ranked else ""
 
 
 @register.filter
 def is_nominal(study: Study) -> bool:
-    """Say whether no answer of a study has an order."""
+    """Return whether none of a study's answers are ordered."""
     return all(kind.is_nominal for kind in kinds_of(study))
 
 
-# Marks that occur in no text by chance.
+# Placeholders that no text contains by chance.
 TOKEN, CODE = (str(10**17 + secrets.randbelow(9 * 10**17)) for _which in range(2))
 PARTS = LocMemCache("parts", {"timeout": None, "max_entries": 1000})
 NUMBERS = count()
 
 
 class KeptNode(Node):
-    """The nodes between `kept` and `endkept`."""
+    """Template nodes between `kept` and `endkept`."""
 
     def __init__(self, values: Sequence[FilterExpression], inside: NodeList) -> None:
         self.values, self.nodelist = values, inside
@@ -104,8 +104,8 @@ class KeptNode(Node):
 
     def render(self, context: Context) -> SafeString:
         shown = [value.resolve(context) for value in self.values]
-        told = repr((self.number, get_language(), context["seat"], shown))
-        key = blake2b(told.encode(), digest_size=16).hexdigest()
+        state = repr((self.number, get_language(), context["route"], shown))
+        key = blake2b(state.encode(), digest_size=16).hexdigest()
         part = PARTS.get(key)
         if part is None:
             part = self._made(context)
@@ -122,7 +122,7 @@ class KeptNode(Node):
 
 @register.tag
 def kept(parser: Parser, token: Token) -> KeptNode:
-    """Keep what stands inside, by the values that are named."""
+    """Cache the rendered content by the values of the named variables."""
     _name, *values = token.split_contents()
     inside = parser.parse(("endkept",))
     parser.delete_first_token()

@@ -69,4 +69,4 @@ class HashedStaticFiles(CompressedManifestStaticFilesStorage):
     """
 
     support_js_module_import_aggregation = True
-    _js_module_import_aggregation_patterns = ("plumbline/seat/*.js", _imports)
+    _js_module_import_aggregation_patterns = ("plumbline/annotator/*.js", _imports)

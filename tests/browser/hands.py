@@ -1,7 +1,7 @@
-"""The ways in which people reach what stands on a page of the seat.
+"""Input methods for annotators' pages: mouse, touch, keyboard, no scripts.
 
-Nothing here answers but by what a person does: a click, a tap, a key. A hand goes about
-a page by `press`; one that knows the seat's keys answers without looking for anything.
+All answers are real clicks, taps and keys. `press` activates a control; `Digits` uses
+the page's own shortcuts instead.
 """
 
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ PHONE = {
     "is_mobile": True,
 }
 
-THUMB = 22.4  # px: how wide the thumb of a slider is
+THUMB = 22.4  # px, width of a slider's thumb
 TARGETS = (
     "a:not(.skip-link), button, summary, textarea, select, input:not([type=hidden])"
 )
 
-# What is less than 44 px wide or high, of a box the words that belong to it.
+# Targets under 44 px; for a box, its label counts.
 SMALL = """(all) => all.filter((one) => one.checkVisibility()).map((one) => {
   const box = (one.closest("label") ?? one).getBoundingClientRect();
   return [one.outerHTML.slice(0, 90), Math.round(box.width), Math.round(box.height)];
@@ -29,18 +29,18 @@ SMALL = """(all) => all.filter((one) => one.checkVisibility()).map((one) => {
 
 
 def too_small(page: Page) -> list[list[object]]:
-    """Return the targets in sight that a finger may miss, with their sizes in px."""
+    """Return visible targets that are too small for a finger, with sizes in px."""
     return page.locator(TARGETS).evaluate_all(SMALL)
 
 
 class Mouse:
-    """A click on the words beside a radio button, or on the box itself."""
+    """Mouse clicks on labels of radio buttons, or on boxes."""
 
     context: dict[str, object] = DESK
 
     @contextmanager
     def page(self, chromium: Browser, **options: object) -> Iterator[Page]:
-        """Open a page of this hand's own, without cookies."""
+        """Open a new page without cookies."""
         context = chromium.new_context(**self.context | options)
         try:
             yield context.new_page()
@@ -51,7 +51,7 @@ class Mouse:
         control.click(**where)
 
     def go_on(self, page: Page) -> None:
-        """Follow a page that has no questions."""
+        """Continue on a page without questions."""
         self.press(page.locator("main form button.primary"))
 
     def choose(self, page: Page, question: str, value: str) -> None:
@@ -60,7 +60,7 @@ class Mouse:
         self.press(option.locator("kbd, b"))
 
     def slide(self, page: Page, question: str, value: str) -> None:
-        """Drag along a slider's line until it says the value."""
+        """Drag a slider until it has the value."""
         field = page.locator(f"[name='q:{question}']")
         line = page.locator(".slider:visible", has=field).get_by_role("slider")
         line.scroll_into_view_if_needed()
@@ -75,24 +75,24 @@ class Mouse:
         page.mouse.up()
 
     def turn_to_next(self, page: Page) -> None:
-        """Go to the next question, where it does not come by itself."""
+        """Go to the next question, unless it follows automatically."""
 
     def clear(self, page: Page, question: str) -> None:
-        """Begin an order anew."""
+        """Clear a ranking."""
         self.press(page.locator(f"[data-question='{question}'] .clear"))
 
     def rank(self, page: Page, question: str, value: str) -> None:
-        """Put the versions in order; the last one goes without saying."""
+        """Rank the versions; the last one gets the remaining rank."""
         for place in value.split(">")[:-1]:
             self.press(version(page, question, place).get_by_role("button"))
 
     def write(self, page: Page, question: str, text: str) -> None:
-        """Answer a question in words."""
+        """Answer a free-text question."""
         self.press(page.locator(f"textarea[name='q:{question}']"))
         page.keyboard.type(text)
 
     def look_at(self, page: Page, shot: int) -> None:
-        """Have a shot of a checklist before one's eyes for long enough."""
+        """Keep a checklist's shot in sight for long enough."""
         expect(page.locator(f"#sheet-{shot}")).to_be_visible()
         done = page.locator("#shot-done")
         expect(done).not_to_have_attribute("aria-disabled", "true")
@@ -102,7 +102,7 @@ class Mouse:
         self.press(page.locator(f"[name='{shot}:{box}']"))
 
     def finish_shot(self, page: Page, shot: int) -> None:
-        """Say that the boxes of a shot are as they should be."""
+        """Mark a shot as done."""
         self.press(page.locator("#shot-done"))
 
     def send(self, page: Page) -> None:
@@ -112,12 +112,12 @@ class Mouse:
 
 
 def version(page: Page, question: str, place: str) -> Locator:
-    """Return the row of a version in a question that asks for an order."""
+    """Return the row of a version in a ranking question."""
     return page.locator(f"[data-question='{question}'] [data-place='{place}']")
 
 
 class Finger(Mouse):
-    """A tap on a telephone."""
+    """Taps on a phone."""
 
     context = PHONE
 
@@ -125,12 +125,12 @@ class Finger(Mouse):
         control.tap(**where)
 
     def choose(self, page: Page, question: str, value: str) -> None:
-        """Answer the question that is shown; the next one comes by itself."""
+        """Answer the visible question; the next one follows automatically."""
         option = page.locator(f".option:has([name='q:{question}'][value='{value}'])")
         self.press(option)
 
     def slide(self, page: Page, question: str, value: str) -> None:
-        """Tap a slider's line, at its end and then where the value lies."""
+        """Tap a slider at its end, then at the value."""
         field = page.locator(f"[name='q:{question}']")
         line = page.locator(".slider:visible", has=field).get_by_role("slider")
         box = line.bounding_box()
@@ -151,7 +151,7 @@ class Finger(Mouse):
 
 
 class Keyboard(Mouse):
-    """The browser's own keys: Tab to what is wanted, then Space, Enter on a link."""
+    """The browser's keys: Tab to a control, then Space, or Enter on a link."""
 
     def press(self, control: Locator, **_where: object) -> None:
         tab_to(control)
@@ -159,7 +159,7 @@ class Keyboard(Mouse):
         control.page.keyboard.press("Enter" if is_link else "Space")
 
     def choose(self, page: Page, question: str, value: str) -> None:
-        """Tab leads to a group of radio buttons, arrows to the others of it."""
+        """Tab to a group of radio buttons, then use arrows."""
         group = page.locator(f"[name='q:{question}']")
         self.press(group.first)
         for button in group.all():
@@ -169,7 +169,7 @@ class Keyboard(Mouse):
             page.keyboard.press("ArrowDown")
 
     def slide(self, page: Page, question: str, value: str) -> None:
-        """Tab leads to the line, arrows along it."""
+        """Tab to the slider, then use arrows."""
         field = page.locator(f"[name='q:{question}']")
         line = page.locator(".slider:visible", has=field).get_by_role("slider")
         tab_to(line)
@@ -179,17 +179,17 @@ class Keyboard(Mouse):
             page.keyboard.press(key)
 
     def write(self, page: Page, question: str, text: str) -> None:
-        """Tab leads into the field; a space would be part of the text."""
+        """Tab into the field and type."""
         tab_to(page.locator(f"textarea[name='q:{question}']"))
         page.keyboard.type(text)
 
     def rank(self, page: Page, question: str, value: str) -> None:
-        """Give each version its rank, as in any group of radio buttons."""
+        """Rank each version like a group of radio buttons."""
         for rank, place in enumerate(value.split(">")[:-1], start=1):
             self.choose(page, f"{question}:{place}", str(rank))
 
 
-# How the focus is drawn: around a control, or around the words beside a hidden one.
+# The focus is drawn around a control, or around the label of a hidden one.
 RING = """(one) => {
   const shown = getComputedStyle(one).opacity === "0" ? one.parentElement : one;
   return getComputedStyle(shown).outlineStyle;
@@ -197,7 +197,7 @@ RING = """(one) => {
 
 
 def tab_to(control: Locator) -> None:
-    """Press Tab until the focus is there, and is seen there."""
+    """Press Tab until the control has visible focus."""
     has_focus = "(one) => one === document.activeElement"
     for _ in range(150):
         if control.evaluate(has_focus):
@@ -208,7 +208,7 @@ def tab_to(control: Locator) -> None:
 
 
 class Digits(Mouse):
-    """The seat's own keys: a digit answers what is marked, Enter goes on."""
+    """The page's shortcuts: digits answer the highlighted question, Enter submits."""
 
     keys = {"left": "1", "tie": "2", "right": "3"}
 
@@ -222,7 +222,7 @@ class Digits(Mouse):
         page.keyboard.press(self.keys.get(value, value))
 
     def write(self, page: Page, question: str, text: str) -> None:
-        """Tab leads into the field, Escape back to the seat's own keys."""
+        """Tab into the field; Escape returns to the page's shortcuts."""
         tab_to(page.locator(f"textarea[name='q:{question}']"))
         page.keyboard.type(text)
         page.keyboard.press("Escape")
@@ -264,7 +264,7 @@ class NoScript(Mouse):
     context = DESK | {"java_script_enabled": False}
 
     def slide(self, page: Page, question: str, value: str) -> None:
-        """Without scripts there is the number field alone."""
+        """Fill the number field, the only control without scripts."""
         self.press(page.locator(f"[name='q:{question}']"))
         page.keyboard.type(value)
 

@@ -1,6 +1,6 @@
-"""The templates of the seat, each control in them with its place in the source.
+"""Annotators' templates with controls marked by their place in the source.
 
-So a test finds out what there is to use, and whether it has used it.
+Tests use the marks to find controls that they have not used.
 """
 
 import re
@@ -18,13 +18,13 @@ LOADERS = [
         [f"{__name__}.Marking", "django.template.loaders.app_directories.Loader"],
     )
 ]
-# Whatever can be used on a page, however it came there; text that scrolls is read.
+# All usable elements of a page; scrollable text is not one.
 CONTROLS = """a, button, select, summary, textarea, input:not([type=hidden]), video,
 [role=button], [tabindex="0"]:not(.sheet-script), [contenteditable]"""
 
 
 def places(name: str, text: str) -> Iterator[str]:
-    """Return what each control of a template is called: its file, tag and number."""
+    """Return the name of each control in a template: file, tag and number."""
     found = enumerate(TAG.finditer(text), start=1)
     return (f"{name}: {match[1]} {number}" for number, match in found)
 
@@ -37,7 +37,7 @@ class Marking(filesystem.Loader):
 
 
 def all_places(folders: Iterable[Path]) -> set[str]:
-    """Return the places of all controls that the seat's own templates can show."""
+    """Return the places of all controls in annotators' templates."""
     return {
         place
         for folder in folders

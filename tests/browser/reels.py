@@ -1,4 +1,4 @@
-"""Benchmarks whose methods have rendered every story as a small video."""
+"""Benchmarks with a small video per method and story."""
 
 import colorsys
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.clips import stored_clip, write_clip
 def make_same_reel(
     clip: Path, seconds: float, methods: list[str], slug: str = "reel"
 ) -> Benchmark:
-    """Two stories of two shots; every method rendered them as this video."""
+    """Create two stories of two shots, with this video for every method."""
     benchmark = Benchmark.objects.create(slug=slug, title=slug.title())
     stored = stored_clip(clip)
     rows = [Method.objects.get_or_create(name=name)[0] for name in methods]
@@ -40,10 +40,10 @@ def make_drawn_reels(
     seconds: float = 1.0,
     size: tuple[int, int] = (192, 128),
 ) -> Benchmark:
-    """Stories of so many shots of that length, drawn by each method.
+    """Create stories with the given shots, drawn differently by each method.
 
-    A shot is a square that goes over a striped ground: the story has a colour, the
-    square is higher with each shot, the method decides how fine the stripes are.
+    A shot is a square moving over stripes. The story sets the colour, the shot the
+    height of the square, the method the width of the stripes.
     """
     benchmark = Benchmark.objects.create(slug="drawn", title="Drawn")
     rows = [Method.objects.get_or_create(name=name)[0] for name in methods]
@@ -78,7 +78,7 @@ def _drawn(
     frames: int,
     shots: int,
 ) -> np.ndarray:
-    """One frame; `frames` is how many a shot has."""
+    """Draw one frame; `frames` is the number per shot."""
     width, height = size
     colour = np.array(colorsys.hsv_to_rgb(hue, 0.6, 1)) * 255
     stripes = (np.arange(width) // (16 // fineness)) % 2 * 0.3 + 0.6

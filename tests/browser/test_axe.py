@@ -1,6 +1,6 @@
-"""Every page of the demo, found by following links: axe in both languages and themes.
+"""Accessibility of all pages of the demo, found by following links.
 
-No language changes what a theme does, so that each is looked at once.
+Languages and themes are independent, so each is checked once.
 """
 
 from urllib.parse import urlsplit
@@ -22,10 +22,10 @@ pytestmark = [
     pytest.mark.timeout(1200),
 ]
 
-# Where links are followed from, as the demo's manager.
+# The demo's manager follows links from these pages.
 STARTS = ("/studies/", f"/studies/{demo.CROWD}/", f"/studies/{demo.LIKERT}/reports/")
-# The pages of a training and of warnings are judged in test_quality; a report, whose
-# figures axe would walk through for minutes, in test_report.
+# Training and warnings are checked in test_quality, and reports in test_report, because
+# axe takes minutes for their figures.
 PAGES = {
     "annotator-list",
     "event-list",
@@ -82,7 +82,7 @@ def is_page(response) -> bool:
 
 
 class Looker:
-    """Looks at pages in both languages and themes, and notes what is wrong."""
+    """Checker of pages in both languages and themes."""
 
     def __init__(self, page, live_server) -> None:
         self.page = page
@@ -91,12 +91,12 @@ class Looker:
         self.wrong: list[tuple[str, str, str, str]] = []
 
     def look(self, address: str, kind: str = "") -> bool:
-        """Judge one page; False if there is none, or one like it was judged."""
+        """Check one page; return False if it is missing or known already."""
         parts = urlsplit(address)
         response = self.page.context.request.get(
             f"{self.home}{parts.path}?{parts.query}"
         )
-        path = response.url  # where the address led to
+        path = response.url  # after redirects
         name = kind or name_of(path) or address
         if name in self.seen or not is_page(response):
             return False
@@ -105,7 +105,7 @@ class Looker:
                 [{"name": "django_language", "value": language, "url": self.home}]
             )
             self.page.goto(path)
-            if self.page.locator("#seat").count():
+            if self.page.locator("#annotator").count():
                 self.page.wait_for_selector("html.ready")
             shown = self.page.get_attribute("html", "lang")
             assert shown.lower() == language, (address, shown)
@@ -127,7 +127,7 @@ def log_in(page, live_server, name):
 
 
 def free_seat(slug) -> Annotator:
-    """Return the visitor, who has agreed to begin."""
+    """Return the free annotator, ready to begin."""
     seats = Annotator.objects.filter(study__slug=slug, is_simulated=False)
     now = timezone.now()
     seats.update(state=Annotator.State.ACTIVE, consented_at=now, instructed_at=now)
@@ -145,7 +145,7 @@ def visit(looker, annotator, *pages):
 
 
 def follow_links(looker, addresses: list[str]) -> None:
-    """Judge a page of each name that links lead to."""
+    """Check one page per route reached by links."""
     done = set()
     while addresses:
         address = addresses.pop(0)
@@ -159,8 +159,10 @@ def follow_links(looker, addresses: list[str]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.page_errors(f"404 .*{NOWHERE}")
-def test_every_page_in_both_languages_and_themes(page, live_server, monkeypatch):
-    monkeypatch.setattr(demo, "LANGUAGES", ())  # published numbers have no page
+def test_pages_are_accessible_in_both_languages_and_themes(
+    page, live_server, monkeypatch
+):
+    monkeypatch.setattr(demo, "LANGUAGES", ())  # published scores have no page
     demo.build()
     looker = Looker(page, live_server)
     looker.look("/login/")

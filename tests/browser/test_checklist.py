@@ -1,4 +1,4 @@
-"""A checklist in Chromium: by keyboard alone, on a phone, without network."""
+"""Checklists in Chromium: keyboard, phone, offline."""
 
 import pytest
 from playwright.sync_api import expect
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 @pytest.fixture
 def study() -> Study:
-    """Two stories of three shots, with the 34 labels of the template."""
+    """Create two stories of three shots with the protocol's 34 labels."""
     benchmark = make_benchmark(stories=2, shots=3, methods=("Alder",))
     study = plan_study(
         load_definition("storybench-diagnostics"),
@@ -44,7 +44,7 @@ def press(page, *keys):
 
 
 def confirm(page):
-    """Say that the shot in sight is done, as soon as that can be said."""
+    """Mark the visible shot as done as soon as possible."""
     button = page.locator("#shot-done")
     expect(button).to_be_visible()
     expect(button).to_be_enabled()
@@ -57,7 +57,7 @@ def send(page):
     press(page, "Enter")
 
 
-def test_checklist_by_keyboard_alone(page, live_server, study):
+def test_checklist_works_by_keyboard(page, live_server, study):
     start(page, live_server, study)
     first = study.slots.order_by("position").first()
     for _story in range(2):
@@ -84,8 +84,8 @@ def test_checklist_by_keyboard_alone(page, live_server, study):
     assert verifying.problems(study) == []
 
 
-def test_two_presses_of_enter_are_the_word_on_one_shot(page, live_server, study):
-    """Nobody has seen the second shot when the second press comes."""
+def test_double_enter_completes_one_shot(page, live_server, study):
+    """The second press comes before the second shot was seen."""
     study.benchmark.stories.first().shots.filter(number=3).delete()
     page.clock.install()
     start(page, live_server, study)
@@ -101,7 +101,7 @@ def test_two_presses_of_enter_are_the_word_on_one_shot(page, live_server, study)
 
 
 @pytest.mark.page_errors("ERR_FAILED .*/display/")
-def test_shot_that_cannot_be_shown_cannot_be_done(page, live_server, study):
+def test_broken_shot_cannot_be_completed(page, live_server, study):
     start(page, live_server, study)
     page.route("**/2/display/", lambda route: route.abort())
     page.reload()
@@ -114,11 +114,11 @@ def test_shot_that_cannot_be_shown_cannot_be_done(page, live_server, study):
     assert set(Rating.objects.values_list("shot", flat=True)) == {1}
     page.unroute("**/2/display/")
     page.click("#shot-2 .retry")
-    expect(page.locator("#sheet-3")).to_be_visible()  # Enter was heard
+    expect(page.locator("#sheet-3")).to_be_visible()  # Enter was handled
 
 
 def unwatched(page, folder, live_server, **kw) -> Study:
-    """Open a video of two shots of which nothing plays by itself."""
+    """Open a video of two shots without automatic playback."""
     page.emulate_media(reduced_motion="reduce")
     study = make_study(
         kind="checklist",
@@ -133,13 +133,11 @@ def unwatched(page, folder, live_server, **kw) -> Study:
 def refuses(page) -> None:
     page.wait_for_timeout(800)
     press(page, "Enter")
-    expect(page.locator("#problem")).to_contain_text(
-        "This shot is done as soon as its part"
-    )
+    expect(page.locator("#problem")).to_contain_text("Play or step through this part")
 
 
 @pytest.mark.page_errors("ERR_FAILED .*/video/")
-def test_no_shot_of_a_video_that_cannot_be_played_counts(page, live_server, tmp_path):
+def test_shot_of_broken_video_cannot_be_completed(page, live_server, tmp_path):
     unwatched(page, tmp_path, live_server)
     press(page, *12 * ".")
     confirm(page)
@@ -153,12 +151,12 @@ def test_no_shot_of_a_video_that_cannot_be_played_counts(page, live_server, tmp_
     assert set(Rating.objects.values_list("shot", flat=True)) == {1}
 
 
-def test_shot_of_a_video_counts_when_its_part_was_shown(page, live_server, tmp_path):
+def test_shot_of_video_is_complete_once_played(page, live_server, tmp_path):
     unwatched(page, tmp_path, live_server)
     refuses(page)
     assert not Rating.objects.exists()
     press(page, *12 * ".")  # frame by frame
-    expect(page.locator("#sheet-2")).to_be_visible()  # by the Enter from before
+    expect(page.locator("#sheet-2")).to_be_visible()  # because of the earlier Enter
     refuses(page)
     saved(page)
     assert set(Rating.objects.values_list("shot", flat=True)) == {1}
@@ -169,9 +167,7 @@ def test_shot_of_a_video_counts_when_its_part_was_shown(page, live_server, tmp_p
 
 
 @pytest.mark.page_errors("ERR_FAILED .*/save/")
-def test_ticks_without_network_are_shown_after_a_reload_and_sent(
-    page, live_server, study
-):
+def test_offline_ticks_survive_a_reload(page, live_server, study):
     page.route("**/save/", lambda route: route.abort())
     start(page, live_server, study)
     press(page, "1")
@@ -189,7 +185,7 @@ def test_ticks_without_network_are_shown_after_a_reload_and_sent(
     assert Rating.objects.filter(shot=1, is_current=True).count() == 68
 
 
-def test_by_touch_on_a_phone(chromium, live_server, study):
+def test_checklist_works_by_touch_on_a_phone(chromium, live_server, study):
     context = chromium.new_context(
         viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
     )
@@ -205,7 +201,7 @@ def test_by_touch_on_a_phone(chromium, live_server, study):
         box.tap()
         page.evaluate("scrollTo(0, 0)")
         page.tap("#shot-done")
-        if shot < 3:  # the next shot and the begin of its sheet are in sight
+        if shot < 3:  # the next shot and the top of its sheet are in sight
             for part in (f"#shot-{shot + 1} .pane", f"#sheet-{shot + 1} h2"):
                 expect(page.locator(part)).to_be_in_viewport()
     page.tap("#submit")

@@ -1,7 +1,7 @@
-"""Every button, link, box and menu of the seat, used by mouse and by finger.
+"""All controls of annotators' pages, used by mouse and by touch.
 
-What there is to use is found on the pages and in the templates (`marking`): a control
-that no use below reaches fails the test, and so does one that no page below shows.
+Controls are found on pages and in templates (`marking`). The test fails for a control
+that is never used or never shown.
 """
 
 import re
@@ -55,7 +55,7 @@ training:
 
 @pytest.fixture(autouse=True)
 def marked(settings):
-    """Let the templates tell their controls."""
+    """Mark the controls in the templates."""
     (engine,) = settings.TEMPLATES
     options = engine["OPTIONS"] | {"loaders": marking.LOADERS}
     settings.TEMPLATES = [engine | {"APP_DIRS": False, "OPTIONS": options}]
@@ -63,11 +63,11 @@ def marked(settings):
 
 @pytest.fixture(scope="module")
 def clip(tmp_path_factory):
-    """Two seconds: a press of a button does not come too late."""
+    """Return a clip of two seconds, long enough for a button press."""
     return write_clip(tmp_path_factory.mktemp("clip") / "clip.mp4", frames=24, rate=12)
 
 
-# What is pressed, and what is seen of it
+# Controls and their effects
 
 
 def press(hand: Mouse, control: Locator) -> None:
@@ -76,7 +76,7 @@ def press(hand: Mouse, control: Locator) -> None:
 
 @dataclass
 class Use:
-    """A control of a page, what shows that it works, and how it is used."""
+    """A control, the check of its effect, and the way to use it."""
 
     control: str
     seen: Seen
@@ -108,7 +108,7 @@ def checked(selector: str) -> Seen:
 
 
 def opened(selector: str) -> Use:
-    """What is folded and opens."""
+    """Open closed details."""
     return Use(f"{selector} > summary", has(selector, "open", ""))
 
 
@@ -121,7 +121,7 @@ def taken_back(rows, **fields) -> Seen:
 
 
 def types(text: str) -> Callable[[Mouse, Locator], None]:
-    """Use a field: press it, write, and go away from it."""
+    """Focus a field, type, and leave it."""
 
     def how(hand, control):
         hand.press(control)
@@ -132,7 +132,7 @@ def types(text: str) -> Callable[[Mouse, Locator], None]:
 
 
 def replaces(text: str) -> Callable[[Mouse, Locator], None]:
-    """Use a field that has something in it."""
+    """Replace the content of a field."""
 
     def how(hand, control):
         hand.press(control)
@@ -148,7 +148,7 @@ def chooses(value: str) -> Callable[[Mouse, Locator], object]:
 
 
 def at(across: float) -> Callable[[Mouse, Locator], None]:
-    """Press a slider somewhere along its way."""
+    """Press a slider at a share of its length."""
 
     def how(hand, control):
         box = control.bounding_box()
@@ -159,7 +159,7 @@ def at(across: float) -> Callable[[Mouse, Locator], None]:
 
 
 def after(before: Callable[[Page], object]) -> Callable[[Mouse, Locator], None]:
-    """Press once something else has happened."""
+    """Press after another action."""
 
     def how(hand, control):
         before(control.page)
@@ -177,13 +177,13 @@ def comes_anew(page: Page) -> None:
 
 
 def if_shown(hand: Mouse, control: Locator) -> None:
-    """Press what only a narrow window has."""
+    """Press a control if it is visible, as in narrow windows."""
     if control.is_visible():
         hand.press(control)
 
 
 def turns_back(page: Page) -> None:
-    """Show the question before, where one is shown at a time."""
+    """Show the previous question in a narrow window."""
     if page.locator("[data-turn='-1']").is_visible():
         page.click("[data-turn='-1']")
 
@@ -215,7 +215,7 @@ GIVEN = re.compile("given")
 
 @dataclass
 class Seat:
-    """Where a page is made: a browser's page, the site, a clip, a name of its own."""
+    """A test site: browser page, server, clip, and unique name."""
 
     page: Page
     site: str
@@ -227,13 +227,13 @@ class Seat:
         self.page.goto(self.site + link)
 
     def open_next(self, person: Annotator) -> Slot:
-        """Open the story that is next."""
+        """Open the next story."""
         slot = choosing.next_for(person).slot
         self.open(person, "slot", slot.code)
         return slot
 
     def study(self, kind="likert", *, videos=False, people=2, **kw) -> Study:
-        """Two stories by two methods, with all that a page can show of them."""
+        """Create two stories by two methods, with every optional element."""
         methods = ["Alder", "Birch"]
         if videos:
             benchmark = make_same_reel(self.clip, 2, methods, slug=self.name)
@@ -260,7 +260,7 @@ class Seat:
         return study
 
     def open_study(self, redundancy=2) -> Study:
-        """Sessions of one story, for whoever comes."""
+        """Create an open study with sessions of one story."""
         benchmark = make_benchmark(slug=self.name, methods=["Alder"])
         text = f"{LIKERT}\nassignment: open\nsession_size: 1\nredundancy: {redundancy}"
         return make_planned(text, benchmark=benchmark, slug=self.name)
@@ -359,7 +359,7 @@ def withdrawn(seat: Seat) -> list[Use]:
 
 
 def copied(person: Annotator) -> Seen:
-    """Paste what was copied where one can type, and read it."""
+    """Paste the clipboard into a field and return it."""
 
     def seen(page: Page) -> None:
         person.refresh_from_db()
@@ -466,13 +466,13 @@ def story(seat: Seat) -> list[Use]:
         has("[data-look=all]", pressed, "true")(page)
 
     def goes_on(page):
-        if not is_narrow:  # there it is answered, and the other one is shown
+        if not is_narrow:  # the question is answered, and the other one is shown
             page.click("[name='q:character'][value='3']")
         page.click("[name='q:aesthetics'][value='1']")
         stored(Slot.objects, annotator=person, position=3, state="leased")(page)
 
     is_narrow = seat.page.viewport_size["width"] < 700
-    # A telephone turns the questions; the strip and the cast wait behind buttons.
+    # On a phone, buttons turn the questions and open strip and characters.
     beside = [
         Use("[data-turn='1']", shows("[data-question=aesthetics]")),
         Use("[data-turn='-1']", shows("[data-question=character]")),
@@ -609,7 +609,7 @@ def broken_video(seat: Seat) -> list[Use]:
 
 
 def video(seat: Seat) -> list[Use]:
-    seat.page.emulate_media(reduced_motion="reduce")  # nothing plays by itself
+    seat.page.emulate_media(reduced_motion="reduce")  # no automatic playback
     seat.open_next(join(seat.study(videos=True), "A01"))
 
     def frame(number):
@@ -735,11 +735,11 @@ STATES = [
 ]
 
 
-# The pages of a closed link, of somebody else's story and of who has withdrawn say so
-# by their status.
+# Pages of closed links, other annotators' stories and withdrawn annotators have error
+# statuses.
 @pytest.mark.page_errors("403 .*/join/", "404 .*/story/nobody/", "410 .*/rate/")
 @pytest.mark.parametrize("hand", named_cases(MOUSE_OR_FINGER, {"finger"}))
-def test_every_control_does_something(chromium, live_server, clip, subtests, hand):
+def test_controls_have_effects(chromium, live_server, clip, subtests, hand):
     there: set[str] = set()
     shown: set[str] = set()
     used: set[str] = set()
@@ -755,7 +755,7 @@ def test_every_control_does_something(chromium, live_server, clip, subtests, han
             for use in uses:
                 if page.url != here:
                     page.goto(here)
-                if has_scripts and page.locator("#seat").count():
+                if has_scripts and page.locator("#annotator").count():
                     page.wait_for_selector("html.ready")
                 there |= controls_of(page)
                 shown |= controls_of(page, ELSEWHERE[type(hand)])
@@ -767,7 +767,7 @@ def test_every_control_does_something(chromium, live_server, clip, subtests, han
     assert not unseen, f"shown by no page here: {unseen}"
 
 
-# What the other hand's window has instead, and this one never shows.
+# Controls that only the other input's window shows.
 ELSEWHERE = {Mouse: ".turn, .more", Finger: "#strip a"}
 PLACES = """(all, elsewhere) => all
   .filter((one) => !one.matches(elsewhere) || one.checkVisibility())
@@ -775,12 +775,12 @@ PLACES = """(all, elsewhere) => all
 
 
 def controls_of(page: Page, elsewhere: str = "none") -> set[str]:
-    """Return the place of every control of a page; what no template wrote, itself."""
+    """Return the place of every control of a page; without one, the element."""
     return set(page.locator(marking.CONTROLS).evaluate_all(PLACES, elsewhere))
 
 
 def places_of(control: Locator) -> set[str]:
-    """Return where a control is written: at one place, or too much is meant."""
+    """Return the places of a control in templates; several mean an ambiguous use."""
     control.wait_for(state="attached")
     places = {one.get_attribute("data-place") for one in control.all()}
     assert len(places) == 1, places

@@ -1,4 +1,4 @@
-"""The dashboard in Chromium: by keyboard and finger, and as it stays live."""
+"""The dashboard in Chromium: keyboard, touch, live updates."""
 
 import pytest
 from django.urls import reverse
@@ -36,7 +36,7 @@ def has_no_faults(page):
 
 
 def busy_study():
-    """A study at work, with somebody warned, somebody paused, and a skipped story."""
+    """Create a running study with a warned and a paused annotator and a skip."""
     now = timezone.now()
     study = running_study(now)
     people = list(study.annotators.order_by("name"))
@@ -50,7 +50,7 @@ def busy_study():
     return study
 
 
-def test_axe_finds_nothing_and_nothing_overflows(page, live_server):
+def test_pages_are_accessible_and_do_not_overflow(page, live_server):
     busy = busy_study()
     stalled = running_study(timezone.now(), slug="stalled", quiet_days=4)
     empty = make_study(slug="empty", benchmark=make_benchmark(slug="bare", stories=45))
@@ -71,7 +71,7 @@ def test_axe_finds_nothing_and_nothing_overflows(page, live_server):
             assert page.evaluate("document.documentElement.scrollWidth") <= width, url
 
 
-def test_settling_and_resuming_by_keyboard(page, live_server):
+def test_alerts_are_handled_by_keyboard(page, live_server):
     study = busy_study()
     log_in(page, live_server, study)
     page.goto(address(live_server, study))
@@ -87,7 +87,7 @@ def test_settling_and_resuming_by_keyboard(page, live_server):
     page.wait_for_selector("text=marked as handled")
 
 
-def test_news_appear_and_leave_focus_menus_and_scrolling_alone(page, live_server):
+def test_refresh_keeps_focus_menus_and_scrolling(page, live_server):
     study = busy_study()
     log_in(page, live_server, study)
     page.set_viewport_size({"width": 390, "height": 740})
@@ -116,8 +116,8 @@ def test_news_appear_and_leave_focus_menus_and_scrolling_alone(page, live_server
     ("width", "hand"),
     [(390, "finger"), pytest.param(1440, "mouse", marks=pytest.mark.slow)],
 )
-def test_from_the_alert_to_giving_the_work_away(chromium, live_server, width, hand):
-    """Two people vanished with all that is left: no date, one alert, one click."""
+def test_alert_leads_to_reassigning_work(chromium, live_server, width, hand):
+    """Two annotators disappeared with all remaining slots: one alert, one click."""
     study = study_with_vanished(timezone.now())
     context = chromium.new_context(
         viewport={"width": width, "height": 900}, has_touch=hand == "finger"

@@ -1,4 +1,4 @@
-"""Whatever is being written when a page is left reaches the server."""
+"""Drafts reach the server when a page is left."""
 
 from itertools import product
 
@@ -55,8 +55,8 @@ def values(slot):
     return list(Rating.objects.filter(slot=slot, is_current=True).values_list("value"))
 
 
-# How each is written, how it is read from the database, and what must be there. The
-# field of a skip's reason belongs to a form of its own, which says so by its button.
+# For each draft: typing, reading from the database, expected value. The reason of a
+# skip has a separate form, with its button.
 FIELDS = {
     "comment on the story": (write_story_comment, texts_of(StoryComment), "37 hats"),
     "comment on a shot": (write_shot_comment, texts_of(ShotComment), "37 hats"),
@@ -102,7 +102,7 @@ WAYS = {
 
 @pytest.fixture
 def second_story(page, live_server):
-    """The page of somebody's second story, whose time stands still, and its slot."""
+    """Return the page of a second story with frozen time, and its slot."""
     benchmark = make_benchmark(stories=3, shots=2, methods=["Alder"])
     person = join(make_planned(STUDY, benchmark=benchmark, annotators=1), "A01")
     page.clock.install()
@@ -159,9 +159,7 @@ def test_text_is_stored_when_the_page_is_left(page, second_story, field, way):
         {"comment on a shot", "number by keys"},
     ),
 )
-def test_text_is_stored_later_when_the_tab_is_closed_without_network(
-    page, second_story, field
-):
+def test_text_is_stored_later_when_tab_is_closed_offline(page, second_story, field):
     write, stored, expected = field
     here, other = page.url, page.context.new_page()
     page.bring_to_front()

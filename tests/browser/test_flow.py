@@ -1,4 +1,4 @@
-"""From story to story: without a wait, without network, through crashes and tabs."""
+"""Moving between stories: prefetched, offline, after crashes, in several tabs."""
 
 import os
 import signal
@@ -35,7 +35,7 @@ def study():
 
 
 def sit_down(page, live_server, study, name="A01"):
-    """Open the first story of somebody who has agreed."""
+    """Open an annotator's first story."""
     person = join(study, "" if study.is_open else name)
     token = Invitation.objects.get(annotator=person).token
     page.goto(live_server.url + reverse("rate-pause", args=[token]))
@@ -45,7 +45,7 @@ def sit_down(page, live_server, study, name="A01"):
 
 
 def fetched(page, number):
-    """Wait until so many stories were fetched beforehand."""
+    """Wait until a number of stories are prefetched."""
     page.wait_for_function("n => Number(document.body.dataset.ahead) >= n", arg=number)
 
 
@@ -55,7 +55,7 @@ def judge(page, *keys):
 
 
 @pytest.mark.page_errors(OFFLINE)
-def test_next_story_comes_without_asking_the_server(page, live_server, study):
+def test_next_story_appears_without_a_request(page, live_server, study):
     sit_down(page, live_server, study)
     fetched(page, 1)
     page.context.set_offline(True)
@@ -74,7 +74,7 @@ def test_next_story_comes_without_asking_the_server(page, live_server, study):
 
 @pytest.mark.slow
 @pytest.mark.page_errors(OFFLINE)
-def test_reply_about_a_story_that_was_left_is_not_heeded(page, live_server, study):
+def test_reply_on_an_earlier_story_is_ignored(page, live_server, study):
     asked = []
 
     def hold_all_but_the_first(route):
@@ -92,18 +92,18 @@ def test_reply_about_a_story_that_was_left_is_not_heeded(page, live_server, stud
     page.keyboard.press("Backspace")
     expect(page.locator("#place")).to_contain_text("Story 1 of 8")
     asked[1].continue_()
-    wait_until(page, lambda: len(asked), 3)  # the reply before was read
-    page.context.set_offline(True)  # or the server would put it right
+    wait_until(page, lambda: len(asked), 3)  # the earlier reply was read
+    page.context.set_offline(True)  # otherwise the server would correct it
     judge(page, "Enter")
     expect(page.locator("#place")).to_contain_text("Story 2 of 8")
 
 
 @pytest.mark.page_errors(OFFLINE)
 @pytest.mark.parametrize("text", [OPEN, *slow(LONG)], ids=["open", "planned"])
-def test_five_stories_without_network_then_a_crash(
+def test_five_offline_stories_survive_a_crash(
     chromium, page_errors, tmp_path, live_server, text
 ):
-    """Every answer is there once, whether the browser lives or not."""
+    """Every answer is stored once, with or without a crash."""
     planned = text == LONG
     study = make_planned(
         text,
@@ -154,7 +154,7 @@ def test_five_stories_without_network_then_a_crash(
 
 
 def kill(profile):
-    """End a browser as a crash would, without a last word; return when it is gone."""
+    """Kill a browser like a crash; return when it has ended."""
     own = f"--user-data-dir={profile}"
     browser = [
         pid
@@ -162,7 +162,7 @@ def kill(profile):
         if own in words.split("\0") and "\0--type=" not in words
     ]
     assert browser
-    for pid in browser:  # Debian's script, too, where it waits for what it started
+    for pid in browser:  # includes Debian's script, which waits for its child
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     patience = time.monotonic() + SECONDS
@@ -174,7 +174,7 @@ def kill(profile):
 
 
 def running() -> Iterator[tuple[int, str]]:
-    """Return all processes with their words; those of one that has ended are none."""
+    """Return all running processes with their command lines."""
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():
             with suppress(OSError):
@@ -183,9 +183,7 @@ def running() -> Iterator[tuple[int, str]]:
 
 
 @pytest.mark.page_errors(OFFLINE, "ERR_FAILED .*/ahead/")
-def test_where_nothing_was_fetched_the_page_says_that_it_waits(
-    page, live_server, study
-):
+def test_page_waits_visibly_without_prefetched_story(page, live_server, study):
     page.route("**/ahead/", lambda route: route.abort())
     sit_down(page, live_server, study)
     page.context.set_offline(True)
@@ -197,7 +195,7 @@ def test_where_nothing_was_fetched_the_page_says_that_it_waits(
     assert Rating.objects.count() == 2
 
 
-def test_two_tabs_go_on_from_the_same_place(page, live_server, study):
+def test_two_tabs_continue_at_the_same_story(page, live_server, study):
     sit_down(page, live_server, study)
     second = page.context.new_page()
     second.goto(page.url)
@@ -207,7 +205,7 @@ def test_two_tabs_go_on_from_the_same_place(page, live_server, study):
     expect(second.locator("[name='q:beauty'][value='1']")).to_be_checked()
     judge(second, "4", "ArrowDown", "4", "Enter")
     expect(second.locator("#place")).to_contain_text("Story 2 of 8")
-    # No badge tells of it where the next page had to be loaded.
+    # A page that was loaded has no badge.
     fours = Rating.objects.filter(value=4, slot__state="submitted", is_current=True)
     wait_until(second, fours.count, 2)
     first = Slot.objects.get(state="submitted")
@@ -219,7 +217,7 @@ def test_two_tabs_go_on_from_the_same_place(page, live_server, study):
     assert Slot.objects.filter(state="leased").count() == 1
 
 
-def test_browsers_back_button_leads_back_and_forth(page, live_server, study):
+def test_browser_history_moves_between_stories(page, live_server, study):
     sit_down(page, live_server, study)
     first = page.url
     fetched(page, 1)
@@ -240,7 +238,7 @@ def test_browsers_back_button_leads_back_and_forth(page, live_server, study):
 
 
 @pytest.mark.page_errors("403 .*/save/", "405 .*/story/")
-def test_cookies_that_expire_in_mid_answer_cost_nothing(page, live_server, study):
+def test_expired_cookies_lose_no_answer(page, live_server, study):
     sit_down(page, live_server, study)
     fetched(page, 1)
     judge(page, "3")
@@ -267,10 +265,8 @@ def test_answer_is_undone_with_u(page, live_server, study):
     assert (current.question.key, current.value) == ("character", 1)
 
 
-def test_key_pressed_twice_answers_no_story_that_nobody_has_seen(
-    page, live_server, study
-):
-    """Going on by itself leaves the second press to the story of the first."""
+def test_double_key_press_does_not_answer_the_next_story(page, live_server, study):
+    """With automatic continuation, the second press belongs to the first story."""
     page.clock.install()
     sit_down(page, live_server, study)
     judge(page, "?")
@@ -289,8 +285,8 @@ def test_key_pressed_twice_answers_no_story_that_nobody_has_seen(
     }
 
 
-def test_enter_that_is_held_skips_no_page(page, live_server):
-    """Agreeing leads to the instructions, whose button has the same key."""
+def test_held_enter_skips_no_page(page, live_server):
+    """The instructions' button has the same key as the consent's."""
     study = make_study(annotators=1)
     token = Invitation.objects.get(annotator__study=study).token
     page.goto(live_server.url + reverse("rate-consent", args=[token]))
@@ -307,7 +303,7 @@ def test_enter_that_is_held_skips_no_page(page, live_server):
 
 
 @pytest.mark.page_errors(OFFLINE, "ERR_FAILED .*/display/")
-def test_broken_picture_is_reported_without_network(page, live_server, study):
+def test_broken_picture_is_reported_offline(page, live_server, study):
     page.route("**/only/2/display/", lambda route: route.abort())
     sit_down(page, live_server, study)
     page.keyboard.press("ArrowRight")
@@ -323,13 +319,13 @@ def test_broken_picture_is_reported_without_network(page, live_server, study):
     assert fault.slot.code in page.url
 
 
-# Rows as the page keeps them, of the story shown, each with an id and a key of its own.
+# Rows in the page's format for the displayed story, with distinct ids and keys.
 KEEP_ROWS = """
 number => new Promise((resolve, reject) => {
   const opening = indexedDB.open("plumbline", 1);
   opening.onerror = () => reject(opening.error);
   opening.onsuccess = () => {
-    const { code, saveUrl } = document.getElementById("seat").dataset;
+    const { code, saveUrl } = document.getElementById("annotator").dataset;
     const transaction = opening.result.transaction("waiting", "readwrite");
     const store = transaction.objectStore("waiting");
     for (let n = 0; n < number; n += 1) {
@@ -354,7 +350,7 @@ WAITING = """
 
 
 @pytest.mark.slow
-def test_queue_sends_at_most_200_rows_in_one_request(page, live_server, study):
+def test_queue_sends_200_rows_per_request(page, live_server, study):
     sit_down(page, live_server, study)
     fetched(page, 1)
     sent = []
@@ -378,7 +374,7 @@ def test_queue_sends_at_most_200_rows_in_one_request(page, live_server, study):
 
 @pytest.mark.slow
 @pytest.mark.page_errors("413 .*/save/")
-def test_queue_keeps_its_answers_when_too_much_is_sent(page, live_server, study):
+def test_queue_keeps_answers_when_request_is_too_large(page, live_server, study):
     sit_down(page, live_server, study)
     fetched(page, 1)
     page.route("**/save/", lambda route: route.fulfill(status=413, body="too large"))
@@ -396,7 +392,7 @@ def test_queue_keeps_its_answers_when_too_much_is_sent(page, live_server, study)
 
 
 @pytest.mark.parametrize("hand", named_cases(MOUSE_OR_FINGER, {"finger"}))
-def test_double_press_of_send_says_nothing_on_the_next_story(
+def test_double_submit_shows_no_problem_on_the_next_story(
     chromium, live_server, study, hand
 ):
     with hand.page(chromium) as page:

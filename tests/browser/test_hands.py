@@ -1,8 +1,7 @@
-"""Every kind and medium of the seat, answered by every hand.
+"""All kinds and media, answered by every input method.
 
-Each cell answers two whole stories, pairs or checklists and reads the answers from the
-database. No two questions in a row have the same answer, and no answer is the one that
-a form would send by itself.
+Each case answers two stories, pairs or checklists and reads the stored answers.
+Consecutive questions have different answers, and none is a form's default.
 """
 
 import re
@@ -32,7 +31,7 @@ from tests.working import LIKERT, join, make_planned
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-# The part of seat.js that a kind or medium needs.
+# The part of a page that a kind or medium needs.
 ANSWERING = {
     "likert": "question",
     "choice": "question",
@@ -42,7 +41,7 @@ ANSWERING = {
 }
 SHOWING = {"pictures": "shots", "videos": "player"}
 CLIP = {"frames": 6, "rate": 12}
-# The button that finishes a shot has gone, or the page has with it.
+# The button that finishes a shot is gone, possibly with its page.
 ALL_SHOTS_DONE = """(here) => location.href !== here
   || !document.querySelector("#shot-done").checkVisibility()"""
 TRAINING = """
@@ -53,7 +52,7 @@ training:
     - {story: "01", method: Alder, expected: {character: 3, beauty: 1}}
     - {story: "02", method: Alder, expected: {character: 0, beauty: 4}}
 """
-# A study asks something else beside answers in words.
+# A study needs another question besides free text.
 WORDS = """
 kind: likert
 scale: [0, 4]
@@ -61,7 +60,7 @@ questions:
   - {key: character, title: Character, text: "Is the fox the same?"}
   - {key: why, kind: text, title: Why, text: "What did you notice?", required: true}
 """
-# What is answered of the first unit, and of the second one.
+# The answers to the first and the second unit.
 GIVEN = {
     "likert": [
         {"character": "3", "aesthetics": "1"},
@@ -93,7 +92,7 @@ GIVEN = {
 
 @dataclass(frozen=True)
 class Row:
-    """What is judged, and how it is shown."""
+    """A protocol with its medium."""
 
     kind: str
     medium: str
@@ -131,7 +130,7 @@ def clip(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def page_of(chromium):
-    """The page of each hand, opened once: starting one takes longer than a cell."""
+    """Return a page per input method, opened once because opening is slow."""
     with ExitStack() as opened:
 
         @cache
@@ -145,7 +144,7 @@ def page_of(chromium):
 
 @pytest.fixture
 def page(page_of, hand):
-    """The page of a hand, which asks for nothing once the study is gone."""
+    """Return an input method's page, which sends no requests after the test."""
     yield page_of(hand)
     page_of(hand).goto("about:blank")
 
@@ -169,7 +168,7 @@ def begin(row: Row, clip: Path) -> tuple[Study, str]:
     return study, reverse("rate-pause", args=[token])
 
 
-# Each row by one hand, and by each hand what is answered in a way of its own.
+# Each row runs with one input method, and with all where they differ.
 QUICK = {
     *(f"likert pictures by {hand}" for hand in HANDS),
     "likert video by finger",
@@ -201,7 +200,7 @@ QUICK = {
         QUICK,
     ),
 )
-def test_two_units_are_answered(page, live_server, clip, row, hand):
+def test_stories_are_answered_by_every_input(page, live_server, clip, row, hand):
     study, link = begin(row, clip)
     page.goto(live_server.url + link)
     hand.go_on(page)
@@ -216,13 +215,13 @@ def test_two_units_are_answered(page, live_server, clip, row, hand):
 
 
 def answer_unit(page, hand, row: Row, given: dict) -> None:
-    """Answer all questions of what is shown, and submit it."""
+    """Answer all questions of a unit and submit it."""
     has_scripts = hand.context.get("java_script_enabled", True)
     if has_scripts:
         page.wait_for_selector("html.ready")
     expect(page.locator(f".{SHOWING[row.medium]}")).to_be_visible()
     if row.medium == "videos" and has_scripts:
-        expect(page.locator(".to-watch")).to_have_text(re.compile("^Watched"))
+        expect(page.locator(".to-watch")).to_have_text(re.compile("^You have watched"))
     here = page.url
     if row.kind == "checklist":
         for shot, boxes in given.items():
@@ -253,7 +252,7 @@ def answer_unit(page, hand, row: Row, given: dict) -> None:
 
 
 def answers(study: Study, row: Row) -> list[dict]:
-    """Return what is stored of each submitted slot, in the words of the page."""
+    """Return the stored answers of each submitted slot in the words of the page."""
     slots = study.slots.filter(state=Slot.State.SUBMITTED, purpose=row.purpose)
     return [of_slot(slot) for slot in slots.order_by("position")]
 
@@ -275,8 +274,8 @@ def of_slot(slot: Slot) -> dict:
     }
 
 
-def test_every_protocol_and_medium_has_its_row():
-    """What is new in the code is answered by every hand as well."""
+def test_protocols_and_media_have_a_row():
+    """New protocols and media need a row, too."""
     rows = ROWS.values()
     plain = {(row.kind, row.medium) for row in rows if row.purpose == "real"}
     assert plain == set(product(KINDS, SHOWING))
@@ -288,5 +287,5 @@ def test_every_protocol_and_medium_has_its_row():
     paths = [path for folder in folders for path in folder.glob("rate/*.html")]
     pages = [path.read_text("utf-8") for path in paths]
     named = set(re.findall(r'data-part="(\w+)"', "".join(pages)))
-    said = {"looking", "comments"}  # which answer nothing
+    said = {"looking", "comments"}  # which hold no answers
     assert named == {*ANSWERING.values(), *SHOWING.values()} | said

@@ -1,6 +1,6 @@
-"""Attacks by what people write, in a real browser: nothing of it ever runs.
+"""Script injection through texts, in a real browser.
 
-The policy of a page would stop it; that it has to stop nothing is what is tested here.
+The content policy would block scripts; these tests show that none get that far.
 """
 
 import pytest
@@ -25,9 +25,9 @@ pytestmark = [
 
 @pytest.fixture
 def listened(page, live_server):
-    """A page of somebody who may see everything; what runs there is noted.
+    """Return a manager's page that records injected scripts.
 
-    That a policy stops a script is an error in the console, which fails every test.
+    A script blocked by the policy is a console error, which fails the test.
     """
     said: list[str] = []
     ours = (live_server.url, "data:", "blob:", "file:")
@@ -52,8 +52,8 @@ def enter(page, live_server, client: Client) -> None:
     page.context.add_cookies([session | {"url": live_server.url}])
 
 
-def test_every_page_shows_markup_as_text(listened, live_server, tmp_path):
-    """Attack: a script wherever somebody may write, on every page there is."""
+def test_pages_show_markup_as_text(listened, live_server, tmp_path):
+    """Attack: scripts in all texts, on all pages."""
     world = World(tmp_path)
     answer_everything(world.trial)
     link = world.ann.invitation.token
@@ -77,7 +77,7 @@ def test_every_page_shows_markup_as_text(listened, live_server, tmp_path):
 
 
 def test_story_shows_markup_as_text(listened, live_server, tmp_path):
-    """Attack: what scripts write anew when a story is opened and answered."""
+    """Attack: texts written by scripts when a story is opened and answered."""
     world = World(tmp_path)
     world.trial.presentation |= {"comments": True}
     world.trial.save()
@@ -98,7 +98,7 @@ def test_story_shows_markup_as_text(listened, live_server, tmp_path):
 
 
 def test_report_shows_markup_as_text(listened, live_server, tmp_path):
-    """Attack: names of methods, metrics, questions and people end a script."""
+    """Attack: names of methods, metrics, questions and people close a script tag."""
     name = MARKUP.replace('"', "'")
     people = [f"R{number} {name}" for number in range(4)]
     methods = [f"{letter} {name}" for letter in "ABCD"]

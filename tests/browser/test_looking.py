@@ -1,4 +1,4 @@
-"""Shots in sight in Chromium: measured always, waited for where a study asks for it."""
+"""Time in sight of shots in Chromium, measured and optionally required."""
 
 import re
 
@@ -15,13 +15,13 @@ from tests.factories import make_benchmark, make_study
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 HANDS = {"mouse": Mouse(), "finger": Finger(), "keys": Digits()}
-DONE = "All shots were in sight: you can answer now."
+DONE = "You have seen all shots. You can answer now."
 MARK = """(one) => [getComputedStyle(one, "::after").content, one.innerText]"""
 SEEN = "() => JSON.parse(sessionStorage[`in sight ${location.pathname}`])['1 only']"
 
 
 def begin(kind="likert", *, must_see=0.3, shots=3, stories=2, **kw):
-    """A study with one annotator who has read the instructions."""
+    """Create a study with one annotator who has read the instructions."""
     methods = {"likert": 1, "choice": 2, "ranking": 3}[kind]
     benchmark = make_benchmark(
         stories=stories, shots=shots, methods=("Alder", "Birch", "Cedar")[:methods]
@@ -51,7 +51,8 @@ def line(page):
 
 
 def left(shots: str) -> str:
-    return f"Shots still to look at: {shots}"
+    noun = "shots" if re.search("[\u2013,]", shots) else "shot"
+    return f"Look at {noun} {shots} before answering (→ or All shots)"
 
 
 def step(page, hand):
@@ -72,7 +73,7 @@ def submit(page, hand):
 
 
 @pytest.mark.parametrize("hand", HANDS.values(), ids=HANDS)
-def test_answer_waits_until_each_shot_was_in_sight(chromium, live_server, hand):
+def test_answers_require_all_shots_in_sight(chromium, live_server, hand):
     begin()
     with hand.page(chromium) as page:
         open_story(page, live_server)
@@ -97,7 +98,7 @@ def test_answer_waits_until_each_shot_was_in_sight(chromium, live_server, hand):
     assert all(0.3 <= seen <= done.seconds for seen in done.in_sight.values())
 
 
-def test_what_was_seen_is_known_after_a_reload(page, live_server):
+def test_time_in_sight_survives_a_reload(page, live_server):
     begin()
     open_story(page, live_server)
     page.keyboard.press("ArrowRight")
@@ -119,8 +120,8 @@ def submit_when_seen(page):
 
 
 @pytest.mark.page_errors("ERR_FAILED .*/display/")
-def test_picture_that_is_missing_or_broken_holds_nobody_up(page, live_server):
-    """One that never came was not seen; of one that is missing nothing is said."""
+def test_missing_or_broken_picture_does_not_block_answers(page, live_server):
+    """A broken picture counts as not seen; a missing one is not reported."""
     begin()
     Frame.objects.filter(number=2).update(media=None)
     page.route(re.compile("/only/3/display"), lambda route: route.abort())
@@ -131,8 +132,8 @@ def test_picture_that_is_missing_or_broken_holds_nobody_up(page, live_server):
     assert done.in_sight["3"] == 0
 
 
-def test_both_stories_of_a_pair_have_to_be_in_sight(page, live_server):
-    """One above the other, as a window may show them."""
+def test_pair_requires_both_stories_in_sight(page, live_server):
+    """The pictures are stacked, as in a narrow window."""
     begin("choice", shots=1)
     open_story(page, live_server)
     expect(line(page)).to_have_text(DONE)

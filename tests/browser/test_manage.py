@@ -1,4 +1,4 @@
-"""A manager's way through the pages, and the report, in Chromium."""
+"""Managers' pages and the report in Chromium."""
 
 import pytest
 from django.urls import reverse
@@ -33,7 +33,7 @@ def log_in(page, live_server):
     page.wait_for_url("**/studies/")
 
 
-def test_pausing_inviting_and_revoking(page, live_server, study):
+def test_manager_pauses_invites_and_revokes(page, live_server, study):
     log_in(page, live_server)
     page.goto(live_server.url + reverse("study-detail", args=[study.slug]))
     page.click("button:has-text('Pause')")
@@ -64,7 +64,7 @@ def test_pausing_inviting_and_revoking(page, live_server, study):
     assert table.value.suggested_filename == "trial-links.csv"
 
 
-def test_report_draws_its_figures_and_asks_nobody(page, live_server, study):
+def test_report_draws_figures_without_requests(page, live_server, study):
     for place, rating in enumerate(Rating.objects.order_by("pk")):
         Rating.objects.filter(pk=rating.pk).update(value=place * 7 % 5)
     names = ["sharpness", "colourfulness", "palette_consistency"]
@@ -81,10 +81,10 @@ def test_report_draws_its_figures_and_asks_nobody(page, live_server, study):
     page.get_by_role("button", name="Open all").click()
     plots = page.locator(".plot")
     assert plots.count() >= 4
-    for i in range(plots.count()):  # drawn when they come into view
+    for i in range(plots.count()):  # figures are drawn when scrolled into view
         plots.nth(i).scroll_into_view_if_needed()
         expect(plots.nth(i).locator(".main-svg").first).to_be_attached()
-    # The browser itself looks for an icon; the page asks for nothing.
+    # The browser requests an icon by itself; the page requests nothing.
     own = [u for u in asked if not u.startswith(("data:", "blob:"))]
     assert [u for u in own if not u.endswith("icon.svg")] == [url]
     page.click("nav >> text=Reports")
@@ -108,7 +108,7 @@ PAGES = [
 ]
 
 
-def test_axe_finds_nothing_and_nothing_overflows(page, live_server, study):
+def test_pages_are_accessible_and_do_not_overflow(page, live_server, study):
     metric_runs.run(metric_runs.queue_run(study.benchmark, ["sharpness"]).pk)
     building.build_report(
         Report.objects.create(study=study, options={"resamples": 0}).pk

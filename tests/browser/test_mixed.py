@@ -1,4 +1,4 @@
-"""Ratings and a checklist of the same story, on one page."""
+"""Ratings and a checklist on one page."""
 
 import pytest
 from django.urls import reverse
@@ -21,7 +21,7 @@ questions:
   - {key: zoom, kind: checklist, category: Camera, title: Zoom}
 """
 
-# What a story is asked for is its tag.
+# A story's tag selects its questions.
 APART = """\
 redundancy: 1
 questions:
@@ -53,7 +53,7 @@ def stored() -> dict[tuple[str, int], int]:
 
 
 @pytest.mark.parametrize("hand", ["finger", *slow("mouse")])
-def test_both_kinds_by_hand(chromium, live_server, study, hand):
+def test_mixed_study_is_answered_by_every_input(chromium, live_server, study, hand):
     hand = HANDS[hand]
     with hand.page(chromium) as page:
         open_story(page, live_server, study)
@@ -68,7 +68,7 @@ def test_both_kinds_by_hand(chromium, live_server, study, hand):
     assert stored() == {("beauty", 0): 3, ("zoom|text", 1): 1}
 
 
-def test_shared_keys_go_to_the_kind_that_has_the_focus(chromium, live_server, study):
+def test_shared_keys_go_to_the_focused_kind(chromium, live_server, study):
     with HANDS["digits"].page(chromium) as page:
         open_story(page, live_server, study)
         page.keyboard.press("1")
@@ -94,7 +94,7 @@ def test_shared_keys_go_to_the_kind_that_has_the_focus(chromium, live_server, st
         *slow(("rating", "labels"), ("labels", "both")),
     ],
 )
-def test_stories_that_are_asked_differently(chromium, live_server, order, hand):
+def test_stories_can_have_different_questions(chromium, live_server, order, hand):
     benchmark = make_benchmark(stories=2, shots=2, methods=["Alder"])
     study = make_planned(APART, benchmark=benchmark, annotators=1)
     slots = list(study.slots.order_by("position").select_related("unit__story"))
@@ -103,7 +103,7 @@ def test_stories_that_are_asked_differently(chromium, live_server, order, hand):
         slot.unit.story.save()
     hand = HANDS[hand]
     with hand.page(chromium) as page:
-        # The next story is fetched beforehand.
+        # The next story is prefetched.
         with page.expect_response(f"**/story/{slots[1].code}/*"):
             open_story(page, live_server, study)
         for asked in order:

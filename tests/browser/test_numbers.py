@@ -1,4 +1,4 @@
-"""Scales with values of several digits: typed on any keyboard, and as a slider."""
+"""Scales with multi-digit values: typed on any keyboard, or with a slider."""
 
 from io import BytesIO
 
@@ -17,7 +17,7 @@ from tests.working import join, make_planned
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-SHIFT, CTRL, ALT = 8, 2, 1  # as Chromium's protocol counts them
+SHIFT, CTRL, ALT = 8, 2, 1  # modifier values of Chromium's protocol
 STUDY = """
 kind: likert
 scale: SCALE
@@ -30,7 +30,7 @@ questions:
 
 @pytest.fixture
 def begin(page, live_server):
-    """Return what opens a story whose questions have a scale; its time stands still."""
+    """Return a function that opens a story with a scale and frozen time."""
 
     def on(scale, page=page):
         text = STUDY.replace("SCALE", str(scale))
@@ -43,7 +43,7 @@ def begin(page, live_server):
         page.goto(live_server.url + link)
         enter(page)
         page.wait_for_selector("html.ready")
-        page.wait_for_timeout(300)  # what is fetched beforehand
+        page.wait_for_timeout(300)  # prefetched pages
         stop_time(page)
 
     return on
@@ -55,7 +55,7 @@ def press(page, *keys):
 
 
 def press_key(page, key, code, modifiers=0):
-    """Press a key as another keyboard has it."""
+    """Press a key as on another keyboard."""
     devtools = page.context.new_cdp_session(page)
     told = {"key": key, "code": code, "modifiers": modifiers}
     devtools.send("Input.dispatchKeyEvent", {"type": "rawKeyDown", **told})
@@ -63,12 +63,12 @@ def press_key(page, key, code, modifiers=0):
 
 
 def stored():
-    """Return the current answers; of none, what is not there."""
+    """Return the current answers by question."""
     rows = Rating.objects.filter(is_current=True).order_by("question__ordinal")
     return list(rows.values_list("question__key", "value"))
 
 
-# Of a scale: the keys that are typed, and the value that they answer.
+# A scale, the keys typed, and the resulting value.
 SCALES = {
     "1 to 10": ([1, 10], {("1",): 1, ("1", "0"): 10}),
     "-3 to 3": ([-3, 3], {("-", "3"): -3, ("3",): 3}),
@@ -82,7 +82,7 @@ OUTSIDE = {
 
 
 def take_back(page):
-    """Take the answer to the first question back, and have it marked again."""
+    """Undo the first answer, so that its question is current again."""
     press(page, "u")
     wait_until(page, stored, [])
     expect(page.locator(".question.current legend")).to_have_text("Beauty")
@@ -90,7 +90,7 @@ def take_back(page):
 
 @pytest.mark.parametrize("ends", ["pause", "Enter"])
 @pytest.mark.parametrize(("scale", "answers"), SCALES.values(), ids=SCALES)
-def test_number_is_typed_until_a_pause_or_enter(page, begin, scale, answers, ends):
+def test_typed_number_ends_with_pause_or_enter(page, begin, scale, answers, ends):
     begin(scale)
     here = page.url
     for keys, value in answers.items():
@@ -108,7 +108,7 @@ def test_number_is_typed_until_a_pause_or_enter(page, begin, scale, answers, end
 
 
 @pytest.mark.parametrize(("scale", "texts"), OUTSIDE.values(), ids=OUTSIDE)
-def test_number_outside_the_scale_is_told_and_not_stored(page, begin, scale, texts):
+def test_number_off_the_scale_is_refused(page, begin, scale, texts):
     begin(scale)
     low, high = scale
     for text in texts:
@@ -122,7 +122,7 @@ def test_number_outside_the_scale_is_told_and_not_stored(page, begin, scale, tex
         take_back(page)
 
 
-# key, code, modifiers, the value that it answers on a scale from 0 to 4
+# key, code, modifiers, and the resulting value on a scale from 0 to 4
 KEYS = {
     "QWERTY": ("1", "Digit1", 0, 1),
     "AZERTY": ("&", "Digit1", 0, 1),
@@ -139,7 +139,7 @@ KEYS = {
 }
 
 
-def test_digit_is_read_from_any_keyboard(page, begin):
+def test_digits_work_on_every_keyboard(page, begin):
     begin([0, 4])
     for keyboard, (key, code, modifiers, value) in KEYS.items():
         press_key(page, key, code, modifiers)
@@ -153,11 +153,11 @@ def test_digit_is_read_from_any_keyboard(page, begin):
 
 # A slider
 
-ACCENT = (0x1F, 0x6F, 0x5C)  # in the light
+ACCENT = (0x1F, 0x6F, 0x5C)  # in the light theme
 
 
 def has_thumb(line):
-    """Say whether anything in the colour of a thumb is drawn."""
+    """Return whether a slider's thumb is drawn."""
     drawn = Image.open(BytesIO(line.screenshot())).convert("RGB")
     return ACCENT in {colour for _count, colour in drawn.getcolors(10**6)}
 
@@ -174,12 +174,12 @@ def test_slider_is_unanswered_until_it_is_touched(page, begin):
     page.click("#submit")
     expect(page.locator("#problem")).to_have_text("Not answered yet: Beauty")
     assert stored() == []
-    line.click()  # where it stands, in the middle
+    line.click()  # at its position in the middle
     wait_until(page, stored, [("beauty", 50)])
     expect(field).to_have_value("50")
     expect(line).to_have_attribute("aria-valuetext", "50")
     assert has_thumb(line)
-    # The arrows turn the shots again.
+    # Arrows change shots again.
     page.clock.run_for(50)
     press(page, "ArrowRight")
     expect(page.locator("#here")).to_have_text("Shot 2 of 3")
@@ -189,7 +189,7 @@ def test_slider_is_unanswered_until_it_is_touched(page, begin):
     expect(line).to_have_attribute("aria-valuetext", "Not answered")
 
 
-def test_slider_follows_its_number_field_and_back(page, begin):
+def test_slider_and_number_field_are_synchronised(page, begin):
     begin([0, 100])
     slider = page.locator(".question.current .slider")
     line, field = slider.get_by_role("slider"), slider.get_by_role("spinbutton")
@@ -216,7 +216,7 @@ def test_slider_follows_its_number_field_and_back(page, begin):
     saved(page)
 
 
-def test_slider_fits_a_telephone_and_its_names(chromium, begin):
+def test_slider_fits_a_phone(chromium, begin):
     sizes = PHONE | {"viewport": {"width": 360, "height": 740}}
     context = chromium.new_context(**sizes)
     page = context.new_page()

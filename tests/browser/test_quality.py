@@ -1,4 +1,4 @@
-"""Training, skipping and the sign of life, in Chromium and by keyboard."""
+"""Training, skips and heartbeats in Chromium, by keyboard."""
 
 import pytest
 from django.utils import timezone
@@ -88,7 +88,7 @@ def test_story_is_skipped_by_keyboard_with_a_comment(page, live_server):
     assert "/story/" in page.url
 
 
-def test_sign_of_life_renews_the_lease_while_somebody_is_there(page, live_server):
+def test_heartbeat_renews_the_lease_of_active_annotator(page, live_server):
     study = make_study(annotators=2)
     page.clock.install()
     _person, slot = open_story(page, live_server, study)

@@ -1,4 +1,4 @@
-"""An order of four outputs in the browser: given, cleared, taken back, kept."""
+"""Rankings of four outputs in the browser: set, cleared, undone, kept."""
 
 import pytest
 from django.urls import reverse
@@ -29,7 +29,7 @@ def ranked() -> list[tuple[int, bool]]:
 
 
 @pytest.mark.parametrize("hand", ["digits", *slow("mouse", "finger")])
-def test_whole_order_stays_until_it_is_cleared(chromium, live_server, hand):
+def test_complete_ranking_stays_until_cleared(chromium, live_server, hand):
     study = make_planned(
         FILE, benchmark=make_benchmark(stories=2, methods=sorted(BEST)), annotators=3
     )
@@ -43,7 +43,7 @@ def test_whole_order_stays_until_it_is_cleared(chromium, live_server, hand):
         hand.rank(page, "quality", "2>1>3>4")
         saved(page)
         hand.rank(page, "quality", "3>1")
-        expect(page.locator("#problem")).to_contain_text("clear the order")
+        expect(page.locator("#problem")).to_contain_text("clear the ranking")
         assert ranked() == [(1, True)]
         hand.clear(page, "quality")
         hand.rank(page, "quality", "3>1")  # one version only
@@ -63,7 +63,7 @@ def test_whole_order_stays_until_it_is_cleared(chromium, live_server, hand):
         assert ranked() == [(1, False), (2, False), (3, True)]
         hand.send(page)
         page.wait_for_url(lambda url: url != first)
-        # A story that was sent keeps its answer.
+        # A submitted story keeps its answer.
         for come_back in (lambda: page.click("#back"), page.reload):
             come_back()
             page.wait_for_url(first)

@@ -1,4 +1,4 @@
-"""Answers on their way to the server: slow, lost, refused, asked for again."""
+"""Answers on their way to the server: slow, lost, refused, retried."""
 
 import pytest
 from django.urls import reverse
@@ -17,15 +17,15 @@ from tests.working import join
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 ANSWERS = "**/save/"
-OFFLINE = "ERR_INTERNET_DISCONNECTED"  # what any request then says
-# The rows that wait in the browser's database.
+OFFLINE = "ERR_INTERNET_DISCONNECTED"  # the error of any request
+# The queued rows in the browser's database.
 WAITING = """() => new Promise((resolve) => {
   indexedDB.open("plumbline").onsuccess = ({ target }) => {
     const rows = target.result.transaction("waiting").objectStore("waiting").getAll();
     rows.onsuccess = () => resolve(rows.result);
   };
 })"""
-# An answer to a story that was left before.
+# An answer to an earlier story.
 LEAVE_ONE_BEHIND = """() => new Promise((resolve) => {
   indexedDB.open("plumbline").onsuccess = ({ target }) => {
     const written = target.result.transaction("waiting", "readwrite");
@@ -44,13 +44,13 @@ def address(live_server, study, name="A01"):
 
 
 def enter(page):
-    """Press Enter on the button that a page without questions puts the focus on."""
+    """Press Enter on the focused button of a page without questions."""
     page.wait_for_function("() => document.activeElement.tagName === 'BUTTON'")
     page.keyboard.press("Enter")
 
 
 def start(page, live_server, study):
-    """Open the first story of somebody who has agreed and read the instructions."""
+    """Open the first story of an annotator who is ready to rate."""
     person = join(study, "A01")
     words = [person.invitation.token, choosing.next_for(person).slot.code]
     page.goto(live_server.url + reverse("rate-slot", args=words))
@@ -58,7 +58,7 @@ def start(page, live_server, study):
 
 
 def start_from_link(page, live_server, study):
-    """Go from the link to the first story by Enter alone."""
+    """Go from the link to the first story with Enter only."""
     page.goto(address(live_server, study))
     enter(page)
     page.wait_for_url("**/instructions/")
@@ -68,11 +68,10 @@ def start_from_link(page, live_server, study):
 
 
 def answer_with(page, handler):
-    """Let `handler` take the answers on their way; to be called before `start`.
+    """Let `handler` intercept answers; call it before `start`.
 
-    Chromium tells a page that is open already a moment late that its requests are
-    intercepted, and one sent in that moment would reach the server. When they no longer
-    are, Playwright may miss the reply to one under way: no test waits for that.
+    On an open page, Chromium starts interception with a delay, and a request could
+    slip through. After it ends, Playwright may miss a reply; no test waits for one.
     """
     page.route(ANSWERS, handler)
 
@@ -84,7 +83,7 @@ def saved(page):
 
 
 def finish_by_keyboard(page, keys):
-    """Answer every story until the completion code shows; return their number."""
+    """Answer all stories up to the completion code; return their number."""
     for stories in range(1, 100):
         for key in keys:
             page.keyboard.press(key)
@@ -100,7 +99,7 @@ def finish_by_keyboard(page, keys):
     pytest.fail("there is no end to the stories")
 
 
-def test_likert_study_by_keyboard_alone(page, live_server):
+def test_likert_study_works_by_keyboard(page, live_server):
     study = make_study(annotators=1)
     start_from_link(page, live_server, study)
     assert finish_by_keyboard(page, ["3", "1"]) == 6
@@ -114,7 +113,7 @@ def test_likert_study_by_keyboard_alone(page, live_server):
     assert Slot.objects.exclude(seconds__gt=0, seconds__lt=60).count() == 0
 
 
-def test_time_before_a_page_is_loaded_anew_counts(page, live_server):
+def test_time_before_a_reload_counts(page, live_server):
     study = make_study(annotators=1)
     start(page, live_server, study)
     page.wait_for_timeout(1500)
@@ -143,7 +142,7 @@ def test_slow_old_answer_does_not_overtake_the_submitted_one(page, live_server):
     start(page, live_server, make_study(annotators=1))
     first = page.url
     with page.expect_request(ANSWERS):
-        page.keyboard.press("1")  # on its way
+        page.keyboard.press("1")  # in transit
     page.keyboard.press("ArrowUp")
     page.keyboard.press("4")  # changed
     page.keyboard.press("3")
@@ -160,11 +159,11 @@ def test_slow_old_answer_does_not_overtake_the_submitted_one(page, live_server):
 @pytest.mark.parametrize(
     ("status", "body", "told"),
     [
-        (403, {"error": "The study is having a break."}, "having a break"),
+        (403, {"error": "The study is paused."}, "is paused"),
         (403, None, "could not be saved"),
     ],
 )
-def test_refusal_is_told_and_offered_again_by_enter(
+def test_refused_answer_is_shown_and_sent_again_by_enter(
     page, live_server, status, body, told
 ):
     asked = []
@@ -182,7 +181,7 @@ def test_refusal_is_told_and_offered_again_by_enter(
     expect(page.locator("#problem")).to_contain_text(told)
     expect(page.locator("#problem")).to_be_in_viewport()
     expect(page.locator("#save-state")).to_have_text("Not saved")
-    # A page instead of a sentence may mean an old token; a new one is tried once.
+    # An HTML reply may mean an old CSRF token, so a new one is tried once.
     times = 1 if body else 2
     wait_until(page, lambda: len(asked), times)
     page.wait_for_timeout(1500)
@@ -202,19 +201,19 @@ def test_refusal_is_told_and_offered_again_by_enter(
 
 
 @pytest.mark.page_errors("404 .*/story/")
-def test_answer_to_a_story_that_is_gone_is_told_once_and_forgotten(page, live_server):
+def test_answer_to_a_lost_story_is_reported_once(page, live_server):
     start(page, live_server, make_study(annotators=2))
     page.wait_for_function("() => Number(document.body.dataset.ahead) >= 1")
     slot = Slot.objects.select_related("annotator__study").get(state="leased")
     giving_back.skip(slot, slot.annotator, reason="unclear")  # in another tab
     page.keyboard.press("2")
     expect(page.locator("#problem")).to_have_text(
-        "This story is now with somebody else."
+        "This story is now assigned to somebody else."
     )
     page.keyboard.press("2")
     page.keyboard.press("Enter")
     expect(page.locator("#problem")).to_have_text(
-        "Of a story before: This story is now with somebody else."
+        "Earlier story: This story is now assigned to somebody else."
     )
     wait_until(page, lambda: page.evaluate(WAITING), [])
     page.reload()
@@ -223,7 +222,7 @@ def test_answer_to_a_story_that_is_gone_is_told_once_and_forgotten(page, live_se
 
 @pytest.mark.slow
 @pytest.mark.page_errors("404 .*/elsewhere/save/")
-def test_refused_row_does_not_spoil_the_stories_after_it(page, live_server):
+def test_refused_row_does_not_block_later_stories(page, live_server):
     start(page, live_server, make_study(annotators=1))
     page.evaluate(LEAVE_ONE_BEHIND)
     with page.expect_response("**/elsewhere/save/"):
@@ -236,7 +235,7 @@ def test_refused_row_does_not_spoil_the_stories_after_it(page, live_server):
 
 
 @pytest.mark.page_errors("ERR_FAILED .*/save/", "403 .*/story/")
-def test_answers_of_a_story_before_wait_while_the_study_is_paused(page, live_server):
+def test_answers_of_an_earlier_story_wait_while_study_is_paused(page, live_server):
     replies = []
 
     def refuse_when_paused(route):
@@ -255,7 +254,7 @@ def test_answers_of_a_story_before_wait_while_the_study_is_paused(page, live_ser
     page.wait_for_url(lambda url: url != first)
     Study.objects.update(state="paused")
     wait_until(page, lambda: replies[:1], [403])
-    page.wait_for_timeout(300)  # what must not show is not awaited
+    page.wait_for_timeout(300)  # the test waits for no absent message
     expect(page.locator("#save-state")).to_contain_text("Waiting")
     assert page.is_hidden("#problem"), "it is another story's"
     assert not Rating.objects.exists()
@@ -266,7 +265,7 @@ def test_answers_of_a_story_before_wait_while_the_study_is_paused(page, live_ser
     assert Rating.objects.count() == 3
 
 
-def test_what_this_browser_cannot_keep_is_told(page, live_server):
+def test_page_reports_answers_that_cannot_be_queued(page, live_server):
     start(page, live_server, make_study(annotators=1))
     page.evaluate(
         """() => { IDBObjectStore.prototype.put = () => {
@@ -280,7 +279,7 @@ def test_what_this_browser_cannot_keep_is_told(page, live_server):
 
 
 @pytest.mark.page_errors("403 .*/story/")
-def test_study_paused_meanwhile_is_told_and_nothing_is_sent_for_ever(page, live_server):
+def test_paused_study_is_reported_without_endless_requests(page, live_server):
     study = make_study(annotators=1)
     start(page, live_server, study)
     Study.objects.update(state="paused")
@@ -290,7 +289,7 @@ def test_study_paused_meanwhile_is_told_and_nothing_is_sent_for_ever(page, live_
     first = page.url
     with page.expect_response(lambda r: '"submit"' in (r.request.post_data or "")):
         page.keyboard.press("Enter")
-    told = "The study does not take answers at the moment."
+    told = "The study is not accepting answers at the moment."
     expect(page.locator("#problem:not([hidden])")).to_have_text(told)
     assert page.url == first
     assert not Rating.objects.exists()
@@ -302,7 +301,7 @@ def test_study_paused_meanwhile_is_told_and_nothing_is_sent_for_ever(page, live_
 
 @pytest.mark.page_errors("status of (503|429) .*/save/")
 @pytest.mark.parametrize("reply", [(503, ""), (200, '{"refu'), *slow((429, ""))])
-def test_passing_failure_of_the_server_is_tried_again(page, live_server, reply):
+def test_temporary_server_error_is_retried(page, live_server, reply):
     status, body = reply
     failed = []
 
@@ -323,7 +322,7 @@ def test_passing_failure_of_the_server_is_tried_again(page, live_server, reply):
 
 @pytest.mark.page_errors("403 .*/save/", "405 .*/story/")
 @pytest.mark.parametrize("before", ["2", *slow("", "23")])
-def test_logging_in_in_another_tab_refuses_no_answer(page, live_server, before):
+def test_login_in_another_tab_refuses_no_answer(page, live_server, before):
     start(page, live_server, make_study(annotators=1))
     for key in before:
         page.keyboard.press(key)
@@ -345,7 +344,7 @@ def test_logging_in_in_another_tab_refuses_no_answer(page, live_server, before):
     assert Slot.objects.get(state="submitted").ratings.count() == 2
 
 
-def test_key_held_down_answers_one_question(page, live_server):
+def test_held_key_answers_one_question(page, live_server):
     start(page, live_server, make_study(annotators=1))
     page.keyboard.down("3")
     page.keyboard.down("3")
@@ -360,7 +359,7 @@ def test_key_held_down_answers_one_question(page, live_server):
 
 
 @pytest.mark.page_errors("ERR_FAILED .*/save/")
-def test_leaving_with_an_unsaved_answer_is_questioned(page, live_server):
+def test_leaving_with_unsaved_answer_asks_for_confirmation(page, live_server):
     answer_with(page, lambda route: route.abort())
     start(page, live_server, make_study(annotators=1))
     page.keyboard.press("2")
@@ -372,7 +371,7 @@ def test_leaving_with_an_unsaved_answer_is_questioned(page, live_server):
 
 
 @pytest.mark.page_errors("404 .*/story/")
-def test_story_that_is_gone_leads_on_by_enter(page, live_server):
+def test_lost_story_continues_by_enter(page, live_server):
     study = make_study(annotators=1)
     start(page, live_server, study)
     first = page.url
@@ -382,7 +381,7 @@ def test_story_that_is_gone_leads_on_by_enter(page, live_server):
     wait_until(page, study.slots.filter(state="submitted").count, 1)
     exclusion.exclude(study.slots.get(position=1), reason="x", author=None)
     page.goto(first)
-    expect(page.locator("h1")).to_have_text("This story is not with you any more")
+    expect(page.locator("h1")).to_have_text("This story is no longer assigned to you")
     assert violations(page) == []
     expect(page.locator("main a.button")).to_be_focused()
     page.keyboard.press("Enter")
@@ -390,7 +389,7 @@ def test_story_that_is_gone_leads_on_by_enter(page, live_server):
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 500), (1440, 900), (390, 844)])
-def test_what_is_missing_is_said_in_sight(page, live_server, width, height):
+def test_missing_answers_are_shown_in_sight(page, live_server, width, height):
     page.set_viewport_size({"width": width, "height": height})
     start(page, live_server, make_study(annotators=1))
     page.keyboard.press("ArrowDown")
@@ -410,7 +409,7 @@ def test_what_is_missing_is_said_in_sight(page, live_server, width, height):
 
 
 @pytest.mark.page_errors("403 .*/save/")
-def test_refused_answer_does_not_take_the_place_of_a_newer_one(page, live_server):
+def test_refused_answer_does_not_replace_a_newer_one(page, live_server):
     held = []
     answer_with(page, lambda route: route.continue_() if held else held.append(route))
     start(page, live_server, make_study(annotators=1))
@@ -425,8 +424,8 @@ def test_refused_answer_does_not_take_the_place_of_a_newer_one(page, live_server
 
 
 @pytest.mark.page_errors("ERR_FAILED .*/save/")
-def test_answer_that_was_on_its_way_for_long_overtakes_none(page, live_server):
-    """The browser has given it up, and the network brings it all the same."""
+def test_delayed_answer_does_not_replace_a_newer_one(page, live_server):
+    """The browser gave the request up, but the network still delivers it."""
     held = []
     answer_with(page, lambda route: route.continue_() if held else hold(route))
 

@@ -1,4 +1,4 @@
-"""The report's page in Chromium, under the policy that the server sends with it."""
+"""The report's page in Chromium, with the server's content policy."""
 
 import csv
 import io
@@ -28,7 +28,7 @@ METHODS = [
 
 
 def tables():
-    """Ratings, choices and scores of four methods on six stories."""
+    """Return ratings, choices and scores of four methods on six stories."""
     draw = random.Random(1)
     ratings, choices, scores = [], [], []
     for s in range(6):
@@ -83,7 +83,7 @@ def report(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def address(report):
-    """Serve the page as the web shell does: strict policy, sandboxed."""
+    """Serve the page like the web application: strict policy, sandboxed."""
     page = Path(report).read_bytes()
     shown = page_of_report(page.decode("utf-8"))
     policy = shown["Content-Security-Policy"]
@@ -114,7 +114,7 @@ def opened(page, address):
 
 
 def draw_all(page):
-    """Open everything, scroll through it, and wait for every figure."""
+    """Open all parts, scroll through, and wait for every figure."""
     page.get_by_role("button", name="Open all").click()
     page.evaluate(
         "document.querySelectorAll('.panels').forEach(p => p.scrollIntoView())"
@@ -128,21 +128,20 @@ def draw_all(page):
 
 
 def wait(page, condition):
-    """Wait for what is true in the page, whose policy admits no waiting script."""
+    """Wait for a condition; the page's policy blocks Playwright's waiting script."""
     wait_until(page, lambda: page.evaluate(condition), True)
 
 
 @pytest.mark.browser
-def test_axe_finds_nothing_and_nothing_overflows(opened):
+def test_pages_are_accessible_and_do_not_overflow(opened):
     draw_all(opened)
     for name in ("agreement", "leaderboard"):
         opened.locator(f"#table-{name} summary").click()
     for width in (1440, 768, 390, 320):
         opened.set_viewport_size({"width": width, "height": 800})
         assert opened.evaluate("document.documentElement.scrollWidth") <= width
-    # A figure is one picture with a text for it, and the rows of a table are alike:
-    # axe would take a minute to walk through all of them. The contrast of a figure's
-    # ink is measured in the test of the ink.
+    # Figures and table rows are repetitive, and axe would take a minute for them. The
+    # contrast of figures is measured in their own test.
     opened.evaluate(
         "document.querySelectorAll('.plot').forEach(p => p.replaceChildren());"
         "document.querySelectorAll('tbody').forEach(t => [...t.rows].slice(20)"
@@ -171,7 +170,7 @@ def luminance(colour):
 
 
 @pytest.mark.browser
-def test_ink_follows_the_scheme(opened):
+def test_figure_colours_follow_the_scheme(opened):
     draw_all(opened)
     text = opened.locator("#coefficients-0 .xtick text").first
     light = text.evaluate("e => getComputedStyle(e).fill")
@@ -196,7 +195,7 @@ def test_figure_is_saved_as_svg_from_the_sandboxed_page(opened):
 
 @pytest.mark.browser
 def test_table_is_filtered_and_copied_as_shown(opened):
-    """By the clipboard, and through a selection where the page has none."""
+    """Copy with the clipboard, or with a selection where no clipboard is available."""
     opened.locator("#tables > summary").click()
     box = opened.locator("#table-correlations")
     box.locator("summary").click()
@@ -226,8 +225,8 @@ def test_table_is_filtered_and_copied_as_shown(opened):
 
 
 @pytest.mark.browser
-def test_questions_open_by_mouse_and_keys_and_draw_what_they_hold(opened):
-    """Closed, each tells its first sentence; nothing is drawn that nobody sees."""
+def test_questions_open_by_mouse_and_keys_and_draw_figures(opened):
+    """Closed questions show their first sentence, and hidden figures are not drawn."""
     heads = opened.locator("details.section > summary")
     titles = opened.locator("details.section h2").all_inner_texts()
     assert titles[:3] == [
@@ -251,8 +250,8 @@ def test_questions_open_by_mouse_and_keys_and_draw_what_they_hold(opened):
     assert all(b - a <= 1 for a, b in itertools.pairwise(levels))
 
 
-# Where the outputs of the first plot stand on the screen, each with story and method,
-# and how far the nearest other mark is: the pointer means what is nearest.
+# The screen position of each output in the first plot, with story, method, and the
+# distance of the nearest other mark, since a click selects the nearest.
 STANDING = """() => {
   const plot = document.querySelector('#outputs-0');
   const marks = [...plot.querySelectorAll('.scatterlayer .trace')].flatMap((trace, i) =>
@@ -268,7 +267,7 @@ STANDING = """() => {
 
 
 @pytest.mark.browser
-def test_click_on_an_output_opens_its_story_in_a_tab_of_its_own(opened):
+def test_click_on_an_output_opens_its_story_in_a_new_tab(opened):
     draw_all(opened)
     opened.locator("#figure-outputs").scroll_into_view_if_needed()
     marks = opened.evaluate(STANDING)
@@ -282,13 +281,13 @@ def test_click_on_an_output_opens_its_story_in_a_tab_of_its_own(opened):
     assert page.title() == "A story"
     assert page.evaluate("location.pathname") == f"/opened/{loneliest['story']}"
     assert page.evaluate("location.hash") == "#%3Cb%3Ex%3C%2Fb%3E"
-    # The sandbox of the report ends with it: a page of the server runs its scripts.
+    # The sandbox applies to the report only, so other pages run their scripts.
     assert page.evaluate("location.origin") == page.evaluate("self.origin")
     assert page.evaluate("window.opener") is None
 
 
 @pytest.mark.browser
-def test_printed_page_has_every_open_figure_inside_the_sheet(opened):
+def test_printed_page_fits_every_open_figure(opened):
     opened.get_by_role("button", name="Open all").click()
     opened.set_viewport_size({"width": 690, "height": 1000})
     opened.emulate_media(media="print")

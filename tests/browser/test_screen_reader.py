@@ -1,4 +1,4 @@
-"""What a screen reader says of the seat: names, descriptions, and what is live."""
+"""Screen readers on annotators' pages: names, descriptions, live regions."""
 
 import re
 
@@ -18,7 +18,7 @@ from tests.factories import make_benchmark, make_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-# Every text of a live region that is said, as it changes.
+# All announced texts of live regions, in order.
 LISTEN = """(where) => {
   window.heard = [];
   const region = document.querySelector(where);
@@ -46,7 +46,7 @@ def open_story(page, live_server, kind="likert"):
 
 
 @pytest.mark.parametrize("kind", ["choice", *slow("likert")])
-def test_question_is_heard_with_its_words(page, live_server, kind):
+def test_screen_reader_announces_question_with_its_text(page, live_server, kind):
     open_story(page, live_server, kind)
     for key, title in (("character", "Character"), ("aesthetics", "Aesthetics")):
         group = page.get_by_role("group", name=title, exact=True)
@@ -54,7 +54,7 @@ def test_question_is_heard_with_its_words(page, live_server, kind):
     expect(page.get_by_role("form", name="Questions")).to_be_visible()
 
 
-def test_next_story_is_heard_once_it_has_the_focus(page, live_server):
+def test_screen_reader_announces_the_focused_story(page, live_server):
     open_story(page, live_server)
     main = page.locator("main")
     expect(main).to_have_accessible_name("Story 1 of 3")
@@ -68,7 +68,7 @@ def test_next_story_is_heard_once_it_has_the_focus(page, live_server):
 
 
 @pytest.mark.parametrize("size", [{}, PHONE], ids=["desk", "phone"])
-def test_shot_that_comes_is_heard(chromium, live_server, size):
+def test_screen_reader_announces_the_next_shot(chromium, live_server, size):
     context = chromium.new_context(**size)
     page = context.new_page()
     open_story(page, live_server)
@@ -81,7 +81,7 @@ def test_shot_that_comes_is_heard(chromium, live_server, size):
     context.close()
 
 
-def test_one_at_a_time_the_side_is_heard(page, live_server):
+def test_screen_reader_announces_the_side_one_at_a_time(page, live_server):
     open_story(page, live_server, "choice")
     page.keyboard.press("o")
     page.evaluate(LISTEN, "#here")
@@ -91,7 +91,7 @@ def test_one_at_a_time_the_side_is_heard(page, live_server):
 
 
 @pytest.mark.page_errors("ERR_INTERNET_DISCONNECTED .*/save/")
-def test_that_answers_are_saved_is_heard_once(page, live_server):
+def test_screen_reader_announces_saved_answers_once(page, live_server):
     open_story(page, live_server)
     page.evaluate(LISTEN, "#save-state")
     for key in "312":
@@ -107,7 +107,7 @@ def test_that_answers_are_saved_is_heard_once(page, live_server):
     assert page.evaluate("heard") == ["Saved", "Waiting for the network", "Saved"]
 
 
-def test_label_is_heard_in_the_names_of_its_boxes_only(page, live_server):
+def test_screen_reader_announces_labels_only_with_their_boxes(page, live_server):
     benchmark = make_benchmark(stories=1, shots=1, methods=("Alder",))
     study = plan_study(
         load_definition("storybench-diagnostics"),

@@ -90,7 +90,7 @@ def test_preview_works_like_annotator_page_without_storing(begun):
     expect(preview.locator("#save-state")).to_contain_text("nothing is stored")
     preview.keyboard.press("Enter")
     preview.wait_for_timeout(300)
-    expect(preview.locator("#seat")).to_be_visible()
+    expect(preview.locator("#annotator")).to_be_visible()
     preview.click("button:has-text('中文')")
     expect(preview.locator("legend").first).to_have_text("角色识别一致性")
     preview.close()

@@ -1,4 +1,4 @@
-"""Comments on single shots in Chromium: by every hand, also without network."""
+"""Comments on single shots in Chromium: every input method, and offline."""
 
 import pytest
 from django.urls import reverse
@@ -60,7 +60,7 @@ def told(page):
 
 
 @pytest.mark.parametrize("hand", named_cases(EACH_HAND, {"tab", "no script"}))
-def test_it_is_written_by_every_hand_and_is_no_answer(chromium, live_server, hand):
+def test_shot_comment_is_written_by_every_input(chromium, live_server, hand):
     begin("choice")
     has_scripts = not isinstance(hand, NoScript)
     with hand.page(chromium) as page:
@@ -79,7 +79,7 @@ def test_it_is_written_by_every_hand_and_is_no_answer(chromium, live_server, han
         assert not page.locator(".question :checked").count()
         newline = "\n"
         if not has_scripts:
-            newline = "\r\n"  # as forms send it
+            newline = "\r\n"  # as in a form
             hand.choose(page, "character", "left")
             hand.choose(page, "aesthetics", "tie")
             hand.send(page)
@@ -92,7 +92,7 @@ def test_it_is_written_by_every_hand_and_is_no_answer(chromium, live_server, han
         assert Choice.objects.count() == (0 if has_scripts else 2)
 
 
-def test_field_follows_the_shot_and_the_list_turns_to_one(page, live_server):
+def test_comment_field_follows_the_shot(page, live_server):
     begin("choice", shots=5)
     sit_down(page, live_server)
     fields = opened(page)
@@ -124,7 +124,7 @@ def test_field_follows_the_shot_and_the_list_turns_to_one(page, live_server):
 
 
 @pytest.mark.page_errors(OFFLINE)
-def test_what_is_written_without_network_waits_with_its_story(page, live_server):
+def test_offline_shot_comment_waits_with_its_story(page, live_server):
     person = begin()
     sit_down(page, live_server)
     page.wait_for_function("() => Number(document.body.dataset.ahead) >= 1")
@@ -158,9 +158,9 @@ def clip(tmp_path_factory):
     return write_clip(path, frames=24, rate=12)
 
 
-def test_of_a_video_it_is_the_part_that_plays(page, live_server, clip):
+def test_shot_comment_follows_the_playing_part_of_a_video(page, live_server, clip):
     begin(benchmark=make_same_reel(clip, 2.0, ["Alder"]))
-    page.emulate_media(reduced_motion="reduce")  # it waits to be played
+    page.emulate_media(reduced_motion="reduce")  # the video waits to be played
     sit_down(page, live_server)
     box = page.locator(".shot-comments")
     captions = page.locator(".captions button")
@@ -172,7 +172,7 @@ def test_of_a_video_it_is_the_part_that_plays(page, live_server, clip):
     page.locator(FIELD).fill("Jumps.")
     page.evaluate(TO_THE_START)
     expect(captions.first).to_have_attribute("aria-current", "true")
-    page.wait_for_timeout(400)  # what does not come cannot be awaited
+    page.wait_for_timeout(400)  # the test cannot wait for an absent change
     expect(box.locator("select")).to_have_value(number)
     box.locator("select").select_option(captions.first.get_attribute("data-shot"))
     assert page.locator(FIELD).input_value() == ""
@@ -184,9 +184,7 @@ def test_of_a_video_it_is_the_part_that_plays(page, live_server, clip):
 
 
 @pytest.mark.parametrize("medium", ["video", *slow("pictures")])
-def test_of_a_checklist_it_is_the_shot_that_is_asked_about(
-    page, live_server, clip, medium
-):
+def test_shot_comment_follows_the_shot_of_a_checklist(page, live_server, clip, medium):
     reel = make_same_reel(clip, 2.0, ["Alder"]) if medium == "video" else None
     begin("checklist", benchmark=reel, shots=2)
     sit_down(page, live_server)

@@ -1,4 +1,4 @@
-"""Stories of several methods in Chromium: by shot, by story, one by one; by phone."""
+"""The viewer in Chromium with several methods, and on phones."""
 
 import pytest
 from playwright.sync_api import expect
@@ -13,7 +13,7 @@ from tests.cases import slow
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-# Whether nothing covers the middle of what is marked, or of the pictures in sight.
+# True if nothing covers the centre of the current question or visible pictures.
 UNCOVERED = """(selector) => [...document.querySelectorAll(selector)].some((one) => {
   const box = one.getBoundingClientRect();
   const hit = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
@@ -32,7 +32,7 @@ def box(page, selector):
     return page.locator(selector).bounding_box()
 
 
-def test_one_story_at_a_time_by_arrows(page, live_server):
+def test_arrows_move_between_shots(page, live_server):
     begin("choice")
     open_story(page, live_server)
     page.keyboard.press("o")
@@ -49,7 +49,7 @@ def test_one_story_at_a_time_by_arrows(page, live_server):
     assert seen == [*order, order[-1], order[-2]]
 
 
-def test_finger_swipes_from_shot_to_shot(phone, live_server):
+def test_swipe_moves_between_shots(phone, live_server):
     begin("choice")
     open_story(phone, live_server)
     swipe_from = box(phone, ".shot.current .pane >> nth=0")
@@ -74,7 +74,7 @@ def test_finger_swipes_from_shot_to_shot(phone, live_server):
 @pytest.mark.parametrize(
     "size", [(360, 640), *slow((390, 844), (720, 450), (844, 390))]
 )
-def test_picture_is_in_sight_at_every_question(chromium, live_server, kind, size):
+def test_picture_stays_in_sight_at_every_question(chromium, live_server, kind, size):
     begin(kind, shots=16, characters=2)
     Shot.objects.update(text={"en": {"plot": "The fox walks on. " * 60}})
     width, height = size
@@ -100,7 +100,7 @@ HANDHELD = [(360, 640), *slow((390, 844), (844, 390), (768, 1024), (1024, 768))]
 
 @pytest.mark.parametrize("size", HANDHELD)
 @pytest.mark.parametrize("kind", list(KINDS))
-def test_targets_are_large_enough_for_a_finger(chromium, live_server, kind, size):
+def test_touch_targets_are_large_enough(chromium, live_server, kind, size):
     begin(kind, shots=3, characters=1, presentation={"comments": True})
     Question.objects.update(help_texts={"en": "Look at the hat."})
     width, height = size
@@ -119,7 +119,7 @@ def test_targets_are_large_enough_for_a_finger(chromium, live_server, kind, size
             assert too_small(page) == []
 
 
-def test_second_tap_in_the_same_place_answers_nothing_more(phone, live_server):
+def test_second_tap_answers_no_other_question(phone, live_server):
     begin()
     phone.clock.install()
     open_story(phone, live_server)
@@ -137,8 +137,8 @@ def test_second_tap_in_the_same_place_answers_nothing_more(phone, live_server):
     wait_until(phone, Rating.objects.count, 2)
 
 
-def test_what_was_answered_before_the_scripts_came_is_kept(page, live_server):
-    """A click counts as soon as the page is painted, however slow the network."""
+def test_answers_before_the_scripts_are_kept(page, live_server):
+    """A click counts as soon as the page is painted, even on a slow network."""
     begin()
     held = []
     page.route("**/question.js", lambda route: held.append(route))
@@ -154,7 +154,7 @@ def test_what_was_answered_before_the_scripts_came_is_kept(page, live_server):
 
 
 def open_story_page(page, live_server, press):
-    """Go to the first story without waiting for its scripts."""
+    """Open the first story without waiting for its scripts."""
     from django.urls import reverse
 
     from annotate.models import Invitation
@@ -167,8 +167,8 @@ def open_story_page(page, live_server, press):
 
 
 @pytest.mark.page_errors("no database")
-def test_modules_that_fail_while_they_run_leave_a_plain_form(page, live_server):
-    """As in a window that keeps nothing: the browser's database cannot be opened."""
+def test_failing_modules_leave_a_plain_form(page, live_server):
+    """As in a private window, the browser's database cannot be opened."""
     begin()
     page.add_init_script(
         "IDBFactory.prototype.open = () => { throw new Error('no database'); }"
@@ -185,7 +185,7 @@ def test_modules_that_fail_while_they_run_leave_a_plain_form(page, live_server):
     wait_until(page, Rating.objects.count, 2)
 
 
-def test_menu_that_is_open_keeps_keys_from_answering(page, live_server):
+def test_open_menu_blocks_answering_keys(page, live_server):
     begin()
     page.set_viewport_size({"width": 390, "height": 844})
     open_story(page, live_server)

@@ -1,4 +1,4 @@
-"""People are taught before they are asked: by keys, by finger, at no cost unread."""
+"""Instructions and examples, by keyboard and touch."""
 
 import pytest
 from django.urls import reverse
@@ -26,14 +26,14 @@ def study():
 
 @pytest.fixture
 def examples(page):
-    """The pictures of examples that the page asked for."""
+    """Return the pictures of examples that the page requested."""
     asked = []
     page.on("request", lambda r: asked.append(r.url) if "/example/" in r.url else None)
     return asked
 
 
 def sit_down(page, live_server, study):
-    """Open the first story of somebody who knows how it works."""
+    """Open the first story of an annotator who has read the instructions."""
     person = join(study, trained_at="2025-01-01T00:00Z")
     token = Invitation.objects.get(annotator=person).token
     page.goto(live_server.url + reverse("rate-pause", args=[token]))
@@ -41,7 +41,7 @@ def sit_down(page, live_server, study):
     page.wait_for_selector("html.ready")
 
 
-def test_instructions_show_what_is_good_and_bad(page, live_server, study, examples):
+def test_instructions_show_good_and_bad_examples(page, live_server, study, examples):
     token = inviting.invite_new(study).token
     page.goto(live_server.url + reverse("rate-consent", args=[token]))
     page.click("main button.primary")
@@ -60,14 +60,12 @@ def test_instructions_show_what_is_good_and_bad(page, live_server, study, exampl
     assert page.locator(".example").first.inner_text().count("another story") == 2
 
 
-def test_examples_in_the_seat_cost_nothing_until_they_are_opened(
-    page, live_server, study, examples
-):
+def test_examples_on_story_pages_load_when_opened(page, live_server, study, examples):
     sit_down(page, live_server, study)
     page.wait_for_function("() => Number(document.body.dataset.ahead) >= 2")
     here = page.url
     page.keyboard.press("a")
-    page.wait_for_selector("text=All shots were in sight")
+    page.wait_for_selector("text=You have seen all shots")
     for key in ("3", "3", "3", "Enter"):
         page.keyboard.press(key)
     page.wait_for_url(lambda url: url != here)

@@ -1,4 +1,4 @@
-"""The player of videos in Chromium: in step, by keyboard, watched before answered."""
+"""The video player in Chromium: synchronisation, keyboard, required watching."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from tests.factories import make_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-# The number of the frame that each video shows, which is painted on it.
+# The frame number painted on each video.
 NUMBERS = f"""() => [...document.querySelectorAll("video")].map((video) => {{
   const canvas = document.createElement("canvas");
   const pen = canvas.getContext("2d");
@@ -31,7 +31,7 @@ NUMBERS = f"""() => [...document.querySelectorAll("video")].map((video) => {{
 
 
 def make_reel(folder, clips, *, name="clip.mp4", given=None, times=None) -> Benchmark:
-    """A benchmark of one story, rendered as one video by each method."""
+    """Create a benchmark of one story with a video per method."""
     benchmark = Benchmark.objects.create(slug="reel", title="Reel")
     story = Story.objects.create(
         benchmark=benchmark, key="01", conditioning_seconds=given
@@ -64,7 +64,7 @@ LONG = {"frames": 60, "rate": 12}
 
 
 def make_pair(folder, clips, *, must_watch=False, **kw):
-    """A pairwise study of one pair of videos, to be judged by one person."""
+    """Create a pairwise study of one pair of videos for one person."""
     reel = make_reel(folder, clips, **kw)
     presentation = {"same_size": True, "must_watch": must_watch, "comments": False}
     return make_study(
@@ -78,7 +78,7 @@ def start(page, live_server, study):
 
 
 def calm(page):
-    """Let nothing play by itself."""
+    """Prevent automatic playback."""
     page.emulate_media(reduced_motion="reduce")
 
 
@@ -90,9 +90,9 @@ def ready(page):
 
 
 def assert_shown(page, expected: list[int]):
-    """The videos show these frames, from left to right.
+    """Assert that the videos show these frames, from left to right.
 
-    What is painted may be behind the player, which has found its frame already.
+    Painting may lag behind the player's frame.
     """
     ready(page)
     wait_until(page, lambda: page.evaluate(NUMBERS), expected)
@@ -124,7 +124,7 @@ def watched(page):
     )
 
 
-def test_pair_is_watched_and_judged_by_keyboard_alone(page, live_server, tmp_path):
+def test_pair_of_videos_works_by_keyboard(page, live_server, tmp_path):
     calm(page)
     study = make_pair(tmp_path, [SECOND, SECOND], must_watch=True)
     start(page, live_server, study)
@@ -138,7 +138,7 @@ def test_pair_is_watched_and_judged_by_keyboard_alone(page, live_server, tmp_pat
     assert dict(answers) == {"character": "a", "aesthetics": "tie"}
 
 
-def test_step_is_one_frame_of_the_faster(page, live_server, tmp_path):
+def test_step_is_one_frame_of_the_faster_video(page, live_server, tmp_path):
     calm(page)
     start(page, live_server, make_pair(tmp_path, [TWO_SECONDS, SLOWER]))
     assert_shown(page, [0, 0])
@@ -154,7 +154,7 @@ def test_step_is_one_frame_of_the_faster(page, live_server, tmp_path):
     assert_shown(page, [23, 15])
 
 
-def test_pausing_leaves_both_on_the_same_frame(page, live_server, tmp_path):
+def test_pause_stops_both_videos_at_the_same_frame(page, live_server, tmp_path):
     start(page, live_server, make_pair(tmp_path, [LONG, LONG]))
     for seconds in (0.1, 0.3, 0.5):
         page.wait_for_function(
@@ -169,7 +169,7 @@ def test_pausing_leaves_both_on_the_same_frame(page, live_server, tmp_path):
 
 
 @pytest.mark.page_errors(OFFLINE)
-def test_next_video_plays_without_network(page, live_server, tmp_path):
+def test_next_video_plays_offline(page, live_server, tmp_path):
     reel = make_reel(tmp_path, [SECOND, SECOND])
     free = {"must_watch": False}
     start(
@@ -184,7 +184,9 @@ def test_next_video_plays_without_network(page, live_server, tmp_path):
     page.wait_for_function("() => document.querySelector('video').currentTime > 0.3")
 
 
-def test_fast_does_not_count_and_a_reload_forgets_nothing(page, live_server, tmp_path):
+def test_fast_playback_does_not_count_and_progress_survives_a_reload(
+    page, live_server, tmp_path
+):
     calm(page)
     study = make_pair(tmp_path, [SECOND, SECOND], must_watch=True)
     start(page, live_server, study)
@@ -203,7 +205,7 @@ def test_fast_does_not_count_and_a_reload_forgets_nothing(page, live_server, tmp
     saved(page)
 
 
-def test_shorter_one_waits_on_its_last_frame(page, live_server, tmp_path):
+def test_shorter_video_waits_on_its_last_frame(page, live_server, tmp_path):
     study = make_pair(tmp_path, [SECOND, TWO_SECONDS], must_watch=True)
     start(page, live_server, study)
     told = page.wait_for_function(
@@ -230,7 +232,7 @@ def test_shorter_one_waits_on_its_last_frame(page, live_server, tmp_path):
 
 
 @pytest.mark.page_errors("404 .*/video/")
-def test_broken_video_locks_nobody_out(page, live_server, tmp_path):
+def test_broken_video_does_not_block_answers(page, live_server, tmp_path):
     study = make_pair(tmp_path, [SECOND, TWO_SECONDS], must_watch=True)
     page.route("**/right/video/", lambda route: route.fulfill(status=404))
     start(page, live_server, study)
@@ -246,7 +248,7 @@ def test_broken_video_locks_nobody_out(page, live_server, tmp_path):
     assert page.get_attribute(".scrub", "max") == "23"
 
 
-def test_by_touch_on_a_phone(chromium, live_server, tmp_path):
+def test_video_works_by_touch_on_a_phone(chromium, live_server, tmp_path):
     context = chromium.new_context(**PHONE, reduced_motion="reduce")
     page = context.new_page()
     start(page, live_server, make_pair(tmp_path, [LONG, LONG], given=0.5))

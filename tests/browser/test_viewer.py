@@ -1,4 +1,4 @@
-"""The story viewer and the pair viewer in Chromium: zoom, flicker, swipe, faults."""
+"""The viewer in Chromium: zoom, flicker, swipe, broken pictures."""
 
 import re
 
@@ -22,7 +22,7 @@ from tests.factories import (
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-# Where a picture lies in its box, in parts of the box: left, top, width.
+# A picture's position in its box, as shares: left, top, width.
 PLACES = """() => [...document.querySelectorAll(".shot.current a.pane")].map((pane) => {
   const box = pane.getBoundingClientRect();
   const picture = pane.firstElementChild.getBoundingClientRect();
@@ -34,7 +34,7 @@ SHOT_IS_THERE = """() => document.readyState === "complete" &&
 
 
 def begin(kind="likert", *, shots=3, characters=0, size=(96, 64), **kw):
-    """A study of a few methods with one annotator who has read the instructions."""
+    """Create a study of a few methods with one annotator ready to rate."""
     methods = METHODS[: max(2, KINDS[kind].least)]
     benchmark = make_benchmark(stories=2, shots=shots, methods=methods)
     for frame in Frame.objects.exclude(output__method__name="Birch"):
@@ -82,7 +82,7 @@ def middle_of(control, across=0.5):
 
 @pytest.mark.parametrize("size", [(160, 90), *slow((96, 64), (64, 64))])
 @pytest.mark.parametrize("kind", ["choice", *slow("likert")])
-def test_sixteen_shots_are_seen_at_one_look(page, live_server, kind, size):
+def test_sixteen_shots_fit_the_window(page, live_server, kind, size):
     begin(kind, shots=16, size=size)
     open_story(page, live_server)
     page.keyboard.press("a")
@@ -96,7 +96,7 @@ def test_sixteen_shots_are_seen_at_one_look(page, live_server, kind, size):
     assert page.is_visible("#shot-1 .shot-text")
 
 
-def test_keys_enlarge_and_arrows_then_move_the_picture(page, live_server):
+def test_keys_zoom_and_arrows_move_the_picture(page, live_server):
     begin()
     open_story(page, live_server)
     level = page.locator("#zoom")
@@ -126,7 +126,7 @@ def test_keys_enlarge_and_arrows_then_move_the_picture(page, live_server):
     assert Rating.objects.get().value == 0
 
 
-def test_both_sides_are_enlarged_and_moved_in_step(page, live_server):
+def test_both_sides_zoom_and_move_together(page, live_server):
     begin("choice", size=(64, 96))
     open_story(page, live_server)
     boxes = [pictures(page).nth(n).bounding_box() for n in (0, 1)]
@@ -138,7 +138,7 @@ def test_both_sides_are_enlarged_and_moved_in_step(page, live_server):
     page.wait_for_function("() => document.querySelector('#zoom').textContent !== '1×'")
     left, right = page.evaluate(PLACES)
     assert left == right
-    # What is under the pointer stays under it.
+    # The point under the pointer stays in place.
     assert (0.25 - right[0]) / right[2] == pytest.approx(0.25, abs=0.01)
     page.mouse.down()
     page.mouse.move(x - 30, y - 20, steps=3)
@@ -165,7 +165,7 @@ def side_at_point(page, x, y):
 
 
 def shown_first(page):
-    """Say whose picture stands in the place of the left one."""
+    """Return the side whose picture is shown in the left place."""
     x, y = page.evaluate(
         """() => { const box = document.querySelector(".shot.current .pane")
           .getBoundingClientRect(); return [box.x + 5, box.y + 5]; }"""
@@ -173,7 +173,7 @@ def shown_first(page):
     return side_at_point(page, x, y)
 
 
-def test_flicker_shows_the_right_picture_while_it_is_held(page, live_server):
+def test_flicker_shows_the_right_picture_while_held(page, live_server):
     begin("choice")
     page.clock.install()
     open_story(page, live_server)
@@ -193,7 +193,7 @@ def test_flicker_shows_the_right_picture_while_it_is_held(page, live_server):
     page.clock.run_for(400)
     page.mouse.up()
     assert shown_first(page) == "left"
-    button.click()  # kept, for whoever cannot hold
+    button.click()  # kept after a click, for annotators who cannot hold a key
     assert shown_first(page) == "right"
     expect(button).to_have_attribute("aria-pressed", "true")
     button.click()
@@ -203,7 +203,7 @@ def test_flicker_shows_the_right_picture_while_it_is_held(page, live_server):
     assert shown_first(page) == "right"
 
 
-def test_swipe_lays_one_picture_over_the_other(page, live_server):
+def test_swipe_overlays_the_pictures(page, live_server):
     begin("choice")
     open_story(page, live_server)
     assert page.is_hidden("#divider")
@@ -232,7 +232,7 @@ def test_swipe_lays_one_picture_over_the_other(page, live_server):
 
 
 @pytest.mark.page_errors("ERR_FAILED .*/display/")
-def test_broken_picture_can_be_asked_for_again_and_reported(page, live_server):
+def test_broken_picture_can_be_reloaded_and_reported(page, live_server):
     begin("choice")
     broken = re.compile(r"/right/2/display")
     page.route(broken, lambda route: route.abort())
@@ -258,7 +258,7 @@ def test_broken_picture_can_be_asked_for_again_and_reported(page, live_server):
     )
 
 
-def test_choices_hold_for_the_next_story(page, live_server):
+def test_view_settings_apply_to_the_next_story(page, live_server):
     begin(characters=1)
     open_story(page, live_server)
     first = page.url
@@ -279,7 +279,7 @@ def test_choices_hold_for_the_next_story(page, live_server):
 
 @pytest.fixture
 def phone(chromium):
-    """A page of a telephone: no mouse, fingers."""
+    """Return a page of a phone with a touch screen."""
     context = chromium.new_context(
         viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
     )
@@ -288,7 +288,7 @@ def phone(chromium):
 
 
 def touch(page, *moments):
-    """Touch at the points of each moment in turn, then let go."""
+    """Touch the points of each moment in turn, then release."""
     session = page.context.new_cdp_session(page)
     for i, points in enumerate([*moments, []]):
         kind = "touchStart" if i == 0 else "touchMove" if points else "touchEnd"
@@ -304,7 +304,7 @@ def touch(page, *moments):
         page.wait_for_timeout(30)
 
 
-def test_two_fingers_enlarge_and_one_moves_the_picture(phone, live_server):
+def test_two_fingers_zoom_and_one_moves_the_picture(phone, live_server):
     begin("choice")
     open_story(phone, live_server)
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
@@ -334,7 +334,7 @@ def test_two_fingers_enlarge_and_one_moves_the_picture(phone, live_server):
         ("checklist", ""),
     ],
 )
-def test_axe_finds_nothing(page, live_server, kind, keys):
+def test_viewer_is_accessible(page, live_server, kind, keys):
     begin(kind, characters=2)
     Frame.objects.filter(number=2).update(media=None)
     page.route(re.compile(r"/1/display"), lambda route: route.abort())

@@ -1,12 +1,12 @@
-"""Waiting for what a browser does in its own time."""
+"""Waiting for asynchronous actions of a browser."""
 
 import time
 
-SECONDS = 30  # as long as Playwright waits
+SECONDS = 30  # Playwright's timeout
 
 
 def wait_until(page, look, expected):
-    """Look until what is expected is seen."""
+    """Repeat a check until it passes."""
     patience = time.monotonic() + SECONDS
     while (seen := look()) != expected:
         assert time.monotonic() < patience, f"{seen} is seen for {expected}"
@@ -14,6 +14,6 @@ def wait_until(page, look, expected):
 
 
 def stop_time(page):
-    """Let time pass in the page by `page.clock` alone, which is installed."""
-    # A time to come: a machine may be busy before the page hears of it.
+    """Freeze the page's time; `page.clock` advances it."""
+    # The time is in the future, because a busy machine may delay the page.
     page.clock.pause_at(page.evaluate("Date.now() / 1000") + SECONDS)

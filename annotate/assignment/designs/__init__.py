@@ -1,1 +1,1 @@
-"""Balanced partial assignment. Pure: ids and a seed in, a plan out, no database."""
+"""Balanced partial assignment, pure: ids and a seed in, a plan out, no database."""

@@ -1,4 +1,4 @@
-"""How well balanced a plan is."""
+"""Balance of a plan."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -31,7 +31,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class BalanceReport:
-    """The measured balance of a plan; two numbers are the smallest and the largest."""
+    """The measured balance of a plan; pairs are minimum and maximum."""
 
     units: int
     annotators: int
@@ -56,7 +56,7 @@ class BalanceReport:
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> "BalanceReport":
-        """Return a stored report, without what only older versions measured."""
+        """Return a stored report, without measures of older versions."""
         known = {field.name for field in fields(cls)}
         return cls(**{name: stored[name] for name in stored if name in known})
 
@@ -66,47 +66,45 @@ class BalanceReport:
 
     def lines(self) -> list[str]:
         """Return the report as sentences, one a line."""
-        told = {
+        values = {
             name: _span(value) if isinstance(value, (tuple, list)) else value
             for name, value in vars(self).items()
             if name != "group_loads"
         }
-        text = [one.format(**told) for one in ALWAYS]
+        text = [one.format(**values) for one in ALWAYS]
         text[3:3] = [
-            f"slots per annotator of group {name}: {_span(limits)}"
+            f"ratings per annotator of group {name}: {_span(limits)}"
             for name, *limits in self.group_loads
         ]
-        told["joined"] = "all" if self.connected else "not all"
+        values["joined"] = "all" if self.connected else "not all"
         for name, sentence in WHERE_MEASURED.items():
             number = getattr(self, name)
             if number is not None and number >= 0:
-                text.append(sentence.format(**told))
+                text.append(sentence.format(**values))
         return text
 
 
 ALWAYS = (
-    "{units} units, {annotators} annotators, {slots} slots",
-    "slots per unit and round: {redundancy}",
-    "slots per annotator: {load}",
-    "sessions per annotator: {sessions}, of {session_size} slots",
+    "{units} items, {annotators} annotators, {slots} ratings",
+    "ratings per item and round: {redundancy}",
+    "ratings per annotator: {load}",
+    "sittings per annotator: {sessions}, of {session_size} stories",
     "an annotator's counts of equally frequent methods differ by at most "
     "{method_spread}",
-    "units seen twice by one annotator: {repeated_units}",
-    "stories seen twice in a session: {stories_twice_in_session}",
+    "items shown twice to one annotator: {repeated_units}",
+    "stories shown twice in a sitting: {stories_twice_in_session}",
 )
-# What is said of numbers that not every plan has.
+# Sentences on numbers that not every plan has.
 WHERE_MEASURED = {
-    "left_spread_pair": "left minus right differs by at most {left_spread_unit} per "
-    "unit, {left_spread_pair} per pair of methods",
-    "left_spread_method": "left minus right of one method differs by at most "
-    "{left_spread_method} for any annotator, of one pair of methods by at most "
-    "{left_spread_own_pair}",
-    "connected": "shared units join {joined} annotators into one network",
-    "overlap_ideal": "two annotators share {overlap} units; everybody shares at least "
-    "{overlap_mean:.1f} with another on average, {overlap_ideal:.1f} if overlaps were "
-    "even",
-    "position_spread": "mean positions of methods within sessions deviate by at most "
-    "{position_spread:.1%} from the mean of all",
+    "left_spread_pair": "shown left minus right: at most {left_spread_unit} per item, "
+    "{left_spread_pair} per pair of methods",
+    "left_spread_method": "shown left minus right for any annotator: at most "
+    "{left_spread_method} per method, {left_spread_own_pair} per pair of methods",
+    "connected": "shared items connect {joined} annotators",
+    "overlap_ideal": "two annotators share {overlap} items; every annotator shares at "
+    "least {overlap_mean:.1f} with another on average ({overlap_ideal:.1f} if even)",
+    "position_spread": "mean positions of methods within sittings deviate by at most "
+    "{position_spread:.1%} from the overall mean",
 }
 
 
@@ -117,7 +115,7 @@ def measure(
     annotators: int,
     groups: Sequence[str] = (),
 ) -> BalanceReport:
-    """Measure the balance of any plan, made here or elsewhere."""
+    """Measure the balance of a plan."""
     slots = Assignments.of(assignments)
     layout = Layout(units)
     place = layout.places(slots.unit)
@@ -182,7 +180,7 @@ def spreads(met: Ints) -> Ints:
 
 
 def overlaps(unit: Ints, person: Ints, people: int) -> tuple[Ints, bool]:
-    """Return how many units any two people share, and whether that joins them all."""
+    """Return the units that two people share, and whether these connect everybody."""
     pairs = np.unique(unit * people + person)
     unit, person = np.divmod(pairs, max(people, 1))
     shared: Ints = np.zeros((people, people), dtype=np.int64)
@@ -197,7 +195,7 @@ def overlaps(unit: Ints, person: Ints, people: int) -> tuple[Ints, bool]:
 
 
 def joined(shared: Ints) -> bool:
-    """Say whether everybody is joined to everybody over people who share a unit."""
+    """Return whether shared units connect all people."""
     reached = np.zeros(len(shared), dtype=bool)
     fresh = reached.copy()
     fresh[:1] = True
@@ -208,7 +206,7 @@ def joined(shared: Ints) -> bool:
 
 
 def _overlap(shared: Ints) -> tuple[tuple[int, int], float, float]:
-    """Return the limits of overlaps, the smallest mean of a person, and of all."""
+    """Return minimum, maximum, smallest mean of a person, and mean of overlaps."""
     people = len(shared)
     if people < 2:
         return (-1, -1), -1.0, -1.0
@@ -225,7 +223,7 @@ def _met(layout: Layout, person: Ints, kind: Ints, people: int) -> Ints:
 
 
 def _group_loads(groups: Sequence[str], load: Ints) -> tuple[tuple[str, int, int], ...]:
-    """Return the name, smallest and largest load of each group, in their order."""
+    """Return name, minimum and maximum load of each group, in order."""
     of = np.array(groups)
     named = (name for name in dict.fromkeys(groups) if name)
     return tuple((name, *_limits(load[of == name])) for name in named)
@@ -247,7 +245,7 @@ def _position_spread(layout: Layout, unit: Ints, session: Ints) -> float:
 
 
 def _repeats(*columns: Ints) -> int:
-    """Return how many rows repeat an earlier one."""
+    """Return the number of rows that repeat an earlier one."""
     order = np.lexsort(columns)
     same = np.ones(max(len(order) - 1, 0), dtype=bool)
     for column in columns:

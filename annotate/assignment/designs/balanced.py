@@ -24,8 +24,8 @@ from annotate.assignment.designs.planned_slots import (
 )
 from annotate.assignment.designs.spreading import HolderTable, deal, join, spread
 
-# Exchanges that are tried to even out the methods, all annotators at a time, and how
-# many without any gain once everybody meets equally frequent methods equally often.
+# The number of exchange rounds that balance methods, and of those without gain once
+# everybody rates equally frequent methods equally often.
 EXCHANGES = 5_000
 PATIENCE = 400
 
@@ -33,7 +33,7 @@ PATIENCE = 400
 def even_shares(
     layout: Layout, redundancy: Ints, annotators: int, rng: np.random.Generator
 ) -> Ints | None:
-    """Share the kinds out; None if some methods cannot be met equally often."""
+    """Distribute the kinds; None if methods cannot be rated equally often."""
     slots = np.bincount(
         layout.kind, weights=redundancy, minlength=len(layout.kinds)
     ).astype(np.int64)
@@ -44,7 +44,7 @@ def even_shares(
     met = np.zeros((annotators, shown.shape[1]), dtype=np.int64)
     for kind in rng.permutation(np.flatnonzero(rest)):
         methods = np.flatnonzero(shown[kind])
-        # Shares of single methods are even whoever takes what is left of them.
+        # Shares of single methods are balanced, regardless of who gets the remainder.
         need = met[:, methods].sum(axis=1) * int(layout.pairwise)
         order = np.lexsort((rng.random(annotators), need, load))
         chosen = order[: rest[kind]]
@@ -60,7 +60,7 @@ def even_shares(
 def _exchange(
     count: Ints, limits: tuple[Ints, Ints], shown: Ints, rng: np.random.Generator
 ) -> Ints | None:
-    """Exchange kinds until methods are met equally often; None where they never are."""
+    """Exchange kinds until methods are rated equally often; None if that fails."""
     met = count.T @ shown
     mean = met.sum(axis=0) / max(len(met), 1)
     low, high = np.floor(mean), np.ceil(mean)
@@ -78,7 +78,7 @@ def _exchange(
 
 @dataclass(frozen=True, order=True)
 class _Misses:
-    """People who meet some methods too often, and encounters beyond an even share."""
+    """People who rate some methods too often, and the number of excess ratings."""
 
     spread: int
     beyond: float
@@ -97,8 +97,8 @@ def _exchange_once(
     uneven: np.ndarray,
     rng: np.random.Generator,
 ) -> None:
-    """Let each person with uneven counts exchange one kind with somebody else."""
-    # Every other time only people with uneven counts meet, so that these cancel out.
+    """Exchange one kind of each person with uneven counts with somebody else's."""
+    # Every other time, only people with uneven counts trade, so that counts cancel out.
     people = np.flatnonzero(uneven) if rng.random() < 0.5 else np.arange(len(met))
     half = len(people) // 2
     one, other = rng.permutation(people)[: 2 * half].reshape(2, half)
@@ -125,7 +125,7 @@ def _exchange_once(
     met[other] -= change[keep]
 
 
-# How often a distribution is started anew.
+# The number of restarts of a distribution.
 ATTEMPTS = 10
 
 
@@ -135,7 +135,7 @@ class ImpossibleDesignError(ValueError):
 
 @dataclass(frozen=True)
 class Plan:
-    """A complete plan and its measured balance."""
+    """A complete plan with its measured balance."""
 
     assignments: Assignments
     balance: BalanceReport
@@ -208,7 +208,7 @@ def _joined(
     rng: np.random.Generator,
     progress: Progress,
 ) -> HolderTable:
-    """Distribute and spread the units, starting anew where people are not joined."""
+    """Distribute and spread the units; restart if people are not connected."""
     for _attempt in range(ATTEMPTS):
         progress("giving each unit its annotators")
         table = _distribute(units, layout, groups, rng)
@@ -239,7 +239,7 @@ def _distribute(
 def _deal_evenly(
     layout: Layout, redundancy: Ints, group: LanguageGroup, rng: np.random.Generator
 ) -> Ints:
-    """Deal the units of one group, starting anew where methods are uneven."""
+    """Distribute the units of one group; restart if methods are uneven."""
     for _attempt in range(ATTEMPTS):
         count = even_shares(layout, redundancy, group.annotators, rng)
         if count is not None:
@@ -256,7 +256,7 @@ def _deal_evenly(
 def _check_rounds(
     table: HolderTable, layout: Layout, groups: Sequence[LanguageGroup], rounds: int
 ) -> None:
-    """Refuse rounds that repeat an uneven share: the differences would add up."""
+    """Refuse rounds that repeat an uneven share, since the differences add up."""
     if rounds == 1:
         return
     unit, person = table.slots()

@@ -1,4 +1,4 @@
-"""Which method of a pair stands left, evened out within each person. Pure."""
+"""Counterbalancing of left and right within each person. Pure."""
 
 import random
 from dataclasses import dataclass
@@ -8,19 +8,19 @@ import numpy as np
 
 from annotate.assignment.designs.planned_slots import Bools, Ints, Layout, ranks, runs
 
-# After so many turns a trail is given up.
+# A trail is given up after this many steps.
 LONGEST = 16
-# How far a pair may lean within a person while methods are evened out, and how many
-# trails are tried for each method or pair that leans too far.
+# The imbalance of a pair allowed within a person while methods are balanced, and the
+# number of trails tried for each method or pair beyond it.
 PATIENCE = ((1, 10), (2, 100))
-# At least, so that a small design is searched well, and at most.
+# The minimum, for small designs, and the maximum number of trails.
 LEAST_TRIES, MOST_TRIES = 20_000, 100_000
-# What a trail may cost is drawn around this at first, and around 0 at the end.
+# The cost allowed for a trail falls from about this to 0.
 HEAT = 2.0
 
 
 class SideTrails:
-    """Sides of slots while they are evened out."""
+    """Sides of slots while they are balanced."""
 
     def __init__(
         self,
@@ -58,13 +58,13 @@ class SideTrails:
         self.in_spot = _members(spot, np.arange(len(spot)) // 2, len(spots))
 
     def even_out(self) -> Bools:
-        """Turn trails around until no method leans beyond one; return the sides."""
+        """Flip trails until no method is off balance by over one; return the sides."""
         for self.slack, tries in PATIENCE:
             self._search(tries)
         return np.array(self.side) > 0
 
     def _search(self, tries: int) -> None:
-        """Lower spots, and cells (as their complement), in random order."""
+        """Lower the imbalance of spots and cells in random order."""
         cells = [cell for cell, slots in enumerate(self.in_cell) if slots]
         spots = {spot for cell in cells for spot in self.spots[cell]}
         uneven = [at for at in sorted(spots) if self._is_uneven(at)]
@@ -86,7 +86,7 @@ class SideTrails:
         return abs(self.spot_lean[at]) > 1
 
     def _lower(self, at: int) -> list[int]:
-        """Lower the lean of a spot or cell where it can; return what changed."""
+        """Lower the imbalance of a spot or cell if possible; return the changes."""
         if at < 0:
             return self._turn(~at, 1 if self.cell_lean[~at] > 0 else -1)
         up = 1 if self.spot_lean[at] > 0 else -1
@@ -102,13 +102,13 @@ class SideTrails:
         return abs(lean + change) <= max(self.slack, abs(lean))
 
     def _cost(self, cell: int, change: int) -> int:
-        """Return by how much the squares of leans grow, half as much for the cell's."""
+        """Return the growth of squared imbalances, with half weight for the cell."""
         one, other = self.spots[cell]
         apart = self.spot_lean[one] - self.spot_lean[other]
         return change * (2 * (apart + change) + self.cell_lean[cell] + change // 2)
 
     def _shift(self, cell: int, change: int) -> list[int]:
-        """Let a cell lean otherwise; return its spots."""
+        """Change the imbalance of a cell; return its spots."""
         one, other = self.spots[cell]
         self.cell_lean[cell] += change
         self.spot_lean[one] += change
@@ -157,7 +157,7 @@ class SideTrails:
         return True
 
     def _opposite(self, slot: int, way: int, swaps: list[tuple[int, int]]) -> int:
-        """Return a slot that makes up for one turned; -1 if there is none."""
+        """Return a slot that compensates a flipped one; -1 if none exists."""
         unit = self.unit[slot]
         if way * self.unit_lean[unit] > 0 and self.dice.random() < 0.5:
             units = self.in_kind[self.kind[unit]]
@@ -165,15 +165,15 @@ class SideTrails:
             for at in range(start - len(units), start):
                 other = units[at]
                 if way * self.unit_lean[other] < 0:
-                    found = self._find(self.in_unit[other], -way)
-                    if found >= 0:
+                    opposite = self._find(self.in_unit[other], -way)
+                    if opposite >= 0:
                         self._swap(unit, other, way)
                         swaps.append((unit, other))
-                        return found
+                        return opposite
         return self._find(self.in_unit[unit], -way, slot)
 
     def _find(self, slots: list[int], way: int, but: int = -1) -> int:
-        """Return a random slot of that side; -1 if there is none."""
+        """Return a random slot of that side; -1 if none exists."""
         side, start = self.side, int(self.dice.random() * len(slots))
         for at in range(start - len(slots), start):
             slot = slots[at]
@@ -206,7 +206,7 @@ def balanced_sides(
 
 
 def _alternating(unit: Ints, kind: Ints, cell: Ints, rng: np.random.Generator) -> Bools:
-    """Let sides alternate along trails that pass units, pairs and people's pairs."""
+    """Alternate sides along trails through units, pairs and people's pairs."""
     within = _couple(unit, rng)
     odd = np.flatnonzero(within < 0)
     met = _couple(kind[odd], rng)
@@ -229,7 +229,7 @@ def _alternating(unit: Ints, kind: Ints, cell: Ints, rng: np.random.Generator) -
 
 
 def _couple(group: Ints, rng: np.random.Generator) -> Ints:
-    """Match the members of each group two by two; -1 where one is left over."""
+    """Match the members of each group in twos; -1 for an odd one."""
     order = np.lexsort((rng.random(len(group)), group))
     _starts, sizes = runs(group[order])
     rank, size = ranks(group[order]), np.repeat(sizes, sizes)
@@ -243,7 +243,7 @@ def _couple(group: Ints, rng: np.random.Generator) -> Ints:
 
 @dataclass(frozen=True)
 class HeldSides:
-    """Slots whose sides stay: their units, people, and whether the first is left."""
+    """Slots with fixed sides: units, people, and whether the first is left."""
 
     unit: Ints
     person: Ints
@@ -253,7 +253,7 @@ class HeldSides:
 def completed_sides(
     layout: Layout, unit: Ints, person: Ints, held: HeldSides, rng: np.random.Generator
 ) -> Bools:
-    """Let the sides of new slots make up for those of held ones."""
+    """Choose sides of new slots that compensate those of held ones."""
     left = _making_up(layout, unit, person, held, rng)
     if not layout.sided:
         return left
@@ -272,7 +272,7 @@ def completed_sides(
 def _making_up(
     layout: Layout, unit: Ints, person: Ints, held: HeldSides, rng: np.random.Generator
 ) -> Bools:
-    """Balance units and pairs; in a unit the left goes to who had it least."""
+    """Balance units and pairs; within a unit, left goes to the person with fewest."""
     kinds, kind = len(layout.kinds), layout.kind
     lean = np.where(held.left, 1, -1)
     of_unit, of_kind = (np.zeros(n, dtype=np.int64) for n in (len(layout), kinds))

@@ -1,4 +1,4 @@
-"""Sessions, and the order of slots within them. Pure."""
+"""Sessions, and the order of slots within sessions. Pure."""
 
 from functools import partial
 
@@ -12,23 +12,23 @@ from annotate.assignment.designs.planned_slots import (
     runs,
 )
 
-# Deviation of a method's mean position from the mean of all that is good enough, as a
-# share of the latter, and how many swaps are tried for each method.
+# The deviation of a method's mean position from the overall mean that is acceptable, as
+# a share of the latter, and the number of swaps tried for each method.
 GOOD_ENOUGH = 0.01
 SWAPS = 200
-# Slots of a method that are tried before it is left as it is.
+# The number of slots of a method that are tried before giving up.
 TRIES = 8
 
 
 def sessions(
     person: Ints, story: Ints, round_: Ints, size: int, rng: np.random.Generator
 ) -> Ints:
-    """Cut each person's slots of each round into sessions without a story twice."""
+    """Divide each person's slots of a round into sessions without repeated stories."""
     order = np.lexsort((round_, person))
     block = np.empty(len(person), dtype=np.int64)
     rounds = int(round_.max(initial=0)) + 1
     block[order] = run_numbers((person * rounds + round_)[order])
-    # The stories of a block come in random order, the units of each in random order.
+    # The stories of a block, and the units of a story, are in random order.
     _names, view = np.unique(
         block * (story.max(initial=0) + 1) + story, return_inverse=True
     )
@@ -40,7 +40,7 @@ def sessions(
     first = np.cumsum(number) - number
     dealt = np.empty_like(block)
     dealt[order] = first[block[order]] + ranks(block[order]) % number[block[order]]
-    # Sessions of a block are shuffled, then numbered anew for each person.
+    # Sessions of a block are shuffled, then numbered again for each person.
     of_block = np.repeat(np.arange(len(number)), number)
     shuffled = np.empty(len(of_block), dtype=np.int64)
     shuffled[np.lexsort((rng.random(len(of_block)), of_block))] = np.arange(
@@ -56,7 +56,7 @@ def sessions(
 def arrange(
     layout: Layout, person: Ints, unit: Ints, session: Ints, rng: np.random.Generator
 ) -> Ints:
-    """Order the slots at random, with every method as early as late in sessions."""
+    """Order the slots at random, with every method equally early in sessions."""
     order = np.lexsort((rng.random(len(person)), session, person))
     key = run_numbers((person * (session.max(initial=0) + 1) + session)[order])
     if len(order):
@@ -65,7 +65,7 @@ def arrange(
 
 
 class _Positions:
-    """The methods' positions within sessions, which swaps within a session even out."""
+    """The methods' positions within sessions, balanced by swaps within a session."""
 
     def __init__(self, shown: Ints, order: Ints, session: Ints) -> None:
         self.shown, self.order = shown, order
@@ -98,7 +98,7 @@ class _Positions:
                 stuck[worst] = True
 
     def _improve(self, method: int, rng: np.random.Generator) -> bool:
-        """Swap some slot of a method for the better; say whether one was found."""
+        """Make one swap that improves a method; return whether one exists."""
         for slot in rng.choice(self.slots[method], size=TRIES):
             at = int(self.place[slot])
             places = range(self.first[at], self.first[at] + self.size[at])

@@ -1,4 +1,4 @@
-"""The words of an assignment: units, groups of annotators, planned slots."""
+"""Types of an assignment: units, groups of annotators, planned slots."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
-# Rows that are made into objects at a time.
+# The number of rows converted at a time.
 CHUNK = 20_000
 
 
 @dataclass(frozen=True)
 class DesignUnit:
-    """What one slot shows."""
+    """The story and methods that a slot shows."""
 
     id: int
     story: str
@@ -27,7 +27,7 @@ class DesignUnit:
 
 @dataclass(frozen=True)
 class LanguageGroup:
-    """Annotators of one language, and how many of them rate each unit."""
+    """Annotators of one language, and the number of ratings per unit."""
 
     name: str
     annotators: int
@@ -35,7 +35,7 @@ class LanguageGroup:
 
 
 class Assignment(NamedTuple):
-    """One planned slot: who judges which unit, when, and which method stands left."""
+    """One planned slot: annotator, unit, session, position and sides."""
 
     annotator: int
     unit: int
@@ -94,9 +94,9 @@ class Layout:
         for i, kind in enumerate(self.kinds):
             self.shown[i, [place[method] for method in kind]] = True
         self.pairwise = any(len(kind) > 1 for kind in self.kinds)
-        # Three or more outputs have an order of their own (see `Slot.order`).
+        # Three or more outputs have their own order (see `Slot.order`).
         self.sided = all(len(kind) == 2 for kind in self.kinds)
-        # The first and the last method of each kind: the same one unless it is a pair.
+        # First and last method of each kind; a single output has the same one twice.
         self.ends: Ints = np.array(
             [(place[kind[0]], place[kind[-1]]) for kind in self.kinds], dtype=np.int64
         ).reshape(-1, 2)
@@ -114,7 +114,7 @@ class Layout:
 
 
 def number(items: Sequence[Any]) -> tuple[Ints, list[Any]]:
-    """Give equal items the same number; return these, and what has each number."""
+    """Return a number for each item, equal for equal items, and the items by number."""
     seen: dict[Any, int] = {}
     codes = [seen.setdefault(item, len(seen)) for item in items]
     return np.array(codes, dtype=np.int64), list(seen)

@@ -1,4 +1,4 @@
-"""Go on with a plan after people, methods or stories came or went. Pure."""
+"""Replan after people, methods or stories were added or removed. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -17,14 +17,14 @@ from annotate.assignment.designs.planned_slots import (
     ranks,
 )
 
-# Exchanges between two people that are tried to even out the methods, for each new
-# slot and at most.
+# The number of exchanges between two people that balance the methods: per new slot, and
+# the maximum.
 EXCHANGES = 20
 MOST_EXCHANGES = 40_000
 
 
 class Filling:
-    """New slots while they are distributed."""
+    """New slots during their distribution."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Filling:
             pass
 
     def _lower_loads(self) -> bool:
-        """Shorten the largest loads as far as chains lead from them; say if any did."""
+        """Lower the largest loads along chains of people; return whether any fell."""
         load, settled = self.load, self.taken < 0
         passed = False
         while ((self.taken > 0) & ~settled).any():
@@ -117,7 +117,7 @@ class Filling:
         return gaps[np.lexsort((self.rng.random(len(gaps)), spare))]
 
     def _able(self, unit: int) -> Bools:
-        """Say who may judge a unit: people at work who do not hold it."""
+        """Return who may rate a unit: active people who do not hold it."""
         able: Bools = ~self.holds[:, unit] & ((self.room > 0) | (self.taken > 0))
         return able
 
@@ -130,7 +130,7 @@ class Filling:
     def _path(
         self, sources: Ints, goal: Bools, reached: Bools | None = None
     ) -> list[tuple[int, int, int]]:
-        """Return (giver, unit, taker) steps from a source to somebody in the goal."""
+        """Return (giver, unit, taker) steps from a source to a person in the goal."""
         reached = np.zeros(len(goal), dtype=bool) if reached is None else reached
         reached[sources] = True
         came: dict[int, tuple[int, int]] = {}
@@ -186,11 +186,11 @@ def replan(
     session_size: int,
     seed: int,
 ) -> Assignments:
-    """Distribute what is still missing; what nobody can take stays missing."""
+    """Distribute the missing ratings; those that nobody can take stay missing."""
     rows = Assignments.of(held)
     people = len(room)
-    wanted = np.array([unit.redundancy or 0 for unit in units], dtype=np.int64)
-    if min([session_size, *wanted]) < 1:
+    required = np.array([unit.redundancy or 0 for unit in units], dtype=np.int64)
+    if min([session_size, *required]) < 1:
         raise ValueError("Redundancy and session size must be at least 1.")
     if len({unit.id for unit in units}) != len(units):
         raise ValueError("A unit is given twice.")
@@ -204,7 +204,7 @@ def replan(
     holds[rows.annotator[counts], place[counts]] = True
     filling = Filling(
         layout,
-        np.maximum(wanted - holds.sum(axis=0), 0),
+        np.maximum(required - holds.sum(axis=0), 0),
         holds,
         room=np.array([len(units) if most is None else most for most in room]),
         load=np.bincount(rows.annotator, minlength=people),
@@ -226,7 +226,7 @@ def _slots(
     people: int,
     rng: np.random.Generator,
 ) -> Assignments:
-    """Return the new slots in sessions, counted on from the held ones."""
+    """Return the new slots in sessions, numbered after the held ones."""
     last = np.zeros((2, people), dtype=np.int64)
     np.maximum.at(last[0], held.annotator, held.session)
     np.maximum.at(last[1], held.annotator, held.position)
@@ -252,7 +252,7 @@ def _sides(
     person: Ints,
     rng: np.random.Generator,
 ) -> Bools:
-    """Return the sides of new slots, which make up for those of held ones."""
+    """Return the sides of new slots, which compensate those of held ones."""
     place = layout.places(held.unit)
     shown = (place >= 0) & (held.position > 0)
     sides = HeldSides(place[shown], held.annotator[shown], held.a_is_left[shown])

@@ -1,4 +1,4 @@
-"""What a study shows of a benchmark: samples of stories, sets of methods. Pure."""
+"""Samples of stories and sets of methods for a study. Pure."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
@@ -17,7 +17,7 @@ def sample(
     seed: int,
     strata: Mapping[Key, Hashable] | None = None,
 ) -> list[Key]:
-    """Draw exactly n stories, from each stratum in proportion to its size."""
+    """Draw exactly n stories, stratified in proportion to group sizes."""
     if len(set(stories)) != len(stories):
         raise ValueError("A story is given twice.")
     if not 0 <= n <= len(stories):
@@ -38,7 +38,7 @@ def subset(
     seed: int,
     strata: Mapping[Key, Hashable] | None = None,
 ) -> list[Key]:
-    """Draw the units or stories that are judged more often than others, as `sample`."""
+    """Draw the units or stories with more ratings than others, like `sample`."""
     if isinstance(share_or_count, int):
         return sample(keys, share_or_count, seed, strata)
     if not 0 <= share_or_count <= 1:
@@ -49,7 +49,7 @@ def subset(
 def method_sets(
     methods: Sequence[str], kind: str | Sequence[MethodSet] = "all", size: int = 2
 ) -> list[MethodSet]:
-    """Return which methods are compared with each other: pairs, or sets of `size`."""
+    """Return the sets of methods to compare: pairs, or sets of `size`."""
     ordered = sorted(methods)
     if len(set(ordered)) != len(ordered):
         raise ValueError("A method is given twice.")
@@ -108,7 +108,7 @@ def _proportional(sizes: Sequence[int], n: int, rng: np.random.Generator) -> lis
 def _checked(
     listed: Sequence[MethodSet], methods: set[str], size: int
 ) -> list[MethodSet]:
-    """Return listed sets in alphabetical order, or say what is wrong with them."""
+    """Return the listed sets in alphabetical order, or raise if they are invalid."""
     result: list[MethodSet] = []
     for together in listed:
         unknown = sorted(set(together) - methods)

@@ -1,4 +1,4 @@
-"""Which free slot suits an annotator best, by what was seen on which side. Pure."""
+"""Choice of the free slot that best balances an annotator's sides. Pure."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -25,7 +25,7 @@ class ShownSides:
         self.of_pair[methods] += step
 
     def cost(self, methods: tuple[Hashable, ...], a_is_left: bool | None) -> int:
-        """Return how uneven another slot would make it, compared with other slots."""
+        """Return the imbalance after another slot, relative to other slots."""
         if a_is_left is None or len(methods) != 2:
             return 0
         apart = self.of_method[methods[0]] - self.of_method[methods[1]]
@@ -45,7 +45,7 @@ class Candidate(NamedTuple):
 
 @dataclass
 class SeenSoFar:
-    """What an annotator has been given so far."""
+    """Stories, methods and sides that an annotator has had so far."""
 
     stories: set[Hashable] = field(default_factory=set)
     methods: Counter[Hashable] = field(default_factory=Counter)
@@ -60,12 +60,12 @@ class SeenSoFar:
 
 
 def best(candidates: Sequence[Candidate], seen: SeenSoFar) -> Candidate | None:
-    """Return the candidate that keeps the annotator's share most even."""
+    """Return the candidate that keeps the annotator's share most balanced."""
     return min(candidates, key=lambda c: _cost(c, seen), default=None)
 
 
 def keeps_even(candidate: Candidate, seen: SeenSoFar) -> bool:
-    """Say whether a slot shows a fresh story and no overused method."""
+    """Return whether a slot shows a new story and no overused method."""
     highest = max(seen.methods.values(), default=0)
     met = max(seen.methods[method] for method in candidate.methods)
     return candidate.story not in seen.stories and (met < highest or highest == 0)

@@ -1,4 +1,4 @@
-"""Which annotators get which unit: stories and shared units spread evenly. Pure."""
+"""Distribution of units that spreads stories and shared units evenly. Pure."""
 
 from dataclasses import dataclass
 
@@ -8,20 +8,20 @@ from analysis.options import Progress, silent
 from annotate.assignment.designs.balance import method_spread, overlaps
 from annotate.assignment.designs.planned_slots import Bools, Ints, Layout, runs
 
-# Trades tried for each slot, all trades at a time, and tried to join the annotators.
+# Limits on trades: per slot, in all, and to connect the annotators.
 SWEEPS = 6
 BATCHES = 6_000
 JOINING = 400
 
-# An even view of the stories counts this much more than an even overlap: a story seen
-# once too often may cost a person a further session.
+# Evenly spread stories have this much more weight than even overlaps, because a
+# repeated story may cost a person another session.
 STORY_WEIGHT = 20
 
 
 def deal(
     layout: Layout, redundancy: Ints, count: Ints, rng: np.random.Generator
 ) -> Ints | None:
-    """Deal each kind's units to the people who still need most of them."""
+    """Give each kind's units to the people who need most of them."""
     need = count.copy()
     people = need.shape[1]
     holders: Ints = np.full((len(layout), redundancy.max()), -1, dtype=np.int64)
@@ -53,7 +53,7 @@ def deal(
 
 @dataclass
 class HolderTable:
-    """The holders of all groups side by side, and what a trade must leave alone."""
+    """The holders of all groups, and the limits of trades."""
 
     layout: Layout
     holders: Ints
@@ -66,7 +66,7 @@ class HolderTable:
         kinds = len(self.layout.kinds)
         key = self.group[filled % width] * kinds + self.layout.kind[filled // width]
         order = np.argsort(key, kind="stable")
-        # Places in the table, those of one kind and group together.
+        # Places in the table, grouped by kind and group.
         self.places: Ints = filled[order]
         starts, sizes = runs(key[order])
         self.start = np.repeat(starts, sizes)
@@ -78,13 +78,13 @@ class HolderTable:
         return unit, self.holders[unit, column]
 
     def alike(self, pick: Ints, rng: np.random.Generator) -> Ints:
-        """Return a random slot of the same kind and group for each one picked."""
+        """Return, for each given slot, a random slot of the same kind and group."""
         chance = (rng.random(len(pick)) * self.size[pick]).astype(np.int64)
         result: Ints = self.start[pick] + chance
         return result
 
     def can_trade(self, one: Ints, other: Ints) -> Bools:
-        """Say which trades of two places give nobody a unit twice."""
+        """Return which trades of two places give no person a unit twice."""
         width = self.holders.shape[1]
         flat = self.holders.ravel()
         possible: Bools = flat[one] != flat[other]
@@ -120,7 +120,7 @@ def spread(
 
 
 def _different_units(table: HolderTable, one: Ints, other: Ints) -> Bools:
-    """Say which trades have both units to themselves."""
+    """Return which trades do not share a unit with another trade."""
     width = table.holders.shape[1]
     units = np.r_[one // width, other // width]
     _names, first, code = np.unique(units, return_index=True, return_inverse=True)
@@ -133,7 +133,7 @@ def _different_units(table: HolderTable, one: Ints, other: Ints) -> Bools:
 def _trade_best(
     table: HolderTable, one: Ints, other: Ints, seen: Ints, shared: Ints
 ) -> None:
-    """Make those trades that lower the sum of squares."""
+    """Make the trades that lower the sum of squares."""
     width = table.holders.shape[1]
     flat = table.holders.ravel()
     a, b, u, v = flat[one], flat[other], one // width, other // width
@@ -163,7 +163,7 @@ def _trade_best(
 
 
 def join(table: HolderTable, rng: np.random.Generator) -> bool:
-    """Trade units between annotators whom no chain of shared units joins."""
+    """Trade units until shared units connect all annotators."""
     if len(table.places) - len(table.layout) < table.people - 1:
         return True
     parts = _parts(table)
@@ -188,7 +188,7 @@ def join(table: HolderTable, rng: np.random.Generator) -> bool:
 def _apart(
     table: HolderTable, parts: Ints, attempt: int, rng: np.random.Generator
 ) -> tuple[int, int]:
-    """Draw two places of people in different parts who may trade; -1 if none is."""
+    """Draw two tradable places of people in different parts; -1 if none exists."""
     width = table.holders.shape[1]
     holder = table.holders.ravel()[table.places]
     largest = np.bincount(parts).argmax()
@@ -206,7 +206,7 @@ def _apart(
 
 
 def _parts(table: HolderTable) -> Ints:
-    """Return which part each person is in, of the graph of those who share a unit."""
+    """Return the component of each person in the graph of shared units."""
     unit, person = table.slots()
     label: Ints = np.arange(table.people)
     while True:
@@ -220,7 +220,7 @@ def _parts(table: HolderTable) -> Ints:
 
 
 def _unevenness(table: HolderTable) -> tuple[int, int]:
-    """Return what trades of different kinds can spoil: how evenly methods are met."""
+    """Return the imbalance of methods, which trades between kinds can worsen."""
     unit, column = np.nonzero(table.holders >= 0)
     person, group = table.holders[unit, column], table.group[column]
     kinds = len(table.layout.kinds)

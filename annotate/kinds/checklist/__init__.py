@@ -1,5 +1,5 @@
-"""Labels with two boxes for every shot: in the text, in the picture or video.
+"""Checklists: labels with two boxes per shot, for its text and picture or video.
 
-Comes in: the ticks of a shot, and the word that it was looked at.
-Goes out: ratings of 0 or 1 with the number of their shot.
+Input: the ticks of a shot, and the confirmation that it was seen.
+Output: ratings of 0 or 1 with the number of their shot.
 """

@@ -1,4 +1,4 @@
-"""Labels with two boxes for every shot."""
+"""The checklist kind: labels with two boxes for every shot."""
 
 from typing import Literal
 
@@ -10,13 +10,13 @@ from annotate.kinds.question import QuestionDefinition
 from annotate.quality_rules.signals import EFFORT, HASTE
 from annotate.schema import Texts
 
-# What a box is about; each is a question of its own, `label|box`.
+# The two boxes of a label; each is stored as its own question, `label|box`.
 BOXES = ("text", "video")
 TICKED = (0, 1)
 
 
 class Label(QuestionDefinition):
-    """Something that occurs in a shot, under the heading `category`."""
+    """A label for something in a shot, under the heading `category`."""
 
     kind: Literal["checklist"]
     category: Texts = {}
@@ -35,7 +35,7 @@ class ChecklistKind(LikertKind):
     place = 3
     title = gettext_lazy("checklist")
     phrase = gettext_lazy("a checklist for each shot")
-    heading = gettext_lazy("Say what occurs in the story")
+    heading = gettext_lazy("Tick what occurs in the story")
     asks = ngettext_lazy(
         "A checklist for each shot, %(n)s label:",
         "A checklist for each shot, %(n)s labels:",
@@ -44,13 +44,13 @@ class ChecklistKind(LikertKind):
     template = "rate/_checklist.html"
     scripts = ("checklist",)
     keys_template = "rate/_keys_checklist.html"
-    wanted = ""  # its boxes are sent by shots
+    wanted = ""  # boxes are sent per shot
     of_shots = True
     is_nominal = True
     has_known_answers = False
     seconds = 1
     controls = ("repeat",)
-    # What can be told of an annotator by ticks alone.
+    # The quality signals that ticks alone provide.
     signals = (*HASTE, "flat", "repeat", "agreement", *EFFORT)
     definition = Label
     brief = Kind.brief

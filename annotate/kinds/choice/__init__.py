@@ -1,5 +1,5 @@
-"""Which of two outputs is better, or neither.
+"""Choices between two outputs.
 
-Comes in: left, right or tie, as seen.
-Goes out: choices of a or b in the unit's order.
+Input: left, right or tie, as displayed.
+Output: choices of a or b in the unit's order.
 """

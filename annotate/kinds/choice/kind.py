@@ -1,4 +1,4 @@
-"""Which of two outputs is better, or neither."""
+"""The choice kind: left, right, or a tie."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal
@@ -22,25 +22,25 @@ from annotate.models import Answer, Choice, Question, Slot, Study
 from annotate.schema import Switch, refusal
 
 SIDES = ("left", "right", "tie")
-# The same in every question, whether it allows a tie or not.
+# The keys are the same whether or not a question allows a tie.
 KEYS = {"left": "1", "tie": "2", "right": "3"}
 CODES = {"a": 0.0, "tie": 1.0, "b": 2.0, "both_bad": 3.0}
 
 
 def as_side(value: str, a_is_left: bool | None) -> str:
-    """Turn a stored choice (a, b) back into what stood left or right."""
+    """Turn a stored choice (a, b) back into the side that was chosen."""
     if value in ("a", "b"):
         return "left" if (value == "a") == a_is_left else "right"
     return value
 
 
 def side_labels() -> dict[str, str]:
-    """Return what the options of a choice are called, in the reader's language."""
+    """Return the labels of the options in the reader's language."""
     return {"left": _("Left"), "tie": _("No preference"), "right": _("Right")}
 
 
 class ChoiceQuestion(DegradableQuestion):
-    """A criterion; with `allow_tie`, no preference is an answer."""
+    """A criterion; `allow_tie` adds the answer "no preference"."""
 
     kind: Literal["choice"]
     allow_tie: Switch = Field(
@@ -87,7 +87,7 @@ class ChoiceKind(Kind):
         "choice",
         "left_method",
     )
-    # How an adaptive study chose a pair; empty in all others.
+    # How an adaptive study chose the pair; empty in other studies.
     more_columns: ClassVar[tuple[str, ...]] = ("probability", "alternatives")
     fields_read: ClassVar[tuple[str, ...]] = (
         "a_is_left",
@@ -96,7 +96,7 @@ class ChoiceKind(Kind):
     )
 
     def fields(self, slot: Slot, question: Question, value: Value) -> Fields:
-        """Turn what was seen (left, right) into the unit's order (a, b)."""
+        """Turn sides (left, right) into the unit's order (a, b)."""
         if value not in SIDES:
             raise BadAnswerError(f"{str(value)[:40]!r} is none of {', '.join(SIDES)}.")
         if value == "tie" and not question.allow_tie:
@@ -106,13 +106,13 @@ class ChoiceKind(Kind):
         return {"value": value, "a_is_left": slot.a_is_left}
 
     def stored_fields(self, slot: Slot, question: Question, value: Value) -> Fields:
-        """Return the fields of a choice that is given as a, b, tie or both_bad."""
+        """Return the fields of a choice given as a, b, tie or both_bad."""
         if value not in Choice.Value.values:
             raise AnswerError(f"{value!r} is no choice.")
         return {"value": value, "a_is_left": slot.a_is_left}
 
     def options(self, slot: Slot, question: Question) -> tuple[Option, ...]:
-        """Return the sides, and no preference between them where that is allowed."""
+        """Return the sides, with "no preference" between them if allowed."""
         sides = ("left", "tie", "right") if question.allow_tie else ("left", "right")
         labels = side_labels()
         return tuple((side, labels[side], KEYS[side]) for side in sides)
@@ -125,25 +125,25 @@ class ChoiceKind(Kind):
 
     def text_for_manager(self, slot: Slot, question: Question, value: Value) -> str:
         methods = dict(zip("ab", slot.unit.methods, strict=False))
-        if value == Choice.Value.BOTH_BAD:  # of an import
+        if value == Choice.Value.BOTH_BAD:  # only in imports
             return _("Both are bad")
         return methods.get(str(value)) or _("No preference")
 
     def text_for_annotator(
         self, slot: Slot, question: Question, values: Sequence[Value]
     ) -> str:
-        """Return the side, as the annotator saw it."""
+        """Return the side in words, as the annotator saw it."""
         return side_labels()[self.as_displayed(slot, values[0])]
 
     def invalid_answers(self, study: Study) -> Iterator[str]:
-        """Name choices that were stored with other sides than their slot has."""
+        """Describe choices whose stored sides differ from those of their slot."""
         choices = Choice.objects.filter(slot__study=study, question__kind=self.name)
         turned = choices.exclude(a_is_left=F("slot__a_is_left"))
         for choice in turned.exclude(slot__a_is_left=None, a_is_left=None):
             yield f"choice {choice.pk}: its sides are not those of its slot"
 
     def rows(self, answer: Row, methods: Sequence[str]) -> list[Fields]:
-        """Return the methods as they stand in the unit, and which stood left."""
+        """Return the methods in the unit's order, and the one shown left."""
         first, second = methods
         left = "" if answer["a_is_left"] is None else second
         return [
@@ -159,11 +159,11 @@ class ChoiceKind(Kind):
         ]
 
     def numeric_value(self, judgement: Value) -> float:
-        """Return the vote for a; ties count half."""
+        """Return 1 for a, 0 for b, 0.5 for a tie."""
         return {"a": 1.0, "b": 0.0}.get(str(judgement), 0.5)
 
     def worth(self, value: Value, place: int) -> float:
-        """Return 1 for the output that was chosen, 0 for the other, 0.5 for neither."""
+        """Return 1 for the chosen output, 0 for the other, 0.5 for a tie."""
         vote = self.numeric_value(value)
         return 1.0 - vote if place else vote
 

@@ -1,5 +1,4 @@
-"""A value on a scale, for one output.
+"""Ratings of one output on a scale.
 
-Comes in: whole numbers.
-Goes out: ratings.
+Input: whole numbers. Output: ratings.
 """

@@ -1,4 +1,4 @@
-"""A value on a scale, for one output."""
+"""The Likert kind: a rating on an integer scale."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ WHOLE_NUMBER = re.compile(r"-?[0-9]{1,6}")
 
 
 class LikertQuestion(DegradableQuestion):
-    """A question with a scale, some of whose values have a meaning in words."""
+    """A question with a scale whose values can have anchors."""
 
     kind: Literal["likert"]
     scale: Scale
@@ -57,7 +57,7 @@ class LikertQuestion(DegradableQuestion):
 
 
 class LikertKind(Kind):
-    """An integer on the question's scale, each value perhaps with an anchor."""
+    """An integer on the question's scale."""
 
     name = "likert"
     place = 1
@@ -84,7 +84,7 @@ class LikertKind(Kind):
         return str(self.asks % {"n": len(questions), "low": low, "high": high})
 
     def fields(self, slot: Slot, question: Question, value: Value) -> Fields:
-        """Return value and scale; the value may be given in digits, as forms do."""
+        """Return the value and its scale; the value can be text, as in forms."""
         low, high = question.scale_min, question.scale_max
         if not WHOLE_NUMBER.fullmatch(str(value)):
             raise BadAnswerError(f"{str(value)[:40]!r} is no whole number.")
@@ -127,7 +127,7 @@ class LikertKind(Kind):
     def text_for_annotator(
         self, slot: Slot, question: Question, values: Sequence[Value]
     ) -> str:
-        """Return an answer, or the lowest and highest right one, as the page says."""
+        """Return an answer, or the range of right answers, in the words of the page."""
         anchors = dict(question.steps)
         low, high = (
             f"{value} ({anchors[value]})" if anchors.get(value) else str(value)

@@ -1,5 +1,5 @@
-"""Three to five outputs of one story in order, the best first.
+"""Rankings of three to five outputs of one story.
 
-Comes in: the places on the screen, the best first: `2>1>3`.
-Goes out: rankings, as letters of the unit's outputs; in tables a row for each output.
+Input: the positions on the screen, best first, such as `2>1>3`.
+Output: rankings, stored as letters of the unit's outputs; tables have a row per output.
 """

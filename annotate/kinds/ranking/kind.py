@@ -1,4 +1,4 @@
-"""Three to five outputs of one story in order, the best first."""
+"""The ranking kind: three to five outputs in order, best first."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
@@ -23,27 +23,27 @@ from annotate.models.studies import LETTERS, PLACES
 from annotate.quality_rules.signals import EFFORT, HASTE
 from annotate.schema import refusal
 
-# Between the places of an answer as it is seen.
+# Separates the positions in an answer.
 BEFORE = ">"
 
 
 def shown_letters(slot: Slot) -> str:
-    """Return the letters of a slot's outputs as they stand on the screen."""
+    """Return the letters of a slot's outputs in screen order."""
     return "".join(LETTERS[place] for place in slot.order)
 
 
 def _rank(value: Value, place: int) -> int:
-    """Return how many outputs an order puts above one of them."""
+    """Return the number of outputs ranked above one output."""
     return str(value).index(LETTERS[place])
 
 
 class RankingQuestion(DegradableQuestion):
-    """What outputs are put in order by."""
+    """A criterion by which outputs are ranked."""
 
     kind: Literal["ranking"]
 
     def known_answer(self, value: Any, methods: Sequence[str]) -> tuple[str, ...]:
-        """Return methods in the order that is right; others may be between them."""
+        """Return methods in the right order; other methods can be between them."""
         is_list = isinstance(value, list | tuple)
         named = [str(name) for name in value] if is_list else []
         if (
@@ -51,24 +51,24 @@ class RankingQuestion(DegradableQuestion):
             or len(set(named)) < len(named)
             or not set(methods).issuperset(named)
         ):
-            shown = ", ".join(methods[:2])
-            told = f"list methods of the unit, the better first, such as [{shown}]"
-            raise refusal(told)
+            start = ", ".join(methods[:2])
+            message = f"list methods of the unit, the better first, such as [{start}]"
+            raise refusal(message)
         return tuple(named)
 
 
 class RankingKind(ChoiceKind):
-    """An order of all outputs, without ties; it stands for the choices it implies."""
+    """An order of all outputs without ties, analysed as the choices it implies."""
 
     name = "ranking"
     place = 4
     is_pairwise = False
     title = gettext_lazy("rankings")
-    phrase = gettext_lazy("several methods in order")
-    heading = gettext_lazy("Put the versions of the story in order")
+    phrase = gettext_lazy("several methods ranked")
+    heading = gettext_lazy("Rank the versions of the story")
     asks = ngettext_lazy(
-        "Several methods in order, %(n)s question:",
-        "Several methods in order, %(n)s questions:",
+        "Several methods ranked, %(n)s question:",
+        "Several methods ranked, %(n)s questions:",
         "n",
     )
     template = "rate/_ranking.html"
@@ -79,7 +79,7 @@ class RankingKind(ChoiceKind):
     model = Ranking
     table = "rankings"
     controls = ("repeat",)
-    # Nothing is left or right, and an order does not repeat itself by chance alone.
+    # There is no left or right, and orders hardly repeat by chance.
     signals = (*HASTE, "repeat", "majority", *EFFORT)
     seconds = 20
     definition = RankingQuestion
@@ -88,19 +88,19 @@ class RankingKind(ChoiceKind):
     fields_read = ("shown",)
 
     def is_right(self, value: Value, expected: Sequence[int] | str) -> bool:
-        """Say whether the expected outputs come in their order."""
+        """Return whether the expected outputs come in the expected order."""
         places = [str(value).index(str(letter)) for letter in expected]
         return places == sorted(places)
 
     def fields(self, slot: Slot, question: Question, value: Value) -> Fields:
-        """Turn places on the screen into letters of the unit's outputs."""
-        shown = shown_letters(slot)
-        places = [str(number) for number in range(1, len(shown) + 1)]
-        given = str(value).split(BEFORE)
-        if sorted(given) != places:
+        """Turn positions on the screen into letters of the unit's outputs."""
+        letters = shown_letters(slot)
+        places = [str(number) for number in range(1, len(letters) + 1)]
+        order = str(value).split(BEFORE)
+        if sorted(order) != places:
             raise BadAnswerError(
                 _(
-                    "Give each version a rank of its own: %(value)s is no order of "
+                    "Give each version a different rank: %(value)s is not an order of "
                     "%(places)s, such as %(example)s."
                 )
                 % {
@@ -109,20 +109,20 @@ class RankingKind(ChoiceKind):
                     "example": BEFORE.join(places),
                 }
             )
-        order = "".join(shown[int(place) - 1] for place in given)
-        return {"value": order, "shown": shown}
+        ranked = "".join(letters[int(place) - 1] for place in order)
+        return {"value": ranked, "shown": letters}
 
     def stored_fields(self, slot: Slot, question: Question, value: Value) -> Fields:
-        """Return the fields of an order that is given in letters."""
-        shown = shown_letters(slot)
-        if sorted(str(value)) != sorted(shown):
-            raise AnswerError(f"{value!r} is no order of {', '.join(sorted(shown))}.")
-        return {"value": value, "shown": shown}
+        """Return the fields of an order given in letters."""
+        letters = shown_letters(slot)
+        if sorted(str(value)) != sorted(letters):
+            raise AnswerError(f"{value!r} is no order of {', '.join(sorted(letters))}.")
+        return {"value": value, "shown": letters}
 
     def posted(self, question: Question, form: Mapping[str, str]) -> str | None:
-        """Return the places by their ranks, or what is no order; None without ranks.
+        """Return the positions by rank, or the invalid ranks; None without ranks.
 
-        Two versions of one rank would have an order by chance.
+        Versions that share a rank are not sorted, since their order would be arbitrary.
         """
         begin = f"{form_field(question)}:"
         ranks = {
@@ -139,32 +139,32 @@ class RankingKind(ChoiceKind):
         return tuple((str(n), label, str(n)) for n, label in enumerate(labels, start=1))
 
     def example(self, slot: Slot, question: Question) -> str:
-        """Return the order in which the outputs stand."""
+        """Return the outputs in screen order, as an example."""
         return BEFORE.join(place for place, *_rest in self.options(slot, question))
 
     def labels(self) -> list[str]:
         return [_("Version %(n)s") % {"n": n} for n in range(1, self.most + 1)]
 
     def as_displayed(self, slot: Slot, value: Value) -> str:
-        """Return the places on the screen, the best first."""
-        shown = shown_letters(slot)
-        return BEFORE.join(str(shown.index(letter) + 1) for letter in str(value))
+        """Return the positions on the screen, best first."""
+        letters = shown_letters(slot)
+        return BEFORE.join(str(letters.index(letter) + 1) for letter in str(value))
 
     def text_for_annotator(
         self, slot: Slot, question: Question, values: Sequence[Value]
     ) -> str:
-        """Return the versions, as they are named on the page, the best first."""
+        """Return the versions as the page names them, best first."""
         labels = self.labels()
         places = self.as_displayed(slot, values[0]).split(BEFORE)
         return f" {BEFORE} ".join(labels[int(place) - 1] for place in places)
 
     def text_for_manager(self, slot: Slot, question: Question, value: Value) -> str:
-        """Return the methods' names, the best first."""
+        """Return the methods' names, best first."""
         methods = slot.unit.methods
         return " > ".join(methods[LETTERS.index(letter)] for letter in str(value))
 
     def invalid_answers(self, study: Study) -> Iterator[str]:
-        """Name rankings that are no order of what their slot shows."""
+        """Describe rankings that are not an order of their slot's outputs."""
         paths = study.output_paths("slot__unit__")
         rows = Ranking.objects.filter(slot__study=study, question__kind=self.name)
         for row in rows.select_related(*paths):
@@ -174,7 +174,7 @@ class RankingKind(ChoiceKind):
                 yield f"ranking {row.pk}: its places are not those of its slot"
 
     def rows(self, answer: Row, methods: Sequence[str]) -> list[Fields]:
-        """Return rank and place on the screen of each method, the best first."""
+        """Return rank and position on the screen of each method, best first."""
         return [
             {
                 "method": methods[LETTERS.index(letter)],
@@ -186,7 +186,7 @@ class RankingKind(ChoiceKind):
         ]
 
     def judgements(self, key: str, value: Value) -> dict[str, Value]:
-        """Return the choice between each two outputs that the order implies."""
+        """Return the implied choice between every two outputs."""
         rank = str(value).index
         return {
             f"{key} {first}{second}": "a" if rank(first) < rank(second) else "b"
@@ -194,7 +194,7 @@ class RankingKind(ChoiceKind):
         }
 
     def worth(self, value: Value, place: int) -> float:
-        """Return the share of the other outputs that the output stands above."""
+        """Return the share of the other outputs ranked below the output."""
         others = len(str(value)) - 1
         return (others - _rank(value, place)) / others
 

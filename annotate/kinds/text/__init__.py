@@ -1,5 +1,4 @@
-"""Free text: answers in words.
+"""Free-text answers.
 
-Comes in: a text.
-Goes out: texts, which are exported and erased, and counted nowhere.
+Input: a text. Output: texts, which are exported and erased but never counted.
 """

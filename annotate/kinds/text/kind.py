@@ -1,4 +1,4 @@
-"""Free text: answers in words."""
+"""The text kind: free-text answers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal, Self
@@ -24,7 +24,7 @@ from annotate.models.answers import Answer, answer_constraints
 from annotate.models.studies import LETTERS
 from annotate.schema import Problem, Switch, refuse, refuse_boolean, says
 
-# Characters: what a question may ask for at most, and does where it does not say.
+# In characters: the upper limit of a question, and its default.
 LARGEST, USUAL = 10_000, 2_000
 Length = Annotated[
     int,
@@ -35,7 +35,7 @@ Length = Annotated[
 
 
 class TextAnswer(Answer):
-    """A text written in answer to a question; empty once it is erased."""
+    """A free-text answer; empty after erasure."""
 
     value = models.TextField()
 
@@ -44,7 +44,7 @@ class TextAnswer(Answer):
 
 
 class TextQuestion(QuestionDefinition):
-    """A question that is answered in words, or left open unless it is `required`."""
+    """A free-text question, optional unless `required`."""
 
     kind: Literal["text"]
     required: Switch = Field(
@@ -55,14 +55,14 @@ class TextQuestion(QuestionDefinition):
     longest: Length = Field(
         USUAL,
         exclude_if=lambda value: value == USUAL,
-        title=gettext_noop("Longest answer"),
+        title=gettext_noop("Maximum length"),
         description=gettext_noop("In characters."),
     )
 
     @model_validator(mode="after")
     def _is_not_measured(self) -> Self:
-        told = "no metric measures a text; leave it out"
-        refuse([Problem(["metric"], told)] if self.metric else [])
+        message = "no metric measures a text; leave it out"
+        refuse([Problem(["metric"], message)] if self.metric else [])
         return self
 
     def rows(self) -> list[Fields]:
@@ -72,7 +72,7 @@ class TextQuestion(QuestionDefinition):
 
 
 class TextKind(Kind):
-    """A text of one or several lines, which no statistic uses."""
+    """A text of one or more lines, which no statistic uses."""
 
     name = "text"
     place = 5
@@ -85,8 +85,10 @@ class TextKind(Kind):
     signals = ()
     title = gettext_lazy("free text")
     phrase = gettext_lazy("answers in words")
-    heading = gettext_lazy("Say it in your own words")
-    asks = ngettext_lazy("In words, %(n)s question:", "In words, %(n)s questions:", "n")
+    heading = gettext_lazy("Answer in your own words")
+    asks = ngettext_lazy(
+        "Free text, %(n)s question:", "Free text, %(n)s questions:", "n"
+    )
     template = "rate/_text.html"
     scripts = ("text",)
     keys_template = "rate/_keys_text.html"
@@ -100,18 +102,18 @@ class TextKind(Kind):
     fields_read = ("slot__a_is_left",)
 
     def fields(self, slot: Slot, question: Question, value: Value) -> Fields:
-        """Return the text with the line breaks of every system as one."""
+        """Return the text with normalised line breaks."""
         text = "\n".join(str(value).splitlines()).strip()
         longest = question.anchors["longest"]
         if not text:
-            raise BadAnswerError(_("Write a text, or leave it out."))
-        if len(text) > longest:
-            told = _("Write at most %(longest)s characters; these are %(n)s.")
-            raise BadAnswerError(told % {"longest": longest, "n": len(text)})
+            raise BadAnswerError(_("Write an answer, or leave the question open."))
+        if (length := len(text)) > longest:
+            text = _("Write at most %(longest)s characters; your answer has %(n)s.")
+            raise BadAnswerError(text % {"longest": longest, "n": length})
         return {"value": text}
 
     def posted(self, question: Question, form: Mapping[str, str]) -> str | None:
-        """Return the text; an empty one takes back what was written before."""
+        """Return the posted text; an empty one clears the answer."""
         text = form.get(form_field(question))
         return None if text is None else text.strip()
 
@@ -130,7 +132,7 @@ class TextKind(Kind):
         return str(value)
 
     def invalid_answers(self, study: Study) -> Iterator[str]:
-        """Name texts that are longer than their question allows."""
+        """Describe texts that are longer than their question allows."""
         for question in study.questions.filter(kind=self.name):
             longest = question.anchors["longest"]
             texts = TextAnswer.objects.annotate(length=functions.Length("value"))
@@ -138,7 +140,7 @@ class TextKind(Kind):
                 yield f"text {text.pk}: it is longer than {longest} characters"
 
     def rows(self, answer: Row, methods: Sequence[str]) -> list[Fields]:
-        """Return the methods as they stand in the unit, and which stood left."""
+        """Return the methods in the unit's order, and the one shown left."""
         sides = {True: methods[0], False: methods[-1], None: ""}
         is_left = answer["slot__a_is_left"] if len(methods) == 2 else None
         return [

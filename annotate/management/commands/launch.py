@@ -16,7 +16,7 @@ class Command(StudyCommand):
         already = " already" if before == after.state else ""
         self.stdout.write(f"{study.slug} is {after.get_state_display()}{already}.")
         if before == Study.State.DRAFT:
-            for note in same_size.odd_shapes(same_size.outputs_of(after)):
+            for note in same_size.aspect_ratio_notes(same_size.outputs_of(after)):
                 self.stderr.write(f"note: {note.text}")
         if lifecycle.reach(after).is_empty:
             self.stderr.write(

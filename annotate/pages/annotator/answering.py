@@ -1,4 +1,4 @@
-"""The way of an answer: who sends it, what is sent, and what is shown next."""
+"""Request flow of an answer: access, parsing, and the next page."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -59,7 +59,7 @@ INVITED = Prepared[Invitation](
 
 
 def for_annotator(view: View, held_too: str = "") -> View:
-    """Look up the annotator by token and hand the row to the view."""
+    """Wrap a view: look up its annotator by token, and refuse invalid links."""
 
     @wraps(view)
     def wrapped(request: SeatRequest, token: str, **kwargs: object) -> HttpResponseBase:
@@ -85,7 +85,7 @@ def for_annotator(view: View, held_too: str = "") -> View:
                 return JsonResponse({"error": str(error)}, status=403)
             return redirect("rate-entry", token)
         except Http404:
-            if study.state != Study.State.OPEN:  # it may be theirs again
+            if study.state != Study.State.OPEN:  # the slot may return to its annotator
                 return _stopped(request, annotator, study.state, 403)
             return _stopped(request, annotator, "gone", 404)
 
@@ -93,17 +93,17 @@ def for_annotator(view: View, held_too: str = "") -> View:
 
 
 def for_trainee(view: View) -> View:
-    """Let in whom `for_annotator` does, and those who did not pass the training."""
+    """Wrap a view like `for_annotator`, but admit those who failed the training."""
     return for_annotator(view, held_too=Annotator.State.FAILED)
 
 
 def invitation_of(token: str) -> Invitation | None:
-    """Return whose link it is, or was before that person's data were erased."""
+    """Return the invitation of a token, also after its person's data were erased."""
     return INVITED.first(token=token) or INVITED.first(token=mark_of(token))
 
 
 def revoked(request: SeatRequest, annotator: Annotator) -> HttpResponse:
-    """Say that a link is no longer valid, or what its annotator has decided."""
+    """Return the page of a revoked link or a withdrawn annotator."""
     has_withdrawn = annotator.withdrawn_at and not annotator.erased_at
     return _stopped(
         request, annotator, "withdrawn" if has_withdrawn else "revoked", 410
@@ -121,14 +121,14 @@ def _stopped(
         texts = {
             "revoked": _("This invitation is no longer valid."),
             "withdrawn": _("You have withdrawn from this study."),
-            "gone": _("This story is now with somebody else."),
+            "gone": _("This story is now assigned to somebody else."),
             "failed": _(
                 "You did not pass the training round, so you cannot take part in this "
                 "study."
             ),
-            "held": _("Your work is paused; the study's manager knows why."),
+            "held": _("Your work is paused; the study's manager can tell you why."),
         }
-        paused = _("The study does not take answers at the moment.")
+        paused = _("The study is not accepting answers at the moment.")
         return JsonResponse({"error": texts.get(why, paused)}, status=status)
     context = {
         "annotator": annotator,
@@ -152,7 +152,7 @@ def annotator_page(
     **context: object,
 ) -> HttpResponse:
     context |= {
-        "seat": "rate",
+        "route": "rate",
         "annotator": annotator,
         "study": annotator.study,
         "token": request.token,
@@ -163,7 +163,7 @@ def annotator_page(
 
 
 COOKIE = "offered"
-# The pages that a browser keeps, and those that it was named before.
+# The pages that a browser caches, and some that it was offered earlier.
 MOST_CODES = 40
 
 
@@ -173,7 +173,7 @@ def remember(
     annotator: Annotator,
     codes: Sequence[str],
 ) -> HttpResponse:
-    """Let the browser remember the codes of slots that it is named now."""
+    """Store the codes of offered slots in a signed cookie."""
     before = [code for code in _offered(request, annotator) if code not in codes]
     response.set_cookie(
         COOKIE,
@@ -187,7 +187,7 @@ def remember(
 
 
 def was_offered(request: HttpRequest, annotator: Annotator, code: str) -> bool:
-    """Say whether this annotator's browser was named a slot."""
+    """Return whether this annotator's browser was offered a slot."""
     return code in _offered(request, annotator)
 
 
@@ -204,7 +204,7 @@ def _signer(annotator: Annotator) -> Signer:
 
 
 def missing(annotator: Annotator) -> Exception:
-    """Return why there is no such slot: something comes before it, or there is none."""
+    """Return the error for a slot that is missing or not accessible yet."""
     first = lacking(annotator)
     return NotYetError(first) if first else Http404()
 
@@ -215,7 +215,7 @@ def next_address(
     session: int | None = None,
     wish: str = "",
 ) -> str:
-    """Take the next slot, in the session if one is named; return what to show."""
+    """Take the next slot, in the given session if any; return the next address."""
     if monitoring.unread_warning(annotator) is not None:
         return reverse("rate-warning", args=[request.token])
     following = choosing.next_for(annotator, session=session, wish=wish)
@@ -225,7 +225,7 @@ def next_address(
 def address_after(
     request: SeatRequest, annotator: Annotator, received: Received, wish: str = ""
 ) -> str:
-    """Return what to show after a slot that was submitted."""
+    """Return the address to show after a submitted slot."""
     row = received.held.slot
     if received.next:
         return received.next
@@ -241,7 +241,7 @@ def go_on_at_once(
     own: Slot | None,
     wish: str = "",
 ) -> str:
-    """Do as `address_after` in the transaction in which the slot was submitted."""
+    """Return `address_after` within the transaction that submits the slot."""
     if received.facts and received.facts.is_warned:
         return reverse("rate-warning", args=[request.token])
     following = choosing.next_while_locked(
@@ -262,7 +262,7 @@ def _address(
 
 
 def is_done(annotator: Annotator, following: Slot | None) -> bool:
-    """Say whether the last page is next: what is left can only be offered."""
+    """Return whether the last page is next, since other slots are only optional."""
     if following is None:
         return True
     finished = annotator.state == Annotator.State.FINISHED
@@ -281,11 +281,11 @@ LONGEST_KEY = 40
 
 
 class UnreadableError(ValueError):
-    """The request is not one that the page sends."""
+    """The request does not have the format that pages send."""
 
 
 class TooManyRowsError(Exception):
-    """More rows came in one request than are stored in one transaction."""
+    """The request has more rows than one transaction stores."""
 
 
 @never_cache
@@ -335,7 +335,7 @@ def save(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
 
 
 def _read(request: SeatRequest) -> tuple[list[Row], Closing | None, str]:
-    """Return rows, what comes with a submission, and the story that is shown next."""
+    """Return the rows, the submission if any, and the code of the story shown next."""
     try:
         sent = json.loads(request.body)["rows"]
         if len(sent) > writing.MOST_ROWS:
@@ -358,16 +358,16 @@ def _read(request: SeatRequest) -> tuple[list[Row], Closing | None, str]:
 
 
 def _closing(submit: dict[str, Any]) -> Closing:
-    """Return the times that are told; where none are, the answers are kept as well."""
+    """Return the reported times, which can be missing."""
     seconds, in_sight = submit.get("seconds"), submit.get("in_sight")
     if in_sight is not None:
-        found = {int(shot): float(told) for shot, told in in_sight.items()}
-        in_sight = {shot: told for shot, told in found.items() if isfinite(told)}
+        times = {int(shot): float(time) for shot, time in in_sight.items()}
+        in_sight = {shot: time for shot, time in times.items() if isfinite(time)}
     return Closing(None if seconds is None else float(seconds), in_sight)
 
 
 def _row(sent: dict[str, Any]) -> Row:
-    """Return what a row says of a question, shot or text."""
+    """Return the row of an answer, comment or report."""
     kind, name = sent["kind"], _text(sent["id"])
     if kind == "fault":
         return FaultRow(id=name, side=_text(sent["side"]), shot=int(sent["shot"]))

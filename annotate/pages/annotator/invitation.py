@@ -1,4 +1,4 @@
-"""Joining a study, taking part under an invitation link, and leaving."""
+"""Pages of an invitation: join, consent, instructions, breaks, done, withdraw."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ from evalcore.serving import log
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest, token: str) -> HttpResponse:
-    """Say what taking part means; agreeing makes the person an annotator."""
+    """Show the page of a public link; agreeing creates an annotator."""
     link = JoinLink.objects.select_related("study").filter(token=token).first()
     if link is None:
         return rate_limits.refuse_link(request)
@@ -75,7 +75,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _is_own(request: HttpRequest, link: JoinLink, person: Annotator, page: str) -> bool:
-    """Say whether this browser may go on as somebody who joined under its id."""
+    """Return whether this browser may continue as the annotator with its ID."""
     return (
         link.any_device
         or devices.knows(request, person)
@@ -111,7 +111,7 @@ def _languages(study: Study) -> list[tuple[str, str]]:
 def _remember(
     request: HttpRequest, response: HttpResponse, annotator: Annotator
 ) -> HttpResponse:
-    """Let the browser remember its annotator; note who else works on this device."""
+    """Store the annotator in a cookie; log other annotators on this device."""
     if (other := devices.other(request, annotator)) is not None:
         event_log.note(
             Event.Kind.SECOND_LINK,
@@ -127,7 +127,7 @@ def _remember(
 @require_safe
 @for_annotator
 def entry(request: SeatRequest, annotator: Annotator) -> HttpResponse:
-    """Lead to whatever comes next: consent, instructions, work, or thanks."""
+    """Redirect to the next page: consent, instructions, a slot, or done."""
     if annotator.consented_at is None:
         return redirect("rate-consent", request.token)
     response = redirect(_place(annotator), request.token)
@@ -135,7 +135,7 @@ def entry(request: SeatRequest, annotator: Annotator) -> HttpResponse:
 
 
 def _place(annotator: Annotator) -> str:
-    """Return where somebody who has agreed goes on."""
+    """Return the next address for an annotator who has agreed."""
     if annotator.instructed_at is None:
         return "rate-instructions"
     done = is_done(annotator, choosing.next_slot(annotator))
@@ -146,7 +146,7 @@ def _place(annotator: Annotator) -> str:
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_annotator
 def consent(request: SeatRequest, annotator: Annotator) -> HttpResponse:
-    """Show the consent text; agreeing stores when, and to which version."""
+    """Show the consent text; agreeing stores its time and version."""
     if request.method == "POST":
         agreed = (
             Annotator.objects.filter(pk=annotator.pk, consented_at__isnull=True)
@@ -172,17 +172,17 @@ def consent(request: SeatRequest, annotator: Annotator) -> HttpResponse:
 
 
 def _order(annotator: Annotator) -> dict[str, Any]:
-    """Return what the log says of the order of questions; nothing if all have one."""
+    """Return the logged order of questions; empty if it is fixed."""
     study = annotator.study
     if not study.shuffle_questions:
         return {}
     whole = [question for question in study.asked if not kind_of(question).of_shots]
-    asked = in_order(whole, study, annotator)
-    return {"questions": [question.key for question in asked]}
+    questions = in_order(whole, study, annotator)
+    return {"questions": [question.key for question in questions]}
 
 
 def _language() -> str:
-    """Return the language of the page as studies name it: zh, not zh-hans."""
+    """Return the page's language as studies name it: zh, not zh-hans."""
     return (translation.get_language() or "").split("-")[0]
 
 
@@ -204,7 +204,7 @@ def instructions(request: SeatRequest, annotator: Annotator) -> HttpResponse:
         annotator,
         "rate/instructions.html",
         questions=in_order(annotator.study.asked, annotator.study, annotator),
-        # What keys there are; those of texts and characters are told in any case.
+        # Shortcuts of texts and characters are always listed.
         videos=outputs.filter(video__isnull=False).exists(),
         has_texts=True,
         characters=True,
@@ -215,7 +215,7 @@ def instructions(request: SeatRequest, annotator: Annotator) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_annotator
 def pause(request: SeatRequest, annotator: Annotator) -> HttpResponse:
-    """Stand between two sessions, and before going on after an absence."""
+    """Show the page between sittings and after an absence."""
     if lacking(annotator):
         return redirect("rate-entry", request.token)
     if request.method == "POST":
@@ -237,7 +237,7 @@ def pause(request: SeatRequest, annotator: Annotator) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_annotator
 def warning(request: SeatRequest, annotator: Annotator) -> HttpResponse:
-    """Tell the annotator what a quality rule found; reading it leads on."""
+    """Show a warning from a quality rule; confirming it continues."""
     flag = monitoring.unread_warning(annotator)
     if flag is None:
         return redirect("rate-entry", request.token)
@@ -251,7 +251,7 @@ def warning(request: SeatRequest, annotator: Annotator) -> HttpResponse:
 
 
 def last_answered(annotator: Annotator) -> Slot | None:
-    """Return the slot to go back to: the last submitted one of the session at hand."""
+    """Return the last submitted slot of the current session."""
     if annotator.study.state != Study.State.OPEN:
         return None
     return (
@@ -262,14 +262,14 @@ def last_answered(annotator: Annotator) -> Slot | None:
 
 
 WISHES = ("work", "answers")
-MOST_COUNTED = 100  # free slots; there may be very many
+MOST_COUNTED = 100  # there may be very many free slots
 
 
 @never_cache
 @require_POST
 @for_annotator
 def stop(request: SeatRequest, annotator: Annotator) -> HttpResponse:
-    """Finish by one's own wish, after a whole sitting or where nothing is left."""
+    """Finish early, after a complete sitting or when nothing is left."""
     outcomes.finish_if_done(annotator, wanted=True)
     return redirect("rate-done", request.token)
 
@@ -278,7 +278,7 @@ def stop(request: SeatRequest, annotator: Annotator) -> HttpResponse:
 @require_safe
 @for_annotator
 def done(request: SeatRequest, annotator: Annotator) -> HttpResponse:
-    """Thank somebody who has finished, with the code; offer free slots."""
+    """Show the completion code; offer free slots."""
     if lacking(annotator):
         return redirect("rate-entry", request.token)
     outcomes.finish_if_done(annotator)
@@ -305,7 +305,7 @@ def done(request: SeatRequest, annotator: Annotator) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def withdraw(request: SeatRequest, token: str) -> HttpResponse:
-    """Ask what is to become of the answers, and do it."""
+    """Withdraw the annotator, with or without their answers."""
     invitation = invitation_of(token)
     if invitation is None:
         return rate_limits.refuse_link(request)
@@ -318,7 +318,9 @@ def withdraw(request: SeatRequest, token: str) -> HttpResponse:
         return annotator_page(request, annotator, "rate/withdraw.html")
     wish = request.POST.get("wish", "")
     if wish not in WISHES or not request.POST.get("sure"):
-        problem = _("Please choose what is to happen, and tick that you are sure.")
+        problem = _(
+            "Please choose what should happen to your answers and confirm below."
+        )
         return annotator_page(
             request, annotator, "rate/withdraw.html", 422, problem=problem, wish=wish
         )

@@ -1,4 +1,4 @@
-"""What an annotator looks at, on its way to a browser: from here, or by nginx."""
+"""Serve media to annotators, directly or through nginx."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -35,7 +35,7 @@ BLOCK = 1 << 16
 # else a paused video would keep a thread of the server waiting for as long.
 LARGEST_PART = 1 << 21
 PICTURE_SECONDS = 24 * 3600
-# Nobody was told a date or an ETag to ask by; nginx would answer to guesses of them.
+# No date or ETag was sent, so conditional headers are guesses that nginx would answer.
 BY_VALIDATOR = frozenset(
     {"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"}
 )
@@ -61,11 +61,11 @@ def send_picture(request: HttpRequest, path: Path) -> HttpResponseBase:
 
 
 class BadRangeError(ValueError):
-    """A range that is none, or lies outside of the file."""
+    """A range that is malformed or outside the file."""
 
 
 def send_part(request: HttpRequest, path: Path, content_type: str) -> HttpResponseBase:
-    """Send a file, or one range of it, read from the disk as it is sent."""
+    """Send a file or one range of it, streamed from disk."""
     size = path.stat().st_size
     try:
         part = _asked(request, size)
@@ -86,10 +86,10 @@ def send_part(request: HttpRequest, path: Path, content_type: str) -> HttpRespon
 
 
 def _asked(request: HttpRequest, size: int) -> tuple[int, int] | None:
-    """Return from where to where the file is wanted; None: all of it."""
+    """Return start and end of the requested range; None: the whole file."""
     header = request.headers.get("Range", "")
     whole = not header.startswith("bytes=") or "," in header
-    # A validator can never match, for none is sent.
+    # No validator is sent, so none can match.
     if whole or "If-Range" in request.headers:
         return None
     match = ONE_RANGE.fullmatch(header)
@@ -119,7 +119,7 @@ Sends = Callable[..., HttpResponseBase]
 def send_frame(
     request: HttpRequest, slot: Slot, side: str, number: str, rendition: media.Rendition
 ) -> HttpResponseBase:
-    """Send the picture of one shot in the study's size, if there is one."""
+    """Send the picture of one shot in the study's size, or raise `Http404`."""
     output = slot_view.sides(slot).get(side)
     return _send_shot(request, output, number, rendition, same_size.box_of(slot.study))
 
@@ -144,7 +144,7 @@ def send_character(
     number: str,
     rendition: media.Rendition,
 ) -> HttpResponseBase:
-    """Send a reference picture of one of the characters of a slot's story."""
+    """Send a reference picture of a character in a slot's story."""
     characters = slot_view.story_characters(slot)
     if int(index) >= len(characters):
         raise Http404
@@ -186,15 +186,15 @@ def _of_own_slot(send: Sends) -> Sends:
 def example(
     request: HttpRequest, annotator: Annotator, question: str, which: str, number: str
 ) -> HttpResponseBase:
-    """Send a small picture of a question's example, before the first story too."""
+    """Send a small picture of a question's example."""
     if annotator.consented_at is None:
         raise NotYetError(lacking(annotator))
     study = annotator.study
     rows = study.questions.select_related("example__twin_of")
-    asked = get_object_or_404(rows, ordinal=question, example__isnull=False)
-    if not is_shown(asked, int(number)):
+    question_row = get_object_or_404(rows, ordinal=question, example__isnull=False)
+    if not is_shown(question_row, int(number)):
         raise Http404
-    twin = asked.example
+    twin = question_row.example
     assert twin is not None
     output, box = twin if which == "bad" else twin.twin_of, same_size.box_of(study)
     if twin.video_id is None:
@@ -209,7 +209,7 @@ def _send_still(
     number: str,
     box: media.Box | None,
 ) -> HttpResponseBase:
-    """Send the middle frame of one shot's part of a video."""
+    """Send the middle frame of a shot's part of a video."""
     frames = {shot: (start + stop) // 2 for shot, start, stop, _differs in parts}
     if output is None or output.video is None or int(number) not in frames:
         raise Http404
@@ -225,7 +225,7 @@ video = _of_own_slot(send_side)
 def send_video(
     request: HttpRequest, output: Output | None, box: media.Box | None = None
 ) -> HttpResponseBase:
-    """Send the rendition of an output's video, or the part that is asked for."""
+    """Send the rendition of an output's video, or the requested part."""
     if output is None or output.video is None:
         raise Http404
     path = video_rendition_path(output.video, box)

@@ -1,4 +1,4 @@
-"""Progress of an annotator: stories done, time left, and breaks."""
+"""Progress of an annotator: rated stories, time left, and breaks."""
 
 import statistics
 from collections.abc import Sequence
@@ -18,10 +18,10 @@ from annotate.responses.submission import measured
 from evalcore.database.prepared import Prepared
 from evalcore.models import Story
 
-# So many of the annotator's own stories tell; before that, those of all others do.
+# From this many of the annotator's own times on, those of others are not used.
 OWN_ENOUGH, OWN_LATEST = 3, 20
 ALL_LATEST = 200
-# Whoever judges so long without a pause of at least the second is told to rest.
+# After WORK without a pause of REST, the page suggests a rest.
 WORK, REST = timedelta(minutes=25), timedelta(minutes=5)
 
 
@@ -33,7 +33,7 @@ def _timed_latest() -> QuerySet[Any]:
 
 
 def own_latest(annotator: int) -> QuerySet[Any]:
-    """Return the latest of an annotator's own stories whose time is known."""
+    """Return the latest times of an annotator's stories."""
     return (
         _timed_latest().filter(annotator=annotator).order_by("-position")[:OWN_LATEST]
     )
@@ -45,17 +45,17 @@ def _submitted_since(annotator: int, since: datetime) -> QuerySet[Any, Any]:
 
 
 def first_since(annotator: int, since: datetime) -> QuerySet[Any, Any]:
-    """Return when an annotator first submitted something since `rest_begins`."""
+    """Return the annotator's first submission since `rest_begins`."""
     return _submitted_since(annotator, since)[:1]
 
 
 def rest_begins() -> datetime:
-    """Return since when somebody has worked long who was at work ever since."""
+    """Return the start of the time in which uninterrupted work needs a rest."""
     return timezone.now() - WORK - REST
 
 
 class Held(NamedTuple):
-    """What telling the progress needs to know of each slot that somebody holds."""
+    """The columns of a slot that an annotator's progress needs."""
 
     code: str
     session: int | None
@@ -67,14 +67,14 @@ class Held(NamedTuple):
     story: int
 
 
-# The columns of `Held`.
+# The columns of `Held` in the database.
 HELD = (*Held._fields[:-1], "unit__story")
-# Stories are counted in steps of so many: each number has a query of its own.
+# Stories are counted in steps, because each number needs its own query.
 AT_ONCE = 10
 
 
 def _held(annotator: int) -> QuerySet[Slot, tuple[Any, ...]]:
-    """Return somebody's slots, as `Held` has them, in the order of their turns."""
+    """Return an annotator's slots as `Held`, in order."""
     return leasing.own_slots(annotator).values_list(*HELD)
 
 
@@ -123,7 +123,7 @@ TOTALS = Prepared[tuple[Any, ...]](
 
 
 class Totals(NamedTuple):
-    """The last session of somebody, and how many slots are submitted, and no checks."""
+    """Totals of an annotator: last session, submitted slots without checks, skips."""
 
     sessions: int | None
     submitted: int
@@ -133,9 +133,9 @@ class Totals(NamedTuple):
 
 
 def totals_of(annotator: Annotator) -> Totals:
-    """Return how far somebody is in all."""
+    """Return an annotator's totals."""
     row = TOTALS.first(annotator=annotator.pk, since=rest_begins())
-    if row is None:  # no slot is theirs
+    if row is None:  # the annotator has no slot
         return Totals(None, 0, 0, annotator.skips.count(), None)
     sessions, submitted, real, skipped, first = row
     return Totals(sessions, submitted, real, skipped or 0, first)
@@ -147,7 +147,7 @@ def progress(
     ahead: int = 0,
     totals: Totals | None = None,
 ) -> dict[str, Any]:
-    """Return how far the annotator is at a slot, or at the next one."""
+    """Return the annotator's progress at a slot, or at the next one."""
     at = row or choosing.next_slot(annotator)
     session = leasing.session_for(at, annotator) if at else 1
     totals = totals or totals_of(annotator)
@@ -172,7 +172,7 @@ def progress(
     to_come = _to_come(annotator, totals.real, here) if is_joined else 0
     size = len(here) + to_come
     left = to_come + sum(slot.state != Slot.State.SUBMITTED for slot in here)
-    if ahead:  # by then the stories before it are done
+    if ahead:  # earlier stories are done by then
         left = max(size, number) - number + 1
     return {
         "is_training": is_training,
@@ -187,8 +187,8 @@ def progress(
 
 
 def _before(annotator: Annotator, at: Slot | None, here: list[Held]) -> Held | None:
-    """Return the slot before in the same session, or round of training."""
-    if at is None or at.position is None:  # free as yet: it would be the last
+    """Return the previous slot in the same session or training round."""
+    if at is None or at.position is None:  # a free slot would be the last
         last = LAST.first(annotator=annotator.pk)
         return Held(*last) if last else None
     earlier = [slot for slot in here if slot.position < at.position]
@@ -196,13 +196,13 @@ def _before(annotator: Annotator, at: Slot | None, here: list[Held]) -> Held | N
 
 
 def number_in_session(annotator: Annotator, row: Slot) -> int:
-    """Return which of its session's stories a slot of this annotator is."""
+    """Return the 1-based index of a slot in the annotator's session."""
     here = leasing.own_slots(annotator).filter(session=row.session)
     return 1 + here.filter(position__lt=row.position or 0).count()
 
 
 def _to_come(annotator: Annotator, held: int, here: list[Held]) -> int:
-    """Return how many free slots will join the session at hand: one of each story."""
+    """Return the number of free slots that will join the session, one per story."""
     if not leasing.has_room(annotator):
         return 0
     study, cap = annotator.study, annotator.most_slots
@@ -211,18 +211,18 @@ def _to_come(annotator: Annotator, held: int, here: list[Held]) -> int:
         room = min(room, cap - held)
     if room <= 0:
         return 0
-    known = {slot.story for slot in here}
-    # Counting all of them would take long in a large study.
-    most = AT_ONCE * ceil((room + len(known)) / AT_ONCE)
+    stories = {slot.story for slot in here}
+    # Counting all stories takes long in a large study.
+    most = AT_ONCE * ceil((room + len(stories)) / AT_ONCE)
     free = _free_stories(study.rounds, most).rows(
         study=study.pk, annotator=annotator.pk, language=annotator.language
     )
-    return min(room, sum(story not in known for story in free))
+    return min(room, sum(story not in stories for story in free))
 
 
 @lru_cache
 def _free_stories(rounds: int, most: int) -> Prepared[int]:
-    """Return the query of so many stories of which there are free slots."""
+    """Return the query for up to `most` stories with free slots."""
 
     def build(study: int, annotator: int, language: str) -> QuerySet[Any, int]:
         left = choosing.left(rounds, study, annotator, language)
@@ -242,7 +242,7 @@ def _free_stories(rounds: int, most: int) -> Prepared[int]:
 def minutes_for(
     annotator: Annotator, stories: int, seconds: Sequence[float]
 ) -> int | None:
-    """Return how many minutes so many stories will take this annotator, rounded up."""
+    """Return the minutes that stories will take this annotator, rounded up."""
     if len(seconds) < OWN_ENOUGH:
         latest = (
             _timed_latest().filter(study=annotator.study_id).order_by("-submitted_at")
@@ -254,16 +254,16 @@ def minutes_for(
 
 
 def needs_rest(annotator: Annotator) -> bool:
-    """Say whether somebody has judged for long without a pause between two stories."""
+    """Return whether an annotator has worked long without a pause."""
     first = first_since(annotator.pk, rest_begins())
     return has_worked_since(annotator, next(iter(first), None))
 
 
 def has_worked_since(annotator: Annotator, first: datetime | None) -> bool:
-    """Say the same of somebody whose `first_since` is known."""
+    """Return `needs_rest` for a known `first_since`."""
     now = begun = timezone.now()
     if first is None or now - first < WORK:
-        return False  # or there would be one before it, and no pause in between
+        return False  # long work without a pause has an earlier submission
     for submitted in _submitted_since(annotator.pk, now - WORK - REST).reverse():
         if begun - submitted > REST:
             break

@@ -1,4 +1,4 @@
-"""The annotator at work on one slot: the page, answers, submitting, skipping."""
+"""Pages of one slot: show, submit, skip, feedback."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -62,7 +62,7 @@ from annotate.responses.leasing import lacking
 from annotate.responses.writing import AnswerRow, CommentRow, Place, Row
 from evalcore.database.prepared import Prepared
 
-# What a page of a slot needs to know of it.
+# The relations that a slot's page needs.
 SHOWN = ("study", "annotator", "unit__story", *(f"unit__{name}" for name in OUTPUTS))
 SLOT_OF_CODE = Prepared[Slot](
     lambda code: Slot.objects.select_related(*SHOWN).filter(code=code), code=str
@@ -74,7 +74,7 @@ LONGEST_REASON = Skip._meta.get_field("comment").max_length
 @require_safe
 @for_annotator
 def slot(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
-    """Show one version of a story, or several, with the questions."""
+    """Show a slot's versions of a story, with the questions."""
     ahead = request.GET.get("ahead", "")
     if ahead.isdecimal():
         row = look_at(request, annotator, code)
@@ -86,7 +86,7 @@ def slot(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
 @require_safe
 @for_annotator
 def ahead(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
-    """Name the pages that probably come after this one; nothing is taken."""
+    """Return the addresses of the likely next pages, without taking slots."""
     row = get_slot(annotator, code)
     number = number_in_session(annotator, row)
     codes = [slot.code for slot in choosing.foreseen(annotator, row)]
@@ -100,7 +100,7 @@ def ahead(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse
 @require_POST
 @for_annotator
 def submit(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
-    """Store what the form holds, close the slot, and go on."""
+    """Store the posted form, close the slot, and redirect to the next page."""
     row = get_slot(annotator, code, late=True)
     rows, closing = _rows(request, row), submission.Closing(_seconds(request))
     go_on = partial(go_on_at_once, request, annotator)
@@ -117,9 +117,9 @@ def submit(request: SeatRequest, annotator: Annotator, code: str) -> HttpRespons
         raise missing(annotator)
     if not received.submitted:
         problems = [*received.refused.values(), received.problem]
-        said = " ".join(dict.fromkeys(str(one) for one in problems if one))
+        message = " ".join(dict.fromkeys(str(one) for one in problems if one))
         sent = _sent(rows, received.refused)
-        return _slot_page(request, annotator, row, error=said, status=422, sent=sent)
+        return _slot_page(request, annotator, row, error=message, status=422, sent=sent)
     return HttpResponseRedirect(address_after(request, annotator, received))
 
 
@@ -127,7 +127,7 @@ def submit(request: SeatRequest, annotator: Annotator, code: str) -> HttpRespons
 @require_POST
 @for_annotator
 def heartbeat(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
-    """Let the lease run on while the page is open and somebody is there."""
+    """Renew the lease while the annotator is active on the page."""
     renewed = leasing.heartbeat(get_slot(annotator, code), annotator)
     return HttpResponse(status=204 if renewed else 409)
 
@@ -136,13 +136,13 @@ def heartbeat(request: SeatRequest, annotator: Annotator, code: str) -> HttpResp
 @require_POST
 @for_annotator
 def skip(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
-    """Leave a story to somebody else, with a reason."""
+    """Skip a story, with a reason."""
     row = get_slot(annotator, code)
     reason = request.POST.get("reason", "")
     comment = request.POST.get("comment", "").strip()[:LONGEST_REASON]
     error = ""
     if reason not in Skip.Reason.values:
-        error = _("Please say why you skip this story.")
+        error = _("Please say why you are skipping this story.")
     elif row.purpose == Purpose.TRAINING:
         error = _("The stories of the training round cannot be skipped.")
     if not error:
@@ -166,7 +166,7 @@ def skip(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
 @require_safe
 @for_trainee
 def feedback(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
-    """Show what would have been right, after a story of the training round."""
+    """Show the expected answers after a training story."""
     row = get_slot(annotator, code)
     if row.purpose != Purpose.TRAINING or row.state != Slot.State.SUBMITTED:
         raise Http404
@@ -183,35 +183,38 @@ def feedback(request: SeatRequest, annotator: Annotator, code: str) -> HttpRespo
 
 
 def _feedback(row: Slot) -> dict[str, Any]:
-    """Return what is told of a training story once it is submitted."""
+    """Return the feedback on a submitted training story."""
     if row.purpose != Purpose.TRAINING or row.state != Slot.State.SUBMITTED:
-        return {"marks": [], "not_marked": [], "told": ""}
+        return {"marks": [], "not_marked": [], "explanation": ""}
     return {
         "marks": training.marks(row),
         "not_marked": training.not_marked(row),
-        "told": _told(row),
+        "explanation": _explanation(row),
     }
 
 
-def _told(row: Slot) -> str:
-    told, worse = localised(row.unit.feedback), _worse(row)
-    return _("%(worse)s %(told)s") % {"worse": worse, "told": told} if worse else told
+def _explanation(row: Slot) -> str:
+    explanation, worse = localised(row.unit.feedback), _worse(row)
+    if not worse:
+        return explanation
+    values = {"worse": worse, "explanation": explanation}
+    return _("%(worse)s %(explanation)s") % values
 
 
 def _worse(row: Slot) -> str:
-    """Say which of the versions was made worse, as the annotator saw them."""
+    """Return a sentence that names the degraded version."""
     place = training.worse_place(row)
     if place is None:
         return ""
     if len(row.unit.outputs) > 2:
         return _("Version %(n)s was made worse on purpose.") % {"n": place + 1}
     if place == 0:
-        return _("The left one was made worse on purpose.")
-    return _("The right one was made worse on purpose.")
+        return _("The left version was made worse on purpose.")
+    return _("The right version was made worse on purpose.")
 
 
 def _rows(request: SeatRequest, row: Slot) -> list[Row]:
-    """Return what a form without a script holds of a slot."""
+    """Return the rows of a form posted without scripts."""
     posted = request.POST
     rows: list[Row] = [
         AnswerRow(question=question.key, value=value or None)
@@ -228,7 +231,7 @@ def _rows(request: SeatRequest, row: Slot) -> list[Row]:
 def _sent(
     rows: Iterable[Row], refused: Mapping[Place, AnswerError]
 ) -> dict[str, tuple[str, str]]:
-    """Return the answers of a form by question, each with why it was refused."""
+    """Return the posted answers by question, with the reasons for refusal."""
     return {
         row.question: (str(row.value or ""), str(refused.get(row.place, "")))
         for row in rows
@@ -237,7 +240,7 @@ def _sent(
 
 
 def _seconds(request: SeatRequest) -> float | None:
-    """Return the time on the page that the browser measured, if it did."""
+    """Return the browser's time on the page, if it was sent."""
     try:
         return float(request.POST.get("seconds", ""))
     except ValueError:
@@ -245,13 +248,13 @@ def _seconds(request: SeatRequest) -> float | None:
 
 
 def get_slot(annotator: Annotator, code: str, *, late: bool = False) -> Slot:
-    """Return the annotator's slot of that code; anybody else's does not exist."""
+    """Return the annotator's slot with this code, or raise `Http404`."""
     row = _own(annotator, code) or regain(annotator, code, late=late)
     return _admitted(annotator, row)
 
 
 def look_at(request: HttpRequest, annotator: Annotator, code: str) -> Slot:
-    """Return a slot to be shown: one's own, or a free one that was named beforehand."""
+    """Return a slot to show: the annotator's, or a free one that was offered."""
     row = _own(annotator, code)
     if row is None and was_offered(request, annotator, code):
         row = choosing.free_slot(annotator, code, SHOWN)
@@ -260,7 +263,7 @@ def look_at(request: HttpRequest, annotator: Annotator, code: str) -> Slot:
 
 
 def _admitted(annotator: Annotator, row: Slot | None) -> Slot:
-    """Return what was found, unless something else comes before it."""
+    """Return the slot, unless the annotator has to do something else first."""
     if row is None:
         raise missing(annotator)
     if first := lacking(annotator, row.purpose):
@@ -288,7 +291,7 @@ def _slot_page(
 ) -> HttpResponse:
     row.study = annotator.study
     totals = totals_of(annotator)
-    shown = progress(annotator, row, ahead, totals)
+    position = progress(annotator, row, ahead, totals)
     can_skip = row.state != Slot.State.SUBMITTED and row.purpose != Purpose.TRAINING
     context = {
         "slot": row,
@@ -298,10 +301,10 @@ def _slot_page(
         "words_needed": can_skip
         and giving_back.needs_words(row, annotator, totals.skipped),
         "proof": "" if row.started_at else offer(annotator, row.code),
-        "progress": shown,
+        "progress": position,
         "locked": _is_locked(annotator, row),
         "rest": not ahead and has_worked_since(annotator, totals.first),
-        "previous": shown["before"],
+        "previous": position["before"],
         "error": error,
         **slot_view.for_viewer(row),
         **slot_view.for_player(row),
@@ -319,7 +322,7 @@ def _slot_page(
 
 
 def _is_locked(annotator: Annotator, row: Slot) -> bool:
-    """Say whether the answers of a submitted slot stay as they are."""
+    """Return whether a submitted slot's answers can no longer change."""
     return row.state == Slot.State.SUBMITTED and (
         row.purpose == Purpose.TRAINING
         or row.study.state != Study.State.OPEN

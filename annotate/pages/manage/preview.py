@@ -46,7 +46,7 @@ def preview_page(
     language = LANGUAGES.get(wanted, translation.get_language())
     with translation.override(language), first_slot(setup, among) as slot:
         context = {
-            "seat": "preview",
+            "route": "preview",
             "slot": slot,
             "study": slot.study,
             "token": setup.benchmark.slug,

@@ -43,7 +43,7 @@ from annotate.pages.study_views import (
 )
 from annotate.personal_data import erasing
 from annotate.presentation import checklist_sheets, slot_view
-from annotate.presentation.same_size import odd_shapes, outputs_of
+from annotate.presentation.same_size import aspect_ratio_notes, outputs_of
 from annotate.quality import exclusion, monitoring, training
 from annotate.quality_rules.time_signals import GLANCE
 from annotate.responses import submission
@@ -108,7 +108,7 @@ def study_detail(request: UserRequest, study: Study) -> HttpResponse:
         events=events.order_by("-id")[:LATEST_EVENTS],
         before=visible.filter(next_versions=study).first(),
         later=visible.filter(previous_version=study),
-        shape_notes=odd_shapes(outputs_of(study)) if is_draft else [],
+        shape_notes=aspect_ratio_notes(outputs_of(study)) if is_draft else [],
         waits_for_links=lifecycle.waits_for_links(study),
         editable=lifecycle.is_editable(study),
         is_member=can_use_benchmark(request.user, study),

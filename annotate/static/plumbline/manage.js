@@ -2,12 +2,12 @@
 (() => {
   "use strict";
 
-  // A link is selected as a whole as soon as it has the focus.
+  // Focusing a link field selects the whole link.
   document.addEventListener("focusin", (event) => {
     if (event.target.matches(".link-field")) event.target.select();
   });
 
-  // A part that is fetched anew stays scrolled, keeps the focus, and what is unfolded.
+  // A refreshed part keeps its scroll position, focus and open details.
   const places = (part) => [...part.querySelectorAll("a, button, summary, .scroll-x")];
   const name = (place) =>
     place.id || place.getAttribute("href") || place.closest("details")?.id || place.className;
@@ -33,7 +33,7 @@
     if (place) place.focus({ preventScroll: true });
   });
 
-  // Of many names, those with the letters typed are shown, and ticked or not together.
+  // Long lists of names can be filtered, and the visible ones ticked together.
   const boxes = (group) => [...group.querySelectorAll(".ticks-wide label")];
   document.addEventListener("input", ({ target }) => {
     const group = target.matches("[type=search]") && target.closest("[data-names]");
@@ -52,7 +52,7 @@
     });
   });
 
-  // The menu of a row lies above the table, which would else cut it off or grow.
+  // A row's menu is positioned above the table, which would otherwise clip it.
   document.documentElement.classList.add("js");
   const menus = () => document.querySelectorAll(".menu[open]");
   const place = (menu) => {

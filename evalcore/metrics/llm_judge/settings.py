@@ -1,8 +1,8 @@
 """Settings of a judge: address, rate, and a budget that is never exceeded.
 
 `docs/reference/settings.md` describes the environment's variables. The highest possible
-cost of a question is reserved before it is sent; a question that does not fit waits while
-others are running. Several meters, even in other processes, may share a purse.
+cost of a question is reserved before it is sent. A question that does not fit waits
+while others are running. Several meters, even in other processes, may share a purse.
 """
 
 import os

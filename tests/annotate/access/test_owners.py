@@ -334,7 +334,7 @@ def test_preview_of_a_study_shows_what_it_judges(hers):
     Frame.objects.create(output=later, shot=shot, number=1, media=media)
     client = eve(study)
     page = client.get(reverse("study-preview", args=["planned"])).content.decode()
-    assert 'id="seat"' in page
+    assert 'id="annotator"' in page
     assert f"/{later.pk}" not in page
     (address, *_more) = re.findall(r'src="(/preview/[^"]+)"', page)
     assert client.get(address).status_code == 200

@@ -1,4 +1,4 @@
-"""Plans for people of one group, of whom only the number matters."""
+"""Plans for a number of annotators in one group."""
 
 from annotate.assignment.designs import balanced
 

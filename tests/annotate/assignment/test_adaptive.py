@@ -1,4 +1,4 @@
-"""The laws of adaptive choice: what is learnt, what is drawn, when it stops."""
+"""Adaptive choice: posterior, information, draws, stopping rule."""
 
 import math
 
@@ -29,11 +29,11 @@ def votes(seed: int, m: int, most: int = 9) -> tuple[np.ndarray, np.ndarray]:
     return wins, np.triu(rng.integers(0, 3, (m, m)), 1)
 
 
-# --- Standing -----------------------------------------------------------------------
+# --- Posterior ----------------------------------------------------------------------
 
 
 @given(seed=SEEDS, m=st.integers(2, 7), prior_sd=st.sampled_from([0.3, 1.0, 4.0]))
-def test_posterior_is_the_maximum_and_its_curvature(seed, m, prior_sd):
+def test_posterior_has_mode_and_curvature_of_the_likelihood(seed, m, prior_sd):
     wins, ties = votes(seed, m)
     score = wins + (ties + ties.T) / 2
 
@@ -55,7 +55,7 @@ def test_posterior_is_the_maximum_and_its_curvature(seed, m, prior_sd):
 
 
 @given(seed=SEEDS, m=st.integers(2, 12))
-def test_without_a_prior_it_is_the_fit_of_the_leaderboard(seed, m):
+def test_posterior_without_prior_equals_leaderboard(seed, m):
     wins, ties = votes(seed, m)
     wins = wins + 1 - np.eye(m)
     found = fit_model(np.stack([wins, ties]))
@@ -68,7 +68,7 @@ def test_without_a_prior_it_is_the_fit_of_the_leaderboard(seed, m):
 
 
 @given(m=st.integers(2, 9), wins=st.integers(0, 30), more=st.integers(1, 30))
-def test_pair_that_is_known_better_tells_less(m, wins, more):
+def test_information_falls_with_knowledge_of_a_pair(m, wins, more):
     even = np.full((m, m), wins) * (1 - np.eye(m))
     before = information(posterior(even))
     even[0, 1] += more
@@ -78,15 +78,15 @@ def test_pair_that_is_known_better_tells_less(m, wins, more):
     assert after[0, 1] == pytest.approx(after[after > 0].min())
 
 
-def test_boundary_of_the_top_tells_most():
+def test_information_is_greatest_at_the_boundary_of_the_top():
     ability = np.arange(6) * -0.4
     wins = 50 / (1 + np.exp(ability - ability[:, None])) * (1 - np.eye(6))
     gain = information(posterior(wins), top=3)
     assert np.unravel_index(gain.argmax(), gain.shape) == (2, 3)
 
 
-def test_expected_fall_of_entropy_is_that_of_a_simulation():
-    """Two methods: the mutual information of the next answer and of the order."""
+def test_information_matches_simulated_entropy():
+    """For two methods: the mutual information of the next answer and the order."""
     for wins, losses in ((0, 0), (30, 30), (40, 25)):
         known = posterior(np.array([[0, wins], [losses, 0]]))
         spread = known.covariance[0, 0] * 2 - 2 * known.covariance[0, 1]
@@ -116,7 +116,7 @@ def test_expected_fall_of_entropy_is_that_of_a_simulation():
     focus=st.floats(0, 50),
     most=st.integers(0, 3),
 )
-def test_probabilities_keep_the_caps_and_the_exploration(seed, m, explore, focus, most):
+def test_probabilities_respect_caps_and_exploration(seed, m, explore, focus, most):
     free = np.random.default_rng(seed).integers(0, most + 1, (m, m))
     gain = information(posterior(*votes(seed, m)))
     found = probabilities(gain, free, explore=explore, focus=focus)
@@ -135,13 +135,13 @@ def test_probabilities_are_equal_when_no_pair_gains():
 
 
 @pytest.mark.parametrize("wrong", [{"explore": 1.1}, {"focus": -1}])
-def test_senseless_options_are_refused(wrong):
+def test_invalid_options_are_refused(wrong):
     with pytest.raises(ValueError, match="must"):
         probabilities(np.zeros((2, 2)), np.ones((2, 2), int), **wrong)
 
 
 @given(seed=SEEDS, m=st.integers(2, 5), stories=st.integers(1, 4))
-def test_picking_empties_every_slot_and_no_more(seed, m, stories):
+def test_picking_uses_every_slot_once(seed, m, stories):
     rng = np.random.default_rng(seed)
     free = np.triu(rng.integers(0, 3, (stories, m, m)), 1).transpose(1, 2, 0)
     gain = information(posterior(*votes(seed, m)))
@@ -156,7 +156,7 @@ def test_picking_empties_every_slot_and_no_more(seed, m, stories):
     assert pick(gain, free, rng) is None
 
 
-def test_logged_probability_is_that_of_the_draw():
+def test_logged_probability_matches_the_draw():
     gain = information(posterior(*votes(3, 3)))
     free = np.random.default_rng(4).integers(0, 3, (3, 3, 2))
     free[0, 1] = 1, 2
@@ -175,7 +175,7 @@ def test_logged_probability_is_that_of_the_draw():
 def planned_sides(
     rng: np.random.Generator, m: int, stories: int, redundancy: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Plan as `designs.counterbalancing` does: within one for every unit and pair."""
+    """Plan sides like `designs.counterbalancing`: within one per unit and pair."""
     left = np.zeros((m, m, stories), int)
     for a, b in zip(*np.triu_indices(m, 1), strict=True):
         more = rng.permutation(np.arange(stories) % 2) * (redundancy % 2)
@@ -216,14 +216,14 @@ def known(*means: float, sd: float = 0.2, comparisons: float = 100) -> MethodEst
     return MethodEstimates(np.array(means), np.eye(m) * sd**2, np.full(m, comparisons))
 
 
-def test_probability_of_the_top_is_that_of_the_normal():
+def test_separation_matches_the_normal_distribution():
     for gap in (0.0, 0.3, 0.8):
         exact = math.erfc(-gap / 0.4) / 2
         found = separated(known(gap, 0.0), 1, draws=40_000)
         assert found == pytest.approx(exact, abs=0.01)
 
 
-def test_rule_waits_for_every_method():
+def test_stop_rule_requires_comparisons_of_every_method():
     state = known(5.0, 4.0, 0.0, -1.0, comparisons=9)
     assert not StopRule(2, least=10).holds(state)
     assert StopRule(2, least=9).holds(state)

@@ -1,4 +1,4 @@
-"""Adaptive studies on the tables: what is chosen, logged, and when it stops."""
+"""Adaptive studies in the database: choice, log, stopping."""
 
 import math
 import random
@@ -48,14 +48,14 @@ def study():
 
 @pytest.fixture(autouse=True)
 def seeded(monkeypatch):
-    """Draw the same pairs in each run."""
+    """Draw the same pairs in every run."""
     dice = np.random.default_rng(7)
     monkeypatch.setattr(np.random, "default_rng", lambda *_seed: dice)
     random.seed(7)
 
 
 def judged(dice, ability=ABILITY):
-    """Choose as somebody who knows the abilities, with their chance."""
+    """Choose at random according to the true abilities."""
 
     def given(slot, _question):
         a, b = slot.unit.output_a.method.name, slot.unit.output_b.method.name
@@ -76,8 +76,8 @@ def leans(study):
     return units, pairs
 
 
-def test_it_works():
-    # With fewer answers a pair an unlucky draw may use up all slots before the end.
+def test_adaptive_study_runs_to_its_end():
+    # With fewer answers per pair, an unlucky draw may use up all slots before the end.
     study, dice = planned(4), random.Random(1)
     while not Study.objects.get().adaptive.get("stopped"):
         person = join(study)
@@ -95,8 +95,8 @@ def test_it_works():
     assert problems(study) == []
 
 
-def test_answers_alone_do_not_stop_what_others_may_see_otherwise(study, monkeypatch):
-    """Of few people and stories the rule may hold; others could judge otherwise."""
+def test_stop_requires_a_separated_leaderboard(study, monkeypatch):
+    """With few people and stories the stopping rule alone is not enough."""
     monkeypatch.setattr(adaptive.StopRule, "holds", lambda *_given: True)
     work(join(study), judged(random.Random(4)), most=6)
     best = adaptive_pairs.best_methods(study, adaptive_pairs.answers(study), 1)
@@ -115,13 +115,13 @@ def test_every_choice_is_logged_with_its_probability(study):
         assert 0 < slot.probability <= 1
         assert taken[slot.pk]["probability"] == slot.probability
         assert taken[slot.pk]["alternatives"] == slot.alternatives
-        # A part of .3 goes to all open pairs alike, so that none is shut out.
+        # Exploration gives .3 to all open pairs equally, so that none is excluded.
         assert slot.probability >= 0.3 / 6 / 5 / 3
 
 
 @pytest.mark.postgresql
-def test_probabilities_of_all_open_slots_add_up(study, monkeypatch):
-    """Follow one choice: every slot that it could have been has its probability."""
+def test_probabilities_of_open_slots_sum_to_one(study, monkeypatch):
+    """For one choice, the probabilities of all possible slots sum to one."""
     person = join(study)
     work(person, judged(random.Random(4)), most=3)
     seen = {}
@@ -144,7 +144,7 @@ def test_probabilities_of_all_open_slots_add_up(study, monkeypatch):
     assert slot.alternatives == seen["open"]
 
 
-def test_stop_sends_everybody_home_with_a_code(client, study):
+def test_stop_gives_everybody_a_code(client, study):
     first, second = join(study), join(study)
     slot = choosing.next_for(second).slot
     work(first, judged(random.Random(5)), most=12)
@@ -168,8 +168,8 @@ def test_stop_sends_everybody_home_with_a_code(client, study):
     assert problems(study) == []
 
 
-def test_of_two_sides_that_balance_the_unit_the_one_seen_less_is_taken(study):
-    """Nobody began: of each unit a left and a right slot keep it within one."""
+def test_adaptive_side_is_the_one_seen_less(study):
+    """Before any answer, a left and a right slot of each unit keep it within one."""
     free = choosing.free_slots(join(study))
     order = list(Method.objects.order_by("name").values_list("pk", flat=True))
     for a_is_left in (True, False):
@@ -182,7 +182,7 @@ def test_of_two_sides_that_balance_the_unit_the_one_seen_less_is_taken(study):
             assert chosen.a_is_left == a_is_left
 
 
-def test_slot_that_comes_back_after_its_lease_keeps_how_it_was_chosen(study):
+def test_expired_slot_keeps_its_probability(study):
     person = join(study)
     slot = choosing.next_for(person).slot
     assert slot.probability is not None

@@ -1,4 +1,4 @@
-"""The guarantees of the assignment, on designs of many sizes."""
+"""Guarantees of balanced assignment for designs of many sizes."""
 
 from collections import Counter
 
@@ -36,7 +36,7 @@ def pairwise(methods: int, stories: int) -> list[DesignUnit]:
     size=st.integers(1, 8),
     seed=st.integers(0, 5),
 )
-def test_likert_guarantees(methods, stories, annotators, redundancy, size, seed):
+def test_likert_plan_is_balanced(methods, stories, annotators, redundancy, size, seed):
     units = likert(methods, stories)
     if redundancy > annotators or len(units) * redundancy < annotators:
         with pytest.raises(ImpossibleDesignError):
@@ -144,7 +144,7 @@ def test_vistorybench_user_study_is_balanced_exactly():
     assert 6 <= balance.session_size[0] <= balance.session_size[1] <= 7
 
 
-def test_same_seed_gives_the_same_plan_and_another_seed_another_one():
+def test_plan_depends_on_its_seed():
     def run(seed):
         return list(
             plan(
@@ -161,7 +161,7 @@ def test_ten_ratings_by_seven_annotators_are_refused_with_the_nearest_design():
         plan(likert(2, 2), annotators=7, redundancy=10, session_size=5, seed=0)
 
 
-def test_measure_sees_what_is_wrong():
+def test_measure_finds_imbalance():
     units = pairwise(2, 1)
     good = plan(units, annotators=2, redundancy=2, session_size=1, seed=0)
     doubled = [*good.assignments, next(iter(good.assignments))]

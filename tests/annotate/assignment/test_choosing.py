@@ -1,4 +1,4 @@
-"""What comes next: work, taken, done, stopped; and the balance of an open study."""
+"""Choice of the next slot, and the balance of open studies."""
 
 import random
 from collections import Counter, defaultdict
@@ -47,11 +47,11 @@ def kind(person):
     return choosing.next_step(person).kind
 
 
-# Work, taken, done, stopped -----------------------------------------------------------
+# Next step --------------------------------------------------------------------------
 
 
 @pytest.mark.postgresql
-def test_what_others_hold_is_taken_and_not_done():
+def test_slots_held_by_others_make_annotator_wait():
     study = grid(redundancy=1)
     first, second = add_people(study, 2)
     held = take(first)
@@ -65,7 +65,7 @@ def test_what_others_hold_is_taken_and_not_done():
 
 
 @pytest.mark.postgresql
-def test_what_others_let_go_is_work_again():
+def test_slots_freed_by_others_are_available_again():
     study = grid(redundancy=1)
     first, second = add_people(study, 2)
     take(first)
@@ -75,7 +75,7 @@ def test_what_others_let_go_is_work_again():
 
 
 @pytest.mark.parametrize("whose", ["study", "annotator"])
-def test_whoever_has_reached_the_cap_is_done(whose):
+def test_annotator_at_the_cap_is_done(whose):
     study = grid()
     person, other = add_people(study, 2)
     if whose == "study":
@@ -99,7 +99,7 @@ def test_left_slots_include_other_rounds_of_answered_units():
     assert [other.round for other in left] == [3 - slot.round]
 
 
-def test_slots_of_another_language_are_neither_work_nor_taken():
+def test_slots_of_another_language_are_ignored():
     study = grid(languages={"en": 1, "zh": 1})
     Slot.objects.filter(ordinal=2).update(language="zh")
     Slot.objects.filter(ordinal=1).update(language="en")
@@ -112,7 +112,7 @@ def test_slots_of_another_language_are_neither_work_nor_taken():
 
 
 @pytest.mark.parametrize("state", ["paused", "failed", "revoked"])
-def test_whoever_may_not_work_is_stopped(state):
+def test_inactive_annotator_is_stopped(state):
     study = grid()
     (person,) = add_people(study, 1)
     take(person)
@@ -141,7 +141,7 @@ def test_open_study_may_be_left_after_a_whole_session():
 
 
 class Arrivals:
-    """People who come, judge, leave in mid-session, skip, and lose their leases."""
+    """Annotators who arrive, rate, leave in mid-session, skip, and lose leases."""
 
     def __init__(self, study, people, seed):
         self.study, self.dice = study, random.Random(seed)
@@ -160,18 +160,18 @@ class Arrivals:
             submit(slot, person)
         elif luck < 0.9:
             giving_back.skip(slot, person, reason="unclear")
-        else:  # gone: the lease runs out, and the rest is for others
+        else:  # after leaving, the lease expires and others get the rest
             Slot.objects.filter(pk=slot.pk).update(
                 lease_until=timezone.now() - timedelta(minutes=1)
             )
 
     def counts(self):
-        """Submitted answers of each unit that is handed out."""
+        """Return the submitted answers of each assigned unit."""
         units = self.study.units.filter(set_aside_at__isnull=True)
         return list(units.values_list("submitted", flat=True))
 
 
-def test_next_slot_is_free_one_when_others_hold_levels_back():
+def test_next_slot_ignores_levels_held_by_others():
     study = grid(redundancy=3)
     first, second, *others, last = add_people(study, 5)
     slots = study.units.first().slots.order_by("level")
@@ -188,8 +188,8 @@ def test_next_slot_is_free_one_when_others_hold_levels_back():
 @pytest.mark.parametrize(
     ("kind", "seed"), [("likert", 0), ("likert", 1), ("choice", 2)]
 )
-def test_units_stay_within_two_answers_but_for_moments(kind, seed):
-    """Who loses a lease or skips leaves a unit behind until somebody else takes it."""
+def test_counts_of_units_stay_within_two(kind, seed):
+    """After an expired lease or a skip, a unit lags until somebody takes it."""
     study = grid(stories=4, methods=4, redundancy=6, kind=kind)
     crowd = Arrivals(study, add_people(study, 12), seed)
     spreads = []
@@ -203,7 +203,7 @@ def test_units_stay_within_two_answers_but_for_moments(kind, seed):
 
 
 def shares(person):
-    """The methods and stories of each session that the annotator has finished."""
+    """Return methods and stories of the annotator's finished sessions."""
     rows = defaultdict(list)
     for slot in person.slots.select_related("unit__output_a").filter(
         state="submitted", purpose="real"
@@ -212,7 +212,7 @@ def shares(person):
     return rows
 
 
-def test_methods_stay_within_one_and_stories_come_once_in_a_session():
+def test_annotators_methods_stay_within_one():
     study = grid(stories=12, methods=6, redundancy=5, session_size=6)
     people = add_people(study, 6)
     for _round in range(18):
@@ -229,7 +229,7 @@ def test_methods_stay_within_one_and_stories_come_once_in_a_session():
             assert len(stories) == len(set(stories)) == 6
 
 
-def test_sides_of_a_unit_stay_within_two_and_end_even():
+def test_sides_of_a_unit_end_even():
     study = grid(stories=3, methods=3, redundancy=4, kind="choice")
     people = add_people(study, 6)
     crowd = Arrivals(study, people, 5)
@@ -250,7 +250,7 @@ def test_sides_of_a_unit_stay_within_two_and_end_even():
 
 
 @pytest.mark.postgresql
-def test_study_is_drained_to_the_last_slot():
+def test_open_study_is_completed_to_the_last_slot():
     study = grid(stories=3, methods=3, redundancy=4)
     for person in add_people(study, 5):
         do_everything(person)
@@ -259,8 +259,8 @@ def test_study_is_drained_to_the_last_slot():
     assert problems(study) == []
 
 
-def test_session_goes_on_when_the_check_that_had_its_story_is_dropped():
-    """Where a slot is to stand is found out anew once checks have been laid."""
+def test_session_continues_when_check_of_its_story_is_dropped():
+    """A slot's place is determined again after checks were inserted."""
     study = grid(methods=1, redundancy=1)
     (person,) = add_people(study, 1)
     first = take(person)

@@ -1,4 +1,4 @@
-"""Checks: where they sit, what they show, and that nobody can tell them."""
+"""Checks: positions, contents, and concealment."""
 
 import re
 from collections import Counter
@@ -74,11 +74,11 @@ def has_no_doubles(person):
     return True
 
 
-# Where they sit -----------------------------------------------------------------------
+# Positions ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("assignment", ["", OPEN])
-def test_every_session_after_the_first_has_its_repeat(woods, assignment):
+def test_sessions_after_the_first_have_a_repeat(woods, assignment):
     plan = {} if assignment else {"annotators": 2}
     study = make_planned(
         LIKERT + REPEATS + assignment, benchmark=woods, redundancy=2, **plan
@@ -96,7 +96,7 @@ def test_every_session_after_the_first_has_its_repeat(woods, assignment):
 
 
 @pytest.mark.parametrize("assignment", ["planned", "open"])
-def test_checks_are_met_where_they_were_laid(woods, assignment):
+def test_checks_are_shown_at_their_positions(woods, assignment):
     text = LIKERT + GOLD + f"assignment: {assignment}\n"
     plan = {"annotators": 8} if assignment == "planned" else {}
     study = make_planned(
@@ -117,10 +117,10 @@ def test_checks_are_met_where_they_were_laid(woods, assignment):
     assert len(met) > 1
 
 
-# What they show -----------------------------------------------------------------------
+# Contents ----------------------------------------------------------------------------
 
 
-def test_repeats_and_twins_come_from_earlier_sessions_and_once(woods):
+def test_repeats_and_degraded_copies_are_of_earlier_sessions(woods):
     text = (
         LIKERT
         + """
@@ -148,7 +148,7 @@ checks: {per_session: 2, kinds: [repeat, twin], degradations: [blurred], share: 
     assert len(met) == len(twins)
 
 
-def test_repeated_pairs_stand_the_other_way_round(woods):
+def test_repeated_pairs_have_swapped_sides(woods):
     study = make_planned(
         PAIRWISE + REPEATS, benchmark=woods, annotators=2, redundancy=2
     )
@@ -160,7 +160,7 @@ def test_repeated_pairs_stand_the_other_way_round(woods):
         assert slot.a_is_left != slot.repeat_of.a_is_left
 
 
-def test_gold_pairs_even_out_what_a_person_saw_left_and_right(woods):
+def test_gold_pairs_balance_a_persons_sides(woods):
     study = make_planned(
         PAIRWISE + PAIRWISE_GOLD,
         benchmark=woods,
@@ -178,7 +178,7 @@ def test_gold_pairs_even_out_what_a_person_saw_left_and_right(woods):
     assert shown == {(True, False), (False, True)}
 
 
-def test_pairwise_twin_stands_beside_its_original(woods):
+def test_pairwise_degraded_copy_is_beside_its_original(woods):
     study = make_planned(PAIRWISE + TWINS, benchmark=woods, annotators=2, redundancy=2)
     units = study.units.filter(purpose="twin").select_related("output_a", "output_b")
     assert {unit.output_b.twin_of_id for unit in units} == {
@@ -192,8 +192,8 @@ def test_pairwise_twin_stands_beside_its_original(woods):
     assert problems(study) == []
 
 
-def test_gold_shows_nothing_that_the_annotator_judges_anyway(woods):
-    """An older study may have gold that it judges: the own plan is left out."""
+def test_gold_units_exclude_the_annotators_outputs(woods):
+    """Older studies can have gold among their units; the annotator's are excluded."""
     study = make_planned(
         LIKERT + GOLD,
         benchmark=woods,
@@ -212,11 +212,11 @@ def test_gold_shows_nothing_that_the_annotator_judges_anyway(woods):
         assert not person.slots.filter(purpose="gold").exists()
 
 
-# What nobody can see ------------------------------------------------------------------
+# Concealment -------------------------------------------------------------------------
 
 
 def structure(page: str, slot: Slot) -> str:
-    """Return a page without what differs between any two stories."""
+    """Return a page without the parts that differ between stories."""
     page = page.replace(slot.code, "CODE")
     page = re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", page)
     page = re.sub(r"/story/[\w-]{12}/", "/story/BEFORE/", page)
@@ -225,7 +225,7 @@ def structure(page: str, slot: Slot) -> str:
 
 @pytest.mark.parametrize("text", [LIKERT + TWINS, PAIRWISE + TWINS, LIKERT + REPEATS])
 @pytest.mark.parametrize("assignment", ["planned", "open"])
-def test_pages_of_checks_look_like_all_others(client, woods, text, assignment):
+def test_check_pages_look_like_real_ones(client, woods, text, assignment):
     plan = {"annotators": 2} if assignment == "planned" else {}
     study = make_planned(
         f"{text}assignment: {assignment}\n", benchmark=woods, redundancy=2, **plan
@@ -269,7 +269,7 @@ def test_pages_of_checks_look_like_all_others(client, woods, text, assignment):
     assert numbers[2] == [1, 2, 3, 4]
 
 
-def test_interface_for_programs_tells_nothing(client, woods):
+def test_api_does_not_reveal_checks(client, woods):
     study = make_planned(
         LIKERT + GOLD,
         benchmark=woods,
@@ -290,10 +290,10 @@ def test_interface_for_programs_tells_nothing(client, woods):
     assert keys["real"] == keys["gold"]
 
 
-# What they count for ------------------------------------------------------------------
+# Counting ----------------------------------------------------------------------------
 
 
-def test_checks_count_for_nothing_but_themselves(woods):
+def test_checks_do_not_count_as_answers(woods):
     study = make_planned(LIKERT + REPEATS, benchmark=woods, annotators=2, redundancy=1)
     wanted = totals(study).wanted
     for name in ("A01", "A02"):
@@ -309,7 +309,7 @@ def test_checks_count_for_nothing_but_themselves(woods):
     assert problems(study) == []
 
 
-def test_skipped_check_is_withdrawn_and_never_comes_back(woods):
+def test_skipped_check_is_not_repeated(woods):
     gold = "".join(GOLD.splitlines(keepends=True)[:7])
     study = make_planned(
         LIKERT + gold,

@@ -1,4 +1,4 @@
-"""Left and right within each person, counted by hand; and what must not give way."""
+"""Counterbalancing within annotators, checked against counts by hand."""
 
 import random
 from collections import Counter
@@ -58,14 +58,14 @@ def planned(methods, stories, people, redundancy, **how):
         (8, 10, 7, 5, 1),
         (8, 10, 6, 6, 1),
         (8, 1, 6, 3, 1),
-        # Everybody sees every method equally often, and every pair's sum is fixed: a
-        # pair that somebody sees an even number of times has to give.
+        # Methods are equally frequent and sums of pairs are fixed, so a pair with an
+        # even count has to be unbalanced.
         (8, 10, 7, 3, 2),
         (8, 10, 7, 4, 2),
         (8, 10, 6, 1, 2),
     ],
 )
-def test_every_method_stands_left_and_right_equally_often_for_everybody(
+def test_methods_are_balanced_between_sides_within_annotators(
     methods, stories, people, redundancy, most_of_own_pair, seed
 ):
     units, made = planned(methods, stories, people, redundancy, seed=seed)
@@ -85,7 +85,7 @@ def test_every_method_stands_left_and_right_equally_often_for_everybody(
     st.booleans(),
     st.integers(0, 3),
 )
-def test_units_and_pairs_never_give_way(methods, stories, groups, gaps, seed):
+def test_units_and_pairs_stay_balanced(methods, stories, groups, gaps, seed):
     units = pairwise(methods, stories)
     if gaps:
         units = units[:: 2 if len(units) > 2 else 1]
@@ -104,7 +104,7 @@ def test_units_and_pairs_never_give_way(methods, stories, groups, gaps, seed):
     for (person, methods_), count in seen.items():
         if count % 2:
             assert abs(own_pair[person, *methods_]) == 1
-    # Never more in thousands of designs; what stands above is what is guaranteed.
+    # The limit was never exceeded in thousands of designs; the one above is guaranteed.
     assert largest(own_method) <= 2
 
 
@@ -115,8 +115,8 @@ def units_of(units):
 @pytest.mark.parametrize(
     ("design", "most"), [((8, 10, 6, 3), 4), ((8, 10, 7, 3), 4), ((12, 6, 8, 3), 5)]
 )
-def test_what_somebody_leaves_is_given_to_people_whom_its_sides_suit(design, most):
-    """Their unbegun slots make up for held ones; without regard it were 10 to 20."""
+def test_freed_slots_go_to_people_whose_sides_they_balance(design, most):
+    """Unbegun slots compensate held ones; ignoring sides would give 10 to 20."""
     units, made = planned(*design)
     wanted = [replace(unit, redundancy=design[3]) for unit in units]
     held = [a for a in made.assignments if a.annotator > 0]
@@ -128,8 +128,8 @@ def test_what_somebody_leaves_is_given_to_people_whom_its_sides_suit(design, mos
     assert largest(own_method) <= most
 
 
-def test_new_slots_make_up_for_a_person_who_saw_one_side_only():
-    """Eve saw m0 on the left throughout the first half, and nobody else began."""
+def test_new_slots_compensate_one_sided_annotators():
+    """Eve saw m0 on the left in the whole first half; nobody else has begun."""
     units, made = planned(4, 20, 4, 2)
     held = [
         a._replace(a_is_left=True)
@@ -144,7 +144,7 @@ def test_new_slots_make_up_for_a_person_who_saw_one_side_only():
     assert abs(after[0, "m0"]) <= 2
 
 
-def test_what_was_skipped_showed_no_sides():
+def test_skipped_slots_do_not_count_for_sides():
     units = [replace(unit, redundancy=2) for unit in pairwise(2, 6)]
     made = plan(units, annotators=2, redundancy=2, session_size=6, seed=0)
     skipped = [

@@ -1,4 +1,4 @@
-"""What every plan guarantees, measured as the plan says and by hand."""
+"""Guarantees of plans, measured by the report and by hand."""
 
 from collections import Counter, defaultdict
 from dataclasses import replace
@@ -20,7 +20,7 @@ from tests.annotate.assignment.test_balanced import likert, pairwise
 
 @st.composite
 def designs(draw):
-    """Units with missing outputs and own redundancies, and groups of annotators."""
+    """Draw units with missing outputs and own redundancies, and annotator groups."""
     pairs = draw(st.booleans())
     whole = pairwise(draw(st.integers(2, 4)), 4) if pairs else likert(4, 5)
     if not pairs:
@@ -42,7 +42,7 @@ def people_of(groups):
 
 
 def components(assignments, people):
-    """Return the parts of the graph of people who share a unit, by merging sets."""
+    """Return the components of the graph of shared units, by merging sets."""
     parts = [{person} for person in range(people)]
     holders = defaultdict(set)
     for a in assignments:
@@ -55,7 +55,7 @@ def components(assignments, people):
 
 
 @given(designs(), st.integers(1, 6), st.integers(0, 3))
-def test_all_guarantees(design, size, seed):
+def test_plan_keeps_all_guarantees(design, size, seed):
     units, groups = design
     for group in groups:
         slots = sum(unit.redundancy or group.redundancy for unit in units)
@@ -99,12 +99,12 @@ def shares_are_even(assignments, units, groups):
     st.booleans(),
     st.integers(0, 5),
 )
-def test_annotators_are_joined_wherever_units_suffice(
+def test_shared_units_connect_annotators_when_possible(
     methods, stories, people, redundancy, pairs, seed
 ):
-    """A unit joins at most as many people as rate it, less one.
+    """A unit makes at most one connection fewer than it has annotators.
 
-    With two pairs a person, meeting methods evenly can rule it out (see below).
+    With two pairs per person, balanced methods can make it impossible (see below).
     """
     units = pairwise(methods + 1, stories) if pairs else likert(methods, stories)
     redundancy = min(redundancy, people)
@@ -119,7 +119,7 @@ def test_annotators_are_joined_wherever_units_suffice(
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("units", [likert(26, 20), likert(5, 12), pairwise(5, 12)])
-def test_methods_stand_as_early_as_late(units, seed):
+def test_methods_have_balanced_positions(units, seed):
     balance = plan(
         units, annotators=20, redundancy=10, session_size=7, seed=seed
     ).balance
@@ -127,7 +127,7 @@ def test_methods_stand_as_early_as_late(units, seed):
 
 
 def by_hand(units, rows, people):
-    """Measure what is new in the report row by row."""
+    """Compute the report's newer measures row by row."""
     story = {unit.id: unit for unit in units}
     holders = defaultdict(set)
     for a in rows:
@@ -189,12 +189,12 @@ def test_measure_agrees_with_a_count_by_hand(rows, pairs):
     assert balance.left_spread_unit == expected
 
 
-def test_groups_are_reported_and_numbered_one_after_the_other():
+def test_groups_are_reported_in_order():
     groups = [LanguageGroup("en", 12, 5), LanguageGroup("zh", 8, 5)]
     balance = plan(likert(6, 10), groups=groups, session_size=7, seed=0).balance
     assert balance.redundancy == (10, 10)
     assert balance.group_loads == (("en", 25, 25), ("zh", 37, 38))
-    assert "slots per annotator of group zh: 37 to 38" in balance.lines()
+    assert "ratings per annotator of group zh: 37 to 38" in balance.lines()
 
 
 def test_subset_is_rated_more_often():
@@ -217,7 +217,7 @@ def test_subset_is_rated_more_often():
         ({"annotators": 0, "redundancy": 1}, "at least 1"),
     ],
 )
-def test_groups_that_contradict_are_refused(arguments, message):
+def test_contradictory_groups_are_refused(arguments, message):
     with pytest.raises(ImpossibleDesignError, match=message):
         plan(likert(2, 2), session_size=2, seed=0, **arguments)
 

@@ -1,4 +1,4 @@
-"""What a browser may fetch beforehand: without a lease, and nobody else's."""
+"""Prefetching of slots without a lease."""
 
 from datetime import timedelta
 
@@ -42,8 +42,8 @@ def codes(slots):
     return [slot.code for slot in slots]
 
 
-def test_slot_named_again_is_remembered_among_the_newest(crowd, rf):
-    """A browser that keeps 40 pages drops those named longest ago."""
+def test_slot_offered_again_counts_as_newest(crowd, rf):
+    """A browser that caches 40 pages drops the least recently offered ones."""
     person, request = join(crowd), rf.get("/")
     request.token = person.invitation.token
     for named in (["first"], [f"{n}" for n in range(39)], ["first", "new"]):
@@ -54,7 +54,7 @@ def test_slot_named_again_is_remembered_among_the_newest(crowd, rf):
     assert not was_offered(request, person, "0")
 
 
-def test_plan_is_foreseen_to_the_end_of_the_session():
+def test_planned_slots_are_prefetched_to_the_end_of_the_session():
     study = make_planned(
         f"{LIKERT}\nsession_size: 3\nredundancy: 1\n",
         annotators=2,
@@ -68,7 +68,7 @@ def test_plan_is_foreseen_to_the_end_of_the_session():
     assert codes(foreseen(person, first)) == codes(here)[1:]
 
 
-def test_free_slots_are_foreseen_as_they_will_come(crowd):
+def test_free_slots_are_prefetched_in_order(crowd):
     person = join(crowd)
     slot = choosing.next_for(person).slot
     guessed = codes(foreseen(person, slot))
@@ -81,7 +81,7 @@ def test_free_slots_are_foreseen_as_they_will_come(crowd):
     assert came == guessed
 
 
-def test_to_foresee_takes_and_writes_nothing(crowd, client):
+def test_prefetching_writes_nothing(crowd, client):
     person = join(crowd)
     browser = Browser(client, person)
     browser.start()
@@ -99,7 +99,7 @@ def test_to_foresee_takes_and_writes_nothing(crowd, client):
     assert Event.objects.count() == events
 
 
-def test_nobody_sees_a_slot_that_is_planned_for_somebody_else(client):
+def test_slot_planned_for_another_annotator_is_hidden(client):
     study = make_planned(f"{LIKERT}\nredundancy: 1\n", annotators=2)
     person, other = join(study, "A01"), join(study, "A02")
     browser = Browser(client, person)
@@ -111,7 +111,7 @@ def test_nobody_sees_a_slot_that_is_planned_for_somebody_else(client):
     assert not Rating.objects.exists()
 
 
-def test_answers_given_without_network_take_the_slot_while_it_is_free(crowd, client):
+def test_offline_answers_take_a_free_slot(crowd, client):
     person = join(crowd)
     browser = Browser(client, person)
     browser.start()
@@ -127,9 +127,7 @@ def test_answers_given_without_network_take_the_slot_while_it_is_free(crowd, cli
     assert problems(crowd) == []
 
 
-def test_answers_given_without_network_are_surplus_once_somebody_has_it(
-    crowd, client, monkeypatch
-):
+def test_offline_answers_to_a_taken_slot_are_surplus(crowd, client, monkeypatch):
     person, other = join(crowd), join(crowd)
     slot = choosing.next_for(person).slot
     wanted = foreseen(person, slot)[0]
@@ -151,9 +149,7 @@ def test_answers_given_without_network_are_surplus_once_somebody_has_it(
     assert problems(crowd) == []
 
 
-def test_story_on_the_page_is_the_one_that_is_taken(
-    crowd, client, django_assert_max_num_queries
-):
+def test_displayed_story_is_the_one_taken(crowd, client, django_assert_max_num_queries):
     person = join(crowd)
     browser = Browser(client, person)
     browser.start()
@@ -166,9 +162,7 @@ def test_story_on_the_page_is_the_one_that_is_taken(
     assert Slot.objects.get(code=shown).annotator == person
 
 
-def test_story_is_shown_that_becomes_ones_own_while_it_is_looked_for(
-    crowd, client, monkeypatch
-):
+def test_slot_taken_during_the_request_is_shown(crowd, client, monkeypatch):
     person = join(crowd)
     browser = Browser(client, person)
     browser.start()
@@ -193,8 +187,8 @@ checks:
 """
 
 
-def test_second_link_cannot_tell_checks_from_stories(client):
-    """Two people compare what their links show of the stories that one is named."""
+def test_second_link_does_not_reveal_checks(client):
+    """Two annotators compare what their links show of one's prefetched stories."""
     woods = make_benchmark(stories=8)
     judged = [f"{number:02}" for number in range(2, 9)]
     study = make_planned(CHECKED, benchmark=woods, stories=judged)
@@ -221,7 +215,7 @@ def test_second_link_cannot_tell_checks_from_stories(client):
     assert code_in(told["next"]) in bob_codes
 
 
-def test_what_the_page_wishes_breaks_no_rule(crowd):
+def test_requested_slot_obeys_the_rules(crowd):
     person, other = join(crowd), join(crowd)
     slot = choosing.next_for(person).slot
     answer(slot, person, always("1"))

@@ -1,4 +1,4 @@
-"""What a plan of the rest keeps: held slots, nobody twice, loads as even as can be."""
+"""Replanning: held slots, distinct units per person, even loads."""
 
 from collections import Counter
 from dataclasses import replace
@@ -16,12 +16,12 @@ from tests.annotate.assignment.test_balanced import likert, pairwise
 
 
 def each(units, redundancy):
-    """Return the units with a redundancy, their own if they have one."""
+    """Return the units with a redundancy, unless it is set already."""
     return [replace(u, redundancy=u.redundancy or redundancy) for u in units]
 
 
 def missing(units, held, new):
-    """Return what each unit still lacks when new slots are counted."""
+    """Return the ratings that each unit lacks after new slots."""
     count = Counter(a.unit for a in held) + Counter(a.unit for a in new)
     lacks = {u.id: max(0, u.redundancy - count[u.id]) for u in units}
     return {unit: lack for unit, lack in lacks.items() if lack}
@@ -62,7 +62,7 @@ def interrupted(draw):
 
 
 @given(interrupted(), st.integers(0, 3))
-def test_what_is_missing_is_filled_where_anybody_can_take_it(case, seed):
+def test_replan_fills_all_gaps_that_people_can_take(case, seed):
     units, held, room = case
     new = list(replan(units, held, room=room, session_size=3, seed=seed))
     before = Counter(a.unit for a in held)
@@ -78,7 +78,7 @@ def test_what_is_missing_is_filled_where_anybody_can_take_it(case, seed):
         for person, most in enumerate(room):
             holds = any((a.annotator, a.unit) == (person, unit) for a in both)
             assert holds or (most is not None and taken[person] >= most)
-    # New sessions and positions go on from the held ones; no story twice in a session.
+    # Sessions and positions continue from the held ones, without repeated stories.
     story = {unit.id: unit.story for unit in units}
     sittings = Counter((a.annotator, a.session, story[a.unit]) for a in new)
     assert max(sittings.values(), default=1) == 1
@@ -95,7 +95,7 @@ def test_what_is_missing_is_filled_where_anybody_can_take_it(case, seed):
 
 
 @given(interrupted(), st.integers(0, 3))
-def test_sides_make_up_for_held_ones(case, seed):
+def test_replan_sides_compensate_held_ones(case, seed):
     units, held, room = case
     new = list(replan(units, held, room=room, session_size=3, seed=seed))
     for unit in units:
@@ -108,8 +108,8 @@ def test_sides_make_up_for_held_ones(case, seed):
 @given(
     st.integers(2, 6), st.integers(1, 14), st.integers(0, 40), st.integers(0, 10_000)
 )
-def test_loads_are_as_even_as_the_held_slots_allow(people, number, extra, seed):
-    """One slot a unit is missing: the optimum is an assignment problem."""
+def test_replan_loads_are_as_even_as_possible(people, number, extra, seed):
+    """One slot per unit is missing; the optimum is an assignment problem."""
     rng = np.random.default_rng(seed)
     units = [DesignUnit(i, f"s{i}", ("m",), redundancy=1) for i in range(number)]
     held, cost = [], np.full((number, people * number), 1e6)
@@ -135,8 +135,8 @@ def test_loads_are_as_even_as_the_held_slots_allow(people, number, extra, seed):
     assert (total**2).sum() == optimum
 
 
-def test_another_round_counts_for_loads_only():
-    """A judged everything in another round: B and C get what there is now."""
+def test_slots_of_another_round_count_only_as_load():
+    """A rated everything in another round, so B and C get the new slots."""
     units = each(likert(2, 2), 1)
     held = [Assignment(0, unit.id, 2, 1, i, True) for i, unit in enumerate(units)]
     new = list(replan(units, held, room=[None] * 3, session_size=2, seed=0))
@@ -145,7 +145,7 @@ def test_another_round_counts_for_loads_only():
     assert {a.round for a in new} == {1}
 
 
-def test_methods_are_met_evenly_by_newcomers():
+def test_newcomers_get_methods_evenly():
     units = each(likert(6, 20), 4)
     whole = plan(units, annotators=8, redundancy=4, session_size=5, seed=0)
     held = [a for a in whole.assignments if a.annotator < 4]
@@ -156,7 +156,7 @@ def test_methods_are_met_evenly_by_newcomers():
     assert balance.method_spread <= 2
 
 
-def test_same_seed_gives_the_same_plan():
+def test_replan_depends_on_its_seed_only():
     def run(seed):
         units = each(likert(3, 4), 2)
         return list(replan(units, [], room=[None] * 4, session_size=3, seed=seed))
@@ -169,7 +169,7 @@ def test_same_seed_gives_the_same_plan():
     ("redundancy", "room", "message"),
     [(0, [None], "at least 1"), (1, [], "not listed")],
 )
-def test_contradictions_are_named(redundancy, room, message):
+def test_replan_names_contradictions(redundancy, room, message):
     units = [DesignUnit(0, "s0", ("m0",), redundancy)]
     held = [Assignment(0, 0, 1, 1, 1, True)]
     with pytest.raises(ValueError, match=message):

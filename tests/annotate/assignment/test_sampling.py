@@ -1,4 +1,4 @@
-"""Samples are exact in number, proportional over strata, and fixed by the seed."""
+"""Samples: exact size, proportional to groups, determined by the seed."""
 
 from collections import Counter
 
@@ -10,7 +10,7 @@ from annotate.assignment.designs.sampling import cell_pairs, method_sets, sample
 
 
 @given(st.lists(st.integers(0, 3), max_size=40), st.data())
-def test_strata_are_drawn_in_proportion(labels, data):
+def test_sample_is_proportional_to_groups(labels, data):
     n = data.draw(st.integers(0, len(labels)))
     strata = dict(enumerate(labels))
     drawn = sample(range(len(labels)), n, 3, strata)
@@ -29,7 +29,7 @@ def test_subset_is_a_share_or_a_number():
     assert Counter(key % 2 for key in subset(range(20), 0.5, 0, strata)) == {0: 5, 1: 5}
 
 
-def test_pairs_of_methods():
+def test_method_sets_are_all_pairs():
     assert method_sets("bca") == [("a", "b"), ("a", "c"), ("b", "c")]
     ring = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")]
     assert method_sets("dbca", "ring") == ring
@@ -37,7 +37,7 @@ def test_pairs_of_methods():
     assert method_sets("abc", [("c", "a")]) == [("a", "c")]
 
 
-def test_larger_sets_of_methods():
+def test_method_sets_can_be_larger():
     assert method_sets("dbca", "all", 3) == [
         tuple(s) for s in ("abc", "abd", "acd", "bcd")
     ]
@@ -58,13 +58,13 @@ def test_larger_sets_of_methods():
         ([("a", "b"), ("b", "a")], "compared twice"),
     ],
 )
-def test_wrong_pairs_are_named(kind, message):
+def test_invalid_pairs_are_named(kind, message):
     with pytest.raises(ValueError, match=message):
         method_sets("abc", kind)
 
 
 @given(st.integers(1, 20), st.integers(2, 6), st.data())
-def test_cells_get_different_pairs_and_pairs_come_equally_often(cells, methods, data):
+def test_cells_get_distinct_pairs_equally_often(cells, methods, data):
     pairs = method_sets([f"m{i}" for i in range(methods)])
     n = data.draw(st.integers(0, len(pairs)))
     names = [("role", i) for i in range(cells)]
@@ -87,6 +87,6 @@ def test_cells_get_different_pairs_and_pairs_come_equally_often(cells, methods, 
         lambda: cell_pairs("a", [("a", "b")], 2, 0),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(call):
+def test_impossible_sample_is_refused(call):
     with pytest.raises(ValueError, match=r"."):
         call()

@@ -1,4 +1,4 @@
-"""Which free slot suits best: pure, and against every other choice."""
+"""Choice of the best free slot, compared with every alternative."""
 
 from collections import Counter
 
@@ -39,8 +39,8 @@ def one(slot, story=1, methods=("a",), level=1, left=True):
     return Candidate(slot, story, methods, level, left)
 
 
-def test_of_equal_pairs_the_side_on_which_the_methods_stood_less():
-    """Where "a" stood left of "b", it is to stand right of "c", too."""
+def test_best_slot_has_the_less_frequent_side():
+    """After "a" on the left of "b", "a" goes to the right of "c"."""
     seen = SeenSoFar()
     for slot in range(3):
         seen.add(one(slot, story=slot, methods=("a", "b")))
@@ -52,7 +52,7 @@ def test_of_equal_pairs_the_side_on_which_the_methods_stood_less():
 
 
 @given(CANDIDATES, SEEN)
-def test_no_other_choice_has_a_fresher_story_or_a_more_even_share(candidates, seen):
+def test_best_slot_has_new_story_and_even_share(candidates, seen):
     chosen = best(candidates, seen)
     if chosen is None:
         assert not candidates
@@ -67,7 +67,7 @@ def test_no_other_choice_has_a_fresher_story_or_a_more_even_share(candidates, se
 
 
 @given(CANDIDATES, SEEN)
-def test_what_keeps_a_share_even_widens_no_gap(candidates, seen):
+def test_even_share_does_not_widen_gaps(candidates, seen):
     for candidate in candidates:
         before = max(seen.methods.values(), default=0)
         after = SeenSoFar(set(seen.stories), Counter(seen.methods))
@@ -78,7 +78,7 @@ def test_what_keeps_a_share_even_widens_no_gap(candidates, seen):
 
 
 @given(st.integers(1, 12), st.integers(1, 60))
-def test_whoever_finds_every_method_free_meets_all_within_one(methods, slots):
+def test_annotator_with_all_methods_free_stays_within_one(methods, slots):
     seen = SeenSoFar()
     for number in range(slots):
         free = [one(m, story=(number, m), methods=(m,)) for m in range(methods)]

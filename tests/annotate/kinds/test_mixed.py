@@ -1,4 +1,4 @@
-"""One study may mix kinds that are asked of equally many outputs."""
+"""Studies that mix kinds of questions."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def study():
     return make_planned(FILE, benchmark=benchmark, annotators=1)
 
 
-def test_both_kinds_are_answered_and_exported(study):
+def test_mixed_study_stores_and_exports_both_kinds(study):
     person = join(study, "A01")
     slot = choosing.next_for(person).slot
     beauty = study.questions.get(key="beauty")
@@ -65,7 +65,7 @@ def test_both_kinds_are_answered_and_exported(study):
     assert monitoring.signals_of(person)["seconds_per_unit"].n == 1
 
 
-def test_keys_may_be_called_like_the_forms_own_fields(client):
+def test_question_keys_may_equal_names_of_form_fields(client):
     text = FILE.replace("key: beauty", "key: seconds").replace(
         "key: pan", "key: looked"
     )
@@ -89,7 +89,7 @@ def test_keys_may_be_called_like_the_forms_own_fields(client):
     assert list(given.values_list("question__key", "value")) == [("seconds", 3)]
 
 
-def test_verify_asks_every_kind_about_its_own_answers(study, monkeypatch):
+def test_verify_checks_answers_of_every_kind(study, monkeypatch):
     person = join(study, "A01")
     slot = choosing.next_for(person).slot
     beauty = study.questions.get(key="beauty")

@@ -1,4 +1,4 @@
-"""A study of ratings and a checklist around its answers: watched, verified, shown."""
+"""Studies with ratings and a checklist: signals, verification, pages."""
 
 import pytest
 from django.urls import reverse
@@ -31,7 +31,7 @@ RULES = """\
 rules:
   - {key: flat, signal: flat, above: 0.9, action: warn}
 """
-# Each story is asked for the labels, or for the ratings.
+# Each story has either labels or ratings.
 APART = """\
 redundancy: 1
 questions:
@@ -59,7 +59,7 @@ def apart():
 
 
 def fill(slot, ratings, *ticked):
-    """Answer what is asked: ratings in order, the same boxes ticked in every shot."""
+    """Answer all questions: ratings in order, the same boxes in every shot."""
     asked = slot.questions
     whole = [question for question in asked if not kind_of(question).of_shots]
     boxes = {
@@ -76,11 +76,11 @@ def slots_of(study, name):
     return list(study.slots.filter(annotator__name=name).order_by("unit__story__key"))
 
 
-# Watched
+# Signals
 
 
-def test_rating_of_one_is_no_tick():
-    """The other person's ratings of 1 are about no shot."""
+def test_rating_of_one_is_not_a_tick():
+    """The other annotator's ratings of 1 have no shot."""
     study = mixed(QUESTIONS + "rules: default\n")
     for slot in slots_of(study, "A02"):
         fill(slot, [1, 1], "pan|text")
@@ -98,7 +98,7 @@ def test_rating_of_one_is_no_tick():
     assert problems(study) == []
 
 
-def test_interface_for_programs_tells_ticks_of_shots_only():
+def test_api_returns_ticks_only_for_shots():
     study = mixed()
     person = join(study, "A01")
     client = APIClient()
@@ -118,7 +118,7 @@ def test_interface_for_programs_tells_ticks_of_shots_only():
     assert again["ticked"] == {}
 
 
-def test_answers_and_ticks_are_measured_each_by_itself():
+def test_signals_measure_answers_and_ticks_separately():
     study = mixed()
     for name in ("A01", "A02"):
         for nth, slot in enumerate(slots_of(study, name)):
@@ -166,7 +166,7 @@ def test_answers_and_ticks_are_measured_each_by_itself():
         ),
     ],
 )
-def test_finding_says_what_was_measured(ratings, ticked, found, told):
+def test_finding_names_its_measure(ratings, ticked, found, told):
     study = mixed(QUESTIONS + RULES)
     for slot in slots_of(study, "A01")[:3]:
         fill(slot, ratings, *ticked)
@@ -175,8 +175,8 @@ def test_finding_says_what_was_measured(ratings, ticked, found, told):
     assert monitoring.warning_text(flag).startswith(told)
 
 
-def test_finding_about_ratings_that_was_settled_excuses_no_empty_boxes():
-    """Shots and units are counted apart; one flag of a rule is in force at a time."""
+def test_handled_finding_on_ratings_does_not_cover_empty_boxes():
+    """Shots and units are counted separately; a rule has one flag at a time."""
     study = mixed(QUESTIONS + RULES, shots=1)
     person = join(study, "A01")
     for slot in slots_of(study, "A01")[:3]:
@@ -190,12 +190,12 @@ def test_finding_about_ratings_that_was_settled_excuses_no_empty_boxes():
     assert monitoring.check_rules(person) == []
     for slot in slots_of(study, "A01")[3:]:
         fill(slot, [3, 2])
-    # 5 shots are enough more than 3; of 5 units 3 are flat.
+    # 5 shots exceed the 3 needed, and 3 of 5 units are flat.
     assert [again.n for again in monitoring.check_rules(person)] == [5]
     assert Flag.objects.count() == 3
 
 
-def test_nothing_is_missed_where_no_label_is_asked(apart):
+def test_story_without_labels_has_no_missing_boxes(apart):
     person = join(apart, "A01")
     labels, ratings = slots_of(apart, "A01")
     fill(labels, [], "pan|text")
@@ -207,7 +207,7 @@ def test_nothing_is_missed_where_no_label_is_asked(apart):
     assert problems(apart) == [f"slot {labels.code}: 1 of its shots were looked at"]
 
 
-def test_training_counts_for_no_signal_of_ticks():
+def test_tick_signals_ignore_training():
     study = mixed()
     for slot in slots_of(study, "A01")[:2]:
         fill(slot, [3, 2])
@@ -217,7 +217,7 @@ def test_training_counts_for_no_signal_of_ticks():
     assert signals["ticks_flat"].n == 2
 
 
-# Shown
+# Pages
 
 
 def test_story_without_labels_shows_no_sheets(client, apart):
@@ -238,7 +238,7 @@ def test_story_without_labels_shows_no_sheets(client, apart):
     assert problems(apart) == []
 
 
-def test_instructions_tell_labels_and_questions_apart(client):
+def test_instructions_list_labels_and_questions_separately(client):
     study = mixed()
     browser = Browser(client, study.annotators.get(name="A01"))
     client.post(browser.address("consent"))
@@ -263,7 +263,7 @@ def test_slot_page_has_ratings_and_ticks():
     assert "No answer yet." not in text
 
 
-def test_agreement_says_of_each_row_which_alpha_it_is():
+def test_agreement_rows_name_their_alpha():
     study = mixed()
     for nth, name in enumerate(("A01", "A02")):
         for story, slot in enumerate(slots_of(study, name)):

@@ -1,4 +1,4 @@
-"""A study of rankings: from its file to a leaderboard."""
+"""Ranking studies, from the study file to the leaderboard."""
 
 from collections import Counter
 from itertools import combinations
@@ -49,7 +49,7 @@ def study():
     return make_planned(FILE, benchmark=benchmark, annotators=6)
 
 
-# What people think of the methods, the best first; alphabetical would be no test.
+# The true order of methods; an alphabetical one would prove nothing.
 BEST = ("Cedar", "Alder", "Elm", "Birch")
 
 
@@ -62,11 +62,11 @@ def backwards(slot: Slot, key: str) -> str:
     return ">".join(reversed(in_order(slot, key).split(">")))
 
 
-# In a study file
+# Study file
 
 
 @pytest.mark.parametrize("sets", ["ring", "[[Alder, Birch, Elm]]", "all"])
-def test_file_survives_writing(sets):
+def test_ranking_study_file_round_trips(sets):
     read = read_definition(f"{FILE}sets: {sets}\n", file="study.yaml", name="trial")
     assert (read.outputs, read.kinds[0].name) == (3, "ranking")
     again = read_definition(write_definition(read), file="again.yaml", name="trial")
@@ -89,17 +89,17 @@ def test_file_survives_writing(sets):
         ("{key: text,", "{key: text, kind: choice,", "make two studies"),
     ],
 )
-def test_what_a_ranking_cannot_have_is_named_with_its_line(before, after, message):
+def test_ranking_refuses_invalid_fields_with_their_line(before, after, message):
     with pytest.raises(DefinitionError) as caught:
         read_definition(FILE.replace(before, after), file="study.yaml", name="trial")
     assert message in str(caught.value)
 
 
-# In a plan
+# Plan
 
 
 @pytest.mark.parametrize("number", [3, 4, 5])
-def test_each_output_stands_everywhere_equally_often(number):
+def test_outputs_have_every_position_equally_often(number):
     methods = [*METHODS, "Fir"]
     text = FILE.replace("outputs: 3", f"outputs: {number}")
     text = text.replace("redundancy: 3", f"redundancy: {2 * number}")
@@ -116,7 +116,7 @@ def test_each_output_stands_everywhere_equally_often(number):
         assert set(stood.values()) == {2}
 
 
-def test_all_sets_and_a_ring():
+def test_method_sets_are_all_sets_or_a_ring():
     benchmark = make_benchmark(stories=1, methods=[*METHODS, "Fir"])
     every = make_planned(FILE, benchmark=benchmark, annotators=6)
     shown = {unit.methods for unit in every.units.all()}
@@ -139,7 +139,7 @@ def test_all_sets_and_a_ring():
         ("abc", "(?i)unique"),
     ],
 )
-def test_unit_shows_no_output_twice_and_stands_once(study, shown, broken):
+def test_unit_has_distinct_outputs_and_is_unique(study, shown, broken):
     unit = study.units.first()
     outputs = dict(zip("abc", unit.outputs, strict=True))
     named = {f"output_{at}": outputs[o] for at, o in zip("abc", shown, strict=True)}
@@ -147,7 +147,7 @@ def test_unit_shows_no_output_twice_and_stands_once(study, shown, broken):
         Unit(study=study, story=unit.story, **named).save()
 
 
-def test_two_outputs_of_one_method_in_a_unit_are_found(study):
+def test_verify_finds_unit_with_two_outputs_of_one_method(study):
     unit = study.units.first()
     shown = unit.output_b
     unit.output_c = Output.twins.create(
@@ -162,7 +162,7 @@ def test_two_outputs_of_one_method_in_a_unit_are_found(study):
 
 
 @pytest.mark.postgresql
-def test_order_is_stored_by_the_units_letters(study):
+def test_ranking_is_stored_as_letters_of_the_unit(study):
     person = join(study, "A01")
     slot = choosing.next_for(person).slot
     question = study.questions.get(key="quality")
@@ -184,7 +184,7 @@ def test_order_is_stored_by_the_units_letters(study):
 @pytest.mark.parametrize(
     "value", ["", "1", "1>2", "1>2>2", "1>2>3>4", "a>b>c", "0>1>2"]
 )
-def test_only_whole_orders_are_answers(study, value):
+def test_incomplete_ranking_is_refused(study, value):
     person = join(study, "A01")
     slot = choosing.next_for(person).slot
     with pytest.raises(BadAnswerError, match="such as 1>2>3"):
@@ -207,7 +207,7 @@ def test_only_whole_orders_are_answers(study, value):
     assert not Ranking.objects.exists()
 
 
-def test_form_without_a_script_has_a_rank_for_each(study, client):
+def test_form_without_scripts_has_a_rank_per_version(study, client):
     person = join(study, "A01")
     browser = Browser(client, person)
     browser.start()
@@ -219,16 +219,16 @@ def test_form_without_a_script_has_a_rank_for_each(study, client):
     twice = form | {"q:text:1": "1", "q:text:2": "1", "q:text:3": "2"}
     refused = client.post(f"{browser.at}submit/", twice)
     assert refused.status_code == 422
-    assert "1&gt;1&gt;2 is no order of 1, 2, 3" in refused.content.decode()
+    assert "1&gt;1&gt;2 is not an order of 1, 2, 3" in refused.content.decode()
     for odd in ("9" * 5000, "0", "-1", "x", ""):
         refused = client.post(f"{browser.at}submit/", form | {"q:text:1": odd})
         assert refused.status_code == 422
-    # An earlier answer is not sent in the place of what is no order.
+    # An earlier answer does not replace an invalid one.
     save(client, browser.at, quality="3>2>1", text="3>2>1")
     for ranks in (("1", "2", "2"), ("1", "2", ""), ("2", "3", "")):
         sent = {f"q:text:{place}": rank for place, rank in enumerate(ranks, start=1)}
         refused = client.post(f"{browser.at}submit/", sent)
-        assert "is no order of 1, 2, 3" in refused.content.decode()
+        assert "is not an order of 1, 2, 3" in refused.content.decode()
     whole = form | {"q:text:1": "3", "q:text:2": "1", "q:text:3": "2"}
     assert client.post(f"{browser.at}submit/", whole).status_code == 302
     slot = Slot.objects.get(state="submitted")
@@ -236,7 +236,7 @@ def test_form_without_a_script_has_a_rank_for_each(study, client):
     assert given == {"quality": "2>1>3", "text": "2>3>1"}
 
 
-def test_replacement_stands_as_the_excluded_answer_stood(study):
+def test_replacement_keeps_the_order_of_the_excluded_slot(study):
     work(join(study, "A01"), in_order)
     slot = Slot.objects.filter(state="submitted").exclude(turn=0).first()
     exclusion.exclude(slot, reason="asleep", author=None)
@@ -244,7 +244,7 @@ def test_replacement_stands_as_the_excluded_answer_stood(study):
     assert (new.turn, new.order) == (slot.turn, slot.order)
 
 
-def test_pictures_and_pages_name_no_method(study, client):
+def test_ranking_pages_do_not_reveal_methods(study, client):
     person = join(study, "A01")
     browser = Browser(client, person)
     browser.start()
@@ -257,7 +257,7 @@ def test_pictures_and_pages_name_no_method(study, client):
         assert client.get(address).status_code == status
 
 
-# What comes of it
+# Results
 
 
 @pytest.fixture
@@ -269,7 +269,7 @@ def done(study):
     return study
 
 
-def test_table_has_a_row_for_each_output(done):
+def test_ranking_table_has_a_row_per_output(done):
     frame = study_tables.answers_frame(done, "rankings")
     slots = done.slots.filter(state="submitted").count()
     assert len(frame) == slots * 2 * 3
@@ -290,7 +290,7 @@ def test_plackett_luce_ranks_the_methods(done):
     assert board.sort_values("rank")["method"].tolist() == list(BEST)
 
 
-def test_whoever_is_contrary_is_seen_to_be(done):
+def test_contrary_annotator_is_detected(done):
     people = {person.name: person for person in done.annotators.all()}
     with_others = monitoring.signals_of(people["A01"])["majority"]
     against = monitoring.signals_of(people["A06"])["majority"]
@@ -305,13 +305,13 @@ def test_whoever_is_contrary_is_seen_to_be(done):
     assert sets == set(combinations(METHODS, 3))
 
 
-def test_report_holds_the_leaderboard_of_rankings(done, tmp_path):
+def test_report_has_the_leaderboard_of_rankings(done, tmp_path):
     call_command("report", done.slug, out=tmp_path, images="none")
     board = pd.read_csv(tmp_path / "tables" / "ranking_leaderboard.csv")
     assert set(board["method"]) == set(METHODS)
 
 
-def test_repeat_is_compared_with_what_was_said_before():
+def test_repeated_ranking_is_compared_with_the_first():
     text = f"{FILE}session_size: 2\nchecks: {{per_session: 1}}\n"
     benchmark = make_benchmark(stories=6, methods=METHODS[:3])
     study = make_planned(text, benchmark=benchmark, annotators=3)
@@ -336,13 +336,13 @@ def test_repeat_is_compared_with_what_was_said_before():
         ({"shown": ""}, "ranking_is_whole"),
     ],
 )
-def test_database_takes_whole_orders_of_letters_only(study, fields, broken):
+def test_database_refuses_incomplete_rankings(study, fields, broken):
     work(join(study, "A01"), in_order, most=1)
     with pytest.raises(IntegrityError, match=broken):
         Ranking.objects.update(**fields)
 
 
-def test_order_that_cannot_be_is_found(done):
+def test_verify_finds_impossible_ranking(done):
     first, second = Ranking.objects.order_by("pk")[:2]
     Ranking.objects.filter(pk=first.pk).update(value="aab")
     Ranking.objects.filter(pk=second.pk).update(shown=second.shown[::-1])
@@ -351,6 +351,6 @@ def test_order_that_cannot_be_is_found(done):
     assert f"ranking {second.pk}: its places are not those of its slot" in found
 
 
-def test_ranking_is_as_balanced_as_it_was_planned(study):
-    """All three methods of a unit count when slots are dealt anew, not two of them."""
+def test_ranking_keeps_the_planned_balance(study):
+    """All three methods of a unit count when slots are redistributed."""
     assert reassignment.measured(study) == study.balance_report

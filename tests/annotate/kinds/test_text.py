@@ -1,4 +1,4 @@
-"""Answers in words: written, shown again, exported, erased, and counted nowhere."""
+"""Free-text answers: written, displayed, exported, erased, never counted."""
 
 import csv
 import io
@@ -68,7 +68,7 @@ def texts() -> list[str]:
 
 @pytest.fixture
 def written(client):
-    """Have one of two stories answered in numbers and words."""
+    """Answer one of two stories with a rating and a text."""
     study = planned()
     browser = begin(client, study)
     browser.fill(beauty=3, why=WORDS)
@@ -78,12 +78,12 @@ def written(client):
 # Answering
 
 
-def test_text_may_be_left_out_written_later_and_taken_back(client):
+def test_optional_text_can_be_added_later_and_removed(client):
     study = planned()
     browser = begin(client, study)
     story, page = browser.at, browser.text()
     assert 'maxlength="60"' in page
-    assert "you may leave it empty" in page
+    assert "(optional)" in page
     browser.fill(beauty=3)
     assert texts() == []
     for value, stored in ((WORDS.replace("\n", "\r\n"), [WORDS]), ("", [])):
@@ -93,7 +93,7 @@ def test_text_may_be_left_out_written_later_and_taken_back(client):
     assert problems(study) == []
 
 
-def test_text_that_is_required_is_asked_for(client):
+def test_required_text_is_demanded(client):
     study = planned(PAIRS, ["Alder", "Birch"], stories=1)
     browser = begin(client, study)
     for words in ("", "  \n"):
@@ -106,13 +106,13 @@ def test_text_that_is_required_is_asked_for(client):
     assert any("0 current texts for 1 questions" in one for one in problems(study))
 
 
-def test_text_is_a_draft_until_it_is_sent_and_no_longer_than_allowed(client):
+def test_text_is_a_draft_until_submission_and_limited_in_length(client):
     browser = begin(client, planned())
     assert save(client, browser.at, why=WORDS).json()["refused"] == {}
     assert WORDS in browser.text()
     refused = save(client, browser.at, why="x" * 61).json()["refused"]["why"]
     assert refused == {
-        "why": "Write at most 60 characters; these are 61.",
+        "why": "Write at most 60 characters; your answer has 61.",
         "final": True,
     }
     assert save(client, browser.at, why="").json()["refused"] == {}
@@ -141,7 +141,7 @@ def test_draft_of_text_overwrites_its_row_and_submitted_text_keeps_its_revisions
     assert problems(study) == []
 
 
-def test_text_that_is_refused_stands_in_its_field_with_its_error_beside_it(client):
+def test_refused_text_stays_in_its_field_with_its_error(client):
     browser = begin(client, planned())
     browser.client.post(f"{browser.at}submit/", form(why="before"))
     response = client.post(f"{browser.at}submit/", form(beauty=3, why="x" * 61))
@@ -150,14 +150,14 @@ def test_text_that_is_refused_stands_in_its_field_with_its_error_beside_it(clien
     field = re.search("<textarea([^>]*)>([^<]*)</textarea>", page)
     error = re.search('<p class="error small" id="([^"]+)">([^<]*)</p>', page)
     assert field[2] == "x" * 61
-    assert error[2] == "Write at most 60 characters; these are 61."
+    assert error[2] == "Write at most 60 characters; your answer has 61."
     assert error[1] in re.search('aria-describedby="([^"]+)"', field[1])[1].split()
     assert 'aria-invalid="true"' in field[1]
     assert texts() == ["before"]
     assert "before</textarea>" in browser.text()
 
 
-def test_text_stands_in_its_field_when_nothing_can_be_stored_now(client, monkeypatch):
+def test_text_stays_in_its_field_when_study_is_paused(client, monkeypatch):
     def submit(*_args, **_named):
         raise NotNowError("Changed elsewhere.")
 
@@ -168,7 +168,7 @@ def test_text_stands_in_its_field_when_nothing_can_be_stored_now(client, monkeyp
     assert ">sharper</textarea>" in response.content.decode()
 
 
-def test_text_enters_no_part_of_a_page_that_is_kept(client, monkeypatch):
+def test_text_is_never_cached(client, monkeypatch):
     made, make = [], kept.KeptNode._made
     monkeypatch.setattr(
         kept.KeptNode,
@@ -182,14 +182,14 @@ def test_text_enters_no_part_of_a_page_that_is_kept(client, monkeypatch):
         assert f">{words}</textarea>" in browser.text()
     parts = len(made)
     client.post(f"{browser.at}submit/", form(why="third words" * 9))
-    # What the page says below the questions of an error.
+    # The page's errors below its questions.
     assert len(made) == parts + 1
     assert not any("words" in part and "</textarea>" in part for part in made)
     browser.text()
     assert len(made) == parts + 1
 
 
-def test_each_text_field_has_a_label_and_a_description_of_its_own(client):
+def test_text_fields_have_labels_and_descriptions(client):
     more = '  - {key: how, kind: text, title: How, text: "How?", required: true}\n'
     page = begin(client, planned(ONE + more)).text()
     label = r"""visually-hidden">(\w+): </span>[^<]*</span>\s*<textarea([^>]*)>"""
@@ -205,13 +205,13 @@ def test_each_text_field_has_a_label_and_a_description_of_its_own(client):
     assert "aria-required" not in found["Why"]
 
 
-def test_text_beyond_the_longest_is_named_by_verify(written):
+def test_verify_names_text_over_the_maximum_length(written):
     TextAnswer.objects.update(value="x" * 61)
     text = TextAnswer.objects.get()
     assert problems(written) == [f"text {text.pk}: it is longer than 60 characters"]
 
 
-def test_text_is_escaped_wherever_it_is_read(client):
+def test_text_is_escaped_on_every_page(client):
     study = planned()
     browser = begin(client, study)
     story, slot = browser.at, browser.slot
@@ -224,7 +224,7 @@ def test_text_is_escaped_wherever_it_is_read(client):
         assert "<b>bold</b>" not in page.content.decode()
 
 
-def test_text_is_answered_by_programs():
+def test_api_accepts_text_answers():
     study = planned(stories=1)
     person = join(study, "A01")
     client = APIClient()
@@ -239,10 +239,10 @@ def test_text_is_answered_by_programs():
     assert texts() == [WORDS]
 
 
-# Read, counted nowhere, erased
+# Display, statistics, erasure
 
 
-def test_text_is_exported_as_a_table_that_runs_nothing(client, tmp_path):
+def test_exported_text_has_no_formulas(client, tmp_path):
     study = planned(PAIRS, ["Alder", "Birch"], stories=1)
     browser = begin(client, study)
     slot = browser.slot
@@ -255,7 +255,7 @@ def test_text_is_exported_as_a_table_that_runs_nothing(client, tmp_path):
     assert (row["question"], row["slot"]) == ("why", slot.code)
 
 
-def test_text_is_in_no_statistic_check_or_report(written, tmp_path):
+def test_statistics_checks_and_reports_ignore_text(written, tmp_path):
     person = written.annotators.get()
     assert monitoring.signals_of(person)["flat"].n == 0
     assert not Flag.objects.exists()
@@ -269,7 +269,7 @@ def test_text_is_in_no_statistic_check_or_report(written, tmp_path):
     assert not any("Two hats" in page for page in pages)
 
 
-def test_text_is_given_to_its_writer_and_erased_with_comments(written):
+def test_text_is_personal_data_and_erased_with_comments(written):
     person = written.annotators.get()
     assert "Two hats" in record.files(person)["answers.csv"]
     assert erasing.comments_of(person) == 1
@@ -280,10 +280,10 @@ def test_text_is_given_to_its_writer_and_erased_with_comments(written):
     assert problems(written) == []
 
 
-# Set up
+# Set-up
 
 
-def test_text_question_survives_file_and_form():
+def test_text_question_round_trips_through_file_and_form():
     read = read_definition(ONE, file="study.yaml", name="trial")
     again = read_definition(write_definition(read), file="again.yaml", name="trial")
     assert again == read
@@ -311,7 +311,7 @@ def test_text_question_survives_file_and_form():
         ("kind: likert, scale: [0, 4]", "kind: text", "kind other than text"),
     ],
 )
-def test_text_question_refuses_what_it_cannot_have(before, after, told):
+def test_text_question_refuses_invalid_fields(before, after, told):
     with pytest.raises(DefinitionError, match=told):
         read_definition(ONE.replace(before, after), file="study.yaml", name="trial")
 
@@ -319,7 +319,7 @@ def test_text_question_refuses_what_it_cannot_have(before, after, told):
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("hand", ["tab", "finger"])
-def test_text_by_hand(chromium, live_server, hand):
+def test_text_is_answered_in_the_browser(chromium, live_server, hand):
     study = planned()
     token = Invitation.objects.get(annotator=join(study, "A01")).token
     with HANDS[hand].page(chromium) as page:

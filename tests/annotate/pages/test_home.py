@@ -76,11 +76,11 @@ def test_pages_have_distinct_titles(client):
     assert own == [
         "Consent",
         "How it works",
-        "Session 1 of 2 · Ready?",
+        "Sitting 1 of 2 · Ready?",
         "Story 1 of 3",
         "Story 2 of 3",
         "Story 3 of 3",
-        "Session 2 of 2 · A break",
+        "Sitting 2 of 2 · Break",
         "Story 1 of 3",
         "Story 2 of 3",
         "Story 3 of 3",

@@ -1,4 +1,4 @@
-"""How much one request of the annotator's page may bring, and what becomes of it."""
+"""Limits on requests that save answers."""
 
 import pytest
 
@@ -54,14 +54,14 @@ def test_save_refuses_more_rows_than_the_limit_and_stores_none(client, slot):
     assert send(client, slot, rows[:200]).status_code == 200
 
 
-def test_save_leaves_out_a_row_that_its_tab_has_overtaken(client, slot):
+def test_save_ignores_rows_overtaken_by_their_tab(client, slot):
     reply = send(client, slot, [row(2, "3"), row(1, "0")])
     assert reply.json()["refused"] == {}
     assert stored(slot) == [("character", 3, True)]
 
 
 def test_save_names_every_row_of_a_refused_answer(client, slot):
-    """Rows of a question that does not exist, and of a value off the scale 0 to 4."""
+    """Send an unknown question, and a value off the scale 0 to 4."""
     rows = [row(1, "2"), row(2, "9"), row(3, "1", "beauty"), row(4, "1", "no question")]
     refused = send(client, slot, rows).json()["refused"]
     assert set(refused) == {"row 1", "row 2", "row 4"}
@@ -81,7 +81,7 @@ def test_draft_keeps_its_last_answer_after_the_most_revisions(client, slot):
 
 
 def test_submitted_answer_is_refused_after_the_most_revisions(client, slot, person):
-    """What was submitted is never overwritten: a report as of then reads it."""
+    """Submitted revisions are kept, because reports as of a date read them."""
     rows = [row(n, str(n % 5)) for n in range(writing.MOST_REVISIONS)]
     send(client, slot, [row(1000, "1", "beauty")])
     for one in rows:

@@ -1,4 +1,4 @@
-"""How far somebody is: in the session at hand, and in all."""
+"""Progress of an annotator in the session and overall."""
 
 import pytest
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def person():
-    """Somebody with a plan of three sessions of three slots, two of them done."""
+    """Return an annotator with three sessions of three slots, two slots done."""
     benchmark = make_benchmark(stories=3, methods=["X", "Y", "Z"], pictures=False)
     study = make_study(benchmark=benchmark, consented=True)
     person = study.annotators.get(name="A01")
@@ -33,7 +33,7 @@ def close(slot, **fields):
     )
 
 
-def test_in_the_middle_of_a_session(person):
+def test_progress_within_a_session(person):
     third = own(person)[2]
     told = progress(person, third)
     assert (told["session"], told["sessions"]) == (1, 3)
@@ -41,7 +41,7 @@ def test_in_the_middle_of_a_session(person):
     assert told["before"].code == own(person)[1].code
 
 
-def test_slots_of_other_sessions_are_not_before(person):
+def test_previous_slot_is_of_the_same_session(person):
     close(own(person)[2])
     fourth = own(person)[3]
     told = progress(person, fourth)
@@ -49,13 +49,13 @@ def test_slots_of_other_sessions_are_not_before(person):
     assert (told["submitted"], told["before"]) == (3, None)
 
 
-def test_before_a_free_slot_comes_the_last_of_all(person):
+def test_previous_of_a_free_slot_is_the_last(person):
     unit = own(person)[0].unit
     free = Slot.objects.create(study=person.study, unit=unit, ordinal=9)
     assert progress(person, free)["before"].code == own(person)[-1].code
 
 
-def test_checks_take_nothing_of_a_cap():
+def test_checks_do_not_count_for_the_cap():
     study = make_planned(LIKERT + "assignment: open\nredundancy: 2\nsession_size: 9\n")
     person = join(study, cap=3)
     slot = choosing.next_for(person).slot

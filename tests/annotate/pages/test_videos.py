@@ -1,4 +1,4 @@
-"""Videos under opaque addresses, whole and in parts, to whom they may be shown."""
+"""Videos: opaque addresses, ranges, access."""
 
 import pytest
 from django.urls import reverse
@@ -16,7 +16,7 @@ TIMES = ((0.5, 1.5), (1.5, 3.0))
 
 
 def video_benchmark(folder, *, methods=("Alder", "Birch"), times=TIMES) -> Benchmark:
-    """Stories of two captions that each method rendered as a video of its own."""
+    """Create stories of two captions with one video per method."""
     benchmark = Benchmark.objects.create(slug="reel", title="Reel")
     story = Story.objects.create(
         benchmark=benchmark, key="01", conditioning_seconds=0.5
@@ -88,7 +88,7 @@ def test_headers_are_the_same_for_all_methods_and_name_nothing(client, slot):
         ("bytes=-99999999", slice(0, None)),
     ],
 )
-def test_part(client, slot, asked, part):
+def test_video_range_is_sent(client, slot, asked, part):
     whole = rendition(slot, "left").read_bytes()
     response = client.get(address(slot, "left"), headers={"Range": asked})
     assert response.status_code == 206
@@ -113,7 +113,7 @@ def test_part(client, slot, asked, part):
         "bytes=0-" + "9" * 5000,
     ],
 )
-def test_part_that_does_not_exist(client, slot, asked):
+def test_invalid_video_range_is_refused(client, slot, asked):
     size = rendition(slot, "left").stat().st_size
     response = client.get(address(slot, "left"), headers={"Range": asked})
     assert response.status_code == 416
@@ -128,19 +128,19 @@ def test_part_that_does_not_exist(client, slot, asked):
         {"Range": "bytes=0-5", "If-Range": '"an old tag"'},
     ],
 )
-def test_other_wishes_get_all_of_it(client, slot, headers):
+def test_other_range_headers_get_the_whole_video(client, slot, headers):
     response = client.get(address(slot, "left"), headers=headers)
     assert response.status_code == 200
     assert body(response) == rendition(slot, "left").read_bytes()
 
 
-def test_large_files_are_read_as_they_are_sent(client, slot, monkeypatch):
+def test_large_files_are_streamed(client, slot, monkeypatch):
     monkeypatch.setattr("annotate.pages.annotator.media_files.BLOCK", 100)
     response = client.get(address(slot, "left"), headers={"Range": "bytes=50-349"})
     assert [len(block) for block in response] == [100, 100, 100]
 
 
-def test_long_part_ends_early_and_says_so(client, slot, monkeypatch):
+def test_long_range_is_cut(client, slot, monkeypatch):
     monkeypatch.setattr("annotate.pages.annotator.media_files.LARGEST_PART", 1000)
     whole = rendition(slot, "left").read_bytes()
     got, start = b"", 0
@@ -155,7 +155,7 @@ def test_long_part_ends_early_and_says_so(client, slot, monkeypatch):
     assert got == whole
 
 
-def test_who_may_not_and_what_is_not_there(client, slot):
+def test_video_requires_access_and_existing_slot(client, slot):
     other = slot.study.annotators.get(name="A02")
     eve = reverse("rate-video", args=[other.invitation.token, slot.code, "left"])
     assert client.get(eve).status_code == 404
@@ -165,7 +165,7 @@ def test_who_may_not_and_what_is_not_there(client, slot):
     assert client.get(address(slot, "left")).status_code == 404
 
 
-def test_what_the_player_is_told(slot):
+def test_player_gets_times_and_captions(slot):
     left, right = slot_view.shown_videos(slot)
     first, second = (left, right) if slot.a_is_left else (right, left)
     assert (first.frames, first.duration, first.frame_rate) == (24, 2.0, 12)
@@ -181,7 +181,7 @@ def test_what_the_player_is_told(slot):
     assert slot_view.for_player(slot)["conditioning"] == 0.5
 
 
-def test_preview_shows_it_to_managers_only(client, slot, django_user_model):
+def test_video_preview_is_for_managers_only(client, slot, django_user_model):
     code = f"{slot.unit.output_a_id}-{slot.unit.output_b_id}"
     url = reverse("preview-video", args=["reel", code, "right"])
     assert client.get(url).status_code == 404

@@ -1,7 +1,7 @@
-"""Every way out of the annotator's pages: what it says, and the code that it shows.
+"""Exits from annotators' pages: their texts and codes.
 
-The kind of a code is told by its beginning: E- of work that ended early, S- of somebody
-who did not pass the training, nothing of work that is complete.
+Codes begin with E- after partial work and with S- after failed training; codes for
+complete work have no prefix.
 """
 
 import re
@@ -34,7 +34,7 @@ def code_on(page: str) -> str:
 
 
 def kind_of_code(page: str, person) -> str:
-    """Return which kind of code a page shows, told by the code alone."""
+    """Return the kind of a page's code by its prefix."""
     code = code_on(page)
     if not code:
         return "none"
@@ -46,7 +46,7 @@ def kind_of_code(page: str, person) -> str:
 
 
 def out(client, person) -> str:
-    """Return the page to which somebody's link leads in the end."""
+    """Return the page that an annotator's link leads to."""
     return client.get(Browser(client, person).at, follow=True).content.decode()
 
 
@@ -56,7 +56,7 @@ def open_study(**plan):
 
 
 def stop(client, person) -> str:
-    """Finish by the button, and return the page that follows."""
+    """Press the finish button; return the next page."""
     browser = Browser(client, person)
     return client.post(browser.address("stop"), follow=True).content.decode()
 
@@ -72,7 +72,7 @@ def sitting_of_a_small_study(client):
     _study, person = open_study()
     work(person, always("3"), most=3)
     assert "Finish here" not in out(client, person)
-    work(person, always("3"), most=1)  # of each of four stories one
+    work(person, always("3"), most=1)  # one slot of each of four stories
     assert "Finish here and get the completion code" in out(client, person)
     return person, stop(client, person)
 
@@ -85,7 +85,7 @@ def all_with_others(client):
             free = unit.slots.filter(annotator=None).first()
             if free is not None:
                 leasing.take(free, other)
-    assert "You have judged 2 stories so far" in out(client, person)
+    assert "You have rated 2 stories so far" in out(client, person)
     return person, stop(client, person)
 
 
@@ -94,7 +94,7 @@ def nothing_left(client):
     work(first, always("3"))
     work(join(study), always("3"))
     person = join(study)
-    assert "No story is left for you" in out(client, person)
+    assert "There are no stories left for you" in out(client, person)
     return person, stop(client, person)
 
 
@@ -211,37 +211,37 @@ def skipped_nearly_all(client):
 @pytest.mark.parametrize(
     ("way", "kind", "says"),
     [
-        (whole_plan, "completed", "stories judged"),
-        (sitting_of_a_small_study, "completed", "4 stories judged"),
-        (all_with_others, "ended", "You have judged 2 stories, which is less"),
-        (nothing_left, "ended", "You have judged no story"),
-        (paused_study, "ended", "You have judged 1 story"),
-        (closed_study, "ended", "It takes no more answers"),
-        (study_closed_after_a_sitting, "completed", "4 stories judged"),
-        (closed_before_anything, "none", "It takes no more answers"),
+        (whole_plan, "completed", "you have rated"),
+        (sitting_of_a_small_study, "completed", "you have rated 4 stories"),
+        (all_with_others, "ended", "You have rated 2 stories, which is part"),
+        (nothing_left, "ended", "You have not rated any stories"),
+        (paused_study, "ended", "You have rated 1 story"),
+        (closed_study, "ended", "It no longer accepts answers"),
+        (study_closed_after_a_sitting, "completed", "you have rated 4 stories"),
+        (closed_before_anything, "none", "It no longer accepts answers"),
         (training_failed, "screened out", "In all, 1 of 2 answers were as expected"),
-        (withdrawn, "ended", "What you have submitted stays"),
-        (withdrawn_with_answers, "ended", "None of your answers counts"),
-        (declined, "none", "Otherwise close this page: there is no code."),
+        (withdrawn, "ended", "Your submitted answers are kept"),
+        (withdrawn_with_answers, "ended", "None of your answers will count"),
+        (declined, "none", "You will not get a completion code."),
         (removed, "ended", "This link is no longer valid"),
-        (left_out_by_a_rule, "ended", "You have judged 1 story"),
+        (left_out_by_a_rule, "ended", "You have rated 1 story"),
         (removed_when_finished, "completed", "This link is no longer valid"),
         (held, "ended", "Your work is paused"),
         (replaced_link, "none", "If it was replaced, ask"),
         (full_join_link, "none", "there is no code"),
-        (skipped_nearly_all, "ended", "You have judged 1 story"),
+        (skipped_nearly_all, "ended", "You have rated 1 story"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
-def test_way_out_shows_code_of_its_kind(client, way, kind, says):
+def test_exit_pages_show_the_right_code(client, way, kind, says):
     person, page = way(client)
     person.refresh_from_db()
     assert says in " ".join(page.split())
     assert kind_of_code(page, person) == kind
 
 
-def test_code_of_a_part_needs_the_key_of_the_server(client, settings):
-    """Attack: whoever ended early tries all completion codes at home."""
+def test_partial_code_depends_on_the_secret_key(client, settings):
+    """Attack: an annotator who ended early tries all completion codes offline."""
     person, page = all_with_others(client)
     settings.SECRET_KEY = "another key, of at least 32 letters"
     worth = outcomes.current_code(person)
@@ -249,7 +249,7 @@ def test_code_of_a_part_needs_the_key_of_the_server(client, settings):
     assert worth.code != code_on(page)
 
 
-def test_table_of_links_has_the_codes_that_people_were_shown(client, django_user_model):
+def test_table_of_links_has_the_displayed_codes(client, django_user_model):
     person, page = paused_study(client)
     manager = django_user_model.objects.create_superuser("alice", password="x")
     client.force_login(manager)
@@ -268,13 +268,13 @@ def skip(browser, **given):
     return browser.client.post(f"{browser.at}skip/", given)
 
 
-def test_second_skip_of_a_sitting_needs_words(client):
+def test_second_skip_of_a_sitting_needs_an_explanation(client):
     _study, person = open_study()
     browser = Browser(client, person)
     browser.post(browser.address("pause"))
-    assert "you may leave it empty" in browser.text()
+    assert "Comment (optional)" in browser.text()
     browser.at = skip(browser, reason="unclear")["Location"]
-    assert "You have skipped as many stories as you may" in browser.text()
+    assert "Skipping this story needs an explanation" in browser.text()
     refused = skip(browser, reason="other", comment="  ")
     page = " ".join(refused.content.decode().split())
     assert refused.status_code == 422
@@ -286,7 +286,7 @@ def test_second_skip_of_a_sitting_needs_words(client):
     assert person.skips.get(reason="other").comment == "It is all black."
 
 
-def test_three_people_who_skip_everything_set_nothing_aside():
+def test_units_are_not_set_aside_by_people_who_skip_everything():
     study = make_planned(OPEN, redundancy=3)
     for person in [join(study) for _ in range(3)]:
         work(person, always("3"), most=1)
@@ -306,7 +306,7 @@ def test_three_people_who_skip_everything_set_nothing_aside():
         ("unclear", "The text is cut off.", True),
     ],
 )
-def test_three_people_set_a_unit_aside_when_they_say_why(reason, comment, is_set_aside):
+def test_unit_is_set_aside_after_three_explained_skips(reason, comment, is_set_aside):
     study = make_planned(PLANNED, annotators=3, redundancy=3)
     people = [join(study, f"A0{number}") for number in (1, 2, 3)]
     unit = study.units.first()

@@ -85,7 +85,7 @@ def test_id_alone_is_refused_on_another_device(client):
         assert guess.status_code == 403
         text = guess.content.decode()
         assert "on another device or in another browser" in text
-        assert "whoever invited you" in text
+        assert "the person who invited you" in text
         assert study.annotators.get(name="A01").invitation.token not in text
         assert "Take part" not in text
     agree(client, study.annotators.get(name="A01"))
@@ -355,7 +355,7 @@ def test_joining_again_on_device_offers_to_continue(client):
     link = joining.make_link(study, most=5)
     client.post(address(link))
     page = client.get(address(link)).content.decode()
-    assert "You take part as A01 on this device already" in page
+    assert "You are already taking part on this device as A01" in page
     client.post(address(link))
     event = study.events.get(kind="second link opened")
     assert event.details == {"on_the_device_of": "A01", "went_on_as": "A02"}

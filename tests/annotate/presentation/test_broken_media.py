@@ -1,4 +1,4 @@
-"""Pictures that annotators report as broken, and what managers see of it."""
+"""Reports of broken pictures."""
 
 import pytest
 from django.urls import reverse
@@ -25,7 +25,7 @@ def report(client, person, side="", shot="0"):
     return client.post(address, {"rows": [row]}, content_type="application/json")
 
 
-def test_report_reaches_the_manager_and_is_settled(client, study, admin_user):
+def test_fault_report_reaches_the_manager_and_is_handled(client, study, admin_user):
     people = [join(study), join(study)]
     for person in (*people, people[0]):
         reply = report(client, person, side="only", shot="2").json()
@@ -47,7 +47,7 @@ def test_report_reaches_the_manager_and_is_settled(client, study, admin_user):
     "sent",
     [{"side": "left", "shot": "1"}, {"side": "only", "shot": "9"}, {"side": "above"}],
 )
-def test_what_is_not_shown_cannot_be_reported(client, study, sent):
+def test_fault_report_requires_a_displayed_shot(client, study, sent):
     refused = report(client, join(study), **sent).json()["refused"]
     assert refused["here"]["final"]
     assert "no s" in refused["here"]["why"]

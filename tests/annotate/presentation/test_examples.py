@@ -1,4 +1,4 @@
-"""Pictured examples: which shots are shown, what is said, who sees them."""
+"""Pictured examples: selection of shots, texts, access."""
 
 import io
 import re
@@ -47,9 +47,7 @@ def shots(number, changed):
         (9, set(range(2, 10)), [1, 2, 3, 4, 5, 6]),
     ],
 )
-def test_so_many_shots_are_picked_and_the_changed_ones_are_among_them(
-    number, changed, expected
-):
+def test_example_shots_include_changed_ones(number, changed, expected):
     found = picked(shots(number, changed), "foreign_shot")
     assert found == [(n, n in changed, n) for n in expected]
 
@@ -63,7 +61,7 @@ def test_so_many_shots_are_picked_and_the_changed_ones_are_among_them(
         ([10, 11, 12, 9, 8, 7, 4, 6, 5, 3, 2, 1], [9, 8, 7, 4, 6, 5]),
     ],
 )
-def test_of_another_order_those_are_picked_that_were_exchanged(order, expected):
+def test_example_of_shuffled_copy_has_exchanged_shots(order, expected):
     twin = [ExampleShot(n, n != came, came) for n, came in enumerate(order, start=1)]
     found = picked(twin, "shuffled")
     assert [one.picture_of for one in found] == expected
@@ -87,20 +85,20 @@ def pictures(page):
     return re.findall(r'src="(/rate/[^"]+/example/[^"]+)"', page)
 
 
-def test_instructions_show_a_good_and_a_bad_strip(browser, study):
+def test_instructions_show_original_and_degraded_strips(browser, study):
     browser.post(browser.address("consent"))
     page = browser.text(browser.address("instructions"))
     found = pictures(page)
     assert len(found) == 8
     question = study.questions.get(key="cast")
     (changed,) = (n for n, is_changed, _of in question.example_shots if is_changed)
-    assert f"Shot {changed} shows another story." in page
+    assert f"Shot {changed} comes from another story." in page
     assert page.count("✗ another story") == 1
     assert "<strong>Original</strong>" in page
     assert "<strong>✗ Worse:</strong>" in page
     assert "Better" not in page
     alts = re.findall(r'alt="(Shot [^"]*)"', page)
-    assert alts[:4] == [f"Shot {n}, as made" for n in range(1, 5)]
+    assert alts[:4] == [f"Shot {n}, original" for n in range(1, 5)]
     assert alts[4:] == [
         f"Shot {n}, made worse: another story"
         if n == changed
@@ -117,7 +115,7 @@ def test_instructions_show_a_good_and_a_bad_strip(browser, study):
     assert not {"ETag", "Last-Modified"} & set(bodies[0].headers)
 
 
-def test_of_videos_they_are_stills_of_each_shot(client, tmp_path):
+def test_video_examples_are_stills_of_each_shot(client, tmp_path):
     study = make_planned(
         ASKED, benchmark=make_drawn_reels(tmp_path, ["Alder"]), annotators=3
     )
@@ -129,7 +127,7 @@ def test_of_videos_they_are_stills_of_each_shot(client, tmp_path):
     (changed,) = (n for n, is_changed, _of in question.example_shots if is_changed)
     assert {one.shape for one in stills} == {(128, 192, 3)}
     for number, good, bad in zip((1, 2, 3), stills[:3], stills[3:], strict=True):
-        top = (3 - number) * 32  # of the square, which is higher in each shot
+        top = (3 - number) * 32  # position of the square, which is higher in each shot
         column = good[:, 70:100].min(axis=(1, 2))
         assert (column[top + 6 : top + 26] < 35).all()
         assert (column[: max(0, top - 6)] > 35).all()
@@ -147,9 +145,7 @@ def read_still(response) -> np.ndarray:
         return np.asarray(picture.convert("RGB"))
 
 
-def test_pictures_of_examples_need_consent_and_a_link_that_holds(
-    browser, study, client
-):
+def test_example_pictures_require_consent_and_a_valid_link(browser, study, client):
     address = browser.address("example", "1", "bad", "1")
     assert browser.get(address)["Location"] == browser.address("entry")
     browser.post(browser.address("consent"))
@@ -172,7 +168,7 @@ def test_pictures_of_examples_need_consent_and_a_link_that_holds(
     assert browser.get(address).status_code == 403
 
 
-def test_examples_give_no_method_away_and_are_looked_at(study):
+def test_examples_do_not_reveal_methods(study):
     check = BlindingCheck(study)
     assert len(list(check.run())) > 0
     assert check.report.leaks == []
@@ -183,7 +179,7 @@ def test_examples_give_no_method_away_and_are_looked_at(study):
     assert all("/example/1/" in address for address in seen)
 
 
-def test_picture_of_an_example_that_says_whose_it_is_is_a_leak(monkeypatch):
+def test_example_picture_that_names_its_method_is_a_leak(monkeypatch):
     benchmark = make_benchmark(stories=3, shots=4)
     study = make_planned(
         ASKED, benchmark=benchmark, stories=["01", "02"], annotators=3, redundancy=2

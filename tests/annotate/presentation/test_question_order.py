@@ -1,4 +1,4 @@
-"""The order in which people are asked: one for all, or each in another."""
+"""Order of questions: fixed, or random per annotator."""
 
 import re
 
@@ -17,7 +17,7 @@ SHUFFLED = f"{STUDY}presentation: {{shuffle_questions: true}}\n"
 
 
 def orders(study) -> list[list[str]]:
-    """The order in which each annotator is asked in the first two slots; it is one."""
+    """Return each annotator's order of questions, the same in the first two slots."""
     found = []
     for person in study.annotators.all():
         slots = work(join(study, person.name), always("left"), most=2)
@@ -34,18 +34,18 @@ def plan(text: str):
     return make_planned(text, benchmark=benchmark, annotators=8, redundancy=8)
 
 
-def test_everybody_is_asked_in_the_order_of_the_file():
+def test_fixed_question_order_follows_the_file():
     assert orders(plan(STUDY)) == [KEYS] * 8
 
 
-def test_each_person_is_asked_in_an_order_of_their_own():
+def test_random_question_order_differs_between_annotators():
     found = orders(plan(SHUFFLED))
     assert all(sorted(order) == KEYS for order in found)
     assert len({tuple(order) for order in found}) > 4
     assert len({order[0] for order in found}) > 2
 
 
-def test_order_follows_the_seed_and_the_name():
+def test_random_question_order_depends_on_seed_and_name():
     other = SHUFFLED.replace("seed: 3", "seed: 4")
     first = plan(SHUFFLED)
     again = make_planned(
@@ -57,7 +57,7 @@ def test_order_follows_the_seed_and_the_name():
     assert orders(first) == orders(again) != orders(moved)
 
 
-def test_log_and_the_instructions_have_the_order(client):
+def test_log_and_instructions_have_the_question_order(client):
     study = plan(SHUFFLED)
     person = study.annotators.get(name="A01")
     browser = Browser(client, person)

@@ -1,4 +1,4 @@
-"""All methods of a study are shown in one size, and drawn before people come."""
+"""Common size of a study's outputs, and renditions drawn in advance."""
 
 import io
 import os
@@ -30,7 +30,7 @@ SIZES = {"Alder": (96, 64), "Birch": (48, 80), "Cedar": (96, 96)}
 
 
 def uneven(**kw) -> Benchmark:
-    """A benchmark whose methods draw in sizes of their own."""
+    """Create a benchmark whose methods have different sizes."""
     benchmark = make_benchmark(**kw)
     for frame in Frame.objects.select_related("output__method", "output__story"):
         method = frame.output.method.name
@@ -42,7 +42,7 @@ def uneven(**kw) -> Benchmark:
 
 
 def seen(study: Study, *, rendition="display") -> set[tuple[int, int]]:
-    """The sizes of all pictures that the study's first annotator is sent."""
+    """Return the sizes of all pictures sent to the study's first annotator."""
     planned = study.annotators.first()
     person = join(study, planned.name if planned else "")
     token = Invitation.objects.get(annotator=person).token
@@ -59,20 +59,20 @@ def seen(study: Study, *, rendition="display") -> set[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("text", [LIKERT, PAIRWISE])
-def test_all_methods_have_one_size(text):
+def test_outputs_of_all_methods_have_one_size(text):
     study = make_planned(text, benchmark=uneven(), annotators=3)
     assert seen(study) == {(96, 96)}
     assert seen(study, rendition="thumb") == {(96, 96)}
     assert Study.objects.get().presentation["box"] == [96, 96]
 
 
-def test_without_the_switch_each_keeps_its_own():
+def test_pictures_keep_their_size_without_the_option():
     text = LIKERT + "presentation: {same_size: false}"
     study = make_planned(text, benchmark=uneven(), annotators=3)
     assert seen(study) == set(SIZES.values())
 
 
-def test_box_is_even_and_no_larger_than_what_is_shown():
+def test_box_is_even_and_no_larger_than_the_outputs():
     benchmark = make_benchmark(stories=1, shots=1, pictures=False)
     frame = Frame.objects.first()
     for size, box in (((95, 63), (96, 64)), ((4096, 1024), (2048, 512))):
@@ -87,7 +87,7 @@ def files(name: str) -> int:
     return len(list(media.settings.MEDIA_ROOT.glob(f"{name}/**/*.webp")))
 
 
-def test_pictures_of_open_studies_are_drawn_beforehand():
+def test_renditions_of_open_studies_are_drawn_in_advance():
     study = make_planned(LIKERT, benchmark=uneven(), annotators=3)
     tasks.draw_pictures()
     pictures = Frame.objects.count()
@@ -99,7 +99,7 @@ def test_pictures_of_open_studies_are_drawn_beforehand():
 
 @pytest.mark.postgresql
 @pytest.mark.parametrize("method", ["Alder", "Elm"], ids=["no larger", "larger"])
-def test_method_that_comes_while_pictures_are_drawn_is_drawn_too(monkeypatch, method):
+def test_method_added_while_drawing_is_drawn_too(monkeypatch, method):
     methods = ("Alder", "Birch", "Cedar", "Elm")
     study = make_planned(
         LIKERT,
@@ -123,7 +123,7 @@ def test_method_that_comes_while_pictures_are_drawn_is_drawn_too(monkeypatch, me
     assert files("display") == (30 if method == "Elm" else 18)
 
 
-def test_picture_that_cannot_be_read_keeps_no_other_from_being_drawn(caplog):
+def test_unreadable_picture_does_not_block_others(caplog):
     study = make_planned(LIKERT, benchmark=uneven(), annotators=3)
     media.original_path(Frame.objects.first().media).write_bytes(b"")
     assert same_size.draw(study, seconds=100)
@@ -132,7 +132,7 @@ def test_picture_that_cannot_be_read_keeps_no_other_from_being_drawn(caplog):
 
 
 @pytest.mark.parametrize("switch", [True, False])
-def test_preview_shows_what_annotators_will_see(client, switch):
+def test_preview_matches_the_annotators_page(client, switch):
     study = make_planned(LIKERT, benchmark=uneven(), annotators=3)
     client.force_login(User.objects.create_user("mary", is_superuser=True))
     setup = drafting.setup_of(study)
@@ -153,7 +153,7 @@ def test_preview_shows_what_annotators_will_see(client, switch):
     assert client.get(others).status_code == (404 if switch else 200)
 
 
-def test_drawn_pictures_are_removed_when_unused_and_drawn_again(settings):
+def test_unused_renditions_are_removed_and_redrawn(settings):
     study = make_planned(LIKERT, benchmark=uneven(), annotators=3)
     assert same_size.draw(study, seconds=100)
     drawn = sorted((settings.MEDIA_ROOT / "display").rglob("*.webp"))
@@ -171,7 +171,7 @@ def test_drawn_pictures_are_removed_when_unused_and_drawn_again(settings):
 
 @pytest.fixture
 def films(tmp_path) -> Study:
-    """Two methods with videos of their own size, sound, tags and frame rate."""
+    """Create two methods whose videos differ in size, sound, tags and frame rate."""
     benchmark = make_benchmark(
         stories=1, shots=1, methods=("Alder", "Birch"), pictures=False
     )
@@ -190,7 +190,7 @@ def films(tmp_path) -> Study:
     return make_planned(PAIRWISE, benchmark=benchmark, annotators=3)
 
 
-def test_videos_of_all_methods_have_one_size_and_tell_nothing(client, films):
+def test_videos_have_one_size_and_no_metadata(client, films):
     assert same_size.draw(films, seconds=100)
     slot = films.slots.exclude(annotator=None).first()
     token = join(films, slot.annotator.name).invitation.token

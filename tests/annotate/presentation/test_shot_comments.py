@@ -1,4 +1,4 @@
-"""Comments on single shots: stored by the output, refused, exported, shown again."""
+"""Comments on single shots: storing, refusal, export, display."""
 
 import csv
 import re
@@ -22,7 +22,7 @@ TAKES = {"shot_comments": True}
 
 
 def begin(kind="likert", shots=3, **kw):
-    """A study that takes them, and somebody at the first slot."""
+    """Create a study with shot comments, and an annotator at the first slot."""
     benchmark = make_benchmark(stories=1, shots=shots)
     kw = {"presentation": TAKES, "annotators": 1} | kw
     study = make_study(kind=kind, benchmark=benchmark, **kw)
@@ -31,7 +31,7 @@ def begin(kind="likert", shots=3, **kw):
 
 
 def send(client, person, slot, *written, key="", **answers):
-    """Send what a page with scripts sends: a side, a shot and a text each."""
+    """Send comments (side, shot, text) as the page's scripts do."""
     rows = [
         {"kind": "shot_comment", "id": f"{shot} {side}", "side": side, "shot": shot}
         | {"text": text, "key": key}
@@ -57,7 +57,7 @@ def exported(study, folder):
 
 
 @pytest.mark.parametrize("a_is_left", [True, False])
-def test_it_is_stored_by_the_output_that_stood_there(client, a_is_left):
+def test_shot_comment_is_stored_with_its_output(client, a_is_left):
     _study, person, slot = begin("choice")
     Slot.objects.filter(pk=slot.pk).update(a_is_left=a_is_left)
     left, right = slot.unit.outputs if a_is_left else slot.unit.outputs[::-1]
@@ -66,7 +66,7 @@ def test_it_is_stored_by_the_output_that_stood_there(client, a_is_left):
     assert stored(slot) == [(right, 1, "No hat."), (left, 3, "Blue hat.")]
 
 
-def test_newest_text_counts_and_none_takes_it_back(client):
+def test_shot_comment_is_replaced_or_removed(client):
     _study, person, slot = begin()
     send(client, person, slot, ("only", 2, "Dark."))
     first = ShotComment.objects.get()
@@ -88,7 +88,7 @@ def test_newest_text_counts_and_none_takes_it_back(client):
         (("left", 10**30), f"no shot {10**30}; expected one of 1, 2, 3."),
     ],
 )
-def test_place_that_is_not_shown_is_refused_and_the_others_stored(client, place, told):
+def test_shot_comment_on_missing_place_is_refused_alone(client, place, told):
     _study, person, slot = begin("choice")
     reply = send(client, person, slot, (*place, "Dark."), ("left", 2, "Bright."))
     (refused,) = reply.json()["refused"].values()
@@ -96,7 +96,7 @@ def test_place_that_is_not_shown_is_refused_and_the_others_stored(client, place,
     assert [text for *_place, text in stored(slot)] == ["Bright."]
 
 
-def test_study_that_asks_for_none_takes_none(client, tmp_path):
+def test_shot_comments_are_refused_when_disabled(client, tmp_path):
     study, person, slot = begin(presentation={"comments": True})
     page = client.get(reverse("rate-slot", args=[person.invitation.token, slot.code]))
     assert b"shot-comment" not in page.content
@@ -113,7 +113,7 @@ def test_study_that_asks_for_none_takes_none(client, tmp_path):
 
 
 def fields(page):
-    """The text of each field of a page, by its name."""
+    """Return the text of each comment field of a page by name."""
     found = re.findall(
         r'<textarea name="shot-comment:([^"]+)"[^>]*>([^<]*)</textarea>', one_line(page)
     )
@@ -124,7 +124,7 @@ def told_shots(page):
     return re.search(r'<output class="muted">([^<]*)</output>', page)[1]
 
 
-def test_form_has_a_field_for_each_shot_and_side_and_shows_them_again(client):
+def test_form_has_shot_comment_fields_and_refills_them(client):
     _study, person, _slot = begin("choice", shots=2)
     browser = Browser(client, person)
     browser.at = browser.post(browser.address("pause"))
@@ -141,12 +141,12 @@ def test_form_has_a_field_for_each_shot_and_side_and_shows_them_again(client):
     assert told_shots(browser.text(here)) == ""
 
 
-# Whose they are -----------------------------------------------------------------------
+# Ownership ----------------------------------------------------------------------------
 
 SWITCHED_ON = f"{LIKERT}\nredundancy: 1\npresentation: {{shot_comments: true}}\n"
 
 
-def test_who_loses_a_slot_keeps_the_comments_and_nobody_else_sees_them(client):
+def test_shot_comments_stay_with_their_author_after_losing_a_slot(client):
     benchmark = make_benchmark(stories=1, methods=["Alder"])
     study = make_planned(f"{SWITCHED_ON}assignment: open\n", benchmark=benchmark)
     ann, bob = join(study), join(study)
@@ -165,10 +165,10 @@ def test_who_loses_a_slot_keeps_the_comments_and_nobody_else_sees_them(client):
     assert problems(study) == []
 
 
-# For whom they are --------------------------------------------------------------------
+# Export -------------------------------------------------------------------------------
 
 
-def test_they_are_exported_with_story_method_side_and_shot(client, tmp_path):
+def test_shot_comments_are_exported_with_their_place(client, tmp_path):
     study, person, slot = begin("choice")
     Slot.objects.filter(pk=slot.pk).update(a_is_left=False)
     written = [("left", 3, "=HYPERLINK(1)"), ("right", 2, "Two\nlines, “quoted”")]

@@ -160,9 +160,9 @@ def test_failed_round_is_repeated_and_keeps_answers(browser, study):
     train(browser, ("0", "4"), ("0", "4"))
     browser.fill(character="0", beauty="4")
     page = browser.text()
-    assert "Please try once more" in page
+    assert "Please try again" in page
     assert "0 of 5 answers were as expected" in page
-    assert "At least 3 must be" in page
+    assert "You need at least 3" in page
     browser.post(browser.address("pause"))
     assert place(browser.text()) == "Training 1 of 3"
     assert browser.get().context["previous"] is None

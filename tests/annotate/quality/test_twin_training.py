@@ -97,7 +97,7 @@ def test_feedback_names_original_and_shows_its_rating(client, study):
     assert "<dd>" not in page
     assert heading(page) == "Thank you"
     again = re.search(r'href="([^"]+/story/[^"]+)"', page)[1]
-    assert "Answers in the training stay as they are." in browser.text(again)
+    assert "You cannot change training answers." in browser.text(again)
     browser.post(browser.address("pause"))
     browser.fill(cast="3", beauty="4")
     page = browser.text()
@@ -142,12 +142,12 @@ def test_round_with_few_marked_answers_is_not_passed(client):
     found = training.result(study.annotators.get(name="A01"), 1)
     assert (found.right, found.n, found.possible) == (1, 1, 3)
     assert (found.is_over, found.passed) == (True, False)
-    assert "not marked" in pages[1]
+    assert "not checked" in pages[1]
     assert "<dt>" not in pages[1], "nothing is said of what was expected"
-    assert "Of 3 answers 1 could be marked" in pages[5]
-    assert "At least" not in pages[5]
-    assert heading(pages[5]) == "Please try once more"
-    assert "not marked" not in pages[3]
+    assert "Only 1 of 3 answers could be checked" in pages[5]
+    assert "You need at least" not in pages[5]
+    assert heading(pages[5]) == "Please try again"
+    assert "not checked" not in pages[3]
 
 
 def test_managers_see_expected_answers_beside_original(admin_client, study):
@@ -228,12 +228,12 @@ def test_feedback_names_degraded_side(client):
         chosen = "left" if slot.a_is_left else "right"
         browser.fill(**dict.fromkeys((q.key for q in slot.questions), chosen))
         page = browser.text()
-        assert f"The {worse} one was made worse on purpose. " in page
+        assert f"The {worse} version was made worse on purpose. " in page
         assert "not as expected" not in page
         sides.append(worse)
         browser.post(browser.address("pause"))
         with translation.override("zh-hans"):
-            told = slot_page._feedback(Slot.objects.get(pk=slot.pk))["told"]
+            told = slot_page._feedback(Slot.objects.get(pk=slot.pk))["explanation"]
         assert re.match("[左右]边的版本被故意变差了。[^ ]", told)
     assert set(sides) == {"left", "right"}
 

@@ -1,4 +1,4 @@
-"""One gate before every story: consent, the instructions, and the training round."""
+"""Admission to stories: consent, instructions, training."""
 
 import pytest
 from django.test import Client
@@ -26,7 +26,7 @@ training:
 
 
 def agreed(study) -> Annotator:
-    """Somebody who has agreed, but not read the instructions yet."""
+    """Return an annotator who has agreed but not read the instructions."""
     study.annotators.filter(name="A01").update(
         consented_at=timezone.now(), consent_version="1", state="active"
     )
@@ -46,13 +46,13 @@ def api(person: Annotator) -> APIClient:
 
 
 def untouched(study) -> bool:
-    """Say whether nothing was handed out, and no answer is stored."""
+    """Return whether no slot was taken and no answer stored."""
     begun = study.slots.exclude(state=Slot.State.OPEN, started_at__isnull=True)
     stored = Rating.objects.exists() or Choice.objects.exists()
     return not (begun.exists() or stored)
 
 
-def test_api_hands_nothing_out_before_the_instructions_were_read():
+def test_api_assigns_no_slot_before_the_instructions():
     study = make_study()
     person = agreed(study)
     response = api(person).post(reverse("api-slot"))
@@ -61,7 +61,7 @@ def test_api_hands_nothing_out_before_the_instructions_were_read():
     assert untouched(study)
 
 
-def test_api_stores_no_answers_before_the_instructions_were_read():
+def test_api_stores_no_answers_before_the_instructions():
     study = make_study()
     person = agreed(study)
     for slot in person.slots.all():
@@ -71,7 +71,7 @@ def test_api_stores_no_answers_before_the_instructions_were_read():
     assert untouched(study)
 
 
-def test_nothing_that_scripts_send_is_stored_before_the_instructions_were_read(client):
+def test_save_stores_nothing_before_the_instructions(client):
     study = make_study()
     person = agreed(study)
     code = person.slots.first().code
@@ -83,7 +83,7 @@ def test_nothing_that_scripts_send_is_stored_before_the_instructions_were_read(c
 
 @pytest.mark.parametrize("consented", [False, True])
 @pytest.mark.parametrize("page", ["slot", "ahead", "picture", "thumb"])
-def test_no_story_is_shown_before(client, consented, page):
+def test_story_page_requires_consent_and_instructions(client, consented, page):
     study = make_study()
     person = study.annotators.get(name="A01")
     code = person.slots.first().code
@@ -103,7 +103,7 @@ def test_no_story_is_shown_before(client, consented, page):
 
 
 @pytest.mark.parametrize("page", ["submit", "heartbeat", "skip"])
-def test_no_form_is_taken_before(page):
+def test_form_requires_consent_and_instructions(page):
     study = make_study()
     person = agreed(study)
     code = person.slots.first().code
@@ -114,13 +114,13 @@ def test_no_form_is_taken_before(page):
     assert not person.skips.exists()
 
 
-def test_reading_the_instructions_stands_for_no_consent():
+def test_instructions_do_not_replace_consent():
     person = agreed(make_study())
     person.consented_at, person.instructed_at = None, timezone.now()
     assert "agree to take part" in lacking(person)
 
 
-def test_nothing_that_counts_is_answered_before_the_training_round(client):
+def test_real_slots_require_training(client):
     study = make_planned(LIKERT + TRAINING, annotators=1, redundancy=1)
     person = join(study, "A01")
     slot = person.slots.filter(purpose=Purpose.REAL).first()
@@ -156,7 +156,7 @@ def test_api_leads_through_the_training_round():
     assert training.result(person, 1).passed
 
 
-def test_scripts_read_why_somebody_was_not_admitted(client):
+def test_save_returns_the_reason_for_missing_admission(client):
     study = make_study(consented=True)
     person = study.annotators.get(name="A01")
     code = person.slots.first().code

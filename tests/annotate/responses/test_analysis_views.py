@@ -1,4 +1,4 @@
-"""Named views: adding them, choosing what they hide, their counts and their page."""
+"""Analysis views: creation, hidden answers, counts, page."""
 
 import pytest
 from django.urls import reverse
@@ -48,13 +48,13 @@ def counts(study):
         ("ok", "x" * 201),
     ],
 )
-def test_what_is_no_view(study, key, title):
+def test_invalid_view_is_refused(study, key, title):
     with pytest.raises(ViewError):
         analysis_views.add_view(study, key=key, title=title, author=None)
     assert keys(study) == ["main", "everything"]
 
 
-def test_counts(study, excluded):
+def test_views_have_counts(study, excluded):
     analysis_views.add_view(study, key="loose", title="Loose", author=None)
     analysis_views.choose_views(study, {excluded.pk: []}, author=None)
     exclusion.exclude_annotator(
@@ -68,7 +68,7 @@ def test_counts(study, excluded):
     assert [row.answers for row in analysis_views.overview(study)] == [10, 24, 12]
 
 
-def test_surplus_answers_are_counted_in_no_view(study, excluded):
+def test_views_do_not_count_surplus_answers(study, excluded):
     replacement = study.slots.get(state="open")
     replacement.annotator = study.annotators.create(name="A03")
     replacement.save()
@@ -78,7 +78,7 @@ def test_surplus_answers_are_counted_in_no_view(study, excluded):
     assert counts(study)["main"] == counts(study)["everything"] == (12, 0, 2)
 
 
-def test_choosing_is_logged_and_main_is_always_chosen(study, excluded):
+def test_chosen_views_are_logged_and_include_main(study, excluded):
     analysis_views.add_view(study, key="loose", title="Loose", author=None)
     before = Event.objects.count()
     chosen = {excluded.pk: ["everything", "nothing"], 0: ["loose"]}
@@ -90,7 +90,7 @@ def test_choosing_is_logged_and_main_is_always_chosen(study, excluded):
     assert problems(study) == []
 
 
-def test_exclusion_of_another_study_is_not_chosen(study, excluded):
+def test_views_ignore_exclusions_of_other_studies(study, excluded):
     other = make_study(slug="other", benchmark=study.benchmark)
     analysis_views.add_view(study, key="loose", title="Loose", author=None)
     assert analysis_views.choose_views(other, {excluded.pk: []}, author=None) == 0
@@ -98,7 +98,7 @@ def test_exclusion_of_another_study_is_not_chosen(study, excluded):
 
 
 @pytest.mark.postgresql
-def test_moment_knows_what_was_hidden(study, excluded):
+def test_replayed_log_has_hidden_answers(study, excluded):
     then = [as_of_event.now(study)]
     analysis_views.add_view(study, key="loose", title="Loose", author=None)
     then.append(as_of_event.now(study))
@@ -117,7 +117,7 @@ def page(client, study):
     return client.get(reverse("view-list", args=[study.slug])).content.decode()
 
 
-def test_page_of_a_manager(study, excluded):
+def test_manager_changes_views_on_the_page(study, excluded):
     client = alice(study)
     client.post(
         reverse("view-add", args=[study.slug]), {"key": "loose", "title": "Loose"}
@@ -136,7 +136,7 @@ def test_page_of_a_manager(study, excluded):
     assert box in page(client, study)
 
 
-def test_researcher_reads_and_changes_nothing(study, excluded):
+def test_researcher_cannot_change_views(study, excluded):
     analysis_views.add_view(study, key="loose", title="Loose", author=None)
     client = rob(study)
     text = page(client, study)
@@ -147,7 +147,7 @@ def test_researcher_reads_and_changes_nothing(study, excluded):
     assert AnalysisView.objects.filter(study=study).count() == 3
 
 
-def test_everything_of_one_annotator_on_the_page(study):
+def test_all_exclusions_of_an_annotator_change_on_the_page(study):
     client = alice(study)
     url = reverse("annotator-exclude", args=[study.slug])
     asked = {"annotator": "A01", "reason": ""}
@@ -165,7 +165,7 @@ def test_everything_of_one_annotator_on_the_page(study):
     assert "left out at once" not in text
 
 
-def test_slot_is_excluded_from_chosen_views(study):
+def test_exclusion_hides_slot_from_chosen_views(study):
     analysis_views.add_view(study, key="loose", title="Loose", author=None)
     analysis_views.add_view(study, key="strict", title="Strict", author=None)
     slot = study.slots.first()

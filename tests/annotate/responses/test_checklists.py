@@ -1,4 +1,4 @@
-"""The boxes of a checklist: stored shot by shot, submitted when all were looked at."""
+"""Checklists: ticks per shot, and submission once all shots are done."""
 
 import json
 import re
@@ -41,7 +41,7 @@ def values(slot, shot) -> dict[str, int]:
     return dict(rows.values_list("question__key", "value"))
 
 
-def test_silence_is_no_answer(study):
+def test_unconfirmed_shot_has_no_answer(study):
     slot, person = slot_of(study)
     record(slot, person, 2, "pan|text")
     with pytest.raises(AnswerError, match="Not yet looked at: shots 1, 3"):
@@ -56,8 +56,8 @@ def test_silence_is_no_answer(study):
     assert verifying.problems(study) == []
 
 
-def test_boxes_count_only_with_the_word_that_the_shot_was_looked_at(study):
-    """Neither is it to tick every box, nor to tick it and to empty it again."""
+def test_boxes_count_only_when_shot_is_done(study):
+    """Ticking all boxes, or ticking and clearing one, does not complete a shot."""
     slot, person = slot_of(study)
     every = list(study.questions.values_list("key", flat=True))
     record(slot, person, 1, *every)
@@ -69,7 +69,7 @@ def test_boxes_count_only_with_the_word_that_the_shot_was_looked_at(study):
         answering.submit(slot=slot, annotator=person)
 
 
-def test_word_is_taken_back_until_the_slot_is_submitted(study):
+def test_done_shot_can_be_reopened_until_submission(study):
     slot, person = slot_of(study)
     for shot in (1, 2, 3):
         record(slot, person, shot)
@@ -83,7 +83,7 @@ def test_word_is_taken_back_until_the_slot_is_submitted(study):
     assert verifying.problems(study) == []
 
 
-def test_word_goes_with_the_answers_into_a_surplus_slot(study):
+def test_done_shots_move_to_the_surplus_slot(study):
     slot, person = slot_of(study)
     record(slot, person, 1, "pan|text")
     Slot.objects.filter(pk=slot.pk).update(annotator=join(study), position=1)
@@ -92,7 +92,7 @@ def test_word_goes_with_the_answers_into_a_surplus_slot(study):
     assert writing.shots_left(surplus, person) == [2, 3]
 
 
-def test_change_is_a_revision_of_that_box_only(study):
+def test_changed_box_gets_a_revision_alone(study):
     slot, person = slot_of(study)
     record(slot, person, 1, "pan|text")
     assert record(slot, person, 1, "pan|video", "pan|text") == 1
@@ -105,14 +105,14 @@ def test_change_is_a_revision_of_that_box_only(study):
 
 
 @pytest.mark.parametrize("shot", [0, 4, 10**30])
-def test_story_must_have_the_shot(study, shot):
+def test_ticks_require_an_existing_shot(study, shot):
     slot, person = slot_of(study)
     with pytest.raises(BadAnswerError, match="no shot"):
         record(slot, person, shot)
     assert not Rating.objects.exists()
 
 
-def test_box_is_no_answer_to_the_whole_story(study):
+def test_box_is_refused_as_answer_to_the_story(study):
     slot, person = slot_of(study)
     box = study.questions.first()
     told = "pan|text is a label's box: send it shot by shot, under `ticked`."
@@ -121,7 +121,7 @@ def test_box_is_no_answer_to_the_whole_story(study):
     assert not Rating.objects.exists()
 
 
-def test_box_is_not_taken_back(study):
+def test_box_cannot_be_taken_back(study):
     slot, person = slot_of(study)
     record(slot, person, 1, "pan|text")
     with pytest.raises(BadAnswerError, match="is a label's box"):
@@ -132,14 +132,14 @@ def test_box_is_not_taken_back(study):
 
 
 @pytest.mark.parametrize("kind", ["likert", "choice"])
-def test_other_protocols_ask_about_no_shot(kind):
+def test_ticks_are_refused_without_checklist(kind):
     study = make_study(kind=kind, consented=True)
     slot, person = slot_of(study)
     with pytest.raises(BadAnswerError, match="Only the boxes of a checklist"):
         record(slot, person, 1)
 
 
-def test_only_whoever_holds_the_slot_may_tick(study):
+def test_ticks_require_the_slot(study):
     slot, _person = slot_of(study)
     other = study.annotators.get(name="A02")
     with pytest.raises(AnswerError, match="somebody else"):
@@ -147,7 +147,7 @@ def test_only_whoever_holds_the_slot_may_tick(study):
     assert not Rating.objects.exists()
 
 
-def test_form_without_a_script_is_stored_whole(study):
+def test_checklist_form_without_scripts_is_stored(study):
     slot, person = slot_of(study)
     posted = {
         "csrfmiddlewaretoken": "x",
@@ -169,7 +169,7 @@ def test_form_without_a_script_is_stored_whole(study):
     assert writing.shots_left(slot, person) == [2]
 
 
-def test_verify_sees_what_is_wrong_with_a_checklist(study):
+def test_verify_finds_faults_of_a_checklist(study):
     slot, person = slot_of(study)
     for shot in (1, 2, 3):
         record(slot, person, shot)
@@ -185,7 +185,7 @@ def test_verify_sees_what_is_wrong_with_a_checklist(study):
     ]
 
 
-def test_verify_wants_the_word_of_each_shot(study):
+def test_verify_requires_every_shot_to_be_done(study):
     slot, person = slot_of(study)
     for shot in (1, 2, 3):
         record(slot, person, shot)
@@ -196,7 +196,7 @@ def test_verify_wants_the_word_of_each_shot(study):
     ]
 
 
-# What the browser sends
+# Requests of the browser
 
 
 def post(client, slot, *rows):
@@ -217,7 +217,7 @@ def sheet(shot, *ticked, **more):
     } | more
 
 
-def test_what_cannot_be_stored_is_named_and_the_rest_is_stored(client, study):
+def test_invalid_ticks_are_named_and_others_stored(client, study):
     slot, person = slot_of(study)
     reply = post(client, slot, sheet(1, "fish|text"), sheet(9), sheet(2)).json()
     assert set(reply["refused"]) == {"s1", "s9"}

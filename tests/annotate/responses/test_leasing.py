@@ -1,4 +1,4 @@
-"""Leases: taken, renewed, ended, taken over; late answers; skipping."""
+"""Leases, late answers and skips."""
 
 import pytest
 from django.urls import reverse
@@ -31,7 +31,7 @@ def people(study):
 
 @pytest.fixture
 def planned():
-    """A study planned for three people."""
+    """Return a study planned for three people."""
     study = make_grid(
         "plan", stories=3, methods=2, redundancy=3, session_size=3, assignment="planned"
     )
@@ -60,15 +60,15 @@ def fresh(row):
 
 
 def told(slot):
-    """The kinds of the slot's events, in order."""
+    """Return the kinds of the slot's events in order."""
     events = slot.study.events.filter(slot=slot).order_by("pk")
     return list(events.values_list("kind", flat=True))
 
 
-# Taken, renewed, ended ----------------------------------------------------------------
+# Leases -------------------------------------------------------------------------------
 
 
-def test_heartbeat_and_an_answer_let_a_lease_run_on(study, people, clock):
+def test_heartbeat_and_answer_renew_a_lease(study, people, clock):
     slot = take(people[0])
     clock.move(29)
     assert leasing.heartbeat(slot, people[0])
@@ -80,7 +80,7 @@ def test_heartbeat_and_an_answer_let_a_lease_run_on(study, people, clock):
     assert told(slot) == ["slot taken"]
 
 
-def test_heartbeat_takes_a_planned_slot_again_whose_lease_ran_out(planned, clock):
+def test_heartbeat_takes_an_expired_planned_slot_again(planned, clock):
     person = planned.annotators.first()
     slot = take(person)
     clock.move(31)
@@ -94,22 +94,20 @@ def test_heartbeat_takes_a_planned_slot_again_whose_lease_ran_out(planned, clock
     assert not leasing.heartbeat(slot, person)
 
 
-def test_heartbeat_for_a_slot_of_somebody_else_changes_nothing(study, people):
+def test_heartbeat_of_another_annotator_changes_nothing(study, people):
     slot = take(people[0])
     until = slot.lease_until
     assert not leasing.heartbeat(slot, people[1])
     assert fresh(slot).lease_until == until
 
 
-def test_taking_again_returns_the_same_slot_in_two_tabs(study, people):
+def test_two_tabs_get_the_same_slot(study, people):
     assert take(people[0]) == take(people[0])
     assert Slot.objects.filter(annotator=people[0]).count() == 1
 
 
 @pytest.mark.parametrize("minutes", [-600, -31, 31, 600])
-def test_clock_that_jumps_loses_nothing_and_doubles_nothing(
-    study, people, clock, minutes
-):
+def test_clock_jump_neither_loses_nor_doubles_answers(study, people, clock, minutes):
     done = submit(take(people[0]), people[0], 4)
     slot, others = take(people[0]), take(people[1])
     answer(slot, people[0], 3)
@@ -139,7 +137,7 @@ def lose(slot, clock):
     assert fresh(slot).annotator is None
 
 
-def test_late_answer_to_a_slot_still_free_is_accepted(study, people, clock):
+def test_late_answer_to_a_free_slot_is_accepted(study, people, clock):
     slot = take(people[0])
     answer(slot, people[0], 3)
     lose(slot, clock)
@@ -151,9 +149,7 @@ def test_late_answer_to_a_slot_still_free_is_accepted(study, people, clock):
 
 
 @pytest.mark.parametrize("how_far", ["taken", "submitted", "excluded"])
-def test_late_answer_to_a_slot_that_went_to_another_is_surplus(
-    study, people, clock, how_far
-):
+def test_late_answer_to_a_reassigned_slot_is_surplus(study, people, clock, how_far):
     slot = take(people[0])
     answer(slot, people[0], 3)
     lose(slot, clock)
@@ -174,7 +170,7 @@ def test_late_answer_to_a_slot_that_went_to_another_is_surplus(
     assert problems(study) == []
 
 
-def test_reading_a_lost_page_again_opens_nothing(study, people, clock):
+def test_reloading_a_lost_slot_opens_no_surplus_slot(study, people, clock):
     slot = take(people[0])
     lose(slot, clock)
     leasing.take(slot, people[1])
@@ -182,12 +178,12 @@ def test_reading_a_lost_page_again_opens_nothing(study, people, clock):
     assert not Slot.objects.filter(annotator=people[0]).exists()
 
 
-def test_story_that_was_never_taken_cannot_be_answered_late(study, people):
+def test_late_answer_requires_a_former_lease(study, people):
     slot = take(people[0])
     assert late.regain(people[1], slot.code, late=True) is None
 
 
-def test_after_an_exclusion_the_annotator_cannot_change_the_answer(study, people):
+def test_excluded_answer_cannot_be_changed(study, people):
     slot = submit(take(people[0]), people[0])
     exclusion.exclude(slot, reason="x", author=None)
     again = get_slot(people[0], slot.code, late=True)
@@ -200,7 +196,7 @@ def test_after_an_exclusion_the_annotator_cannot_change_the_answer(study, people
     ("how", "status", "words"),
     [("revoked", 410, "no longer valid"), ("paused", 403, "work is paused")],
 )
-def test_late_answer_of_somebody_stopped_is_refused_with_words(
+def test_late_answer_of_stopped_annotator_is_refused(
     study, people, client, how, status, words
 ):
     slot = take(people[0])
@@ -219,7 +215,7 @@ def test_late_answer_of_somebody_stopped_is_refused_with_words(
 # Skipping -----------------------------------------------------------------------------
 
 
-def test_skipped_slot_goes_to_somebody_else_and_never_back(study, people):
+def test_skipped_slot_goes_to_another_annotator(study, people):
     slot = take(people[0])
     giving_back.skip(slot, people[0], reason="unclear", comment="blurred")
     assert (fresh(slot).state, fresh(slot).annotator) == ("open", None)
@@ -234,7 +230,7 @@ def test_skipped_slot_goes_to_somebody_else_and_never_back(study, people):
     assert problems(study) == []
 
 
-def test_planned_slot_that_is_skipped_is_free_for_anyone(planned):
+def test_skipped_planned_slot_becomes_free(planned):
     person = planned.annotators.first()
     slot = take(person)
     giving_back.skip(slot, person, reason="upsetting")
@@ -244,7 +240,7 @@ def test_planned_slot_that_is_skipped_is_free_for_anyone(planned):
     assert problems(planned) == []
 
 
-def test_skipping_a_unit_gives_its_other_rounds_away_too():
+def test_skip_frees_the_units_other_rounds():
     study = make_grid(
         "rounds", stories=2, methods=2, redundancy=2, rounds=2, assignment="planned"
     )
@@ -256,8 +252,8 @@ def test_skipping_a_unit_gives_its_other_rounds_away_too():
     assert problems(study) == []
 
 
-def test_skipped_check_is_withdrawn_and_does_not_come_back():
-    # Stories enough for a whole session beside the gold's, whichever comes first.
+def test_skipped_check_is_withdrawn_for_good():
+    # There are enough stories for a session besides those of gold units.
     study = make_grid(
         "gold",
         stories=4,
@@ -275,7 +271,7 @@ def test_skipped_check_is_withdrawn_and_does_not_come_back():
         purpose="gold",
         expected={"quality": [1, 2]},
     )
-    # Gold whose pictures somebody has judged for real is not laid for them.
+    # Gold units with outputs that the annotator has rated are not used.
     study.units.filter(pk=original.pk).update(set_aside_at=timezone.now())
     skipped = None
     while (slot := take(person)) is not None:
@@ -289,7 +285,7 @@ def test_skipped_check_is_withdrawn_and_does_not_come_back():
     assert problems(study) == []
 
 
-def test_unit_that_three_people_skip_is_set_aside(planned):
+def test_unit_is_set_aside_after_three_skips(planned):
     unit = planned.units.first()
     for person in planned.annotators.all():
         own = Slot.objects.get(annotator=person, unit=unit)

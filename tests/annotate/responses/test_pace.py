@@ -1,4 +1,4 @@
-"""Whoever judges for long without a pause is told to rest."""
+"""Advice to rest after long work without a pause."""
 
 from datetime import UTC, datetime, timedelta
 from unittest.mock import patch
@@ -12,7 +12,7 @@ from annotate.pages.annotator.session_progress import REST, WORK, needs_rest
 from tests.factories import make_benchmark, make_study
 
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
-# Since the answer before, in seconds; about a third are pauses.
+# Seconds since the previous answer; about a third are pauses.
 PAUSES = st.lists(st.sampled_from([20, 150, 290, 299, 301, 310]), max_size=12)
 
 
@@ -23,7 +23,7 @@ class TestNeedsRest(TestCase):
         cls.person = Annotator.objects.filter(study=cls.study).first()
 
     def needed_after(self, pauses):
-        """Say whether a rest is needed, after stories with these pauses behind them."""
+        """Return whether a rest is due after stories with these pauses after them."""
         slots = list(self.study.slots.order_by("pk")[: len(pauses)])
         at = NOW
         for position, (slot, pause) in enumerate(zip(slots, pauses, strict=True)):
@@ -41,7 +41,7 @@ class TestNeedsRest(TestCase):
             return needs_rest(self.person)
 
     @given(pauses=PAUSES)
-    def test_as_long_as_no_pause_was_long_enough(self, pauses):
+    def test_rest_is_due_without_a_long_pause(self, pauses):
         worked = timedelta()
         for pause in (timedelta(seconds=seconds) for seconds in pauses):
             if pause > REST:
@@ -49,11 +49,11 @@ class TestNeedsRest(TestCase):
             worked += pause
         assert self.needed_after(pauses) == (worked >= WORK)
 
-    def test_nobody_who_has_judged_nothing(self):
+    def test_rest_is_not_due_without_submissions(self):
         assert not self.needed_after([])
 
-    def test_five_minutes_each_for_half_an_hour(self):
+    def test_rest_is_due_after_half_an_hour_of_stories(self):
         assert self.needed_after([299] * 6)
 
-    def test_pause_within(self):
+    def test_pause_resets_the_rest(self):
         assert not self.needed_after([299, 299, 301, 299, 299, 299])

@@ -1,6 +1,6 @@
-"""How many statements and files an answer passes from the request to the response.
+"""Limits on SQL statements and source files per answer.
 
-A change that goes beyond these numbers reads a row twice, or takes another way.
+A change that exceeds them reads a row twice or takes a detour.
 """
 
 import sys
@@ -19,12 +19,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 ROOT = Path(evalcore.__file__).parents[1]
 ROOMS = tuple(f"{ROOT / name}/" for name in ("annotate", "evalcore"))
-# What every request passes, whatever it is about.
+# Source files that every request passes.
 EVERY_REQUEST = ("evalcore/serving/", "evalcore/database/", "annotate/middleware.py")
 
 
 class Counted:
-    """The statements of a block, and the source files that it calls."""
+    """The SQL statements of a block, and the source files that it calls."""
 
     def __enter__(self):
         self.files = set()
@@ -49,7 +49,7 @@ class Counted:
 
 @pytest.fixture
 def page(client):
-    """A story of somebody whose pace is known, after all that is built once."""
+    """Return the page of an annotator with known pace, after caches are filled."""
     benchmark = make_benchmark(stories=6, shots=1)
     study = make_planned(
         f"{LIKERT}redundancy: 1\nsession_size: 8", benchmark=benchmark, annotators=1
@@ -63,12 +63,12 @@ def page(client):
 
 
 def send(client, page):
-    """Send all answers, with a time that is so short that it is believed."""
+    """Send all answers with a time short enough to be valid."""
     told = {"seconds": 0.001, "in_sight": {"1": 0.001}}
     return save(client, page, submit=True, character=3, beauty=2, **told)
 
 
-def test_submission_with_answers_passes_few_statements_and_files(client, page):
+def test_submission_needs_few_statements_and_files(client, page):
     with Counted() as counted:
         assert send(client, page).json()["submitted"]
     assert len(counted.queries) <= 16
@@ -76,7 +76,7 @@ def test_submission_with_answers_passes_few_statements_and_files(client, page):
     assert not any("SAVEPOINT" in query["sql"] for query in counted.queries)
 
 
-def test_next_page_passes_few_statements_and_files(client, page):
+def test_next_page_needs_few_statements_and_files(client, page):
     client.get(page)
     with Counted() as counted:
         assert client.get(page).status_code == 200

@@ -1,4 +1,4 @@
-"""Comments on stories: stored by slot and annotator, and nobody else's to read."""
+"""Comments on stories, visible to their author only."""
 
 import re
 
@@ -37,7 +37,7 @@ def bob(study):
 
 @pytest.fixture
 def slot(ann):
-    """The only slot, about which Ann wrote something."""
+    """Return the only slot, with a comment by Ann."""
     slot = choosing.next_for(ann).slot
     answering.record_comment(slot=slot, annotator=ann, text=" Dark. ")
     return slot
@@ -48,7 +48,7 @@ def address(name, person, slot):
 
 
 def shown(client, person, slot):
-    """The text of the field on an annotator's page, and whether it is unfolded."""
+    """Return the comment on an annotator's page, and whether its field is open."""
     text = client.get(address("rate-slot", person, slot)).content.decode()
     _before, fold, field = re.split(
         r'<details class="small" ?(\w*)>\s*<summary>Comment<', text
@@ -68,7 +68,7 @@ def written():
     return [(row.slot.code, row.annotator.name, row.text) for row in rows]
 
 
-def test_newest_text_counts_and_none_takes_it_back(client, study, ann, slot):
+def test_story_comment_is_replaced_or_removed(client, study, ann, slot):
     assert shown(client, ann, slot) == ("Dark.", True)
     first = StoryComment.objects.get()
     answering.record_comment(slot=slot, annotator=ann, text="Dark.")
@@ -81,7 +81,7 @@ def test_newest_text_counts_and_none_takes_it_back(client, study, ann, slot):
     assert shown(client, ann, slot) == ("", False)
 
 
-def test_study_that_asks_for_none_takes_none(study, ann, slot):
+def test_story_comments_are_refused_when_disabled(study, ann, slot):
     Study.objects.update(presentation={"shot_comments": True})
     with pytest.raises(BadAnswerError, match="takes no comments"):
         answering.record_comment(slot=slot, annotator=ann, text="Bright.")
@@ -89,7 +89,9 @@ def test_study_that_asks_for_none_takes_none(study, ann, slot):
 
 
 @pytest.mark.parametrize("how", ["expired", "revoked"])
-def test_nobody_else_sees_or_has_what_was_written(client, study, ann, bob, slot, how):
+def test_story_comment_is_visible_to_its_author_only(
+    client, study, ann, bob, slot, how
+):
     if how == "expired":
         end_leases()
     else:

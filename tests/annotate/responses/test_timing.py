@@ -1,4 +1,4 @@
-"""What the browser says of the time on a page is believed as far as it can be."""
+"""Validation of the browser's times."""
 
 import re
 import time
@@ -37,7 +37,7 @@ def at(seconds: float) -> datetime:
     return START + timedelta(seconds=seconds)
 
 
-# The law -----------------------------------------------------------------------------
+# Limits ------------------------------------------------------------------------------
 
 
 @given(
@@ -47,8 +47,8 @@ def at(seconds: float) -> datetime:
         max_size=12,
     )
 )
-def test_in_no_stretch_of_time_more_is_believed_than_has_passed(told):
-    """Whatever is claimed: stories come in any order, seen since any time before."""
+def test_times_never_exceed_the_elapsed_time(told):
+    """Claims are arbitrary: stories in any order, with any earlier start."""
     done: list[tuple[datetime, datetime, float]] = []
     rows = sorted(((min(a, b), max(a, b), c) for a, b, c in told), key=lambda r: r[1])
     for since, until, claimed in rows:
@@ -69,7 +69,7 @@ def test_in_no_stretch_of_time_more_is_believed_than_has_passed(told):
         max_size=12,
     )
 )
-def test_what_fits_at_first_sight_is_believed_at_second_sight(told):
+def test_valid_time_stays_valid(told):
     done: list[tuple[datetime, float]] = []
     last, seen = None, 0
     for since, length, claimed in sorted(told, key=lambda row: row[0] + row[1]):
@@ -85,14 +85,14 @@ def test_what_fits_at_first_sight_is_believed_at_second_sight(told):
 
 @st.composite
 def honest_work(draw):
-    """Stories one after the other, each fetched some time before it is on the page.
+    """Draw consecutive stories, each fetched some time before it is shown.
 
-    Of each: since when it could be seen, how long it was looked at, and when its
-    answers came: at once, or all together when there is network again.
+    Each has its start, its seconds, and the arrival of its answers: at once, or all
+    together after an offline time.
     """
     rows, clock = [], 0.0
     for _story in range(draw(st.integers(1, 12))):
-        clock += draw(st.floats(0, 60))  # a break, or nothing
+        clock += draw(st.floats(0, 60))  # a break, or none
         fetched = draw(st.floats(0, clock))
         spent = draw(st.floats(0.2, 900))
         clock += spent
@@ -104,8 +104,8 @@ def honest_work(draw):
 
 
 @given(honest_work(), st.randoms(use_true_random=False))
-def test_time_of_honest_people_is_kept_as_it_is(rows, dice):
-    """Also of hours without network, in whichever order the stories arrive."""
+def test_honest_times_are_unchanged(rows, dice):
+    """The times include offline hours, with stories arriving in any order."""
     dice.shuffle(rows)
     rows.sort(key=lambda row: row[2])
     done: list[tuple[datetime, float]] = []
@@ -114,7 +114,7 @@ def test_time_of_honest_people_is_kept_as_it_is(rows, dice):
         done.append((at(fetched), spent))
 
 
-# The ways in -------------------------------------------------------------------------
+# Requests -----------------------------------------------------------------------------
 
 
 def seat(study) -> tuple[Annotator, APIClient]:
@@ -132,7 +132,7 @@ def ten_stories(**kw):
 
 @pytest.fixture
 def later(monkeypatch):
-    """Let time pass, also for signatures and the log; it stands still by itself."""
+    """Advance the frozen time, also for signatures and the log."""
     clock = [time.time()]
 
     def now() -> datetime:
@@ -149,7 +149,7 @@ def later(monkeypatch):
 
 
 def work_by_api(client: APIClient, later, **told) -> None:
-    """Answer everything, a story in a fifth of a second."""
+    """Answer all stories, each in a fifth of a second."""
     while (taken := client.post(reverse("api-slot"))).status_code == 200:
         slot = taken.json()
         n = len(Slot.objects.filter(state="submitted"))
@@ -161,8 +161,8 @@ def work_by_api(client: APIClient, later, **told) -> None:
 
 
 @pytest.mark.django_db
-def test_ten_stories_in_two_seconds_took_no_five_minutes(later):
-    """They are stored as what they took; the rules see it, and so does the manager."""
+def test_claimed_minutes_are_refused_after_two_seconds(later):
+    """The real times are stored, and rules and managers see them."""
     study = ten_stories(rules="default")
     person, client = seat(study)
     work_by_api(client, later, seconds=31)
@@ -184,7 +184,7 @@ def test_ten_stories_in_two_seconds_took_no_five_minutes(later):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("seconds", [0, 1e9])
-def test_what_cannot_be_is_kept_and_not_believed(later, seconds):
+def test_impossible_time_is_stored_but_not_used(later, seconds):
     person, client = seat(ten_stories())
     code = client.post(reverse("api-slot")).json()["code"]
     answers = {"character": "3", "aesthetics": "2"}
@@ -201,8 +201,8 @@ def test_what_cannot_be_is_kept_and_not_believed(later, seconds):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("told", [{}, {"seconds": None}, {"seconds": -5}])
-def test_no_answer_is_lost_over_a_time_that_is_none(client, later, told):
-    """Null is what JSON makes of a number that is none."""
+def test_answer_with_invalid_time_is_stored(client, later, told):
+    """JSON encodes NaN as null."""
     person = join(ten_stories(), "A01")
     browser = Browser(client, person)
     browser.at = browser.post(browser.address("pause"))
@@ -222,7 +222,7 @@ def test_no_answer_is_lost_over_a_time_that_is_none(client, later, told):
 
 
 def fetched_ahead(client, browser: Browser) -> list[tuple[str, str]]:
-    """Fetch what comes next as the seat does; return addresses and their proofs."""
+    """Prefetch the next pages like the page's scripts; return addresses and proofs."""
     told = client.get(f"{browser.at}ahead/").json()["pages"]
     found = []
     for address in told:
@@ -233,8 +233,8 @@ def fetched_ahead(client, browser: Browser) -> list[tuple[str, str]]:
 
 
 @pytest.mark.django_db
-def test_hour_without_network_is_believed(client, later):
-    """Nine stories, of which eight were fetched beforehand, come in one bundle."""
+def test_offline_hour_is_a_valid_time(client, later):
+    """Nine stories, eight of them prefetched, arrive together."""
     person = join(ten_stories(), "A01")
     browser = Browser(client, person)
     browser.at = browser.post(browser.address("pause"))
@@ -257,7 +257,7 @@ def test_hour_without_network_is_believed(client, later):
 
 
 def one_story_for_all():
-    """An open study with one slot, which is let go after ten minutes."""
+    """Return an open study with one slot and a lease of ten minutes."""
     return make_planned(
         "kind: likert\nscale: [0, 4]\nassignment: open\nredundancy: 1\n"
         "lease_minutes: 10\nquestions: [{key: beauty, title: B, text: t}]\n",
@@ -268,10 +268,10 @@ def one_story_for_all():
 @pytest.mark.django_db
 @pytest.mark.parametrize("taken", [False, True])
 @pytest.mark.parametrize("told", [1200, None])
-def test_lease_that_ran_out_takes_no_time_away(client, later, taken, told):
-    """The slot is taken again when the answers come, or they go into a surplus one.
+def test_expired_lease_keeps_its_time(client, later, taken, told):
+    """The answers take the slot again, or go into a surplus slot.
 
-    Where no time is told, all the time since the slot was first taken is believed.
+    If no time is sent, the full time since the first lease is used.
     """
     study = one_story_for_all()
     person = join(study)
@@ -308,11 +308,11 @@ def test_measured_time_is_exported_and_counted(client, later):
     assert minutes_for(person, 7) == 5
 
 
-# In sight -----------------------------------------------------------------------------
+# Time in sight ------------------------------------------------------------------------
 
 
 def sent(client, later, **told):
-    """Answer somebody's first story after a minute; return the reply and the slot."""
+    """Answer an annotator's first story after a minute; return reply and slot."""
     person = join(make_study(benchmark=make_benchmark(stories=1, shots=3)), "A01")
     browser = Browser(client, person)
     browser.at = browser.post(browser.address("pause"))
@@ -337,7 +337,7 @@ def sent(client, later, **told):
         (None, None),
     ],
 )
-def test_no_shot_was_in_sight_for_longer_than_the_page(client, later, told, kept):
+def test_time_in_sight_is_limited_by_time_on_page(client, later, told, kept):
     reply, slot = sent(client, later, in_sight=told)
     assert reply.json()["submitted"]
     assert slot.seconds == 20
@@ -346,7 +346,7 @@ def test_no_shot_was_in_sight_for_longer_than_the_page(client, later, told, kept
 
 
 @pytest.mark.django_db
-def test_what_was_in_sight_is_exported_and_shown(client, later, tmp_path):
+def test_time_in_sight_is_exported_and_shown(client, later, tmp_path):
     _reply, slot = sent(client, later, in_sight={"1": 0.2, "2": 9.5, "3": 0.6})
     write_export(slot.study, tmp_path)
     text = (tmp_path / "in_sight.csv").read_text()

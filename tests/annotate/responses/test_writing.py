@@ -1,6 +1,6 @@
-"""The only writer of answers: drafts, revisions, repeats, refusals.
+"""Writing of answers: drafts, revisions, repeats, refusals.
 
-Of the boxes that it writes for checklists: `test_checklists`.
+See `test_checklists` for ticks.
 """
 
 from copy import copy
@@ -34,7 +34,7 @@ def ann(study):
 
 
 def take(slot, annotator):
-    """Let somebody have had a slot for a minute: time in tests is short."""
+    """Take a slot and backdate its lease by a minute."""
     taken = leasing.take(slot, annotator)
     minute_ago = timezone.now() - timedelta(minutes=1)
     Slot.objects.filter(pk=taken.pk).update(
@@ -64,39 +64,39 @@ def submit(slot, annotator):
     return answering.submit(slot=slot, annotator=annotator, seconds=12)
 
 
-def test_same_answer_twice_is_one_row(slot, ann):
+def test_repeated_answer_is_one_row(slot, ann):
     answer(slot, ann, 2)
     answer(slot, ann, 2)
     assert Rating.objects.count() == 1
 
 
-def test_late_repeat_of_an_old_key_press_changes_nothing(slot, ann):
+def test_late_repeat_of_an_event_changes_nothing(slot, ann):
     answer(slot, ann, 2, "press-1")
     answer(slot, ann, 4, "press-2")
     answer(slot, ann, 2, "press-1")
     assert Rating.objects.get(is_current=True).value == 4
 
 
-def test_what_its_own_tab_has_overtaken_changes_nothing(slot, ann):
+def test_overtaken_event_of_a_tab_changes_nothing(slot, ann):
     answer(slot, ann, 4, "1760000000002 0.5")
     answer(slot, ann, 2, "1760000000001 0.5")
     assert Rating.objects.get().value == 4
-    answer(slot, ann, 1, "1760000000001 0.25")  # another tab's clock may be behind
+    answer(slot, ann, 1, "1760000000001 0.25")  # another tab's clock may be slow
     assert Rating.objects.get(is_current=True).value == 1
 
 
-def test_back_and_forth_ends_where_its_tab_ended(slot, ann):
-    """The answer between two equal ones comes last, over a slow network."""
+def test_alternating_answers_end_with_the_tabs_last(slot, ann):
+    """A slow network delivers the answer between two equal ones last."""
     answer(slot, ann, 4, "1760000000001 0.5")
     answer(slot, ann, 4, "1760000000003 0.5")
     answer(slot, ann, 2, "1760000000002 0.5")
     assert Rating.objects.get().value == 4
-    answer(slot, ann, 4, "1760000000004 0.25")  # another tab's is another matter
+    answer(slot, ann, 4, "1760000000004 0.25")  # events of other tabs are not compared
     answer(slot, ann, 2, "1760000000005 0.5")
     assert Rating.objects.get(is_current=True).value == 2
 
 
-def test_what_was_answered_before_it_was_taken_back_stays_open(slot, ann):
+def test_late_answer_does_not_undo_taking_back(slot, ann):
     question = slot.study.questions.first()
     answer(slot, ann, 4, "1760000000001 0.5")
     answering.take_back(
@@ -108,24 +108,24 @@ def test_what_was_answered_before_it_was_taken_back_stays_open(slot, ann):
     assert Rating.objects.get(is_current=True).value == 2
 
 
-def test_change_is_a_new_revision_and_keeps_the_old_one(slot, ann):
+def test_changed_answer_is_a_new_revision(slot, ann):
     answer(slot, ann, 2)
     answer(slot, ann, 4)
     rows = Rating.objects.order_by("revision").values_list("value", "is_current")
     assert list(rows) == [(2, False), (4, True)]
 
 
-def test_changing_after_submitting_works_while_the_study_is_open(slot, ann):
+def test_submitted_answer_can_change_while_study_is_open(slot, ann):
     submit(slot, ann)
     answer(slot, ann, 0)
     assert Rating.objects.get(is_current=True, question__ordinal=1).value == 0
     Study.objects.update(state="paused")
-    with pytest.raises(AnswerError, match="does not take answers"):
+    with pytest.raises(AnswerError, match="is not accepting answers"):
         answer(slot, ann, 1)
 
 
 @pytest.mark.parametrize("value", [-1, 5, "5", "--3", "", "٣", "3.0", True, "left"])
-def test_what_is_not_on_the_scale_is_refused(slot, ann, value):
+def test_rating_off_the_scale_is_refused(slot, ann, value):
     with pytest.raises(AnswerError):
         answer(slot, ann, value)
     assert not Rating.objects.exists()
@@ -144,7 +144,7 @@ def test_database_refuses_a_rating_outside_its_scale(slot, ann):
         )
 
 
-def test_somebody_elses_slot_is_refused(slot, study):
+def test_slot_of_another_annotator_is_refused(slot, study):
     bob = study.annotators.get(name="A02")
     with pytest.raises(AnswerError, match="somebody else"):
         answer(slot, bob, 1)
@@ -173,7 +173,7 @@ def test_submitting_twice_changes_nothing(slot, ann):
         (True, "tie", "tie"),
     ],
 )
-def test_sides_become_methods(a_is_left, side, stored):
+def test_sides_are_stored_as_methods(a_is_left, side, stored):
     study = make_study(kind="choice", consented=True)
     ann = study.annotators.get(name="A01")
     Slot.objects.update(a_is_left=a_is_left)
@@ -185,7 +185,7 @@ def test_sides_become_methods(a_is_left, side, stored):
 # Leases ---------------------------------------------------------------------------
 
 
-def test_expired_lease_goes_back_and_the_draft_returns(slot, ann):
+def test_draft_returns_after_an_expired_lease(slot, ann):
     answer(slot, ann, 2)
     Slot.objects.update(lease_until=timezone.now() - timedelta(minutes=1))
     assert giving_back.release_expired() == 1
@@ -197,7 +197,7 @@ def test_expired_lease_goes_back_and_the_draft_returns(slot, ann):
     )
 
 
-def test_answering_after_the_lease_expired_takes_the_slot_again(slot, ann):
+def test_answer_after_expiry_takes_the_slot_again(slot, ann):
     Slot.objects.update(lease_until=timezone.now() - timedelta(minutes=1))
     giving_back.release_expired()
     answer(slot, ann, 3)
@@ -205,16 +205,16 @@ def test_answering_after_the_lease_expired_takes_the_slot_again(slot, ann):
     assert slot.state == Slot.State.LEASED
 
 
-def test_another_annotator_starts_afresh(slot, ann, study):
+def test_draft_is_hidden_from_the_next_annotator(slot, ann, study):
     answer(slot, ann, 2)
     giving_back.free_unfinished(ann)
     taken = leasing.take(Slot.objects.get(pk=slot.pk), carol := join(study))
     assert writing.current_answers(taken, carol) == {}
-    answer(slot, ann, 1)  # goes to a surplus slot, and the draft with it
+    answer(slot, ann, 1)  # the answer and the draft go to a surplus slot
     assert not taken.ratings.exists()
 
 
-def test_nobody_gets_a_unit_twice(slot, ann, study):
+def test_annotator_gets_a_unit_once(slot, ann, study):
     free = Slot.objects.create(study=study, unit=slot.unit, ordinal=9)
     assert free not in choosing.free_slots(ann)
     with pytest.raises(SlotTakenError, match="already"):
@@ -224,14 +224,14 @@ def test_nobody_gets_a_unit_twice(slot, ann, study):
 # Bulk -----------------------------------------------------------------------------
 
 
-def test_judgements_are_stored_at_once(study, ann, django_assert_max_num_queries):
+def test_judgements_are_stored_in_bulk(study, ann, django_assert_max_num_queries):
     questions = list(study.questions.all())
     judged = [
         bulk.SlotAnswers(s, dict.fromkeys(questions, 4), timezone.now(), 30.0)
         for s in ann.slots.all()
     ]
-    # However many slots: ratings, slots, units' counts and log take a query or two.
-    with django_assert_max_num_queries(10):  # PostgreSQL counts its rows anew
+    # Ratings, slots, counts and log need one or two queries, for any number of slots.
+    with django_assert_max_num_queries(10):  # PostgreSQL restarts its row numbers
         assert bulk.store_judgements(judged) == len(judged)
     assert Rating.objects.filter(value=4).count() == 2 * len(judged)
 
@@ -249,10 +249,10 @@ def test_judgement_outside_the_scale_stores_nothing(study, ann):
     assert not Slot.objects.filter(state="submitted").exists()
 
 
-# Who may answer, and until when -------------------------------------------------------
+# Permission to answer ----------------------------------------------------------------
 
 
-def test_without_consent_nothing_is_stored(study, ann):
+def test_answers_require_consent(study, ann):
     slot = leasing.take(choosing.next_slot(ann), ann)
     Annotator.objects.update(consented_at=None)
     with pytest.raises(AnswerError, match="agree to take part"):
@@ -260,7 +260,7 @@ def test_without_consent_nothing_is_stored(study, ann):
     assert not Rating.objects.exists()
 
 
-def test_revoked_person_takes_answers_and_changes_nothing(study, ann, slot):
+def test_revoked_annotator_cannot_answer(study, ann, slot):
     done = submit(slot, ann)
     inviting.revoke(Annotator.objects.get(pk=ann.pk))
     with pytest.raises(AnswerError, match="no longer valid"):
@@ -273,7 +273,7 @@ def test_revoked_person_takes_answers_and_changes_nothing(study, ann, slot):
 
 
 @pytest.mark.parametrize("state", ["paused", "closed", "draft"])
-def test_nothing_is_taken_while_the_study_takes_no_answers(study, ann, state):
+def test_slots_cannot_be_taken_while_study_is_paused(study, ann, state):
     waiting = choosing.next_slot(ann)
     Study.objects.update(state=state)
     with pytest.raises(SlotTakenError):
@@ -281,13 +281,13 @@ def test_nothing_is_taken_while_the_study_takes_no_answers(study, ann, state):
     assert choosing.next_slot(ann) is None
 
 
-def test_answers_of_an_earlier_session_stay(study, ann):
+def test_answers_of_an_earlier_session_are_final(study, ann):
     slots = list(leasing.own_slots(ann))
     for slot in slots[:3]:
         submit(leasing.take(slot, ann), ann)
     answer(slots[0], ann, 1)
     leasing.take(slots[3], ann)
-    with pytest.raises(AnswerError, match="session is over"):
+    with pytest.raises(AnswerError, match="sitting is over"):
         answer(slots[0], ann, 2)
 
 
@@ -304,7 +304,7 @@ def do_everything(annotator):
         answering.submit(slot=taken, annotator=annotator)
 
 
-def test_person_without_a_plan_has_finished_when_nothing_is_free(study):
+def test_annotator_without_plan_finishes_when_no_slot_is_free(study):
     inviting.revoke(study.annotators.get(name="A02"))
     carol = inviting.invite_new(study).annotator
     carol.consented_at = carol.instructed_at = timezone.now()
@@ -316,7 +316,7 @@ def test_person_without_a_plan_has_finished_when_nothing_is_free(study):
     assert Slot.objects.filter(annotator=carol, claimed=True).count() == 6
 
 
-def test_claimed_slot_becomes_free_again_and_a_planned_one_does_not(study, ann, slot):
+def test_expired_claimed_slot_becomes_free_but_not_a_planned_one(study, ann, slot):
     inviting.revoke(study.annotators.get(name="A02"))
     carol = join(study, inviting.invite_new(study).annotator.name)
     claimed = leasing.take(choosing.next_slot(carol), carol)
@@ -328,7 +328,7 @@ def test_claimed_slot_becomes_free_again_and_a_planned_one_does_not(study, ann, 
     assert (slot.annotator, slot.state) == (ann, "open")
 
 
-def test_submitting_again_changes_nothing_even_after_the_next_session_began(study, ann):
+def test_second_submission_changes_nothing_in_the_next_session(study, ann):
     slots = list(leasing.own_slots(ann))
     first = submit(take(slots[0], ann), ann)
     answer(first, ann, 1, "press-1")
@@ -336,15 +336,15 @@ def test_submitting_again_changes_nothing_even_after_the_next_session_began(stud
     again = answering.submit(slot=first, annotator=ann, seconds=99)
     assert (again.pk, again.seconds) == (first.pk, 12)
     assert answer(first, ann, 1, "press-1").value == 1
-    with pytest.raises(AnswerError, match="session is over"):
+    with pytest.raises(AnswerError, match="sitting is over"):
         answer(first, ann, 2, "press-2")
 
 
 @pytest.mark.parametrize(("times", "kept"), [(1, [2, 3]), (99, [1])])
-def test_revision_that_the_database_has_already_takes_nothing_along(
+def test_duplicate_revision_does_not_lose_other_answers(
     client, monkeypatch, slot, ann, times, kept
 ):
-    """It was stored by somebody who held no lock, once or whenever it is tried."""
+    """Another process without a lock stores the revision, once or at every attempt."""
     answer(slot, ann, 1)
     add, left = writing.add, iter(range(times))
 

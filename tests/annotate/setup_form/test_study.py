@@ -453,11 +453,11 @@ def test_preview_shows_annotator_page_without_storing(manager, woods, name, sett
     originals = sorted((settings.MEDIA_ROOT / "original").rglob("*.png"))
     data = filled(name, do=["preview"], annotators=[""], slug=[""])
     text = post(manager, data).content.decode()
-    assert 'id="seat"' in text
+    assert 'id="annotator"' in text
     assert "Preview: nothing is stored" in text
     assert load_definition(name).questions[0].text["en"].replace("'", "&#x27;") in text
     for method in ("Alder", "Birch", "Cedar"):
-        assert method not in text.split('id="seat"')[1]
+        assert method not in text.split('id="annotator"')[1]
     pictures = re.findall(r'src="(/preview/[^"]+)"', text)
     assert pictures
     for address in pictures:

@@ -99,7 +99,7 @@ def test_command_prints_balance(capsys):
         set=["redundancy=2"],
         launch=True,
     )
-    assert "slots per unit and round: 2" in capsys.readouterr().out
+    assert "ratings per item and round: 2" in capsys.readouterr().out
     assert Study.objects.get().state == Study.State.OPEN
 
 

@@ -225,7 +225,7 @@ def test_videos_make_training_like_pictures(tmp_path):
     assert [unit.output_b.degradation for unit in units] == ["foreign_shot", "shuffled"]
     assert all(unit.output_b.video != unit.output_a.video for unit in units)
     (foreign,) = (n for n, _a, _b, shown in units[0].output_b.parts if not shown)
-    assert f"Shot {foreign} shows another story." in units[0].feedback["en"]
+    assert f"Shot {foreign} comes from another story." in units[0].feedback["en"]
     asked = study.questions.get(key="cast")
     assert len(asked.example_shots) == 3
     assert sum(differs for _n, differs, _of in asked.example_shots) == 1

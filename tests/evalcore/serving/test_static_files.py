@@ -14,7 +14,7 @@ def test_each_module_names_the_address_that_pages_preload(settings, tmp_path):
     settings.STATIC_ROOT = tmp_path
     settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": STORAGE}}
     call_command("collectstatic", interactive=False, verbosity=0)
-    folder = "plumbline/seat/"
+    folder = "plumbline/annotator/"
     sources = settings.BASE_DIR / "annotate" / "static" / folder
     named = 0
     for source in sources.glob("*.js"):

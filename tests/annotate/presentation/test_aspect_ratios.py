@@ -1,10 +1,10 @@
-"""Before launch a manager is told whose pictures have a shape of their own."""
+"""Notes on methods with unusual aspect ratios, before launch."""
 
 import pytest
 from django.core.management import call_command
 
 from annotate.models import Study
-from annotate.presentation.same_size import odd_shapes, outputs_of
+from annotate.presentation.same_size import aspect_ratio_notes, outputs_of
 from annotate.studies import lifecycle
 from annotate.studies.planning import plan_study
 from annotate.studies.study_file import read_definition
@@ -17,14 +17,14 @@ pytestmark = pytest.mark.django_db
 
 WIDE, TALL, SQUARE = (1024, 576), (512, 1024), (1024, 1024)
 TOLD = (
-    "6 of 6 pictures or videos of Alder have another shape than most of the same "
-    "story, most often 512 x 1024 instead of 1024 x 576 pixels, which tells Alder from "
-    "the others. Crop or pad them to the usual shape, or leave Alder out."
+    "6 of 6 pictures or videos of Alder differ in shape from most others of the same "
+    "story. Most often they are 512 x 1024 pixels, not 1024 x 576, so annotators could "
+    "recognise Alder. Crop or pad them to the usual shape, or leave Alder out."
 )
 
 
 def stored(size: tuple[int, int]) -> MediaFile:
-    """The row of a picture whose size is all that is looked at."""
+    """Create a picture's row with a size and no file."""
     name = "{}-{}".format(*size)
     fixed = {"content_type": "image/png", "extension": "png", "bytes": 1}
     return MediaFile.objects.get_or_create(
@@ -33,7 +33,7 @@ def stored(size: tuple[int, int]) -> MediaFile:
 
 
 def sized(**sizes: tuple[int, int]) -> Benchmark:
-    """A benchmark where the pictures of these methods have a size: six of each."""
+    """Create a benchmark with six pictures per method in the given sizes."""
     benchmark = make_benchmark(methods=tuple(sizes))
     for method, size in sizes.items():
         frames = Frame.objects.filter(output__method__name=method)
@@ -47,7 +47,7 @@ def drafted(benchmark: Benchmark) -> Study:
 
 
 def texts(study: Study) -> list[str]:
-    return [note.text for note in odd_shapes(outputs_of(study))]
+    return [note.text for note in aspect_ratio_notes(outputs_of(study))]
 
 
 @pytest.mark.parametrize(
@@ -65,20 +65,20 @@ def texts(study: Study) -> list[str]:
     ],
     ids=["tall", "3 % wider", "two methods", "half of them", "larger", "2 % wider"],
 )
-def test_odd_shapes_names_methods_unlike_most(sizes, odd):
+def test_aspect_ratio_notes_name_unusual_methods(sizes, odd):
     outputs = Output.objects.filter(story__benchmark=sized(**sizes))
-    assert [note.method for note in odd_shapes(outputs)] == odd
+    assert [note.method for note in aspect_ratio_notes(outputs)] == odd
 
 
-def test_odd_shapes_compares_within_a_story():
+def test_aspect_ratios_are_compared_within_a_story():
     benchmark = sized(Alder=WIDE, Birch=WIDE, Cedar=WIDE)
     Frame.objects.filter(output__story__key="01").update(media=stored(TALL))
     outputs = Output.objects.filter(story__benchmark=benchmark)
-    assert odd_shapes(outputs) == []
-    assert odd_shapes(outputs.filter(method__name="Alder")) == []
+    assert aspect_ratio_notes(outputs) == []
+    assert aspect_ratio_notes(outputs.filter(method__name="Alder")) == []
 
 
-def test_odd_shapes_counts_pictures_and_passes_over_degraded_copies():
+def test_aspect_ratio_notes_count_pictures_and_ignore_degraded_copies():
     study = drafted(sized(Alder=WIDE, Birch=WIDE, Cedar=WIDE))
     first = Frame.objects.filter(output__method__name="Alder").first()
     twin = Output.everything.create(
@@ -95,7 +95,7 @@ def test_odd_shapes_counts_pictures_and_passes_over_degraded_copies():
     assert [text[:31] for text in texts(study)] == ["1 of 6 pictures or videos of Al"]
 
 
-def test_odd_shapes_are_told_on_the_page_of_a_draft_until_launch():
+def test_draft_page_shows_aspect_ratio_notes_until_launch():
     study = drafted(sized(Alder=TALL, Birch=WIDE, Cedar=WIDE))
     for user in (alice(study), rob(study)):
         assert TOLD in user.get("/studies/trial/").content.decode()
@@ -103,7 +103,7 @@ def test_odd_shapes_are_told_on_the_page_of_a_draft_until_launch():
     assert TOLD not in alice(study).get("/studies/trial/").content.decode()
 
 
-def test_odd_shapes_are_told_by_plan_and_launch(capsys, tmp_path):
+def test_plan_and_launch_print_aspect_ratio_notes(capsys, tmp_path):
     sized(Alder=TALL, Birch=WIDE, Cedar=WIDE)
     path = tmp_path / "study.yaml"
     path.write_text(LIKERT)

@@ -1,15 +1,15 @@
-// A checklist: a sheet a shot, two boxes a label. A shot counts by the word that it was
-// looked at, which is taken when it has been in sight.
+// A checklist: one sheet per shot, two boxes per label. A shot counts once the annotator
+// marks it as done, which requires that it was in sight.
 
-const LEAST = 5; // tenths of a second: longer than a double press
+const LEAST = 5; // tenths of a second, longer than a double click
 
-export function open(main, seat) {
+export function open(main, host) {
   const all = (selector, root = main) => [...root.querySelectorAll(selector)];
   const sheets = all(".sheet");
   const [meaning, done, submit] = all(".meaning, #shot-done, #submit");
   let sheet, row, seen;
-  let age = 0; // tenths that the sheet is open
-  let isAwaited = false; // the shot is done as soon as it was in sight
+  let age = 0; // tenths of a second since the sheet opened
+  let isAwaited = false; // the shot is marked as done once it was in sight
 
   const rows = () => all(".labels div", sheet);
   const boxes = (each) => all(".labels input", each);
@@ -36,15 +36,15 @@ export function open(main, seat) {
 
   function openSheet({ dataset: { shot } }) {
     turnTo(shot);
-    sheet.focus({ preventScroll: true }); // a second press of Space ticks nothing
+    sheet.focus({ preventScroll: true }); // a second press of Space must not tick a box
     sheet.scrollIntoView();
-    scrollTo(0, 0); // on a phone the shot is above
-    seat.showShot?.(shot);
+    scrollTo(0, 0); // on a phone, the shot is above the sheet
+    host.showShot?.(shot);
   }
 
   function isInSight() {
     const { shot } = sheet.dataset;
-    if (seat.isPlayed) return seat.isPlayed(shot);
+    if (host.isPlayed) return host.isPlayed(shot);
     const [pictures] = all(`#shot-${shot} .shot-pictures`);
     const { y, height } = pictures.getBoundingClientRect();
     const middle = y + height / 2;
@@ -52,7 +52,7 @@ export function open(main, seat) {
       && all("img", pictures).every(({ complete, naturalWidth }) => complete && naturalWidth);
   }
 
-  // The word on this shot, or, when all are done, to send them.
+  // Marks this shot as done, or submits once all are.
   function offer(tenths) {
     seen = tenths;
     done.hidden = meaning.hidden = !left();
@@ -64,11 +64,11 @@ export function open(main, seat) {
     if (document.hidden) return;
     age += 1;
     if (!left() || isInSight()) offer(seen + 1);
-    if (isAwaited && seen >= LEAST && !seat.hasGate()) finish();
+    if (isAwaited && seen >= LEAST && !host.hasGate()) finish();
   }, 100);
-  seat.signal.addEventListener("abort", () => clearInterval(timer));
+  host.signal.addEventListener("abort", () => clearInterval(timer));
 
-  const send = () => seat.answer({
+  const send = () => host.answer({
     shot: sheet.dataset.shot,
     ticked: boxes(sheet).filter((box) => box.checked).map(key),
     looked: looked(sheet).checked,
@@ -76,8 +76,8 @@ export function open(main, seat) {
 
   function finish() {
     if (!looked(sheet).checked) {
-      if (!isInSight()) seat.problem(all(".checklist")[0].dataset.wait);
-      const waits = seen < LEAST || seat.isGated();
+      if (!isInSight()) host.problem(all(".checklist")[0].dataset.wait);
+      const waits = seen < LEAST || host.isGated();
       isAwaited = waits && age >= LEAST;
       if (waits) return;
       looked(sheet).checked = true;
@@ -88,7 +88,7 @@ export function open(main, seat) {
     submit.scrollIntoView({ block: "nearest" });
   }
 
-  // No label of a category; on to the next one.
+  // Clears a category and moves on to the next.
   function none(block) {
     const ticked = all("input:checked", block);
     ticked.forEach((box) => { box.checked = false; });
@@ -97,7 +97,7 @@ export function open(main, seat) {
     mark(rows().findLastIndex((each) => block.contains(each)) + 1)[0].focus();
   }
 
-  const on = (kind, act) => seat.on(main, kind, ({ target }) => act(target));
+  const on = (kind, act) => host.on(main, kind, ({ target }) => act(target));
   on("change", (target) => {
     const block = target.closest(".labels");
     if (!block) return;
@@ -107,10 +107,10 @@ export function open(main, seat) {
   });
   on("click", (target) => target.closest(".none") && none(target.closest(".labels")));
   on("focusin", (target) => rows().forEach((each, i) => each.contains(target) && mark(i)));
-  seat.on(done, "click", finish);
-  seat.shotShown = turnTo;
+  host.on(done, "click", finish);
+  host.shotShown = turnTo;
   turnTo((left() || sheets[0]).dataset.shot);
-  seat.showShot?.(sheet.dataset.shot);
+  host.showShot?.(sheet.dataset.shot);
 
   const tick = (_event, digit) => boxes(rows()[row])[digit - 1].click();
   return {

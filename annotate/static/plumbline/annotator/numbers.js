@@ -1,27 +1,27 @@
-// Numbers of several digits: a slider with a number field, kept in step.
+// Sliders with a synchronised number field.
 
-// The number that a field holds, as text; empty: none, null: no value of the scale.
+// Returns a field's number as text; empty: none, null: not on the scale.
 function numberIn(field) {
   if (field.validity.badInput) return null;
   return field.value && (field.validity.valid ? `${field.valueAsNumber}` : null);
 }
 
-// The number that was typed, as text, or null.
+// Returns the typed number as text, or null.
 export function parse(text, { low, high }) {
   const number = /\d/.test(text) ? Number(text) : NaN;
   return Number(low) <= number && number <= Number(high) ? `${number}` : null;
 }
 
-// A question's slider, or nothing. It looks unanswered until it is touched.
+// Returns a question's slider, or null. It looks unanswered until it is touched.
 export function sliderOf(question, on) {
   const box = question.querySelector(".slider");
   if (!box) return null;
   const [range, field] = ["range", "number"].map((type) => box.querySelector(`[type=${type}]`));
-  question.form.noValidate = true; // the page says itself what is wrong
+  question.form.noValidate = true; // the page shows its own messages
 
   function show() {
     const value = numberIn(field);
-    range.value = value ?? range.value; // none: the middle
+    range.value = value ?? range.value; // an empty field leaves the slider in the middle
     box.classList.toggle("unanswered", !value);
     field.ariaInvalid = value === null;
     const anchor = box.querySelector(`[data-anchor="${value}"]`)?.textContent;
@@ -35,7 +35,7 @@ export function sliderOf(question, on) {
 
   on(range, "input", follow);
   on(field, "input", show);
-  on(field, "wheel", () => field.blur()); // it would turn the number
+  on(field, "wheel", () => field.blur()); // the wheel would change the number
   show();
   return {
     field,
@@ -44,7 +44,7 @@ export function sliderOf(question, on) {
       field.value = value;
       show();
     },
-    // Pressed where it stands, a slider tells of no change.
+    // A slider pressed at its current value fires no event.
     press() {
       if (!field.value) follow();
     },

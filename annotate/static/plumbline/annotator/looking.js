@@ -1,17 +1,17 @@
-// For how long each shot was in sight; where a study asks for it, answers wait for that.
+// Measures how long each shot was in sight; studies can require a minimum before answers.
 
 const BEAT = 100; // ms
-const HALF = 0.499; // of a picture, or of the window
-const PATIENCE = 20; // s; a picture that does not come by then locks nobody out
+const HALF = 0.499; // share of a picture, or of the window
+const PATIENCE = 20; // s; a picture that takes longer to load no longer blocks answers
 const STEPS = [...Array(21).keys()].map((step) => step / 20);
 
-export function open(main, seat) {
+export function open(main, host) {
   const line = main.querySelector(".to-see");
   const enough = Number(line.dataset.seconds ?? 0);
   const memory = `in sight ${location.pathname}`;
   const before = JSON.parse(sessionStorage.getItem(memory)) ?? {};
 
-  // A picture, where it is seen, and its seconds; without one there is nothing to see.
+  // Each picture with its place and its seconds in sight.
   const views = [...main.querySelectorAll("#shots figure")].map((figure) => {
     const { side, shot } = figure.dataset;
     const key = `${shot} ${side}`;
@@ -24,10 +24,10 @@ export function open(main, seat) {
     picture && waited < PATIENCE && (!picture.complete || picture.naturalWidth);
   const of = (shot) => views.filter((view) => view.shot === shot && isShown(view));
   const secondsOf = (shot) => Math.min(...of(shot).map(({ seconds }) => seconds));
-  // Of a shot: while any of its pictures was; nothing as long as one of them never was.
+  // A shot is in sight while any of its pictures is, if each of them was at some time.
   const together = Object.fromEntries(shots.map((shot) => [shot, before[shot] ?? 0]));
-  // Two pictures in one place: the right one alone, or the larger part of the divided room.
-  const { classList } = main.querySelector("#seat");
+  // With two pictures in one place, the right one counts alone, or the larger part does.
+  const { classList } = main.querySelector("#annotator");
   const divider = main.querySelector("#divider");
   function isOnTop({ side, pane }) {
     const isOne = pane.closest(".shot") && /swipe|flick/.test(classList);
@@ -59,12 +59,13 @@ export function open(main, seat) {
 
   function tell() {
     const missing = left();
-    const { text, done } = line.dataset;
-    const told = missing.length ? text.replace("{shots}", ranges(missing)) : done;
-    if (told === said) return;
+    const { text, one, done } = line.dataset;
+    const sentence = missing.length > 1 ? text : one;
+    const message = missing.length ? sentence.replace("{shots}", ranges(missing)) : done;
+    if (message === said) return;
     line.ariaLive = missing.length ? "off" : "polite";
-    said = line.value = told;
-    seat.gate(missing.length ? told : "");
+    said = line.value = message;
+    host.gate(missing.length ? message : "");
     for (const shot of shots) {
       const marks = main.querySelectorAll(`#shots [data-shot="${shot}"], #strip [href="#shot-${shot}"]`);
       marks.forEach((mark) => mark.classList.toggle("unseen", missing.includes(shot)));
@@ -93,8 +94,8 @@ export function open(main, seat) {
   }, { threshold: STEPS });
   views.forEach(({ pane }) => observer.observe(pane));
   const timer = setInterval(count, BEAT);
-  seat.on(document, "visibilitychange", count);
-  seat.signal.addEventListener("abort", () => {
+  host.on(document, "visibilitychange", count);
+  host.signal.addEventListener("abort", () => {
     clearInterval(timer);
     observer.disconnect();
   });
@@ -102,9 +103,9 @@ export function open(main, seat) {
 
   return {
     keys: {},
-    told() {
+    measured() {
       count();
-      // A picture that never came was not seen, either.
+      // A picture that never loaded was not seen.
       const seen = shots.map((shot) => [shot, secondsOf(shot) && together[shot]]);
       return { in_sight: Object.fromEntries(seen) };
     },

@@ -1,26 +1,26 @@
-// A digit answers the marked question; a number of several digits is typed.
+// Questions with options: a digit answers the current one; longer numbers are typed.
 import { parse, sliderOf } from "./numbers.js";
 
-const TURN = 250; // ms in which an answer is seen before the next question comes
-const QUIET = 300; // ms after that in which a second tap answers nothing
-const PAUSE = 800; // ms after which a number is typed
+const TURN = 250; // ms for which an answer stays visible before the next question
+const QUIET = 300; // ms after that in which a second tap is ignored
+const PAUSE = 800; // ms after which a typed number is complete
 const FIELDS = "textarea, select, input:not([type=radio])";
 
-export function open(main, seat) {
+export function open(main, host) {
   const questions = [...main.querySelectorAll("[data-part=question]")];
-  const sliders = new Map(questions.map((each) => [each, sliderOf(each, seat.on)]));
-  const answered = []; // the question and its answer before
+  const sliders = new Map(questions.map((each) => [each, sliderOf(each, host.on)]));
+  const answered = []; // questions with their previous answers, for undo
   let current = 0;
-  let typed = ""; // so far, of the question that it answers:
+  let typed = ""; // digits so far, and their question:
   let about;
 
-  // Where only the marked one is shown, the next one comes by itself.
+  // If only the current question is visible, the next one follows automatically.
   const isNarrow = () => !questions.every((question) => question.getClientRects().length);
   const chosen = (question) =>
     sliders.get(question)?.value() ?? question.querySelector("input:checked")?.value ?? "";
   const firstOpen = () => questions.findIndex((question) => !chosen(question));
 
-  // The next one that has no answer, or this one.
+  // The next unanswered question, or the current one.
   function nextOpen() {
     const open = [...questions.slice(current), ...questions].find((each) => !chosen(each));
     return open ? questions.indexOf(open) : current;
@@ -30,10 +30,10 @@ export function open(main, seat) {
     current = Math.max(0, Math.min(index, questions.length - 1));
     questions.forEach((question, i) => question.classList.toggle("current", i === current));
     if (scroll) questions[current].scrollIntoView({ block: "nearest" });
-    if (typed && about !== questions[current]) seat.flush();
+    if (typed && about !== questions[current]) host.flush();
   }
 
-  // On the marked question; from there Enter sends, and Space does not.
+  // With the focus on the question, Enter submits and Space does nothing.
   const focus = () => questions[current].focus({ preventScroll: true });
 
   function turn() {
@@ -42,7 +42,7 @@ export function open(main, seat) {
     question.inert = true;
     setTimeout(() => {
       question.inert = false;
-      if (!document.activeElement.matches(FIELDS)) focus(); // who writes by now goes on
+      if (!document.activeElement.matches(FIELDS)) focus(); // do not interrupt typing
     }, QUIET);
   }
 
@@ -56,38 +56,38 @@ export function open(main, seat) {
   function give(question, value) {
     answered.push([question, question.dataset.before]);
     set(question, value);
-    seat.answer({ question: question.dataset.question, value });
+    host.answer({ question: question.dataset.question, value });
   }
 
   function goOn() {
     mark(nextOpen());
     focus();
-    if (firstOpen() < 0) seat.answered();
+    if (firstOpen() < 0) host.answered();
   }
 
-  // Takes over what a slider or its field says; false: that is no value of the scale.
+  // Stores the value of a slider or its field; returns false if it is not on the scale.
   function settle(question) {
     const value = sliders.get(question).value();
     if (value === null) return false;
     if (value === question.dataset.before) return;
-    if (seat.isGated()) set(question, question.dataset.before);
+    if (host.isGated()) set(question, question.dataset.before);
     else give(question, value);
   }
 
-  const refuse = (question) => seat.problem(question.dataset.range);
+  const refuse = (question) => host.problem(question.dataset.range);
 
   function type(text) {
     [typed, about] = [text, questions[current]];
     about.querySelector(".typed").value = typed;
-    if (typed) seat.draft(about, finish, PAUSE);
-    else seat.drop(about);
+    if (typed) host.draft(about, finish, PAUSE);
+    else host.drop(about);
   }
 
   function finish() {
     const [question, value] = [about, parse(typed, about.dataset)];
     question.querySelector(".typed").value = typed = "";
     if (value === null) return refuse(question);
-    if (seat.isGated()) return;
+    if (host.isGated()) return;
     give(question, value);
     if (questions[current] === question) goOn();
   }
@@ -98,7 +98,7 @@ export function open(main, seat) {
     if ((input ?? question.querySelector("input")).disabled) return true;
     if (question.dataset.range) return type(typed + digit);
     if (!input) return true;
-    if (seat.isGated()) return;
+    if (host.isGated()) return;
     give(question, input.value);
     goOn();
   }
@@ -107,31 +107,31 @@ export function open(main, seat) {
     if (!answered.length) return;
     const [question, value] = answered.pop();
     set(question, value);
-    seat.answer({ question: question.dataset.question, value });
+    host.answer({ question: question.dataset.question, value });
     mark(questions.indexOf(question));
   }
 
   function hear(question, i) {
     const slider = sliders.get(question);
-    seat.on(question, "change", ({ target }) => {
+    host.on(question, "change", ({ target }) => {
       mark(i);
       if (slider) {
         if (settle(question) === false) refuse(question);
-        return seat.flush();
+        return host.flush();
       }
       if (about === question && typed) type("");
-      if (seat.isGated()) set(question, question.dataset.before);
+      if (host.isGated()) set(question, question.dataset.before);
       else give(question, target.value);
       if (isNarrow() && !target.matches(":focus-visible")) setTimeout(turn, TURN);
-      // Keys pass over answers that are not meant.
-      if (firstOpen() < 0 && !target.matches(":focus-visible")) seat.answered();
+      // Arrow keys pass through other answers first.
+      if (firstOpen() < 0 && !target.matches(":focus-visible")) host.answered();
     });
-    // On a radio button or slider the arrow keys would change the answer instead of the shot.
-    seat.on(question, "pointerup", ({ target }) =>
+    // On a radio button or slider, arrow keys would change the answer, not the shot.
+    host.on(question, "pointerup", ({ target }) =>
       target.closest(".option, [type=range]") && setTimeout(focus));
     if (!slider) return;
-    seat.on(slider.field, "input", () => seat.draft(slider.field, () => settle(question)));
-    seat.on(question, "click", ({ target }) => {
+    host.on(slider.field, "input", () => host.draft(slider.field, () => settle(question)));
+    host.on(question, "click", ({ target }) => {
       if (!target.matches("[type=range]")) return;
       slider.press();
       settle(question);
@@ -142,7 +142,7 @@ export function open(main, seat) {
   questions.forEach((question, i) => {
     const sent = sliders.get(question)?.field.defaultValue
       ?? [...question.elements].find(({ defaultChecked }) => defaultChecked)?.value ?? "";
-    question.dataset.before = seat.isFirst ? sent : chosen(question);
+    question.dataset.before = host.isFirst ? sent : chosen(question);
     if (question.dataset.before !== chosen(question)) give(question, chosen(question));
     hear(question, i);
   });
@@ -152,25 +152,25 @@ export function open(main, seat) {
     ArrowUp: () => mark(current - 1),
     ArrowDown: () => mark(current + 1),
     u: undo,
-    // In a number field: its number first, and then all.
+    // In a number field, Enter first stores the number, then submits.
     Enter({ target }) {
-      if (!seat.isDraft(target)) return true;
-      seat.flush();
-      if (seat.isDraft(target)) return refuse(target.closest("[data-part]"));
-      target.blur(); // its change marks its question
+      if (!host.isDraft(target)) return true;
+      host.flush();
+      if (host.isDraft(target)) return refuse(target.closest("[data-part]"));
+      target.blur(); // its change event marks its question
       goOn();
     },
   };
   const isNegative = () => questions[current].dataset.low < 0;
   const first = {
     "-": (event) => (typed || isNegative() ? byDigit(event, "-") : true),
-    Enter: () => !typed || seat.flush(),
+    Enter: () => !typed || host.flush(),
     Backspace: () => !typed || type(typed.slice(0, -1)),
     Escape: () => !typed || type(""),
   };
   for (const digit of "0123456789") {
     keys[digit] = byDigit;
-    // A keyboard may have the minus in the row of digits.
+    // Some keyboards have the minus in the row of digits.
     first[digit] = (event) =>
       (typed ? byDigit(event, digit) : event.key !== "-" || first["-"](event));
   }
@@ -180,7 +180,7 @@ export function open(main, seat) {
     turn: (by) => mark(current + by),
     show({ question, value }) {
       const found = questions.find(({ dataset }) => dataset.question === question);
-      if (found && !seat.isDraft(sliders.get(found)?.field)) set(found, value);
+      if (found && !host.isDraft(sliders.get(found)?.field)) set(found, value);
     },
     missing() {
       const open = firstOpen();

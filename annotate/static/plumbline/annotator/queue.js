@@ -1,10 +1,10 @@
-// Answers wait in the browser's database until the server has stored them, each once.
+// Queues answers in the browser's database until the server has stored each once.
 
 const RETRY_FIRST = 1000;
 const RETRY_LAST = 30000;
-const MOST_ROWS = 200; // that the server takes in one request
+const MOST_ROWS = 200; // the server's limit per request
 
-const link = location.pathname.split("/", 3).join("/"); // whose rows are told of
+const link = location.pathname.split("/", 3).join("/"); // the link whose rows are reported
 
 const database = await new Promise((resolve, reject) => {
   const request = indexedDB.open("plumbline", 1);
@@ -23,16 +23,16 @@ const transact = (mode, work) => new Promise((resolve, reject) => {
 const all = async () =>
   (await transact("readonly", (store) => store.getAll())).sort((a, b) => a.at - b.at);
 
-// Newer answers in the place of these stay.
+// Newer answers with the same id stay.
 const forget = (rows) => transact("readwrite", (store) => rows.forEach(({ id, key }) => {
   store.get(id).onsuccess = ({ target }) => target.result?.key === key && store.delete(id);
 }));
 
-// Of what comes from one tab the server knows what is later, however it arrives.
+// The server orders events from one tab by their times, in whatever order they arrive.
 const tab = sessionStorage.getItem("plumbline-tab") ?? Math.random();
 sessionStorage.setItem("plumbline-tab", tab);
 
-// Whatever the clock does, each time is later than the one before.
+// Times increase even if the clock is set back.
 function nextTime() {
   const at = Math.max(Date.now(), Number(sessionStorage.getItem("plumbline-last")) + 1);
   sessionStorage.setItem("plumbline-last", at);
@@ -41,7 +41,7 @@ function nextTime() {
 
 const isJson = ({ headers }) => headers.get("Content-Type")?.startsWith("application/json");
 
-// Null: no network.
+// Returns null without a network.
 export const ask = (url, body, keepalive = false) => fetch(url, {
   method: "POST",
   body,
@@ -56,24 +56,24 @@ export const ask = (url, body, keepalive = false) => fetch(url, {
   throw error;
 });
 
-// Resolves with the reply; {error}: nothing of this story is taken now, or `gone`, ever;
-// {}: perhaps later; null: no network.
+// Resolves with the reply. {error}: the story takes no rows now (`gone`: ever);
+// {}: try again later; null: no network.
 async function send(rows) {
   const body = JSON.stringify({ rows });
   let response = await ask(rows[0].url, body);
   if (response?.status === 403 && !isJson(response)) {
-    await ask(location.href); // brings a new token
+    await ask(location.href); // sets a new CSRF token
     response = await ask(rows[0].url, body);
   }
   if (!response) return null;
   if (response.status >= 500 || [408, 425, 429].includes(response.status)) return {};
   if (!isJson(response)) return { error: " " };
   const gone = response.status === 404;
-  return response.json().then((reply) => ({ gone, ...reply }), () => ({})); // it broke off
+  return response.json().then((reply) => ({ gone, ...reply }), () => ({})); // the reply was cut off
 }
 
-// As `send`, in several requests. The submission goes last, and only where nothing before it
-// was refused. What breaks off in between is sent again as a whole, which changes nothing.
+// Like `send`, in several requests. The submission comes last, and only if nothing before it
+// was refused. After an interruption everything is sent again, which is idempotent.
 async function sendInBatches(rows) {
   const isSubmit = ({ kind }) => kind === "submit";
   let left = [...rows.filter((row) => !isSubmit(row)), ...rows.filter(isSubmit)];
@@ -88,13 +88,13 @@ async function sendInBatches(rows) {
   return merged;
 }
 
-// `tell` hears of saved, saving, waiting (how many), refused (why), lost (why, which).
-// Other tabs hear of what is given in one (`onRow`), and of what the server replied.
+// Calls `tell` with saved, saving, waiting (number), refused (reason), lost (reason, code).
+// Other tabs are notified of new rows (`onRow`) and of the server's replies.
 export function openQueue(here, tell, onReply, onRow) {
   const others = new BroadcastChannel("plumbline");
   others.onmessage = ({ data: [code, reply, row] }) => (row ? onRow?.(row) : onReply(code, reply));
-  const refused = new Map(); // not taken now
-  const unsent = new Map(); // given on this page
+  const refused = new Map(); // refused for now, with reasons
+  const unsent = new Map(); // entered on this page
   let sending = Promise.resolve();
   let writing = 0;
   let asked = 0;
@@ -155,13 +155,13 @@ export function openQueue(here, tell, onReply, onRow) {
     if (lost) tell("lost", lost, code);
   }
 
-  // What was refused is sent, too: the reason may have passed.
+  // Refused rows are sent again, because the reason may be gone.
   function resume() {
     refused.clear();
     return flush();
   }
 
-  // A page that is left ends before its database has answered.
+  // A page closes before its database answers, so its rows are sent directly.
   function leave() {
     const rows = [...unsent.values()].filter(({ kind }) => kind !== "submit");
     for (const url of new Set(rows.map((row) => row.url))) {

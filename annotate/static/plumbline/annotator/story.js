@@ -1,11 +1,11 @@
-// A story's page: its parts, their keys, and the next story in its place.
+// A story's page: its parts, keyboard shortcuts, and the change to the next story.
 import { openDrafts } from "./drafts.js";
 import { ask, openQueue } from "./queue.js";
 import { openPages, pageOf, partsOf } from "./pages.js";
 import { teller } from "./state.js";
 
-const PATIENCE = 4000; // ms for a page that may not come
-const DOUBLE = 500; // ms between the presses of a double one, at most
+const PATIENCE = 4000; // ms to wait for a page
+const DOUBLE = 500; // maximum ms between the clicks of a double click
 
 const settings = JSON.parse(localStorage.getItem("plumbline-seat")) || {};
 const setting = (name) => settings[name];
@@ -19,9 +19,9 @@ const pages = openPages();
 const queue = openQueue(() => story.code, tell, onReply, showRow);
 const drafts = openDrafts(() => (drafts.state() === "saving" ? badge("saving") : queue.flush()));
 let story;
-let left; // the code of the one before
+let left; // the code of the previous story
 let standing = "saved";
-let isActive = true; // since the last beat
+let isActive = true; // since the last heartbeat
 let sentAt = -DOUBLE; // ms, by performance.now()
 
 const byId = (id) => document.getElementById(id);
@@ -54,7 +54,7 @@ function isGated() {
   return story.gate;
 }
 
-// What is left changes under the eyes of who was told; it is not said again.
+// A visible message is updated silently, without another announcement.
 function follow(gate) {
   const problem = byId("problem");
   if (!gate) problem.hidden = true;
@@ -67,12 +67,12 @@ const parts = await Promise.all(names.map((name) => import(scriptOf(name))));
 
 function open(page) {
   const { main } = page;
-  const { code, saveUrl: url, aheadUrl, isSubmitted } = main.querySelector("#seat").dataset;
+  const { code, saveUrl: url, aheadUrl, isSubmitted } = main.querySelector("#annotator").dataset;
   const controller = new AbortController();
   const { signal } = controller;
   let since = null;
   let going;
-  const memory = `visible ${page.url}`; // outlives the page
+  const memory = `visible ${page.url}`; // survives a reload
 
   function countTime() {
     let visible = Number(sessionStorage.getItem(memory)); // ms
@@ -92,7 +92,7 @@ function open(page) {
     seconds: () => countTime() / 1000,
   };
 
-  const seat = {
+  const host = {
     signal, setting, setSetting,
     on: (element, kind, act, more) => element.addEventListener(kind, act, { signal, ...more }),
     gate(text) {
@@ -101,7 +101,7 @@ function open(page) {
     },
     isGated,
     hasGate: () => Boolean(opened.gate),
-    isFirst: !story, // somebody may have answered before the scripts were there
+    isFirst: !story, // the annotator may have answered before the scripts loaded
     isSubmitted: () => pages.finished.has(page.url) || isSubmitted !== undefined,
     problem: showProblem,
     answer(answer) {
@@ -123,19 +123,19 @@ function open(page) {
     },
   };
   countTime();
-  seat.on(document, "visibilitychange", countTime);
+  host.on(document, "visibilitychange", countTime);
   story = opened;
   pages.keep(page);
-  wire(opened, seat);
-  opened.parts = parts.map((part) => part.open(main, seat));
+  wire(opened, host);
+  opened.parts = parts.map((part) => part.open(main, host));
   queue.waiting(code).then(async (rows) => {
     if (story === opened) rows.forEach(showRow);
-    await queue.resume(); // till then this one may not be theirs
+    await queue.resume(); // until then, the slot may not be assigned
     setTimeout(() => story === opened && aheadUrl && pages.prepare(aheadUrl), 200);
   });
 }
 
-// What waits in this browser, or was given in another tab just now.
+// Shows a queued answer, or one from another tab.
 function showRow(row) {
   if (row.code !== story.code) return;
   if (["answer", "shot_comment"].includes(row.kind)) story.parts.forEach((part) => part.show?.(row));
@@ -174,7 +174,7 @@ function wire(opened, { on, draft }) {
       event.preventDefault();
       rest(pause);
     }
-    // The second press of a double one is meant for the story before.
+    // The second click of a double click belongs to the previous story.
     const isSecond = event.detail && !opened.isTouched && performance.now() - sentAt < DOUBLE;
     if (isSecond && event.target.closest("#submit")) event.preventDefault();
     const { turn } = event.target.closest(".turn")?.dataset ?? {};
@@ -206,18 +206,18 @@ function complete() {
   const [submit, problem] = [byId("submit"), byId("problem")];
   if (missing) return showProblem(`${problem.dataset.unanswered} ${missing}`);
   if (done.isSubmitted || submit.disabled) return;
-  if (submit.href) return submit.click(); // closed
+  if (submit.href) return submit.click(); // answers are final
   problem.hidden = true;
   done.isSubmitted = true;
   sentAt = performance.now();
   left = done.code;
   pages.finished.add(done.page.url);
   submit.firstElementChild.textContent = submit.dataset.again;
-  // What was not taken is told here.
-  const told = Object.assign({}, ...done.parts.map((part) => part.told?.()));
+  // Refused rows are reported on this page.
+  const measured = Object.assign({}, ...done.parts.map((part) => part.measured?.()));
   const next = standing === "refused" ? undefined : pages.next();
-  const shown = next?.main.querySelector("#seat").dataset.code || "";
-  queue.submit(done, { ...told, seconds: done.seconds(), shown });
+  const shown = next?.main.querySelector("#annotator").dataset.code || "";
+  queue.submit(done, { ...measured, seconds: done.seconds(), shown });
   if (next) show(next, "pushState", done.page.url);
 }
 
@@ -239,10 +239,10 @@ function onReply(code, { gone, submitted, next }) {
   const isHere = code === story.code;
   if (isHere && gone) location.reload();
   if (isHere && !submitted) story.isSubmitted = false;
-  // Whoever hurries has begun the next one by then; what was answered there is kept.
+  // A fast annotator may have begun the next story; its answers are kept.
   const isOurs = isHere || code === left;
   if (submitted && isOurs && next.endsWith("/note/")) return location.assign(next);
-  // The story shown since may be somebody else's; what was begun is finished.
+  // The displayed story may be assigned to somebody else; a story with answers is kept.
   const isOver = isHere ? story.isSubmitted : code === left && !story.isTouched;
   if (!submitted || !isOver || next === story.page.url || pages.finished.has(next)) return;
   const page = pages.find(next);
@@ -261,12 +261,12 @@ const ownKeys = {
   },
 };
 
-// Old browsers have no such menu: what is in it stands below.
+// In old browsers without popovers, the menu's content is below.
 const isMenuOpen = () => byId("more").showPopover && byId("more").matches(":popover-open");
 
 const WALKING = /^(Arrow.*|Home|End|Page.*)$/;
 
-// What a key is called. Where a digit needs Shift or comes in full width, the place counts.
+// Returns the names of a key. Digits that need Shift or are full-width count by position.
 function namesOf(event) {
   const { code, shiftKey } = event;
   const key = event.key.normalize("NFKC");
@@ -285,9 +285,9 @@ function onKey(event) {
   if (WALKING.test(key) && target.matches("[type=radio], [type=range]")) return;
   if (key === " " && target.closest("button, a, summary, input")) return;
   if (key.length === 1 && setting("keysOff")) return;
-  // Held keys act once, but for those that walk.
+  // Held keys act once, except those that move.
   const isIdle = event.repeat && !/^(Arrow.*|[,.])$/.test(key);
-  // Kinds share keys: they go to the one that has the focus.
+  // Kinds share keys; the one with the focus gets them first.
   const here = story.parts.filter((_, i) => names[i] === target.closest("[data-part]")?.dataset.part);
   const keysOf = [...story.parts.map(({ first = {} }) => first), ...[...here, ...story.parts].map(({ keys }) => keys), ownKeys];
   const isTaken = namesOf(event).some((name) =>
@@ -295,9 +295,9 @@ function onKey(event) {
   if (isTaken) event.preventDefault();
 }
 
-// While somebody does something, the story stays theirs.
+// Activity renews the lease.
 function beat() {
-  const { heartbeatUrl } = byId("seat").dataset;
+  const { heartbeatUrl } = byId("annotator").dataset;
   if (!heartbeatUrl || !isActive || document.hidden || story.isSubmitted) return;
   isActive = false;
   ask(heartbeatUrl);
@@ -322,6 +322,6 @@ addEventListener("pagehide", () => {
 addEventListener("beforeunload", (e) => standing === "waiting" && e.preventDefault());
 open(pageOf(document, location.pathname));
 if (byId("problem").hidden) scrollTo(0, 0);
-// A skip that was refused stands in the menu, as it was typed.
+// A refused skip reopens the menu with its input.
 else if (document.querySelector(".skip[open]") && !byId("more").getClientRects().length) byId("more").showPopover?.();
 document.documentElement.classList.add("ready");

@@ -1,22 +1,22 @@
-// One zoom for all pictures, which show the same part.
+// A common zoom: all pictures show the same part.
 
 const MOST = 8;
 const FLICK = 40; // px
-const REST = 300; // ms after which a turning wheel does something else
+const REST = 300; // ms after scrolling before the wheel zooms
 
 const within = (value, least, most) => Math.max(least, Math.min(value, most));
 const spread = (one, other) => Math.hypot(one[0] - other[0], one[1] - other[1]);
 
-// In parts of the picture's box, from its middle.
+// A point as a share of the picture's box, relative to its centre.
 const pointOf = ({ target, offsetX, offsetY }) =>
   [offsetX / target.clientWidth - 0.5, offsetY / target.clientHeight - 0.5];
 
-// Over a whole picture `drag` hears where a finger moves, `flick` which way it went.
+// On an unzoomed picture, `drag` gets the finger's position and `flick` its direction.
 export function openZoom(main, on, { drag, flick }, changed) {
   const sheet = main.querySelector("#shots");
   const fingers = new Map();
   let zoom = 1;
-  let place = [0, 0]; // of the picture's middle
+  let place = [0, 0]; // of the picture's centre
   let isStill = true;
   let start = 0; // px from the left
   let scrolledAt = -REST; // ms
@@ -26,8 +26,8 @@ export function openZoom(main, on, { drag, flick }, changed) {
     place = newPlace.map((part) => within(part, (1 - zoom) / 2, (zoom - 1) / 2));
     sheet.style.cssText = `--zoom: ${zoom}; --x: ${place[0] * 100}%; --y: ${place[1] * 100}%`;
     sheet.classList.toggle("zoomed", zoom > 1);
-    const [shown, told] = [main.querySelector("#zoom"), `${+zoom.toFixed(1)}×`];
-    if (shown.value !== told) shown.value = told; // is heard
+    const [output, factor] = [main.querySelector("#zoom"), `${+zoom.toFixed(1)}×`];
+    if (output.value !== factor) output.value = factor; // screen readers announce it
     changed(zoom);
   }
 
@@ -59,7 +59,7 @@ export function openZoom(main, on, { drag, flick }, changed) {
     event.target.setPointerCapture(event.pointerId);
     fingers.set(event.pointerId, pointOf(event));
     isStill = fingers.size === 1;
-    start = isStill ? event.clientX : NaN; // two fingers turn nothing
+    start = isStill ? event.clientX : NaN; // two fingers do not flick
   });
   onPane("pointermove", move);
   onPane("pointerup", ({ clientX, pointerType }) => {

@@ -1,9 +1,9 @@
-// What is being written is sent after a pause, and at once when its page is left.
-const WAIT = 500; // ms after the last key
+// Sends drafts after a pause in typing, and at once when the page is left.
+const WAIT = 500; // ms after the last key press
 
-// `changed` hears when something begins to be written, and when it was sent.
+// `changed` is called when a draft begins, and when it was sent.
 export function openDrafts(changed) {
-  const fields = new Map(); // what sends each; false: it cannot be sent as it is
+  const fields = new Map(); // the function that sends each field; it returns false for an invalid value
   let timer;
 
   function flush() {
@@ -31,7 +31,7 @@ export function openDrafts(changed) {
     drop(field) {
       if (fields.delete(field)) changed();
     },
-    // Of a page that is left: what could not be sent goes with it.
+    // Drafts that could not be sent are dropped with their page.
     close() {
       flush();
       fields.clear();

@@ -1,5 +1,5 @@
-// The next pages are fetched with their pictures, and kept: going on and back needs no
-// network.
+// Prefetches and caches the next pages with their pictures, so that moving between stories
+// works offline.
 
 const MOST_BEHIND = 8;
 
@@ -12,14 +12,14 @@ export const pageOf = (root, address) => ({
   place: root.querySelector("#place"),
 });
 
-// What is shown, and the kinds of questions: each has its script.
+// The parts of a page, viewers and kinds of questions; each has its own script.
 export const partsOf = (root) =>
   [...new Set([...root.querySelectorAll("[data-part]")].map(({ dataset }) => dataset.part))];
 
-// The scripts that are loaded serve one kind of page.
+// The loaded scripts serve only pages with the same parts.
 const kindOf = (root) => partsOf(root).join();
 
-// Null: it cannot be shown at once.
+// Returns null if the page cannot be shown without loading scripts.
 async function fetchPage(address, withVideos, signal) {
   const response = await fetch(address, { signal });
   const parsed = new DOMParser().parseFromString(await response.text(), "text/html");
@@ -27,12 +27,12 @@ async function fetchPage(address, withVideos, signal) {
   const page = pageOf(parsed, address);
   document.adoptNode(page.main);
   const all = (name) => [...page.main.querySelectorAll(name)];
-  // Those of examples come when they are looked at.
+  // Pictures of examples load when they are opened.
   const loaded = all("img:not(.example img)").map((image) => new Promise((done) => {
     image.loading = "eager";
     image.onload = image.onerror = ({ type }) => done(type === "load");
   }));
-  // Read to the end, a video is in the browser's store.
+  // Reading a video to its end puts it into the browser's cache.
   for (const { src } of withVideos ? all("video") : []) {
     await (await fetch(src, { priority: "low", signal })).blob();
   }
@@ -41,7 +41,7 @@ async function fetchPage(address, withVideos, signal) {
 
 export function openPages() {
   const kept = new Map(); // by address
-  const finished = new Set(); // the server may not know it yet
+  const finished = new Set(); // perhaps not known to the server yet
   let coming = []; // addresses, in order
   let here;
   let wanted;
@@ -55,7 +55,7 @@ export function openPages() {
     document.body.dataset.ahead = coming.filter((url) => kept.has(url)).length;
   };
 
-  // Browsers keep few pictures decoded.
+  // Browsers keep only a few pictures decoded.
   function decodeNext() {
     next()?.main.querySelectorAll("img").forEach((image) => image.decode().catch(() => {}));
   }
@@ -82,10 +82,10 @@ export function openPages() {
       wanted = url;
       decodeNext();
       fetching = fetching.then(() => fetchAll(url))
-        // No network, or left.
+        // Errors are expected offline and after leaving.
         .catch((error) => error instanceof TypeError || signal.aborted || reportError(error));
     },
-    // A story that is given away has no pages after it.
+    // After a skip, the prefetched pages are no longer next.
     leave: () => leaving.abort(),
     find: (url) => kept.get(url),
     keep(page) {
@@ -100,7 +100,7 @@ export function openPages() {
     },
     finished,
     next,
-    // Whoever goes back finds this story next.
+    // After going back, this story is next.
     turnBack() {
       coming.unshift(here);
     },

@@ -1,4 +1,4 @@
-"""Cached parts of pages equal fresh ones."""
+"""Cached parts of pages equal freshly rendered ones."""
 
 import re
 
@@ -29,7 +29,7 @@ def nothing_kept(monkeypatch):
 
 
 def page(slot: Slot, language: str = "en") -> str:
-    """Return the page of a slot in its annotator's browser."""
+    """Return a slot's page in its annotator's browser."""
     client = Client()
     browser = Browser(client, slot.annotator)
     browser.start()
@@ -41,9 +41,9 @@ def page(slot: Slot, language: str = "en") -> str:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("kind", ["likert", "choice", "checklist", "ranking"])
-def test_cached_page_is_the_same_for_everybody(kind, monkeypatch, nothing_kept):
+def test_cached_page_is_the_same_for_every_annotator(kind, monkeypatch, nothing_kept):
     benchmark = make_benchmark(stories=2)
-    # As many people as there are orders, so that two see the same one.
+    # There are enough people for two to have the same order.
     study = make_study(kind=kind, benchmark=benchmark, annotators=6)
     slots = {}
     for slot in study.slots.filter(unit=study.units.first()).order_by("pk"):
@@ -64,14 +64,14 @@ def test_cached_page_is_the_same_for_everybody(kind, monkeypatch, nothing_kept):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("kind", ["likert", "choice", "checklist", "ranking"])
-def test_cached_parts_depend_only_on_their_key(kind, monkeypatch):
-    """A value missing from the cache key would be shown to others."""
+def test_cached_parts_show_only_named_variables(kind, monkeypatch):
+    """A value that a part shows without naming it could be another annotator's."""
     made = kept.KeptNode._made
 
     def made_of_named(node, context):
         named = {re.split("[|.]", value.token)[0] for value in node.values}
         known = context.flatten()
-        left_out = known.keys() - named - {"token", "slot", "seat", "study", "None"}
+        left_out = known.keys() - named - {"token", "slot", "route", "study", "None"}
         hidden = dict.fromkeys(left_out - {"True", "False"})
         whole = made(node, context)
         with context.push(**hidden):
@@ -84,7 +84,7 @@ def test_cached_parts_depend_only_on_their_key(kind, monkeypatch):
 
 
 @pytest.mark.django_db
-def test_rest_hint_is_not_cached_for_others(monkeypatch):
+def test_cached_page_shows_rest_to_those_who_need_it(monkeypatch):
     study = make_study(benchmark=make_benchmark(stories=1))
     first, second = study.slots.order_by("annotator", "pk")[::3][:2]
     assert re.search('id="rest"[^>]* hidden', page(first))
@@ -112,7 +112,7 @@ def test_cache_separates_languages_and_answers(monkeypatch):
 
 
 @pytest.mark.django_db
-def test_new_shot_is_shown_after_caching():
+def test_cached_page_shows_shots_added_later():
     benchmark = make_benchmark(stories=1)
     study = make_study(benchmark=benchmark)
     slot = study.slots.filter(annotator__name="A01").first()
@@ -126,10 +126,10 @@ def test_new_shot_is_shown_after_caching():
 
 
 @given(texts=st.lists(st.text(max_size=8), min_size=2, max_size=2))
-def test_cache_keys_of_texts_do_not_collide(texts):
+def test_cache_never_swaps_texts(texts):
     template = Template("{% load kinds %}{% kept text %}<p>{{ text }}</p>{% endkept %}")
     slot = Slot(code="x")
     for text in texts * 2:
-        context = {"text": text, "slot": slot, "token": "t", "seat": "rate"}
+        context = {"text": text, "slot": slot, "token": "t", "route": "rate"}
         plain = Template("<p>{{ text }}</p>").render(Context(context))
         assert template.render(Context(context)) == plain

@@ -1,9 +1,9 @@
-// Two pictures in one place: one instead of the other, or both with a divider.
+// Comparison of two pictures in one place: alternating, or with a divider.
 
-const HOLD = 300; // ms; longer is not kept
+const HOLD = 300; // ms; a longer press does not keep the right picture
 
 export function openComparison(main, on) {
-  const { classList } = main.querySelector("#seat");
+  const { classList } = main.querySelector("#annotator");
   const flicker = main.querySelector("#flicker");
   const divider = main.querySelector("#divider");
   let keepUntil = 0;

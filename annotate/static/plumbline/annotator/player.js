@@ -1,11 +1,11 @@
-// Videos: one, or two in step, what they tell at the time, and what is to be watched yet.
-// The longest leads, the other follows; while one has to wait, both do.
+// Video player: one or two synchronised videos, captions, and the part still to watch.
+// The longer video leads and the other follows; when one waits, both do.
 
 const SPEEDS = [0.25, 0.5, 0.75, 1, 1.25, 1.5, 2];
-const INSIDE = 0.43; // of a frame: where seeks land, on no border of another frame rate
-const NEAR = 0.005; // seconds apart: in step
-const FAR = 0.15; // so far apart that one waits; less is caught up on the way
-const PARTS = 200; // of the whole, each watched or not
+const INSIDE = 0.43; // share of a frame at which seeks land, off the frame borders of other frame rates
+const NEAR = 0.005; // s of difference that count as synchronised
+const FAR = 0.15; // s of difference at which one video waits; less is corrected by speed
+const PARTS = 200; // parts of a video, each watched or not
 const ENOUGH = 0.95;
 const PATIENCE = 20000;
 
@@ -13,11 +13,11 @@ const rateOf = ({ dataset }) => Number(dataset.rate);
 const lengthOf = ({ dataset }) => dataset.frames / dataset.rate;
 const starves = (video) => video.readyState < 3 && video.networkState === 2;
 
-export function open(main, seat) {
+export function open(main, host) {
   const box = main.querySelector(".player");
   const find = (selector) => box.querySelector(selector);
   const on = (target, kinds, act) =>
-    kinds.split(" ").forEach((kind) => seat.on(target, kind, act));
+    kinds.split(" ").forEach((kind) => host.on(target, kind, act));
   const videos = [...box.querySelectorAll("video")];
   const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const captions = [...box.querySelectorAll(".captions button")];
@@ -26,8 +26,8 @@ export function open(main, seat) {
   // One clock
 
   let [alive, lead, length, rate, total] = [[], null, 0, 1, 1];
-  let [playing, loop, speed] = [false, false, 1]; // what is wanted, also while it waits
-  let segment; // seconds: of a checklist's shot, which is played again and again
+  let [playing, loop, speed] = [false, false, 1]; // the requested state, also while loading
+  let segment; // start and end in s of a checklist's shot, which is looped
 
   function measure() {
     alive = videos.filter((video) => !video.hidden);
@@ -74,7 +74,7 @@ export function open(main, seat) {
   function toggle() {
     const now = frameNow();
     want(!playing);
-    if (!playing) goTo(now); // both stand on the same frame
+    if (!playing) goTo(now); // both stop at the same frame
     else if (now === total - 1) goTo(0);
   }
 
@@ -92,13 +92,13 @@ export function open(main, seat) {
 
   function change(by) {
     setSpeed(SPEEDS[SPEEDS.indexOf(speed) + by] ?? speed);
-    seat.setSetting("speed", speed);
+    host.setSetting("speed", speed);
   }
 
   function setLoop(value) {
     loop = value;
     find("[data-press=l]").ariaPressed = loop;
-    seat.setSetting("loop", loop);
+    host.setSetting("loop", loop);
   }
 
   function follow(video) {
@@ -108,9 +108,9 @@ export function open(main, seat) {
     else video.playbackRate = speed * (Math.abs(late) < NEAR ? 1 : 1 + 2 * late);
   }
 
-  // Called for each frame that a video shows.
+  // Called for each displayed frame of a video.
   function attend(video) {
-    if (seat.signal.aborted) return;
+    if (host.signal.aborted) return;
     const ask = video.requestVideoFrameCallback ?? requestAnimationFrame.bind(window);
     ask.call(video, () => attend(video));
     if (video !== lead || lead.paused || lead.seeking) return;
@@ -118,9 +118,9 @@ export function open(main, seat) {
     watch(lead.currentTime);
     show(frameNow());
     const past = lead.currentTime + 1 / rate - segment?.end;
-    const isFirst = left && missing(); // all of it is to be watched once
+    const isFirst = left && missing(); // the first pass plays the whole video
     if (!(past >= 0 && past < FAR) || isFirst) return;
-    watch(segment.end); // its last frame was seen
+    watch(segment.end); // the last frame of the segment was seen
     goTo(frameAt(segment.start));
   }
 
@@ -137,7 +137,7 @@ export function open(main, seat) {
     find(".running").textContent = find("[aria-current=true] :last-child")?.textContent ?? "";
   }
 
-  // What has been watched
+  // Watched parts
 
   const memory = `watched ${videos.map(({ dataset }) => dataset.src)}`;
   const seen = [...(sessionStorage.getItem(memory) ?? "0".repeat(PARTS))];
@@ -150,7 +150,7 @@ export function open(main, seat) {
     return Math.max(0, Math.round(parts.length * ENOUGH) - parts.filter(Number).length) / PARTS;
   }
 
-  seat.isPlayed = (shot) => {
+  host.isPlayed = (shot) => {
     const { start, end } = find(`[data-shot="${shot}"]`)?.dataset ?? {};
     return (lead || !videos.length) && !missing(start, end);
   };
@@ -166,14 +166,14 @@ export function open(main, seat) {
     if (!left) return;
     const seconds = Math.ceil(missing() * length);
     const { text, done } = left.dataset;
-    const told = seconds ? text.replace("{seconds}", seconds) : done;
-    if (told === left.value) return;
+    const message = seconds ? text.replace("{seconds}", seconds) : done;
+    if (message === left.value) return;
     left.ariaLive = seconds ? "off" : "polite";
-    left.value = told;
-    seat.gate(seconds ? told : "");
+    left.value = message;
+    host.gate(seconds ? message : "");
   }
 
-  // What cannot be played
+  // Playback errors
 
   const timers = new Map();
 
@@ -242,13 +242,13 @@ export function open(main, seat) {
     else if (start) goTo(frameAt(start));
     else if (again) load(pressed.closest(".screen").querySelector("video"));
   });
-  seat.signal.addEventListener("abort", () => videos.forEach((video) => {
+  host.signal.addEventListener("abort", () => videos.forEach((video) => {
     clearTimeout(timers.get(video));
     video.removeAttribute("src");
-    video.load(); // lets go of the connection
+    video.load(); // closes the connection
   }));
-  // A video that is loading shows its beginning.
-  seat.showShot = (number) => {
+  // A video that is still loading shows its start.
+  host.showShot = (number) => {
     const caption = find(`.captions [data-shot="${number}"]`);
     if (!caption) return;
     segment = { start: Number(caption.dataset.start), end: Number(caption.dataset.end) };
@@ -256,8 +256,8 @@ export function open(main, seat) {
     caption.click();
     want(!isCalm);
   };
-  setLoop(Boolean(seat.setting("loop")));
-  setSpeed(Math.min(seat.setting("speed") ?? 1, left && missing() ? 1 : 2));
+  setLoop(Boolean(host.setting("loop")));
+  setSpeed(Math.min(host.setting("speed") ?? 1, left && missing() ? 1 : 2));
   want(missing() > 0 && !isCalm);
   return { keys };
 }

@@ -1,7 +1,7 @@
-// A digit, or a version's name, takes the next best; ranks can be given one by one, too.
-export function open(main, seat) {
+// Rankings: a digit or a version's button assigns the next rank; ranks can be set singly.
+export function open(main, host) {
   const rankings = [...main.querySelectorAll("[data-part=ranking]")];
-  const steps = []; // the ranking and its ranks before
+  const steps = []; // rankings with their previous ranks, for undo
   let current = 0;
 
   const rowsOf = (ranking) => [...ranking.querySelectorAll(".ranks")];
@@ -24,19 +24,19 @@ export function open(main, seat) {
     ranking.querySelector(".clear").disabled = ranks.every((rank) => !rank);
   }
 
-  // Only whole orders are answers: one that is opened is taken back, till all is sent.
+  // Only complete rankings are answers; changing one takes it back until it is complete.
   function answer(ranking, before) {
-    if (isOpen(ranking) && (before.includes(0) || seat.isSubmitted())) return;
+    if (isOpen(ranking) && (before.includes(0) || host.isSubmitted())) return;
     const best = rowsOf(ranking).sort((a, b) => rankOf(a) - rankOf(b));
     const order = best.map(({ dataset }) => dataset.place).join(">");
-    seat.answer({ question: ranking.dataset.question, value: isOpen(ranking) ? "" : order });
+    host.answer({ question: ranking.dataset.question, value: isOpen(ranking) ? "" : order });
   }
 
   function give(ranking, ranks) {
-    if (seat.isGated()) return set(ranking, ranking.ranks);
+    if (host.isGated()) return set(ranking, ranking.ranks);
     const before = ranking.ranks;
     steps.push([ranking, before]);
-    // The last one goes without saying.
+    // The last version gets the remaining rank.
     const left = ranks.filter((rank) => !rank).length;
     set(ranking, left === 1 ? ranks.map((rank) => rank || free(ranks)) : ranks);
     answer(ranking, before);
@@ -44,16 +44,16 @@ export function open(main, seat) {
     if (isOpen(ranking)) return;
     const next = rankings.find(isOpen);
     if (next) mark(rankings.indexOf(next));
-    else seat.answered();
+    else host.answered();
   }
 
-  // The next best; again: none. A whole order stays until it is cleared.
+  // Assigns the next rank, or removes it. A complete ranking stays until it is cleared.
   function take(ranking, at) {
-    if (!isOpen(ranking)) return seat.problem(ranking.dataset.whole, "warning");
+    if (!isOpen(ranking)) return host.problem(ranking.dataset.whole, "warning");
     const ranks = [...ranking.ranks];
     ranks[at] = ranks[at] ? 0 : free(ranks);
     give(ranking, ranks);
-    // From here Enter sends, and Space does not.
+    // With the focus here, Enter submits and Space does nothing.
     if (!isOpen(ranking)) ranking.focus({ preventScroll: true });
   }
 
@@ -63,7 +63,7 @@ export function open(main, seat) {
     ranking.focus({ preventScroll: true });
   }
 
-  // Takes over what the radio buttons say; who had a rank that is given anew has none.
+  // Stores the radio buttons' ranks; a version loses its rank to another one.
   function settle(ranking) {
     const ranks = ranksOf(ranking);
     const at = ranks.findIndex((rank, i) => rank !== ranking.ranks[i]);
@@ -89,18 +89,18 @@ export function open(main, seat) {
   for (const ranking of rankings) {
     set(ranking, ranksOf(ranking));
     const sent = rowsOf(ranking).map((row) => Number(row.querySelector("[checked]")?.value || 0));
-    if (seat.isFirst && `${sent}` !== `${ranking.ranks}`) answer(ranking, sent);
-    seat.on(ranking, "click", ({ target }) => {
+    if (host.isFirst && `${sent}` !== `${ranking.ranks}`) answer(ranking, sent);
+    host.on(ranking, "click", ({ target }) => {
       if (target.closest(".clear")) return clear(ranking);
       const row = target.closest("button") && target.closest(".ranks");
       if (row) take(ranking, rowsOf(ranking).indexOf(row));
     });
-    // Keys pass over ranks that are not meant: what counts is the one they leave.
-    seat.on(ranking, "change", ({ target }) => target.matches(":focus-visible") || settle(ranking));
-    seat.on(ranking, "focusout", ({ target, relatedTarget }) =>
+    // Arrow keys pass through other ranks; the one with the focus at the end counts.
+    host.on(ranking, "change", ({ target }) => target.matches(":focus-visible") || settle(ranking));
+    host.on(ranking, "focusout", ({ target, relatedTarget }) =>
       target.closest(".ranks")?.contains(relatedTarget) || settle(ranking));
-    // On a radio button the arrow keys would change the rank instead of the shot.
-    seat.on(ranking, "pointerup", ({ target }) =>
+    // On a radio button, arrow keys would change the rank, not the shot.
+    host.on(ranking, "pointerup", ({ target }) =>
       target.closest(".ranks") && setTimeout(() => ranking.focus({ preventScroll: true })));
   }
   mark(rankings.findIndex(isOpen), false);

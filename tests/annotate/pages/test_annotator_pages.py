@@ -1,4 +1,4 @@
-"""The annotator's pages: the way through, who may not, and what must not be seen."""
+"""Annotators' pages: a full run, access, confidentiality."""
 
 import pytest
 from django.db import connection
@@ -28,7 +28,7 @@ def token(study, name="A01"):
 
 
 def begin(client, study, name="A01"):
-    """Consent, read the instructions, and return the first slot's address."""
+    """Give consent, read the instructions, and return the first slot's address."""
     key = token(study, name)
     assert client.get(reverse("rate-entry", args=[key])).status_code == 302
     client.post(reverse("rate-consent", args=[key]))
@@ -41,7 +41,7 @@ def fill(client, study, address, value):
     return client.post(f"{address}submit/", data)
 
 
-def test_it_works(client):
+def test_study_is_rated_from_consent_to_code(client):
     study = make_study()
     address = begin(client, study)
     page = client.get(address)
@@ -70,8 +70,8 @@ def test_consent_is_stored_with_its_version(client):
     assert study.events.filter(kind="consent given").count() == 1
 
 
-def test_answers_stay_though_what_comes_next_fails(client, monkeypatch):
-    """What fails is asked again, and told, when the answers are stored."""
+def test_answers_are_stored_when_next_step_fails(client, monkeypatch):
+    """A failing next step is retried and reported once the answers are stored."""
     study = make_study(consented=True)
     person = study.annotators.get(name="A01")
     address = begin(client, study)
@@ -89,14 +89,14 @@ def test_answers_stay_though_what_comes_next_fails(client, monkeypatch):
     slot = person.slots.get(position=1)
     assert slot.state == "submitted"
     assert {row.value for row in slot.ratings.all()} == {2, 3}
-    failing[:] = [False, True]  # for a moment only: nobody hears of it
+    failing[:] = [False, True]  # a short failure is not reported
     second = person.slots.get(position=2)
     assert save(client, address, **given).json()["next"].endswith(f"{second.code}/")
     assert slot.ratings.count() == 2
 
 
 def end_transaction():
-    """Have the database end the transaction, as a restart or a full disk does."""
+    """Make the database abort the transaction, like a restart or a full disk."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
@@ -113,8 +113,8 @@ def end_transaction():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_answers_are_stored_again_when_the_database_took_them_back(client, monkeypatch):
-    """It ends the transaction after they were written; a moment later all is well."""
+def test_answers_are_stored_again_after_a_rollback(client, monkeypatch):
+    """The database aborts the transaction after the write, and then recovers."""
     study = make_study(consented=True)
     person = study.annotators.get(name="A01")
     address = begin(client, study)
@@ -141,7 +141,7 @@ def test_answers_are_stored_again_when_the_database_took_them_back(client, monke
         ({"colour": "1"}, "does not exist"),
     ],
 )
-def test_bad_answers_are_refused_in_words_and_the_others_stored(client, given, told):
+def test_invalid_answers_are_refused_and_others_stored(client, given, told):
     address = begin(client, make_study())
     reply = save(client, address, submit=True, aesthetics="1", **given).json()
     refused = reply["refused"][next(iter(given))]
@@ -164,7 +164,7 @@ def test_bad_answers_are_refused_in_words_and_the_others_stored(client, given, t
         r'{"rows": [{"kind": "comment", "id": "c", "key": "", "text": "\ud800"}]}',
     ],
 )
-def test_what_no_page_sends_is_refused_whole(client, body):
+def test_malformed_request_is_refused(client, body):
     address = begin(client, make_study())
     response = client.post(f"{address}save/", body, content_type="application/json")
     assert response.status_code == 400
@@ -173,7 +173,7 @@ def test_what_no_page_sends_is_refused_whole(client, body):
     assert form.status_code == 400
 
 
-def test_answer_that_was_taken_back_is_open_again(client):
+def test_answer_taken_back_is_open_again(client):
     address = begin(client, make_study())
     save(client, address, key="one", character="2")
     assert save(client, address, key="two", character="").json()["refused"] == {}
@@ -194,7 +194,7 @@ def test_answer_that_was_taken_back_is_open_again(client):
     ]
 
 
-def test_submitting_with_a_gap_shows_the_page_again_and_keeps_the_rest(client):
+def test_submission_with_a_gap_keeps_other_answers(client):
     study = make_study()
     address = begin(client, study)
     response = client.post(f"{address}submit/", form(character=1))
@@ -203,7 +203,7 @@ def test_submitting_with_a_gap_shows_the_page_again_and_keeps_the_rest(client):
     assert Rating.objects.get().value == 1
 
 
-def test_another_device_resumes_where_it_was(client, django_user_model):
+def test_another_device_resumes_at_the_same_story(client, django_user_model):
     study = make_study()
     address = begin(client, study)
     fill(client, study, address, "3")
@@ -218,12 +218,12 @@ def test_another_device_resumes_where_it_was(client, django_user_model):
 @pytest.mark.parametrize(
     ("state", "status", "text"),
     [
-        ("paused", 403, "break"),
+        ("paused", 403, "The study is paused"),
         ("closed", 403, "closed"),
         ("draft", 403, "not started"),
     ],
 )
-def test_study_that_takes_no_answers_says_so(client, state, status, text):
+def test_study_shows_its_state_when_not_open(client, state, status, text):
     study = make_study()
     address = begin(client, study)
     Study.objects.update(state=state)
@@ -233,7 +233,7 @@ def test_study_that_takes_no_answers_says_so(client, state, status, text):
         assert text in response.content.decode()
 
 
-def test_revoked_link_is_gone(client):
+def test_revoked_link_returns_410(client):
     study = make_study()
     Invitation.objects.update(revoked_at="2025-01-01T00:00Z")
     response = client.get(reverse("rate-entry", args=[token(study)]))
@@ -255,7 +255,7 @@ def test_eve_cannot_see_anns_slot_or_pictures(client):
     assert response.status_code == 404
 
 
-def test_key_means_the_same_side_whether_a_tie_is_allowed_or_not(client):
+def test_keys_of_sides_do_not_depend_on_ties(client):
     study = make_study(kind="choice")
     study.questions.filter(key="character").update(allow_tie=False)
     strict = make_study(kind="choice", slug="strict", benchmark=study.benchmark)
@@ -271,9 +271,9 @@ def test_key_means_the_same_side_whether_a_tie_is_allowed_or_not(client):
     page, (character, aesthetics) = keys(study)
     assert character == {"left": "1", "right": "3"}
     assert aesthetics == {"left": "1", "tie": "2", "right": "3"}
-    assert "left, no preference, right; then" in page
+    assert "choose left, no preference or right" in page
     page, _ = keys(strict)
-    assert "left, right; then" in page
+    assert "choose left or right" in page
     assert "<kbd>2</kbd>" not in page
 
 
@@ -281,7 +281,7 @@ def test_key_means_the_same_side_whether_a_tie_is_allowed_or_not(client):
 
 
 def finish(client, study, name="A01"):
-    """Do the whole plan and return the address of the last page."""
+    """Complete the plan and return the address of the last page."""
     address = begin(client, study, name)
     while "/story/" in address:
         address = fill(client, study, address, "4")["Location"]
@@ -291,7 +291,7 @@ def finish(client, study, name="A01"):
 
 
 @pytest.mark.parametrize("event", ["revoked", "excluded", "closed"])
-def test_completion_code_stays_whatever_happens_to_others(client, study, event):
+def test_completion_code_does_not_depend_on_others(client, study, event):
     address = finish(client, study)
     other = study.annotators.get(name="A02")
     if event == "revoked":
@@ -310,7 +310,7 @@ def test_completion_code_stays_whatever_happens_to_others(client, study, event):
         assert code in page.content.decode()
 
 
-def test_nobody_gets_a_code_for_nothing(client, study):
+def test_completion_code_requires_work(client, study):
     carol = study.annotators.create(name="A03")
     invitation = Invitation.objects.create(annotator=carol)
     done = reverse("rate-done", args=[invitation.token])
@@ -320,7 +320,7 @@ def test_nobody_gets_a_code_for_nothing(client, study):
         assert client.get(entry)["Location"] == address
         client.post(address)
     page = client.get(done).content.decode()
-    assert "Nothing to judge just now" in page
+    assert "Nothing to rate right now" in page
     assert carol.completion_code not in page
 
 
@@ -349,7 +349,7 @@ def test_claimed_slot_whose_lease_ran_out_is_taken_again(client, study):
     assert save(client, address, aesthetics="2").json()["refused"] == {}
 
 
-def test_slot_that_somebody_else_has_taken_is_told_with_a_way_on(client, study):
+def test_slot_of_another_annotator_offers_to_continue(client, study):
     address = begin(client, study)
     other = study.annotators.get(name="A02")
     Slot.objects.filter(state="leased").update(state="open", position=None)
@@ -361,12 +361,12 @@ def test_slot_that_somebody_else_has_taken_is_told_with_a_way_on(client, study):
     entry = reverse("rate-entry", args=[token(study)])
     page = client.get(address)
     assert page.status_code == 404
-    assert "not with you any more" in page.content.decode()
-    assert f'href="{entry}">Go on' in page.content.decode()
+    assert "no longer assigned to you" in page.content.decode()
+    assert f'href="{entry}">Continue' in page.content.decode()
     assert "somebody else" in client.get(address, **asked).json()["error"]
 
 
-def test_what_comes_after_somebody_else_took_the_slot_is_kept_as_surplus(client, study):
+def test_answers_to_a_taken_slot_are_surplus(client, study):
     address = begin(client, study)
     slot = Slot.objects.get(code=address.rstrip("/").split("/")[-1])
     ann = slot.annotator
@@ -385,26 +385,26 @@ def test_what_comes_after_somebody_else_took_the_slot_is_kept_as_surplus(client,
     assert late.ratings.filter(is_current=True, value=2).exists()
 
 
-def test_page_of_an_earlier_session_shows_and_changes_nothing(client, study):
+def test_page_of_an_earlier_session_is_read_only(client, study):
     address = first = begin(client, study)
     for _ in range(3):
         address = fill(client, study, address, "3")["Location"]
     client.post(address)
     page = client.get(first).content.decode()
     assert page.count("disabled") == 2 * 5
-    assert "This session is over" in page
+    assert "This sitting is over" in page
     assert 'id="submit" href=' in page
 
 
-def test_exclusion_is_not_told_to_whoever_answered(client, study):
+def test_exclusion_is_hidden_from_the_annotator(client, study):
     done = finish(client, study)
-    assert "6 stories judged" in client.get(done).content.decode()
+    assert "you have rated 6 stories" in client.get(done).content.decode()
     slot = study.slots.filter(annotator__name="A01").first()
     exclusion.exclude(slot, reason="x", author=None)
-    assert "6 stories judged" in client.get(done).content.decode()
+    assert "you have rated 6 stories" in client.get(done).content.decode()
 
 
-def test_slot_that_was_excluded_is_gone(client):
+def test_excluded_slot_is_not_found(client):
     study = make_planned(LIKERT, annotators=2, redundancy=2)
     person = join(study, "A01")
     (slot,) = work(person, always("3"), most=1)

@@ -1,5 +1,5 @@
-// On pages between stories: sends what still waits in this browser, says how it is, and
-// copies the completion code.
+// Pages between stories: sends queued answers, shows their state, and copies the
+// completion code.
 import { openQueue } from "./queue.js";
 import { teller } from "./state.js";
 
@@ -17,7 +17,7 @@ if (copy) {
   copy.hidden = false;
   copy.onclick = () => {
     getSelection().selectAllChildren(document.querySelector(".completion-code"));
-    const isCopied = document.execCommand("copy"); // also where the page came without encryption
+    const isCopied = document.execCommand("copy"); // works without HTTPS, too
     const { copied, refused } = copy.dataset;
     copy.nextElementSibling.value = isCopied ? copied : refused;
   };

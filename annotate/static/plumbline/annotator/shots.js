@@ -1,27 +1,27 @@
-// Shots: one at a time with all in a strip, or all at a glance, by shot or by story.
+// Picture viewer: one shot at a time with a strip, or all shots, by shot or by story.
 import { openZoom } from "./zoom.js";
 
 const pair = document.querySelector("#flicker") && await import("./compare.js");
 
-const LEAST = 104; // px wide, its gap included
+const LEAST = 104; // px, least width including the gap
 const GAP = 8;
-const LINE = 22; // px high: a caption
-const SMALL = 320; // px: small pictures
-const WAIT = 250; // ms before a shot under the pointer grows
+const LINE = 22; // px, height of a caption
+const SMALL = 320; // px, size of thumbnails
+const WAIT = 250; // ms before a shot under the pointer is enlarged
 
-export function open(main, seat) {
+export function open(main, host) {
   const find = (selector) => main.querySelector(selector);
   const all = (selector) => [...main.querySelectorAll(selector)];
-  const [grid, sheet] = ["#seat", "#shots"].map(find);
+  const [grid, sheet] = ["#annotator", "#shots"].map(find);
   const [shots, links, images] = [".shot", "#strip a", "#shots .pane img"].map(all);
   const [stories, figures] = [".story", "#shots figure"].map(all);
   const { ratio } = grid.dataset;
   const several = Math.max(1, stories.length);
   const isOn = (name) => grid.classList.contains(name);
-  const { on } = seat;
+  const { on } = host;
   let shot = 0;
-  let at = 0; // which side, of one at a time
-  let side = 0; // px: the longer one of a picture among all
+  let at = 0; // the current side, in the one-at-a-time view
+  let side = 0; // px, the longer side of a picture in the overview
   let enlarged = 1;
   let waits;
   let over; // the figure under the pointer
@@ -41,23 +41,23 @@ export function open(main, seat) {
     find("#nth").textContent = `${numberOf(shot)}/${shots.length}`;
     if (!isOn("all")) {
       zoom.fit();
-      sheet.scrollTop = 0; // to the picture, whatever was read of the script before
+      sheet.scrollTop = 0; // back to the picture after reading the script
     }
     const seen = isOn("stories") ? ofShot(shot) : [(isOn("all") ? shots : links)[shot]];
-    if (seat.showShot) seen.forEach((each) => each.scrollIntoView({ block: "nearest", inline: "center" }));
-    seat.shotShown?.(numberOf(shot));
+    if (host.showShot) seen.forEach((each) => each.scrollIntoView({ block: "nearest", inline: "center" }));
+    host.shotShown?.(numberOf(shot));
   }
 
-  // Which shot it is; where sides are seen one at a time, which of them is heard, too.
+  // Announces the shot, with its side in the one-at-a-time view.
   function tell() {
     const side = isOn("alone") ? `${ofShot(shot)[at].querySelector("b").textContent}: ` : "";
-    const told = [side, shots[shot].querySelector("h2").textContent.trim()];
+    const parts = [side, shots[shot].querySelector("h2").textContent.trim()];
     [...find("#here").children].forEach((part, i) => {
-      if (part.textContent !== told[i]) part.textContent = told[i];
+      if (part.textContent !== parts[i]) part.textContent = parts[i];
     });
   }
 
-  // To the next shot; where sides are seen one at a time, to the next of them.
+  // Moves to the next shot, or to the next side in the one-at-a-time view.
   function step(by) {
     const to = shot * several + at + by;
     if (!isOn("alone")) return showShot(shot + by);
@@ -67,7 +67,7 @@ export function open(main, seat) {
   }
 
   function arrange() {
-    const { text = true, ...chosen } = seat.setting("viewer") || {};
+    const { text = true, ...chosen } = host.setting("viewer") || {};
     const looks = { all: false, large: false, swipe: false, alone: false, ...chosen, one: !chosen.all };
     looks.text = chosen.all ? Boolean(chosen.textAll) : text;
     looks.stories = Boolean(looks.all && chosen.stories && stories.length);
@@ -84,29 +84,29 @@ export function open(main, seat) {
     }
     makeRoom();
     showShot(shot);
-    // What is moved loses the focus.
+    // Moved elements lose the focus.
     if (sheet.contains(activeElement)) activeElement.focus({ preventScroll: true });
   }
 
   function choose(look) {
     const name = look === "text" && isOn("all") ? "textAll" : look;
     const more = look === "stories" ? { all: true } : look === "alone" ? { all: false } : {};
-    seat.setSetting("viewer", { ...seat.setting("viewer"), ...more, [name]: !isOn(look) });
+    host.setSetting("viewer", { ...host.setting("viewer"), ...more, [name]: !isOn(look) });
     arrange();
   }
 
-  // The widest tiles with which so many lie in a room; a tile shows `sides` pictures.
+  // The greatest tile width at which all shots fit; a tile shows `sides` pictures.
   function widest(wide, high, sides, label) {
     const sizes = shots.map((_, i) =>
       Math.min(wide / (i + 1), (high / Math.ceil(shots.length / (i + 1)) - label) * ratio * sides));
     return Math.max(...sizes);
   }
 
-  // As large as the window allows.
+  // Fits the tiles to the window.
   function makeRoom() {
-    // Beside its padding, of half a gap.
+    // The sheet's padding is half a gap.
     const [wide, high] = [sheet.clientWidth, sheet.clientHeight];
-    const label = GAP + (shots[0].querySelector(".told") ? LINE : 0);
+    const label = GAP + (shots[0].querySelector(".shot-caption") ? LINE : 0);
     let [tile, blocks, sides, room] = [0, 1, 1, wide];
     if (isOn("stories")) {
       for (let columns = 1; columns <= several; columns += 1) {
@@ -129,7 +129,7 @@ export function open(main, seat) {
     choosePictures();
   }
 
-  // Many small ones are there at once.
+  // Thumbnails load quickly, so small tiles use them.
   function choosePictures() {
     const isSmall = isOn("all") && side * enlarged * devicePixelRatio <= SMALL;
     for (const image of images) {
@@ -139,7 +139,7 @@ export function open(main, seat) {
     }
   }
 
-  // Of a shot among all: as large as there is room, both or all versions of it.
+  // Enlarges all versions of a shot in the overview as far as there is room.
   function peek(figure) {
     clearTimeout(waits);
     all(".peek").forEach((each) => each.classList.remove("peek"));
@@ -215,12 +215,12 @@ export function open(main, seat) {
   zoom.fit();
   arrange();
   images.filter((each) => each.complete && !each.naturalWidth && each.loading !== "lazy").forEach(showFault);
-  // What is not in sight yet comes after what is.
+  // Pictures out of sight load after those in sight.
   const first = images.filter((image) => image.loading !== "lazy");
   Promise.all(first.map((image) => image.complete || new Promise((done) => {
     on(image, "load", done);
     on(image, "error", done);
   }))).then(() => images.forEach((image) => { image.loading = "eager"; }));
-  seat.showShot = (number) => showShot(shots.indexOf(find(`#shot-${number}`)));
+  host.showShot = (number) => showShot(shots.indexOf(find(`#shot-${number}`)));
   return { keys };
 }

@@ -1,23 +1,23 @@
-// Before anything is painted: the seat looks as it will with its scripts.
+// Sets the layout for scripts before the first paint.
 {
   const { classList } = document.documentElement;
-  const seat = document.getElementById("seat");
+  const main = document.getElementById("annotator");
   const hasModules = "noModule" in HTMLScriptElement.prototype;
-  if (seat && hasModules) {
+  if (main && hasModules) {
     const { viewer = {} } = JSON.parse(localStorage.getItem("plumbline-seat")) || {};
     classList.add("js");
-    seat.classList.add(viewer.all ? "all" : "one");
-    if (viewer.text !== false) seat.classList.add("text");
-    seat.style.setProperty("--ratio", seat.dataset.ratio);
-    // Whatever fails until it is ready, loading or running: a plain page again.
+    main.classList.add(viewer.all ? "all" : "one");
+    if (viewer.text !== false) main.classList.add("text");
+    main.style.setProperty("--ratio", main.dataset.ratio);
+    // If a script fails before the page is ready, the plain page is restored.
     const undo = ({ target }) => {
       if (classList.contains("ready") || !(target === window || target.type === "module")) return;
       classList.remove("js");
-      seat.className = "seat-grid";
+      main.className = "annotator-grid";
     };
     addEventListener("error", undo, true);
     addEventListener("unhandledrejection", undo);
   }
-  // Enter that is still held presses nothing on the next page.
+  // A held Enter key must not press a button on the next page.
   addEventListener("keydown", (e) => e.repeat && e.key === "Enter" && e.preventDefault());
 }

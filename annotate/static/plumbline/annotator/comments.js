@@ -1,8 +1,8 @@
-// Comments on single shots: the fields are those of the shot that is shown, or chosen.
+// Comments on single shots, with fields for the displayed or selected shot.
 
-export function open(main, seat) {
+export function open(main, host) {
   const box = main.querySelector("[data-part=comments]");
-  const [list, told] = ["select", "output"].map((name) => box.querySelector(name));
+  const [list, summary] = ["select", "output"].map((name) => box.querySelector(name));
   const rows = [...box.querySelectorAll("[data-shot]")];
   const fields = (row) => [...row.querySelectorAll("textarea")];
 
@@ -12,15 +12,15 @@ export function open(main, seat) {
     rows.forEach((row) => row.classList.toggle("current", row.dataset.shot === `${shot}`));
   }
 
-  // Which shots have one.
+  // Lists the shots that have a comment.
   function tell() {
     const written = rows.filter((row) => fields(row).some(({ value }) => value.trim()));
-    told.value = written.map(({ dataset }) => dataset.shot).join(", ");
+    summary.value = written.map(({ dataset }) => dataset.shot).join(", ");
   }
 
   function send(field) {
     const [, shot, side] = field.name.split(":");
-    seat.comment({ shot, side, text: field.value });
+    host.comment({ shot, side, text: field.value });
     tell();
   }
 
@@ -28,20 +28,20 @@ export function open(main, seat) {
     const caption = main.querySelector(`.captions [data-shot="${shot}"]`);
     follow(shot);
     if (caption) caption.click();
-    else seat.showShot(shot);
+    else host.showShot(shot);
   }
 
   for (const name of ["showShot", "shotShown"]) {
-    const before = seat[name];
-    seat[name] = (shot) => {
+    const before = host[name];
+    host[name] = (shot) => {
       before?.(shot);
       follow(shot);
     };
   }
-  seat.on(box, "input", ({ target }) => target === list || seat.draft(target, () => send(target)));
-  seat.on(list, "change", () => turnTo(list.value));
-  // A video goes on while somebody writes.
-  seat.on(main, "timeupdate", () => {
+  host.on(box, "input", ({ target }) => target === list || host.draft(target, () => send(target)));
+  host.on(list, "change", () => turnTo(list.value));
+  // A video keeps playing while the annotator writes.
+  host.on(main, "timeupdate", () => {
     if (box.contains(document.activeElement)) return;
     follow(main.querySelector(".captions [aria-current=true]")?.dataset.shot);
   }, { capture: true });
@@ -52,7 +52,7 @@ export function open(main, seat) {
     show({ kind, shot, side, text }) {
       if (kind !== "shot_comment") return;
       const field = box.querySelector(`[name="shot-comment:${shot}:${side}"]`);
-      if (field && !seat.isDraft(field)) field.value = text;
+      if (field && !host.isDraft(field)) field.value = text;
       tell();
     },
   };
