@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from analysis.report.sections import both
+from analysis.report.sections import findings
 from analysis.verdicts import verdict_rows
 from tests.analysis.report.saying import limits, sentences
 
@@ -101,7 +101,7 @@ def test_intervals_with_0_are_counted_on_both_sides_of_it():
 def test_sentences_about_metrics_stand_apart_from_the_others():
     rows = [{"level": "method", "n": 23, "dimension": name} for name in "ab"]
     table = pd.DataFrame(verdict_rows({"correlations": correlations(*rows)}))
-    said = both({"verdicts": table, "agreement": agreement()}, 0.95)
+    said = findings({"verdicts": table, "agreement": agreement()}, 0.95)
     ((is_shown, first),), ((is_second, second),) = said.verdicts
     assert is_shown
     assert is_second
@@ -112,7 +112,7 @@ def test_sentences_about_metrics_stand_apart_from_the_others():
 
 def test_every_sentence_stands_in_a_section_once_and_shown_or_not():
     tables = {"agreement": agreement(low=-0.1)}
-    said = both({**tables, "correlations": correlations({"level": "method"})}, 0.95)
+    said = findings({**tables, "correlations": correlations({"level": "method"})}, 0.95)
     told = {key: len(texts) for key, texts in said.sections.items()}
     assert told == {
         "people": 1,
@@ -182,7 +182,7 @@ def test_what_a_metric_is_shown_not_to_see_is_a_warning_and_shown():
         "n_alike": 0,
         "verdict": "does not see",
     }
-    said = both({"sanity": pd.DataFrame([row])}, 0.95)
+    said = findings({"sanity": pd.DataFrame([row])}, 0.95)
     (text,) = said.warnings
     assert text.startswith("csd prefers repeated shots in 9 of 9 stories (100 % [66")
     assert said.shown == (text,)

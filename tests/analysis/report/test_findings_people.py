@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from analysis.report.sections import both
+from analysis.report.sections import findings
 
 ROW = {"question": "q", "annotator": "R07", "reason": "", "n": 90, "p_value": 0.4}
 SHUFFLED = ROW | {"statistic": "shuffled_agreement", "value": 0.31, "verdict": None}
@@ -30,7 +30,7 @@ def said(annotators, without=None):
     tables = {"annotators": pd.DataFrame(annotators)}
     if without:
         tables["without_marked"] = pd.DataFrame(without)
-    found = both(tables, 0.95).sections["people"]
+    found = findings(tables, 0.95).sections["people"]
     assert all(is_shown for is_shown, _text in found)
     return [text for _shown, text in found]
 

@@ -14,7 +14,7 @@ from analysis.report.label_places import (
     MARK,
     PLOT,
     placed_labels,
-    telling_order,
+    label_order,
 )
 
 SHARE = st.floats(0.06, 0.94)
@@ -64,6 +64,6 @@ def test_no_name_covers_another_or_a_point_and_none_leaves_the_plot(places):
 def test_ends_come_first_and_then_those_that_differ_most():
     """Ranks of people 1 to 6; the metric puts the second lowest highest."""
     part = pd.DataFrame({"human": range(6), "score": [0, 9, 1, 2, 3, 4]})
-    assert telling_order(part.assign(higher_is_better=True))[:3] == [5, 0, 1]
+    assert label_order(part.assign(higher_is_better=True))[:3] == [5, 0, 1]
     falling = part.assign(higher_is_better=False, score=-part["score"])
-    assert telling_order(falling)[:3] == [5, 0, 1]
+    assert label_order(falling)[:3] == [5, 0, 1]

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from analysis.report.figures_wins import MOST_GROUPS, strata_wins
+from analysis.report.figures_wins import MOST_GROUPS, group_wins
 from tests.analysis.report.test_figures_wins import bars, rates
 
 TASKS = ("continuation", "generation")
@@ -22,7 +22,7 @@ def all_pairs(names):
 
 
 def test_each_pair_has_a_panel_of_questions_with_a_row_a_group():
-    (figure,) = strata_wins(split(questions=("look", "plot")))
+    (figure,) = group_wins(split(questions=("look", "plot")))
     assert figure.key == "strata-wins"
     assert "task" in figure.title
     titles = [panel.title for panel in figure.panels]
@@ -51,7 +51,7 @@ def test_each_pair_has_a_panel_of_questions_with_a_row_a_group():
 
 
 def test_question_with_markup_in_its_name_is_text():
-    (figure,) = strata_wins(split(questions=("<a href='x'>look</a>", "plot")))
+    (figure,) = group_wins(split(questions=("<a href='x'>look</a>", "plot")))
     heading = figure.panels[0].layout["annotations"][0]["text"]
     assert heading.startswith("<b>")
     assert "<a" not in heading
@@ -60,13 +60,13 @@ def test_question_with_markup_in_its_name_is_text():
 
 def test_bars_of_rows_that_alternate_stand_at_their_own_question():
     mixed = split(questions=("look", "plot"), pairs=[("A", "B")])
-    (figure,) = strata_wins(mixed)
+    (figure,) = group_wins(mixed)
     texts = figure.panels[0].layout["yaxis"]["ticktext"]
     assert texts == [*TASKS, *TASKS]
 
 
 def test_each_tag_has_a_figure_of_its_own():
-    found = strata_wins(pd.concat([split(), split("data", ("oops", "uvo"))]))
+    found = group_wins(pd.concat([split(), split("data", ("oops", "uvo"))]))
     assert [figure.key for figure in found] == ["strata-wins", "strata-wins-2"]
     assert "data" in found[1].title
     assert found[1].panels[0].layout["yaxis"]["ticktext"] == ["oops", "uvo"]
@@ -81,12 +81,12 @@ def test_each_tag_has_a_figure_of_its_own():
     ],
 )
 def test_too_much_for_bars_has_no_figure(changes):
-    assert strata_wins(split(**changes)) == []
+    assert group_wins(split(**changes)) == []
 
 
 def test_group_without_votes_has_no_bar():
     table = split(ties=0, wins_b=0)
     table.loc[table["stratum"] == "generation", "wins_a"] = 0
-    (figure,) = strata_wins(table)
+    (figure,) = group_wins(table)
     assert figure.panels[0].layout["yaxis"]["ticktext"] == ["continuation"]
-    assert strata_wins(table.assign(wins_a=0)) == []
+    assert group_wins(table.assign(wins_a=0)) == []

@@ -215,7 +215,7 @@ def test_file_in_place_of_the_folder_is_refused_before_anything_is_read(
 
 def test_folder_that_cannot_be_made_is_refused(study, capsys):
     assert align(study, Path("/proc/nope/x")) == 2
-    assert "--out: '/proc/nope/x': expected a place to write to" in (
+    assert "--out: '/proc/nope/x': expected a writable folder" in (
         capsys.readouterr().err
     )
 
