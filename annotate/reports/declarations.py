@@ -89,8 +89,8 @@ def _notes(
     """Yield remarks on declarations that replace the study's."""
     if "hypotheses" in files:
         yield sentence(
-            "Metrics were declared for this report, not by the study: {metrics} (in the "
-            "study: {own}).",
+            "Metrics were declared for this report, not by the study: {metrics} (in "
+            "the study: {own}).",
             metrics=_as_text(hypotheses),
             own=_as_text(own),
         )
@@ -100,9 +100,7 @@ def _notes(
 
 def _as_text(hypotheses: "pd.DataFrame") -> str:
     pairs = zip(hypotheses["question"], hypotheses["metric"], strict=True)
-    names = [
-        sentence("{question} by {metric}", question=q, metric=m) for q, m in pairs
-    ]
+    names = [sentence("{question} by {metric}", question=q, metric=m) for q, m in pairs]
     return sentence("{names}", names=names) if names else sentence("none")
 
 

@@ -1,4 +1,4 @@
-"""Sentences of a report as tests read them: all kinds in one."""
+"""All sentences of a report, for tests."""
 
 from analysis.report.sections import findings
 

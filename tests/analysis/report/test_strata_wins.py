@@ -1,4 +1,4 @@
-"""Bars of wins by groups of stories: where they stand, and where there are none."""
+"""Bars of wins by groups of stories."""
 
 import pandas as pd
 import pytest
@@ -21,7 +21,7 @@ def all_pairs(names):
     return [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
 
 
-def test_each_pair_has_a_panel_of_questions_with_a_row_a_group():
+def test_pairs_have_a_panel_with_a_row_for_each_group():
     (figure,) = group_wins(split(questions=("look", "plot")))
     assert figure.key == "strata-wins"
     assert "task" in figure.title
@@ -44,7 +44,7 @@ def test_each_pair_has_a_panel_of_questions_with_a_row_a_group():
     assert parts["A"]["y"][:4] == pytest.approx([at - 0.21 for at in places])
     assert parts["A"]["customdata"][4:] == [40, 50, 40, 50]
     assert interval["y"][0] == pytest.approx(places[0] - 0.21 + 0.42 * 0.42, abs=1e-3)
-    assert "majority of annotators" in figure.caption
+    assert "most annotators prefer" in figure.caption
     assert "A difference between two groups counts where the table" in figure.caption
     assert "A against B: 21 % of 380 votes are ties" in figure.alt
     assert "B against C: 21 % of 380 votes are ties" in figure.alt
@@ -58,14 +58,14 @@ def test_question_with_markup_in_its_name_is_text():
     assert "look" in heading
 
 
-def test_bars_of_rows_that_alternate_stand_at_their_own_question():
+def test_bars_of_alternating_rows_are_grouped_by_question():
     mixed = split(questions=("look", "plot"), pairs=[("A", "B")])
     (figure,) = group_wins(mixed)
     texts = figure.panels[0].layout["yaxis"]["ticktext"]
     assert texts == [*TASKS, *TASKS]
 
 
-def test_each_tag_has_a_figure_of_its_own():
+def test_tags_have_separate_figures():
     found = group_wins(pd.concat([split(), split("data", ("oops", "uvo"))]))
     assert [figure.key for figure in found] == ["strata-wins", "strata-wins-2"]
     assert "data" in found[1].title
@@ -80,7 +80,7 @@ def test_each_tag_has_a_figure_of_its_own():
         {"questions": [f"q{i}" for i in range(21)]},
     ],
 )
-def test_too_much_for_bars_has_no_figure(changes):
+def test_too_many_groups_have_no_figure(changes):
     assert group_wins(split(**changes)) == []
 
 
