@@ -96,7 +96,7 @@ def test_baselines_and_proxies_have_a_remark(study):
     client = rob(study)
     page = client.get(reverse("report-page", args=[study.slug, row.pk]))
     page = page.content.decode()
-    assert "before it is believed: sharpness, shots_present." in page
+    assert "before you trust it: sharpness, shots_present." in page
     assert "never their equals: mobilenet_self." in page
 
 
