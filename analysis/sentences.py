@@ -1,8 +1,8 @@
-"""Texts that know their template and values, so that they can be said in any language.
+"""English texts that keep their template and values, for translation.
 
-They are English text wherever they go; `analysis.report.language.retold` says them in
-the language of a report, whose catalogue has the templates. What is made of one by
-``+``, ``join``, an f-string or a method of texts is plain text again: `chained` joins.
+`analysis.report.language.retold` translates them by the templates in the catalogue of a
+report. ``+``, ``join``, f-strings and methods of texts return plain text without a
+template: use `chained` to join.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,7 +39,7 @@ def chained(template: str, parts: Sequence[str]) -> str:
 
 
 def with_template(text: str, template: str, values: Mapping[str, object]) -> str:
-    """Return a text that is no template with its values filled in, such as a plural."""
+    """Return a text with a template that it does not follow, such as a plural."""
     found = Sentence(text)
     found.template, found.values = template, dict(values)
     return found
@@ -50,7 +50,7 @@ def _written(value: object) -> object:
 
 
 def counted(n: float, noun: str, plural: str = "") -> str:
-    """Return a number with its noun, whose plural may be an own one.
+    """Return a number with its noun; an irregular plural may be given.
 
     >>> counted(1, "method"), counted(2, "pair of methods"), counted(0, "story")
     ('1 method', '2 pairs of methods', '0 stories')
@@ -66,7 +66,7 @@ def _plural(noun: str) -> str:
 
 
 class Notes:
-    """Sentences in the order they came; what holds for several questions stands once.
+    """Sentences in the order of arrival, each once with all of its questions.
 
     Examples
     --------
@@ -82,18 +82,18 @@ class Notes:
         self._questions: dict[str, dict[str, None]] = {}
 
     def add(self, text: str, question: str = "") -> None:
-        """Note a sentence, of one question or of the whole analysis."""
+        """Add a sentence on one question, or on the whole analysis."""
         about = self._questions.setdefault(text, {})
         if question:
             about[question] = None
 
     def extend(self, texts: Iterable[str], question: str = "") -> None:
-        """Note several sentences."""
+        """Add several sentences."""
         for text in texts:
             self.add(text, question)
 
     def sentences(self) -> tuple[str, ...]:
-        """Return each sentence once, after the questions it is about."""
+        """Return each sentence once, after the names of its questions."""
         return tuple(
             sentence("{name}: {text}", name=[*about], text=text) if about else text
             for text, about in self._questions.items()

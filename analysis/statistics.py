@@ -1,8 +1,8 @@
 """The registry of results: tables, statistics, and coefficients of correlation.
 
 `statistics.toml` declares tables and names. A coefficient is declared beside its
-function, in a module below `analysis.correlations`; it is loaded when it is used, since
-importing this loads neither numpy nor pandas.
+function, in a module of `analysis.correlations`, which is loaded when it is used:
+importing this module loads neither numpy nor pandas.
 """
 
 import tomllib
@@ -13,7 +13,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any, Literal
 
-# Coefficients in reading order, with the module whose `DECLARED` holds each.
+# Coefficients in reading order, with the module that declares each.
 MODULES = {
     "kendall": "coefficients",
     "spearman": "coefficients",
@@ -24,7 +24,7 @@ MODULES = {
 
 @dataclass(frozen=True)
 class Statistic:
-    """What a statistic is called in sentences, over figures and by reviewers."""
+    """The names of a statistic in sentences, over figures and in questions."""
 
     name: str = ""
     title: str = ""
@@ -36,10 +36,10 @@ class Statistic:
 class Coefficient(Statistic):
     """A coefficient of correlation between people and a metric; chance is 0.
 
-    `counts` says whether it rests on the order of pairs, on ranks, or on values. Its
-    function is `of_sums`, of `kendall.RankSums`, or `of_values`, of people's values,
-    scores and weights, shaped as for `coefficients.correlate`. `letter` is what the
-    ranks of metrics call it; `formula` and `explained` say how it is computed.
+    `counts` tells whether it uses the order of pairs, ranks, or values. Its function is
+    `of_sums`, of `kendall.RankSums`, or `of_values`, of people's values, scores and
+    weights, shaped as for `coefficients.correlate`. `letter` is its sign in tables of
+    ranks; `formula` and `explained` describe its computation.
     """
 
     key: str = ""
@@ -53,10 +53,10 @@ class Coefficient(Statistic):
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a result: its heading, what one row is, what its columns hold.
+    """A table of a result: its heading, the meaning of a row, and its columns.
 
-    `interval` says how its intervals are made where they do not resample: by a standard
-    "error", or by what "answers" add.
+    `interval` is the source of intervals that do not resample: a standard "error", or
+    the contributions of "answers".
     """
 
     title: str
@@ -87,24 +87,24 @@ def named(field_name: str) -> dict[str, str]:
 
 
 def _tables() -> dict[str, Table]:
-    found = {}
-    for name, given in _DECLARED["tables"].items():
-        columns = given.pop("columns").format(**_DECLARED["shared"])
-        found[name] = Table(columns=tuple(columns.split()), **given)
-    return found
+    tables = {}
+    for name, fields in _DECLARED["tables"].items():
+        columns = fields.pop("columns").format(**_DECLARED["shared"])
+        tables[name] = Table(columns=tuple(columns.split()), **fields)
+    return tables
 
 
 _DECLARED = tomllib.loads(
     files("analysis").joinpath("statistics.toml").read_text(encoding="utf-8")
 )
-STATISTICS = {key: Statistic(**given) for key, given in _DECLARED["statistics"].items()}
+STATISTICS = {key: Statistic(**one) for key, one in _DECLARED["statistics"].items()}
 TABLES = _tables()
-# Headings of groups of tables with the tables below each, in reading order.
+# Groups of tables by heading, in reading order.
 TABLE_GROUPS = {
     heading: tuple(names.split()) for heading, names in _DECLARED["groups"].items()
 }
-# Columns that hold whole numbers, or nothing, and those that say something in words.
+# Columns of whole numbers or nothing, and columns of sentences.
 WHOLE_OR_EMPTY = tuple(_DECLARED["cells"]["whole_or_empty"].split())
 IN_WORDS = frozenset(_DECLARED["cells"]["in_words"].split())
-# The columns of the tables of an analysis; the run of a report is none.
+# The columns of the tables of an analysis; `run` belongs to the report.
 COLUMNS = {name: one.columns for name, one in TABLES.items() if name != "run"}

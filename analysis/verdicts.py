@@ -1,30 +1,29 @@
-"""What may be claimed of a metric, as data: whether it is shown to agree with people.
+"""Verdicts on metrics, as data: whether a metric is shown to agree with people.
 
-One row is one metric held against one question by one statistic. These are all rules:
+A row is one metric for one question by one statistic. The rules:
 
-1. What is asked is whether the statistic is what chance makes of it: 0 for a
-   coefficient, a half for half accuracy; for acc_eq what as many ties of the metric and
-   of people reach where they know nothing of each other. Values, intervals and p-values
-   stand in the tables they come from, with what they think of as drawn. SPA has no
-   test, nor a chance that does not depend on people.
-2. All hypotheses that were declared, over all questions, are one family of each
-   statistic and level; of each question the composites of metrics are another, and the
-   metrics that were explored a third. Its p-values are adjusted together (Holm).
-3. A metric agrees where its adjusted p-value is at most `SIGNIFICANT` and its value is
-   above chance; it does not where that is below. Everything else cannot be told, and
-   `reason` says why.
-4. Over fewer than `FEW_METHODS` method means not even a perfect order can be told from
-   chance by the exact test.
-5. Metrics are put in an order by `cluster`, which begins anew where any metric of the
-   cluster before is better; `n_better` and `n_worse` count the others that are shown to
-   be better, and worse (Holm over all pairs). All three only where metrics are held
-   against the same stories, pairs or methods.
-6. A question is led by half accuracy, which counts every pair that people decide and
-   knows ties, or, where ratings are of whole methods, by the coefficient over these.
-7. A threshold of ties that was tuned on the same pairs shows nothing.
+1. The statistic is tested against chance: 0 for a coefficient, a half for half
+   accuracy; for acc_eq the expectation under independence with the same shares of ties.
+   Values, intervals and p-values come from their tables, with the units that these
+   treat as sampled. SPA has no test, and its chance depends on people.
+2. For each statistic and level, the declared hypotheses of all questions are one
+   family. In each question, composites of metrics are another family and explored
+   metrics a third. The p-values of a family are adjusted together (Holm).
+3. A metric agrees if its adjusted p-value is at most `SIGNIFICANT` and its value is
+   above chance; it does not if the value is below chance. All other cases cannot be
+   told, and `reason` says why.
+4. Over fewer than `FEW_METHODS` method means, the exact test cannot distinguish even a
+   perfect order from chance.
+5. Metrics are ordered by `cluster`; a new cluster begins if any metric of the cluster
+   before is better. `n_better` and `n_worse` count the others that are significantly
+   better, and worse (Holm over all pairs). All three require that metrics are compared
+   on the same stories, pairs or methods.
+6. The leading statistic of a question is half accuracy, which counts every pair that
+   people decide and accounts for ties; for ratings of whole methods, the coefficient.
+7. A tie threshold that was tuned on the same pairs shows nothing.
 
-Beside each metric stands what it misses of outputs that were made worse on purpose: the
-kind of which it misses most, those first that it is shown not to see.
+Each row also has the degradation that the metric misses most, those first that it is
+shown not to detect.
 """
 
 import math
@@ -50,23 +49,23 @@ from analysis.results import NAN, TableRow
 
 FEW_METHODS = 5
 ACCURACIES = ("ppa_half", "acc_eq")
-# How few methods are tested, in place of what is drawn.
+# The test of few methods, in place of the sampled units.
 EXACT = "permuted methods"
 AGREES, DOES_NOT, OPEN = "agrees", "does not", "cannot be told"
 ResultTables = Mapping[str, pd.DataFrame]
 
 
 def verdict_rows(tables: ResultTables, demanded: float = 0.0) -> list[TableRow]:
-    """Judge every metric of every question by every statistic."""
+    """Return the verdicts on every metric of every question by every statistic."""
     made: frozenset[str] = frozenset()
     if "composites" in tables:
         known = tables["composites"]
         made = frozenset(known.loc[known["over"] == "metrics", "composite"])
-    asked = (*_accuracies(tables), *_coefficients(tables), *_soft(tables))
+    groups = (*_accuracies(tables), *_coefficients(tables), *_soft(tables))
     rows = [
         _with_role(row, tables.get("hypotheses"), made)
-        for of_question in asked
-        for row in of_question
+        for group in groups
+        for row in group
     ]
     rows = _with_lead(_judged(rows))
     for row in rows:
@@ -78,10 +77,10 @@ def verdict_rows(tables: ResultTables, demanded: float = 0.0) -> list[TableRow]:
 
 
 def _missed(sanity: pd.DataFrame | None) -> dict[str, TableRow]:
-    """Return the degradation that each metric sees least."""
-    found: dict[str, TableRow] = {}
+    """Return the degradation that each metric detects least."""
+    missed: dict[str, TableRow] = {}
     if sanity is None:
-        return found
+        return missed
     order = sanity.assign(shown=sanity["verdict"] == MISSES)
     order = order.sort_values(["shown", "value", "n"], ascending=False, kind="stable")
     for row in order.to_dict("records"):
@@ -91,8 +90,8 @@ def _missed(sanity: pd.DataFrame | None) -> dict[str, TableRow]:
             "n_twins_missed": row["n_missed"],
             "twins_verdict": row["verdict"],
         }
-        found.setdefault(str(row["metric"]), worst)
-    return found
+        missed.setdefault(str(row["metric"]), worst)
+    return missed
 
 
 def _accuracies(tables: ResultTables) -> Iterator[list[TableRow]]:
@@ -173,14 +172,12 @@ def _coefficients(tables: ResultTables) -> Iterator[list[TableRow]]:
     if correlations is None or correlations.empty:
         return
     comparisons = tables.get("metric_comparisons")
-    for question, asked in correlations.groupby("dimension", sort=True):
-        known = set(asked.loc[asked["value"].notna(), "coefficient"])
+    for question, own in correlations.groupby("dimension", sort=True):
+        known = set(own.loc[own["value"].notna(), "coefficient"])
         name = next((name for name in KNOWN_COEFFICIENTS if name in known), None)
         if name is None:
             continue
-        for level, rows in asked[asked["coefficient"] == name].groupby(
-            "level", sort=True
-        ):
+        for level, rows in own[own["coefficient"] == name].groupby("level", sort=True):
             order: dict[str, TableRow] = {}
             if comparisons is not None and _is_ordered(rows, comparisons):
                 order = _order(rows, comparisons)
@@ -203,13 +200,13 @@ def _coefficients(tables: ResultTables) -> Iterator[list[TableRow]]:
 
 
 def _decided_by(row: Mapping[Hashable, Any]) -> str:
-    """Return what the test of a coefficient thinks of as drawn, or how it was made."""
+    """Return the sampled units of a coefficient's test, or that it is exact."""
     exact = row["level"] == "method" and row["n"] < EXACT_BELOW
     return EXACT if exact else str(row["drawn"])
 
 
 def _is_ordered(rows: pd.DataFrame, comparisons: pd.DataFrame) -> bool:
-    """Tell whether metrics are over the same groups."""
+    """Tell whether metrics are compared on the same groups."""
     keys = ["dimension", "level", "coefficient"]
     defined = rows[rows["value"].notna()]
     if defined.empty:
@@ -227,7 +224,7 @@ def _is_ordered(rows: pd.DataFrame, comparisons: pd.DataFrame) -> bool:
 
 
 def _soft(tables: ResultTables) -> Iterator[list[TableRow]]:
-    """Yield the metrics of each question by soft accuracy, which has no test alone."""
+    """Yield the metrics of each question by soft accuracy, which has no own test."""
     soft = tables.get("spa")
     if soft is None or soft.empty:
         return
@@ -258,10 +255,10 @@ def _soft(tables: ResultTables) -> Iterator[list[TableRow]]:
 
 
 def _order(values: pd.DataFrame, comparisons: pd.DataFrame) -> dict[str, TableRow]:
-    """Return cluster, `n_better` and `n_worse` of each metric that was tested."""
+    """Return cluster, `n_better` and `n_worse` of each tested metric."""
     keys = ["dimension", "level", "coefficient"]
     here = comparisons[(comparisons[keys] == values[keys].iloc[0]).all(axis=1)]
-    found: dict[str, TableRow] = {
+    places: dict[str, TableRow] = {
         str(row["metric"]): {"cluster": row["cluster"], "n_better": 0, "n_worse": 0}
         for row in cluster_rows(values, here)
         if not pd.isna(float(str(row["cluster"])))
@@ -270,16 +267,16 @@ def _order(values: pd.DataFrame, comparisons: pd.DataFrame) -> dict[str, TableRo
     for row in apart.to_dict("records"):
         names = [str(row["metric_a"]), str(row["metric_b"])]
         better, worse = names if row["difference"] > 0 else names[::-1]
-        if better in found and worse in found:
-            found[better]["n_worse"] = int(str(found[better]["n_worse"])) + 1
-            found[worse]["n_better"] = int(str(found[worse]["n_better"])) + 1
-    return found
+        if better in places and worse in places:
+            places[better]["n_worse"] = int(str(places[better]["n_worse"])) + 1
+            places[worse]["n_better"] = int(str(places[worse]["n_better"])) + 1
+    return places
 
 
 def _with_role(
     row: TableRow, hypotheses: pd.DataFrame | None, made: frozenset[str]
 ) -> TableRow:
-    """Add the role of a metric; baselines are not judged."""
+    """Add the role of a metric; baselines get no verdict."""
     metric = str(row["metric"])
     if math.isnan(float(str(row["p_value"]))):
         row["decided_by"] = ""
@@ -291,7 +288,7 @@ def _with_role(
 
 
 def _judged(rows: list[TableRow]) -> list[TableRow]:
-    """Add family, adjusted p-value, verdict and reason to metrics, family by family."""
+    """Add family, adjusted p-value, verdict and reason, family by family."""
     families: dict[tuple[object, ...], list[TableRow]] = {}
     for row in rows:
         if row["role"] != "baseline":
@@ -313,7 +310,7 @@ def _judged(rows: list[TableRow]) -> list[TableRow]:
 
 
 def _verdict(row: TableRow, p_adjusted: float) -> tuple[str, str]:
-    """Return verdict and reason of one metric."""
+    """Return the verdict on one metric, with its reason."""
     value, chance, p_value, n = (
         float(str(row[key])) for key in ("value", "chance", "p_value", "n")
     )
@@ -331,7 +328,7 @@ def _verdict(row: TableRow, p_adjusted: float) -> tuple[str, str]:
 
 
 def _with_lead(rows: list[TableRow]) -> list[TableRow]:
-    """Mark the statistic by which each question is led."""
+    """Mark the leading statistic of each question."""
     ways = dict.fromkeys(
         (str(row["question"]), str(row["statistic"]), str(row["level"]))
         for row in rows

@@ -19,7 +19,7 @@ from analysis.report.figure import Panel
 from analysis.report.figures_verdicts import verdict_forest
 from analysis.report.language import gettext, language
 from analysis.report.page import templates
-from analysis.report.sections import Said, all_figures, both
+from analysis.report.sections import Findings, all_figures, findings
 from analysis.report.verdict_grid import verdict_grids
 from analysis.report.writing import check_folder, write_report
 from analysis.result_tables.contract import Analysis
@@ -204,14 +204,14 @@ class Report:
 
     def _sentences(self) -> list[str]:
         """Return the verdicts; of analyses without any, what the data show or not."""
-        if self._said.verdicts:
-            return [text for own in self._said.verdicts for _shown, text in own]
-        return [*self._said.shown, *self._said.not_shown]
+        if self._findings.verdicts:
+            return [text for own in self._findings.verdicts for _shown, text in own]
+        return [*self._findings.shown, *self._findings.not_shown]
 
     @cached_property
-    def _said(self) -> Said:
+    def _findings(self) -> Findings:
         with language(self._options["language"]):
-            return both(self._found.tables, float(self._options["confidence"]))
+            return findings(self._found.tables, float(self._options["confidence"]))
 
     @cached_property
     def _options(self) -> dict[str, str]:

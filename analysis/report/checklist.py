@@ -1,4 +1,4 @@
-"""What reviewers ask of a human evaluation, answered from the report's own numbers."""
+"""Questions of reviewers about a human evaluation, answered from the report."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ from analysis.report.wording import (
 from analysis.statistics import named
 
 ChecklistAnswer = tuple[str, str]
-# A longer list of questions is written as a range.
+# A longer list is written as a range.
 MOST_LISTED = 6
 NOUNS = ("annotator", "unit", "answer")
 
@@ -38,11 +38,11 @@ def answers(
     by_error: Sequence[str] = (),
     by_answers: Sequence[str] = (),
 ) -> list[ChecklistAnswer]:
-    """Return what a reviewer asks and what this report answers, in a fixed order.
+    """Return the questions of a reviewer with their answers, in a fixed order.
 
-    What a table would answer is left out without it; exclusions stand in the `notes`.
-    Of intervals `drawn` says what was resampled, `by_error` names the tables with a
-    standard error instead, `by_answers` the units over which others sum answers.
+    Questions about a missing table are left out; exclusions come from the `notes`.
+    `drawn` has the resampled units, `by_error` the tables with a standard error, and
+    `by_answers` the units over which other tables sum answers.
     """
     known = {name: table for name, table in tables.items() if len(table)}
     intervals = _intervals(known, drawn, by_error, by_answers, run)
@@ -67,11 +67,11 @@ def _spread(pairs: Sequence[tuple[object, str, float]]) -> str:
     """Return each question's value, or the range of many."""
     known = [one for one in pairs if one[2] == one[2]]
     if len(known) <= MOST_LISTED:
-        told = [
+        texts = (
             word("answered", "one", question=name, text=text)
             for name, text, _value in known
-        ]
-        return listed(told, SEMICOLON)
+        )
+        return listed(texts, SEMICOLON)
     low, high = (pick(known, key=lambda one: one[2]) for pick in (min, max))
     ends = {"low": low[1], "lowest": low[0], "high": high[1], "highest": high[0]}
     n = counted(len(known), "question")
@@ -80,12 +80,14 @@ def _spread(pairs: Sequence[tuple[object, str, float]]) -> str:
 
 def _values(rows: pd.DataFrame, without: str = "") -> str:
     """Return each question's value with its interval, or a text if it has none."""
-    known = records(rows[rows["value"].notna()])
-    told = [f"{number(row['value'])}{interval(row) or without}" for row in known]
     return _spread(
         [
-            (row["question"], text, float(row["value"]))
-            for row, text in zip(known, told, strict=True)
+            (
+                row["question"],
+                f"{number(row['value'])}{interval(row) or without}",
+                float(row["value"]),
+            )
+            for row in records(rows[rows["value"].notna()])
         ]
     )
 
@@ -94,7 +96,7 @@ def _values(rows: pd.DataFrame, without: str = "") -> str:
 
 
 def _people(tables: ResultTables) -> Iterator[ChecklistAnswer]:
-    """Say how many annotators, units and answers there are, and how they overlap."""
+    """Yield the numbers of annotators, items and answers, and their overlap."""
     agreement = tables.get("agreement")
     if agreement is None or agreement.empty:
         return
@@ -104,8 +106,8 @@ def _people(tables: ResultTables) -> Iterator[ChecklistAnswer]:
         return
     counts = []
     for row in records(first):
-        found = {f"{noun}s": _count(row[f"n_{noun}s"], noun) for noun in NOUNS}
-        text = word("answered", "people", **found)
+        numbers = {f"{noun}s": _count(row[f"n_{noun}s"], noun) for noun in NOUNS}
+        text = word("answered", "people", **numbers)
         counts.append((row["question"], text, float(row["n_units"])))
     yield word("asked", "people"), _spread(counts)
     share = first["n_answers"].astype(float) / first["n_units"].astype(float)
@@ -118,24 +120,26 @@ def _people(tables: ResultTables) -> Iterator[ChecklistAnswer]:
 
 
 def _count(n: Any, noun: str) -> str:
-    return word("unknown-counts", noun) if pd.isna(n) else counted(float(n), noun)
+    if pd.isna(n):
+        return word("unknown-counts", noun)
+    return counted(float(n), "item" if noun == "unit" else noun)
 
 
 def _excluded(notes: Sequence[str], run: Mapping[str, str]) -> str:
-    """Say what was left out, as the remarks have it."""
-    found = [remark(note) for note in notes if "left out" in note.lower()]
+    """Return what was left out according to the remarks."""
+    texts = [remark(note) for note in notes if "left out" in note.lower()]
     methods = run.get("excluded methods", "")
-    if not found:
+    if not texts:
         kind = "methods left out" if methods else "nothing"
-        found = [word("answered", kind, methods=methods)]
+        texts = [word("answered", kind, methods=methods)]
     if "view" in run:
         view = {"view": run["view"], "moment": run["as of"]}
-        found.insert(0, word("answered", "view", **view))
-    return listed([*found, word("answered", "rules")], SPACE)
+        texts.insert(0, word("answered", "view", **view))
+    return listed([*texts, word("answered", "rules")], SPACE)
 
 
 def _agreement(tables: ResultTables) -> Iterator[ChecklistAnswer]:
-    """Say how well people agree, and what the human ceiling is."""
+    """Yield how well people agree, and the human ceiling."""
     if "agreement" not in tables:
         return
     agreement = tables["agreement"]
@@ -170,14 +174,14 @@ def _coefficients(tables: ResultTables) -> Iterator[ChecklistAnswer]:
         coefficients=listed(names) or word("answered", "no coefficient"),
         levels=listed(levels) or word("answered", "no level"),
     )
-    told = [word("answered", "items")]
+    texts = [word("answered", "items")]
     inside = known[known["level"] == "story"]
     spread = inside.groupby(["dimension", "coefficient"])["n_groups"].nunique()
     if (spread > 1).any():
         stories = inside["n_groups"]
         low, high = (f"{n:.0f}" for n in (stories.min(), stories.max()))
-        told.append(word("answered", "items inside", low=low, high=high))
-    yield word("asked", "items"), listed(told, SPACE)
+        texts.append(word("answered", "items inside", low=low, high=high))
+    yield word("asked", "items"), listed(texts, SPACE)
     yield _answer("sign")
 
 
@@ -212,7 +216,7 @@ def _intervals(
     by_answers: Sequence[str],
     run: Mapping[str, str],
 ) -> str:
-    """Say what the intervals of each table rest on."""
+    """Return how the intervals of each table were computed."""
     resamples, confidence = run["resamples"], run["confidence"]
     sampled: dict[str, object] = {
         "resamples": resamples,
@@ -225,13 +229,13 @@ def _intervals(
         "halvings": (_has_intervals(tables, "best_subset"), {"n": SPLITS}),
         "trials": (_has_intervals(tables, "stability"), {}),
     }
-    told = [
+    texts = [
         word("answered", kind, confidence=confidence, **values)
-        for kind, (is_there, values) in parts.items()
-        if is_there
+        for kind, (is_used, values) in parts.items()
+        if is_used
     ]
     none = "no resamples" if resamples == "0" else "no intervals"
-    return listed(told, SPACE) or word("answered", none)
+    return listed(texts, SPACE) or word("answered", none)
 
 
 def _has_intervals(tables: ResultTables, name: str) -> bool:
@@ -246,7 +250,7 @@ def _tests(tables: ResultTables) -> Iterator[ChecklistAnswer]:
             yield _answer("tests", n=n, total=len(known))
     if "verdicts" not in tables:
         return
-    # Those that no test shows to be worse, by what leads each question.
+    # Count the metrics that no test shows to be worse, by the leading statistic.
     verdicts = tables["verdicts"]
     leading = verdicts[verdicts["leads"] & verdicts["n_better"].notna()]
     counts = []
@@ -277,7 +281,7 @@ def _leaderboards(tables: ResultTables) -> Iterator[ChecklistAnswer]:
 
 
 def _connected(table: pd.DataFrame, kind: str = "") -> Iterator[ChecklistAnswer]:
-    """Say of a leaderboard what its ratings and ranks rest on."""
+    """Yield whether a leaderboard connects all methods, and how certain ranks are."""
     rated = table.groupby("criterion")["rating"].apply(lambda x: x.notna().all())
     names = listed(map(str, rated[~rated].index))
     connected = "yes" if rated.all() else "unconnected"

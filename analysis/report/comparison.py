@@ -1,13 +1,13 @@
-"""What differs between two reports: what was read and asked, and the verdicts."""
+"""Differences between two reports: inputs, options, verdicts and remarks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# What a row claims; it is of one metric, question and statistic.
+# The claim of a row, and the columns that identify the row.
 CLAIMED = ("verdict", "role")
 KEY = ("question", "source", "level", "statistic", "metric")
-# These differ between any two reports and say nothing of what they show.
+# These differ between any two reports and do not affect the results.
 WITHOUT_MEANING = ("date", "command")
 Row = Mapping[str, Any]
 
@@ -27,14 +27,14 @@ class VerdictChange:
 
     @property
     def is_changed(self) -> bool:
-        """Say whether both reports have it, and another thing may be claimed."""
+        """Tell whether both reports have the verdict, with different claims."""
         if self.before is None or self.after is None:
             return False
         return any(self.before[key] != self.after[key] for key in CLAIMED)
 
     @property
     def is_single(self) -> bool:
-        """Say whether only one of the reports has it."""
+        """Tell whether only one of the reports has the verdict."""
         return self.before is None or self.after is None
 
 
@@ -42,9 +42,9 @@ class VerdictChange:
 class ReportComparison:
     """Two reports side by side.
 
-    `run` is what they were made of and how, where it differs: key, before, after.
-    Changed verdicts stand first, then those of one report only; `notes` are remarks
-    that only the one has, and only the other.
+    `run` has the inputs and options that differ: key, before, after. Changed verdicts
+    come first, then those of one report only. `notes` are the remarks that only the
+    first report has, and those that only the second has.
     """
 
     run: tuple[tuple[str, str, str], ...]
@@ -53,12 +53,12 @@ class ReportComparison:
 
     @property
     def n_changed(self) -> int:
-        """How many verdicts changed."""
+        """The number of verdicts that changed."""
         return sum(one.is_changed for one in self.verdicts)
 
 
 def compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> ReportComparison:
-    """Return what differs between two reports, of the content of ``report.json``."""
+    """Compare two reports by the content of their ``report.json``."""
     runs = [
         {row["key"]: row["value"] for row in _rows(x, "run")} for x in (before, after)
     ]
@@ -88,16 +88,16 @@ def _verdicts(before: Sequence[Row], after: Sequence[Row]) -> list[VerdictChange
         {tuple(row[x] for x in KEY): row for row in rows if row["role"] != "baseline"}
         for rows in (before, after)
     )
-    found = []
+    changes = []
     for key in one | other:
         question, source, level, statistic, metric = key
         old, new = one.get(key), other.get(key)
         leads = any(bool(row and row["leads"]) for row in (old, new))
-        found.append(
+        changes.append(
             VerdictChange(question, metric, statistic, level, source, leads, old, new)
         )
     return sorted(
-        found,
+        changes,
         key=lambda x: (
             not x.is_changed,
             not x.is_single,

@@ -1,8 +1,8 @@
-"""Figures of the report: panels with their words, and how names and numbers stand.
+"""Figures of the report: panels with alternative texts, names and numbers.
 
 A panel is data and layout for plotly.js, as plain values: the page, the file of a
-figure and a notebook draw the same. `panels` has the kinds of them, `figures.toml`
-what each figure says of itself.
+figure and a notebook draw the same. `panels` has the kinds of panels, `figures.toml`
+the texts of each figure.
 """
 
 import html
@@ -20,29 +20,29 @@ import pandas as pd
 from analysis.report.language import SEMICOLON, SPACE, listed
 from analysis.report.language import gettext as _
 
-# Names longer than this are shortened on an axis; the tables have them whole.
+# Longer names are shortened on an axis; the tables have them in full.
 LONGEST_NAME = 28
-# Numbers of a figure need no more digits than a screen can show.
+# A screen cannot show more digits than this.
 DIGITS = 5
-# Rows that one panel shows at most; a caption says when there are more.
+# A panel shows at most this many rows; a caption says if there are more.
 MOST_ROWS = 60
-# With more panels than this a figure that would go on for long draws the first ones.
+# Long figures draw at most this many panels.
 MOST_PANELS = 12
-# Names with their values that stand for a figure where it cannot be seen.
+# Alternative texts name at most this many values.
 MOST_NAMED = 5
-# What a cell of a table takes on the page.
+# The size of a table's cell on the page.
 CELL_BYTES = 22
-# What fits on a sheet of A4 between its margins, in CSS pixels.
+# The printable area of a sheet of A4, in CSS pixels.
 PAGE = (690, 1000)
 Trace = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One plot: its heading, its height in pixels, and what plotly.js draws.
+    """One plot: its heading, its height in pixels, and the input of plotly.js.
 
-    `words` say what it shows, for readers who cannot see it; `outputs` are story and
-    method of the outputs that a page links to.
+    `words` are its alternative text; `outputs` are story and method of the outputs that
+    a page links to.
     """
 
     title: str
@@ -54,7 +54,7 @@ class Panel:
 
     @property
     def plot(self) -> str:
-        """Return data and layout as JSON that no script element ends in."""
+        """Return data and layout as JSON that cannot close a script element."""
         text = json.dumps(
             {"data": self.data, "layout": self.layout},
             sort_keys=True,
@@ -69,8 +69,8 @@ class Panel:
 class Figure:
     """One figure: `key` is its id in the page and the name of its file.
 
-    `alt` says in words what it shows, `width` is the least width of a panel in rem,
-    `tables` are those whose rows are drawn.
+    `alt` is its alternative text, `width` the least width of a panel in rem, `tables`
+    are those whose rows are drawn.
     """
 
     key: str
@@ -84,12 +84,12 @@ class Figure:
 
     @property
     def weight(self) -> int:
-        """Cells of a plain table that the page would hold for as many bytes."""
+        """The number of table cells that take as many bytes on the page."""
         return sum(len(panel.plot) for panel in self.panels) // CELL_BYTES
 
     @property
     def fits_a_page(self) -> bool:
-        """Say whether all panels stand on one sheet of A4."""
+        """Tell whether all panels fit on one sheet of A4."""
         columns = max(1, PAGE[0] // (16 * self.width + 20))
         rows = [
             max(panel.height for panel in self.panels[i : i + columns]) + 40
@@ -100,7 +100,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Declared:
-    """What a figure says of itself, and how much of it is drawn: see `figures.toml`."""
+    """The texts and the limits of a figure, as `figures.toml` declares them."""
 
     section: str
     title: str = ""
@@ -109,7 +109,7 @@ class Declared:
     width: int = 20
     panels: int | None = None
     words: int | None = None
-    tells_cut: bool = False
+    names_cut: bool = False
     further: bool = False
     look: Mapping[str, Any] = field(default_factory=dict)
 
@@ -118,7 +118,7 @@ class Declared:
 class Instead:
     """Texts and tables of a figure that replace the declared ones.
 
-    With a key of its own it begins another figure.
+    A `key` begins another figure.
     """
 
     title: str = ""
@@ -127,7 +127,7 @@ class Instead:
     key: str = ""
 
 
-# A panel, a part of the caption (nothing where empty or False), or other texts.
+# A panel, a part of the caption (ignored if empty or False), or other texts.
 Part = Panel | Instead | str | bool
 DECLARED = {
     key: Declared(**given)
@@ -142,9 +142,9 @@ DRAWN: dict[str, Callable[..., list[Figure]]] = {}
 def figure(
     key: str,
 ) -> Callable[[Callable[..., Iterable[Part]]], Callable[..., list[Figure]]]:
-    """Make a function that yields the parts of a declared figure return the figure.
+    """Decorate a generator of a declared figure's parts to return the figures.
 
-    Its parameters name the tables that it draws, its rows are those of the first.
+    Its parameters name the tables that it draws; rows come from the first.
     """
 
     def decorated(draw: Callable[..., Iterable[Part]]) -> Callable[..., list[Figure]]:
@@ -171,9 +171,9 @@ def _figure(
     key: str, declared: str, parts: Iterable[Part], tables: tuple[str, ...]
 ) -> Figure | None:
     """Return the figure of some parts, or nothing without a panel."""
-    given, texts = DECLARED[declared], Instead()
+    look, texts = DECLARED[declared], Instead()
     drawn: list[Panel] = []
-    caption = [_(given.caption)] if given.caption else []
+    caption = [_(look.caption)] if look.caption else []
     for part in parts:
         if isinstance(part, Panel):
             drawn.append(part)
@@ -183,23 +183,23 @@ def _figure(
             caption.append(str(part))
     if not drawn:
         return None
-    n, total = given.panels, len(drawn)
-    if given.tells_cut and n and total > n:
+    n, total = look.panels, len(drawn)
+    if look.names_cut and n and total > n:
         caption.append(
             _("The first {n} of {total} panels are drawn.", n=n, total=total)
         )
-    told = [panel.words for panel in drawn if panel.words][: given.words]
-    alt = [texts.alt or _(given.alt)]
-    alt += [listed(told, SEMICOLON)] if told else []
+    words = [panel.words for panel in drawn if panel.words][: look.words]
+    alt = [texts.alt or _(look.alt)]
+    alt += [listed(words, SEMICOLON)] if words else []
     return Figure(
         key,
-        texts.title or _(given.title),
+        texts.title or _(look.title),
         listed(caption, SPACE),
         _("{text}.", text=listed(alt, SPACE)),
         tuple(drawn[:n]),
-        given.width,
+        look.width,
         texts.tables or tables,
-        given.section,
+        look.section,
     )
 
 
@@ -215,15 +215,15 @@ def grouped(
 
 
 def as_text(name: object) -> str:
-    """Return a name that plotly draws as it stands, not as markup."""
+    """Return a name that plotly draws as text, not as markup."""
     return html.escape(str(name), quote=False)
 
 
 def short(name: object, length: int = LONGEST_NAME) -> str:
-    """Return a name as plotly draws it, its middle left out if it is long.
+    """Return a name as plotly draws it, a long one without its middle.
 
-    >>> short("a name that goes on and on and on", 12)
-    'a name…nd on'
+    >>> short("a name of twenty-two signs", 12)
+    'a name…signs'
     """
     text = str(name)
     if len(text) > length:
@@ -233,28 +233,28 @@ def short(name: object, length: int = LONGEST_NAME) -> str:
 
 
 def values(column: Iterable[Any]) -> list[float | None]:
-    """Return numbers as a figure needs them; None where there is none."""
-    found = pd.to_numeric(pd.Series(list(column)), errors="coerce").to_numpy(float)
-    return [None if x != x else float(f"{x:.{DIGITS}g}") + 0.0 for x in found]
+    """Return numbers with the digits of a figure; None for missing ones."""
+    numbers = pd.to_numeric(pd.Series(list(column)), errors="coerce").to_numpy(float)
+    return [None if x != x else float(f"{x:.{DIGITS}g}") + 0.0 for x in numbers]
 
 
 def best_first(
     rows: pd.DataFrame, value: str = "value", name: str = "metric"
 ) -> pd.DataFrame:
-    """Return the rows that one panel shows, the highest on top, equal ones by name."""
+    """Return the rows of one panel, the highest on top, equal ones by name."""
     return rows.sort_values([value, name], ascending=[False, True]).head(MOST_ROWS)
 
 
-def said(rows: pd.DataFrame, names: str, value: str = "value") -> str:
-    """Return names with their values, best first: for who cannot see the figure.
+def best_values(rows: pd.DataFrame, names: str, value: str = "value") -> str:
+    """Return names with their values, best first, as an alternative text.
 
-    >>> said(pd.DataFrame({"m": ["a", "b"], "value": [0.1, 0.5]}), "m")
+    >>> best_values(pd.DataFrame({"m": ["a", "b"], "value": [0.1, 0.5]}), "m")
     'b 0.5, a 0.1'
     """
     known = rows.dropna(subset=[value])
     known = known.sort_values(value, ascending=False, kind="stable")
     first = known[:MOST_NAMED]
     pairs = zip(first[names], first[value], strict=True)
-    told = listed(f"{name} {float(x):.3g}" for name, x in pairs)
+    text = listed(f"{name} {float(x):.3g}" for name, x in pairs)
     rest = len(known) - MOST_NAMED
-    return _("{names} and {n} more", names=told, n=rest) if rest > 0 else told
+    return _("{names} and {n} more", names=text, n=rest) if rest > 0 else text

@@ -11,9 +11,9 @@ from analysis.report.figure import (
     Instead,
     Part,
     best_first,
+    best_values,
     figure,
     grouped,
-    said,
 )
 from analysis.report.language import gettext as _
 from analysis.report.language import headed
@@ -31,13 +31,13 @@ def label_dots(labels: pd.DataFrame) -> Iterator[Part]:
     both = pd.concat(parts).dropna(subset=["value"])
     if len(both):
         order = list(best_first(parts[0], "value", "method")["method"])
-        told = said(parts[0], "method")
-        yield dots("labels", _("all labels"), both, order=order, words=told)
+        words = best_values(parts[0], "method")
+        yield dots("labels", _("all labels"), both, order=order, words=words)
 
 
 @figure("means")
 def mean_dots(method_means: pd.DataFrame) -> Iterator[Part]:
-    """Draw what people think of each method, question by question."""
+    """Draw the mean rating of each method, question by question."""
     yield from dots_of("means", method_means, "dimension")
     yield word(
         "captions", "means intervals" if has_intervals(method_means) else "means"
@@ -48,7 +48,7 @@ def mean_dots(method_means: pd.DataFrame) -> Iterator[Part]:
 def rank_dots(rating_leaderboard: pd.DataFrame) -> Iterator[Part]:
     """Draw the rank of each method by its mean rating, with the interval of the rank.
 
-    Nothing is drawn of questions without intervals, or with two methods.
+    Questions without intervals, or with two methods, are left out.
     """
     names = {"mean_rank": "value", "mean_rank_low": "low", "mean_rank_high": "high"}
     for question, rows in grouped(rating_leaderboard):
@@ -57,8 +57,8 @@ def rank_dots(rating_leaderboard: pd.DataFrame) -> Iterator[Part]:
             continue
         rows = rows.sort_values(["value", "method"]).head(MOST_ROWS)
         settled = int((rows["low"] == rows["high"]).sum())
-        told = _("{n} of {total} ranks settled", n=settled, total=len(rows))
-        panel = dots("method-ranks", question, rows, words=headed(question, told))
+        words = _("{n} of {total} ranks certain", n=settled, total=len(rows))
+        panel = dots("method-ranks", question, rows, words=headed(question, words))
         panel.layout["xaxis"] |= {"dtick": max(1, len(rows) // 10), "tick0": 1}
         yield panel
 
@@ -102,9 +102,9 @@ def _rank_texts(rows: pd.DataFrame) -> list[str]:
 
 @figure("composites")
 def composite_dots(composites: pd.DataFrame) -> Iterator[Part]:
-    """Draw scores that are put together from several, composite by composite."""
+    """Draw the composite scores of methods, composite by composite."""
     for name, rows in grouped(composites[composites["value"].notna()], "composite"):
         rows = rows.sort_values(["rank", "method"], kind="stable").head(MOST_ROWS)
         first = rows["method"].iloc[0]
-        told = _("{score}: first {method}", score=name, method=first)
-        yield dots("composites", name, rows, axis=name, words=told)
+        words = _("{score}: {method} first", score=name, method=first)
+        yield dots("composites", name, rows, axis=name, words=words)

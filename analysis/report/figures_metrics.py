@@ -18,9 +18,9 @@ from analysis.report.figure import (
     Trace,
     as_text,
     best_first,
+    best_values,
     figure,
     grouped,
-    said,
     short,
     values,
 )
@@ -49,9 +49,9 @@ from analysis.report.wording import (
     word,
 )
 
-# Of more metrics than this those are drawn that stand highest in the first column.
+# At most this many metrics are drawn, the highest of the first column.
 MOST_LINES = 30
-# A metric that moves by as many ranks is drawn in colour.
+# A metric that moves by this many ranks is drawn in colour.
 FLIP = 3
 BOTH = ["question", "source"]
 
@@ -65,18 +65,18 @@ def forests(
     """Draw each question's coefficients with intervals and the human ceiling."""
     name, data = _main(correlations)
     coefficient = title_of(name)
-    bold, ceilings = False, {}
+    any_bold, ceilings = False, {}
     for question, rows in grouped(data, "dimension"):
-        # People are held against one another over outputs: no coefficient of methods,
-        # or of one story's outputs, is on that scale.
+        # The ceiling is computed over outputs: coefficients of methods, or within
+        # stories, are on another scale.
         ceiling = metric_order.human_ceiling(agreement, question, name)
         if ceiling is not None and set(rows["level"]) == {"pooled"}:
             ceilings[question] = ceiling
         metrics = by_value(rows)[:MOST_ROWS]
-        meant = [metric in declared(hypotheses, question) for metric in metrics]
-        bold |= any(meant)
+        bold = [metric in declared(hypotheses, question) for metric in metrics]
+        any_bold |= any(bold)
         levels = levels_in(rows)
-        highest = said(rows[rows["level"] == levels[0]], "metric")
+        highest = best_values(rows[rows["level"] == levels[0]], "metric")
         panel = dots(
             "coefficients",
             question,
@@ -84,7 +84,7 @@ def forests(
             axis=coefficient,
             marks=level_titles(LEVELS),
             order=metrics,
-            bold=meant,
+            bold=bold,
             dashed=[ceilings[question]] if question in ceilings else [],
             words=headed(at_level(question, levels[0]), highest),
         )
@@ -95,23 +95,23 @@ def forests(
     if data["low"].notna().any():
         yield word("captions", "coefficients intervals")
     yield _ceilings(ceilings)
-    yield bold and word("captions", "coefficients bold")
+    yield any_bold and word("captions", "coefficients bold")
     if (data.groupby("dimension")["metric"].nunique() > MOST_ROWS).any():
         yield metric_order.highest_drawn(MOST_ROWS)
 
 
 def _main(correlations: pd.DataFrame) -> tuple[str, pd.DataFrame]:
-    """Return the coefficient that is drawn, and its rows with a value."""
+    """Return the coefficient to draw, and its rows with a value."""
     name = main_coefficient(correlations)
     known = (correlations["coefficient"] == name) & correlations["value"].notna()
     return name, correlations[known]
 
 
 def _ceilings(ceilings: Mapping[str, float]) -> str:
-    """Say at what one annotator stands, question by question."""
-    told = [f"{name} {ceiling:.2f}" for name, ceiling in ceilings.items()]
-    if len(told) > 1:
-        return word("captions", "ceilings", ceilings=listed(told))
+    """Return the human ceiling of each question as text."""
+    words = [f"{name} {ceiling:.2f}" for name, ceiling in ceilings.items()]
+    if len(words) > 1:
+        return word("captions", "ceilings", ceilings=listed(words))
     for ceiling in ceilings.values():
         return word("captions", "ceiling", ceiling=f"{ceiling:.2f}")
     return ""
@@ -140,11 +140,11 @@ def metric_matrix(correlations: pd.DataFrame) -> Iterator[Part]:
         panel.layout["margin"] = {"t": 10}
         yield panel
     best = records(data.loc[data.groupby("dimension")["value"].idxmax()])
-    told = listed(
+    words = listed(
         headed(row["dimension"], f"{row['metric']} {number(row['value'])}")
         for row in best
     )
-    yield Instead(alt=word("captions", "matrix alt", metrics=told))
+    yield Instead(alt=word("captions", "matrix alt", metrics=words))
     yield _("{text}.", text=title_of(name))
     yield word("captions", "matrix")
     if data["low"].notna().any():
@@ -160,7 +160,7 @@ def _with_doubt(row: Row) -> str:
 def rank_flips(
     correlations: pd.DataFrame, pairwise_accuracy: pd.DataFrame | None
 ) -> Iterator[Part]:
-    """Draw the rank of every metric under every way of asking."""
+    """Draw the rank of every metric by every level and coefficient."""
     cut = False
     for question, rows in grouped(correlations, "dimension"):
         ranks = metric_order.metric_ranks(rows, pairwise_accuracy, question)
@@ -182,7 +182,7 @@ def rank_flips(
 
 def _bumps(question: str, ranks: pd.DataFrame, words: str) -> Panel:
     moving = (ranks.max(axis=1) - ranks.min(axis=1)) >= FLIP
-    # A colour for each line that can be told by it; the rest stay grey.
+    # Only as many lines are coloured as there are distinct colours.
     colours = dict(zip(ranks.index[moving], panels.PALETTE, strict=False))
     # Equal ranks would hide one another: the later metric stands a little lower.
     shown = ranks + ranks.apply(lambda column: 0.25 * column.groupby(column).cumcount())
@@ -228,7 +228,7 @@ def _bumps(question: str, ranks: pd.DataFrame, words: str) -> Panel:
 def pair_dots(
     pairwise_accuracy: pd.DataFrame, verdicts: pd.DataFrame | None = None
 ) -> Iterator[Part]:
-    """Draw pairwise accuracy, half and strict, with chance and what is demanded."""
+    """Draw pairwise accuracy, half and strict, with chance and the threshold."""
     demanded = math.nan if verdicts is None else float(verdicts["demanded"].max())
     is_demanded = not math.isnan(demanded)
     kinds = {kind: word("accuracies", kind) for kind in WORDS["accuracies"]}
@@ -243,7 +243,7 @@ def pair_dots(
             of_answers(question, source),
             pd.concat([half.head(MOST_ROWS), strict.head(MOST_ROWS)]),
             dotted=[100 * demanded] if is_demanded else [],
-            words=headed(question, said(half, "metric")),
+            words=headed(question, best_values(half, "metric")),
         )
     yield is_demanded and word("captions", "pairs demanded", share=per_cent(demanded))
 
@@ -267,12 +267,12 @@ def human_pair_dots(human_pairs: pd.DataFrame) -> Iterator[Part]:
             bold=[metric == ONE_ANNOTATOR for metric in rows["metric"]],
             dashed=[ceiling],
             span=(45, ceiling),
-            words=headed(question, said(scaled, "metric")),
+            words=headed(question, best_values(scaled, "metric")),
         )
 
 
 def _named(rows: pd.DataFrame) -> pd.DataFrame:
-    """Name what is no metric in the language of the report."""
+    """Translate the names of rows that are not metrics."""
     return rows.assign(metric=[word("no-metrics", name) for name in rows["metric"]])
 
 
@@ -290,12 +290,12 @@ def calibration_dots(calibration: pd.DataFrame) -> Iterator[Part]:
         if held_out.empty:
             continue
         order = by_value(held_out)
-        told = [said(held_out, "metric")]
+        words = [best_values(held_out, "metric")]
         for row in records(rows[rows["statistic"] == "gain"]):
             against, gain = word("no-metrics", row["against"]), with_interval(row)
-            told.append(_("gain over {metric} {gain}", metric=against, gain=gain))
+            words.append(_("gain over {metric} {gain}", metric=against, gain=gain))
         title = _("{question}: held out", question=question)
-        look = {"order": order, "words": headed(question, listed(told))}
+        look = {"order": order, "words": headed(question, listed(words))}
         yield dots("calibration", title, held_out, **look)
         weights = rows[rows["statistic"] == "weight"]
         if len(weights):
@@ -307,7 +307,7 @@ def calibration_dots(calibration: pd.DataFrame) -> Iterator[Part]:
 
 @figure("stability")
 def stability_dots(stability: pd.DataFrame) -> Iterator[Part]:
-    """Draw what repeated trials of a judge give, statistic by statistic."""
+    """Draw the repeated trials of a judge, statistic by statistic."""
     known = stability[
         stability["value"].notna() & (stability["method"].fillna("") == "")
     ]
@@ -319,7 +319,7 @@ def stability_dots(stability: pd.DataFrame) -> Iterator[Part]:
 
 @figure("judges")
 def judge_dots(judges: pd.DataFrame) -> Iterator[Part]:
-    """Draw how judges agree with people and with one another."""
+    """Draw how judges agree with people and with each other."""
     known = judges[judges["value"].notna()]
     if known.empty:
         return

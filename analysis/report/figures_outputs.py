@@ -18,7 +18,7 @@ from analysis.report.figure import (
     short,
     values,
 )
-from analysis.report.label_places import in_shares, placed_labels, telling_order
+from analysis.report.label_places import in_shares, label_order, placed_labels
 from analysis.report.language import counted, headed, listed
 from analysis.report.language import gettext as _
 from analysis.report.metric_order import nearest_metrics
@@ -34,21 +34,21 @@ from analysis.report.wording import word
 from analysis.results import Array, Counts, Mask
 
 LONGEST_LABEL = 18
-# Plots of the means of a question; with more in all its best metric alone is drawn.
+# Plots of means for each question; with more in all, only its best metric is drawn.
 SCATTER_METRICS, MOST_SCATTERS = 6, 24
-# Plots of the outputs of a question, and of all where there are several questions.
+# Plots of outputs for each question, and in all if there are several questions.
 METRICS_EACH, SEVERAL = 3, 6
-# Of more outputs those that lie closely together are counted, not drawn one by one.
+# With more outputs than this, dense regions are binned.
 MOST_POINTS = 600
-# How many bins a side has, and how many outputs of a bin are still drawn by themselves.
+# The number of bins per side, and the most outputs of a bin that are drawn singly.
 MOST_BINS, BINS, FEW = 24, 20, 2
-# Diameters of the marks of bins, in pixels, of few outputs and of most.
+# Diameters in pixels of the smallest and the largest bin.
 SMALL, LARGE = 6, 15
-# Where a point stands, as plotly fills it in beside the pointer.
+# The position of a point, which plotly fills in at the pointer.
 AT = {"x": "%{x:.3g}", "y": "%{y:.3g}"}
-# What a page knows an output by: it may link to it.
+# Traces with this mark hold outputs, which a page may link to.
 OUTPUT = "output"
-# Of each plot as many outputs are linked by their names too, for who has no pointer.
+# Each plot links this many outputs by name, for readers without a pointer.
 FARTHEST = 3
 
 
@@ -66,28 +66,28 @@ def scatters(
         asked = rows, correlations, hypotheses, SCATTER_METRICS
         if metrics := nearest_metrics(name, *asked):
             ranked[name] = metrics
-    told = []
+    notes = []
     if has_intervals(points):
-        told.append(_("Bars are the intervals of what people say."))
+        notes.append(_("Bars are the intervals of people's means."))
     if sum(map(len, ranked.values())) > MOST_SCATTERS:
         best = [(question, metrics[0]) for question, metrics in ranked.items()]
-        told.append(_("Of each question only the best metric is drawn."))
+        notes.append(_("Only the best metric of each question is drawn."))
         title = _("People and the best metric of each question")
         yield from _scatters("scatter", title, points, best)
-        yield from told
+        yield from notes
         return
     for i, (question, metrics) in enumerate(ranked.items()):
         shown = [(question, metric) for metric in metrics]
         title = _("{question}: people and the nearest metrics", question=question)
         yield from _scatters(f"scatter-{i}", title, points, shown)
-        yield from told
+        yield from notes
 
 
 def _method_points(cells: pd.DataFrame, means: pd.DataFrame | None) -> pd.DataFrame:
-    """Return the mean of people and metrics for every method, with people's interval.
+    """Return the means of people and metrics for every method, with people's interval.
 
-    The interval is that of the method's mean rating; it is left out where that mean is
-    over other cells than those the metrics cover.
+    The interval is that of the method's mean rating; it is left out if that mean covers
+    other cells than the metrics.
     """
     numbers = ["human", "score", "higher_is_better"]
     grouping = cells.groupby(["question", "metric", "method"], sort=True)
@@ -127,13 +127,13 @@ def _scatters(
 
 
 def _method_trace(part: pd.DataFrame, around: Array) -> Trace:
-    """Return the methods as points, with as many names as stand clear of one another.
+    """Return the methods as points, with as many names as do not overlap.
 
-    `around` has what the plot holds, by score and people's values: shape (n, 2).
+    `around` has the scores and people's values that the plot must hold, shape (n, 2).
     """
     points = in_shares(part[["score", "human"]].to_numpy(float), around)
     names = [short(name, LONGEST_LABEL) for name in part["method"]]
-    labels = placed_labels(points, names, telling_order(part))
+    labels = placed_labels(points, names, label_order(part))
     trace: Trace = {
         "type": "scatter",
         "mode": "markers+text",
@@ -183,8 +183,8 @@ def outputs(
 ) -> Iterator[Part]:
     """Draw every output, people against the metrics that agree best.
 
-    Nothing is drawn of questions whose values hold for methods as a whole. Of each
-    plot the outputs are named where people and the metric differ most in rank.
+    Questions with values of whole methods are left out. Each plot names the outputs on
+    which people and the metric differ most in rank.
     """
     points = _method_points(cells, method_means)
     n_questions = cells["question"].nunique()
@@ -196,10 +196,10 @@ def outputs(
             own = rows[rows["metric"] == metric]
             mean = points[(points["question"] == name) & (points["metric"] == metric)]
             title = headed(name, metric) if n_questions > 1 else metric
-            told = headed(title, counted(len(own), "output"))
+            words = headed(title, counted(len(own), "output"))
             apart = _farthest(disagreement, name, metric)
             panel = _outputs(title, own, mean, metric)
-            yield replace(panel, words=told, outputs=apart)
+            yield replace(panel, words=words, outputs=apart)
     if cells["method"].nunique() > len(SYMBOLS):
         yield word("captions", "outputs names")
     if (cells.groupby(["question", "metric"]).size() > MOST_POINTS).any():
@@ -211,7 +211,7 @@ def outputs(
 def _farthest(
     disagreement: pd.DataFrame | None, question: str, metric: str
 ) -> tuple[tuple[str, str], ...]:
-    """Return story and method where people and a metric differ most in rank."""
+    """Return the outputs, by story and method, with the largest rank differences."""
     if disagreement is None:
         return ()
     own = disagreement[
@@ -254,7 +254,7 @@ def _outputs(
 
 
 def _points(method: str, cells: pd.DataFrame, look: Trace) -> Trace:
-    """Return the outputs of one method; a page reads from them which they are."""
+    """Return the outputs of one method as points with their names."""
     return {
         "type": "scatter",
         "mode": "markers",
@@ -274,7 +274,7 @@ def _points(method: str, cells: pd.DataFrame, look: Trace) -> Trace:
 
 
 def _bins(points: Array) -> tuple[Trace, Mask]:
-    """Return bins of many points, and which points are drawn by themselves."""
+    """Return bins of many points, and the mask of points that are drawn singly."""
     (x, columns), (y, rows) = _side(points[:, 0]), _side(points[:, 1])
     bins, place, count = np.unique(
         columns * len(y) + rows, return_inverse=True, return_counts=True
@@ -304,9 +304,9 @@ def _bins(points: Array) -> tuple[Trace, Mask]:
 
 
 def _side(column: Array) -> tuple[Array, Counts]:
-    """Return the middles of the bins of one side, and in which of them each value is.
+    """Return the centres of the bins of one side, and the bin of each value.
 
-    Means of a few ratings lie on a lattice: they get a bin for each of its steps.
+    Means of a few ratings lie on a lattice, which gets a bin for each step.
     """
     low, high = float(column.min()), float(column.max())
     gaps = np.round(np.diff(np.unique(column)) / max(high - low, 1e-300), 4)

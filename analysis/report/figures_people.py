@@ -1,4 +1,4 @@
-"""Figures of people: what they answered, how well they agree, and each of them."""
+"""Figures of people: their answers, their agreement, and each annotator."""
 
 from collections.abc import Iterator
 
@@ -13,9 +13,9 @@ from analysis.report.figure import (
     Panel,
     Part,
     as_text,
+    best_values,
     figure,
     grouped,
-    said,
     values,
 )
 from analysis.report.language import gettext as _
@@ -28,14 +28,14 @@ from analysis.report.wording import (
     word,
 )
 
-# Light to dark, readable for any colour vision; grey text stands on both ends.
+# Readable for any colour vision; grey text is legible on both ends.
 SHADES = ("#CA0020", "#F4A582", "#D0D0D0", "#92C5DE", "#0571B0")
-# Statistics that draw: with ordered answers, with choices, and with rankings.
+# Statistics to draw: of ordered answers, of choices, and of rankings.
 OF_RATINGS = ("alpha_ordinal", "ac2_quadratic", "icc_2_1", "rater_vs_rest_kendall")
 OF_CHOICES = ("alpha_nominal", "ac1", "fleiss_kappa", "majority_share")
 OF_RANKINGS = ("kendall_between_annotators",)
 CENTRES = {"severity": 0.0, "left_share": 0.5}
-# With more questions than this a panel of annotators holds one question.
+# With more questions than this, each panel of annotators has one question.
 FEW_QUESTIONS = 3
 
 
@@ -48,7 +48,7 @@ def distribution_bars(distributions: pd.DataFrame) -> Iterator[Part]:
         means = (table * table.columns.to_numpy(float)).sum(axis=1)
         order = list(means.sort_values(ascending=False, kind="stable").index)
         top = table.columns.max()
-        told = word(
+        words = word(
             "captions",
             "distributions alt",
             question=question,
@@ -56,7 +56,7 @@ def distribution_bars(distributions: pd.DataFrame) -> Iterator[Part]:
             method=table[top].idxmax(),
             share=f"{table[top].max():.0%}",
         )
-        yield _stack(question, table.loc[order[:MOST_ROWS]], told)
+        yield _stack(question, table.loc[order[:MOST_ROWS]], words)
 
 
 def _stack(question: str, table: pd.DataFrame, words: str) -> Panel:
@@ -105,7 +105,7 @@ def agreement_dots(agreement: pd.DataFrame) -> Iterator[Part]:
     chosen += [name for name in OF_RANKINGS if name in present]
     known = agreement[agreement["statistic"].isin(chosen) & agreement["value"].notna()]
     if known["question"].nunique() == 1:
-        # One question: its statistics are the rows.
+        # The statistics of a single question are the rows.
         rows = known.assign(name=[title_of(s) for s in known["statistic"]])
         order = [title_of(c) for c in chosen if c in set(known["statistic"])]
         question = str(rows["question"].iloc[0])
@@ -119,7 +119,7 @@ def agreement_dots(agreement: pd.DataFrame) -> Iterator[Part]:
 
 @figure("annotators")
 def annotator_dots(annotators: pd.DataFrame) -> Iterator[Part]:
-    """Draw what tells annotators apart; the table has the other statistics."""
+    """Draw the statistics by which annotators differ; the table has the others."""
     known = annotators[
         annotators["value"].notna()
         & annotators["statistic"].isin(WORDS["annotators"])
@@ -127,16 +127,16 @@ def annotator_dots(annotators: pd.DataFrame) -> Iterator[Part]:
     ]
     known = known.assign(annotator=known["annotator"].replace(_marked(annotators)))
     few, n_drawn = known["question"].nunique() <= FEW_QUESTIONS, 0
-    # Of many questions only the first two statistics are drawn.
+    # With many questions, only the first two statistics are drawn.
     present = [name for name in WORDS["annotators"] if name in set(known["statistic"])]
-    # The same order in all panels of a figure: an annotator is one row.
+    # All panels have the same order, so that an annotator is one row.
     everybody = by_value(known[known["statistic"].isin(present[:1])], "annotator")
     everybody += sorted({*known["annotator"]} - {*everybody})
     for statistic in present if few else present[:2]:
         title = word("annotators", statistic)
         rows = known[known["statistic"] == statistic]
         low, high = (f"{end:.2f}" for end in (rows["value"].min(), rows["value"].max()))
-        told = _(
+        words = _(
             "{statistic} from {low} to {high}", statistic=title, low=low, high=high
         )
         parts = [(title, rows)]
@@ -144,28 +144,28 @@ def annotator_dots(annotators: pd.DataFrame) -> Iterator[Part]:
             parts = [(headed(title, name), own) for name, own in grouped(rows)]
         for heading, own in parts:
             here = set(own["annotator"])
-            kept = _ends([name for name in everybody if name in here])
+            ends = _ends([name for name in everybody if name in here])
             middle = CENTRES.get(statistic, float(own["value"].mean()))
             yield dots(
                 "annotators",
                 heading,
-                own[own["annotator"].isin(kept)],
-                order=kept,
+                own[own["annotator"].isin(ends)],
+                order=ends,
                 dotted=[middle],
                 span=(middle,),
                 groups="question" if own["question"].nunique() > 1 else "",
-                words=told,
+                words=words,
             )
-            told, n_drawn = "", n_drawn + 1
+            words, n_drawn = "", n_drawn + 1
     if len(everybody) > MOST_ROWS:
-        yield _("Of many, the {n} at the two ends are drawn.", n=MOST_ROWS)
+        yield _("Only the {n} annotators at the two ends are drawn.", n=MOST_ROWS)
     if n_drawn > MOST_PANELS:
         n = MOST_PANELS
-        yield _("The first {n} panels are drawn; the table has all.", n=n)
+        yield _("Only the first {n} panels are drawn; the table has all.", n=n)
 
 
 def _marked(annotators: pd.DataFrame) -> dict[str, str]:
-    """Return what annotators are called who answer like chance on some question."""
+    """Return the marked names of annotators at chance level on some question."""
     if "verdict" not in annotators:
         return {}
     marked = annotators[annotators["verdict"].isin(MARKED)]
@@ -184,7 +184,7 @@ def _ends(order: list[str]) -> list[str]:
 
 @figure("position")
 def position_dots(position_bias: pd.DataFrame) -> Iterator[Part]:
-    """Draw how often the left side wins."""
+    """Draw the share of wins on the left side."""
     rows = position_bias[position_bias["value"].notna()].head(MOST_ROWS)
     if rows.empty:
         return
@@ -194,6 +194,6 @@ def position_dots(position_bias: pd.DataFrame) -> Iterator[Part]:
             end: rows[f"adjusted{column}"]
             for end, column in (("value", ""), ("low", "_low"), ("high", "_high"))
         }
-        parts.append(rows.assign(kind=_("each pair both ways alike"), **adjusted))
-    title, told = _("Share of wins on the left"), said(rows, "question")
-    yield dots("position", title, pd.concat(parts), words=told)
+        parts.append(rows.assign(kind=_("both orders of a pair balanced"), **adjusted))
+    title, words = _("Share of wins on the left"), best_values(rows, "question")
+    yield dots("position", title, pd.concat(parts), words=words)

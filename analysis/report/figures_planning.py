@@ -1,4 +1,4 @@
-"""Figures of groups of stories, of variance, and of what a further study would need."""
+"""Figures of groups of stories, of variance, and of the needs of a further study."""
 
 import math
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ from analysis.report.figure import (
     Panel,
     Part,
     as_text,
+    best_values,
     figure,
     grouped,
-    said,
     values,
 )
 from analysis.report.language import SEMICOLON, headed, listed
@@ -32,38 +32,37 @@ from analysis.report.wording import (
     word,
 )
 
-# Statistics drawn by group, those with a value for each method, and the value of no
-# difference.
-STRATA = ("ppa_half", "mean", "win_rate", "alpha_ordinal")
+# Statistics drawn by group, those with a value for each method, and values of chance.
+STATISTICS = ("ppa_half", "mean", "win_rate", "alpha_ordinal")
 OF_METHODS = ("mean", "win_rate")
 NULLS: dict[str, list[float]] = {"mean": [], "ppa_half": [0.5], "win_rate": [0.5]}
 MOST_METRICS = 8
-# With more questions than this the variance of each is a bar.
+# With more questions than this, the variance of each is a bar.
 FEW_QUESTIONS = 3
-# Numbers on an axis of small and large ones.
+# Numbers on a logarithmic axis.
 TICKS = tuple(step * 10**power for power in range(5) for step in (1, 3))
-# What grows, and its column.
+# The columns of the sizes that grow.
 GROWS = {"annotators": "n_annotators", "stories": "n_stories", "methods": "n_methods"}
 
 
 @figure("strata")
-def strata_dots(strata: pd.DataFrame) -> Iterator[Part]:
-    """Draw each statistic by group of stories; of coefficients one at one level."""
+def group_dots(strata: pd.DataFrame) -> Iterator[Part]:
+    """Draw each statistic by group of stories, and one coefficient at one level."""
     known = strata[strata["value"].notna()]
     coefficients = [c for c in KNOWN_COEFFICIENTS if (known["statistic"] == c).any()]
-    for statistic in (*coefficients[:1], *STRATA):
+    for statistic in (*coefficients[:1], *STATISTICS):
         rows = known[known["statistic"] == statistic]
         if statistic == "mean":
-            # Means of metrics, which have no question, are on other scales.
+            # Means of metrics have no question and are on other scales.
             rows = rows[rows["question"].fillna("") != ""]
         if statistic in KNOWN_COEFFICIENTS:
             order = ("story", "pooled", "method")
             levels = [level for level in order if level in set(rows["level"])]
             rows = rows[rows["level"].isin(levels[:1])]
-        yield from _strata(statistic, rows)
+        yield from _groups(statistic, rows)
 
 
-def _strata(statistic: str, rows: pd.DataFrame) -> Iterator[Part]:
+def _groups(statistic: str, rows: pd.DataFrame) -> Iterator[Part]:
     column = "method" if statistic in OF_METHODS else "metric"
     most = MOST_METRICS if column == "metric" else MOST_ROWS
     has_names = False
@@ -77,26 +76,26 @@ def _strata(statistic: str, rows: pd.DataFrame) -> Iterator[Part]:
             has_names, order = True, by_value(own, column)[:most]
             own = own[own[column].isin(order)]
         look = {"axis": named(statistic), "lines": NULLS.get(statistic, [0])}
-        look["words"] = headed(heading, said(own, "stratum"))
+        look["words"] = headed(heading, best_values(own, "stratum"))
         if order:
             look |= {"names": column, "groups": "stratum", "order": order}
         yield dots("strata", heading, own, **look)
     if column == "metric" and has_names:
-        yield _("At most {n} metrics, the highest.", n=MOST_METRICS)
+        yield _("Only the {n} highest metrics are shown.", n=MOST_METRICS)
 
 
 @figure("variance")
 def variance_bars(variance: pd.DataFrame) -> Iterator[Part]:
-    """Draw which share of the variance of ratings comes from where."""
+    """Draw the sources of the variance of ratings."""
     known = variance[variance["share"].notna()]
     questions = sorted(known["question"].unique())[:MOST_ROWS]
     if not questions:
         return
-    told = []
+    words = []
     for question in questions:
         own = known[known["question"] == question].set_index("component")["share"]
         most, share = word("components", own.idxmax()), per_cent(own.max())
-        told.append(
+        words.append(
             word(
                 "captions",
                 "variance alt",
@@ -106,7 +105,7 @@ def variance_bars(variance: pd.DataFrame) -> Iterator[Part]:
             )
         )
     draw = _variance_dots if len(questions) <= FEW_QUESTIONS else _variance_bars
-    yield draw(known, questions, listed(told, SEMICOLON))
+    yield draw(known, questions, listed(words, SEMICOLON))
 
 
 def _variance_dots(known: pd.DataFrame, questions: list[str], words: str) -> Panel:
@@ -136,14 +135,14 @@ def _variance_bars(known: pd.DataFrame, questions: list[str], words: str) -> Pan
         look = {"marker": {"color": colors[i % len(colors)]}, "name": label}
         hover = f"{label}: %{{x:.1f}} %<extra></extra>"
         bars.append(look | {"x": values(own), "hovertemplate": hover})
-    # Room for a legend whose names stand below one another on a narrow screen.
+    # On a narrow screen the names of the legend are in a column.
     axis = _("per cent of variance")
     return panels.stacked("", questions, bars, axis, gap=0.3, extra=260, words=words)
 
 
 @figure("reliability")
 def reliability_curves(reliability: pd.DataFrame) -> Iterator[Part]:
-    """Draw how reliable means become with more annotators for each output."""
+    """Draw the reliability of means with more annotators for each output."""
     titles = WORDS["reliabilities"]
     known = reliability[
         reliability["value"].notna() & reliability["statistic"].isin(titles)
@@ -162,11 +161,11 @@ def reliability_curves(reliability: pd.DataFrame) -> Iterator[Part]:
             traces.append(panels.curve(i, title, *at, hover=hover) | {"error_y": bars})
         ends = rows[rows["statistic"] == next(iter(titles))]["value"]
         low, high = f"{ends.min():.2f}", f"{ends.max():.2f}"
-        told = _(
+        words = _(
             "{question}: from {low} to {high}", question=question, low=low, high=high
         )
         ticks = sorted(map(float, rows["n_annotators"].unique()))
-        yield panels.curves(question, traces, axes, ticks, words=told)
+        yield panels.curves(question, traces, axes, ticks, words=words)
 
 
 @figure("power")
@@ -230,7 +229,7 @@ def subset_dots(subset: pd.DataFrame) -> Iterator[Part]:
         )
         order = list(dict.fromkeys(rows["board"]))[:MOST_ROWS]
         rows = rows[rows["board"].isin(order)]
-        whole = said(rows[rows["statistic"] == "kendall"], "board")
+        whole = best_values(rows[rows["statistic"] == "kendall"], "board")
         yield dots("subset", name, rows, order=order, words=headed(name, whole))
 
 
@@ -248,6 +247,6 @@ def best_subset_curves(best_subset: pd.DataFrame) -> Iterator[Part]:
             for i, source in enumerate(WORDS["best-subsets"])
             if len(own := rows[rows["source"] == source])
         ]
-        told = _("{title}: up to {n}", title=name, n=f"{rows['value'].max():.2f}")
+        words = _("{title}: up to {n}", title=name, n=f"{rows['value'].max():.2f}")
         sizes = sorted({float(size) for size in rows["size"]})
-        yield curves(name, traces, (stories, "tau-b"), sizes, words=told)
+        yield curves(name, traces, (stories, "tau-b"), sizes, words=words)

@@ -1,4 +1,4 @@
-"""Figures of verdicts and tests: what leads each question, and what they tell apart."""
+"""Figures of verdicts and of the tests between metrics."""
 
 import math
 from collections.abc import Iterator
@@ -36,19 +36,19 @@ from analysis.report.wording import (
 from analysis.sentences import counted
 from analysis.verdicts import AGREES
 
-# Of more metrics the highest are drawn, and in smaller cells no number has room.
+# The most metrics that are drawn, and the most whose cells have room for numbers.
 MOST_METRICS, MOST_NUMBERS = 20, 16
-# Below which p a cell is darker, and what it is then; light ones tell nothing apart.
+# Steps of p at which a cell becomes darker, and the shades.
 STEPS = (0.05, 0.01, 0.001)
 SHADES = ("#e4e7e5", "#a6cbe3", "#4a90c2", "#0b4a86")
 HALF = "ppa_half"
-AXES = {HALF: "PPA half: share of pairs preferred as people do, ties being half"}
+AXES = {HALF: "PPA half: share of pairs ordered as by people, ties count half"}
 POINTS = {"pairs": "pair", "method": "method"}
 Tests = dict[frozenset[str], dict[str, Any]]
 
 
 def leading(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Return metrics by the statistic that leads their question."""
+    """Return the metrics by the leading statistic of their question."""
     rows = verdicts[verdicts["leads"].astype(bool) & (verdicts["role"] != "baseline")]
     return rows[rows["value"].notna()]
 
@@ -59,7 +59,7 @@ def p_matrices(
     metric_comparisons: pd.DataFrame | None = None,
     accuracy_comparisons: pd.DataFrame | None = None,
 ) -> Iterator[Part]:
-    """Draw the p of each pair of metrics, by the statistic that leads a question."""
+    """Draw the p-value of each pair of metrics, by the leading statistic."""
     tables = {
         "metric_comparisons": metric_comparisons,
         "accuracy_comparisons": accuracy_comparisons,
@@ -87,14 +87,14 @@ def p_matrices(
 
 
 def _tests(question: str, way: Way, table: pd.DataFrame | None) -> Tests:
-    """Return the tested pairs of a question by one statistic."""
+    """Return the tests between metrics of a question, by one statistic."""
     statistic, level, source = way
     if table is None or table.empty:
         return {}
-    wanted = {"question": question, "source": source, "statistic": statistic}
+    keys = {"question": question, "source": source, "statistic": statistic}
     if statistic in KNOWN_COEFFICIENTS:
-        wanted = {"dimension": question, "level": level, "coefficient": statistic}
-    for column, value in wanted.items():
+        keys = {"dimension": question, "level": level, "coefficient": statistic}
+    for column, value in keys.items():
         table = table[table[column] == value]
     return {
         frozenset((row["metric_a"], row["metric_b"])): row
@@ -103,7 +103,7 @@ def _tests(question: str, way: Way, table: pd.DataFrame | None) -> Tests:
 
 
 def _p_matrix(title: str, rows: pd.DataFrame, tests: Tests) -> Panel:
-    """Draw p as tested above the diagonal, and adjusted below it."""
+    """Draw p-values, unadjusted above the diagonal and adjusted below it."""
     clusters = rows["cluster"].astype(float)
     several = clusters.nunique() > 1
     names = {
@@ -121,7 +121,7 @@ def _p_matrix(title: str, rows: pd.DataFrame, tests: Tests) -> Panel:
             test = tests.get(frozenset((one, other)), {})
             p.iloc[row, column] = test.get(name, math.nan)
     apart = sum(row["p_adjusted"] < STEPS[0] for row in tests.values())
-    told = _("{n} of {total} pairs differ", n=apart, total=len(tests))
+    words = _("{n} of {total} pairs differ significantly", n=apart, total=len(tests))
     return panels.heat(
         title,
         p.map(lambda x: sum(x < step for step in STEPS)).where(p.notna()),
@@ -130,14 +130,14 @@ def _p_matrix(title: str, rows: pd.DataFrame, tests: Tests) -> Panel:
         [(i / len(STEPS), shade) for i, shade in enumerate(SHADES)],
         height=190 + 21 * len(metrics),
         angle=-60,
-        words=headed(title, told),
+        words=headed(title, words),
         texttemplate="%{text}" if len(metrics) <= MOST_NUMBERS else "",
         hovertemplate="%{y} · %{x}<br>p %{text}<extra></extra>",
     )
 
 
 def _p_text(p: float) -> str:
-    """Return a p in few letters.
+    """Return a p-value as a short text.
 
     >>> [_p_text(p) for p in (0.0004, 0.0046, 0.25, 1.0, math.nan)]
     ['<.001', '.005', '.25', '1', '']
@@ -154,10 +154,10 @@ def _p_text(p: float) -> str:
 
 
 def verdict_forest(verdicts: pd.DataFrame) -> tuple[Panel, ...]:
-    """Draw every question by the statistic that leads it: value, interval, chance.
+    """Draw every question by its leading statistic: value, interval, chance.
 
-    Filled marks are metrics that are shown to agree with people, those in bold were
-    declared. The dashed line is an annotator who predicts the others.
+    Filled marks are metrics that agree with people, bold ones were declared. The dashed
+    line is one annotator predicting the others.
     """
     rows = leading(verdicts)
     return tuple(_forest(question, own) for question, own in grouped(rows))
@@ -166,7 +166,7 @@ def verdict_forest(verdicts: pd.DataFrame) -> tuple[Panel, ...]:
 def _forest(question: str, rows: pd.DataFrame) -> Panel:
     shown = best_first(rows)
     order = list(dict.fromkeys(shown["metric"]))
-    meant = set(shown.loc[shown["role"] == "declared", "metric"])
+    hypotheses = set(shown.loc[shown["role"] == "declared", "metric"])
     chances, ceilings = (
         sorted(map(float, shown[name].dropna().unique()))
         for name in ("chance", "ceiling")
@@ -180,12 +180,12 @@ def _forest(question: str, rows: pd.DataFrame) -> Panel:
         AXES.get(statistic, f"{NAMES.get(statistic, statistic)} {where}"),
         groups="source" if shown["source"].nunique() > 1 else "",
         order=order,
-        bold=[metric in meant for metric in order],
+        bold=[metric in hypotheses for metric in order],
         lines=chances,
         dashed=ceilings,
         words="",
     )
-    # A trace holds one kind of answers.
+    # Each trace has one kind of answers.
     for trace, source in zip(panel.data, dict.fromkeys(shown["source"]), strict=True):
         own = records(shown[shown["source"] == source])
         symbol = trace["marker"]["symbol"]
@@ -193,13 +193,13 @@ def _forest(question: str, rows: pd.DataFrame) -> Panel:
         trace["marker"] |= {"size": 9, "symbol": symbols}
         trace["text"] = [_beside_pointer(row) for row in own]
         trace["hovertemplate"] = "%{text}<extra></extra>"
-    named = [(x, "chance") for x in chances[:1]]
-    named += [(x, "one annotator") for x in ceilings[:1]]
+    marks = [(x, "chance") for x in chances[:1]]
+    marks += [(x, "one annotator") for x in ceilings[:1]]
     look = {"yref": "paper", "yanchor": "bottom", "showarrow": False, "y": 1}
     look["font"] = {"size": 11, "color": panels.GREY}
     panel.layout["annotations"] = [
         look | {"x": x, "xanchor": anchor, "text": text}
-        for (x, text), anchor in zip(sorted(named), ("right", "left"), strict=False)
+        for (x, text), anchor in zip(sorted(marks), ("right", "left"), strict=False)
     ]
     return replace(panel, height=panel.height + 12)
 

@@ -1,4 +1,4 @@
-"""Figures of wins: bars of few pairs of methods, a matrix of many, groups apart."""
+"""Figures of wins: bars of few pairs of methods, a matrix of many, groups."""
 
 from collections.abc import Iterator, Sequence
 
@@ -23,26 +23,25 @@ from analysis.report.panels import GREY, PALETTE
 from analysis.report.wording import per_cent, word
 from analysis.results import Array
 
-# With more pairs than this there are no bars.
+# More pairs than this are drawn as a matrix.
 MOST_BARS = 21
-# In larger matrices no number has room.
+# Larger matrices have no room for numbers.
 MOST_NUMBERS = 16
-# Of more groups, or more rows of groups by questions, there are no bars; the table has
-# them all.
+# More groups, or more rows of groups by questions, are left to the table.
 MOST_GROUPS, MOST_LINES = 6, 40
-# How high the heading of a question is, in rows.
+# The height of a question's heading, in rows.
 HEADING = 0.6
-# From never to always; in grey it is as plain.
+# From never to always, also readable in grey.
 WINS = ((0, "#f1f3f2"), (0.5, "#a6cbe3"), (1, "#0b4a86"))
 TIE = "#d0d3d2"
-# On these colours numbers are white.
+# Numbers on these colours are white.
 DARK = frozenset({"#0072B2", "#D55E00", "#009E73", "#8A8A00"})
-# How much of white is in bars of single votes, below those of majorities.
+# The share of white in bars of single votes, below those of majorities.
 PALER = 0.4
 INK = "#1d2422"
-# A smaller part of a bar has no room for its number.
-LEAST_TOLD = 7
-# What a bar is made of, by single votes; majorities have the same names with a prefix.
+# Smaller parts of a bar, in per cent, have no room for a number.
+LEAST_NUMBERED = 7
+# The parts of a bar by single votes; those of majorities have a prefix.
 PARTS = ["wins_a", "ties", "wins_b"]
 OF_MAJORITIES = "majority_"
 
@@ -51,8 +50,8 @@ OF_MAJORITIES = "majority_"
 def wins(win_rates: pd.DataFrame) -> Iterator[Part]:
     """Draw wins, ties and losses: bars of few pairs, else a matrix of each question.
 
-    Where there are several questions each pair has a panel of its own, as StoryBench
-    prints them (its figure 17); else all pairs stand below one another.
+    With several questions each pair has its own panel, as in StoryBench (figure 17);
+    otherwise all pairs share one panel.
     """
     rates = _voted(win_rates)
     if rates.empty:
@@ -75,11 +74,10 @@ def wins(win_rates: pd.DataFrame) -> Iterator[Part]:
 
 
 @figure("strata-wins")
-def strata_wins(strata_win_rates: pd.DataFrame) -> Iterator[Part]:
+def group_wins(strata_win_rates: pd.DataFrame) -> Iterator[Part]:
     """Draw for each tag the wins, ties and losses of each pair in each group.
 
-    A pair has a panel, in which the groups stand below one another question by
-    question.
+    A pair has a panel, with its groups question by question.
     """
     n = 0
     for tag, rates in _voted(strata_win_rates).groupby("tag", sort=False):
@@ -99,18 +97,18 @@ def strata_wins(strata_win_rates: pd.DataFrame) -> Iterator[Part]:
 
 
 def _voted(rates: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that anybody voted on: others have no bar."""
+    """Return the rows with votes; others have no bar."""
     return rates[rates[PARTS].sum(axis=1) > 0]
 
 
 def _pairs_of(rates: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return the rows of each pair of methods, in the order of the table."""
+    """Split the rows by pairs of methods, in the order of the table."""
     pairs = rates.groupby(["method_a", "method_b"], sort=False)
     return [rows for _names, rows in pairs]
 
 
 def _ties(name: str, rows: pd.DataFrame) -> str:
-    """Say how many votes of a panel are ties."""
+    """Return how many votes of a panel are ties, as text."""
     votes = int(rows[PARTS].to_numpy().sum())
     return word(
         "captions",
@@ -122,7 +120,7 @@ def _ties(name: str, rows: pd.DataFrame) -> str:
 
 
 def _bar_caption(rates: pd.DataFrame) -> Iterator[Part]:
-    """Say what bars and lines are."""
+    """Yield the caption of bars and lines."""
     if _has_majorities(rates):
         yield word("captions", "wins majorities")
     else:
@@ -134,7 +132,7 @@ def _bar_caption(rates: pd.DataFrame) -> Iterator[Part]:
 
 
 def _win_matrix(title: str, rows: pd.DataFrame) -> Panel:
-    """Draw methods in the order of their wins."""
+    """Draw a matrix of wins, methods in the order of their wins."""
     methods = sorted({*rows["method_a"], *rows["method_b"]})
     won, tied = (np.zeros((len(methods), len(methods))) for _side in range(2))
     a, b = (pd.Index(methods).get_indexer(rows[f"method_{side}"]) for side in "ab")
@@ -172,8 +170,8 @@ def _win_matrix(title: str, rows: pd.DataFrame) -> Panel:
 
 
 def _pairs(criterion: str, rows: pd.DataFrame) -> Panel:
-    """Draw a row for each pair, with the name of a method at either end."""
-    names = _("left one wins"), _("tie"), _("right one wins")
+    """Draw a row for each pair, with a method's name at either end."""
+    names = _("left method wins"), _("tie"), _("right method wins")
     words = _ties(criterion, rows)
     panel = _bars(criterion, list(rows["method_a"]), rows, names, PALETTE[:2], words)
     first, others = ([short(x, 16) for x in rows[f"method_{side}"]] for side in "ab")
@@ -189,7 +187,7 @@ def _pair(
 ) -> Panel:
     """Draw the bars of one pair, with its methods in the legend.
 
-    In all panels of `rates` a method has one colour, where there are enough of them.
+    A method has one colour in all panels of `rates` if there are enough colours.
     """
     methods = sorted({*rates["method_a"], *rates["method_b"]})
     a, b = (str(rows[f"method_{side}"].iloc[0]) for side in "ab")
@@ -221,7 +219,7 @@ def _groups_of_pair(rows: pd.DataFrame, rates: pd.DataFrame) -> Panel:
 
 
 def _places(sizes: list[int]) -> tuple[list[float], list[float]]:
-    """Return where headings stand, and the rows below each.
+    """Return the places of headings, and of the rows below each.
 
     >>> _places([2, 1])
     ([-0.2, 2.4], [0.6, 1.6, 3.2])
@@ -245,7 +243,7 @@ def _bars(
 ) -> Panel:
     """Draw bars of wins, ties and losses, those of majorities above those of votes.
 
-    Each row stands at its place, else all below one another.
+    Rows without `places` are evenly spaced.
     """
     places = list(places) or [*range(len(rows))]
     bars = _stacked(rows, np.array(places, float))
@@ -263,20 +261,20 @@ def _bars(
     panel.layout["shapes"] = [panels.line(50) | {"layer": "above"}]
     panel.data.append(_intervals(bars))
     lines = 3 if bars["of_majorities"].any() else 1
-    # However many rows there are, each has room for its numbers.
+    # Each row has room for its numbers, however many there are.
     row = panels.row_height(1, lines=lines, extra=0)
     height = 110 + round(row * (places[-1] + 1))
     return Panel(title, height, panel.data, panel.layout, words)
 
 
 def _has_majorities(rates: pd.DataFrame) -> bool:
-    """Tell whether majorities say anything that single votes do not."""
+    """Tell whether majorities differ from single votes."""
     majorities = rates[[OF_MAJORITIES + name for name in PARTS]]
     return not np.array_equal(rates[PARTS].to_numpy(float), majorities.to_numpy(float))
 
 
 def _stacked(rows: pd.DataFrame, places: Array) -> pd.DataFrame:
-    """Return a row for each bar: its parts, share, interval, place and width."""
+    """Return a row for each bar, with its parts, share, interval, place and width."""
     votes = rows.rename(columns={"rate_a": "value"}).assign(
         place=places, width=0.8, of_majorities=False
     )
@@ -302,7 +300,7 @@ def _part(bars: pd.DataFrame, name: str, label: str, colour: str) -> Trace:
         "y": values(bars["place"]),
         "width": values(bars["width"]),
         "marker": {"color": [_paler(colour) if p else colour for p in below]},
-        "text": [f"{x:.0f}" if x >= LEAST_TOLD else "" for x in share],
+        "text": [f"{x:.0f}" if x >= LEAST_NUMBERED else "" for x in share],
         "textposition": "inside",
         "insidetextanchor": "middle",
         "textangle": 0,
@@ -329,16 +327,16 @@ def _paler(colour: str) -> str:
 
 def _intervals(bars: pd.DataFrame) -> Trace:
     """Draw the interval of each share of wins with half of the ties."""
-    found = bars[["value", "low", "high"]].astype(float) * 100
+    shares = bars[["value", "low", "high"]].astype(float) * 100
     trace: Trace = {
         "type": "scatter",
         "mode": "markers",
-        "x": values(found["value"]),
+        "x": values(shares["value"]),
         "y": values(bars["place"] + bars["width"] * 0.42),
         "marker": {"color": GREY, "size": 1},
         "showlegend": False,
         "hoverinfo": "skip",
     }
-    if panels.has_intervals(found):
-        trace["error_x"] = panels.error_bars(found, color="#000000", thickness=2)
+    if panels.has_intervals(shares):
+        trace["error_x"] = panels.error_bars(shares, color="#000000", thickness=2)
     return trace

@@ -1,6 +1,6 @@
-"""What can be claimed of methods: which one people prefer to which others.
+"""Sentences on methods: which one people prefer, and to which others.
 
-Sentences word rows of ``method_verdicts`` and decide nothing; the rules are in
+They word rows of ``method_verdicts`` and decide nothing; the rules are in
 `analysis.rankings.method_verdicts`.
 """
 
@@ -27,11 +27,11 @@ from analysis.report.wording import (
     word,
 )
 
-# More methods, or pairs, than this are counted instead of named.
+# More methods or pairs than this are counted, not named.
 MOST_NAMED = 3
 NOUNS = {"choices": "answer", "ratings": "rating", "rankings": "ranking"}
 MethodRow = Mapping[str, Any]
-Untold = list[tuple[str, str]]
+Pairs = list[tuple[str, str]]
 
 
 def preferred_claims(
@@ -40,11 +40,10 @@ def preferred_claims(
     top_methods: pd.DataFrame | None,
     confidence: float,
 ) -> Iterator[ClaimText]:
-    """Say of each question which method people prefer, and what is not told apart.
+    """Yield the preferred method of each question, and the best few if requested.
 
-    Whether the best few are the best follows, where it was asked. Where that is shown
-    and a first method is not, it is the answer: the one is asked of a set, the other,
-    adjusted, of all pairs.
+    If the best few are shown to be ahead but no first method is, the former is the
+    answer: it is one test of a set, the latter is adjusted over all pairs.
     """
     parts = method_verdicts.groupby(["question", "source"])["part"].nunique()
     best = [] if top_methods is None else records(top_methods)
@@ -53,78 +52,78 @@ def preferred_claims(
         question = row["question"]
         if parts[question, row["source"]] > 1:
             question = word("methods", "part", question=question, n=row["part"])
-        preferred, asked = row["verdict"] == PREFERRED, sets.get(_place(row))
-        apart = asked is not None and asked["verdict"] == APART
+        preferred, top = row["verdict"] == PREFERRED, sets.get(_place(row))
+        apart = top is not None and top["verdict"] == APART
         if preferred or not apart:
-            untold: Untold = []
+            open_pairs: Pairs = []
             if method_comparisons is not None:
-                untold = [*not_told_apart(method_comparisons, row, confidence)]
-            yield claim_of(preferred, question, *_clauses(row, untold))
-        if asked is not None:
-            yield claim_of(apart, question, *_of_best(asked))
+                open_pairs = [*not_told_apart(method_comparisons, row, confidence)]
+            yield claim_of(preferred, question, *_sentences(row, open_pairs))
+        if top is not None:
+            yield claim_of(apart, question, *_of_best(top))
 
 
 def _place(row: MethodRow) -> tuple[str, str, int]:
     return row["question"], row["source"], row["part"]
 
 
-def _clauses(row: MethodRow, untold: Untold) -> list[str]:
+def _sentences(row: MethodRow, open_pairs: Pairs) -> list[str]:
     if row["reason"] == "shared":
-        return [word("methods", "shared"), *_told_apart(row)]
+        return [word("methods", "shared"), *_significant(row)]
     if row["verdict"] != PREFERRED:
-        return [_evidence(row, _open(row, untold)), *_told_apart(row)]
+        return [_open(row, open_pairs), *_evidence(row), *_significant(row)]
     n = row["n_methods"] - 1
     table = "ahead-of-one" if n == 1 else "ahead"
     head = word(table, row["source"], method=row["method"], n=n)
-    return [_evidence(row, head), *_others(n, untold)]
+    return [head, *_evidence(row), *_others(n, open_pairs)]
 
 
-def _open(row: MethodRow, untold: Untold) -> str:
-    """Say that the first place is open, and between whom."""
+def _open(row: MethodRow, open_pairs: Pairs) -> str:
+    """Return the sentence on an undecided first place and its rivals."""
     first = row["method"]
     if row["reason"] == "untested":
         return word("methods", "untested", method=first)
-    rivals = [b if a == first else a for a, b in untold if first in (a, b)]
+    rivals = [b if a == first else a for a, b in open_pairs if first in (a, b)]
     others, total = listed(rivals), row["n_methods"] - 1
     if len(rivals) > MOST_NAMED:
         others = word("methods", "others", n=len(rivals), total=total)
     return word("methods", "open", method=first, others=others)
 
 
-def _evidence(row: MethodRow, head: str) -> str:
-    """Add the value of the first method, the test, and of what it speaks."""
+def _evidence(row: MethodRow) -> list[str]:
+    """Return the value of the first method, and its test against the others."""
     words = {"win_rate": share, "rating": _points}.get(row["statistic"], with_interval)
-    told = word("values", row["statistic"], value=words(row))
+    value = word("values", row["statistic"], value=words(row))
     if not is_missing(row, "n"):
         answers = counted(row["n"], NOUNS[row["source"]])
-        told = _("{first} ({second})", first=told, second=answers)
+        value = _("{first} ({second})", first=value, second=answers)
+    texts = [_("{text}.", text=value)]
     if row["verdict"] == PREFERRED:
-        # The largest p-value, and of which other answers the tests speak.
+        # The largest p-value, and the units that the tests treat as sampled.
         test = {
             "p": p_text(float(row["p_adjusted"])),
             "pairs": counted(row["n_pairs"], "pair of methods"),
             "units": drawn_units(str(row["drawn"])),
         }
-        tested = word("methods", "tested", **test)
-        told = _("{first}, {second}", first=told, second=tested)
-    return _("{head}: {evidence}", head=head, evidence=told)
+        texts.append(word("methods", "tested", **test))
+    return texts
 
 
-def _others(others: int, untold: Untold) -> list[str]:
-    """Say which of the other methods are not told apart."""
+def _others(others: int, open_pairs: Pairs) -> list[str]:
+    """Return the sentence on other methods that are not distinguishable."""
     if others < 2:
         return []
-    if not untold:
+    if not open_pairs:
         return [word("methods", "others apart")]
-    if len(untold) <= MOST_NAMED:
-        pairs = listed(word("methods", "both", first=a, second=b) for a, b in untold)
-        return [word("methods", "others few", pairs=pairs)]
+    if len(open_pairs) <= MOST_NAMED:
+        named = (word("methods", "both", first=a, second=b) for a, b in open_pairs)
+        return [word("methods", "others few", pairs=listed(named))]
     total = others * (others - 1) // 2
-    return [word("methods", "others many", total=total, n=len(untold))]
+    return [word("methods", "others many", total=total, n=len(open_pairs))]
 
 
-def _told_apart(row: MethodRow) -> list[str]:
-    """Say of how many pairs the order is shown."""
+def _significant(row: MethodRow) -> list[str]:
+    """Return the number of pairs that differ significantly."""
     if row["n_pairs"] < 2:
         return []
     pairs = counted(row["n_pairs"], "pair of methods")
@@ -139,7 +138,7 @@ def _points(row: MethodRow) -> str:
 
 
 def _of_best(row: MethodRow) -> list[str]:
-    """Say whether the best few methods differ from all others, and one another."""
+    """Return sentences on whether the best few methods are ahead of all others."""
     n, methods = row["size"], row["methods"]
     if not methods:
         return [word("best-methods", "none", n=n)]
@@ -158,11 +157,11 @@ def _of_best(row: MethodRow) -> list[str]:
     if row["n_inside"] == 1:
         return [text, word("best-methods", "two apart" if apart else "two alike")]
     pairs = counted(row["n_inside"], "pair")
-    return [text, word("best-methods", "inside", told=apart, pairs=pairs)]
+    return [text, word("best-methods", "inside", n=apart, pairs=pairs)]
 
 
 def label_claims(labels: pd.DataFrame) -> Iterator[ClaimText]:
-    """Say how much of what the text asks for each method shows, over all labels."""
+    """Yield how much of the requested content each method shows, over all labels."""
     known = labels[(labels["label"] == ALL) & labels["recall"].notna()]
     if known.empty:
         return

@@ -1,6 +1,6 @@
-"""Write sentences on metrics beside verdicts: pairs, levels, ties, judges.
+"""Sentences on metrics beside verdicts: pairs, levels, ties, judges.
 
-Sentences word rows of tables and decide nothing.
+They word rows of tables and decide nothing.
 """
 
 import math
@@ -17,6 +17,7 @@ from analysis.report.language import AND, counted, listed, ngettext, retold
 from analysis.report.metric_order import metric_ranks
 from analysis.report.wording import (
     LEVELS,
+    MINUS,
     WORDS,
     ClaimText,
     ResultTables,
@@ -37,10 +38,10 @@ from analysis.report.wording import (
 from analysis.verdicts import AGREES, FEW_METHODS
 
 BOTH = ["question", "source"]
-# A metric that is best in one way and at least this rank in another flips.
+# The best metric by one statistic flips if it has at least this rank by another.
 FLIP = 3
 INSIDE = "story τ"
-# The way that leads a question, or else the first of these.
+# Leading ways to rank, the first that is known.
 LEADING = ("PPA half", "method τ")
 
 
@@ -50,8 +51,8 @@ LEADING = ("PPA half", "method τ")
 def human_pair_claims(
     human_pairs: pd.DataFrame, verdicts: pd.DataFrame | None
 ) -> Iterator[ClaimText]:
-    """Hold the metric that verdicts name against one annotator, on the same pairs."""
-    unsettled = []
+    """Compare the metric that verdicts name with one annotator, on the same pairs."""
+    undecided = []
     for (name, source), rows in human_pairs.groupby(BOTH, sort=True):
         known = rows[rows["value"].notna()].set_index("metric", drop=False)
         first = named_metric(verdicts, str(name), str(source))
@@ -59,45 +60,45 @@ def human_pair_claims(
             continue
         person, named = (first_row(known.loc[[who]]) for who in (ONE_ANNOTATOR, first))
         values = {
-            "question": _asked(str(name), str(source), human_pairs),
+            "question": _question(str(name), str(source), human_pairs),
             "share": share(person),
             "judgements": counted(person["n"], "judgement"),
             "metric": first,
             "metric_share": share(named),
         }
-        text = word("human-pairs", "first", **values)
+        values["evidence"] = word("human-pairs", "evidence", **values)
         if math.isnan(named["difference_low"]):
             reason = named["reason"]
-            why = {"first": text, "reason": retold(reason)}
-            yield False, word("human-pairs", "reason" if reason else "undefined", **why)
+            values["reason"] = retold(reason)
+            kind = "reason" if reason else "undefined"
+            yield False, word("human-pairs", kind, **values)
             continue
         ahead, low, high = (
             100 * named[f"difference{end}"] for end in ("", "_low", "_high")
         )
         if low <= 0 <= high:
             values |= {"n": signed(ahead), "ends": f"[{signed(low)}, {signed(high)}]"}
-            unsettled.append(word("human-pairs", "one", **values))
+            undecided.append(word("human-pairs", "one", **values))
             continue
         near, far = sorted(map(abs, (low, high)))
-        difference = {
+        values |= {
             "n": f"{abs(ahead):.0f}",
             "ends": f"[{near:.0f}, {far:.0f}]",
             "units": drawn_units(str(named["drawn"])),
         }
-        where = "lower" if high < 0 else "higher"
-        yield True, word("human-pairs", where, first=text, **difference)
-    if unsettled:
-        yield claim("human-pairs", False, names=listed(unsettled))
+        yield True, word("human-pairs", "lower" if high < 0 else "higher", **values)
+    if undecided:
+        yield claim("human-pairs", False, names=listed(undecided))
 
 
-def _asked(question: str, source: str, table: pd.DataFrame) -> str:
-    """Name the question, and the answers where there are two kinds of them."""
+def _question(question: str, source: str, table: pd.DataFrame) -> str:
+    """Name the question, with its kind of answers if it has two."""
     own = table[table["question"] == question]
     return of_answers(question, source) if own["source"].nunique() > 1 else question
 
 
 def calibration_claims(calibration: pd.DataFrame) -> Iterator[ClaimText]:
-    """Say whether weighted metrics beat the best single one on held-out stories."""
+    """Compare weighted metrics with the best single one on held-out stories."""
     gains = calibration[
         (calibration["statistic"] == "gain")
         & calibration["value"].notna()
@@ -107,7 +108,7 @@ def calibration_claims(calibration: pd.DataFrame) -> Iterator[ClaimText]:
     within = []
     for row in records(gains):
         values = {
-            "question": _asked(row["question"], row.get("source", ""), calibration),
+            "question": _question(row["question"], row.get("source", ""), calibration),
             "gain": _gain(row),
             "pairs": counted(row["n"], "pair"),
         }
@@ -129,7 +130,7 @@ def _gain(row: Row) -> str:
 def disagreement_claims(
     disagreement: pd.DataFrame, verdicts: pd.DataFrame | None
 ) -> Iterator[ClaimText]:
-    """Say on which pair the metric that verdicts name and people differ most."""
+    """Yield the pair on which people and the metric that verdicts name differ most."""
     pairs = disagreement[disagreement["kind"] == "pair"]
     for (name, source), rows in pairs.groupby(BOTH, sort=True):
         metric = named_metric(verdicts, str(name), str(source))
@@ -138,8 +139,8 @@ def disagreement_claims(
             continue
         row = first_row(own.sort_values("value", ascending=False, kind="stable"))
         numbers = ("score", "score_other", "human", "human_other")
-        row |= {key: f"{row[key]:.3g}" for key in numbers}
-        row["question"] = _asked(str(name), str(source), disagreement)
+        row |= {key: f"{row[key]:.3g}".replace("-", MINUS) for key in numbers}
+        row["question"] = _question(str(name), str(source), disagreement)
         yield claim("disagreement", True, other=row["other_method"], **row)
 
 
@@ -147,7 +148,7 @@ def disagreement_claims(
 
 
 def coverage_limits(correlations: pd.DataFrame, tables: ResultTables) -> Iterator[str]:
-    """Say where a coefficient inside stories leaves out many of them."""
+    """Yield the metrics whose coefficient within stories leaves out many of them."""
     for name, rows in correlations.groupby("dimension", sort=True):
         here, stories = _inside_stories(rows), _n_stories(tables, str(name))
         few = here[here["n_groups"] < stories / 2]
@@ -163,7 +164,7 @@ def coverage_limits(correlations: pd.DataFrame, tables: ResultTables) -> Iterato
 
 
 def _inside_stories(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the first coefficient that is defined there, best metric first."""
+    """Return the first coefficient defined within stories, best metric first."""
     defined = rows[rows["value"].notna() & (rows["level"] == "story")]
     known = set(defined["coefficient"])
     name = next((name for name in KNOWN_COEFFICIENTS if name in known), "")
@@ -172,7 +173,7 @@ def _inside_stories(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _n_stories(tables: ResultTables, question: str) -> float:
-    """Return how many stories were rated, or NaN where that is not known."""
+    """Return the number of rated stories, or NaN if it is unknown."""
     means = tables.get("method_means")
     if means is None or "n_stories" not in means:
         return math.nan
@@ -182,12 +183,12 @@ def _n_stories(tables: ResultTables, question: str) -> float:
 def flip_limits(
     correlations: pd.DataFrame, pairwise_accuracy: pd.DataFrame | None
 ) -> Iterator[str]:
-    """Say where the best metric depends on the level or the statistic."""
+    """Yield the questions whose best metric depends on level or statistic."""
     for question, rows in correlations.groupby("dimension", sort=True):
         ranks = metric_ranks(rows, pairwise_accuracy, str(question))
         ways = set(WORDS["ways"])
         if _inside_stories(rows)["n_groups"].nunique() > 1:
-            ways -= {INSIDE}  # over other stories for every metric
+            ways -= {INSIDE}  # each metric rests on other stories
         ranks = ranks[[column for column in ranks if column in ways]]
         if len(ranks) < FLIP or ranks.shape[1] < 2:
             continue
@@ -206,7 +207,7 @@ def flip_limits(
 
 
 def interval_limits(correlations: pd.DataFrame) -> Iterator[str]:
-    """Say how many coefficients may be 0, and how many lie outside their interval."""
+    """Count the intervals that include 0, and those without their own value."""
     known = correlations[correlations["low"].notna()]
     value, low, high = (known[name] for name in ("value", "low", "high"))
     total = counted(len(known), "coefficient")
@@ -219,17 +220,17 @@ def interval_limits(correlations: pd.DataFrame) -> Iterator[str]:
         )
     if off := int(((value < low) | (value > high)).sum()):
         yield ngettext(
-            "{n} of {total} has an interval that does not hold it: resamples of few "
-            "clusters are noisier than the study itself, so draw other clusters.",
-            "{n} of {total} have an interval that does not hold it: resamples of few "
-            "clusters are noisier than the study itself, so draw other clusters.",
+            "{n} of {total} lies outside its interval: resamples of few clusters are "
+            "noisier than the study itself. Choose other clusters with --resample.",
+            "{n} of {total} lie outside their intervals: resamples of few clusters are "
+            "noisier than the study itself. Choose other clusters with --resample.",
             off,
             total=total,
         )
 
 
 def selection_limits(verdicts: pd.DataFrame) -> Iterator[str]:
-    """Say that the highest of many is flattered, where such a one is named."""
+    """Warn that the highest of several metrics is flattered, if one is named."""
     explored = verdicts[verdicts["leads"] & (verdicts["role"] == "exploratory")]
     named = [
         len(rows) > 1 and bool((rows["verdict"] == AGREES).any())
@@ -240,14 +241,14 @@ def selection_limits(verdicts: pd.DataFrame) -> Iterator[str]:
 
 
 def tie_limits(pairwise_accuracy: pd.DataFrame) -> Iterator[str]:
-    """Say where metrics tie often."""
+    """Count the metrics that tie often."""
     real = pairwise_accuracy[~pairwise_accuracy["metric"].isin(BASELINES)]
     if tied := int((real["metric_tie_rate"] > 0.2).sum()):
         yield ngettext(
-            "{n} of {total} has more than 20 % metric ties: strict and half accuracy "
-            "differ, so quote both.",
-            "{n} of {total} have more than 20 % metric ties: strict and half accuracy "
-            "differ, so quote both.",
+            "{n} of {total} has more than 20 % metric ties: quote both strict and half "
+            "accuracy, since they differ.",
+            "{n} of {total} have more than 20 % metric ties: quote both strict and "
+            "half accuracy, since they differ.",
             tied,
             total=counted(len(real), "row of pairwise accuracy"),
         )
@@ -257,24 +258,23 @@ def tie_limits(pairwise_accuracy: pd.DataFrame) -> Iterator[str]:
 
 
 def stability_claims(stability: pd.DataFrame) -> Iterator[ClaimText]:
-    """Say how far the scores of a judge move from trial to trial."""
+    """Yield how much the scores of a judge vary between repeated trials."""
     whole = stability[stability["method"].fillna("") == ""]
     for (question, judge), rows in whole.groupby(["question", "metric"], sort=False):
         known = {row["statistic"]: row for row in records(rows[rows["value"].notna()])}
         if "sd_output" not in known:
             continue
-        moves = with_interval(known["sd_output"])
-        text = word("stability", "moves", metric=judge, value=moves)
+        spread = with_interval(known["sd_output"])
+        texts = [word("stability", "moves", metric=judge, value=spread)]
         if same := known.get("same_share"):
-            text = word("stability", "same", first=text, share=share(same))
-        clauses = [text]
+            texts.append(word("stability", "same", share=share(same)))
         if noise := known.get("noise_to_methods"):
-            clauses.append(word("stability", "noise", share=share(noise)))
-        yield claim_of(True, question, *clauses)
+            texts.append(word("stability", "noise", share=share(noise)))
+        yield claim_of(True, question, *texts)
 
 
 def judge_claims(judges: pd.DataFrame) -> Iterator[ClaimText]:
-    """Say which judges agree with people, and with one another."""
+    """Yield which judges agree with people, and with each other."""
     known = judges[(judges["coefficient"] == "kendall") & judges["value"].notna()]
     keys = ["question", "metric_a", "metric_b"]
     for (question, one, other), rows in known.groupby(keys, sort=False):
@@ -291,8 +291,8 @@ def judge_claims(judges: pd.DataFrame) -> Iterator[ClaimText]:
         yield claim("judge", row["low"] > 0 and not few, question=question, **values)
 
 
-def twin_claims(sanity: pd.DataFrame) -> Iterator[str]:
-    """Say of each metric which degradations it is shown not to see."""
+def degradation_claims(sanity: pd.DataFrame) -> Iterator[str]:
+    """Yield the degradations that each metric is shown not to detect."""
     missed = sanity[sanity["verdict"] == MISSES]
     for metric, rows in missed.groupby("metric", sort=True):
         clauses = listed([_missed(row) for row in records(rows)], AND)
@@ -300,19 +300,19 @@ def twin_claims(sanity: pd.DataFrame) -> Iterator[str]:
 
 
 def _missed(row: Row) -> str:
-    n, alike = int(row["n_missed"]), int(row["n_alike"])
-    how = "none" if not alike else "alike" if alike == n else "some"
+    n, equal = int(row["n_missed"]), int(row["n_alike"])
+    how = "none" if not equal else "alike" if equal == n else "some"
     noun = "story" if row["n"] == row["n_stories"] else "output"
     values = {"n": n, "outputs": counted(row["n"], noun), "share": share(row)}
-    return word("missed", how, twins=twins_text(str(row["twin"])), **values)
+    return word("missed", how, kind=degradation_text(str(row["twin"])), **values)
 
 
-def twins_text(twin: str) -> str:
-    """Return what is shown of outputs that were degraded in a way.
+def degradation_text(kind: str) -> str:
+    """Return the words for a kind of degraded copies.
 
-    >>> twins_text("repeated_shot"), twins_text("half_speed")
-    ('repeated shots', 'twins with half speed')
+    >>> degradation_text("repeated_shot"), degradation_text("half_speed")
+    ('repeated shots', 'half speed')
     """
-    if twin in WORDS["degradations"]:
-        return word("degradations", twin)
-    return word("copies", "other", kind=twin.replace("_", " "))
+    if kind in WORDS["degradations"]:
+        return word("degradations", kind)
+    return kind.replace("_", " ")

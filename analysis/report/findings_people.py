@@ -1,4 +1,4 @@
-"""Write sentences on annotators: agreement, chance answers, position bias."""
+"""Sentences on annotators: agreement, chance-level answers, side preference."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -23,9 +23,9 @@ from analysis.report.wording import (
     word,
 )
 
-# What tells how well people agree: the first of these that there is.
+# Statistics of agreement; the first that was computed is quoted.
 AGREEMENT = ("alpha_ordinal", "alpha_nominal", "kendall_between_annotators")
-# Of many annotators, those whose answers agree least are named.
+# Of many annotators, this many with the lowest agreement are named.
 NAMED = 3
 CHANCE = 0.5
 BIAS = {"value": "value", "low": "low", "high": "high"}
@@ -33,9 +33,9 @@ ADJUSTED = {"value": "adjusted", "low": "adjusted_low", "high": "adjusted_high"}
 
 
 def agreement_claims(agreement: pd.DataFrame) -> Iterator[ClaimText]:
-    """Say in which questions people agree beyond chance."""
+    """Yield in which questions people agree beyond chance."""
     undefined: dict[str, list[str]] = {}
-    told: dict[bool, list[tuple[float, str, str]]] = {True: [], False: []}
+    defined: dict[bool, list[tuple[float, str, str]]] = {True: [], False: []}
     for question, rows in agreement.groupby("question", sort=True):
         name = next(x for x in AGREEMENT if (rows["statistic"] == x).any())
         alpha = first_row(rows[rows["statistic"] == name])
@@ -47,13 +47,13 @@ def agreement_claims(agreement: pd.DataFrame) -> Iterator[ClaimText]:
             "evidence",
             value=f"{name_of(name)} {with_interval(alpha)}",
             annotators=counted(alpha["n_annotators"], "annotator"),
-            units=counted(alpha["n_units"], "unit"),
+            units=counted(alpha["n_units"], "item"),
         )
         if math.isnan(alpha["low"]):
             evidence = word("agreement", "no interval", evidence=evidence)
         one = float(alpha["value"]), str(question), evidence
-        told[bool(alpha["low"] > 0)].append(one)
-    for shown, own in told.items():
+        defined[bool(alpha["low"] > 0)].append(one)
+    for shown, own in defined.items():
         if len(own) > MOST_SENTENCES:
             low, high = (pick(own, key=lambda one: one[0]) for pick in (min, max))
             ends = {"low": low[1], "low_evidence": low[2]}
@@ -68,11 +68,11 @@ def agreement_claims(agreement: pd.DataFrame) -> Iterator[ClaimText]:
 
 
 def side_claims(position_bias: pd.DataFrame, confidence: float) -> Iterator[ClaimText]:
-    """Say where the side on which an output stands moves people.
+    """Yield the questions with a side preference.
 
-    The share counts once strong methods are taken into account that stood on one side
-    more often. Its interval has to say it, which draws clusters: the binomial test
-    takes answers as independent.
+    The share is adjusted for strong methods that stood on one side more often. Its
+    interval decides, which resamples clusters: the binomial test assumes independent
+    answers.
     """
     known = position_bias[position_bias["value"].notna()]
     if known.empty:
@@ -96,26 +96,26 @@ def side_claims(position_bias: pd.DataFrame, confidence: float) -> Iterator[Clai
     yield claim("sides", True, names=listed(moved))
     if unmoved := len(known) - len(moved):
         text = ngettext(
-            "{n} of {total} does not show a preference for a side.",
-            "{n} of {total} do not show a preference for a side.",
+            "{n} of {total} shows no side preference.",
+            "{n} of {total} show no side preference.",
             unmoved,
             total=counted(len(known), "question"),
         )
         yield False, text
 
 
-# Answers like chance ------------------------------------------------------------------
+# Answers at chance level --------------------------------------------------------------
 
 
 def chance_claims(
     annotators: pd.DataFrame, without_marked: pd.DataFrame | None
 ) -> Iterator[ClaimText]:
-    """Say who answers like chance, with the evidence, and what changes without them."""
+    """Yield the annotators at chance level, and what changes without them."""
     if "verdict" not in annotators:
         return
     marked = annotators[annotators["verdict"].isin(MARKED)]
     together = marked["question"] == ALL_QUESTIONS
-    # Who is marked on all questions together is not told of again on each.
+    # A mark on all questions together is not repeated for each question.
     keys = marked["annotator"].astype(str) + "\0" + marked["statistic"]
     marked = marked[together | ~keys.isin(keys[together])]
     if len(marked) <= MOST_SENTENCES:
@@ -169,7 +169,7 @@ def _changes(without: pd.DataFrame) -> Iterator[ClaimText]:
 
 
 def _change(rows: pd.DataFrame) -> str:
-    """Say what is another number in one question."""
+    """Return what changes in one question."""
     (agreed,) = records(rows[rows["statistic"].isin(AGREEMENT)])
     standing = rows[rows["statistic"] == "rank"]
     moved = _moved(rows)
@@ -200,7 +200,7 @@ def _change(rows: pd.DataFrame) -> str:
 
 
 def _moved(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the methods that have another rank."""
+    """Return the methods whose rank changes."""
     ranked = rows[rows["statistic"] == "rank"].dropna(subset=["value", "value_all"])
     return ranked[ranked["value"] != ranked["value_all"]]
 

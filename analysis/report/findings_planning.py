@@ -1,4 +1,4 @@
-"""Write sentences on groups of stories, on sample size, and on what a study needs."""
+"""Sentences on groups of stories, on sample size, and on what a study needs."""
 
 import math
 from collections.abc import Iterator
@@ -33,12 +33,12 @@ from analysis.verdicts import FEW_METHODS
 
 # Resamples of fewer methods repeat the same few.
 FEW_DRAWN = 10
-# Below, tests about other annotators reject too often (docs/explanation/intervals.md).
+# Below, tests that generalise to other annotators reject too often (docs/explanation/intervals.md).
 FEW_ANNOTATORS = 5
 
 
 def few_methods(correlations: pd.DataFrame) -> Iterator[str]:
-    """Say that little can be shown over the means of few methods."""
+    """Warn that the means of few methods can show little."""
     over_methods = (correlations["level"] == "method") & correlations["value"].notna()
     methods = correlations.loc[over_methods, "n"].max()
     if 0 < methods < EXACT_BELOW:
@@ -47,7 +47,7 @@ def few_methods(correlations: pd.DataFrame) -> Iterator[str]:
 
 
 def few_stories(tables: ResultTables) -> Iterator[str]:
-    """Say that resampled intervals over few stories are too narrow."""
+    """Warn that resampled intervals over few stories are too narrow."""
     counts = [
         tables[name]["n_stories"].max()
         for name in ("method_means", "win_rates", "ranking_leaderboard")
@@ -61,7 +61,7 @@ def few_stories(tables: ResultTables) -> Iterator[str]:
 def few_annotators(
     method_verdicts: pd.DataFrame, agreement: pd.DataFrame | None
 ) -> Iterator[str]:
-    """Say that few annotators say little of others."""
+    """Warn that few annotators do not represent others well."""
     if agreement is None:
         return
     drawn = method_verdicts["drawn"].str.contains("annotators")
@@ -71,7 +71,7 @@ def few_annotators(
 
 
 def interval_limits(tables: ResultTables) -> Iterator[str]:
-    """Say of what intervals speak, or that there are none."""
+    """Yield what intervals cover, or that there are none."""
     if _have_intervals(tables):
         yield word("sample", "intervals")
     elif any("low" in table for table in tables.values()):
@@ -86,7 +86,7 @@ def _have_intervals(tables: ResultTables) -> bool:
 def variance_claims(
     variance: pd.DataFrame, power: pd.DataFrame | None
 ) -> Iterator[ClaimText]:
-    """Say what the ratings of a pilot differ by, the largest three shares first."""
+    """Yield the sources of a pilot's variance, the largest three shares first."""
     if power is None:
         return
     for question, rows in variance.groupby("question", sort=False):
@@ -98,16 +98,15 @@ def variance_claims(
         largest = known.sort_values("share", ascending=False, kind="stable").head(3)
         if "method" not in set(largest["component"]):
             largest = pd.concat([largest, known[known["component"] == "method"]])
-        told = [
+        *before, shares = [
             word(
                 "variance-shares",
-                "other" if i else "first",
+                "one",
                 share=per_cent(row["share"], row["low"] / total, row["high"] / total),
-                component=word("variance", row["component"]),
+                component=word("components", row["component"]),
             )
-            for i, row in enumerate(records(largest))
+            for row in records(largest)
         ]
-        *before, shares = told
         if before:
             ends = {"parts": listed(before), "last": shares}
             shares = word("variance-shares", "last", **ends)
@@ -118,7 +117,7 @@ def variance_claims(
 
 
 def subset_claims(subset: pd.DataFrame) -> Iterator[ClaimText]:
-    """Say whether a part of the stories keeps the order and the means of methods."""
+    """Yield whether a subset of stories keeps the order and the means of methods."""
     for name, rows in subset.groupby("subset", sort=False):
         order = rows[(rows["statistic"] == "kendall") & rows["value"].notna()]
         yield from _order_claims(str(name), order)
@@ -127,10 +126,10 @@ def subset_claims(subset: pd.DataFrame) -> Iterator[ClaimText]:
 
 
 def _order_claims(name: str, order: pd.DataFrame) -> Iterator[ClaimText]:
-    """Say by which scores the order of the methods goes with that of the whole.
+    """Yield the scores by which a subset ranks the methods as all stories do.
 
-    An interval above 0 shows a likeness, not that the order is kept; and of a few
-    methods every resample repeats the same few.
+    An interval above 0 shows similarity, not an unchanged order; and with few methods
+    every resample repeats the same few.
     """
     like = order[(order["low"] > 0) & (order["n"] >= FEW_DRAWN)]
     for shown, own in ((True, like), (False, order.drop(like.index))):
@@ -145,7 +144,7 @@ def _order_claims(name: str, order: pd.DataFrame) -> Iterator[ClaimText]:
 
 
 def _from_to(rows: pd.DataFrame) -> str:
-    """Word the lowest and the highest of sorted coefficients."""
+    """Return the lowest and the highest of sorted coefficients in words."""
     ends = records(rows.iloc[[0, -1]])
     low, high = (
         word("subset-order", "end", value=with_interval(row), scores=board(row))
@@ -159,7 +158,7 @@ def _from_to(rows: pd.DataFrame) -> str:
 def _random_claims(
     name: str, rows: pd.DataFrame, order: pd.DataFrame
 ) -> Iterator[ClaimText]:
-    """Say whether the subset beats nearly all random ones of its size."""
+    """Yield whether a subset beats nearly all random ones of its size."""
     keys = ["question", "metric"]
     random = rows[rows["statistic"] == "kendall_random"].set_index(keys)["high"]
     own = order.set_index(keys)["value"]
@@ -193,7 +192,7 @@ def _of(n: int, total: int) -> str:
 
 
 def choice_claims(best_subset: pd.DataFrame) -> Iterator[ClaimText]:
-    """Say whether chosen stories do better than random ones for other methods."""
+    """Yield whether chosen stories beat random ones for other methods."""
     gain = best_subset[
         (best_subset["source"] == "gain")
         & (best_subset["statistic"] == "kendall")
@@ -215,22 +214,22 @@ def choice_claims(best_subset: pd.DataFrame) -> Iterator[ClaimText]:
 # Groups of stories, and what a next study would need ----------------------------------
 
 
-def stratum_claims(strata_differences: pd.DataFrame) -> Iterator[ClaimText]:
-    """Say which groups of stories differ: by the adjusted test and by the interval."""
+def group_claims(strata_differences: pd.DataFrame) -> Iterator[ClaimText]:
+    """Yield the groups of stories that differ, by adjusted test and by interval."""
     known = strata_differences[strata_differences["p_adjusted"].notna()]
     clear = (known["low"] > 0) | (known["high"] < 0)
     apart = known[(known["p_adjusted"] <= SIGNIFICANT) & clear]
     apart = apart.sort_values("p_adjusted", kind="stable")
     for row in records(apart.head(MOST_SENTENCES)):
-        yield True, _stratum(row)
+        yield True, _difference(row)
     if len(apart) > MOST_SENTENCES:
         yield True, word("groups", "more", n=len(apart) - MOST_SENTENCES)
     if rest := len(known) - len(apart):
         text = ngettext(
-            "{n} of {total} between groups of stories is not shown (adjusted p > .05, "
-            "or an interval with 0 or none): groups that look apart need not be.",
-            "{n} of {total} between groups of stories are not shown (adjusted p > .05, "
-            "or an interval with 0 or none): groups that look apart need not be.",
+            "{n} of {total} between groups of stories is not significant (adjusted p > "
+            ".05, or no interval without 0), however different the groups look.",
+            "{n} of {total} between groups of stories are not significant (adjusted p "
+            "> .05, or no interval without 0), however different the groups look.",
             rest,
             total=counted(len(known), "difference"),
         )
@@ -238,25 +237,25 @@ def stratum_claims(strata_differences: pd.DataFrame) -> Iterator[ClaimText]:
 
 
 def _families(known: pd.DataFrame) -> list[str]:
-    """Say how many differences adjustment lets pass by chance, of many families."""
+    """Return how many families of tests would show a difference by chance."""
     n = known.groupby(["question", "tag", "statistic", "level"], dropna=False).ngroups
     by_chance = round(SIGNIFICANT * n)
     return [word("groups", "families", n=n, by_chance=by_chance)] if by_chance else []
 
 
-def _stratum(row: Row) -> str:
-    what, about = str(row["statistic"]), row["question"]
+def _difference(row: Row) -> str:
+    statistic, question = str(row["statistic"]), row["question"]
     named: tuple[str, ...] = ("metric", "method")
-    if not _is_named(about):
-        # Scores themselves: there is nobody's question, and the method is what differs.
-        about, named, what = row["metric"], ("method",), "score"
+    if not _is_named(question):
+        # Rows of scores have no question: the metric takes its place.
+        question, named, statistic = row["metric"], ("method",), "score"
     who = next((str(row[key]) for key in named if _is_named(row.get(key))), "")
     by = with_interval(row)
     if row["statistic"] == "drop_percent":
-        by = word("groups", "drop", n=by, stratum=row["stratum_a"])
+        by = word("groups", "drop", n=by, group=row["stratum_a"])
     values = {
-        "question": about,
-        "what": _statistic(name_of(what), who, str(row.get("level") or "")),
+        "question": question,
+        "what": _statistic(name_of(statistic), who, str(row.get("level") or "")),
         "tag": row["tag"],
         "first": row["stratum_a"],
         "second": row["stratum_b"],
@@ -268,7 +267,7 @@ def _stratum(row: Row) -> str:
 
 
 def _statistic(text: str, who: str, level: str) -> str:
-    """Name a statistic, of whom it is, and its level, where it has these."""
+    """Name a statistic, with its metric or method and its level if it has them."""
     if who:
         text = word("groups", "of", statistic=text, who=who)
     if level in LEVELS:
@@ -281,17 +280,17 @@ def _is_named(value: object) -> bool:
 
 
 def needed_limits(needed: pd.DataFrame) -> Iterator[str]:
-    """Say what a narrow interval would take: the first statistic of each question."""
-    told: set[tuple[str, str, bool]] = set()
+    """Yield what a narrow interval needs, by the first statistic of each question."""
+    named: set[tuple[str, str, bool]] = set()
     for (question, statistic, level, grows, target), rows in needed.groupby(
         ["question", "statistic", "level", "grows", "target"], sort=False, dropna=False
     ):
         row, name = first_row(rows), str(statistic)
-        # One coefficient speaks for the others of its level.
+        # One coefficient represents the others of its level.
         kind = (str(question), str(level), statistic in KNOWN_COEFFICIENTS)
-        if len(told) >= MOST_SENTENCES or grows != "stories" or kind in told:
+        if len(named) >= MOST_SENTENCES or grows != "stories" or kind in named:
             continue
-        told.add(kind)
+        named.add(kind)
         who = row["metric"] if _is_named(row["metric"]) else ""
         text = name_of(name if name in NAMES else name.replace("_", " "))
         what = _statistic(text, who, str(level))

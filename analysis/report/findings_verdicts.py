@@ -1,6 +1,6 @@
-"""What verdicts say in words: sentences word rows of one table, and decide nothing.
+"""Sentences on verdicts.
 
-The rules are in `analysis.verdicts`.
+They word rows of one table and decide nothing; the rules are in `analysis.verdicts`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.report.language import counted, listed
+from analysis.report.language import SEMICOLON, counted, listed
 from analysis.report.language import gettext as _
 from analysis.report.wording import (
     WORDS,
@@ -26,9 +26,9 @@ from analysis.report.wording import (
 )
 from analysis.verdicts import AGREES, DOES_NOT, EXACT, FEW_METHODS, OPEN
 
-# Roles of metrics that are told one by one.
+# Metrics with these roles have a sentence each.
 NAMED = ("declared", "composite")
-# What is drawn where a test speaks of new stories and new methods.
+# Clusters of tests that generalise to new stories and new methods.
 CROSSED = "stories+methods"
 COUNTED = {
     "method": "method",
@@ -40,18 +40,18 @@ VerdictRow = dict[str, Any]
 
 
 def question_claims(verdicts: pd.DataFrame) -> Iterator[list[ClaimText]]:
-    """Say of each question what its declared metrics and composites do, then the rest.
+    """Yield the claims of each question: declared metrics, composites, explored ones.
 
-    Only rows of the statistic by which a question is led are worded; metrics that were
-    declared and have none, and questions in which no metric has any, are named.
+    Only rows of the leading statistic of a question are worded. Declared metrics
+    without such a row, and questions without any, are named.
     """
     real = verdicts[verdicts["role"] != "baseline"]
-    for question, asked in real.groupby("question", sort=True):
-        yield list(_of_question(str(question), asked))
+    for question, own in real.groupby("question", sort=True):
+        yield list(_of_question(str(question), own))
 
 
-def _of_question(question: str, asked: pd.DataFrame) -> Iterator[ClaimText]:
-    leading = asked[asked["leads"]]
+def _of_question(question: str, own: pd.DataFrame) -> Iterator[ClaimText]:
+    leading = own[own["leads"]]
     if leading.empty:
         yield False, word("verdicts", "none", question=question)
         return
@@ -59,19 +59,19 @@ def _of_question(question: str, asked: pd.DataFrame) -> Iterator[ClaimText]:
         named, explored = _roles(rows)
         for row in named:
             head = word(row["role"], _verdict(row), metric=row["metric"])
-            clauses = _evidence(row, head), *_why(row), *_demand(row)
-            yield claim_of(row["verdict"] == AGREES, question, *clauses)
+            texts = head, *_evidence(row), *_why(row), *_demand(row)
+            yield claim_of(row["verdict"] == AGREES, question, *texts)
         if explored:
-            shown, clauses = _explored(explored, named)
-            yield claim_of(shown, question, *clauses)
-    meant = asked[asked["role"] == "declared"]
-    for metric in sorted({*meant["metric"]} - {*leading["metric"]}):
+            shown, texts = _explored(explored, named)
+            yield claim_of(shown, question, *texts)
+    hypotheses = own[own["role"] == "declared"]
+    for metric in sorted({*hypotheses["metric"]} - {*leading["metric"]}):
         head = word("declared", OPEN, metric=metric)
         yield claim_of(False, question, head, word("reasons", "undefined"))
 
 
 def named_metric(verdicts: pd.DataFrame | None, question: str, source: str) -> str:
-    """Return the metric that the first sentence of a question names; else nothing."""
+    """Return the metric that the first sentence of a question names, or ""."""
     if verdicts is None:
         return ""
     leading = verdicts[
@@ -86,21 +86,21 @@ def named_metric(verdicts: pd.DataFrame | None, question: str, source: str) -> s
 
 
 def tie_claims(verdicts: pd.DataFrame) -> Iterator[str]:
-    """Say which metrics do worse than chance where ties of people count."""
+    """Yield the metrics that do worse than chance if people's ties count."""
     below = verdicts[
         (verdicts["statistic"] == "acc_eq") & (verdicts["verdict"] == DOES_NOT)
     ]
     for (question, source), rows in below.groupby(["question", "source"], sort=True):
-        told = listed(
+        metrics = listed(
             word("verdicts", "tied", metric=row["metric"], **_accuracy(row))
             for row in records(rows)
         )
         values = {"question": question, "source": word("answers", source)}
-        yield word("verdicts", "below chance", metrics=told, **values)
+        yield word("verdicts", "below chance", metrics=metrics, **values)
 
 
 def _roles(rows: pd.DataFrame) -> tuple[list[VerdictRow], list[VerdictRow]]:
-    """Return rows that are told one by one, and of explored metrics, highest first."""
+    """Return rows of named and of explored metrics, the highest first."""
     family = records(rows.sort_values(["value", "metric"], ascending=[False, True]))
     named = [row for role in NAMED for row in family if row["role"] == role]
     return named, [row for row in family if row["role"] == "exploratory"]
@@ -113,9 +113,9 @@ def _verdict(row: VerdictRow) -> str:
 def _explored(
     rows: Sequence[VerdictRow], named: Sequence[VerdictRow]
 ) -> tuple[bool, tuple[str, ...]]:
-    """Say how many of the explored metrics agree, and what the highest does.
+    """Return whether explored metrics agree, and sentences on them and the highest.
 
-    It is held against `named` ones too.
+    The highest is compared with `named` metrics too.
     """
     agreeing = [row for row in rows if row["verdict"] == AGREES]
     first, n = (agreeing or rows)[0], len(agreeing)
@@ -124,53 +124,56 @@ def _explored(
         head = word("only", _verdict(first), metric=metric)
     else:
         is_leading = statistic in WORDS["leading"]
-        called = word("leading", statistic) if is_leading else name_of(statistic)
+        name = word("leading", statistic) if is_leading else name_of(statistic)
         kind = "none" if n == 0 else "one" if n == 1 else "several"
-        values = {"total": len(rows), "n": n, "metric": metric, "statistic": called}
+        values = {"total": len(rows), "n": n, "metric": metric, "statistic": name}
         head = word("verdicts", f"explored {kind}", **values)
     compared = bool(agreeing) and len(rows) > 1
-    after = _apart(first, [*named, *rows]) if compared else _why(first)
-    return bool(agreeing), (_evidence(first, head), *after, *_demand(first))
+    after = _differences(first, [*named, *rows]) if compared else _why(first)
+    return bool(agreeing), (head, *_evidence(first), *after, *_demand(first))
 
 
 def _why(row: VerdictRow) -> list[str]:
     return [word("reasons", row["reason"], few=FEW_METHODS)] if row["reason"] else []
 
 
-def _apart(first: VerdictRow, rows: Sequence[VerdictRow]) -> list[str]:
-    """Say of how many of the others the tests show that they are worse, or better."""
+def _differences(first: VerdictRow, rows: Sequence[VerdictRow]) -> list[str]:
+    """Return how many of the others are significantly worse, or better."""
     if is_missing(first, "n_worse"):
         return []
     total = sum(not is_missing(row, "n_worse") for row in rows) - 1
-    text = _compared("better", int(first["n_worse"]), total)
+    texts = [_compared("better", int(first["n_worse"]), total)]
     if first["n_better"]:
-        worse = _compared("worse", int(first["n_better"]), total)
-        text = _("{first}, {second}", first=text, second=worse)
-    return [text]
+        texts.append(_compared("worse", int(first["n_better"]), total))
+    return texts
 
 
 def _compared(table: str, n: int, total: int) -> str:
-    """Say than how many of all others a metric is better, or worse."""
+    """Return the sentence on how many others a metric is better, or worse, than."""
     which = "none" if n == 0 else "all" if n == total else "some"
     of_one = " of one" if total == 1 else ""
     return word(table, f"{which}{of_one}", n=n, total=total)
 
 
-def _evidence(row: VerdictRow, head: str) -> str:
-    """Add the value, what it rests on, and the test that decided."""
+def _evidence(row: VerdictRow) -> list[str]:
+    """Return the value, chance with its test, and the population of the test."""
     if is_missing(row, "value"):
-        return head
+        return []
     if row["statistic"] == "ppa_half":
         what = word("preferences", row["source"])
-        told = word("verdicts", "preferred", what=what, **_accuracy(row))
+        against = word("verdicts", "against", share=per_cent(row["chance"]))
+        texts = [
+            word("verdicts", "preferred", what=what, **_accuracy(row)),
+            _("{text}.", text=_with_p(row, against)),
+        ]
     else:
         is_grouped = row["level"] in ("story", "within_method")
         n = counted(row["n_groups" if is_grouped else "n"], COUNTED[row["level"]])
-        value = f"{name_of(row['statistic'])} {with_interval(row)}"
-        told = _with_p(row, word("over", row["level"], value=value, n=n))
-    if population := _population(str(row["decided_by"])):
-        told = _("{first}, {second}", first=told, second=population)
-    return _("{head}: {evidence}", head=head, evidence=told)
+        names = {"statistic": name_of(row["statistic"]), "value": with_interval(row)}
+        value = word("over", row["level"], n=n, **names)
+        texts = [_("{text}.", text=_with_p(row, value))]
+    population = _population(str(row["decided_by"]))
+    return [*texts, population] if population else texts
 
 
 def _accuracy(row: VerdictRow) -> dict[str, str]:
@@ -181,7 +184,7 @@ def _accuracy(row: VerdictRow) -> dict[str, str]:
 
 
 def _population(drawn: str) -> str:
-    """Say of what the test speaks, where that is not new stories and methods."""
+    """Return what the test generalises to, unless to new stories and methods."""
     if drawn in ("", CROSSED):
         return ""
     if drawn == EXACT:
@@ -192,17 +195,17 @@ def _population(drawn: str) -> str:
 
 
 def _with_p(row: VerdictRow, text: str) -> str:
-    """Add the adjusted p-value and over how many metrics it is adjusted."""
+    """Add the adjusted p-value and the size of its family."""
     if is_missing(row, "p_adjusted"):
         return text
     p_value = p_text(float(row["p_adjusted"]))
     if row["n_family"] > 1:
         p_value = word("families", row["role"], p=p_value, n=f"{row['n_family']:.0f}")
-    return _("{first}, {second}", first=text, second=p_value)
+    return listed([text, p_value], SEMICOLON)
 
 
 def _demand(row: VerdictRow) -> list[str]:
-    """Hold a metric that agrees, in new stories and methods, against what is asked."""
+    """Compare a metric that agrees with the demanded accuracy, on new stories."""
     if row["verdict"] != AGREES or row["decided_by"] != CROSSED:
         return []
     if is_missing(row, "demanded"):

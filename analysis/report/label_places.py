@@ -1,4 +1,4 @@
-"""Names beside points: as many as stand clear of one another and of every point."""
+"""Labels beside points, without overlaps."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,15 +7,15 @@ import pandas as pd
 
 from analysis.results import Array
 
-# A plot on a page with several, and the letters in it, in pixels.
+# The size of a plot in a row of several, of letters and of marks, in pixels.
 PLOT = np.array((270.0, 230.0))
 LETTER, WIDE_LETTER, LINE, MARK = 5.8, 10.5, 12.0, 5.0
-# How near a name may come to other points, and how far it may reach beyond the plot.
+# The least distance of a name to other points, and its reach beyond the plot.
 CLEAR, BEYOND = 4.0, 8.0
-# From here on letters are as wide as Chinese ones.
+# From this code point on, letters are as wide as Chinese ones.
 FIRST_WIDE = 0x2E80
-# Where a name may stand, the most readable place first: to the right of its point (1),
-# to the left (-1) or over its middle (0); above (1), below (-1) or beside it (0).
+# Places of a name, the most readable first: to the right of its point (1), to the left
+# (-1) or centred (0); above (1), below (-1) or level with it (0).
 PLACES = {
     "middle right": (1, 0),
     "middle left": (-1, 0),
@@ -32,7 +32,7 @@ Box = tuple[float, float, float, float]  # left, right, bottom, top
 def placed_labels(
     points: Array, names: Sequence[str], order: Sequence[int]
 ) -> list[tuple[str, str]]:
-    """Return for each point its name and where it stands; no name where none fits.
+    """Return the name and its place for each point; names that do not fit are empty.
 
     Points are shares of the plot from the left and from below, shape (n, 2); those that
     should have a name come first in `order`.
@@ -43,19 +43,19 @@ def placed_labels(
     side = 2 * (MARK + CLEAR)
     marks = [_box(point, (0, 0), side, side) for point in points * PLOT]
     taken: list[Box] = []
-    found = [("", "middle right")] * len(names)
+    labels = [("", "middle right")] * len(names)
     for i in order:
         others = [*taken, *(mark for j, mark in enumerate(marks) if j != i)]
         for place, box in _boxes(points[i] * PLOT, names[i]):
             if _inside(box) and not any(_overlap(box, other) for other in others):
                 taken.append(box)
-                found[i] = names[i], place
+                labels[i] = names[i], place
                 break
-    return found
+    return labels
 
 
-def telling_order(part: pd.DataFrame) -> list[int]:
-    """Return points by what their names tell.
+def label_order(part: pd.DataFrame) -> list[int]:
+    """Return the points in the order in which they should be named.
 
     First those that people rank highest and lowest, then those where people and metric
     differ most in rank. Columns human, score, higher_is_better.
@@ -69,7 +69,7 @@ def telling_order(part: pd.DataFrame) -> list[int]:
 
 
 def in_shares(points: Array, within: Array) -> Array:
-    """Return points as shares of a plot that holds all of `within`, and some room."""
+    """Return points as shares of a plot that covers `within` with a margin."""
     low, high = within.min(axis=0), within.max(axis=0)
     span = np.where(high > low, high - low, 1.0)
     return np.asarray(0.06 + 0.88 * (points - low) / span)

@@ -1,7 +1,7 @@
-"""Texts of a report in the language of its readers, by gettext.
+"""Translation of reports by gettext.
 
-A message is the English text; ``locale/`` has a catalogue of every other language.
-Names and numbers stand in placeholders.
+A message is the English text, with placeholders for names and numbers; ``locale/`` has
+a catalogue of every other language.
 """
 
 import gettext as catalogues
@@ -21,10 +21,10 @@ from analysis.sentences import Sentence
 
 ENGLISH = LANGUAGES[0]
 LOCALE = Path(__file__).parent / "locale"
-# Two letters that stand side by side: both Chinese, or one of them.
+# Two adjacent letters: both Chinese, or one of them.
 CHINESE = re.compile("[\u4e00-\u9fff]{2}")
 MIXED = re.compile("[\u4e00-\u9fff][A-Za-z0-9]|[A-Za-z0-9%][\u4e00-\u9fff]")
-# Words of an English sentence, which may name what is called in Chinese.
+# Words of an English sentence, which may contain Chinese names.
 WORDS = re.compile("[A-Za-z]+ [A-Za-z]+")
 
 _current: ContextVar[str] = ContextVar("language", default=ENGLISH)
@@ -35,9 +35,9 @@ _known: ContextVar[Mapping[str, Sentence]] = ContextVar("sentences")
 def language(
     name: str, sentences: Mapping[str, Sentence] | None = None
 ) -> Iterator[None]:
-    """Say everything inside in a language: ``en``, or one that has a catalogue.
+    """Set the language of everything inside: ``en``, or one with a catalogue.
 
-    `sentences` are those that `retold` finds by their text alone.
+    `sentences` are those that `retold` looks up by their text.
     """
     before = _current.set(name), _known.set(sentences or {})
     try:
@@ -48,7 +48,7 @@ def language(
 
 
 def current() -> str:
-    """Return the language of what is said now."""
+    """Return the current language."""
     return _current.get()
 
 
@@ -65,20 +65,20 @@ def gettext(message: str, /, **values: object) -> str:
     ...     gettext("chance is {share}", share="50 %")
     '随机水平为 50 %'
     """
-    # Of no message a catalogue has its own header.
+    # The translation of an empty message is the header of the catalogue.
     return _filled(_catalogue(current()).gettext(message) if message else "", values)
 
 
 def ngettext(one: str, many: str, n: int, /, **values: object) -> str:
-    """Return the message for a number, which fills the placeholder ``n``."""
+    """Return the singular or plural message, with ``n`` filled in."""
     text = _catalogue(current()).ngettext(one, many, n)
     return _filled(text, {"n": n, **values})
 
 
 def _filled(text: str, values: Mapping[str, object]) -> str:
-    """Fill placeholders; in Chinese a space parts its letters from Latin ones.
+    """Fill placeholders; in Chinese, a space separates its letters from Latin ones.
 
-    Only where a placeholder begins or ends: values stay as they are.
+    Spaces are added at the ends of placeholders only: values stay as they are.
     """
     if not values:
         return text
@@ -101,7 +101,7 @@ def _beside(before: str, after: str) -> str:
 
 
 def retold(text: str) -> str:
-    """Say a text of the library in the current language; unknown ones stay English."""
+    """Translate a text of the library; unknown ones stay English."""
     if current() == ENGLISH:
         return text
     known = text if isinstance(text, Sentence) else _known.get({}).get(text)
@@ -109,7 +109,7 @@ def retold(text: str) -> str:
 
 
 def _of_sentence(text: object) -> str:
-    """Say a sentence and those that stand in it; names stay as they are."""
+    """Translate a sentence and the sentences in it; names stay as they are."""
     if isinstance(text, list | tuple):
         return listed(map(_of_sentence, text))
     if not isinstance(text, Sentence):
@@ -119,12 +119,12 @@ def _of_sentence(text: object) -> str:
 
 
 def remark(text: str) -> str:
-    """Say a remark in the current language; mark one for pages that stays English."""
-    told = retold(text)
-    is_chinese = CHINESE.search(told) and not WORDS.search(told)
-    if current() == ENGLISH or told != text or is_chinese:
-        return told
-    return Markup('<span lang="en">{}</span>').format(told)
+    """Translate a remark; mark it for the page if it stays English."""
+    translated = retold(text)
+    is_chinese = CHINESE.search(translated) and not WORDS.search(translated)
+    if current() == ENGLISH or translated != text or is_chinese:
+        return translated
+    return Markup('<span lang="en">{}</span>').format(translated)
 
 
 def counted(n: float, noun: str) -> str:
@@ -133,24 +133,24 @@ def counted(n: float, noun: str) -> str:
 
 
 def gettext_noop(message: str) -> str:
-    """Return a message that is said where it is used."""
+    """Mark a message that is translated where it is used."""
     return message
 
 
-# Two parts of a list, of a sentence, and two sentences.
+# Two parts of a list, two clauses, and two sentences.
 COMMA, AND = gettext_noop("{a}, {b}"), gettext_noop("{a} and {b}")
 SEMICOLON, SPACE = gettext_noop("{a}; {b}"), gettext_noop("{a} {b}")
 
 
 def listed(parts: Iterable[str], between: str = COMMA) -> str:
-    """Return parts with what the language writes between two of them."""
+    """Join parts by the separator of the language."""
     known = list(parts)
     separator = gettext(between).removeprefix("{a}").removesuffix("{b}")
-    # What is marked for a page stays so, and what stands beside it is escaped.
+    # Markup stays markup, and the texts around it are escaped.
     marked = any(isinstance(part, Markup) for part in known)
     return (Markup(separator) if marked else separator).join(known)
 
 
 def headed(name: object, text: str) -> str:
-    """Return a text after the name that it is about."""
+    """Return a text after the name of its subject."""
     return gettext("{name}: {text}", name=name, text=text)

@@ -1,4 +1,4 @@
-"""Which metrics figures and sentences name, and how each ranks by every statistic."""
+"""Order of the metrics in figures and sentences, and ranks by every statistic."""
 
 from collections.abc import Iterable
 
@@ -16,7 +16,7 @@ LEVELS = tuple(WORDS["level-titles"])
 
 
 def main_coefficient(correlations: pd.DataFrame) -> str:
-    """Return the coefficient that figures show: Kendall's where it was computed."""
+    """Return the coefficient that figures show: Kendall's if it was computed."""
     present = set(correlations["coefficient"])
     return next((c for c in KNOWN_COEFFICIENTS if c in present), min(present))
 
@@ -27,7 +27,7 @@ def levels_in(rows: pd.DataFrame) -> list[str]:
 
 
 def level_titles(levels: Iterable[str]) -> list[str]:
-    """Return what levels are called over figures."""
+    """Return the titles of levels over figures."""
     return [word("level-titles", level) for level in levels]
 
 
@@ -45,7 +45,7 @@ def without_baselines(rows: pd.DataFrame) -> pd.DataFrame:
 def human_ceiling(
     agreement: pd.DataFrame | None, question: str, coefficient: str
 ) -> float | None:
-    """Return how well one annotator agrees with the rest, where it is known."""
+    """Return how well one annotator agrees with the rest, if known."""
     if agreement is None or coefficient == "pearson":
         return None
     rows = agreement[
@@ -63,7 +63,7 @@ def nearest_metrics(
     hypotheses: pd.DataFrame | None,
     most: int,
 ) -> list[str]:
-    """Return the metrics to draw, best first: declared ones, and the best others."""
+    """Return the metrics to draw, best first: declared ones and the best others."""
     metrics = sorted(cells["metric"].unique())
     if correlations is not None and correlations["value"].notna().any():
         own = correlations[correlations["dimension"] == question]
@@ -76,10 +76,10 @@ def nearest_metrics(
 def metric_ranks(
     correlations: pd.DataFrame, pairwise: pd.DataFrame | None, question: str
 ) -> pd.DataFrame:
-    """Rank the metrics of one question by every way of asking, 1 being best.
+    """Rank the metrics of one question by every level and coefficient, 1 being best.
 
-    Of pairwise accuracy the rows of ratings count. Metrics that are undefined in a way
-    are left out, equal ones share the best rank.
+    Pairwise accuracy is that of ratings. Metrics with an undefined value are left out;
+    equal ones share the best rank.
     """
     columns: dict[str, pd.Series[float]] = {}
     for level in LEVELS:
@@ -115,5 +115,5 @@ def way_text(way: str) -> str:
 
 
 def highest_drawn(n: int) -> str:
-    """Say that a figure leaves out metrics."""
-    return _("The {n} highest metrics are drawn; the table has all.", n=n)
+    """Return the caption of a figure that leaves out metrics."""
+    return _("Only the {n} highest metrics are drawn; the table has all.", n=n)

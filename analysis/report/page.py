@@ -1,4 +1,4 @@
-"""The page of a report: what its templates are given, and what a browser may run."""
+"""The page of a report: its templates, and the policy for browsers."""
 
 import base64
 import hashlib
@@ -16,7 +16,12 @@ from plotly.offline import get_plotlyjs
 from analysis.options import VERSION, OptionError
 from analysis.report import checklist, language
 from analysis.report.figure import Figure
-from analysis.report.sections import Said, first_of_each, opening_figure, sections_of
+from analysis.report.sections import (
+    Findings,
+    first_of_each,
+    opening_figure,
+    sections_of,
+)
 from analysis.report.tables import listed_tables
 from analysis.report.uncertainty import (
     by_answers,
@@ -28,19 +33,19 @@ from analysis.report.verdict_grid import Grid, verdict_grids
 from analysis.result_tables.contract import Analysis
 from analysis.statistics import TABLES, coefficients
 
-# What templates say beside messages: see `analysis.report.language`.
+# Functions of `analysis.report.language` that templates use beside gettext.
 SPOKEN = ("counted", "listed", "remark", "current")
-# How it was computed, whole, in each language.
+# The methods section in each language.
 METHODS = {"en": "methods.html", "zh-Hans": "methods.zh-Hans.html"}
-# Addresses of pages, and of those on the host that the report comes from.
+# Beginnings of addresses: of any page, or of the host that serves the report.
 BEGINNINGS = ("https://", "http://", "/")
 NAMED = re.compile(r"\{([^{}]*)\}")
 PLACEHOLDERS = {"story", "method"}
-# How plotly's source sets the text of a style element.
+# The text of a style element in plotly's source.
 STYLE_TEXT = re.compile(r"\.textContent='((?:[^'\\]|\\.)*)'")
-# What formulas are made of: quoted words, letters, digits, signs.
+# Tokens of formulas: quoted words, letters, digits, signs.
 TOKEN = re.compile(r'"[^"]*"|[^\W\d_]+|\d+|\S')
-# What has its bounds below and above instead of behind.
+# Operators with their bounds below and above.
 BOUNDED = tuple('∑∏"')
 SCRIPTS = {
     "_": ("msub", "munder"),
@@ -51,8 +56,8 @@ SCRIPTS = {
 
 @cache
 def templates() -> Environment:
-    """Return the templates of the page, each compiled once a process."""
-    found = Environment(
+    """Return the templates of the page, compiled once in each process."""
+    environment = Environment(
         loader=PackageLoader("analysis.report"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -61,15 +66,15 @@ def templates() -> Environment:
         extensions=["jinja2.ext.i18n"],
     )
     spoken = language.gettext, language.ngettext
-    found.install_gettext_callables(*spoken, newstyle=False)  # type: ignore[attr-defined]
-    found.globals |= {name: getattr(language, name) for name in SPOKEN}
-    found.globals |= {"math": math, "display": partial(math, display=True)}
-    found.globals["address_of_output"] = address
-    return found
+    environment.install_gettext_callables(*spoken, newstyle=False)  # type: ignore[attr-defined]
+    environment.globals |= {name: getattr(language, name) for name in SPOKEN}
+    environment.globals |= {"math": math, "display": partial(math, display=True)}
+    environment.globals["address_of_output"] = address
+    return environment
 
 
 def plotly_source() -> str:
-    """Return plotly.js, to be placed into a page once."""
+    """Return the source of plotly.js."""
     source: str = get_plotlyjs()
     return source
 
@@ -80,13 +85,13 @@ def as_html(
     run: pd.DataFrame,
     shown: Mapping[str, pd.DataFrame],
     drawn: list[Figure],
-    said: Said,
+    findings: Findings,
     images_note: str,
     story_link: str,
 ) -> str:
-    """Return the whole page; it needs nothing else to be read.
+    """Return the whole page, which needs no other file.
 
-    `shown` are the tables with titles for keys.
+    `shown` are the tables with titles in place of keys.
     """
     values = dict(zip(run["key"], run["value"], strict=True))
     units, errors = resampled_units(analysis), by_error(analysis)
@@ -94,11 +99,11 @@ def as_html(
     grids: list[Grid] = []
     if "verdicts" in shown:
         grids = verdict_grids(shown["verdicts"])
-    first, further = first_of_each(said.verdicts)
-    sections = dict(said.sections)
-    opening = opening_figure(drawn) if said.methods and not grids else None
-    if grids or not said.methods:
-        sections["methods"] = (*said.methods, *sections.get("methods", ()))
+    first, further = first_of_each(findings.verdicts)
+    sections = dict(findings.sections)
+    opening = opening_figure(drawn) if findings.methods and not grids else None
+    if grids or not findings.methods:
+        sections["methods"] = (*findings.methods, *sections.get("methods", ()))
     below = [figure for figure in drawn if figure is not opening]
     computed = _computed(analysis) | {"by_error": errors, "by_answers": answers}
     weight = sum(one.weight for one in grids) + sum(one.weight for one in drawn)
@@ -110,9 +115,9 @@ def as_html(
             run=values,
             verdicts=first,
             further=further,
-            methods_said=() if grids else said.methods,
+            of_methods=() if grids else findings.methods,
             opening=opening,
-            warnings=said.warnings,
+            warnings=findings.warnings,
             grids=grids,
             notes=analysis.notes,
             date=values["date"].replace("T", " ").replace("+00:00", " UTC"),
@@ -132,42 +137,42 @@ def as_html(
             version=VERSION,
         )
     )
-    # Indentation is a fifth of what a page with many metrics shows.
+    # Indentation is a fifth of a page with many metrics.
     head, script, rest = page.partition("<script>")
     return re.sub(r"\n\s+", "\n", head) + script + rest
 
 
 def _computed(analysis: Analysis) -> dict[str, Any]:
-    """Return what the methods section speaks of: tables, and what is in them."""
+    """Return the tables and statistics that the methods section describes."""
     tables = analysis.tables
-    found: dict[str, Any] = {name: len(tables.get(name, ())) > 0 for name in TABLES}
+    features: dict[str, Any] = {name: len(tables.get(name, ())) > 0 for name in TABLES}
     of_metrics = (one["metric"] for one in tables.values() if "metric" in one)
-    found["metrics"] = any(bool(x.fillna("").ne("").any()) for x in of_metrics)
-    found["cells"] = len(analysis.cells) > 0 or found["method_means"]
+    features["metrics"] = any(bool(x.fillna("").ne("").any()) for x in of_metrics)
+    features["cells"] = len(analysis.cells) > 0 or features["method_means"]
     for key, table, column in (
         ("sources", "pairwise_accuracy", "source"),
         ("statistics", "agreement", "statistic"),
     ):
-        found[key] = set(tables[table][column]) if found[table] else set()
-    found["levels"], found["coefficients"] = set(), []
-    if found["correlations"]:
+        features[key] = set(tables[table][column]) if features[table] else set()
+    features["levels"], features["coefficients"] = set(), []
+    if features["correlations"]:
         known = tables["correlations"]
-        found["levels"] = set(known.dropna(subset="value")["level"])
+        features["levels"] = set(known.dropna(subset="value")["level"])
         computed = set(known["coefficient"])
         every = [one for one in coefficients().values() if one.key in computed]
-        found["coefficients"] = sorted(every, key=lambda one: not one.formula)
-    found["ordinal"] = "alpha_ordinal" in found["statistics"]
+        features["coefficients"] = sorted(every, key=lambda one: not one.formula)
+    features["ordinal"] = "alpha_ordinal" in features["statistics"]
     of_people = analysis.resampled.get("agreement", ())
-    found["by_annotators"] = "annotators" in of_people
-    found["many_values"] = bool(of_people) and found["ordinal"]
-    return found
+    features["by_annotators"] = "annotators" in of_people
+    features["many_values"] = bool(of_people) and features["ordinal"]
+    return features
 
 
 # Formulas -----------------------------------------------------------------------------
 
 
 def math(text: str, *, display: bool = False) -> Markup:
-    """Return a formula as MathML, from text that reads like it.
+    """Return a formula as MathML, from a text in a simple notation.
 
     >>> print(math("a_1 = 2"))
     <math><msub><mi>a</mi><mn>1</mn></msub><mo>=</mo><mn>2</mn></math>
@@ -178,15 +183,15 @@ def math(text: str, *, display: bool = False) -> Markup:
 
 
 def _items(tokens: list[str]) -> list[str]:
-    """Take what stands before a closing brace, or the end."""
-    found = []
+    """Parse items up to a closing brace, or to the end."""
+    items = []
     while tokens and tokens[0] != "}":
-        found.append(_scripted(tokens))
-    return found
+        items.append(_scripted(tokens))
+    return items
 
 
 def _scripted(tokens: list[str]) -> str:
-    """Take one thing with what is set low and high."""
+    """Parse one item with its subscript and superscript."""
     is_bounded = tokens[0].startswith(BOUNDED)
     parts, signs = [_one(tokens)], ""
     while tokens and tokens[0] in ("_", "^"):
@@ -221,7 +226,7 @@ def _tag(name: str, *parts: str) -> str:
 
 
 def check_story_link(template: str) -> None:
-    """Refuse what is no address of a page, or names no story; an empty one is none."""
+    """Raise an error if a template is not an address with a story; it may be empty."""
     if not template:
         return
     problem = f"--story-link: {template!r}: expected"
@@ -231,28 +236,27 @@ def check_story_link(template: str) -> None:
         )
     named = set(NAMED.findall(template))
     if "story" not in named:
-        raise OptionError(f"{problem} {{story}} in it, where the story's name goes")
+        raise OptionError(f"{problem} {{story}} in place of the story's name")
     for name in sorted(named - PLACEHOLDERS):
         raise OptionError(f"{problem} {{story}} or {{method}}, not {{{name}}}")
 
 
 def address(template: str, story: str, method: str) -> str:
-    """Return the address of an output; its names stand in it by percent signs.
+    """Return the address of an output, its names percent-encoded.
 
     >>> address("/stories/{story}#{method}", "a/b", "GPT 4&o")
     '/stories/a%2Fb#GPT%204%26o'
     """
     known = {"story": story, "method": method}
-    return NAMED.sub(lambda found: quote(known[found[1]], safe=""), template)
+    return NAMED.sub(lambda name: quote(known[name[1]], safe=""), template)
 
 
 def content_security_policy(html: str) -> str:
-    """Return the strictest policy under which this page works.
+    """Return the strictest content security policy under which this page works.
 
-    Scripts and styles run only if their text is one of the page's own, by hash. plotly
-    adds an empty style element and fills it through the object model, which the hash
-    of the empty text admits, and one whose text stands in its source; it also sets
-    style attributes on what it draws.
+    Scripts and styles are admitted by hash. plotly adds an empty style element, which
+    it fills through the object model, and one whose text is in its source; it also sets
+    style attributes on its drawings.
     """
     scripts = re.findall(r"<script>(.*?)</script>", html, re.S)
     styles = re.findall(r"<style>(.*?)</style>", html, re.S)

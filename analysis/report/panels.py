@@ -1,8 +1,8 @@
-"""Kinds of panels: rows of dots with intervals, stacked bars, fields of colour, curves.
+"""Kinds of panels: rows of dots with intervals, stacked bars, heat maps, curves.
 
-Colours are those of Okabe and Ito, which people with any colour vision can tell apart;
-shape or position repeats what they say. Text and background follow the reader's light
-or dark page.
+Colours are those of Okabe and Ito, which are distinct for any colour vision; shape or
+position repeats their meaning. Text and background follow the reader's light or dark
+page.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,8 +16,8 @@ from analysis.report.figure import (
     Trace,
     as_text,
     best_first,
+    best_values,
     grouped,
-    said,
     short,
     values,
 )
@@ -32,13 +32,13 @@ LEGEND = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0}
 
 
 def red_to_blue(middle: str) -> Colours:
-    """Return Brewer's RdBu, red low and blue high: plotly's of that name is another."""
+    """Return Brewer's RdBu, red low and blue high; plotly's RdBu differs from it."""
     shades = ("#b2182b", "#f4a582", middle, "#92c5de", "#2166ac")
     return [(i / 4, shade) for i, shade in enumerate(shades)]
 
 
 def error_bars(rows: pd.DataFrame, value: str = "value", **look: object) -> Trace:
-    """Return the bars from `low` to `high`; none where there is no interval."""
+    """Return the error bars from `low` to `high`, of length 0 without an interval."""
     bars = {"type": "data", "symmetric": False, "thickness": 1.5, "width": 0}
     above, below = rows["high"] - rows[value], rows[value] - rows["low"]
     bars["array"] = values(above.astype(float).fillna(0))
@@ -47,12 +47,12 @@ def error_bars(rows: pd.DataFrame, value: str = "value", **look: object) -> Trac
 
 
 def has_intervals(rows: pd.DataFrame) -> bool:
-    """Say whether any row has an interval."""
+    """Tell whether any row has an interval."""
     return "low" in rows and bool(rows["low"].notna().any())
 
 
 def in_per_cent(rows: pd.DataFrame, names: str, column: str, kind: str) -> pd.DataFrame:
-    """Return a share with its bounds in per cent, and what kind of share it is."""
+    """Return a share with its bounds in per cent, and the kind of share."""
     ends = {"value": column, "low": f"{column}_low", "high": f"{column}_high"}
     shares = {name: 100 * rows[end] for name, end in ends.items()}
     return rows[[names]].assign(kind=kind, **shares)
@@ -69,7 +69,7 @@ def _named_axis(
 
 
 def row_axis(names: Sequence[object], *, bold: Sequence[bool] = ()) -> Trace:
-    """Return a vertical axis with one named row each, the first on top."""
+    """Return a vertical axis with a row for each name, the first on top."""
     texts = [short(name) for name in names]
     marked = zip(texts, list(bold) or [False] * len(texts), strict=True)
     texts = [f"<b>{text}</b>" if is_bold else text for text, is_bold in marked]
@@ -78,15 +78,15 @@ def row_axis(names: Sequence[object], *, bold: Sequence[bool] = ()) -> Trace:
 
 
 def column_axis(names: Sequence[object]) -> Trace:
-    """Return a horizontal axis with one named column each."""
+    """Return a horizontal axis with a column for each name."""
     texts = [short(name, 22) for name in names]
-    # Names that do not fit would be left out on a narrow screen.
+    # On a narrow screen, plotly drops names that do not fit.
     angle = -35 if sum(map(len, map(str, names))) > 24 else 0
     return _named_axis(range(len(texts)), texts, showgrid=False, tickangle=angle)
 
 
 def row_height(n_rows: int, *, lines: int = 1, extra: int = 90) -> int:
-    """Return the height of a panel with rows of so many marks above one another."""
+    """Return the height of a panel whose rows have `lines` marks each."""
     each = 12 + 12 * lines if n_rows <= 15 else 9 + 8 * lines
     return extra + max(each, 17) * n_rows
 
@@ -94,11 +94,11 @@ def row_height(n_rows: int, *, lines: int = 1, extra: int = 90) -> int:
 def name_on_the_right(
     panel: Panel, places: Sequence[float | None], names: Sequence[str]
 ) -> Panel:
-    """Give a panel names at some places of its right side."""
+    """Add names to a panel at some places of its right side."""
     look = {"overlaying": "y", "side": "right", "showgrid": False}
     look["range"] = panel.layout["yaxis"]["range"]
     panel.layout["yaxis2"] = _named_axis(places, names, **look)
-    # An axis without a trace is not drawn.
+    # plotly does not draw an axis without a trace.
     mark = {"type": "scatter", "x": panel.layout["xaxis"]["range"][:1], "y": [None]}
     panel.data.append(mark | {"yaxis": "y2", "hoverinfo": "skip", "showlegend": False})
     return panel
@@ -118,17 +118,18 @@ def line(place: float, *, dash: str = "solid", across: bool = False) -> Trace:
 def dots_of(
     key: str, table: pd.DataFrame, by: str = "question", **look: Any
 ) -> Iterator[Panel]:
-    """Draw a panel of dots for each question, or other group, the highest on top."""
-    given = DECLARED[key].look
+    """Draw a panel of dots for each question or other group, the highest on top."""
+    declared = DECLARED[key].look
     for title, rows in grouped(table, by):
-        rows = best_first(rows, given.get("value", "value"), given["names"])
+        rows = best_first(rows, declared.get("value", "value"), declared["names"])
         yield dots(key, title, rows, **look)
 
 
 def dots(key: str, title: str, rows: pd.DataFrame, **look: Any) -> Panel:
-    """Draw rows of dots as `figures.toml` declares, or as `look` says instead."""
-    given = {"axis": ""} | dict(DECLARED[key].look)
-    return rows_of_dots(title, rows, **(given | {"axis": _(given["axis"])} | look))
+    """Draw rows of dots as `figures.toml` declares; `look` overrides it."""
+    declared = {"axis": ""} | dict(DECLARED[key].look)
+    axis = {"axis": _(declared["axis"])}
+    return rows_of_dots(title, rows, **(declared | axis | look))
 
 
 def rows_of_dots(
@@ -147,7 +148,7 @@ def rows_of_dots(
     marks: Sequence[object] = (),
     words: str | None = None,
 ) -> Panel:
-    """Draw one row for each name; groups stand below one another inside it."""
+    """Draw one row for each name, with a line for each group."""
     order = list(order) or list(dict.fromkeys(rows[names]))
     place = {name: i for i, name in enumerate(order)}
     parts = list(dict.fromkeys(rows[groups])) if groups else [""]
@@ -192,12 +193,12 @@ def rows_of_dots(
     extra = 70 + (30 if groups else 0)
     height = row_height(len(order), lines=max(1, round(len(parts) * 0.7)), extra=extra)
     if words is None:
-        words = headed(title, said(rows, names, value))
+        words = headed(title, best_values(rows, names, value))
     return Panel(title, height, data, layout, words)
 
 
 def _ends(rows: pd.DataFrame, value: str, span: Sequence[float]) -> list[float]:
-    """Return the ends of an axis that holds values, intervals and `span`."""
+    """Return the ends of an axis that covers values, intervals and `span`."""
     known = [rows[name] for name in (value, "low", "high") if name in rows]
     ends = pd.concat([*known, pd.Series(list(span), dtype=float)]).astype(float)
     ends = ends.dropna()
@@ -217,7 +218,7 @@ def stacked(
     extra: int = 110,
     words: str = "",
 ) -> Panel:
-    """Draw a bar of 100 per cent for each name; `parts` are what bars are made of."""
+    """Draw a bar of 100 per cent for each name, stacked from `parts`."""
     bar = {"type": "bar", "orientation": "h", "y": list(range(len(names)))}
     layout = {
         "barmode": "stack",
@@ -244,9 +245,9 @@ def heat(
     words: str = "",
     **look: object,
 ) -> Panel:
-    """Draw a field of colour for each row and column of two tables.
+    """Draw a heat map of the rows and columns of two tables.
 
-    `look` is what else plotly is told of the cells, as what stands in them.
+    `look` has further attributes of plotly's heat map.
     """
     cells: Trace = {
         "type": "heatmap",
@@ -276,7 +277,7 @@ def tables_of(
     shown: tuple[str, str],
     order: Sequence[str],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return values and their texts by two columns, the first in some order."""
+    """Return values and their texts by two columns, the first in `order`."""
     z, text = (
         rows.pivot(index=index, columns=columns, values=value).reindex(list(order))
         for value in shown
@@ -292,7 +293,7 @@ def curve(
     unit: str = "",
     hover: str = "",
 ) -> Trace:
-    """Return a curve through points, told from others by the number `i`."""
+    """Return a curve through points; the number `i` gives colour and mark."""
     return {
         "type": "scatter",
         "mode": "lines+markers",
@@ -316,7 +317,7 @@ def curves(
     target: float | None = None,
     words: str = "",
 ) -> Panel:
-    """Draw curves over what grows; a dotted line stands at the target."""
+    """Draw curves over a growing size, with a dotted line at the target."""
     layout = {
         "xaxis": {
             "title": {"text": axes[0]},

@@ -1,8 +1,7 @@
-"""Figures outside the page: as files, and as notebooks have them.
+"""Figures as image files and in notebooks.
 
-plotly draws in a browser only. A page with all figures is opened by Chromium without a
-window, and what it made is read from its document: no other program and no server is
-needed.
+plotly draws in a browser only: headless Chromium opens a page with all figures, and
+the images are read from its document, without a server.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 KINDS = ("svg", "png")
-# The names under which Chromium is installed; the first that is found is taken.
+# Names of Chromium's program, in order of preference.
 BROWSERS = [
     "chromium-headless-shell",
     "chromium",
@@ -38,49 +37,49 @@ BROWSERS = [
     "google-chrome-stable",
     "chrome",
 ]
-# Figures of one report take seconds; a browser that hangs is ended after this many.
+# Figures take seconds; a browser that hangs is ended after this many.
 PATIENCE = 180
 FOUND = re.compile(r'<pre id="images">(.*?)</pre>', re.S)
-# Where a page names its figures, which are the names of their files.
+# The names of figures in a page, which are those of their files.
 NAMED = re.compile(r'<figure id="figure-([a-z0-9-]+)"')
-# What a panel says of its own axes, and of the figure as a whole.
+# Layout of single panels, not of the whole figure.
 OWN = {"xaxis", "yaxis", "yaxis2", "shapes", "annotations"}
 OWN |= {"margin", "legend", "showlegend"}
 LEGEND = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0}
-# Room above each panel for its title, below it for the axis, in pixels.
+# Pixels between panels, for an axis and a title.
 BETWEEN = 110
 
 
 def browser() -> str | None:
-    """Return the path of Chromium, or None where there is none."""
+    """Return the path of Chromium, or None if it is not installed."""
     return next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
 def write_images(drawn: list[Figure], folder: Path, kind: str) -> str:
-    """Write every figure as a file and say where they lie, or why there are none.
+    """Write every figure as a file, and return a sentence on them for the page.
 
-    The sentence, for the page, is empty if `kind`, ``"svg"`` or ``"png"``, is empty.
+    `kind` is ``"svg"`` or ``"png"``; if it is empty, nothing is written or returned.
     Two runs on one machine write the same bytes.
     """
     if not kind:
         return ""
     check_known("--images", (kind,), KINDS)
     if not drawn:
-        return _("There is no figure to write as a file.")
+        return _("This report has no figures to write as files.")
     path = browser()
     images = path and draw(drawn, kind, path)
     if not images:
         return _(
-            "Figures were not written as files: Chromium did not draw them. Each can "
-            "be saved from this page."
+            "Figures were not written as files: Chromium did not draw them. You can "
+            "save each one from this page."
             if path
-            else "Figures were not written as files: Chromium was not found. Each can "
-            "be saved from this page."
+            else "Figures were not written as files: Chromium was not found. You can "
+            "save each one from this page."
         )
     folder.mkdir()
     for key, content in images.items():
         (folder / f"{key}.{kind}").write_bytes(content)
-    return _("Every figure lies in figures/ as {kind}.", kind=kind.upper())
+    return _("All figures are in figures/ as {kind}.", kind=kind.upper())
 
 
 def draw(drawn: list[Figure], kind: str, path: str) -> dict[str, bytes] | None:
@@ -105,13 +104,13 @@ def draw(drawn: list[Figure], kind: str, path: str) -> dict[str, bytes] | None:
             "--disable-background-networking",
             "--font-render-hinting=none",
             f"--user-data-dir={name}/profile",
-            # The page's own time: what waits for a timer does not wait at all.
+            # Timers of the page run in virtual time, without waiting.
             "--virtual-time-budget=600000",
             "--dump-dom",
             file.as_uri(),
         ]
         if os.name == "posix" and os.geteuid() == 0:
-            # Chromium's sandbox does not start for root; the page is our own.
+            # Chromium's sandbox does not start for root; the page is trusted.
             command.insert(1, "--no-sandbox")
         try:
             done = subprocess.run(
@@ -127,14 +126,14 @@ def draw(drawn: list[Figure], kind: str, path: str) -> dict[str, bytes] | None:
 
 
 def file_content(value: str) -> bytes:
-    """Return the bytes of a file; a drawing with its attributes in one order."""
+    """Return the bytes of a file; SVG is put into canonical form."""
     if value.startswith("data:"):
         return base64.b64decode(value.partition(",")[2])
     return f"{canonicalize(value)}\n".encode()
 
 
 def remove_images(out: Path) -> None:
-    """Remove the images of an older report, as its page names them, and no others."""
+    """Remove the images of an older report that its page names."""
     folder, page = out / "figures", out / "report.html"
     if not folder.is_dir() or not page.is_file():
         return
@@ -149,25 +148,25 @@ def remove_images(out: Path) -> None:
 
 
 def plotly_figure(panels: Sequence[Panel]) -> go.Figure:
-    """Return one figure of some panels, each as high as on the page."""
+    """Return one figure of several panels, each as high as on the page."""
     from plotly.subplots import make_subplots  # loads plotly
 
     heights = [panel.height for panel in panels]
     total = sum(heights) + BETWEEN * (len(panels) - 1)
-    found = make_subplots(
+    figure = make_subplots(
         rows=len(panels),
         specs=[[{"secondary_y": "yaxis2" in panel.layout}] for panel in panels],
         row_heights=heights,
         vertical_spacing=BETWEEN / total if len(panels) > 1 else 0,
         subplot_titles=[as_text(panel.title) for panel in panels],
     )
-    for title in found.layout.annotations:
+    for title in figure.layout.annotations:
         title.update(x=0, xanchor="left", yshift=14)
     named: set[str] = set()
     for row, panel in enumerate(panels, 1):
-        _add(found, panel, row, named)
+        _add(figure, panel, row, named)
     whole = {k: v for k, v in panels[0].layout.items() if k not in OWN}
-    return found.update_layout(
+    return figure.update_layout(
         **whole,
         height=total + 80,
         template="plotly_white",
@@ -178,7 +177,7 @@ def plotly_figure(panels: Sequence[Panel]) -> go.Figure:
 
 
 def _add(figure: go.Figure, panel: Panel, row: int, named: set[str]) -> None:
-    """Put a panel into its row of a figure; a name stands in the legend once."""
+    """Put a panel into its row of a figure, and new names into the legend."""
     place = {"row": row, "col": 1}
     for trace in panel.data:
         second = trace.get("yaxis") == "y2"
@@ -199,7 +198,7 @@ def _add(figure: go.Figure, panel: Panel, row: int, named: set[str]) -> None:
 
 
 def _in_panel(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return lines and names whose ends are those of the panel, not of the figure."""
+    """Return lines and names that end at the panel, not at the figure."""
     return [
         {
             key: f"{key[0]} domain"

@@ -1,8 +1,8 @@
-"""What stands in a report: questions that people ask, each with sentences and figures.
+"""Sections of a report: questions that people ask, with their sentences and figures.
 
-A function that says or draws anything is given the tables that its parameters name,
-beside ``cells``, ``tables`` (all of them) and ``confidence``. Nothing is said or drawn
-where the first of them is missing or empty.
+A function that yields sentences or figures receives the tables that its parameters
+name, beside ``cells``, ``tables`` (all of them) and ``confidence``. It is not called if
+the first of them is missing or empty.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -53,7 +53,7 @@ SECTIONS: dict[str, tuple[Claims, ...]] = {
     ),
     "disagreement": (
         findings_metrics.disagreement_claims,
-        findings_planning.stratum_claims,
+        findings_planning.group_claims,
     ),
     "methods": (),
     "planning": (
@@ -67,7 +67,7 @@ SECTIONS: dict[str, tuple[Claims, ...]] = {
         findings_planning.interval_limits,
     ),
 }
-# Modules whose figures are drawn.
+# Modules that declare figures; importing them fills `DRAWN`.
 FIGURES = (
     figures_methods,
     figures_metrics,
@@ -77,17 +77,18 @@ FIGURES = (
     figures_verdicts,
     figures_wins,
 )
-# Figures of methods, those first that say most at a glance.
+# Figures of methods, the most informative first.
 OPENING = ("labels", "wins", "means", "ranking-ladder", "ladder")
-# Of more sentences on metrics the first screen has one a question.
+# With more sentences on metrics than this, the first screen has one for each question.
 MOST_VERDICTS = 6
 
 
 @dataclass(frozen=True)
-class Said:
-    """What the data show, and what they do not: of metrics question by question.
+class Findings:
+    """Sentences of a report: what the data show, and what they do not.
 
-    Warnings say what metrics do not see of outputs made worse on purpose.
+    `verdicts` are those on metrics, question by question; `warnings` name the
+    degradations that metrics do not detect.
     """
 
     verdicts: tuple[tuple[ClaimText, ...], ...]
@@ -112,23 +113,23 @@ class Said:
         return chain(*self.verdicts, warnings, *others)
 
 
-def both(tables: Mapping[str, pd.DataFrame], confidence: float) -> Said:
+def findings(tables: Mapping[str, pd.DataFrame], confidence: float) -> Findings:
     """Return what the data support, and what they do not.
 
     `confidence` is the coverage of the intervals.
     """
     known = {**tables, "tables": tables, "confidence": confidence}
 
-    def said(*claims: Claims) -> tuple[ClaimText, ...]:
-        found = chain.from_iterable(_called(claim, known) for claim in claims)
-        # What is a text alone is not shown by the data.
-        return tuple((False, one) if isinstance(one, str) else one for one in found)
+    def claimed(*claims: Claims) -> tuple[ClaimText, ...]:
+        every = chain.from_iterable(_called(claim, known) for claim in claims)
+        # A plain text is a limit: the data do not show it.
+        return tuple((False, one) if isinstance(one, str) else one for one in every)
 
-    return Said(
+    return Findings(
         tuple(map(tuple, _called(question_claims, known))),
-        said(preferred_claims, label_claims),
-        tuple(_called(findings_metrics.twin_claims, known)),
-        {key: said(*claims) for key, claims in SECTIONS.items()},
+        claimed(preferred_claims, label_claims),
+        tuple(_called(findings_metrics.degradation_claims, known)),
+        {key: claimed(*claims) for key, claims in SECTIONS.items()},
     )
 
 
@@ -138,17 +139,17 @@ def all_figures(
     """Return the figures that the tables allow, in the order of `figures.toml`.
 
     `cells` has the columns question, metric, story, method, human, score and
-    higher_is_better; with `more` the further figures are drawn, too.
+    higher_is_better; `more` adds the further figures.
     """
     known = {**tables, "cells": cells}
-    chosen = [key for key, given in DECLARED.items() if more or not given.further]
-    return [figure for key in chosen for figure in _called(DRAWN[key], known)]
+    keys = [key for key, one in DECLARED.items() if more or not one.further]
+    return [figure for key in keys for figure in _called(DRAWN[key], known)]
 
 
 def _called(
     function: Callable[..., Iterable[Any]], known: Mapping[str, Any]
 ) -> Iterable[Any]:
-    """Call a function with what its parameters name, if there is the first of it."""
+    """Call a function with the tables that its parameters name, if it has the first."""
     first, *others = (known.get(name) for name in signature(function).parameters)
     if first is None or getattr(first, "empty", False):
         return ()
@@ -160,7 +161,7 @@ def _called(
 
 @dataclass(frozen=True)
 class ShownSection:
-    """A section of the page: what is said, and what is drawn."""
+    """A section of the page, with its sentences and figures."""
 
     key: str
     heading: str
@@ -169,13 +170,13 @@ class ShownSection:
 
     @property
     def answer(self) -> str:
-        """The sentence that is read while the section is closed: one that is shown."""
+        """The sentence beside the heading of a closed section."""
         shown = [text for is_shown, text in self.sentences if is_shown]
         return next(iter([*shown, *(text for _, text in self.sentences)]), "")
 
     @property
     def holds(self) -> str:
-        """What more there is when it is opened."""
+        """The number of further sentences and figures."""
         counts = (
             (
                 len(self.sentences) - 1,
@@ -192,9 +193,9 @@ def sections_of(
     *,
     has_metrics: bool = True,
 ) -> list[ShownSection]:
-    """Return the sections of which anything is said or drawn."""
+    """Return the sections that have sentences or figures."""
     figures = tuple(drawn)
-    found = [
+    sections = [
         ShownSection(
             key,
             word("sections" if has_metrics else "sections-of-people", key),
@@ -203,16 +204,13 @@ def sections_of(
         )
         for key in SECTIONS
     ]
-    return [one for one in found if one.sentences or one.figures]
+    return [one for one in sections if one.sentences or one.figures]
 
 
 def opening_figure(drawn: Sequence[Figure]) -> Figure | None:
-    """Return the figure that opens a report of people alone: what they say of methods.
-
-    Nothing where none of them is drawn.
-    """
-    found = {figure.key: figure for figure in drawn}
-    return next((found[key] for key in OPENING if key in found), None)
+    """Return the figure of methods that opens a report without metrics, if any."""
+    by_key = {figure.key: figure for figure in drawn}
+    return next((by_key[key] for key in OPENING if key in by_key), None)
 
 
 def first_of_each(
@@ -220,10 +218,10 @@ def first_of_each(
 ) -> tuple[list[ClaimText], list[ClaimText]]:
     """Return the sentences that open a page, and those that are folded below.
 
-    Of few sentences none is folded, of many all but the first of each question.
+    Few sentences all stay open; of many, only the first of each question.
     """
-    told = list(chain.from_iterable(questions))
-    if len(told) <= MOST_VERDICTS:
-        return told, []
+    every = list(chain.from_iterable(questions))
+    if len(every) <= MOST_VERDICTS:
+        return every, []
     folded = [one for own in questions for one in own[1:]]
     return [own[0] for own in questions], folded

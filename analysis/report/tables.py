@@ -18,11 +18,11 @@ from analysis.tables import Lines, defused
 # Columns that hold keys of questions, and of metrics.
 QUESTIONS = ("question", "dimension", "criterion")
 METRICS = ("metric", "metric_a", "metric_b", "against")
-# A page with more cells would be slow: the longest tables are cut, and never to fewer
-# rows than these. The files have them all.
+# A page with more cells would be slow: the longest tables are cut, but not below this
+# many rows. The files have all rows.
 MOST_CELLS = 28_000
 LEAST_ROWS = 10
-# What LaTeX would not print as it stands.
+# Characters that LaTeX does not print literally.
 SPECIAL = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -31,13 +31,13 @@ SPECIAL = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     '"': r"\textquotedbl{}",
-    # A row that began with one of these would be read as an option of the one before.
+    # At the start of a row, LaTeX reads these as an option of the row before.
     "[": "{[}",
     "*": "{*}",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }
 LATEX = str.maketrans(SPECIAL)
-# Longer tables do not fit on a page: they break over several.
+# Longer tables break over several pages.
 LONGEST = 40
 
 
@@ -67,10 +67,10 @@ def titled(frame: pd.DataFrame, titles: Titles) -> pd.DataFrame:
 
 
 def apart(tables: Iterable[pd.DataFrame], titles: Titles) -> Titles:
-    """Return titles that are taken for no other name of these tables.
+    """Return titles that are unique among the names of these tables.
 
-    A title that two keys have, or that is also the name of what has no title, has its
-    key behind it.
+    A title of two keys, or one that is also the name of another key, is followed by its
+    key.
     """
     frames = list(tables)
     return Titles(
@@ -105,20 +105,20 @@ def listed_tables(
 ) -> list[tuple[str, list[dict[str, Any]]]]:
     """Return the tables under the headings of their groups; unknown ones come last.
 
-    `cells_above` are cells that the page holds already, which leave less room.
+    `cells_above` is the number of cells that the page has already.
     """
     rows = _most_rows(list(tables.values()), MOST_CELLS - cells_above)
     groups = {_(heading): names for heading, names in TABLE_GROUPS.items()}
     groups[_("Further tables")] = tuple(name for name in tables if name not in TABLES)
-    found = {
+    listed = {
         heading: [_listed(name, tables[name], rows) for name in names if name in tables]
         for heading, names in groups.items()
     }
-    return [(heading, group) for heading, group in found.items() if group]
+    return [(heading, group) for heading, group in listed.items() if group]
 
 
 def _most_rows(frames: Sequence[pd.DataFrame], room: int) -> int:
-    """Return how many rows a table may have for all of them to fit."""
+    """Return the most rows of a table with which all tables fit."""
     rows = max(map(len, frames), default=0)
     while rows > LEAST_ROWS:
         if sum(min(rows, len(one)) * len(one.columns) for one in frames) <= room:
@@ -133,7 +133,7 @@ def _are_numbers(frame: pd.DataFrame) -> list[bool]:
 
 def _listed(name: str, frame: pd.DataFrame, most: int) -> dict[str, Any]:
     numeric = _are_numbers(frame)
-    # What is printed alike in all rows is told by all of them.
+    # The common format of a column depends on all of its rows.
     cells = {c: column_texts(frame[c])[:most] for c in frame.columns}
     cells |= {c: [*map(retold, cells[c])] for c in IN_WORDS.intersection(cells)}
     columns = [
@@ -160,7 +160,7 @@ def _listed(name: str, frame: pd.DataFrame, most: int) -> dict[str, Any]:
 def as_csv(frame: pd.DataFrame) -> str:
     """Return a table as CSV: full precision, empty for undefined, no formulas.
 
-    Text that a spreadsheet would run as a formula gets an apostrophe before it.
+    Text that a spreadsheet would run as a formula is prefixed with an apostrophe.
     """
     safe = frame.copy()
     for column in safe.columns:
@@ -174,7 +174,7 @@ def as_csv(frame: pd.DataFrame) -> str:
 
 
 def escaped(text: str) -> str:
-    r"""Return text that LaTeX prints as it stands.
+    r"""Return text that LaTeX prints literally.
 
     >>> print(escaped("50 % of a_b"))
     50 \% of a\_b
@@ -187,7 +187,7 @@ def as_latex(frame: pd.DataFrame) -> str:
 
     It needs `\usepackage{booktabs}`, `\usepackage[T1]{fontenc}` for quotes, and, for
     more than 40 rows, `\usepackage{longtable}`: such a table breaks over pages and
-    repeats its head. In two columns longtable needs `\onecolumn` before it.
+    repeats its head. In a two-column document, longtable needs `\onecolumn` first.
     """
     numeric = _are_numbers(frame)
     alignment = "".join("r" if is_number else "l" for is_number in numeric)
@@ -209,7 +209,7 @@ def as_latex(frame: pd.DataFrame) -> str:
 
 
 def _numeral(text: str) -> str:
-    """Set what needs it as mathematics: signs, bounds, powers of ten."""
+    """Write signs, bounds and powers of ten in mathematical mode."""
     digits, _e, power = text.partition("e")
     if power.lstrip("+-").isdigit():
         return rf"${digits} \times 10^{{{int(power)}}}$"

@@ -1,4 +1,4 @@
-"""Every metric by every statistic, as one table a question, with bars of what leads."""
+"""Tables of every metric by every statistic, with bars of the leading one."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.options import KNOWN_COEFFICIENTS
 from analysis.pairwise.metric_errors import MISSES
-from analysis.report.findings_metrics import twins_text
+from analysis.report.findings_metrics import degradation_text
 from analysis.report.findings_verdicts import COUNTED
 from analysis.report.language import counted
 from analysis.report.language import gettext as _
@@ -17,15 +17,14 @@ from analysis.report.wording import MINUS, WORDS, number, per_cent, records, wor
 from analysis.statistics import named
 from analysis.verdicts import ACCURACIES, AGREES, DOES_NOT
 
-# Statistics and levels in reading order: what knows ties first.
+# Statistics and levels in reading order; those that account for ties come first.
 STATISTICS = (*ACCURACIES, "spa", *KNOWN_COEFFICIENTS)
 LEVELS = ("pairs", "story", "pooled", "within_method", "method")
 SHARES = (*ACCURACIES, "spa")
-# What is counted of statistics without a level.
+# The nouns that are counted for statistics without a level.
 OF_SHARES = {"ppa_half": "pair", "acc_eq": "pair", "spa": "pair of methods"}
 SHOWN = {AGREES: "agrees", DOES_NOT: "below"}
-# The axis of bars has at most so many numbers; the room beside its ends, where none of
-# them stands, is a share of what it holds.
+# The most numbers on the axis of bars, and the empty share at its ends.
 MOST_TICKS = 4
 MARGIN = 0.08
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
@@ -35,7 +34,7 @@ Rows = Mapping[str, Mapping[str, Any]]  # by metric
 
 @dataclass(frozen=True)
 class Bar:
-    """A value and its interval, as places in the width of the drawing."""
+    """A value and its interval, as positions in the width of the drawing."""
 
     at: str
     low: str = ""
@@ -44,9 +43,9 @@ class Bar:
 
 @dataclass(frozen=True)
 class Axis:
-    """The axis of the bars: values at both ends, and numbers with their places.
+    """The axis of the bars: values at both ends, and numbers with their positions.
 
-    `marks` are places of what metrics are held against, by the name of its row.
+    `marks` are the positions of chance and the ceiling, by the name of their row.
     """
 
     low: float
@@ -55,13 +54,13 @@ class Axis:
     marks: Mapping[str, str] | None = None
 
     def place(self, value: float) -> str:
-        """Return where a value stands, in per cent of the width."""
+        """Return the position of a value, in per cent of the width."""
         return f"{100 * (value - self.low) / (self.high - self.low):.1f}%"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One number: its text, interval, cluster, how it is sorted, and what it shows."""
+    """One number: its text, interval, cluster, sort key, and finding."""
 
     text: str = ""
     interval: str = ""
@@ -72,14 +71,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """One metric, or what it is held against.
+    """The row of a metric, of chance, or of the ceiling.
 
     Attributes
     ----------
     bar
-        Of the statistic that leads.
+        The bar of the leading statistic.
     misses
-        What the metric is shown not to see of outputs made worse on purpose.
+        The degradation that the metric is shown not to detect.
     """
 
     name: str
@@ -91,7 +90,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Grid:
-    """All metrics of a question; columns are a title and what is counted there."""
+    """All metrics of a question; columns are a title and a count."""
 
     question: str
     axis: Axis | None
@@ -101,14 +100,14 @@ class Grid:
 
     @property
     def weight(self) -> int:
-        """Cells of a plain table that the page would hold for as many bytes."""
+        """The number of table cells that take as many bytes on the page."""
         return 6 * len(self.lines) * len(self.columns)
 
 
 def verdict_grids(verdicts: pd.DataFrame) -> list[Grid]:
     """Return a table of each question, the highest metric first, declared ones marked.
 
-    Columns are the statistics; the one by which the question is led comes first.
+    Columns are the statistics, with the leading one first.
     """
     return [
         _grid(str(question), records(rows))
@@ -134,24 +133,24 @@ def _grid(question: str, rows: list[dict[str, Any]]) -> Grid:
     first = by_way[ways[0]]
     real = {str(row["metric"]): row for row in rows if row["role"] != "baseline"}
     misses = {
-        str(row["metric"]): twins_text(str(row["twins"]))
+        str(row["metric"]): degradation_text(str(row["twins"]))
         for row in rows
         if row["role"] != "baseline" and row.get("twins_verdict") == MISSES
     }
 
     def place(name: str) -> tuple[bool, float, str]:
-        # What has no interval there cannot be judged, and stands below what can.
+        # Metrics without an interval have no verdict and come last.
         value, low = (_number(first.get(name), key) for key in ("value", "low"))
         return math.isnan(low), math.inf if math.isnan(value) else -value, name
 
     names = sorted(real, key=place)
-    tells = {way: _tells(by_way[way], way) for way in ways}
+    shows = {way: _shows(by_way[way], way) for way in ways}
     axis = _axis([first[name] for name in names if name in first], ways[0])
     lines = [
         Line(
             name,
             str(real[name]["role"]),
-            tuple(_cell(by_way[way].get(name), way, *tells[way]) for way in ways),
+            tuple(_cell(by_way[way].get(name), way, *shows[way]) for way in ways),
             _bar(axis, first.get(name)),
             misses.get(name, ""),
         )
@@ -160,7 +159,7 @@ def _grid(question: str, rows: list[dict[str, Any]]) -> Grid:
     several = len({way[2] for way in ways}) > 1
     columns = [(way_title(way, several=several), _n(by_way[way], way)) for way in ways]
     references = [_reference(name, by_way, ways, axis) for name in WORDS["references"]]
-    # Chance is known, one annotator where several judged the same.
+    # Chance is always known, the ceiling only if several people rated the same items.
     known = [
         *references[:1],
         *(x for x in references[1:] if any(c.text for c in x.cells)),
@@ -169,7 +168,7 @@ def _grid(question: str, rows: list[dict[str, Any]]) -> Grid:
 
 
 def way_title(way: Way, *, several: bool) -> str:
-    """Return what a statistic is called, of several kinds of answers with its own."""
+    """Return the title of a statistic, with its answers if there are several kinds."""
     statistic, level, source = way
     title = named("symbol")[statistic]
     if statistic not in SHARES and level in WORDS["level-letters"]:
@@ -197,13 +196,13 @@ def _number(row: Mapping[str, Any] | None, name: str) -> float:
 
 
 def _numbers(rows: Iterable[Mapping[str, Any]], name: str) -> set[float]:
-    """Return the different numbers that rows of metrics have."""
+    """Return the distinct numbers in the rows of metrics."""
     real = [_number(row, name) for row in rows if row["role"] != "baseline"]
     return {value for value in real if not math.isnan(value)}
 
 
 def _counted_in(way: Way) -> str:
-    """Return what is counted: stories, or methods, that are averaged; else points."""
+    """Return the column that counts averaged stories or methods, or points."""
     return "n_groups" if way[1] in ("story", "within_method") else "n"
 
 
@@ -213,33 +212,33 @@ def _counts(own: Rows, way: Way) -> set[float]:
 
 
 def _n(own: Rows, way: Way) -> str:
-    """Return what is counted in a column: the number, where it is one for all."""
+    """Return the count of a column if all metrics share it, or its noun."""
     counts = _counts(own, way)
     noun = OF_SHARES[way[0]] if way[0] in SHARES else COUNTED[way[1]]
     return counted(counts.pop(), noun) if len(counts) == 1 else word("counts", noun)
 
 
-def _tells(own: Rows, way: Way) -> tuple[bool, bool]:
-    """Say whether cells of a column tell what is counted, and letters of clusters."""
+def _shows(own: Rows, way: Way) -> tuple[bool, bool]:
+    """Tell whether the cells of a column have counts, and letters of clusters."""
     clusters = {_number(row, "cluster") for row in own.values()} - {math.nan}
     return len(_counts(own, way)) > 1, len(clusters) > 1
 
 
 def _cell(
-    row: Mapping[str, Any] | None, way: Way, tells_n: bool, tells_cluster: bool
+    row: Mapping[str, Any] | None, way: Way, shows_n: bool, shows_cluster: bool
 ) -> Cell:
     value, low, high = (_number(row, key) for key in ("value", "low", "high"))
     if row is None or math.isnan(value):
         return Cell(sorts="-9")
     known = not (math.isnan(low) or math.isnan(high))
     parts = [_from_to([low, high], way)] if known else []
-    if tells_n:
+    if shows_n:
         parts.append(f"· {_number(row, _counted_in(way)):.0f}")
     cluster = _number(row, "cluster")
     return Cell(
         _text(value, way),
         " ".join(parts),
-        letter(int(cluster)) if cluster > 0 and tells_cluster else "",
+        letter(int(cluster)) if cluster > 0 and shows_cluster else "",
         f"{value:.5f}",
         SHOWN.get(str(row["verdict"]), ""),
     )
@@ -261,14 +260,14 @@ def _from_to(ends: Sequence[float], way: Way) -> str:
 def _reference(
     name: str, by_way: Mapping[Way, Rows], ways: Sequence[Way], axis: Axis | None
 ) -> Line:
-    """Return what chance makes of each statistic, or one annotator reaches.
+    """Return the row of chance, or of one annotator, for each statistic.
 
-    Chance of acc_eq is each metric's own: the lowest and the highest are written.
+    Chance of acc_eq differs between metrics: the lowest and the highest are written.
     """
     cells = []
     for way in ways:
-        told = [_text(x, way) for x in sorted(_numbers(by_way[way].values(), name))]
-        ends = [*dict.fromkeys([*told[:1], *told[-1:]])]
+        texts = [_text(x, way) for x in sorted(_numbers(by_way[way].values(), name))]
+        ends = [*dict.fromkeys([*texts[:1], *texts[-1:]])]
         text = _("{low} to {high}", low=ends[0], high=ends[1]) if ends[1:] else ""
         cells.append(Cell(text or "".join(ends)))
     title = word("references", name)
@@ -280,7 +279,7 @@ def _reference(
 
 
 def _axis(rows: Sequence[Mapping[str, Any]], way: Way) -> Axis | None:
-    """Return what the bars of a statistic stand on, with chance and one annotator."""
+    """Return the axis of a statistic's bars, with chance and one annotator."""
     known = [row for row in rows if not math.isnan(_number(row, "value"))]
     values = [_number(row, key) for row in known for key in ("value", "low", "high")]
     marks = {}
@@ -294,9 +293,9 @@ def _axis(rows: Sequence[Mapping[str, Any]], way: Way) -> Axis | None:
 def axis_of(
     values: Iterable[float], marks: Mapping[str, float], text: Callable[[float], str]
 ) -> Axis | None:
-    """Return an axis that holds all values and marks; None where all are NaN.
+    """Return an axis that covers all values and marks; None if all are NaN.
 
-    `text` writes a number of the axis.
+    `text` formats a number of the axis.
     """
     known = [x for x in (*values, *marks.values()) if not math.isnan(x)]
     if not known:
@@ -324,7 +323,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _bar(axis: Axis | None, row: Mapping[str, Any] | None) -> Bar | None:
-    """Return a value with its interval, or without where there is none."""
+    """Return the bar of a value, with its interval if it has one."""
     value, low, high = (_number(row, key) for key in ("value", "low", "high"))
     if axis is None or math.isnan(value):
         return None

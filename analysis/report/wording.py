@@ -1,4 +1,4 @@
-"""Words of the report for coefficients, intervals, p-values, ranks and names."""
+"""Coefficients, intervals, p-values, ranks and names as words."""
 
 import math
 import tomllib
@@ -10,22 +10,22 @@ import pandas as pd
 from scipy.stats import norm
 
 from analysis.correlations.metric_differences import SIGNIFICANT
-from analysis.report.language import AND, SEMICOLON, listed
+from analysis.report.language import AND, SPACE, headed, listed
 from analysis.report.language import gettext as _
 from analysis.statistics import named
 
-# What keys are called, by the heading of `words.toml` under which they stand.
+# Words by key, under each heading of `words.toml`.
 WORDS: dict[str, dict[str, str]] = tomllib.loads(
     files("analysis.report").joinpath("words.toml").read_text(encoding="utf-8")
 )
-# What statistics are called in sentences.
+# Names of statistics in sentences.
 NAMES = named("name")
 LEVELS = tuple(WORDS["levels"])
 # With fewer, intervals over stories miss too often (docs/explanation/intervals.md).
 FEW_STORIES = 20
 SMALLEST_P = 0.01
 MINUS = "\N{MINUS SIGN}"
-# More sentences of one kind than this are told in one.
+# More sentences on one topic than this become one.
 MOST_SENTENCES = 4
 Row = Mapping[str, Any]
 ResultTables = Mapping[str, pd.DataFrame]
@@ -37,17 +37,17 @@ ClaimText = tuple[bool, str]
 
 
 def word(table: str, key: object, /, **values: object) -> str:
-    """Return what a key is called; a key that is not known is its own name."""
+    """Return the word for a key; an unknown key is its own word."""
     return _(WORDS[table].get(str(key), str(key)), **values)
 
 
 def name_of(statistic: object) -> str:
-    """Return what a statistic is called in sentences."""
+    """Return the name of a statistic in sentences."""
     return _(NAMES.get(str(statistic), str(statistic)))
 
 
 def title_of(statistic: str) -> str:
-    """Return what a statistic is called over figures."""
+    """Return the title of a statistic over figures."""
     return _(named("title")[statistic])
 
 
@@ -64,26 +64,25 @@ def at_level(question: object, level: str) -> str:
 
 
 def board(row: Row) -> str:
-    """Name what methods are ordered by: a question, a metric, or both."""
+    """Name the question, the metric, or both, that methods are ordered by."""
     given = [row[key] for key in ("question", "metric") if isinstance(row[key], str)]
     return ": ".join(name for name in given if name) or _("all")
 
 
 def drawn_units(units: Iterable[str] | str, between: str = AND) -> str:
-    """Name what is drawn, such as stories and methods, also of a text with ``+``."""
+    """Name the sampled units, such as stories and methods; a text has ``+``."""
     names = units.split("+") if isinstance(units, str) else units
     return listed((word("units", name) for name in names), between)
 
 
 def claim(table: str, shown: object, /, **values: object) -> ClaimText:
-    """Return the sentence of a table for what the data show, or do not."""
+    """Return the sentence of a table for a finding that is shown, or is not."""
     return bool(shown), word(table, "shown" if shown else "open", **values)
 
 
-def claim_of(shown: object, question: object, *clauses: str) -> ClaimText:
-    """Return clauses on a question as one sentence."""
-    text = listed(clauses, SEMICOLON)
-    return bool(shown), _("{question}: {text}.", question=question, text=text)
+def claim_of(shown: object, question: object, *sentences: str) -> ClaimText:
+    """Return sentences on a question as one text."""
+    return bool(shown), headed(question, listed(sentences, SPACE))
 
 
 # Numbers ------------------------------------------------------------------------------
@@ -100,12 +99,12 @@ def number(value: float) -> str:
 
 
 def with_interval(row: Row) -> str:
-    """Return the value of a row with its interval, where there is one."""
+    """Return the value of a row with its interval, if it has one."""
     return f"{number(row['value'])}{interval(row)}"
 
 
 def interval(row: Row) -> str:
-    """Return [low, high], or nothing where there is none."""
+    """Return [low, high], or nothing without an interval."""
     if math.isnan(row["low"]) or math.isnan(row["high"]):
         return ""
     return f" [{number(row['low'])}, {number(row['high'])}]"
@@ -129,7 +128,7 @@ def per_cent(value: float, low: float = math.nan, high: float = math.nan) -> str
 
 
 def signed(value: float, decimals: int = 0) -> str:
-    """Return a number with its sign, also a positive one."""
+    """Return a number with its sign, plus or minus."""
     return f"{value + 0.0:+.{decimals}f}".replace("-", MINUS)
 
 
@@ -143,7 +142,7 @@ def p_text(value: float) -> str:
 
 
 def nth(rank: int, last: int = 0) -> str:
-    """Return a rank as people say it, of so many if given.
+    """Return a rank as an ordinal word; the `last` rank is "last".
 
     >>> nth(1), nth(6), nth(11), nth(22), nth(22, 22)
     ('first', 'sixth', '11th', '22nd', 'last')
@@ -157,7 +156,7 @@ def nth(rank: int, last: int = 0) -> str:
 
 
 def is_clear(row: Row, null: float, *, choices: int, confidence: float) -> bool:
-    """Say whether a value stands above `null` though it was chosen among several.
+    """Tell whether a value lies above `null` although it was chosen among several.
 
     Bonferroni: the lower arm of the interval is stretched as that of a normal
     distribution, from its coverage, `confidence`, to 1 - 0.05 / choices.
@@ -178,12 +177,12 @@ def first_row(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def is_missing(row: Row, name: str) -> bool:
-    """Say whether a row has no value in a column."""
+    """Tell whether a row has no value in a column."""
     return bool(pd.isna(row[name]))
 
 
 def records(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows by column name, numbers as Python has them."""
+    """Return rows by column name, with plain Python numbers."""
     return [
         {str(key): value for key, value in row.items()}
         for row in rows.astype(object).to_dict("records")

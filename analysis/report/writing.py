@@ -1,4 +1,4 @@
-"""Write a report: one self-contained page, its tables, and how it was made."""
+"""Write a report: one self-contained page, its tables, and its provenance."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ from analysis.options import VERSION, AlignOptions, OptionError
 from analysis.report.language import gettext, language, retold
 from analysis.report.page import as_html, check_story_link
 from analysis.report.rendering import remove_images, write_images
-from analysis.report.sections import Said, all_figures, both
+from analysis.report.sections import Findings, all_figures, findings
 from analysis.report.tables import Titles, apart, as_csv, as_latex, titled
 from analysis.result_tables.contract import Analysis
 from analysis.statistics import TABLES
@@ -26,7 +26,7 @@ LIBRARIES = ("numpy", "scipy", "pandas", "krippendorff", "plotly")
 
 
 def file_hashes(paths: Mapping[str, Path]) -> dict[str, str]:
-    """Return the SHA-256 of each input by its part in the analysis and its name."""
+    """Return the SHA-256 of each input by its role and file name."""
     return {
         f"{part} ({path.name})": hashlib.sha256(path.read_bytes()).hexdigest()
         for part, path in paths.items()
@@ -34,7 +34,7 @@ def file_hashes(paths: Mapping[str, Path]) -> dict[str, str]:
 
 
 def check_folder(out: Path) -> None:
-    """Refuse a file where a folder should be; asked before anything is computed."""
+    """Raise an error if `out`, or a parent of it, is a file."""
     existing = next(path for path in (out, *out.absolute().parents) if path.exists())
     if not existing.is_dir():
         raise OptionError(f"--out: {str(existing)!r}: expected a folder, not a file")
@@ -49,9 +49,9 @@ def run_table(
     resample_default: str,
     source: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Return what is needed to make the same report again, as key and value.
+    """Return what is needed to reproduce the report, as keys and values.
 
-    `source` says which answers were taken, where files do not say it.
+    `source` describes the answers if they do not come from files.
     """
     rows = {
         "plumbline": VERSION,
@@ -86,7 +86,7 @@ def run_table(
 
 
 def _scales(options: AlignOptions) -> str:
-    """Write the scale, as the command line has it; several with their dimensions."""
+    """Return the scale as on the command line; several with their dimensions."""
     scales = options.scales or ({"": options.scale} if options.scale else {})
     dimensions: dict[str, list[str]] = {}
     for dimension, (low, high) in scales.items():
@@ -97,7 +97,7 @@ def _scales(options: AlignOptions) -> str:
 
 
 def _names(chosen: tuple[str, ...] | None) -> str:
-    """Write which of all were chosen; None chose all."""
+    """Return the chosen names as text; None means all."""
     return "all" if chosen is None else ", ".join(chosen) or "none"
 
 
@@ -113,9 +113,9 @@ def write_report(
 ) -> Path:
     """Write report.html, report.json, tables/ and figures/ into `out`.
 
-    Everything is built in a temporary folder beside it and moved into place at the end:
-    a failure leaves nothing half-written, and an older report stays until then. Files
-    in `out` that this function does not write are kept.
+    Everything is built in a temporary folder beside `out` and moved at the end: a
+    failure leaves nothing half-written, and an older report stays until then. Other
+    files in `out` are kept.
     """
     check_story_link(story_link)
     check_folder(out)
@@ -131,13 +131,15 @@ def write_report(
         names = apart([*analysis.tables.values(), analysis.cells], titles or Titles())
         shown = {name: titled(frame, names) for name, frame in analysis.tables.items()}
         with language(values["language"], analysis.sentences):
-            said = both(shown, float(values["confidence"]))
-            _write(staging / "report.json", _as_json(title, analysis, run, said))
+            sentences = findings(shown, float(values["confidence"]))
+            _write(staging / "report.json", _as_json(title, analysis, run, sentences))
             every = values["figures"] == "all"
             cells = titled(analysis.cells, names)
             drawn = all_figures(shown, cells, more=every)
             note = write_images(drawn, staging / "figures", images)
-            page = as_html(analysis, title, run, shown, drawn, said, note, story_link)
+            page = as_html(
+                analysis, title, run, shown, drawn, sentences, note, story_link
+            )
         _write(staging / "report.html", page)
         _move(staging, out)
     finally:
@@ -151,25 +153,25 @@ def _staging(out: Path) -> Path:
         return Path(tempfile.mkdtemp(prefix=".report-", dir=out.parent))
     except OSError as error:
         raise OptionError(
-            f"--out: {str(out)!r}: expected a place to write to ({error.strerror})"
+            f"--out: {str(out)!r}: expected a writable folder ({error.strerror})"
         ) from error
 
 
 def _with_resampled(run: pd.DataFrame, analysis: Analysis) -> pd.DataFrame:
-    """Add what was drawn for the intervals of each table, below what was asked for."""
+    """Add the resampled units of each table, below the option."""
     rows = [
         {"key": f"resample {table}", "value": "+".join(parts)}
         for table, parts in sorted(analysis.resampled.items())
     ]
-    asked = 1 + int((run["key"] == "resample").argmax())
+    place = 1 + int((run["key"] == "resample").argmax())
     return pd.concat(
-        [run[:asked], pd.DataFrame(rows, columns=run.columns), run[asked:]],
+        [run[:place], pd.DataFrame(rows, columns=run.columns), run[place:]],
         ignore_index=True,
     )
 
 
 def _move(staging: Path, out: Path) -> None:
-    """Move the new files into place and remove what an older report wrote."""
+    """Move the new files into place and remove those of an older report."""
     (out / "tables").mkdir(parents=True, exist_ok=True)
     for name in TABLES:
         for suffix in (".csv", ".tex"):
@@ -188,12 +190,14 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="")
 
 
-def _as_json(title: str, analysis: Analysis, run: pd.DataFrame, said: Said) -> str:
-    """Return everything as JSON, a row of a table on a line of its own."""
+def _as_json(
+    title: str, analysis: Analysis, run: pd.DataFrame, sentences: Findings
+) -> str:
+    """Return everything as JSON, with a line for each row of a table."""
     head = {
         "title": gettext(title),
-        "claims": said.shown,
-        "limits": said.not_shown,
+        "claims": sentences.shown,
+        "limits": sentences.not_shown,
         "notes": [retold(note) for note in analysis.notes],
     }
     encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode

@@ -20,11 +20,11 @@ from analysis.results import Estimate, TableRow, undefined
 from analysis.sentences import Notes, Sentence, sentence
 from analysis.statistics import COLUMNS, IN_WORDS, WHOLE_OR_EMPTY
 
-# Digits kept in tables: sums may differ in the last bits between machines.
+# Digits in tables: the last bits of sums may differ between machines.
 DIGITS = 12
 # Below, alpha is low.
 LOW_ALPHA = 0.2
-# Answers are skewed where one of them, and agreement on it, is as frequent as this.
+# Answers are skewed if one of them, and agreement on it, is at least this frequent.
 SKEWED = 0.75
 
 
@@ -33,8 +33,8 @@ class Analysis:
     """The tables of a report, the points behind its figures, and its remarks.
 
     `cells` is the common subset of every question, with scores as given; `resampled`
-    names what was drawn for the intervals of a table; `sentences` are the reasons in
-    tables by their text, with the templates that frames forget.
+    has the units resampled for the intervals of each table; `sentences` are the reasons
+    in tables by their text, since frames lose the templates.
     """
 
     tables: dict[str, pd.DataFrame]
@@ -45,7 +45,7 @@ class Analysis:
 
 
 class TableCollector:
-    """Collects the rows of all tables, and remarks."""
+    """Collector of the rows of all tables, and of remarks."""
 
     def __init__(self, options: AlignOptions) -> None:
         self.options = options
@@ -62,12 +62,12 @@ class TableCollector:
     def extend(
         self, table: str, rows: Iterable[TableRow], parts: tuple[str, ...] = ()
     ) -> None:
-        """Append several rows; `parts` are drawn for their intervals."""
+        """Append several rows, whose intervals treat `parts` as sampled."""
         self.rows.setdefault(table, []).extend(rows)
         self.resample(table, parts)
 
     def resample(self, table: str, parts: tuple[str, ...]) -> None:
-        """Remember what is drawn for the intervals of a table, if anything is."""
+        """Record the units that the intervals of a table treat as sampled."""
         if self.options.resamples and parts:
             self.resampled[table] = parts
 
@@ -76,14 +76,14 @@ class TableCollector:
         return {name: self._table(name) for name in COLUMNS if self.rows.get(name)}
 
     def _table(self, name: str) -> pd.DataFrame:
-        """Return a table of its own; it is laid out once for the same rows."""
+        """Return a copy of a table, which is laid out once for the same rows."""
         known = self._framed.get(name)
         if known is None or len(known) != len(self.rows[name]):
             known = self._framed[name] = _frame(self.rows[name], COLUMNS[name])
         return known.copy()
 
     def finished(self) -> Analysis:
-        """Return everything that was collected."""
+        """Return the collected tables and remarks."""
         tables = self.frames()
         cells = pd.DataFrame(columns=list(CELL_COLUMNS))
         if self.cells:
@@ -98,12 +98,12 @@ class TableCollector:
         return Analysis(tables, cells, notes, resampled, self._sentences())
 
     def _sentences(self) -> dict[str, Sentence]:
-        found: dict[str, Sentence] = {}
+        texts: dict[str, Sentence] = {}
         for rows in self.rows.values():
             for name in IN_WORDS.intersection(rows[0] if rows else ()):
                 cells = (row.get(name) for row in rows)
-                found |= {cell: cell for cell in cells if isinstance(cell, Sentence)}
-        return found
+                texts |= {cell: cell for cell in cells if isinstance(cell, Sentence)}
+        return texts
 
 
 def _frame(rows: list[TableRow], columns: tuple[str, ...]) -> pd.DataFrame:
@@ -171,7 +171,7 @@ def _note_undefined(
     estimates: dict[tuple[str, str, str], Estimate],
     found: TableCollector,
 ) -> None:
-    """Name the metrics that figures and claims leave out for want of a value."""
+    """Add remarks on metrics that figures and claims leave out, without a value."""
     for metric in metrics:
         own = [value for key, value in estimates.items() if key[0] == metric]
         if own and all(np.isnan(value.value) for value in own):
@@ -186,7 +186,7 @@ def _note_undefined(
 
 
 def add_pairs(pairs: Pairs, parts: tuple[str, ...], found: TableCollector) -> None:
-    """Add pairwise accuracies, but those of metrics apart, and all comparisons."""
+    """Add pairwise accuracies, except those of metrics with other pairs, and tests."""
     _add_accuracies(pairs, parts, found, without=pairs.apart)
     rows = accuracy_differences(
         pairs,
@@ -200,7 +200,7 @@ def add_pairs(pairs: Pairs, parts: tuple[str, ...], found: TableCollector) -> No
 def add_pairs_alone(
     pairs: Pairs, parts: tuple[str, ...], found: TableCollector
 ) -> None:
-    """Add pairwise accuracies of a metric on pairs of its own, without baselines."""
+    """Add pairwise accuracies of a metric on separate pairs, without baselines."""
     _add_accuracies(pairs, parts, found, without=BASELINES)
 
 
@@ -281,9 +281,9 @@ def _skew_notes(rows: list[Agreement], data: Reliability) -> list[str]:
         return []
     return [
         sentence(
-            "{share} of the answers are the same, so alpha is low ({alpha}) although "
-            "two annotators give the same answer in {exact} of cases: such answers "
-            "leave little to disagree about, and little to agree about.",
+            "{share} of the answers are the same, so alpha is low ({alpha}), although "
+            "two annotators give the same answer in {exact} of cases. Such answers "
+            "vary too little to show agreement.",
             share=f"{100 * data.top_share:.0f} %",
             alpha=f"{alpha:.2f}",
             exact=f"{100 * data.exact_agreement:.0f} %",

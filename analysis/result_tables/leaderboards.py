@@ -1,4 +1,4 @@
-"""The leaderboards of methods, and for what other stories and people they hold."""
+"""Leaderboards of methods, and the tests between them."""
 
 from collections.abc import Callable
 from functools import partial
@@ -20,11 +20,11 @@ from analysis.result_tables.contract import TableCollector
 from analysis.sentences import sentence
 
 WEIGHTED = sentence(
-    "pairs were chosen by what they tell: win rates weigh answers by the inverse of "
-    "the probability with which they were asked for; counts of wins, and majorities, "
-    "do not. The leaderboard needs no weights."
+    "pairs were selected adaptively. Win rates weight answers by the inverse of their "
+    "probability of being requested; counts of wins, and majorities, are unweighted. "
+    "The leaderboard needs no weights."
 )
-# Clusters, and which column of the answers tells them apart.
+# Clusters, and the columns of the answers that identify them.
 CLUSTERS = {"stories": "story", "annotators": "annotator"}
 
 
@@ -59,7 +59,7 @@ def add_leaderboard(
 def add_ranking_leaderboard(
     rankings: pd.DataFrame, found: TableCollector, parts: tuple[str, ...]
 ) -> None:
-    """Add ratings of the methods by orders of several outputs."""
+    """Add ratings of the methods from rankings."""
     table = "ranking_leaderboard"
     _add_standings(table, rankings, ranking_leaderboard, found, parts)
 
@@ -150,10 +150,10 @@ def add_rating_leaderboard(question: QuestionData, found: TableCollector) -> Non
 
 
 def add_method_verdicts(found: TableCollector, *, by_rates: bool = True) -> None:
-    """Add which method people prefer, from the tables there are.
+    """Add which method people prefer, from the existing tables.
 
-    `by_rates` tells whether leaderboards rank by what win rates count: single votes,
-    ties being half.
+    `by_rates` tells whether leaderboards count like win rates: single votes, with ties
+    as half.
     """
     tables, options = found.frames(), found.options
     if not by_rates:
@@ -171,6 +171,6 @@ def add_method_verdicts(found: TableCollector, *, by_rates: bool = True) -> None
 
 
 def parts_drawn(answers: pd.DataFrame, parts: tuple[str, ...]) -> str:
-    """Return the clusters that vary when drawn: not the only story or annotator."""
+    """Return the clusters with at least two members."""
     alone = {part for part, key in CLUSTERS.items() if answers[key].nunique() < 2}
     return "+".join(part for part in parts if part not in alone)

@@ -1,4 +1,4 @@
-"""Everything once more by tags of stories, and without who answers like chance."""
+"""Tables by tags of stories, and without annotators at chance level."""
 
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
@@ -58,8 +58,8 @@ def add_strata(
             )
             continue
         if question.pairs.source == "rankings" and not question.pairs.metrics:
-            told = sentence("not split by tags: ranks of methods are over all stories.")
-            found.notes.add(told, question.name)
+            note = sentence("not split by tags: ranks of methods are over all stories.")
+            found.notes.add(note, question.name)
             continue
         is_weighted = False
         if question.pairs.source == "choices":
@@ -87,13 +87,13 @@ def add_strata(
 
 
 def _drawn(rows: list[TableRow]) -> tuple[str, ...]:
-    """Return all that intervals of a table draw, each row some of it."""
+    """Return the sampled units of all rows of a table."""
     drawn = {part for row in rows for part in str(row["drawn"]).split("+")}
     return tuple(part for part in UNITS if part in drawn)
 
 
 def _asked_for(tags: pd.DataFrame, names: tuple[str, ...] | None) -> pd.DataFrame:
-    """Return the tags to split by: those named, or all."""
+    """Return the tags to split by: the named ones, or all."""
     if names is None:
         return tags
     check_known("--split-by", names, tuple(tags.columns.drop("story")))
@@ -119,7 +119,7 @@ def _add_win_rates(
         }
         rates = win_rates(answers, parts=drawn, confidence=options.confidence)
         rows += [about | rate for rate in rates]
-    # One family: every pair in every stratum.
+    # All pairs in all groups are one family.
     adjusted = holm(np.array([row["p_value"] for row in rows], float))
     for row, p_value in zip(rows, adjusted, strict=True):
         row["p_adjusted"] = float(p_value)
@@ -132,7 +132,7 @@ RANK = "rank"
 
 @dataclass(frozen=True)
 class _Kind:
-    """What is a question of these answers, what is tested of a person, what told."""
+    """The column of questions, the tested statistic, and the statistic of agreement."""
 
     question: str
     tested: str
@@ -147,7 +147,7 @@ KINDS = {
 
 
 def add_without_marked(people: KeptAnswers, found: TableCollector) -> None:
-    """Add agreement and the ranks of methods without whom ``annotators`` marks."""
+    """Add agreement and ranks without the annotators that ``annotators`` marks."""
     for kind, about in KINDS.items():
         answers = getattr(people, kind)
         marked = _marked(found, about.tested)
@@ -161,7 +161,7 @@ def add_without_marked(people: KeptAnswers, found: TableCollector) -> None:
 
 
 def _marked(found: TableCollector, statistic: str) -> dict[str, set[str]]:
-    """Return who is marked, by question."""
+    """Return the marked annotators by question."""
     marked: dict[str, set[str]] = {}
     for row in found.rows.get("annotators", ()):
         if row["statistic"] == statistic and row.get("verdict") in MARKED:

@@ -1,7 +1,6 @@
 """Further tables of a report, beside those of the contract.
 
-Each function here passes what is known of a question to one analysis, and its rows to
-the tables.
+Each function passes the data of a question to one analysis, and its rows to the tables.
 """
 
 from collections.abc import Iterable, Mapping
@@ -64,12 +63,12 @@ from analysis.results import NAN, TableRow
 from analysis.sentences import counted, sentence
 from analysis.verdicts import verdict_rows
 
-# With more ratings than this annotators' intervals draw stories, which is faster.
+# With more ratings than this, annotators' intervals resample stories, which is faster.
 MOST_UNITS_DRAWN = 100_000
 
 
 def add_rated(question: QuestionData, table: ScoreTable, found: TableCollector) -> None:
-    """Add what only ratings of stories have: variance, leaderboards, accuracies."""
+    """Add the tables of ratings of stories: variance, leaderboards, accuracies."""
     assert question.by_annotator is not None
     assert question.grid is not None
     add_rating_leaderboard(question, found)
@@ -99,7 +98,7 @@ def add_rated(question: QuestionData, table: ScoreTable, found: TableCollector) 
 def add_pairs_further(
     question: QuestionData, table: ScoreTable, found: TableCollector
 ) -> None:
-    """Add what pairs of outputs of one story tell of metrics."""
+    """Add the tables of metrics on pairs of outputs of one story."""
     options, drawn = found.options, found.options.sampling
     pairs = question.pairs
     parts = resample_parts(options.resample, default="stories+methods")
@@ -120,7 +119,7 @@ def add_pairs_further(
 
 
 def add_sides(choices: pd.DataFrame, found: TableCollector) -> None:
-    """Add whether the side mattered."""
+    """Add the tables of side preference."""
     if "left_method" not in choices:
         return
     options = found.options
@@ -134,7 +133,7 @@ def add_sides(choices: pd.DataFrame, found: TableCollector) -> None:
 
 
 def add_ranking_agreement(people: KeptAnswers, found: TableCollector) -> None:
-    """Add how alike annotators rank."""
+    """Add the agreement of rankings."""
     if people.rankings is None:
         return
     for criterion, rows in people.rankings.groupby("criterion", sort=True):
@@ -149,7 +148,7 @@ def add_people(
     raw: tuple[pd.DataFrame | None, pd.DataFrame | None],
     found: TableCollector,
 ) -> None:
-    """Add each annotator, against the others and against the own repeated answers."""
+    """Add each annotator against the others, and against repeated answers."""
     drawn = found.options.sampling
     part = "units"
     if people.ratings is not None:
@@ -177,7 +176,7 @@ def add_people(
 def add_hypotheses(
     hypotheses: pd.DataFrame | None, table: ScoreTable, found: TableCollector
 ) -> None:
-    """Add which metrics were declared, and say which of them have no score."""
+    """Add the declared metrics, with remarks on those without a score."""
     if hypotheses is None:
         return
     chosen = found.options.metrics is not None
@@ -186,10 +185,10 @@ def add_hypotheses(
         if row["metric"] not in table.metrics:
             found.notes.add(
                 sentence(
-                    "metric {metric} was declared for it, and is not among the metrics "
-                    "asked for."
+                    "metric {metric} was declared for it, but is not among the chosen "
+                    "metrics."
                     if chosen
-                    else "metric {metric} was declared for it, and has no score.",
+                    else "metric {metric} was declared for it, but has no score.",
                     metric=row["metric"],
                 ),
                 str(row["question"]),
@@ -199,7 +198,7 @@ def add_hypotheses(
 def add_sanity(
     twins: pd.DataFrame | None, table: ScoreTable, found: TableCollector
 ) -> None:
-    """Add whether metrics see what was made worse on purpose."""
+    """Add whether metrics detect degraded copies."""
     if twins is None:
         return
     kept = without_methods(twins, found.options.exclude_methods, ("method",))
@@ -209,14 +208,15 @@ def add_sanity(
     if unknown:
         found.notes.add(
             sentence(
-                "{scores} of degraded twins left out, since their originals have none.",
+                "{scores} of degraded copies left out, since their originals have no "
+                "score.",
                 scores=counted(unknown, "score"),
             )
         )
 
 
 def add_clusters(found: TableCollector) -> None:
-    """Add which metrics are not worse than the best, from the tables there are."""
+    """Add the clusters of metrics, from the existing tables."""
     tables = found.frames()
     if "metric_comparisons" in tables:
         rows = cluster_rows(tables["correlations"], tables["metric_comparisons"])
@@ -224,23 +224,24 @@ def add_clusters(found: TableCollector) -> None:
 
 
 def add_verdicts(found: TableCollector) -> None:
-    """Add what may be claimed of each metric, from the tables there are."""
+    """Add the verdicts on metrics, from the existing tables."""
     found.extend("verdicts", verdict_rows(found.frames(), found.options.demanded))
 
 
 def asked_composites(
     composites: Iterable[Composite], found: TableCollector
 ) -> dict[str, Composite]:
-    """Return composites by name; of people alone none is over metrics."""
+    """Return composites by name; without metrics, only those over questions."""
     known = by_name(composites)
     if found.options.metrics != ():
         return known
     left = {name for name, one in known.items() if one.over == "metrics"}
     if left:
-        told = sentence(
-            "Left out with all metrics: composites {names}.", names=listed(sorted(left))
+        note = sentence(
+            "Composites left out, since the report has no metrics: {names}.",
+            names=listed(sorted(left)),
         )
-        found.notes.add(told)
+        found.notes.add(note)
     return {name: one for name, one in known.items() if name not in left}
 
 
@@ -249,10 +250,10 @@ def with_counterparts(
     hypotheses: pd.DataFrame | None,
     found: TableCollector,
 ) -> dict[str, Composite]:
-    """Return composites by name, each over questions beside that of its metrics.
+    """Return composites by name, with a composite of metrics for each over questions.
 
-    This is made of the metrics that were declared for the questions, at the same tags
-    and with the same weights, where each question has exactly one.
+    It combines the metrics declared for the questions, at the same tags and with the
+    same weights, if each question has exactly one.
     """
     known = dict(composites)
     for name, composite in composites.items():
@@ -270,7 +271,7 @@ def with_counterparts(
         if without:
             found.notes.add(
                 sentence(
-                    "no metric is made for it, since not exactly one was "
+                    "has no counterpart from metrics, since not exactly one metric was "
                     "declared for {names}.",
                     names=[*without],
                 ),
@@ -288,7 +289,7 @@ def add_composites(
     tags: pd.DataFrame | None,
     found: TableCollector,
 ) -> None:
-    """Add the composites of each method, and the average of its ranks by metrics."""
+    """Add the composites of each method, and the mean of its ranks over metrics."""
     sides: dict[str, pd.DataFrame] = {}
     values: dict[str, pd.DataFrame] = {}
     if table.metrics:

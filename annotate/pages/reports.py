@@ -47,7 +47,7 @@ TYPES = {
 
 @study_page()
 def table_csv(request: UserRequest, study: Study, table: str) -> StreamingHttpResponse:
-    """Stream a table of a study, through a view and as of an event if asked."""
+    """Stream a table of a study, by default through the main view and as of now."""
     response = _table(study, table, request.GET)
     name = f"{study.slug}-{table}.csv"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
@@ -72,8 +72,12 @@ def _table(study: Study, table: str, asked: QueryDict) -> StreamingHttpResponse:
     parameters=[
         OpenApiParameter("slug", str, OpenApiParameter.PATH),
         OpenApiParameter("table", str, OpenApiParameter.PATH, enum=downloads.TABLES),
-        OpenApiParameter("view", str, description="Key of an analysis view; main."),
-        OpenApiParameter("as_of", int, description="Event of the log; now."),
+        OpenApiParameter(
+            "view", str, description="Key of an analysis view; default main."
+        ),
+        OpenApiParameter(
+            "as_of", int, description="Event of the log; default the present."
+        ),
     ],
     responses={(200, "text/csv"): OpenApiTypes.STR},
 )
@@ -86,7 +90,7 @@ def api_table(request: Request, slug: str, table: str) -> StreamingHttpResponse:
 
 @study_page()
 def report_list(request: UserRequest, study: Study) -> HttpResponse:
-    """List the study's reports; htmx asks again while one is being built."""
+    """List the study's reports; htmx polls while one is being built."""
     if not request.htmx:
         return _list_page(request, study, ReportForm(study=study))
     context = {"study": study, **_list(request, study)}
@@ -126,7 +130,7 @@ def _list_page(
 
 @study_page("POST")
 def report_create(request: UserRequest, study: Study) -> HttpResponse:
-    """Queue a report and ring the worker's bell."""
+    """Queue a report and wake a worker."""
     form = ReportForm(request.POST, study=study)
     if not form.is_valid():
         return _list_page(request, study, form, status=422)
@@ -156,12 +160,12 @@ def report_again(request: UserRequest, study: Study, pk: int) -> HttpResponse:
 
 @study_page("POST")
 def report_cancel(request: UserRequest, study: Study, pk: int) -> HttpResponse:
-    """Cancel a report that is not finished: one's own, or as a manager any."""
+    """Cancel an unfinished report; managers may cancel those of others."""
     report = get_object_or_404(study.reports.select_related("study"), pk=pk)
     if not _may_cancel(request.user, report):
-        raise PermissionDenied(_("Only a manager may cancel the reports of others."))
+        raise PermissionDenied(_("Only managers can cancel other people's reports."))
     if Report.cancel_all(study.reports.filter(pk=pk)):
-        messages.success(request, _("Report %(number)d is cancelled.") % {"number": pk})
+        messages.success(request, _("Report %(number)d cancelled.") % {"number": pk})
     return redirect("report-list", study.slug)
 
 
@@ -170,11 +174,11 @@ def _may_cancel(user: User, report: Report) -> bool:
 
 
 def _queued(report: Report) -> HttpResponse:
-    """Ring the worker's bell and return to the list."""
+    """Wake a worker and return to the list."""
     try:
         sweep_reports.delay()
     except (OperationalError, OSError):
-        logger.warning("the broker is away; report %s waits", report.pk)
+        logger.warning("The broker is unreachable; report %s waits", report.pk)
     return redirect("report-list", report.study.slug)
 
 
@@ -184,7 +188,7 @@ def _get_report(study: Study, pk: int, **whose: str) -> Report:
 
 @study_page()
 def report_page(request: UserRequest, study: Study, pk: int) -> HttpResponse:
-    """Show the report's page under a policy that admits its own scripts only."""
+    """Show the report's page under a policy that admits only its scripts."""
     report = _get_report(study, pk)
     path = building.folder(report) / "report.html"
     if not path.is_file():
@@ -195,14 +199,14 @@ def report_page(request: UserRequest, study: Study, pk: int) -> HttpResponse:
 
 
 def page_of_report(html: str, bar: str = "") -> HttpResponse:
-    """Return the page of a report under a policy that admits its own scripts only."""
+    """Return the page of a report under a policy that admits only its scripts."""
     from analysis.report.page import content_security_policy
 
     response = HttpResponse(html.replace("<main>", f"<main>{bar}", 1))
     policy = content_security_policy(html)
     response["Content-Security-Policy"] = (
         f"{policy}; sandbox allow-scripts allow-downloads "
-        # What a click on an output opens in a tab of its own is a page as any other.
+        # A click on an output opens an ordinary page in a new tab.
         "allow-popups allow-popups-to-escape-sandbox"
     )
     return response
@@ -210,7 +214,7 @@ def page_of_report(html: str, bar: str = "") -> HttpResponse:
 
 @study_page()
 def report_comparison(request: UserRequest, study: Study) -> HttpResponse:
-    """Show what differs between two reports, the last two unless others are named."""
+    """Show the differences between two reports, by default the last two."""
     done = study.reports.filter(state=Report.State.DONE, command=Report.Command.ALIGN)
     reports = list(done.select_related("view"))
     context: dict[str, Any] = {"finished": reports}
@@ -241,7 +245,7 @@ def _number(text: str) -> int:
 
 @study_page()
 def report_file(request: UserRequest, study: Study, pk: int, name: str) -> FileResponse:
-    """Send one table or the JSON; only files that the report wrote have a name here."""
+    """Send one table or the JSON of a report, and no other file."""
     base = building.folder(_get_report(study, pk))
     path = _files(base).get(name)
     if path is None:

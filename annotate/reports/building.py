@@ -1,4 +1,4 @@
-"""Reports as jobs: asked for, whose turn it is, built in a worker, cancelled."""
+"""Reports as jobs: request, queue, build in a worker, cancel."""
 
 import logging
 import shutil
@@ -26,11 +26,11 @@ from evalcore.serving.workers import Heartbeat
 logger = logging.getLogger(__name__)
 
 
-# A report without a sign for this long has lost its worker.
+# A report without a heartbeat for this long has lost its worker.
 SILENT = timedelta(seconds=90)
 
 
-# Reports of one account that wait or are being built.
+# The most unfinished reports of one account.
 MOST_UNFINISHED = 3
 
 
@@ -39,21 +39,21 @@ class TooManyReportsError(ValueError):
 
 
 @transaction.atomic
-def ask(study: Study, user: User | None, **wanted: Any) -> Report:
-    """Store a report that waits to be built."""
+def ask(study: Study, user: User | None, **fields: Any) -> Report:
+    """Queue a report."""
     if user is not None:
-        # Requests at once count one after the other.
+        # The lock makes simultaneous requests count one after the other.
         User.objects.select_for_update(no_key=True).get(pk=user.pk)
         unfinished = Report.objects.filter(created_by=user, state__in=Report.UNFINISHED)
         if unfinished.count() >= MOST_UNFINISHED:
             raise TooManyReportsError(
                 _(
-                    "You have %(most)d reports that are not finished, and cannot have "
-                    "more at once. Wait until one is finished, or cancel one."
+                    "You have %(most)d unfinished reports, the most at one time. Wait "
+                    "until one is finished, or cancel one."
                 )
                 % {"most": MOST_UNFINISHED}
             )
-    return Report.objects.create(study=study, created_by=user, **wanted)
+    return Report.objects.create(study=study, created_by=user, **fields)
 
 
 def from_stored(stored: dict[str, Any]) -> AlignOptions:
@@ -72,15 +72,15 @@ def folder(report: Report) -> Path:
 
 
 def waiting() -> Q:
-    """Return the condition that nobody works on it: queued, or its worker killed."""
+    """Return the condition of reports without a worker: queued, or worker lost."""
     silent = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=timezone.now() - SILENT)
     return Q(state=Report.State.QUEUED) | (Q(state=Report.State.RUNNING) & silent)
 
 
 def waiting_reports() -> list[int]:
-    """Return the reports that wait to be built, in the order of their turn.
+    """Return the waiting reports in the order of the queue.
 
-    Accounts take turns: one without a report at work comes first.
+    Accounts take turns: those without a report in progress come first.
     """
     at_work = Report.objects.filter(
         created_by=OuterRef("created_by"),
@@ -105,7 +105,7 @@ class CancelledError(Exception):
 
 
 def build_report(report_id: int) -> Report:
-    """Build one report; return at once if another worker has it."""
+    """Build one report, unless another worker has it."""
     claimed = Report.objects.filter(waiting(), pk=report_id).update(
         state=Report.State.RUNNING, heartbeat_at=timezone.now()
     )
@@ -148,7 +148,7 @@ def build_report(report_id: int) -> Report:
 
 
 def _end(report: Report, state: Report.State, error: str = "") -> None:
-    """Put down how a report ended; one that was cancelled meanwhile has no files."""
+    """Record how a report ended; remove the files if it was cancelled meanwhile."""
     own = Report.objects.filter(pk=report.pk)
     ended = own.exclude(state=Report.State.CANCELLED).update(
         state=state, error=error, finished_at=timezone.now()
@@ -162,7 +162,7 @@ def _remove_files(report: Report) -> None:
 
 
 def _moment(report: Report) -> Moment:
-    """Return what the report is as of; now, where nothing was said or it waited."""
+    """Return the moment of the report's data; the present, if it has none."""
     if report.as_of is None:
         report.as_of = as_of_event.mark(report.study, report.created_by)
         report.save(update_fields=["as_of"])
@@ -170,7 +170,7 @@ def _moment(report: Report) -> Moment:
 
 
 def build_again(report: Report, *, user: User | None) -> Report:
-    """Return a new report of the same view, moment and options, waiting to be built."""
+    """Queue a report with the same view, moment and options as another."""
     return ask(
         report.study,
         user,
@@ -182,6 +182,6 @@ def build_again(report: Report, *, user: User | None) -> Report:
 
 
 def _sign(report_id: int, **also: str) -> bool:
-    """Sign that somebody is at work, and on what; say whether it is still wanted."""
-    wanted = Report.objects.filter(pk=report_id).exclude(state=Report.State.CANCELLED)
-    return bool(wanted.update(heartbeat_at=timezone.now(), **also))
+    """Record a heartbeat; return False if the report was cancelled."""
+    active = Report.objects.filter(pk=report_id).exclude(state=Report.State.CANCELLED)
+    return bool(active.update(heartbeat_at=timezone.now(), **also))

@@ -15,8 +15,8 @@ from annotate.reports.forms import report_language
 
 VERDICTS = {
     "agrees": gettext_lazy("agrees"),
-    "does not": gettext_lazy("does not agree"),
-    "cannot be told": gettext_lazy("cannot be told"),
+    "does not": gettext_lazy("disagrees"),
+    "cannot be told": gettext_lazy("no evidence of agreement"),
 }
 
 
@@ -25,7 +25,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class ShownComparison:
-    """A comparison: verdicts that changed, of one report only, and leading others."""
+    """A comparison: changed verdicts, those of one report, and other leading ones."""
 
     comparison: ReportComparison
     changed: list[Row]

@@ -19,9 +19,9 @@ from annotate.studies.study_file import read_definition
 if TYPE_CHECKING:
     import pandas as pd
 
-# As which kinds of files the texts of a stored report are given.
+# File suffixes for the texts of a stored report.
 SUFFIXES = {"hypotheses": ".csv", "composites": ".yaml"}
-# Where in the folder of a report the files lie that it was given.
+# The folder of given files inside the folder of a report.
 FOLDER = "inputs"
 Files = Mapping[str, Path]
 
@@ -43,7 +43,7 @@ def declarations(
     tags: "pd.DataFrame | None",
     options: AlignOptions,
 ) -> Declarations:
-    """Return what a study declares, or whatever file stands instead."""
+    """Return the declarations of a study, or those of files in their place."""
     from analysis.commands.given_tables import declared_metrics, known_composites
     from analysis.reading.kept_answers import chosen_tables
 
@@ -76,7 +76,7 @@ def declarations(
 
 
 def _own_composites(study: Study) -> tuple[Composite, ...]:
-    """Return the composites that the study's file names; an import has no file."""
+    """Return the composites of the study's file; imported studies have no file."""
     if not study.definition:
         return ()
     definition = read_definition(study.definition, file=study.slug, name=study.slug)
@@ -86,27 +86,27 @@ def _own_composites(study: Study) -> tuple[Composite, ...]:
 def _notes(
     files: Files, hypotheses: "pd.DataFrame", own: "pd.DataFrame"
 ) -> Iterator[str]:
-    """Say what this report has instead of the study's own."""
+    """Yield remarks on declarations that replace the study's."""
     if "hypotheses" in files:
         yield sentence(
-            "Metrics were declared for this report, not by the study: {metrics} (the "
-            "study: {own}).",
-            metrics=_told(hypotheses),
-            own=_told(own),
+            "Metrics were declared for this report, not by the study: {metrics} (in "
+            "the study: {own}).",
+            metrics=_as_text(hypotheses),
+            own=_as_text(own),
         )
     if "composites" in files:
         yield sentence("Composites were given for this report, not by the study.")
 
 
-def _told(hypotheses: "pd.DataFrame") -> str:
+def _as_text(hypotheses: "pd.DataFrame") -> str:
     pairs = zip(hypotheses["question"], hypotheses["metric"], strict=True)
-    told = [sentence("{question} by {metric}", question=q, metric=m) for q, m in pairs]
-    return sentence("{names}", names=told) if told else sentence("none")
+    names = [sentence("{question} by {metric}", question=q, metric=m) for q, m in pairs]
+    return sentence("{names}", names=names) if names else sentence("none")
 
 
 @contextmanager
 def as_files(texts: Mapping[str, str]) -> Iterator[Files]:
-    """Lend the texts of a stored report as files."""
+    """Provide the texts of a stored report as temporary files."""
     with TemporaryDirectory() as folder:
         paths = {name: Path(folder) / f"{name}{SUFFIXES[name]}" for name in texts}
         for name, path in paths.items():
@@ -115,12 +115,12 @@ def as_files(texts: Mapping[str, str]) -> Iterator[Files]:
 
 
 def kept_name(name: str, path: Path) -> str:
-    """Return where in the folder of a report the file of a part lies."""
+    """Return the path of a part's file in the folder of a report."""
     return f"{FOLDER}/{name}{path.suffix}"
 
 
 def keep(files: Files, out: Path) -> None:
-    """Copy the files that a report was given into its folder, and older ones away."""
+    """Copy the given files into the folder of a report, and remove older ones."""
     for name in SUFFIXES.keys() - files.keys():
         for older in (out / FOLDER).glob(f"{name}.*"):
             older.unlink()

@@ -1,4 +1,4 @@
-"""A study's tables as CSV, in pieces, and all of them in a folder."""
+"""CSV downloads of a study's tables, and the export folder."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ WORDS = {True: "true", False: "false"}
 def csv_lines(
     study: Study, table: str, *, view: str = MAIN, as_of: Moment | None = None
 ) -> Iterator[str]:
-    """Yield one table in pieces; scores look the same through every view."""
+    """Yield one table as CSV in pieces; scores do not depend on the view."""
     if table == "scores":
         header: tuple[str, ...] = study_tables.SCORE_HEADER
         rows = study_tables.score_rows(study, as_of=as_of)
@@ -38,7 +38,7 @@ def _plain(row: Sequence[object]) -> list[object]:
 
 
 def sha256(study: Study, table: str, *, view: str, as_of: Moment) -> str:
-    """Return the hash of a table as a download of the same view and moment has it."""
+    """Return the hash of a table's download for a view and moment."""
     digest = hashlib.sha256()
     for piece in csv_lines(study, table, view=view, as_of=as_of):
         digest.update(piece.encode())
@@ -68,7 +68,7 @@ def write_export(study: Study, out: Path) -> list[Path]:
 
 
 def describe(study: Study) -> dict[str, Any]:
-    """Return what a reader of the tables must know about the study."""
+    """Return the description of a study for readers of its tables."""
     from analysis.options import VERSION
 
     return {

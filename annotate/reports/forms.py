@@ -28,13 +28,13 @@ UNITS = ("stories+methods", "stories", "methods")
 
 
 def report_language() -> str:
-    """Return the language of reports that is that of the page, or else English."""
+    """Return the language of the page if reports have it, or English."""
     here = str(get_language()).lower()
     return next((name for name in LANGUAGES if name.lower() == here), LANGUAGES[0])
 
 
 class NamesField(forms.MultipleChoiceField):
-    """Some of the names that a study has."""
+    """Check boxes for names of a study."""
 
     widget = forms.CheckboxSelectMultiple
     choices: Any
@@ -53,23 +53,23 @@ class NamesField(forms.MultipleChoiceField):
             if name not in self.names:
                 near = get_close_matches(name, self.names) or self.names
                 raise forms.ValidationError(
-                    _("There is no %(name)s here. Expected: %(names)s."),
+                    _("%(name)s is not available. Expected: %(names)s."),
                     params={"name": shown(name), "names": listed(near)},
                 )
 
     def chosen(self, value: list[str]) -> tuple[str, ...] | None:
-        """Return the names that were ticked, in their order; None: all of them."""
-        found = tuple(name for name in self.names if name in value)
-        return None if len(found) == len(self.names) else found
+        """Return the ticked names in order, or None for all of them."""
+        ticked = tuple(name for name in self.names if name in value)
+        return None if len(ticked) == len(self.names) else ticked
 
 
 class ReportForm(forms.Form):
     """The options of `analysis.options.AlignOptions` that make sense in a browser."""
 
-    fields: dict[str, Any]  # of several classes, each with attributes of its own
+    fields: dict[str, Any]  # of several classes with different attributes
 
     view = forms.ModelChoiceField(
-        label=_("View"),
+        label=_("Filter"),
         queryset=AnalysisView.objects.none(),
         to_field_name="key",
         initial=MAIN,
@@ -114,17 +114,17 @@ class ReportForm(forms.Form):
     )
     split_by = NamesField(label=_("Split by tags of the stories"), required=False)
     resample = forms.ChoiceField(
-        label=_("Resample whole"),
-        choices=[("", _("what suits each table")), *((unit, unit) for unit in UNITS)],
+        label=_("Resampled clusters"),
+        choices=[("", _("by table")), *((unit, unit) for unit in UNITS)],
         required=False,
     )
     top = forms.IntegerField(
-        label=_("Best methods, tested as a set (0: none)"),
+        label=_("Number of best methods to test as a set (0: none)"),
         min_value=0,
         required=False,
     )
     epsilon = forms.ChoiceField(
-        label=_("Metric ties within"),
+        label=_("Tie threshold of metrics"),
         choices=[(name, name) for name in EPSILONS],
         initial=EPSILONS[0],
     )
@@ -151,23 +151,23 @@ class ReportForm(forms.Form):
         return self.cleaned_data["top"] or 0
 
     def clean(self) -> dict[str, Any]:
-        """Hold the set of best methods against the methods that are left."""
+        """Check that the set of best methods is smaller than the report's methods."""
         data = super().clean() or self.cleaned_data
         left = {*self.study.method_names} - {*data.get("exclude_methods", ())}
         if data.get("top", 0) >= max(1, len(left)):
-            told = _("Choose fewer than the %(n)s methods of the report.")
-            self.add_error("top", forms.ValidationError(told, params={"n": len(left)}))
+            text = _("Choose fewer than the %(n)s methods of the report.")
+            self.add_error("top", forms.ValidationError(text, params={"n": len(left)}))
         return data
 
     def options(self) -> AlignOptions:
-        """Return what was asked for; call after validation."""
-        given: dict[str, Any] = {
+        """Return the options of a valid form."""
+        options: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in self.cleaned_data.items()
             if name in OPTIONS
         }
         for name in ("questions", "metrics", "split_by"):
-            given[name] = self.fields[name].chosen(given[name])
-        given["language"] = given["language"] or LANGUAGES[0]
-        given["resample"] = given["resample"] or None
-        return AlignOptions(**given)
+            options[name] = self.fields[name].chosen(options[name])
+        options["language"] = options["language"] or LANGUAGES[0]
+        options["resample"] = options["resample"] or None
+        return AlignOptions(**options)

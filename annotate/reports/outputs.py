@@ -1,4 +1,4 @@
-"""One output of a study, and what people and metrics say of it."""
+"""One output of a study, with its ratings and metric scores."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
@@ -24,14 +24,13 @@ from annotate.reports.study_tables import AnswerRow, score_rows
 from evalcore.metrics import registry
 from evalcore.models import Frame, MetricAbsence, Output, Story
 
-# What answers to one question are worth for one output, each with how often that was
-# said, by annotator.
+# The values of answers to one question for one output, with counts, by annotator.
 Worths = dict[int, list[tuple[float, int]]]
 
 
 @dataclass(frozen=True)
 class PeopleMean:
-    """The mean of what people said of an output in answer to a question."""
+    """People's mean for an output and a question."""
 
     question: Question
     mean: str
@@ -44,7 +43,7 @@ def asked_of(study: Study, story: Story) -> list[Question]:
 
 
 def people_means(study: Study, output: Output) -> list[PeopleMean]:
-    """Return the mean of people for every question."""
+    """Return people's mean for every question."""
     worths = _worths(study, output)
     shown = []
     for question in counted(asked_of(study, output.story)):
@@ -56,12 +55,12 @@ def people_means(study: Study, output: Output) -> list[PeopleMean]:
 
 
 def _digits(value: float) -> str:
-    """Return a number with the digits that tell outputs apart."""
+    """Return a number with enough digits to distinguish outputs."""
     return f"{value:.4g}" if abs(value) < 1000 else f"{value:.0f}"
 
 
 def _worths(study: Study, output: Output) -> dict[int, Worths]:
-    """Return by question what people said of an output that counts."""
+    """Return the values of an output's counted answers by question."""
     units = judged_units(study).filter(story=output.story)
     places = {
         unit: outputs.index(output.pk)
@@ -71,7 +70,7 @@ def _worths(study: Study, output: Output) -> dict[int, Worths]:
     kinds = {question.pk: kind_of(question) for question in counted(study.asked)}
     found: dict[int, Worths] = defaultdict(lambda: defaultdict(list))
     for model in tables_of(study):
-        said: QuerySet[Any] = model.objects.filter(
+        answers: QuerySet[Any] = model.objects.filter(
             is_current=True,
             annotator=F("slot__annotator"),
             slot__study=study,
@@ -80,7 +79,7 @@ def _worths(study: Study, output: Output) -> dict[int, Worths]:
             slot__state=Slot.State.SUBMITTED,
             slot__ordinal__isnull=False,
         )
-        rows = said.order_by().values_list(
+        rows = answers.order_by().values_list(
             "question", "slot__unit", "annotator", "value"
         )
         for question, unit, annotator, value, times in rows.annotate(n=Count("pk")):
@@ -117,7 +116,7 @@ class ShownScore:
 def output_scores(
     study: Study, output: Output, methods: Collection[str]
 ) -> list[ShownScore]:
-    """Return what every metric says of an output, the declared ones first."""
+    """Return the scores of an output by every metric, declared ones first."""
     known, reasons = _known(study), _reasons(output)
     versions = Counter(metric for metric, *_version in known)
     every = Counter(metric for metric, *_version in known.keys() | reasons.keys())
@@ -149,7 +148,7 @@ def output_scores(
 
 
 def _known(study: Study) -> dict[MetricKey, bool]:
-    """Return every version of a metric, and whether it has scores of stories."""
+    """Return every version of a metric, and whether it scores stories."""
     rows = scores_of(study).filter(run__finished_at__isnull=False).order_by()
     stories = rows.annotate(of_story=Q(story__isnull=False))
     found: dict[MetricKey, bool] = defaultdict(bool)
@@ -161,13 +160,13 @@ def _known(study: Study) -> dict[MetricKey, bool]:
 
 
 def _score(rows: list[AnswerRow]) -> str:
-    """Return the score of the whole, or the mean of shots where it has none."""
-    kept = [row for row in rows if row["shot"] == ""] or rows
-    return _digits(fsum(row["score"] for row in kept) / len(kept)) if kept else ""
+    """Return the score of the whole output, or else the mean of its shots."""
+    used = [row for row in rows if row["shot"] == ""] or rows
+    return _digits(fsum(row["score"] for row in used) / len(used)) if used else ""
 
 
 def _reasons(output: Output) -> dict[MetricKey, str]:
-    """Return why metrics have no value of an output, or of a shot of it."""
+    """Return why metrics have no value for an output, or for a shot of it."""
     rows = MetricAbsence.objects.filter(story=output.story, method=output.method)
     return {
         (metric, version, backend): reason
@@ -186,7 +185,7 @@ class StoryShot:
 
 @dataclass(frozen=True)
 class ShownOutput:
-    """An output, its story's others, and what people and metrics say of it."""
+    """An output with its ratings and scores, and the story's other outputs."""
 
     output: Output
     frames: list[Frame]
@@ -199,7 +198,7 @@ class ShownOutput:
 
 
 def shown_output(study: Study, story: str, method: str) -> ShownOutput | None:
-    """Return a story by a method; None where the study judges no such output."""
+    """Return a story by a method; None if the study does not rate that output."""
     outputs = _outputs(study, story)
     methods = [output.method.name for output in outputs]
     if method not in methods:
@@ -220,7 +219,7 @@ def shown_output(study: Study, story: str, method: str) -> ShownOutput | None:
 
 
 def _outputs(study: Study, story: str) -> list[Output]:
-    """Return the outputs of a story that are judged, by the names of their methods."""
+    """Return the rated outputs of a story, by the names of their methods."""
     units = judged_units(study).filter(story__key=story)
     pairs = units.values_list(*study.output_paths())
     shown = {output for pair in pairs for output in pair if output is not None}

@@ -1,4 +1,4 @@
-"""The scores that a study reads, and what a report does not hold of them."""
+"""The scores that a study uses, and those that a report lacks."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ METRIC = ("metric", "metric_version", "backend")
 
 
 def judged_units(study: Study, as_of: Moment | None = None) -> QuerySet[Unit]:
-    """Return the units whose outputs are judged for themselves, as of a moment."""
+    """Return the units of real ratings, not of checks, as of a moment."""
     units = study.units.filter(purpose=Purpose.REAL)
     if as_of is None:
         return units
@@ -33,7 +33,7 @@ def judged_units(study: Study, as_of: Moment | None = None) -> QuerySet[Unit]:
 def about_judged(
     rows: QuerySet[ScoreModel], study: Study, as_of: Moment | None = None
 ) -> QuerySet[ScoreModel]:
-    """Keep the rows about a method or an output that the study judges."""
+    """Keep the rows about a method or an output that the study rates."""
     units = judged_units(study, as_of)
     methods = {
         method
@@ -50,20 +50,20 @@ def about_judged(
 
 
 def metric_names(study: Study) -> list[str]:
-    """Return the metrics that have scores of what is judged."""
+    """Return the metrics with scores for the rated outputs."""
     names = scores_of(study).order_by().values_list("metric", flat=True)
     return sorted(names.distinct())
 
 
 def versioned_name(key: MetricKey, versions: Counter[str]) -> str:
-    """Return the name of a metric as the tables of reports have it."""
-    metric, *told = key
-    more = ", ".join(filter(None, told)) or UNVERSIONED
+    """Return the name of a metric in the tables of reports."""
+    metric, *version = key
+    more = ", ".join(filter(None, version)) or UNVERSIONED
     return f"{metric} ({more})" if versions[metric] > 1 else metric
 
 
 def twin_scores(study: Study, as_of: Moment) -> QuerySet[TwinScore]:
-    """Return the scores of degraded twins of what is judged, as of a moment."""
+    """Return the scores of degraded copies of rated outputs, as of a moment."""
     pairs = judged_units(study, as_of).values_list(*study.output_paths())
     outputs = {output for pair in pairs for output in pair if output is not None}
     same = scores_of(study, as_of).filter(
@@ -74,7 +74,7 @@ def twin_scores(study: Study, as_of: Moment) -> QuerySet[TwinScore]:
 
 
 def scores_of(study: Study, as_of: Moment | None = None) -> QuerySet[MetricScore]:
-    """Return the benchmark's scores of what is judged, and the study's own."""
+    """Return the benchmark's scores for rated outputs, and the study's."""
     rows = MetricScore.everything.filter(posted_to__in=("", study.slug))
     return about_judged(rows, study, as_of)
 
@@ -83,14 +83,14 @@ SHOWN_REASONS = 3
 
 
 def missing_now(study: Study) -> list[str]:
-    """Return the metrics that a report built now would lack, wholly or in part."""
+    """Return the metrics that a report would lack now, in full or in part."""
     computed = MetricRun.Source.COMPUTED
     runs = study.benchmark.metric_runs.filter(source=computed, finished_at=None)
     return _under_way(runs, _outputs(study)) if runs else []
 
 
 def notes(study: Study, moment: Moment) -> list[str]:
-    """Return in sentences what a report as of this moment left out."""
+    """Return remarks on the scores that a report as of a moment left out."""
     return [
         *_not_ended(study, moment),
         *_without_value(study, moment),
@@ -99,16 +99,15 @@ def notes(study: Study, moment: Moment) -> list[str]:
 
 
 def _not_ended(study: Study, moment: Moment) -> Iterator[str]:
-    """Name the metrics of runs that had not ended at the moment."""
+    """Yield remarks on metrics of runs that had not ended at the moment."""
     later = Q(finished_at__isnull=True) | Q(finished_at__gt=moment.at)
     runs = study.benchmark.metric_runs.filter(later)
     begun = runs.filter(source=MetricRun.Source.COMPUTED, created_at__lte=moment.at)
     missing = _under_way(begun, _outputs(study, moment), moment.at)
     if missing:
         yield sentence(
-            "Left out wholly or in part, since their computation was under way at the "
-            "moment of this report: {metrics}. A report built after it has ended has "
-            "them.",
+            "Left out in full or in part, since their computation was not finished at "
+            "the moment of this report: {metrics}. Build another report when it is.",
             metrics=missing,
         )
     stored = scores_of(study, moment).filter(run__in=runs)
@@ -124,14 +123,14 @@ def _not_ended(study: Study, moment: Moment) -> Iterator[str]:
 def _under_way(
     runs: Iterable[MetricRun], outputs: Sequence[Output], at: datetime | None = None
 ) -> list[str]:
-    """Return the metrics that runs were asked for and that outputs lacked by then."""
+    """Return the metrics of runs that outputs lacked at a moment."""
     missing: set[str] = set()
     used = Q(run__finished_at__lte=at) if at else Q(run__finished_at__isnull=False)
     for run in runs:
         try:
             wanted = score_rows.metrics_of(run.metrics, run.options)
         except registry.UnknownMetricError:
-            continue  # the run says so when it is taken up
+            continue  # the run reports the error when it starts
         ended = score_rows.existing_rows(run.benchmark_id, wanted, outputs, only=used)
         methods = {output.method for output in outputs}
         lacking = [
@@ -145,14 +144,14 @@ def _under_way(
 
 
 def _outputs(study: Study, moment: Moment | None = None) -> list[Output]:
-    """Return what the study judges and has anything to look at."""
+    """Return the rated outputs that have pictures or a video."""
     pairs = judged_units(study, moment).values_list(*study.output_paths())
     shown = {output for pair in pairs for output in pair if output is not None}
     return list(judged_outputs.outputs(study.benchmark).filter(pk__in=shown))
 
 
 def _without_value(study: Study, moment: Moment) -> Iterator[str]:
-    """Name the outputs that have no value of a metric which others have."""
+    """Yield remarks on outputs without a value of a metric that others have."""
     judged = {
         (story, method)
         for story, *pair in judged_units(study, moment).values_list(
@@ -176,7 +175,7 @@ def _without_value(study: Study, moment: Moment) -> Iterator[str]:
     valued = set(with_scores.order_by().values_list(*METRIC).distinct())
     versions = Counter(metric for metric, *_version in valued)
     every = Counter(metric for metric, *_version in valued | absent.keys())
-    # pandas, which this loads, is no web worker's business.
+    # Web workers do not import this, which loads pandas.
     from analysis.sentences import counted
 
     for key in sorted(present.keys() | absent.keys()):
@@ -184,13 +183,13 @@ def _without_value(study: Study, moment: Moment) -> Iterator[str]:
         lacking = expected - present[key]
         if not lacking or not (present[key] or absent[key]):
             continue
-        told = reasons[key].most_common()
+        counts = reasons[key].most_common()
         unknown = len(lacking - absent[key])
-        why = [f"{reason} ({n})" for reason, n in told[:SHOWN_REASONS]]
-        if len(told) > SHOWN_REASONS:
+        why = [f"{reason} ({n})" for reason, n in counts[:SHOWN_REASONS]]
+        if len(counts) > SHOWN_REASONS:
             why.append(sentence("other reasons"))
         if unknown:
-            why.append(sentence("never computed, or failed ({n})", n=unknown))
+            why.append(sentence("not computed, or failed ({n})", n=unknown))
         yield sentence(
             "Metric {metric}: {outputs} of {total} left out, without a value: {why}.",
             metric=versioned_name(key, versions if key in valued else every),
@@ -203,7 +202,7 @@ def _without_value(study: Study, moment: Moment) -> Iterator[str]:
 def _cells(
     rows: QuerySet[Any], moment: Moment, *more: str
 ) -> Iterable[tuple[Any, ...]]:
-    """Return story, method and metric of the rows about outputs, as of the moment."""
+    """Yield story, method and metric of rows about outputs, as of the moment."""
     ended = rows.filter(run__finished_at__lte=moment.at, story__isnull=False)
     return (
         ended.order_by("story", "method", *METRIC)
@@ -213,15 +212,14 @@ def _cells(
 
 
 def _posted(study: Study, moment: Moment) -> Iterator[str]:
-    """Say which metrics have scores that only this study reads."""
+    """Yield a remark on metrics whose scores only this study uses."""
     rows = scores_of(study, moment).filter(
         posted_to=study.slug, run__finished_at__lte=moment.at
     )
     counts = Counter(rows.values_list("metric", flat=True))
     if counts:
         yield sentence(
-            "Scores that were posted to this study, and stand in it instead of the "
-            "benchmark's: {metrics}. All others are the benchmark's; scores.csv says "
-            "of each where it comes from.",
+            "Scores posted to this study replace the benchmark's: {metrics}. All "
+            "others are the benchmark's; scores.csv names the origin of each score.",
             metrics=[f"{name} ({n})" for name, n in sorted(counts.items())],
         )

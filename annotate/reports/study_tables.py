@@ -1,4 +1,4 @@
-"""From the database to the tables; the only place where they are made."""
+"""Tables of answers and scores, made from the database."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def check_marks(purpose: str) -> dict[str, bool]:
-    """Say whether a slot checks its annotator, and whether by asking again."""
+    """Return whether a slot checks its annotator, and whether it is a repeat."""
     return {
         "is_gold": purpose not in (Purpose.REAL, Purpose.REPEAT),
         "is_repeat": purpose == Purpose.REPEAT,
@@ -29,7 +29,7 @@ def check_marks(purpose: str) -> dict[str, bool]:
 
 
 def is_surplus(purpose: str, ordinal: int | None) -> bool:
-    """Say whether a slot stands outside the redundancy of its unit."""
+    """Tell whether a slot is outside the redundancy of its unit."""
     return purpose == Purpose.REAL and ordinal is None
 
 
@@ -105,7 +105,7 @@ def answer_rows(
 def header(study: Study, table: str) -> tuple[str, ...]:
     """Return the columns of a table of a study's answers."""
     kinds = [kind for kind in kinds_of(study) if kind.table == table]
-    if not kinds:  # no question of the study has answers there
+    if not kinds:  # the study has no question with answers in this table
         kinds = [kind_of_table(table)]
     first, *rest = kinds[0].columns
     shot = ["shot"] if any(kind.of_shots for kind in kinds) else []
@@ -143,7 +143,7 @@ def _answers(
     view: str,
     as_of: Moment | None,
 ) -> Iterator[AnswerRow]:
-    """Yield the answers of those who submitted the slots, and which are excluded."""
+    """Yield the answers of submitted slots, with whether they are excluded."""
     of_shots = ["shot"] if any(kind.of_shots for kind in kinds) else []
     if as_of is None:
         hidden = hidden_slots(study, view)
@@ -175,7 +175,7 @@ def _answers(
 def _answers_then(
     model: type[Answer], study: Study, as_of: Moment, place: list[str]
 ) -> Any:
-    """Return each newest revision until then."""
+    """Return the newest revision of each answer at a moment."""
     then = Q(created_at__lte=as_of.at) | Q(revision=1)
     same = ("slot", "question", "annotator", *place)
     later = model.objects.filter(
@@ -187,7 +187,7 @@ def _answers_then(
 
 
 def _with_names(answers: Any, study: Study, order: list[str]) -> Any:
-    """Add story, methods, time; leave training out; in an order that never changes."""
+    """Add story, methods and time, without training, in a stable order."""
     return (
         answers.exclude(slot__purpose=Purpose.TRAINING)
         .annotate(
@@ -204,7 +204,7 @@ def _with_names(answers: Any, study: Study, order: list[str]) -> Any:
 
 
 def _shown(row: AnswerRow, side: str) -> str:
-    """Return the name of a method, with what its output was shown for."""
+    """Return the name of a method, with the purpose of its output."""
     name: str = row[f"method_{side}"]
     degradation = row[f"degradation_{side}"]
     purpose = row["slot__unit__purpose"]
@@ -233,7 +233,7 @@ def _about_slot(row: AnswerRow) -> AnswerRow:
 def score_rows(
     study: Study, *, as_of: Moment | None = None, story: Story | None = None
 ) -> Iterator[AnswerRow]:
-    """Yield the scores of what is judged, in every version."""
+    """Yield the scores of rated outputs, in every version."""
     scores = scores_of(study, as_of)
     if as_of is not None:
         scores = scores.filter(run__finished_at__lte=as_of.at)
@@ -250,7 +250,7 @@ def score_rows(
     )
     by_place = groupby(rows.iterator(2000), itemgetter(*place))
     for _place, same in by_place:
-        *_below, row = same  # the study's own comes last
+        *_below, row = same  # the study's score comes last
         metric = itemgetter(*METRIC)(row)
         yield {
             "story": row["story__key"] or "",
@@ -266,9 +266,9 @@ def score_rows(
 
 
 def in_sight_rows(study: Study) -> Iterator[tuple[object, ...]]:
-    """Yield how long each shot of a submitted slot was in sight, where pages said it.
+    """Yield the seconds that each shot of a submitted slot was in sight, if recorded.
 
-    `seen` is whether that was long enough, `share_seen` of how many shots of the slot.
+    `seen` is whether that was long enough, `share_seen` the share of shots seen.
     """
     slots = study.slots.filter(submitted_at__isnull=False, in_sight__isnull=False)
     slots = slots.exclude(purpose=Purpose.TRAINING).order_by("unit", "round", "pk")
@@ -300,7 +300,7 @@ def tag_names(study: Study) -> list[str]:
 
 
 def tags_frame(study: Study) -> "pd.DataFrame | None":
-    """Return a table with column story and one column a tag; None without any."""
+    """Return a table with column story and a column for each tag, or None."""
     import pandas as pd
 
     tags = tag_names(study)
@@ -336,7 +336,7 @@ def twins_frame(
     excluded: tuple[str, ...] = (),
     as_of: Moment,
 ) -> "pd.DataFrame | None":
-    """Return the scores of degraded twins; None without any."""
+    """Return the scores of degraded copies, or None."""
     import pandas as pd
 
     from analysis.reading.inputs import TWIN_COLUMNS, read_twins
@@ -360,7 +360,7 @@ def twins_frame(
 def _metric_names(
     scores: "pd.DataFrame", excluded: tuple[str, ...]
 ) -> dict[tuple[str, ...], str]:
-    """Return what tables call each version of a metric that has a score."""
+    """Return the names in tables of each version of a metric with a score."""
     from analysis.reading.column_cleaning import key_texts, without_methods
     from analysis.reading.scores import versioned_names
 
@@ -371,7 +371,7 @@ def _metric_names(
 
 
 def scales(study: Study) -> dict[str, tuple[int, int]]:
-    """Return the scale of each question that has one, by its key."""
+    """Return the scales of questions by key."""
     questions = study.questions.values_list("key", "scale_min", "scale_max")
     return {
         key: (low, high)
@@ -381,11 +381,11 @@ def scales(study: Study) -> dict[str, tuple[int, int]]:
 
 
 def hypotheses_frame(study: Study) -> "pd.DataFrame":
-    """Return which metric was declared to measure which question."""
+    """Return the metrics declared for questions."""
     import pandas as pd
 
-    meant = study.questions.exclude(metric="").values_list("key", "metric")
-    return pd.DataFrame(list(meant), columns=["question", "metric"])
+    rows = study.questions.exclude(metric="").values_list("key", "metric")
+    return pd.DataFrame(list(rows), columns=["question", "metric"])
 
 
 def _frame(rows: Iterator[AnswerRow], header: tuple[str, ...]) -> "pd.DataFrame":

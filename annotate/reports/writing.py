@@ -1,4 +1,4 @@
-"""Write the report of a study: the same functions as on files."""
+"""Write the report of a study, with the same functions as for files."""
 
 import shlex
 from collections.abc import Iterable
@@ -30,26 +30,26 @@ if TYPE_CHECKING:
     from analysis.report.tables import Titles
     from analysis.result_tables.contract import Analysis
 
-# VISTAR demands that a metric prefers what people prefer in so many pairs.
+# VISTAR requires this pairwise accuracy of a metric.
 VISTAR_DEMANDS = 0.75
-# Families of metrics that a reader must tell from those of papers.
+# Families of metrics that do not come from papers.
 NOT_OF_PAPERS = {
     "baseline": sentence(
-        "Baselines, which a learned metric should beat before it is believed"
+        "Baselines, which a learned metric should beat before you trust it"
     ),
     "stand-in": sentence(
-        "Stand-ins for metrics whose weights are absent, never their equals"
+        "Proxies, which are no substitute for metrics whose weights are missing"
     ),
 }
 
 
 class ReportError(ValueError):
-    """The study cannot be analysed yet; the message says why."""
+    """A study that cannot be analysed yet; the message says why."""
 
 
 @dataclass(frozen=True)
 class _Result:
-    """An analysis, the names of the tables that were read, hashes and notes."""
+    """An analysis, with the names of its input tables, hashes and notes."""
 
     analysis: "Analysis"
     tables: tuple[str, ...]
@@ -59,7 +59,7 @@ class _Result:
 
 
 def as_stored(options: AlignOptions) -> dict[str, Any]:
-    """Return what was asked for, as it is stored with a report."""
+    """Return options as they are stored with a report."""
     stored = asdict(options)
     del stored["scale"], stored["scales"]
     return stored
@@ -77,21 +77,21 @@ def write_study_report(
     progress: Progress = silent,
 ) -> Path:
     """Analyse a study and write the report into a folder; return the page."""
-    # Before scipy, which reads the variable, too.
+    # This precedes the import of scipy, which reads the same variable.
     date = report_date(_newest(study, moment))
     from analysis.report.writing import run_table, write_report
 
     progress("reading")
-    asked = _completed(study, options)
-    found = _align(study, view, moment, asked, files, progress)
+    completed = _completed(study, options)
+    result = _align(study, view, moment, completed, files, progress)
     at = moment.at.isoformat(timespec="seconds")
     run = run_table(
-        asked,
+        completed,
         hashes={
             f"{name}.csv": downloads.sha256(study, name, view=view, as_of=moment)
-            for name in found.tables
+            for name in result.tables
         }
-        | found.hashes,
+        | result.hashes,
         date=date,
         command=_command(study, options, view, moment, files),
         resample_default=drawn("align"),
@@ -99,20 +99,20 @@ def write_study_report(
     )
     notes = (
         *_about_programs(study, moment),
-        *found.notes,
-        *_about_metrics(found.metrics),
+        *result.notes,
+        *_about_metrics(result.metrics),
         *_about_pairs(study),
-        *(study_scores.notes(study, moment) if "scores" in found.tables else ()),
-        *found.analysis.notes,
+        *(study_scores.notes(study, moment) if "scores" in result.tables else ()),
+        *result.analysis.notes,
     )
     progress("writing")
     page = write_report(
-        replace(found.analysis, notes=notes),
+        replace(result.analysis, notes=notes),
         out=out,
         title=study.title,
         run=run,
         images=images,
-        titles=_titles(study, found.metrics, options.language),
+        titles=_titles(study, result.metrics, options.language),
         story_link=_story_link(study),
     )
     keep(files, out)
@@ -120,7 +120,7 @@ def write_study_report(
 
 
 def _completed(study: Study, options: AlignOptions) -> AlignOptions:
-    """Return the options with what the study itself asks for."""
+    """Return the options, completed by those of the study."""
     rule = study.adaptive
     left = {*study.method_names} - {*options.exclude_methods}
     if not options.top and rule and rule["top"] < len(left):
@@ -138,9 +138,9 @@ def _align(
     files: Files,
     progress: Progress,
 ) -> _Result:
-    """Read the tables of a study, with scores where there are any, and align them."""
+    """Read the tables of a study, with scores if it has any, and align them."""
     if not moment.submitted:
-        raise ReportError("Nobody has submitted an answer yet.")
+        raise ReportError("This study has no submitted answers yet.")
     from analysis.commands.alignment import align
 
     scores, twins, metrics = None, None, []
@@ -183,13 +183,13 @@ def _is_of_vistar(study: Study) -> bool:
 
 
 def _story_link(study: Study) -> str:
-    """Return where an output stands, with its pictures, answers and scores."""
+    """Return the address of an output's page."""
     outputs = reverse("output-detail", args=[study.slug])
     return f"{settings.BASE_URL}{outputs}?story={{story}}&method={{method}}"
 
 
 def _titles(study: Study, metrics: Iterable[str], language: str) -> "Titles":
-    """Return what readers of a language call the study's questions and metrics."""
+    """Return the titles of the study's questions and metrics in a language."""
     from analysis.report.tables import Titles
 
     known = set(metrics) & set(registry.names())
@@ -204,7 +204,7 @@ def _titles(study: Study, metrics: Iterable[str], language: str) -> "Titles":
 
 
 def _about_metrics(metrics: Iterable[str]) -> list[str]:
-    """Say which metrics are none of a paper's."""
+    """Return remarks on metrics that do not come from papers."""
     known = sorted(set(metrics) & set(registry.names()))
     families = {name: registry.load(name).info.family for name in known}
     return [
@@ -215,7 +215,7 @@ def _about_metrics(metrics: Iterable[str]) -> list[str]:
 
 
 def _about_programs(study: Study, moment: Moment) -> list[str]:
-    """Say how many of the annotators are programs."""
+    """Return a remark on simulated annotators."""
     from analysis.sentences import counted
 
     people = {slot.annotator for slot in moment.submitted.values()}
@@ -230,28 +230,28 @@ def _about_programs(study: Study, moment: Moment) -> list[str]:
 
 
 def _about_pairs(study: Study) -> list[str]:
-    """Say how an adaptive study chose its pairs, and whether that has ended."""
+    """Return a remark on adaptive pair selection, and whether it has stopped."""
     rule = study.adaptive
     if not rule:
         return []
     text = sentence(
-        "Pairs were chosen by what they tell of the best {top} by {question}. The "
-        "study stops where these are told apart from all others, so surely that a "
-        "wrong set is declared in at most {error} of studies",
+        "Pairs were selected adaptively for the best {top} by {question}. Selection "
+        "stops when these are separated from all others, with a wrong set in at most "
+        "{error} of studies",
         top=rule["top"],
         question=rule["question"],
         error=f"{100 * (1 - rule['confidence']):.0f} %",
     )
     if not rule.get("stopped"):
-        return [sentence("{text}; it has not.", text=text)]
+        return [sentence("{text}. It has not stopped.", text=text)]
     if "p_value" not in rule:
-        return [sentence("{text}; it has.", text=text)]
+        return [sentence("{text}. It has stopped.", text=text)]
     p_value = f"{rule['p_value']:.2g}"
-    return [sentence("{text}; it has, at p = {p}.", text=text, p=p_value)]
+    return [sentence("{text}. It has stopped at p = {p}.", text=text, p=p_value)]
 
 
 def _newest(study: Study, moment: Moment) -> float | None:
-    """Return when the last answer of the moment was submitted."""
+    """Return the time of the last answer before the moment."""
     slots = Slot.objects.filter(study=study, submitted_at__isnull=False)
     times = cast(
         "Iterable[tuple[int, datetime]]", slots.values_list("pk", "submitted_at")
@@ -263,7 +263,7 @@ def _newest(study: Study, moment: Moment) -> float | None:
 def _command(
     study: Study, options: AlignOptions, view: str, moment: Moment, files: Files
 ) -> str:
-    """Return the command that writes the same report again, inside its folder."""
+    """Return the command that reproduces the report, inside its folder."""
     parts = ["python", "manage.py", "report", study.slug, "--out", "DIR"]
     parts += ["--view", view, "--as-of", str(moment.event)]
     usual = as_stored(AlignOptions())

@@ -52,4 +52,4 @@ def test_declared_metric_without_a_score_is_remarked_on():
     ratings, _, scores = study()
     table = pd.DataFrame({"question": ["identity"], "metric": ["csd"]})
     found = align(ratings=ratings, scores=scores, options=FAST, hypotheses=table)
-    assert any("csd was declared for it, and has no score" in x for x in found.notes)
+    assert any("csd was declared for it, but has no score" in x for x in found.notes)

@@ -108,9 +108,9 @@ def test_acc_eq_is_judged_against_the_chance_of_the_metric():
     assert (rows["fid"]["chance"], rows["fid"]["verdict"]) == (0.34, "does not")
     assert (rows["csd"]["n"], rows["fid"]["n"]) == (120, 60)
     assert list(tie_claims(table)) == [
-        "look: where people's ties count too (acc_eq, ratings), fewer pairs are right "
-        "than by chance with as many ties: fid 30 % [20, 34] of 60 pairs (chance is "
-        "34 %, p = 0.02 adjusted over 2 metrics of this question)."
+        "look: if people's ties count too (acc_eq, ratings), these metrics do worse "
+        "than chance: fid 30 % [20, 34] of 60 pairs (chance is 34 %; p = 0.02 after "
+        "Holm adjustment over 2 metrics of this question)."
     ]
 
 
@@ -137,7 +137,7 @@ def test_declared_hypotheses_of_all_questions_are_one_family():
     assert set(new["n_family"]) == {1}
     assert set(new["p_adjusted"]) == {0.03}
     told = said(pairwise_accuracy=pd.concat(rows), hypotheses=hypotheses)
-    assert "p = 0.04 adjusted over the 4 hypotheses of all questions" in told[0][1]
+    assert "p = 0.04 after Holm adjustment over the 4 hypotheses of all" in told[0][1]
 
 
 def test_declared_metrics_are_a_family_and_the_others_another():
@@ -186,8 +186,8 @@ def test_exact_test_of_method_means_is_named():
     ((shown, text),) = said(correlations=correlations({"n": 9, "p_value": 6e-6}))
     assert shown
     assert text.endswith(
-        "over the means of 9 methods, p < 0.01, by the exact test of all orders of the "
-        "methods."
+        "over the means of 9 methods; p < 0.01. The test is exact, over all orders of "
+        "the methods."
     )
 
 
@@ -242,8 +242,8 @@ def test_others_of_the_highest_explored_metric_are_all_that_it_is_tested_with():
     (told,) = question_claims(table)
     (text,) = [text for _, text in told if "explored" in text]
     assert (
-        "; it is shown to be better than 2 of the 3 others, and worse than 1 of the 3 "
-        "others"
+        " It is significantly better than 2 of the 3 others. It is significantly worse "
+        "than 1 of the 3 others."
     ) in text
 
 
@@ -263,8 +263,8 @@ def test_clusters_are_of_the_statistic_that_is_quoted():
     clusters = {name: row["cluster"] for name, row in found(table).items()}
     assert [clusters[name] for name in values] == [1, 1, 2]
     ((_shown, text), *_), *_ = question_claims(table)
-    assert "the highest of them is clip: " in text
-    assert text.endswith("; it is shown to be better than 1 of the 2 others.")
+    assert " clip has the highest pairwise accuracy." in text
+    assert text.endswith(" It is significantly better than 1 of the 2 others.")
 
 
 def test_nothing_is_best_over_other_stories():
@@ -339,24 +339,28 @@ def test_words_of_pairs():
     (claim,) = said(pairwise_accuracy=pairwise({}), hypotheses=meant("csd"))
     assert claim == (
         True,
-        "look: csd, declared for this question, agrees with people: it prefers what "
-        "mean ratings prefer in 70 % [60, 80] of 90 pairs that people do not tie, "
-        "counting its own ties as half (chance is 50 %, p < 0.01).",
+        "look: csd (declared) agrees with people. It prefers the same output as the "
+        "mean ratings in 70 % [60, 80] of 90 pairs that people do not tie (metric ties "
+        "count half). Chance is 50 %; p < 0.01.",
     )
 
 
 @pytest.mark.parametrize(
     ("low", "high", "line"),
     [
-        (0.76, 0.9, "it lies above the threshold of 75 %."),
-        (0.6, 0.74, "it lies below the threshold of 75 %."),
-        (0.7, 0.8, "the data do not settle whether it reaches the threshold of 75 %."),
+        (0.76, 0.9, "Its accuracy lies above the 75 % threshold."),
+        (0.6, 0.74, "Its accuracy lies below the 75 % threshold."),
+        (
+            0.7,
+            0.8,
+            "The data do not settle whether its accuracy reaches the 75 % threshold.",
+        ),
     ],
 )
 def test_demanded_accuracy_is_compared_with_the_interval(low, high, line):
     bounds = {"ppa_half_low": low, "ppa_half_high": high}
     ((_, text),) = said(0.75, pairwise_accuracy=pairwise(bounds))
-    assert text.endswith(f"; {line}")
+    assert text.endswith(f" {line}")
     ((_, text),) = said(pairwise_accuracy=pairwise(bounds))
     assert "demanded" not in text
 
@@ -385,15 +389,15 @@ def test_declared_metric_without_a_value_is_told():
     }
     assert said(**tables)[1] == (
         False,
-        "look: far, declared for this question, is not shown to agree with people; it "
-        "has no value for what was judged.",
+        "look: no evidence of agreement with people for far (declared). No value could "
+        "be computed for it.",
     )
 
 
 def test_soft_accuracy_never_leads_nor_does_that_of_ties():
     equal = {"ppa_half": NAN, "ppa_half_low": NAN, "ppa_half_high": NAN, "p_half": NAN}
     told = said(pairwise_accuracy=pairwise(equal))
-    assert told[0][1].startswith("look: no metric has a value")
+    assert told[0][1].startswith("look: no metric could be compared")
     assert said(spa=soft("csd")) == [
-        (False, "look: no metric has a value of a statistic that could lead it.")
+        (False, "look: no metric could be compared with people.")
     ]

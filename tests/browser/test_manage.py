@@ -89,7 +89,7 @@ def test_report_draws_figures_without_requests(page, live_server, study):
     assert [u for u in own if not u.endswith("icon.svg")] == [url]
     page.click("nav >> text=Reports")
     page.wait_for_url("**/reports/")
-    assert page.is_visible("text=A new report")
+    assert page.is_visible("text=New report")
 
 
 PAGES = [

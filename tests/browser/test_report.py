@@ -230,7 +230,7 @@ def test_questions_open_by_mouse_and_keys_and_draw_figures(opened):
     heads = opened.locator("details.section > summary")
     titles = opened.locator("details.section h2").all_inner_texts()
     assert titles[:3] == [
-        "Do people agree among themselves?",
+        "Do people agree with each other?",
         "How do the metrics compare?",
         "Where do metrics and people disagree?",
     ]

@@ -21,7 +21,7 @@ const Figures = (() => {
       layout[name] = { gridcolor: GRID, fixedrange: true, ...layout[name] };
       if (layout[name].title) layout[name].title.standoff = 8;
     }
-    // Names of traces are random unless given: files would differ from run to run.
+    // Without a name, plotly names traces at random, and files would differ between runs.
     const data = structuredClone(plot.data).map((trace, i) => ({ ...trace, uid: `t${i}` }));
     return { data, layout };
   }
@@ -36,7 +36,7 @@ const Figures = (() => {
     return uid ? text.replaceAll(uid[1], prefix) : text;
   }
 
-  // The words of a heading in lines that fit; long names break after _ and |.
+  // Break a heading into lines that fit; long names break after _ and |.
   function lines(text, width) {
     const ruler = document.createElement("canvas").getContext("2d");
     ruler.font = `600 14px ${FONT}`;

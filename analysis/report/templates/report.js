@@ -14,7 +14,7 @@
     try {
       await navigator.clipboard.writeText(text);
     } catch {
-      // Where the clipboard is closed to the page, as on some file: addresses.
+      // The clipboard is closed to some pages at file: addresses.
       const area = document.createElement("textarea");
       area.value = text;
       document.body.append(area);
@@ -63,7 +63,7 @@
     for (const button of table.querySelectorAll("button.sort")) {
       button.addEventListener("click", () => {
         const head = button.closest("th"), place = head.cellIndex, names = place === 0;
-        // A second press turns the order around; names begin with A, numbers with the highest.
+        // A second press reverses the order; names start with A, numbers with the highest.
         const usual = names ? "ascending" : "descending";
         const order = head.getAttribute("aria-sort") === usual ? (names ? "descending" : "ascending") : usual;
         const value = (row) => Number(row.cells[place].dataset.value || -9);
@@ -73,8 +73,8 @@
         table.tBodies[0].append(...[...table.tBodies[0].rows].sort((a, b) => turn * compare(a, b)));
         for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
         head.setAttribute("aria-sort", order);
-        const told = order === "ascending" ? {{ _("Sorted by {title}, ascending")|tojson }} : {{ _("Sorted by {title}, descending")|tojson }};
-        announce(told.replace("{title}", button.textContent));
+        const message = order === "ascending" ? {{ _("Sorted by {title}, ascending")|tojson }} : {{ _("Sorted by {title}, descending")|tojson }};
+        announce(message.replace("{title}", button.textContent));
       });
     }
   }
@@ -94,7 +94,7 @@
     event.target.textContent = open ? {{ _("Close all")|tojson }} : {{ _("Open all")|tojson }};
   });
 
-  // On paper stands what is open, and of the tables of metrics as many as fit a few sheets.
+  // Print open parts only, and as many tables of metrics as fit on a few sheets.
   let lines = 100;
   const closed = [...document.querySelectorAll("details[data-lines]")].filter((box) => {
     lines -= Number(box.dataset.lines);
@@ -103,7 +103,7 @@
   addEventListener("beforeprint", () => closed.forEach((box) => { box.open = true; }));
   addEventListener("afterprint", () => closed.forEach((box) => { box.open = false; }));
 
-  // A file on a disk does not know the host of an address that begins with /: no links.
+  // A page opened from a disk has no host for an address that begins with /.
   const hostless = location.protocol === "file:" && document.body.dataset.stories?.startsWith("/");
   const stories = hostless ? "" : document.body.dataset.stories;
   if (hostless) document.querySelectorAll(".stories").forEach((said) => said.remove());
@@ -116,7 +116,7 @@
   const ink = () => (dark.matches && !printed.matches ? Figures.LIGHT : Figures.INK);
   const done = new Set();
 
-  // A click on an output opens its story. Names stand in traces as plotly draws them.
+  // A click on an output opens its story; plotly's traces have the names.
   const plain = (text) => text.replace(/&(amp|lt|gt);/g, (_, name) => ({ amp: "&", lt: "<", gt: ">" })[name]);
   const isOutput = (point) => point?.data.meta === "output";
   function address({ data, pointNumber }) {
@@ -141,7 +141,7 @@
       if (stories) link(plots[i]);
     });
   }
-  // What is near is drawn; a figure in a closed section comes near when that is opened.
+  // Draw figures near the viewport; those in a closed section wait until it opens.
   const watcher = new IntersectionObserver((seen) => {
     for (const one of seen) if (one.isIntersecting) { watcher.unobserve(one.target); draw(one.target); }
   }, { rootMargin: "800px" });

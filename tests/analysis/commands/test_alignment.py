@@ -459,7 +459,7 @@ def test_people_alone_may_have_composites_and_tags():
     )
     assert set(found.tables["composites"]["composite"]) == {"whole"}
     assert set(found.tables["strata"]["stratum"]) == {"a", "b"}
-    assert f"{question}: metric clip was declared for it, and has no score." in (
+    assert f"{question}: metric clip was declared for it, but has no score." in (
         found.notes
     )
 

@@ -1,11 +1,11 @@
-"""Sentences of a report as tests read them: all kinds in one."""
+"""All sentences of a report, for tests."""
 
-from analysis.report.sections import both
+from analysis.report.sections import findings
 
 
 def sentences(tables, confidence=0.95):
-    return both(tables, confidence).shown
+    return findings(tables, confidence).shown
 
 
 def limits(tables, confidence=0.95):
-    return both(tables, confidence).not_shown
+    return findings(tables, confidence).not_shown

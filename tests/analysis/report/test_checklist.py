@@ -1,4 +1,4 @@
-"""A reviewer's questions are answered with the report's own numbers."""
+"""Answers to reviewers' questions from the report."""
 
 import pandas as pd
 
@@ -14,7 +14,7 @@ RUN = {
 NAN = float("nan")
 
 
-def asked(tables=None, notes=(), drawn=(), by_error=(), run=RUN):
+def answered(tables=None, notes=(), drawn=(), by_error=(), run=RUN):
     return dict(answers(tables or {}, notes, run, drawn, by_error))
 
 
@@ -32,30 +32,32 @@ def agreement(**changes):
     return pd.DataFrame([row | changes])
 
 
-def test_people_overlap_and_agreement():
-    told = asked({"agreement": agreement()})
-    assert told["How many annotators, units, answers?"] == (
-        "q 3 annotators, 10 units with two or more answers, 30 answers"
+def test_answers_name_people_overlap_and_agreement():
+    found = answered({"agreement": agreement()})
+    assert found["How many annotators, items and answers are there?"] == (
+        "q 3 annotators, 10 items with two or more answers, 30 answers"
     )
-    assert told["How much overlap?"].startswith("3.0 answers")
-    assert told["How well do people agree (ordinal alpha)?"] == "q 0.70 [0.60, 0.80]"
+    assert found["How many answers does an item have?"].startswith("3.0 answers")
+    assert found["How well do people agree (ordinal alpha)?"] == "q 0.70 [0.60, 0.80]"
 
 
-def test_nobody_is_invented_where_units_are_unknown():
-    told = asked({"agreement": agreement(n_units=0, n_annotators=pd.NA, value=NAN)})
-    assert told["How many annotators, units, answers?"].startswith("Not known")
-    assert "How much overlap?" not in told
+def test_people_are_unknown_when_units_are_unknown():
+    found = answered({"agreement": agreement(n_units=0, n_annotators=pd.NA, value=NAN)})
+    assert found["How many annotators, items and answers are there?"].startswith(
+        "Unknown"
+    )
+    assert "How many answers does an item have?" not in found
 
 
 def test_exclusions_come_from_the_remarks():
     assert (
         "3 of 9 ratings left out"
-        in asked(notes=["3 of 9 ratings left out."])["What was excluded?"]
+        in answered(notes=["3 of 9 ratings left out."])["What was left out?"]
     )
-    assert asked()["What was excluded?"].startswith("Nothing was left out.")
+    assert answered()["What was left out?"].startswith("Nothing was left out.")
 
 
-def test_chance_is_the_constant_and_ties_are_of_the_others():
+def test_chance_is_that_of_the_constant_baseline():
     row = {
         "question": "q",
         "metric": "k",
@@ -75,12 +77,12 @@ def test_chance_is_the_constant_and_ties_are_of_the_others():
     }
     guess = constant | {"metric": "random (expected)", "metric_tie_rate": 0.0}
     rows = [row, row | constant, row | guess]
-    told = asked({"pairwise_accuracy": pd.DataFrame(rows)})
-    assert told["How often does a metric tie?"].startswith("20 % to 20 %")
-    assert "50 % half, 0 % strict" in told["What is chance?"]
+    found = answered({"pairwise_accuracy": pd.DataFrame(rows)})
+    assert found["How often does a metric tie?"].startswith("In 20 % to 20 %")
+    assert "50 % half, 0 % strict" in found["What is the chance level?"]
 
 
-def test_leaderboard_says_whether_the_side_is_known_and_all_are_connected():
+def test_leaderboard_names_unknown_sides_and_unconnected_questions():
     board = pd.DataFrame(
         {
             "criterion": "q",
@@ -90,50 +92,54 @@ def test_leaderboard_says_whether_the_side_is_known_and_all_are_connected():
             "rank_high": [1, None],
         }
     )
-    told = asked({"leaderboard": board})
-    assert told["Are all methods connected by comparisons?"].startswith("Not in q")
-    assert told["Does the side decide?"].startswith("Not known")
-    assert told["Do ranks have intervals?"].startswith("Yes: 1 of 1")
+    found = answered({"leaderboard": board})
+    assert found["Are all methods connected by comparisons?"].startswith("Not in q")
+    assert found["Is there a side preference?"].startswith("Unknown")
+    assert found["Do ranks have intervals?"].startswith("Yes: 1 of 1")
 
 
-def test_side_is_told_with_the_interval_that_draws_clusters():
+def test_side_preference_has_a_cluster_interval():
     row = {"question": "q", "value": 0.6, "low": 0.45, "high": 0.75, "p_value": 1e-9}
-    told = asked({"position_bias": pd.DataFrame([row])})
-    assert told["Does the side decide?"] == "q 0.60 [0.45, 0.75]"
-    bare = asked({"position_bias": pd.DataFrame([row | {"low": NAN, "high": NAN}])})
-    assert "no interval that draws clusters" in bare["Does the side decide?"]
+    found = answered({"position_bias": pd.DataFrame([row])})
+    assert found["Is there a side preference?"] == "q 0.60 [0.45, 0.75]"
+    bare = answered({"position_bias": pd.DataFrame([row | {"low": NAN, "high": NAN}])})
+    assert "no interval that allows for clusters" in bare["Is there a side preference?"]
 
 
-def test_intervals_and_seed():
-    question = "What do the intervals draw?"
-    told = asked(drawn=["stories for agreement"], by_error=["correlations"])
-    assert told[question] == (
-        "Whole clusters, 20 times at 0.95: stories for agreement. By a standard error "
-        "for what the columns drawn and test name: correlations."
+def test_answers_name_intervals_and_seed():
+    question = "How were the intervals computed?"
+    found = answered(drawn=["stories for agreement"], by_error=["correlations"])
+    assert found[question] == (
+        "20 cluster resamples, intervals at 0.95: stories for agreement. By a standard "
+        "error over the clusters that columns drawn and test name: correlations."
     )
-    assert told["Can it be made again?"].startswith("Seed 7")
-    assert asked()[question] == "There are none: the tables give the reasons."
-    none = asked(run=RUN | {"resamples": "0"})
-    assert none[question] == "There are none: --resamples 0."
+    assert found["Can this report be reproduced?"].startswith("Yes: seed 7")
+    assert answered()[question] == "There are none; the tables give the reasons."
+    none = answered(run=RUN | {"resamples": "0"})
+    assert none[question] == "There are none (--resamples 0)."
 
 
 def test_coefficients_over_other_stories_are_not_called_the_same():
     row = {"dimension": "q", "coefficient": "kendall", "level": "story", "value": 0.5}
-    question = "The same items for all metrics?"
+    question = "Are all metrics compared on the same outputs?"
     rows = [row | {"metric": m, "n_groups": n} for m, n in (("a", 40), ("b", 12))]
-    told = asked({"correlations": pd.DataFrame(rows)})[question]
-    assert "not the same stories" in told
-    assert "(12 to 40)" in told
+    found = answered({"correlations": pd.DataFrame(rows)})[question]
+    assert "rest on different stories" in found
+    assert "(12 to 40)" in found
     same = pd.DataFrame(rows).assign(n_groups=40)
-    assert "stories" not in asked({"correlations": same})[question]
+    assert "stories" not in answered({"correlations": same})[question]
 
 
-def test_best_are_those_of_the_statistic_that_leads():
+def test_unbeaten_metrics_are_those_of_the_leading_statistic():
     verdicts = pd.DataFrame(
         {"question": "q", "leads": [True, True, True, False], "n_better": [0, 0, 1, 0]}
     )
-    told = asked({"verdicts": verdicts})["Which metrics does no other beat?"]
-    assert told == "q 2 of 3; the table of verdicts names them."
+    found = answered({"verdicts": verdicts})[
+        "How many metrics are not significantly worse than any other?"
+    ]
+    assert found == "q 2 of 3; the table of verdicts names them."
     untested = verdicts.assign(n_better=NAN)
-    told = asked({"verdicts": untested})
-    assert told["Which metrics does no other beat?"].startswith("Not known")
+    found = answered({"verdicts": untested})
+    assert found[
+        "How many metrics are not significantly worse than any other?"
+    ].startswith("Unknown")

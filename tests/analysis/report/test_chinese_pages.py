@@ -1,4 +1,4 @@
-"""Chinese pages of every command hold no sentence in English, whatever was left out."""
+"""Chinese pages of every command without English sentences."""
 
 import itertools
 import re
@@ -29,7 +29,7 @@ COMMANDS = {
 
 
 class Everything(Visible):
-    """What `Visible` sees, and the cells of tables."""
+    """A parser of visible texts, with the cells of tables."""
 
     def handle_starttag(self, tag, attributes):
         super().handle_starttag("dd" if tag == "td" else tag, attributes)
@@ -40,7 +40,7 @@ class Everything(Visible):
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
-    """Tables with gaps that reports remark on: no spread, one person, few stories."""
+    """Write tables with gaps: no spread, one person, few stories."""
     ratings, scores, choices, rankings = [], [], [], []
     for (i, story), (j, method) in itertools.product(
         enumerate(STORIES), enumerate(METHODS)

@@ -1,4 +1,4 @@
-"""Two reports side by side: what changed, and nothing that did not."""
+"""Comparison of two reports."""
 
 from analysis.report.comparison import compared
 
@@ -26,7 +26,7 @@ def report(*changes, run=(), notes=()):
     }
 
 
-def test_changed_verdicts_stand_first_then_those_of_one_then_those_that_lead():
+def test_verdicts_are_ordered_by_change():
     before = report(
         {"metric": "a", "leads": False},
         {"metric": "b"},
@@ -52,7 +52,7 @@ def test_changed_verdicts_stand_first_then_those_of_one_then_those_that_lead():
     assert [one.metric for one in found.verdicts if one.is_single] == ["gone", "new"]
 
 
-def test_what_was_read_and_asked_stands_where_it_differs():
+def test_run_has_the_differing_inputs_and_options():
     before = report(run={"view": "strict", "sha256 of scores": "ab"}.items())
     after = report(run={"date": "2", "command": "y", "sha256 of ratings": "cd"}.items())
     assert compared(before, after).run == (

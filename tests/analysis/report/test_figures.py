@@ -1,4 +1,4 @@
-"""Figures draw what the tables say, with names as they stand."""
+"""Figures of the tables, with names as text."""
 
 import json
 import math
@@ -192,7 +192,7 @@ UNDEFINED |= {"mean_rank"}
 
 
 @pytest.mark.parametrize("name", FURTHER)
-def test_every_further_table_has_its_figure_and_an_empty_one_has_none(name):
+def test_tables_have_figures_unless_they_are_empty(name):
     key, rows = FURTHER[name]
     frame = pd.DataFrame(rows)
     found = figures(**{name: frame})
@@ -210,7 +210,7 @@ def test_every_further_table_has_its_figure_and_an_empty_one_has_none(name):
         assert figures(**{name: undefined}) == {}
 
 
-def test_shares_of_ratings_fill_each_bar_and_the_best_mean_is_on_top():
+def test_shares_of_ratings_fill_bars_best_mean_on_top():
     plot = drawn(
         figures(distributions=pd.DataFrame(FURTHER["distributions"][1]))[
             "distributions"
@@ -234,7 +234,7 @@ def test_bars_of_the_forest_reach_from_low_to_high():
     assert "error_x" not in by_level["pooled"]
 
 
-def test_axis_of_the_forest_holds_intervals_0_and_the_ceiling():
+def test_axis_of_the_forest_covers_intervals_0_and_the_ceiling():
     agreement = pd.DataFrame(
         {
             "question": ["beauty"],
@@ -265,8 +265,8 @@ def test_declared_metrics_are_bold():
     meant = pd.DataFrame({"question": [row["dimension"]], "metric": [row["metric"]]})
     figure = figures(correlations=table, hypotheses=meant)["coefficients"]
     assert figure.caption == (
-        "Right of 0 means agreement. Metrics in bold were declared to measure this "
-        "question."
+        "Values to the right of 0 mean agreement. Metrics in bold were declared for "
+        "this question."
     )
     assert f"<b>{row['metric']}</b>" in str(drawn(figure))
 
@@ -289,7 +289,7 @@ def test_matrix_has_a_panel_for_each_level_and_marks_doubt():
     assert plot["data"][0]["colorscale"][-1][1] == "#2166ac"
 
 
-def test_ranks_by_every_way_of_asking():
+def test_ranks_are_drawn_by_level_and_coefficient():
     rows = correlations(
         *[
             {"metric": m, "level": level, "value": v}
@@ -306,14 +306,14 @@ def test_ranks_by_every_way_of_asking():
     assert plot["layout"]["yaxis2"]["ticktext"] == ["a", "b", "c"]
 
 
-def test_of_many_metrics_the_highest_by_the_first_column_are_ranked():
+def test_highest_metrics_are_ranked_when_there_are_many():
     changes = [
         {"metric": f"m{i:02}", "level": level, "value": turn * i / 50}
         for i in range(MOST_LINES + 9)
         for level, turn in (("story", 1), ("pooled", -1))
     ]
     figure = figures(correlations=correlations(*changes))["ranks"]
-    assert f"the {MOST_LINES} first by the left column" in figure.caption
+    assert f"the {MOST_LINES} highest metrics of the left column" in figure.caption
     lines = [trace for trace in drawn(figure)["data"] if "name" in trace]
     last = MOST_LINES + 8
     assert [line["name"] for line in lines][:2] == [f"m{last}", f"m{last - 1}"]
@@ -324,7 +324,7 @@ def test_of_many_metrics_the_highest_by_the_first_column_are_ranked():
     assert low > MOST_LINES + 9 > high
 
 
-def test_constant_is_no_metric_of_the_pair_figure_and_the_lines_stand():
+def test_constant_baseline_is_not_in_the_pair_figure():
     row = {
         "question": "q",
         "metric": "k",
@@ -356,14 +356,14 @@ def test_demanded_accuracy_is_a_line_of_the_pair_figure(demanded, lines):
     )
     shapes = drawn(figure)["layout"]["shapes"]
     assert [line["x0"] for line in shapes] == lines
-    assert ("75 % that are demanded" in figure.caption) == (len(lines) > 1)
+    assert ("the threshold of 75 %" in figure.caption) == (len(lines) > 1)
 
 
 # Wins, names, scatter -----------------------------------------------------------------
 
 
 def wins(methods, votes=(5, 2, 3)):
-    """Single votes, and no interval; majorities say the same."""
+    """Return single votes without intervals; majorities are the same."""
     names = ("wins_a", "ties", "wins_b")
     rows = pd.DataFrame(
         [("q", a, b, *votes) for i, a in enumerate(methods) for b in methods[i + 1 :]],
@@ -385,7 +385,7 @@ def test_many_pairs_are_a_matrix_of_wins():
 
 
 @pytest.mark.parametrize("name", ["<!--<script>", "<b>bold</b>", "a<br>b", "&lt;"])
-def test_names_are_drawn_as_they_stand_and_never_end_the_script(name):
+def test_names_are_drawn_as_text_and_cannot_end_the_script(name):
     escaped = name.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     means = pd.DataFrame(
         {
@@ -430,7 +430,7 @@ def test_names_are_drawn_as_they_stand_and_never_end_the_script(name):
     assert escaped in found["coefficients"].panels[0].plot.replace("\\u003c", "<")
 
 
-def test_of_many_questions_and_metrics_only_the_best_are_drawn():
+def test_best_metrics_are_drawn_when_there_are_many():
     questions = [f"q{i}" for i in range(MOST_SCATTERS // 3 + 1)]
     rows = correlations(
         *[
@@ -441,13 +441,13 @@ def test_of_many_questions_and_metrics_only_the_best_are_drawn():
     )
     few = scatters(points(questions[:-1], "abc"), rows)
     assert [len(figure.panels) for figure in few] == [3] * (len(questions) - 1)
-    assert few[0].caption == "Each point is a method: the mean of its cells."
+    assert few[0].caption == "Each point is a method: the mean over its outputs."
     (many,) = scatters(points(questions, "abc"), rows)
     assert [panel.title for panel in many.panels] == [f"{q}: b" for q in questions]
-    assert many.caption.endswith("Of each question only the best metric is drawn.")
+    assert many.caption.endswith("Only the best metric of each question is drawn.")
 
 
-def test_intervals_of_people_stand_only_where_the_means_are_the_same():
+def test_intervals_of_people_are_drawn_only_when_the_means_are_the_same():
     cells = points(("beauty",), ("k",))
     means = pd.DataFrame(
         {
@@ -477,7 +477,7 @@ def test_ranks_have_their_intervals_best_on_top():
     assert plot["data"][0]["x"] == [1, 2, 3]
     assert plot["data"][0]["error_x"]["arrayminus"] == [0, 1, 1]
     assert plot["data"][0]["error_x"]["array"] == [0, 1, 0]
-    assert figure.alt == "Ranks with intervals. q: 1 of 3 ranks settled."
+    assert figure.alt == "Ranks with intervals. q: 1 of 3 ranks certain."
     for less in (rows[:2], rows.assign(mean_rank_low=NAN)):
         assert "method-ranks" not in figures(rating_leaderboard=less)
 
@@ -496,7 +496,7 @@ def test_means_of_metrics_are_not_drawn_as_ratings():
     assert panel.data[0]["x"] == [0.5]
 
 
-def test_one_question_has_its_statistics_as_rows():
+def test_single_question_has_its_statistics_as_rows():
     row = {"question": "q", "value": 0.5, "low": 0.4, "high": 0.6}
     names = ("alpha_ordinal", "icc_2_1")
     table = pd.DataFrame([row | {"statistic": name} for name in names])
@@ -506,7 +506,7 @@ def test_one_question_has_its_statistics_as_rows():
     assert len(figures(agreement=two)["agreement"].panels) == 2
 
 
-def test_annotator_stands_in_the_same_row_everywhere():
+def test_annotator_has_the_same_row_in_all_panels():
     rows = [
         {
             "question": "q",
@@ -524,7 +524,7 @@ def test_annotator_stands_in_the_same_row_everywhere():
     assert second.layout["yaxis"]["ticktext"] == ["Bob", "Ann"]
 
 
-def test_side_has_a_share_counted_both_ways():
+def test_side_preference_has_a_balanced_share():
     bias = pd.DataFrame(FURTHER["position_bias"][1])
     (share,) = figures(position_bias=bias)["position"].panels
     assert [trace["x"] for trace in share.data] == [[0.5], [0.55]]
@@ -533,7 +533,7 @@ def test_side_has_a_share_counted_both_ways():
 # Panels -----------------------------------------------------------------------------
 
 
-def test_curve_falls_and_its_text_says_how_far():
+def test_text_of_a_curve_names_its_lowest_value():
     (figure,) = power_curves(pd.DataFrame(FURTHER["power"][1]))
     (panel,) = figure.panels
     (curve,) = panel.data
@@ -543,7 +543,7 @@ def test_curve_falls_and_its_text_says_how_far():
 
 
 def test_functions_of_sections_name_tables_that_exist():
-    """A misspelt one would be skipped as if its table were empty."""
+    """A misspelt name would be skipped as if its table were empty."""
     known = {*COLUMNS, "cells", "tables", "confidence"}
     assert DRAWN.keys() == DECLARED.keys()
     for function in (*chain(*SECTIONS.values()), *DRAWN.values()):

@@ -1,4 +1,4 @@
-"""Outputs are drawn where the cells lie, each with its story and its method."""
+"""Figures of outputs, with story and method of each point."""
 
 import json
 
@@ -41,7 +41,7 @@ def drawn(frame, panel=0):
 
 
 def found_outputs(plot):
-    """Return every output that is drawn by itself: story, method, score, people."""
+    """Return every output that is drawn singly: story, method, score, people."""
     return {
         (story, trace["name"], x, y)
         for trace in plot["data"]
@@ -64,7 +64,7 @@ def test_each_cell_is_a_point_with_its_story_and_method():
     assert len(expected) == 40
 
 
-def test_means_stand_over_the_outputs_with_the_mark_of_their_method():
+def test_means_have_the_mark_of_their_method():
     frame = cells(20)
     *points, means = drawn(frame)["data"]
     expected = frame.groupby("method")[["score", "human"]].mean()
@@ -76,7 +76,7 @@ def test_means_stand_over_the_outputs_with_the_mark_of_their_method():
     assert len(set(means["marker"]["symbol"])) == 2
 
 
-def test_methods_that_are_more_than_marks_have_names_where_there_is_room():
+def test_many_methods_are_named_where_there_is_room():
     methods = [f"m{i}" for i in range(len(SYMBOLS) + 1)]
     plot = drawn(cells(20, methods))
     assert not plot["layout"]["showlegend"]
@@ -87,7 +87,7 @@ def test_methods_that_are_more_than_marks_have_names_where_there_is_room():
     assert not any(few["data"][-1]["text"])
 
 
-def test_of_many_outputs_bins_hold_what_is_not_drawn_by_itself():
+def test_dense_outputs_are_binned():
     frame = cells(MOST_POINTS, "AB")
     frame["score"] = frame["score"].round(1)
     plot = drawn(frame)
@@ -102,5 +102,5 @@ def test_of_many_outputs_bins_hold_what_is_not_drawn_by_itself():
     assert "hexagon" not in outputs(few, None)[0].caption
 
 
-def test_values_of_whole_methods_have_no_outputs_to_draw():
+def test_values_of_whole_methods_have_no_figure_of_outputs():
     assert outputs(cells(1).assign(story=""), None) == []

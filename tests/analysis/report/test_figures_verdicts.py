@@ -1,4 +1,4 @@
-"""The matrix of p says what the tables of comparisons say, in the order of verdicts."""
+"""Matrices of p-values from the tables of comparisons."""
 
 import itertools
 import json
@@ -37,7 +37,7 @@ def drawn(*tables):
     return figure, plot["data"][0], plot["layout"]
 
 
-def test_p_stands_above_the_diagonal_and_adjusted_below_in_the_order_of_values():
+def test_p_values_are_above_the_diagonal_and_adjusted_below():
     rows = verdicts({"a": 0.1, "b": 0.9, "c": 0.5})
     table = compared("abc")
     table["p_value"] = [0.04, 0.009, 0.3]  # a b, a c, b c
@@ -51,23 +51,23 @@ def test_p_stands_above_the_diagonal_and_adjusted_below_in_the_order_of_values()
         [".080", "<.001", ""],
     ]
     assert cells["z"] == [[None, 0, 1], [0, None, 2], [0, 3, None]]
-    assert figure.alt.endswith("q: method τ: 1 of 3 pairs differ.")
+    assert figure.alt.endswith("q: method τ: 1 of 3 pairs differ significantly.")
     assert figure.tables == ("metric_comparisons",)
 
 
-def test_letters_stand_where_clusters_differ():
+def test_letters_are_shown_when_clusters_differ():
     rows = verdicts(
         {"a": 3.0, "b": 2.0, "c": 1.0, "d": 0.5}, clusters=[1, 1, 2, np.nan]
     )
     figure, _cells, layout = drawn(rows, compared("abcd"))
     assert layout["yaxis"]["ticktext"] == ["a · a", "b · a", "c · b", "d"]
-    assert "new letter" in figure.caption
+    assert "share a letter" in figure.caption
     figure, _cells, layout = drawn(rows.assign(cluster=1), compared("abcd"))
     assert layout["xaxis"]["ticktext"] == list("abcd")
     assert "new letter" not in figure.caption
 
 
-def test_tests_are_those_of_the_statistic_and_the_answers_that_lead():
+def test_tests_are_those_of_the_leading_statistic_and_answers():
     way = ("ppa_half", "pairs", "choices")
     rows = verdicts(dict.fromkeys("abc", 1.0), way)
     keys = {"question": "q", "statistic": "ppa_half", "source": "choices"}
@@ -101,13 +101,13 @@ def test_baselines_untested_pairs_and_two_metrics_are_not_drawn():
 
 
 @pytest.mark.parametrize("n", [13, 72])
-def test_of_many_metrics_the_highest_are_drawn_and_the_caption_says_so(n):
+def test_highest_metrics_are_drawn_when_there_are_many(n):
     names = [f"m{i:02}" for i in range(n)]
     rows = verdicts({name: float(i) for i, name in enumerate(names)})
     figure, cells, layout = drawn(rows, compared(names))
     cut = n > MOST_METRICS
     assert layout["yaxis"]["ticktext"] == names[::-1][:MOST_METRICS]
-    assert (f"The {MOST_METRICS} highest metrics" in figure.caption) == cut
+    assert (f"Only the {MOST_METRICS} highest metrics" in figure.caption) == cut
     assert (cells["texttemplate"] == "") == (n > MOST_NUMBERS)
     assert f"0 of {n * (n - 1) // 2} pairs" in figure.alt
     assert len(figure.panels[0].plot) < 8_000
@@ -115,7 +115,7 @@ def test_of_many_metrics_the_highest_are_drawn_and_the_caption_says_so(n):
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["dsg", "tifa"])
-def test_every_cell_of_a_real_report_stands_in_its_table(name, shared, tmp_path):
+def test_cells_of_a_real_report_are_those_of_its_table(name, shared, tmp_path):
     folder = shared / "data" / name
     given = ["--ratings", folder / "ratings.csv", "--scores", folder / "scores.csv"]
     given += ["--resamples", "20", "--images", "none", "--out", tmp_path]

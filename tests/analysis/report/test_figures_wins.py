@@ -1,4 +1,4 @@
-"""Bars of wins: what they are made of, how they are named, and their intervals."""
+"""Bars of wins: parts, names and intervals."""
 
 import numpy as np
 import pandas as pd
@@ -34,12 +34,12 @@ def rates(questions=("q",), pairs=PAIRS, **changes):
 
 
 def bars(panel):
-    """The parts of the bars by their names, and the interval."""
+    """Return the parts of the bars by name, and the interval."""
     *parts, interval = [t for t in panel.data if t["type"] == "bar" or "error_x" in t]
     return {part["name"]: part for part in parts}, interval
 
 
-def test_several_questions_have_a_panel_a_pair_as_storybench_prints_them():
+def test_several_questions_have_a_panel_for_each_pair():
     (figure,) = wins(rates(("look", "plot")))
     assert [panel.title for panel in figure.panels] == [
         "A against B",
@@ -67,16 +67,16 @@ def test_several_questions_have_a_panel_a_pair_as_storybench_prints_them():
     assert interval["error_x"]["arrayminus"] == pytest.approx([25, 25, 10, 10])
 
 
-def test_one_question_has_all_pairs_with_names_at_both_ends():
+def test_single_question_has_all_pairs_with_names_at_both_ends():
     (figure,) = wins(rates())
     (panel,) = figure.panels
     assert panel.layout["yaxis"]["ticktext"] == ["A", "A", "B"]
     assert panel.layout["yaxis2"]["ticktext"] == ["B", "C", "C"]
-    assert [*bars(panel)[0]] == ["left one wins", "tie", "right one wins"]
+    assert [*bars(panel)[0]] == ["left method wins", "tie", "right method wins"]
     assert "20 % of 300 votes are ties" in figure.alt
 
 
-def test_where_each_story_has_one_vote_there_is_one_bar():
+def test_single_votes_have_one_bar():
     same = {"majority_wins_a": 50, "majority_ties": 20, "majority_wins_b": 30}
     (figure,) = wins(rates(("look", "plot"), **same))
     parts, interval = bars(figure.panels[0])

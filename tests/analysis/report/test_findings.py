@@ -1,11 +1,11 @@
-"""Sentences say what the tables say, and no more."""
+"""Sentences follow from their tables."""
 
 import math
 
 import pandas as pd
 import pytest
 
-from analysis.report.sections import both
+from analysis.report.sections import findings
 from analysis.verdicts import verdict_rows
 from tests.analysis.report.saying import limits, sentences
 
@@ -13,7 +13,7 @@ NAN = float("nan")
 
 
 def correlations(*changes):
-    """One row for each dict of changes to a metric that agrees."""
+    """Return a row for each dict of changes to a metric that agrees."""
     row = {
         "dimension": "beauty",
         "metric": "aesthetic",
@@ -34,10 +34,10 @@ def correlations(*changes):
 NOISE = {"metric": "noise", "value": 0.1, "low": -0.2, "high": 0.4}
 
 
-def test_stories_where_a_coefficient_is_undefined_are_told():
+def test_stories_without_a_coefficient_are_counted():
     means = pd.DataFrame({"dimension": ["beauty"], "n_stories": [40]})
     tables = {"correlations": correlations({}, NOISE), "method_means": means}
-    assert "fewer than half: aesthetic 8, noise 8." in limits(tables)[0]
+    assert "fewer than half of 40 stories: aesthetic 8, noise 8." in limits(tables)[0]
     full = tables | {"method_means": means.assign(n_stories=16)}
     assert not any("fewer than half" in text for text in limits(full))
 
@@ -56,22 +56,22 @@ def agreement(**changes):
     return pd.DataFrame([row | changes])
 
 
-def test_people_who_agree():
+def test_agreement_beyond_chance_is_shown():
     assert sentences({"agreement": agreement()}) == (
-        "q: people agree beyond chance, ordinal alpha 0.40 [0.30, 0.50] "
-        "(3 annotators, 9 units with two or more answers).",
+        "q: people agree beyond chance (ordinal alpha 0.40 [0.30, 0.50]; "
+        "3 annotators, 9 items with two or more answers).",
     )
 
 
 @pytest.mark.parametrize(
     ("value", "low", "high"), [(0.4, -0.1, 0.8), (-0.5, -0.8, -0.2), (0.4, NAN, NAN)]
 )
-def test_people_who_are_not_shown_to_agree(value, low, high):
+def test_agreement_is_open_when_its_interval_is_not_above_chance(value, low, high):
     table = agreement(value=value, low=low, high=high)
     assert sentences({"agreement": table}) == ()
     text = limits({"agreement": table})[0]
-    why = "for want of an interval: " if math.isnan(low) else ""
-    start = f"q: people are not shown to agree beyond chance, {why}ordinal"
+    why = "no interval; " if math.isnan(low) else ""
+    start = f"q: no evidence that people agree beyond chance ({why}ordinal"
     assert text.startswith(start)
 
 
@@ -81,7 +81,7 @@ def test_undefined_agreement_gives_its_reason_once():
     assert sentences({"agreement": table}) == ()
     text = limits({"agreement": table})[0]
     assert text == (
-        "p, q: agreement of people beyond chance is undefined, since no unit has two."
+        "p, q: agreement beyond chance is undefined, since no unit has two."
     )
 
 
@@ -95,56 +95,61 @@ def test_intervals_with_0_are_counted_on_both_sides_of_it():
     )
     around, last = limits({"correlations": table})
     assert around == "2 of 4 coefficients have an interval that includes 0."
-    assert last.startswith("Intervals come from this study's own answers")
+    assert last.startswith("Intervals come from this study's answers")
 
 
-def test_sentences_about_metrics_stand_apart_from_the_others():
+def test_sentences_on_metrics_are_separate():
     rows = [{"level": "method", "n": 23, "dimension": name} for name in "ab"]
     table = pd.DataFrame(verdict_rows({"correlations": correlations(*rows)}))
-    said = both({"verdicts": table, "agreement": agreement()}, 0.95)
-    ((is_shown, first),), ((is_second, second),) = said.verdicts
+    result = findings({"verdicts": table, "agreement": agreement()}, 0.95)
+    ((is_shown, first),), ((is_second, second),) = result.verdicts
     assert is_shown
     assert is_second
-    people = tuple(text for _, text in said.sections["people"])
+    people = tuple(text for _, text in result.sections["people"])
     assert len(people) == 1
-    assert said.shown == (first, second, *people)
+    assert result.shown == (first, second, *people)
 
 
-def test_every_sentence_stands_in_a_section_once_and_shown_or_not():
+def test_sentences_are_in_one_section_each():
     tables = {"agreement": agreement(low=-0.1)}
-    said = both({**tables, "correlations": correlations({"level": "method"})}, 0.95)
-    told = {key: len(texts) for key, texts in said.sections.items()}
-    assert told == {
+    result = findings(
+        {**tables, "correlations": correlations({"level": "method"})}, 0.95
+    )
+    counts = {key: len(texts) for key, texts in result.sections.items()}
+    assert counts == {
         "people": 1,
         "metrics": 0,
         "disagreement": 0,
         "methods": 0,
         "planning": 1,
     }
-    every = [text for own in said.sections.values() for _, text in own]
-    assert sorted(every) == sorted((*said.shown, *said.not_shown))
-    assert [is_shown for is_shown, _ in said.sections["people"]] == [False]
+    every = [text for own in result.sections.values() for _, text in own]
+    assert sorted(every) == sorted((*result.shown, *result.not_shown))
+    assert [is_shown for is_shown, _ in result.sections["people"]] == [False]
 
 
 @pytest.mark.parametrize(
-    ("n", "said"),
+    ("n", "limit"),
     [
-        (4, "not even a perfect order of their means can be told from chance."),
-        (5, "over their means only strong agreement can be shown"),
-        (9, "over their means only strong agreement can be shown"),
+        (
+            4,
+            "not even a perfect order of their means can be distinguished from chance.",
+        ),
+        (5, "the exact test of all their orders can show strong agreement only"),
+        (9, "the exact test of all their orders can show strong agreement only"),
         (10, None),
     ],
 )
-def test_few_methods_are_told_what_they_can_show(n, said):
+def test_few_methods_limit_what_can_be_shown(n, limit):
     """Two orders of n! are perfect: p is 1/12 of four, and 1/60 of five methods."""
     found = limits({"correlations": correlations({"level": "method", "n": n})})
-    told = [text for text in found if text.startswith(f"Only {n} methods: ")]
-    assert len(told) == (said is not None)
-    assert all(said in text for text in told)
+    texts = [text for text in found if text.startswith(f"Only {n} methods: ")]
+    assert len(texts) == (limit is not None)
+    assert all(limit in text for text in texts)
 
 
 @pytest.mark.parametrize(
-    ("name", "n", "told"),
+    ("name", "n", "is_limited"),
     [
         ("method_means", 6, True),
         ("win_rates", 19, True),
@@ -154,22 +159,22 @@ def test_few_methods_are_told_what_they_can_show(n, said):
         ("method_means", None, False),
     ],
 )
-def test_intervals_over_few_stories_are_called_too_narrow(name, n, told):
+def test_intervals_over_few_stories_are_called_too_narrow(name, n, is_limited):
     stories = pd.array([n, n], "Int64")
     table = pd.DataFrame({"n_stories": stories, "low": [0.1, 0.2]})
     found = [text for text in limits({name: table}) if text.startswith("Only")]
     assert (
         found
         == [
-            f"Only {n} stories: intervals that resample them are too narrow with so "
-            "few, so treat borderline results as undecided."
+            f"Only {n} stories: intervals that resample so few are too narrow, so "
+            "treat borderline results as undecided."
         ]
-        * told
+        * is_limited
     )
     assert not limits({name: table.assign(low=float("nan"))})[0].startswith("Only")
 
 
-def test_what_a_metric_is_shown_not_to_see_is_a_warning_and_shown():
+def test_missed_degradation_is_a_warning_and_shown():
     row = {
         "metric": "csd",
         "twin": "repeated_shot",
@@ -182,7 +187,9 @@ def test_what_a_metric_is_shown_not_to_see_is_a_warning_and_shown():
         "n_alike": 0,
         "verdict": "does not see",
     }
-    said = both({"sanity": pd.DataFrame([row])}, 0.95)
-    (text,) = said.warnings
-    assert text.startswith("csd prefers repeated shots in 9 of 9 stories (100 % [66")
-    assert said.shown == (text,)
+    result = findings({"sanity": pd.DataFrame([row])}, 0.95)
+    (text,) = result.warnings
+    assert text.startswith(
+        "csd scores copies with repeated shots better than their originals in 9 of 9"
+    )
+    assert result.shown == (text,)

@@ -1,4 +1,4 @@
-"""What sentences say of methods, from rows of ``method_verdicts``."""
+"""Sentences on methods, from rows of ``method_verdicts``."""
 
 import pandas as pd
 import pytest
@@ -32,7 +32,7 @@ def verdict(**changes):
 
 
 def comparisons(*pairs, methods="ABCD", **changes):
-    """All pairs; those named are not told apart."""
+    """Return all pairs; those named are not distinguishable."""
     rows = [
         {
             "question": "q",
@@ -49,32 +49,37 @@ def comparisons(*pairs, methods="ABCD", **changes):
     return pd.DataFrame(rows)
 
 
-def told(row, pairs=None):
+def claim_of(row, pairs=None):
     (claim,) = preferred_claims(pd.DataFrame([row]), pairs, None, 0.95)
     return claim
 
 
 def test_method_is_preferred_to_all_others():
-    shown, text = told(verdict(), comparisons())
+    shown, text = claim_of(verdict(), comparisons())
     assert shown
     assert text == (
-        "q: A is preferred to all 3 others: it wins 70 % [66, 73] against the "
-        "others on average, ties being half (600 answers), p = 0.03 adjusted over 6 "
-        "pairs of methods, for other stories and annotators; the others are told "
-        "apart, too."
+        "q: A is preferred to all 3 others. It wins 70 % [66, 73] against the others "
+        "on average, counting ties as half (600 answers). Its least clear comparison "
+        "has p = 0.03 after Holm adjustment over 6 pairs of methods, generalising to "
+        "other stories and annotators. The others differ significantly from each "
+        "other, too."
     )
 
 
 @pytest.mark.parametrize(
     ("pairs", "n_apart", "ending"),
     [
-        (["CD"], 5, "; not distinguishable among the others: C and D."),
-        (["BC", "CD"], 4, "; not distinguishable among the others: B and C, C and D."),
+        (["CD"], 5, " Among the others, C and D are not distinguishable."),
+        (
+            ["BC", "CD"],
+            4,
+            " Among the others, B and C, C and D are not distinguishable.",
+        ),
     ],
 )
-def test_others_that_are_not_told_apart_are_named(pairs, n_apart, ending):
+def test_others_that_are_not_distinguishable_are_named(pairs, n_apart, ending):
     row = verdict(n_apart=n_apart)
-    assert told(row, comparisons(*pairs))[1].endswith(ending)
+    assert claim_of(row, comparisons(*pairs))[1].endswith(ending)
 
 
 @pytest.mark.parametrize(
@@ -83,47 +88,48 @@ def test_others_that_are_not_told_apart_are_named(pairs, n_apart, ending):
 )
 def test_open_first_place_names_the_rivals(pairs, whom):
     row = verdict(verdict="open", reason="not_apart", n_apart=6 - len(pairs))
-    shown, text = told(row, comparisons(*pairs))
+    shown, text = claim_of(row, comparisons(*pairs))
     assert not shown
     assert text == (
-        f"q: A ranks first, but not distinguishably from {whom}: it wins 70 % [66, 73] "
-        "against the others on average, ties being half (600 answers); "
-        f"of 6 pairs of methods {6 - len(pairs)} are told apart."
+        f"q: A ranks first, but not distinguishably from {whom}. It wins 70 % [66, 73] "
+        "against the others on average, counting ties as half (600 answers). "
+        f"{6 - len(pairs)} of 6 pairs of methods differ significantly."
     )
 
 
-def test_two_methods():
+def test_two_methods_have_no_others():
     row = verdict(n_methods=2, n_better=1, n_pairs=1, n_apart=1, drawn="stories")
-    assert told(row, comparisons(methods="AB"))[1] == (
-        "q: A is preferred to the other one: it wins 70 % [66, 73] against "
-        "the others on average, ties being half (600 answers), p = 0.03 adjusted over "
-        "1 pair of methods, for other stories."
+    assert claim_of(row, comparisons(methods="AB"))[1] == (
+        "q: A is preferred to the other one. It wins 70 % [66, 73] against "
+        "the others on average, counting ties as half (600 answers). Its least clear "
+        "comparison has p = 0.03 after Holm adjustment over 1 pair of methods, "
+        "generalising to other stories."
     )
     row |= {"verdict": "open", "reason": "not_apart", "n_apart": 0}
-    text = told(row, comparisons("AB", methods="AB"))[1]
+    text = claim_of(row, comparisons("AB", methods="AB"))[1]
     assert text.endswith("(600 answers).")
 
 
-def test_nobody_stands_first_alone():
+def test_shared_first_place_names_no_method():
     row = verdict(verdict="open", reason="shared", method="", n_better=0, n_apart=4)
-    shown, text = told(row, comparisons("AB", "CD"))
+    shown, text = claim_of(row, comparisons("AB", "CD"))
     assert not shown
     assert text == (
-        "q: no method stands first alone; of 6 pairs of methods 4 are told apart."
+        "q: no method is first alone. 4 of 6 pairs of methods differ significantly."
     )
 
 
-def test_without_a_test_nothing_is_shown():
+def test_first_method_is_not_shown_when_untested():
     row = verdict(verdict="open", reason="untested", n_pairs=0, low=NAN, high=NAN)
-    shown, text = told(row)
+    shown, text = claim_of(row)
     assert not shown
     assert text == (
-        "q: A ranks first, without a test: it wins 70 % against the "
-        "others on average, ties being half (600 answers)."
+        "q: A ranks first, without a test. It wins 70 % against the "
+        "others on average, counting ties as half (600 answers)."
     )
 
 
-def asked(**changes):
+def top_rows(**changes):
     row = {
         "question": "q",
         "source": "choices",
@@ -141,41 +147,41 @@ def asked(**changes):
     return pd.DataFrame([row | changes])
 
 
-def test_set_that_is_shown_is_the_answer():
-    """What Holm would say of its first method is another question, not told beside."""
+def test_set_replaces_an_open_first_place_when_it_is_shown():
+    """The Holm-adjusted claim on the first method is another question."""
     rows = pd.DataFrame([verdict(verdict="open", reason="not_apart")])
-    ((shown, text),) = preferred_claims(rows, comparisons("AB"), asked(), 0.95)
+    ((shown, text),) = preferred_claims(rows, comparisons("AB"), top_rows(), 0.95)
     assert shown
     assert text == (
-        "q: the best 2, A, B, are all ahead of the 2 other methods (p = 0.03, for "
-        "other stories); the two are not told apart."
+        "q: the best 2 (A, B) are all ahead of the 2 other methods (p = 0.03, "
+        "generalising to other stories). The two are not distinguishable."
     )
-    one = asked(size=1, methods="A", n_methods=2)
+    one = top_rows(size=1, methods="A", n_methods=2)
     ((_, text),) = preferred_claims(rows, comparisons("AB"), one, 0.95)
     assert text.startswith("q: A is ahead of the 1 other method (p = 0.03")
 
 
-def test_set_stands_behind_a_method_that_is_preferred():
+def test_set_follows_a_preferred_method():
     rows = pd.DataFrame([verdict()])
-    several = asked(size=3, methods="A, C, B", n_inside=3, n_inside_apart=2)
+    several = top_rows(size=3, methods="A, C, B", n_inside=3, n_inside_apart=2)
     (_, first), (shown, text) = preferred_claims(rows, comparisons(), several, 0.95)
     assert first.startswith("q: A is preferred to all 3 others")
     assert shown
-    assert text.endswith("; among them 2 of 3 pairs are told apart.")
-    two = asked(n_inside_apart=1)
+    assert text.endswith(" Among them, 2 of 3 pairs differ significantly.")
+    two = top_rows(n_inside_apart=1)
     _, (_, text) = preferred_claims(rows, comparisons(), two, 0.95)
-    assert text.endswith("; the two are told apart, too.")
+    assert text.endswith(" The two differ significantly, too.")
 
 
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"methods": ""}, "no 2 methods stand before all others, since some share"),
-        ({"p_value": NAN}, "whether the best 2, A, B, are the best has no test"),
+        ({"methods": ""}, "no 2 methods are ahead of all others, since some share"),
+        ({"p_value": NAN}, "whether the best 2 (A, B) are ahead of the others was not"),
     ],
 )
-def test_set_without_a_test_says_so(changes, text):
-    table = asked(verdict="open", **changes)
+def test_set_is_open_without_a_test(changes, text):
+    table = top_rows(verdict="open", **changes)
     _, (shown, found) = preferred_claims(
         pd.DataFrame([verdict()]), comparisons(), table, 0.95
     )
@@ -190,10 +196,10 @@ def labels(**changes):
 
 
 @pytest.mark.parametrize(("low", "shown"), [(0.4, True), (NAN, False)])
-def test_how_much_of_the_text_is_shown(low, shown):
+def test_labels_name_the_shown_share_of_requested_content(low, shown):
     table = labels(recall_low=low)
     ((is_shown, text),) = label_claims(table)
     assert is_shown == shown
-    assert text.startswith("Of what the text asks for is shown: 70 %")
+    assert text.startswith("Share of the requested content that is shown: 70 %")
     assert "by B, 50 %" in text
     assert [*label_claims(labels(label="pan"))] == []

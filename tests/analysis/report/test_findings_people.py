@@ -1,9 +1,9 @@
-"""Who answers like chance, and what changes without them, in sentences."""
+"""Sentences on annotators at chance level, and on the changes without them."""
 
 import pandas as pd
 import pytest
 
-from analysis.report.sections import both
+from analysis.report.sections import findings
 
 ROW = {"question": "q", "annotator": "R07", "reason": "", "n": 90, "p_value": 0.4}
 SHUFFLED = ROW | {"statistic": "shuffled_agreement", "value": 0.31, "verdict": None}
@@ -26,11 +26,11 @@ LEFT = {"question": "q", "left_out": "R07", "n_answers": 9, "reason": "", "metho
 ALPHA = LEFT | {"statistic": "alpha_nominal", "value": 0.31, "value_all": 0.24}
 
 
-def said(annotators, without=None):
+def sentences(annotators, without=None):
     tables = {"annotators": pd.DataFrame(annotators)}
     if without:
         tables["without_marked"] = pd.DataFrame(without)
-    found = both(tables, 0.95).sections["people"]
+    found = findings(tables, 0.95).sections["people"]
     assert all(is_shown for is_shown, _text in found)
     return [text for _shown, text in found]
 
@@ -42,55 +42,56 @@ def ranks(before, after, **more):
     ]
 
 
-def test_choices_like_chance_are_told_with_what_shuffled_answers_have():
+def test_choices_at_chance_level_are_compared_with_shuffled_answers():
     """.31 - .02 (1 - .31) is .296."""
     honest = ABOVE | {"annotator": "R01", "value": 0.2, "verdict": "above chance"}
     open_ = ABOVE | {"annotator": "R02", "verdict": "cannot be told"}
-    assert said([SHUFFLED, ABOVE, honest, open_]) == [
-        "q: R07 answers like chance: agrees with the others in 30 %, and the same "
-        "answers shuffled over the units would in 31 %. Above chance that is −0.02 "
-        "[−0.09, 0.05], of the other annotators 0.18 in the median."
+    assert sentences([SHUFFLED, ABOVE, honest, open_]) == [
+        "q: R07 answers at chance level. The answers match the others' in 30 %; "
+        "shuffled over the items, they would in 31 %. Agreement above chance is −0.02 "
+        "[−0.09, 0.05]; the median of the other annotators is 0.18."
     ]
 
 
-def test_ratings_against_the_others_are_told_once_for_all_questions():
+def test_ratings_below_chance_have_one_sentence_for_all_questions():
     rows = [
         RATED | {"question": name, "verdict": "below chance"}
         for name in ("p", "q", "all questions")
     ]
-    assert said(rows) == [
-        "All questions together: R07 answers against the others: the ratings correlate "
-        "with the others' means by −0.30 [−0.40, −0.20] (Spearman's rho), those of the "
-        "other annotators by 0.18 in the median."
+    assert sentences(rows) == [
+        "All questions together: R07 answers contrary to the others. The ratings "
+        "correlate with the others' means by −0.30 [−0.40, −0.20] (Spearman's rho); "
+        "the median of the other annotators is 0.18."
     ]
-    # On ratings R07 is marked; of choices that says nothing.
-    assert len(said([*rows, SHUFFLED, ABOVE])) == 2
+    # A mark on ratings does not cover choices.
+    assert len(sentences([*rows, SHUFFLED, ABOVE])) == 2
 
 
-def test_rankings_like_chance_are_told_with_tau():
-    assert said([RANKED]) == [
-        "q: R07 answers like chance: the orders agree with the others' by −0.02 "
-        "[−0.09, 0.05] in the mean (Kendall's tau, 0 for random orders), those of the "
-        "other annotators by 0.18 in the median."
+def test_rankings_at_chance_level_have_tau():
+    assert sentences([RANKED]) == [
+        "q: R07 answers at chance level. The rankings agree with the others' by −0.02 "
+        "[−0.09, 0.05] on average (Kendall's tau, 0 for random orders); the median of "
+        "the other annotators is 0.18."
     ]
     tau = {"statistic": "kendall_between_annotators"}
-    (text,) = said([SHUFFLED], [ALPHA | tau, *ranks((1, 2, 3), (1, 2, 3))])
+    (text,) = sentences([SHUFFLED], [ALPHA | tau, *ranks((1, 2, 3), (1, 2, 3))])
     assert text == (
         "q, without R07: Kendall's tau of two annotators is 0.31 instead of 0.24, and "
         "every method keeps its rank."
     )
 
 
-def test_ratings_and_rankings_of_one_question_are_told_apart():
+def test_ratings_and_rankings_of_one_question_have_separate_sentences():
     tau = {"statistic": "kendall_between_annotators", "value": 0.5}
     without = [ALPHA, *ranks((1, 2, 3), (1, 2, 3))]
     without += [ALPHA | tau, *ranks((1, 2, 3), (1, 3, 2))]
-    texts = said([SHUFFLED], without)
+    texts = sentences([SHUFFLED], without)
     assert ["nominal alpha is 0.31" in text for text in texts] == [True, False]
-    assert "0.50 instead of 0.24, and 2 of 3 methods change" in texts[1]
-    (text,) = said([SHUFFLED], without * 3)
+    assert "0.50 instead of 0.24. 2 of 3 methods change" in texts[1]
+    (text,) = sentences([SHUFFLED], without * 3)
     assert (
-        "in 3 of 6 questions; agreement moves most here. q, without R07: Kend" in text
+        "in 3 of 6 questions. Agreement changes most in this question. q, without R07: "
+        "Kend" in text
     )
 
 
@@ -101,37 +102,36 @@ def test_ratings_and_rankings_of_one_question_are_told_apart():
         (
             (1, 2, 3),
             (1, 3, 2),
-            "and 2 of 3 methods change their rank, B most, from 2 to 3.",
+            "2 of 3 methods change rank, most of all B, from 2 to 3.",
         ),
         (
             (1, 2, 3),
             (3, 1, 1),
-            "the first place goes from A to B, C, and 3 of 3 methods change their "
-            "rank.",
+            "First place goes from A to B, C; 3 of 3 methods change rank.",
         ),
         (
             (1, 2, 3),
             (1, 2, 2),
-            "and 1 of 3 methods changes its rank, C from 3 to 2.",
+            "1 of 3 methods changes rank: C, from 3 to 2.",
         ),
         (
             (1, 2, 3),
             (1, 1, 3),
-            "the first place goes from A to A, B, and 1 of 3 methods changes its rank.",
+            "First place goes from A to A, B; 1 of 3 methods changes rank.",
         ),
         ((1, 2, 3), (1, 2, float("nan")), "and not every method has a rank."),
     ],
 )
-def test_what_changes_without_them(before, after, text):
-    found = said([SHUFFLED], [ALPHA, *ranks(before, after)])
+def test_changes_without_marked_annotators(before, after, text):
+    found = sentences([SHUFFLED], [ALPHA, *ranks(before, after)])
     start = "q, without R07: nominal alpha is 0.31 instead of 0.24"
     assert len(found) == 1
     assert found[0].startswith(start)
-    assert found[0].removeprefix(start).strip(" ,") == text
+    assert found[0].removeprefix(start).strip(" ,.") == text.strip(".")
 
 
-def test_alpha_that_is_gone_is_undefined():
-    (text,) = said(
+def test_alpha_without_marked_annotators_may_be_undefined():
+    (text,) = sentences(
         [SHUFFLED], [ALPHA | {"value": float("nan")}, *ranks((1, 2, 3), (1, 2, 3))]
     )
     assert "nominal alpha is undefined instead of 0.24" in text

@@ -1,4 +1,4 @@
-"""Sentences of plans, subsets and judges say what their tables say."""
+"""Sentences on plans, subsets and judges."""
 
 import pandas as pd
 import pytest
@@ -23,9 +23,8 @@ def test_variance_names_the_largest_shares_and_the_methods():
     )
     empty = pd.DataFrame({"half_width": [], "low": []})
     assert sentences({"power": empty, "variance": table}) == (
-        "q: of the variance of ratings, 50 % [40, 60] comes with the story, 35 % "
-        "[30, 40] with what is left over, 10 % [5, 15] with the annotator and 5 % "
-        "[2, 10] with the method.",
+        "q: of the variance of ratings, 50 % [40, 60] is story, 35 % [30, 40] is "
+        "residual, 10 % [5, 15] is annotator and 5 % [2, 10] is method.",
     )
 
 
@@ -36,7 +35,7 @@ def subset(*rows):
     )
 
 
-def test_subset_orders_alike_where_the_interval_is_above_zero():
+def test_subset_ranks_as_all_stories_when_the_interval_is_above_zero():
     table = subset(
         ("cids", "kendall", 0.6, 0.2, 0.9),
         ("csd", "kendall", 0.8, 0.5, 1.0),
@@ -45,38 +44,39 @@ def test_subset_orders_alike_where_the_interval_is_above_zero():
     )
     shown, not_shown = sentences({"subset": table}), limits({"subset": table})
     assert shown == (
-        "lite orders the methods like the whole by 2 of 3 scores: Kendall's tau-b from "
-        "0.60 [0.20, 0.90] (cids) to 0.80 [0.50, 1.00] (csd), n = 12 methods.",
+        "lite ranks the methods as all stories do, by 2 of 3 scores (Kendall's tau-b "
+        "from 0.60 [0.20, 0.90] (cids) to 0.80 [0.50, 1.00] (csd), n = 12 methods).",
     )
     assert not_shown[0] == (
-        "lite is not shown to order the methods like the whole by 1 of 3 scores: "
-        "Kendall's tau-b 0.30 [−0.10, 0.70] (occm), n = 12 methods."
+        "No evidence that lite ranks the methods as all stories do, by 1 of 3 scores "
+        "(Kendall's tau-b 0.30 [−0.10, 0.70] (occm), n = 12 methods)."
     )
 
 
-def test_three_methods_in_order_show_nothing_of_a_subset():
+def test_subset_of_three_methods_shows_nothing():
     """They are in order in every resample, so their interval has no width."""
     table = subset(("cids", "kendall", 1.0, 1.0, 1.0)).assign(n=3)
     shown, not_shown = (say({"subset": table}, 0) for say in (sentences, limits))
     assert shown == ()
     assert not_shown[0] == (
-        "lite is not shown to order the methods like the whole by the one score: "
-        "Kendall's tau-b 1.00 [1.00, 1.00] (cids), n = 3 methods, too few to show it."
+        "No evidence that lite ranks the methods as all stories do, by the only score "
+        "(Kendall's tau-b 1.00 [1.00, 1.00] (cids), n = 3 methods; too few methods to "
+        "show it)."
     )
 
 
 @pytest.mark.parametrize(("high", "beats"), [(0.7, True), (0.8, False), (0.9, False)])
-def test_subset_is_held_against_random_ones(high, beats):
+def test_subset_is_compared_with_random_ones(high, beats):
     table = subset(
         ("cids", "kendall", 0.8, 0.5, 1.0), ("cids", "kendall_random", 0.6, 0.4, high)
     )
-    verb = "keeps" if beats else "is not shown to keep"
-    text = f"lite {verb} the order better than random subsets of its size by the one"
+    start = "" if beats else "No evidence that "
+    text = f"{start}lite keeps the ranking better than random subsets of its size, by "
     found = (sentences if beats else limits)({"subset": table}, 0)
     assert any(one.startswith(text) for one in found)
 
 
-def test_subset_moves_means_where_the_interval_leaves_zero_out():
+def test_subset_changes_means_when_the_interval_excludes_zero():
     table = subset(
         ("cids", "difference_percent", -3.0, -4.0, -2.0),
         ("csd", "difference_percent", 2.0, 1.0, 3.0),
@@ -84,12 +84,12 @@ def test_subset_moves_means_where_the_interval_leaves_zero_out():
     )
     shown, not_shown = sentences({"subset": table}), limits({"subset": table})
     assert shown == (
-        "lite moves the mean of 2 of 3 scores: by −3.00 % [−4.00, −2.00] at most "
+        "lite changes the mean of 2 of 3 scores, by at most −3.00 % [−4.00, −2.00] "
         "(cids).",
     )
     assert not_shown[0] == (
-        "lite is not shown to move the mean of 1 of 3 scores; by up to 7.00 % "
-        "remains possible."
+        "No evidence that lite changes the mean of 1 of 3 scores; a change of up to "
+        "7.00 % remains possible."
     )
 
 
@@ -106,17 +106,17 @@ def gain(size, value, low, high, source="gain"):
     }
 
 
-def test_stories_that_no_half_of_the_methods_checks_are_not_chosen():
+def test_stories_are_not_chosen_when_methods_are_too_few():
     why = "fewer than 6 methods: no half could check the other"
     rows = [gain(NAN, NAN, NAN, NAN, "") | {"reason": why} for _ in range(2)]
     table = pd.DataFrame(rows).assign(statistic="")
     assert sentences({"best_subset": table}) == ()
-    assert f"No stories are chosen to stand for all: {why}." in limits(
+    assert f"No stories were chosen to represent all: {why}." in limits(
         {"best_subset": table}
     )
 
 
-def test_chosen_stories_beat_random_ones_where_the_gain_is_above_zero():
+def test_chosen_stories_beat_random_ones_when_the_gain_is_above_zero():
     table = pd.DataFrame(
         [
             gain(5, 0.2, 0.1, 0.3),
@@ -129,13 +129,13 @@ def test_chosen_stories_beat_random_ones_where_the_gain_is_above_zero():
         limits({"best_subset": table}),
     )
     assert shown == (
-        "5 chosen stories keep the order by cids better than random ones, for methods "
-        "that had no part in the choice: 0.20 [0.10, 0.30] of Kendall's tau-b.",
+        "5 chosen stories keep the ranking by cids better than random ones, on "
+        "held-out methods (gain in Kendall's tau-b: 0.20 [0.10, 0.30]).",
     )
-    assert "in 1 of 2 sizes and orders" in not_shown[0]
+    assert "in 1 of 2 combinations of size and ranking" in not_shown[0]
 
 
-def test_judge_over_trials():
+def test_judge_varies_over_trials():
     columns = ("statistic", "method", "value", "low", "high")
     rows = [
         ("sd_output", NAN, 0.4, 0.3, 0.5),
@@ -145,9 +145,9 @@ def test_judge_over_trials():
     ]
     table = pd.DataFrame(rows, columns=columns).assign(question="q", metric="gpt")
     assert sentences({"stability": table}) == (
-        "q: from trial to trial gpt moves the score of an output by 0.40 [0.30, 0.50] "
-        "(standard deviation) and gives one and the same in 25 % [20, 30] of outputs; "
-        "of the mean of a method this is 10 % [5, 20] of how far methods stand apart.",
+        "q: gpt's repeated scores of an output differ by SD 0.40 [0.30, 0.50]. 25 % "
+        "[20, 30] of outputs get identical scores. In a method's mean, this noise is "
+        "10 % [5, 20] of the spread between methods.",
     )
     assert sentences({"stability": table.assign(value=NAN)}) == ()
 
@@ -159,7 +159,7 @@ def judges(*rows):
     )
 
 
-def test_judges_agree_where_the_interval_says_so_inside_stories_first():
+def test_judges_agree_when_the_interval_within_stories_is_above_zero():
     table = judges(
         ("people", "gpt", "method", 1.0, 0.9, 1.0),
         ("people", "gpt", "story", 0.4, 0.3, 0.5),
@@ -167,11 +167,11 @@ def test_judges_agree_where_the_interval_says_so_inside_stories_first():
     )
     shown, not_shown = sentences({"judges": table}), limits({"judges": table})
     assert shown == (
-        "q: people and gpt agree inside stories: Kendall's tau-b 0.40 [0.30, 0.50], "
-        "n = 90.",
+        "q: people and gpt agree within stories (Kendall's tau-b 0.40 [0.30, 0.50], "
+        "n = 90).",
     )
     assert not_shown[0].startswith(
-        "q: gpt and qwen are not shown to agree over all cells together"
+        "q: no evidence that gpt and qwen agree over all outputs together"
     )
 
 
@@ -179,9 +179,9 @@ def test_judges_agree_where_the_interval_says_so_inside_stories_first():
 def test_judges_over_few_methods_show_nothing(n, shown):
     """Four methods in perfect order have p = 2 / 4!, five 2 / 5!."""
     table = judges(("gpt", "qwen", "method", 1.0, 1.0, 1.0)).assign(n=n)
-    told, not_told = (say({"judges": table}, 0) for say in (sentences, limits))
-    assert bool(told) is shown
-    assert shown or not_told[0].endswith("too few methods to show it.")
+    claims, others = (say({"judges": table}, 0) for say in (sentences, limits))
+    assert bool(claims) is shown
+    assert shown or others[0].endswith("too few methods to show agreement).")
 
 
 def needed(*rows):
@@ -191,15 +191,15 @@ def needed(*rows):
     )
 
 
-def test_one_coefficient_of_a_level_speaks_for_the_others():
+def test_needed_numbers_name_one_coefficient_per_level():
     table = needed(
         ("kendall", "story", 10.2, NAN),
         ("pearson", "story", 99, NAN),
         ("gap", "story", 40, NAN),
     )
     assert limits({"needed": table}) == (
-        "q: a half-width of 0.051 for Kendall's tau-b of k inside stories would need "
-        "about 11 stories, all else as here.",
-        "q: a half-width of 0.051 for the difference of the two best methods of k "
-        "inside stories would need about 40 stories, all else as here.",
+        "q: a half-width of 0.051 for Kendall's tau-b of k within stories would need "
+        "about 11 stories, all else being equal.",
+        "q: a half-width of 0.051 for the difference between the two best methods of k "
+        "within stories would need about 40 stories, all else being equal.",
     )

@@ -1,4 +1,4 @@
-"""Sentences of pairs, ceilings, ranks, sides, groups and plans say what tables say."""
+"""Sentences on pairs, ceilings, ranks, sides, groups and plans."""
 
 import pandas as pd
 import pytest
@@ -27,21 +27,20 @@ def correlations(*changes):
     return pd.DataFrame([row | change for change in changes])
 
 
-def test_rank_that_depends_on_the_level_is_told():
+def test_best_metric_may_depend_on_the_level():
     rows = [
         {"metric": m, "level": level, "value": v}
         for level, order in (("story", "abcd"), ("pooled", "bcda"))
         for m, v in zip(order, (0.5, 0.4, 0.3, 0.2), strict=True)
     ]
-    told = limits({"correlations": correlations(*rows)})
+    texts = limits({"correlations": correlations(*rows)})
     assert (
-        "q: which metric is best depends on how one asks: a stands first of 4 inside "
-        "stories, but last over all cells together; places are those of values, "
-        "without a test."
-    ) in told
+        "q: the best metric depends on the statistic. a ranks first of 4 within "
+        "stories, but last over all outputs together. These ranks are not tested."
+    ) in texts
     same = [row | {"level": "pooled"} for row in rows[:4]]
-    told = limits({"correlations": correlations(*rows[:4], *same)})
-    assert not any("how one asks" in text for text in told)
+    texts = limits({"correlations": correlations(*rows[:4], *same)})
+    assert not any("depends on the statistic" in text for text in texts)
 
 
 # Sides, groups, plans -----------------------------------------------------------------
@@ -60,13 +59,13 @@ def bias(*lows):
     )
 
 
-def test_side_that_matters_is_a_claim_and_others_are_not():
+def test_side_preference_is_a_claim():
     (text,) = sentences({"position_bias": bias(0.55, 0.48)})
     assert text == (
-        "The side matters in p (left wins 60 % [55, 65] of 200 answers that choose); "
-        "intervals draw clusters of answers."
+        "Annotators prefer one side in p (left wins 60 % [55, 65] of 200 answers that "
+        "choose a side). The intervals allow for clustered answers."
     )
-    # Two questions are two chances: an interval that ends at .51 does not do.
+    # With two questions, an interval that ends at .51 is not enough.
     assert sentences({"position_bias": bias(0.51)})
     assert sentences({"position_bias": bias(0.51, 0.51)}) == ()
     assert limits({"position_bias": bias(0.51, 0.51)})[0] == (
@@ -76,7 +75,7 @@ def test_side_that_matters_is_a_claim_and_others_are_not():
 
 @pytest.mark.parametrize(("low", "is_shown"), [(0.55, True), (0.49, False)])
 def test_side_is_shown_by_the_balanced_share_and_its_clusters(low, is_shown):
-    """The binomial test, of the other share, takes answers as independent."""
+    """The binomial test of the other share assumes independent answers."""
     table = bias(0.45).assign(
         p_value=0.2, adjusted=0.6, adjusted_low=low, adjusted_high=0.65
     )
@@ -135,50 +134,50 @@ def human_pairs(low, high):
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "card", "said"),
+    ("low", "high", "card", "ending"),
     [
         (
             -0.15,
             -0.05,
             sentences,
-            ": 10 points [5, 15] lower, for other stories and annotators.",
+            " is 10 points [5, 15], generalising to other stories and annotators.",
         ),
         (
             0.02,
             0.06,
             sentences,
-            ": 4 points [2, 6] higher, for other stories and annotators.",
+            " is 4 points [2, 6], generalising to other stories and annotators.",
         ),
-        (-0.03, 0.01, limits, "is open in q (k −1 points [−3, +1])."),
+        (-0.03, 0.01, limits, "does: q (k −1 points [−3, +1])."),
     ],
 )
-def test_one_annotator_is_the_ceiling_of_pairs(low, high, card, said):
+def test_single_annotator_is_the_ceiling_of_pairs(low, high, card, ending):
     table = pd.DataFrame([VERDICT | {"metric": name} for name in ("k", "other")])
     tables = {"human_pairs": human_pairs(low, high), "verdicts": table}
-    (text,) = [text for text in card(tables) if "predicts the others" in text]
-    assert text.endswith(said)
+    (text,) = [text for text in card(tables) if "one of them does" in text]
+    assert text.endswith(ending)
     if card is sentences:
-        assert "one annotator predicts the others in 72 % [70, 74] of 50" in text
-        assert "(ties half), k in 62 % [60, 64]" in text
+        assert "One annotator predicts the others in 72 % [70, 74] of 50" in text
+        assert "k in 62 % [60, 64] (ties count half)." in text
 
 
-def test_metric_beside_one_annotator_is_the_one_that_the_verdict_names():
-    """Not the one that is highest there: these are other pairs."""
+def test_metric_compared_with_one_annotator_is_that_of_the_verdict():
+    """The highest metric on these pairs may be another one."""
     people = human_pairs(-0.15, -0.05)
     higher = people.iloc[[1]].assign(metric="other", value=0.66)
     table = pd.DataFrame([VERDICT, VERDICT | {"metric": "other", "value": 0.69}])
     people = pd.concat([people, higher])
     shown = sentences({"human_pairs": people, "verdicts": table})
-    assert any("(ties half), k in 62 %" in text for text in shown)
+    assert any("pairs, k in 62 %" in text for text in shown)
     table["role"] = ["exploratory", "declared"]
     shown = sentences({"human_pairs": people, "verdicts": table})
-    assert any("(ties half), other in 66 %" in text for text in shown)
+    assert any("pairs, other in 66 %" in text for text in shown)
     assert not any(
-        "predicts the others" in text for text in sentences({"human_pairs": people})
+        "predicts annotators" in text for text in sentences({"human_pairs": people})
     )
 
 
-def test_where_people_and_the_named_metric_differ_most():
+def test_largest_disagreement_is_that_of_the_named_metric():
     row = {
         "question": "q",
         "source": "ratings",
@@ -202,13 +201,13 @@ def test_where_people_and_the_named_metric_differ_most():
     table = pd.DataFrame([row | change for change in changes])
     shown = sentences({"disagreement": table, "verdicts": pd.DataFrame([VERDICT])})
     assert shown[-1] == (
-        "q: k and people differ most on A and B in story s1: the metric prefers the "
-        "first (0.9 against 0.4), people the second (1.5 against 3.25)."
+        "q: k and people differ most on A and B in story s1. The metric prefers the "
+        "first (0.9 against 0.4), people prefer the second (1.5 against 3.25)."
     )
     assert sentences({"disagreement": table}) == ()
 
 
-def strata(*p_values):
+def differences(*p_values):
     return pd.DataFrame(
         {
             "question": "q",
@@ -229,16 +228,16 @@ def strata(*p_values):
 
 
 def test_groups_differ_after_adjustment_only():
-    tables = {"strata_differences": strata(0.04, 0.06, NAN)}
+    tables = {"strata_differences": differences(0.04, 0.06, NAN)}
     assert sentences(tables) == (
-        "q: Kendall's tau-b of k inside stories differs between part core and hard: by "
-        "−0.20 [−0.30, −0.10], n = 40 (adjusted p = 0.04).",
+        "q: Kendall's tau-b of k within stories differs between part core and hard by "
+        "−0.20 [−0.30, −0.10] (n = 40, adjusted p = 0.04).",
     )
     assert limits(tables)[0].startswith("1 of 2 differences between groups")
 
 
-def test_interval_with_0_shows_no_difference_whatever_the_test_says():
-    tables = {"strata_differences": strata(0.01).assign(high=0.01)}
+def test_interval_with_0_shows_no_difference():
+    tables = {"strata_differences": differences(0.01).assign(high=0.01)}
     assert sentences(tables) == ()
 
 
@@ -251,16 +250,18 @@ def test_interval_with_0_shows_no_difference_whatever_the_test_says():
         ("q", "drop_percent", "q: mean rating of UNO differs", " % of core"),
     ],
 )
-def test_mean_that_differs_names_its_method(question, statistic, begin, unit):
-    table = strata(0.01).assign(question=question, statistic=statistic, method="UNO")
+def test_difference_of_means_names_the_method(question, statistic, begin, unit):
+    table = differences(0.01).assign(
+        question=question, statistic=statistic, method="UNO"
+    )
     if question == "q":
         table["metric"] = ""
     (text,) = sentences({"strata_differences": table.assign(level="")})
-    assert text.startswith(f"{begin} between part core and hard: by −0.20 [")
-    assert f"]{unit}, n = 40 (adjusted" in text
+    assert text.startswith(f"{begin} between part core and hard by −0.20 [")
+    assert f"]{unit} (n = 40, adjusted" in text
 
 
-def test_what_is_needed_and_what_is_never_enough():
+def test_needed_stories_may_not_suffice():
     row = {
         "question": "q",
         "metric": "k",
@@ -272,12 +273,12 @@ def test_what_is_needed_and_what_is_never_enough():
         "reason": "",
     }
     never = {"question": "r", "value": NAN, "reason": "methods limit it"}
-    told = limits({"needed": pd.DataFrame([row, row | never])})
-    assert told[0] == (
-        "q: a half-width of 0.05 for Kendall's tau-b of k inside stories would need "
-        "about 124 stories, all else as here."
+    texts = limits({"needed": pd.DataFrame([row, row | never])})
+    assert texts[0] == (
+        "q: a half-width of 0.05 for Kendall's tau-b of k within stories would need "
+        "about 124 stories, all else being equal."
     )
-    assert told[1].endswith("cannot be promised: methods limit it.")
+    assert texts[1].endswith("cannot be guaranteed: methods limit it.")
 
 
 @pytest.mark.parametrize(("low", "card"), [(0.01, sentences), (-0.01, limits)])

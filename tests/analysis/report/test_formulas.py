@@ -24,9 +24,9 @@ def row(text):
         ("x_{i_j}", "<msub><mi>x</mi><msub><mi>i</mi><mi>j</mi></msub></msub>"),
     ],
 )
-def test_what_formulas_consist_of(text, expected):
+def test_formula_is_written_as_mathml(text, expected):
     assert row(text) == expected
 
 
-def test_formula_on_a_line_of_its_own():
+def test_formula_may_be_a_block():
     assert math("n", display=True) == '<math display="block"><mi>n</mi></math>'

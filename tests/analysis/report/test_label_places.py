@@ -1,4 +1,4 @@
-"""Names stand beside their points, clear of other names and points, inside the plot."""
+"""Labels beside points, without overlaps, inside the plot."""
 
 import itertools
 
@@ -13,8 +13,8 @@ from analysis.report.label_places import (
     LINE,
     MARK,
     PLOT,
+    label_order,
     placed_labels,
-    telling_order,
 )
 
 SHARE = st.floats(0.06, 0.94)
@@ -44,7 +44,7 @@ def meet(one, other):
 
 
 @given(st.lists(st.tuples(SHARE, SHARE), min_size=2, max_size=26, unique=True))
-def test_no_name_covers_another_or_a_point_and_none_leaves_the_plot(places):
+def test_names_do_not_overlap_and_stay_inside_the_plot(places):
     points = np.array(places)
     names = [f"method {i}" for i in range(len(points))]
     labels = placed_labels(points, names, range(len(points)))
@@ -61,9 +61,9 @@ def test_no_name_covers_another_or_a_point_and_none_leaves_the_plot(places):
         assert box[3] <= PLOT[1] + BEYOND + 1e-6
 
 
-def test_ends_come_first_and_then_those_that_differ_most():
+def test_label_order_begins_with_the_ends():
     """Ranks of people 1 to 6; the metric puts the second lowest highest."""
     part = pd.DataFrame({"human": range(6), "score": [0, 9, 1, 2, 3, 4]})
-    assert telling_order(part.assign(higher_is_better=True))[:3] == [5, 0, 1]
+    assert label_order(part.assign(higher_is_better=True))[:3] == [5, 0, 1]
     falling = part.assign(higher_is_better=False, score=-part["score"])
-    assert telling_order(falling)[:3] == [5, 0, 1]
+    assert label_order(falling)[:3] == [5, 0, 1]

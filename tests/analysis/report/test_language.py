@@ -1,4 +1,4 @@
-"""A report in Chinese: every sentence is there, with the numbers of the English one."""
+"""Reports in Chinese: complete, with the numbers of the English ones."""
 
 import csv
 import json
@@ -85,7 +85,7 @@ def test_counts_lists_and_places_in_chinese():
         ("方法A", "平均评分", "方法A 的平均评分"),
     ],
 )
-def test_space_parts_chinese_letters_from_others_and_leaves_names(who, what, text):
+def test_space_separates_chinese_letters_from_latin_ones(who, what, text):
     with language.language("zh-Hans"):
         assert gettext("{statistic} of {who}", statistic=what, who=who) == text
 
@@ -99,7 +99,7 @@ def test_unknown_notes_are_marked_and_escaped_on_pages_of_another_language():
     assert marked == '<span lang="en">a &lt; b</span>&lt;i&gt;'
 
 
-def test_sentence_is_said_with_what_stands_in_it():
+def test_sentence_is_translated_with_its_values():
     lacking = sentence("{names} lack {n}", names=["fid", "csd"], n=3)
     rated = sentences.counted(5, "rated output")
     text = "{n} of {rated} used, those with a score ({lacking})."
@@ -120,7 +120,7 @@ def test_names_stay_though_the_catalogue_has_such_a_word():
         assert retold(by) == "people（rank）"
 
 
-def test_text_out_of_a_frame_is_known_by_the_sentences_of_the_analysis():
+def test_text_from_a_frame_is_translated_by_the_sentences_of_the_analysis():
     reason = sentence("no unit was rated by all {n} annotators", n=4)
     with language.language("zh-Hans", {reason: reason}):
         assert retold(str(reason)) == "没有单元由全部 4 位标注者评分"
@@ -180,7 +180,7 @@ def content(reports, name):
 
 
 class Visible(HTMLParser):
-    """What a reader of the page's language sees or hears; tables hold data."""
+    """A parser of the texts of a page that readers see or hear, without data."""
 
     silent = ("script", "style", "pre", "code", "svg")
     alone = ("meta", "input", "br", "line", "circle")
@@ -195,8 +195,8 @@ class Visible(HTMLParser):
         is_data &= ("table", "asked") not in self.open
         hidden = tag in self.silent or given.get("lang") == "en" or is_data
         if not self.hidden:
-            told = ("aria-label", "placeholder", "title")
-            self.texts += [given[name] for name in told if name in given]
+            spoken = ("aria-label", "placeholder", "title")
+            self.texts += [given[name] for name in spoken if name in given]
         if tag not in self.alone:
             kind = "hidden" if hidden else given.get("class", "")
             self.open.append((tag, kind))
@@ -254,7 +254,7 @@ def test_sentences_have_the_same_numbers_in_both_languages(reports):
             assert sorted(re.findall(r"\d", one)) == sorted(re.findall(r"\d", other))
 
 
-def test_everything_but_sentences_is_the_same_in_both_languages(reports):
+def test_tables_are_the_same_in_both_languages(reports):
     there, here = (content(reports, name) for name in LANGUAGES)
     runs = [{x["key"]: x["value"] for x in r["tables"]["run"]} for r in (there, here)]
     differing = {key for key in runs[0] if runs[0][key] != runs[1][key]}

@@ -1,4 +1,4 @@
-"""Reports without a metric speak of none, whatever people were asked."""
+"""Reports without metrics, for every kind of answers."""
 
 import html
 import itertools
@@ -94,7 +94,7 @@ def scores_of(folder):
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh-Hans"])
 @pytest.mark.parametrize("kind", ["ratings", "checklist", "choices", "rankings"])
-def test_no_word_of_metrics_that_are_not_there(tmp_path, kind, language):
+def test_report_of_people_does_not_mention_metrics(tmp_path, kind, language):
     told = texts(report(tmp_path, kind, "--figures", "all", "--language", language))
     word = re.compile(r"\bmetrics?\b|\bjudges?\b|指标", re.IGNORECASE)
     assert {text for text in told if word.search(text)} <= NAMES
@@ -106,7 +106,7 @@ def test_no_word_of_metrics_that_are_not_there(tmp_path, kind, language):
     assert (heading[language] in told) == (kind != "rankings")
 
 
-def test_metrics_beside_choices_which_have_no_correlation_are_spoken_of(tmp_path):
+def test_metrics_of_choices_are_mentioned_without_correlations(tmp_path):
     scores_of(tmp_path)
     page = report(tmp_path, "choices", "--scores", tmp_path / "scores.csv")
     assert not (page.parent / "tables" / "correlations.csv").exists()

@@ -1,4 +1,4 @@
-"""Figures as files: the same bytes twice, valid, honest where there is no browser."""
+"""Figures as files: reproducible and valid, also without a browser."""
 
 import xml.etree.ElementTree as ET
 
@@ -34,7 +34,7 @@ def drawn():
 
 
 @pytest.mark.browser
-def test_two_runs_are_identical_and_all_names_stand_as_text(drawn, tmp_path):
+def test_two_runs_are_identical_and_names_are_text(drawn, tmp_path):
     if rendering.browser() is None:
         pytest.skip("needs Chromium")
     notes = [rendering.write_images(drawn, tmp_path / f, "svg") for f in ("a", "b")]
@@ -49,7 +49,7 @@ def test_two_runs_are_identical_and_all_names_stand_as_text(drawn, tmp_path):
     assert "clip" in "".join(ids)
 
 
-def test_order_in_which_a_browser_writes_attributes_does_not_matter():
+def test_order_of_attributes_does_not_matter():
     either = '<svg><rect x="1" y="2"/></svg>', '<svg><rect y="2" x="1"/></svg>'
     first, second = map(rendering.file_content, either)
     assert first == second == b'<svg><rect x="1" y="2"></rect></svg>\n'
@@ -63,7 +63,7 @@ def test_png_is_a_picture(drawn, tmp_path):
     assert (tmp_path / "figures/means.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_without_chromium_the_page_says_so(drawn, tmp_path, monkeypatch):
+def test_page_reports_missing_chromium(drawn, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     note = rendering.write_images(drawn, tmp_path / "figures", "svg")
     assert "Chromium was not found" in note
@@ -71,7 +71,7 @@ def test_without_chromium_the_page_says_so(drawn, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("script", ["exit 1", "echo '<pre id=\"images\"></pre>'"])
-def test_browser_that_fails_is_told_and_leaves_nothing(
+def test_failing_browser_is_reported_and_leaves_no_files(
     drawn, tmp_path, monkeypatch, script
 ):
     fake = tmp_path / "chromium"
@@ -83,7 +83,7 @@ def test_browser_that_fails_is_told_and_leaves_nothing(
     assert not (tmp_path / "figures").exists()
 
 
-def test_older_images_go_as_the_older_page_names_them_and_other_files_stay(tmp_path):
+def test_older_images_are_removed_and_other_files_kept(tmp_path):
     folder = tmp_path / "figures"
     folder.mkdir()
     for name in ("forest.svg", "scatter-12.png", "forest.txt", "mine.svg"):

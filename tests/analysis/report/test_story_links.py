@@ -1,4 +1,4 @@
-"""A page links to outputs where it is told how, and nowhere else."""
+"""Links from a page to outputs, if an address is given."""
 
 import html
 import re
@@ -51,11 +51,11 @@ def align(tables, out, *extra):
         ("javascript:alert('{story}')", "an address that begins with https://"),
         (" https://host/{story}", "an address that begins with https://"),
         ("data:text/html,{story}", "an address that begins with https://"),
-        ("https://host/{method}", "{story} in it"),
+        ("https://host/{method}", "{story} in place of"),
         ("https://host/{story}/{shot}", "{story} or {method}, not {shot}"),
     ],
 )
-def test_what_is_no_address_of_a_story_is_refused_before_anything_is_read(
+def test_story_link_is_refused_when_it_is_no_address_of_a_story(
     link, said, tmp_path, capsys
 ):
     status = align(tmp_path / "absent", tmp_path / "out", "--story-link", link)
@@ -68,7 +68,7 @@ def test_what_is_no_address_of_a_story_is_refused_before_anything_is_read(
 
 
 @given(st.text(), st.text())
-def test_names_are_one_part_of_the_address_each(story, method):
+def test_names_are_encoded_as_one_part_of_the_address(story, method):
     story = story.encode("utf-8", "replace").decode()
     method = method.encode("utf-8", "replace").decode()
     parts = urlsplit(address("https://host/s/{story}?m={method}#x", story, method))
@@ -78,7 +78,7 @@ def test_names_are_one_part_of_the_address_each(story, method):
     assert unquote(parts.query) == f"m={method}"
 
 
-def test_page_links_to_the_outputs_that_the_table_has_farthest_apart(tables, tmp_path):
+def test_page_links_to_the_outputs_with_the_largest_differences(tables, tmp_path):
     assert align(tables, tmp_path, "--story-link", LINK) == 0
     page = (tmp_path / "report.html").read_text("utf-8")
     assert f'data-stories="{html.escape(LINK)}"' in page
@@ -95,7 +95,7 @@ def test_page_links_to_the_outputs_that_the_table_has_farthest_apart(tables, tmp
     assert GROUPS.findall(page) == ["k:"]
 
 
-def test_without_an_address_there_is_no_link(tables, tmp_path):
+def test_page_has_no_links_without_an_address(tables, tmp_path):
     assert align(tables, tmp_path) == 0
     page = (tmp_path / "report.html").read_text("utf-8")
     assert "data-stories" not in page

@@ -1,9 +1,9 @@
-"""Bars of wins by groups of stories: where they stand, and where there are none."""
+"""Bars of wins by groups of stories."""
 
 import pandas as pd
 import pytest
 
-from analysis.report.figures_wins import MOST_GROUPS, strata_wins
+from analysis.report.figures_wins import MOST_GROUPS, group_wins
 from tests.analysis.report.test_figures_wins import bars, rates
 
 TASKS = ("continuation", "generation")
@@ -21,8 +21,8 @@ def all_pairs(names):
     return [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
 
 
-def test_each_pair_has_a_panel_of_questions_with_a_row_a_group():
-    (figure,) = strata_wins(split(questions=("look", "plot")))
+def test_pairs_have_a_panel_with_a_row_for_each_group():
+    (figure,) = group_wins(split(questions=("look", "plot")))
     assert figure.key == "strata-wins"
     assert "task" in figure.title
     titles = [panel.title for panel in figure.panels]
@@ -44,29 +44,29 @@ def test_each_pair_has_a_panel_of_questions_with_a_row_a_group():
     assert parts["A"]["y"][:4] == pytest.approx([at - 0.21 for at in places])
     assert parts["A"]["customdata"][4:] == [40, 50, 40, 50]
     assert interval["y"][0] == pytest.approx(places[0] - 0.21 + 0.42 * 0.42, abs=1e-3)
-    assert "majority of annotators" in figure.caption
-    assert "A difference between two groups counts where the table" in figure.caption
+    assert "most annotators prefer" in figure.caption
+    assert "Two groups differ if the table of differences" in figure.caption
     assert "A against B: 21 % of 380 votes are ties" in figure.alt
     assert "B against C: 21 % of 380 votes are ties" in figure.alt
 
 
 def test_question_with_markup_in_its_name_is_text():
-    (figure,) = strata_wins(split(questions=("<a href='x'>look</a>", "plot")))
+    (figure,) = group_wins(split(questions=("<a href='x'>look</a>", "plot")))
     heading = figure.panels[0].layout["annotations"][0]["text"]
     assert heading.startswith("<b>")
     assert "<a" not in heading
     assert "look" in heading
 
 
-def test_bars_of_rows_that_alternate_stand_at_their_own_question():
+def test_bars_of_alternating_rows_are_grouped_by_question():
     mixed = split(questions=("look", "plot"), pairs=[("A", "B")])
-    (figure,) = strata_wins(mixed)
+    (figure,) = group_wins(mixed)
     texts = figure.panels[0].layout["yaxis"]["ticktext"]
     assert texts == [*TASKS, *TASKS]
 
 
-def test_each_tag_has_a_figure_of_its_own():
-    found = strata_wins(pd.concat([split(), split("data", ("oops", "uvo"))]))
+def test_tags_have_separate_figures():
+    found = group_wins(pd.concat([split(), split("data", ("oops", "uvo"))]))
     assert [figure.key for figure in found] == ["strata-wins", "strata-wins-2"]
     assert "data" in found[1].title
     assert found[1].panels[0].layout["yaxis"]["ticktext"] == ["oops", "uvo"]
@@ -80,13 +80,13 @@ def test_each_tag_has_a_figure_of_its_own():
         {"questions": [f"q{i}" for i in range(21)]},
     ],
 )
-def test_too_much_for_bars_has_no_figure(changes):
-    assert strata_wins(split(**changes)) == []
+def test_too_many_groups_have_no_figure(changes):
+    assert group_wins(split(**changes)) == []
 
 
 def test_group_without_votes_has_no_bar():
     table = split(ties=0, wins_b=0)
     table.loc[table["stratum"] == "generation", "wins_a"] = 0
-    (figure,) = strata_wins(table)
+    (figure,) = group_wins(table)
     assert figure.panels[0].layout["yaxis"]["ticktext"] == ["continuation"]
-    assert strata_wins(table.assign(wins_a=0)) == []
+    assert group_wins(table.assign(wins_a=0)) == []

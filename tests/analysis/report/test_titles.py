@@ -1,4 +1,4 @@
-"""Titles stand where readers look; tables keep keys."""
+"""Titles in sentences and figures, keys in tables."""
 
 import json
 
@@ -10,7 +10,7 @@ from analysis.report.tables import Titles, apart, titled
 from analysis.report.writing import run_table, write_report
 
 
-def test_titles_stand_in_every_column_of_keys_and_equal_ones_are_told_apart():
+def test_titles_replace_keys_and_equal_ones_keep_the_key():
     frame = pd.DataFrame(
         {
             "dimension": ["d", "e"],
@@ -28,14 +28,14 @@ def test_titles_stand_in_every_column_of_keys_and_equal_ones_are_told_apart():
     pd.testing.assert_frame_equal(titled(frame, Titles()), frame)
 
 
-def test_title_is_not_taken_for_the_name_of_what_has_none():
+def test_title_equal_to_another_key_keeps_its_key():
     frame = pd.DataFrame({"question": ["look", "Overall"], "metric": ["m", "m"]})
     titles = apart([frame], Titles({"look": "Overall"}))
     found = titled(frame, titles)
     assert found["question"].tolist() == ["Overall (look)", "Overall"]
 
 
-def test_report_speaks_of_titles_and_its_tables_hold_keys(tmp_path):
+def test_report_has_titles_and_its_tables_have_keys(tmp_path):
     cells = [(f"s{s}", f"m{m}", s, m) for s in range(6) for m in range(6)]
     ratings = pd.DataFrame(
         [
@@ -62,7 +62,7 @@ def test_report_speaks_of_titles_and_its_tables_hold_keys(tmp_path):
     )
     content = json.loads((tmp_path / "report.json").read_text())
     said = " ".join((*content["claims"], *content["limits"]))
-    assert "How deep?: Depth of field, the only metric" in said
+    assert "How deep?: Depth of field, the only explored metric" in said
     assert "q_1" not in said
     assert "k_1" not in said
     assert {row["question"] for row in content["tables"]["verdicts"]} == {"q_1"}

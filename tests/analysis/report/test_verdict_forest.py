@@ -1,4 +1,4 @@
-"""The figure of verdicts, and figures of the page as plotly has them in Python."""
+"""The figure of verdicts, and figures as plotly objects."""
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -43,7 +43,7 @@ def leading(found, question, metric):
     return rows[rows["metric"] == metric].iloc[0]
 
 
-def test_each_metric_is_a_line_with_its_interval_the_highest_on_top(tables):
+def test_metrics_are_rows_with_intervals_highest_on_top(tables):
     figure = forest(tables.tables["verdicts"], "aesthetics")
     assert isinstance(figure, go.Figure)
     (trace,) = figure.data
@@ -57,7 +57,7 @@ def test_each_metric_is_a_line_with_its_interval_the_highest_on_top(tables):
     )
 
 
-def test_chance_and_one_annotator_are_lines_with_names(tables):
+def test_chance_and_one_annotator_are_named_lines(tables):
     layout = forest(tables.tables["verdicts"], "aesthetics").layout
     row = leading(tables, "aesthetics", "blur")
     chance, ceiling = layout.shapes
@@ -67,7 +67,7 @@ def test_chance_and_one_annotator_are_lines_with_names(tables):
     assert named == {"chance": 0.5, "one annotator": row["ceiling"]}
 
 
-def test_what_agrees_is_filled_and_the_rest_is_open(tables):
+def test_marks_of_agreeing_metrics_are_filled(tables):
     (trace,) = forest(tables.tables["verdicts"], "aesthetics").data
     assert leading(tables, "aesthetics", "echo")["verdict"] == "agrees"
     assert trace.marker.symbol == ("circle", "circle-open")
@@ -85,7 +85,7 @@ def test_pointer_shows_metric_value_interval_and_n(tables):
     ]
 
 
-def test_every_panel_of_the_page_is_a_row_with_its_own_marks_and_lines(tables):
+def test_panels_become_rows_with_marks_and_lines(tables):
     for figure in all_figures(tables.tables, tables.cells):
         found = plotly_figure(figure.panels)
         assert len(found.data) == sum(len(panel.data) for panel in figure.panels)
@@ -99,7 +99,7 @@ def test_every_panel_of_the_page_is_a_row_with_its_own_marks_and_lines(tables):
         assert [n.text for n in found.layout.annotations][: len(titles)] == titles
 
 
-def test_name_stands_in_the_legend_once():
+def test_legend_has_each_name_once():
     data = [{"type": "scatter", "name": name, "x": [1], "y": [1]} for name in "ab"]
     panels = [Panel(title, 100, data, {"showlegend": True}) for title in ("p", "q")]
     found = plotly_figure(panels)

@@ -28,7 +28,7 @@ def cells(grid, title):
     return {line.name: line.cells[place] for line in grid.lines}
 
 
-def test_what_leads_a_question_stands_first_and_the_highest_metric_on_top():
+def test_leading_statistic_is_first_and_the_highest_metric_on_top():
     table = verdicts(
         pairwise_accuracy=pairwise({}, {"metric": "fid", "ppa_half": 0.8}),
         correlations=correlations({}, {"metric": "fid", "level": "pooled", "n": 90}),
@@ -76,7 +76,7 @@ def test_chance_and_one_annotator_are_rows_beside_the_metrics():
 
 
 @pytest.mark.parametrize(("p_value", "letters"), [(0.01, ["a", "b"]), (0.5, ["", ""])])
-def test_letters_stand_where_tests_set_metrics_apart(p_value, letters):
+def test_letters_are_shown_when_tests_separate_metrics(p_value, letters):
     values = {"csd": 0.7, "fid": 0.6}
     tests = compared(
         values,
@@ -91,7 +91,7 @@ def test_letters_stand_where_tests_set_metrics_apart(p_value, letters):
     assert [found[name].cluster for name in values] == letters
 
 
-def test_what_is_below_chance_is_marked_and_undefined_cells_are_empty():
+def test_cells_below_chance_are_marked_and_undefined_ones_empty():
     rows = BELOW, {"metric": "fid", "ppa_half": NAN, "p_half": NAN}
     (grid,) = verdict_grids(verdicts(pairwise_accuracy=pairwise(*rows)))
     found = cells(grid, "PPA half")
@@ -99,14 +99,14 @@ def test_what_is_below_chance_is_marked_and_undefined_cells_are_empty():
     assert (found["fid"].text, found["fid"].shows) == ("", "")
 
 
-def test_statistic_that_leads_is_the_first_column():
-    """Over method means, which stand last elsewhere."""
+def test_leading_statistic_is_the_first_column():
+    """Question of method means, which come last elsewhere."""
     table = correlations({}, {"level": "pooled", "n": 90})
     (grid,) = verdict_grids(verdicts(correlations=table))
     assert [title for title, _ in grid.columns] == ["method τ", "pooled τ"]
 
 
-def test_drawing_stands_on_one_axis_with_chance_and_one_annotator():
+def test_bars_share_an_axis_with_chance_and_one_annotator():
     people = pd.DataFrame(
         {
             "question": "look",
@@ -142,7 +142,7 @@ def test_drawing_stands_on_one_axis_with_chance_and_one_annotator():
     assert (bare.lines[0].bar.low, bare.lines[0].bar.high) == ("", "")
 
 
-def test_what_has_no_interval_stands_below_what_can_be_judged():
+def test_metrics_without_an_interval_come_last():
     rows = (
         {},
         {"metric": "few", "ppa_half": 0.96, "ppa_half_low": NAN, "ppa_half_high": NAN},
@@ -158,7 +158,7 @@ NUMBERS = st.floats(-1e6, 1e6).map(lambda x: round(x, 6))
 
 
 @given(st.lists(NUMBERS, min_size=1, max_size=9), NUMBERS)
-def test_everything_stands_inside_and_the_numbers_are_few_and_in_order(values, mark):
+def test_axis_covers_all_values_with_few_ordered_numbers(values, mark):
     axis = axis_of([*values, math.nan], {"chance": mark}, "{:.12g}".format)
     places = [axis.place(x) for x in (*values, mark)]
     assert all(0 < float(place.removesuffix("%")) < 100 for place in places)

@@ -1,4 +1,4 @@
-"""The report: complete, repeatable, self-contained, and safe with hostile names."""
+"""The report: complete, reproducible, self-contained, safe with hostile names."""
 
 import base64
 import csv
@@ -36,7 +36,7 @@ HOSTILE = ["=cmd()", "<b>x</b>", "A & B_1 50%", "+方法", "<!--<script>", "</sc
 
 
 def write_study(folder):
-    """Six methods with hostile names on four stories: ratings, choices, scores."""
+    """Write ratings, choices and scores of six methods with hostile names."""
     ratings = ["story,method,dimension,annotator,rating"]
     choices = ["story,method_a,method_b,criterion,annotator,choice"]
     scores = ["story,method,metric,score"]
@@ -64,7 +64,7 @@ def study(tmp_path):
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    """The study's report, for tests that only read it."""
+    """Return the study's report, for tests that only read it."""
     study = write_study(tmp_path_factory.mktemp("study"))
     assert align(study, study / "out") == 0
     return study / "out"
@@ -90,7 +90,7 @@ def align(study, out, *extra):
 
 
 def reported(command, folder, *extra):
-    """Run a command on the files of a folder, which its report goes into."""
+    """Run a command on the files of a folder, and write its report there."""
     words = command.split()
     given = [str(folder / word) if word.endswith(".csv") else word for word in words]
     return main([*given, *extra, "--images", "none", "--out", str(folder / "out")])
@@ -131,7 +131,7 @@ def test_two_runs_are_identical_and_another_seed_is_not(study):
     assert files("qqq1")["correlations.csv"] != files("qqq3")["correlations.csv"]
 
 
-def test_inputs_that_lie_in_the_folder_of_the_report_stay(study):
+def test_inputs_in_the_folder_of_the_report_are_kept(study):
     tables = study / "out" / "tables"
     tables.mkdir(parents=True)
     for name in ("ratings", "choices", "scores"):
@@ -142,7 +142,7 @@ def test_inputs_that_lie_in_the_folder_of_the_report_stay(study):
     assert (tables / "correlations.csv").is_file()
 
 
-def test_inputs_of_one_name_have_a_hash_each(study):
+def test_inputs_with_equal_names_have_separate_hashes(study):
     (study / "other").mkdir()
     (study / "scores.csv").rename(study / "other" / "ratings.csv")
     assert (
@@ -157,7 +157,7 @@ def test_inputs_of_one_name_have_a_hash_each(study):
     assert len(set(hashes)) == 2
 
 
-def test_run_table_tells_how(report):
+def test_run_table_describes_the_report(report):
     rows = dict(csv.reader((report / "tables/run.csv").open()))
     assert rows["seed"] == "0"
     assert rows["resamples"] == "20"
@@ -171,7 +171,7 @@ def test_date_follows_source_date_epoch(study, monkeypatch):
     assert "1970-01-02T00:00:00+00:00" in (study / "out/tables/run.csv").read_text()
 
 
-def test_spreadsheet_finds_no_formula(report):
+def test_csv_has_no_formulas(report):
     for path in (report / "tables").glob("*.csv"):
         for row in csv.reader(path.open()):
             for cell in row:
@@ -203,9 +203,7 @@ def test_bad_input_writes_nothing_and_ends_with_status_2(study, capsys):
 
 
 @pytest.mark.parametrize("out", ["ratings.csv", "ratings.csv/below"])
-def test_file_in_place_of_the_folder_is_refused_before_anything_is_read(
-    study, out, capsys
-):
+def test_output_folder_is_refused_when_it_is_a_file(study, out, capsys):
     (study / "scores.csv").unlink()
     assert align(study, study / out) == 2
     told = capsys.readouterr().err
@@ -213,16 +211,16 @@ def test_file_in_place_of_the_folder_is_refused_before_anything_is_read(
     assert "scores.csv" not in told
 
 
-def test_folder_that_cannot_be_made_is_refused(study, capsys):
+def test_output_folder_is_refused_when_it_cannot_be_made(study, capsys):
     assert align(study, Path("/proc/nope/x")) == 2
-    assert "--out: '/proc/nope/x': expected a place to write to" in (
+    assert "--out: '/proc/nope/x': expected a writable folder" in (
         capsys.readouterr().err
     )
 
 
 @pytest.mark.parametrize("text", ["yesterday", "1e9", "1700000000.5", "", "9" * 30])
-def test_date_that_is_none_is_refused_before_scipy_stumbles_over_it(study, text):
-    """In a fresh process, since scipy reads the variable while it is imported."""
+def test_invalid_date_is_refused_before_scipy_is_imported(study, text):
+    """The process is fresh, since scipy reads the variable on import."""
     given = [
         sys.executable,
         "-m",
@@ -248,7 +246,7 @@ def test_date_that_is_none_is_refused_before_scipy_stumbles_over_it(study, text)
     assert not (study / "out").exists()
 
 
-def test_nothing_but_the_report_is_left_beside_it(study):
+def test_temporary_files_are_removed(study):
     before = set(study.iterdir())
     align(study, study / "out")
     assert set(study.iterdir()) - before == {study / "out"}
@@ -259,11 +257,13 @@ def test_nothing_but_the_report_is_left_beside_it(study):
     }
 
 
-def test_page_says_what_was_drawn_and_how_often(study):
+def test_page_names_the_resampled_units(study):
     align(study, study / "out", "--confidence", "0.8", "--resample", "stories+methods")
     html = (study / "out/report.html").read_text()
-    assert "Percentile intervals at 0.8 from resampling whole clusters 20 times" in html
-    assert "calibration, mcnemar; units for annotators; stories for composites" in html
+    assert (
+        "Percentile intervals at 0.8 come from 20 resamples of whole clusters" in html
+    )
+    assert "calibration, mcnemar; items for annotators; stories for composites" in html
     assert "(stories for leaderboard, method_comparisons" in html
     run = dict(csv.reader((study / "out/tables/run.csv").open()))
     assert run["resample"] == "stories+methods"
@@ -322,7 +322,7 @@ def test_published_user_study_against_its_metrics(shared, tmp_path):
 
 @pytest.mark.parametrize("n", [1, 40, 41, 1000])
 def test_latex_is_balanced_and_every_row_has_its_columns(n):
-    """No TeX here: a strict reader of what TeX would refuse."""
+    """A strict parser stands in for TeX, which is not installed."""
     name = 'a_b & {c} \\ 50 % $x$ #1 ~ ^ < > | " '
     frame = pd.DataFrame(
         {"x & y": [name] * n, "p_value": [1e-9] * n, "v": [-2e-9] * n, "e": [None] * n}
@@ -347,12 +347,12 @@ def test_latex_is_balanced_and_every_row_has_its_columns(n):
     assert {re.sub(r"\\&", "", row).count("&") for row in rows} == {3}
 
 
-def test_every_table_stands_in_one_group_of_the_page():
+def test_tables_are_in_one_group_each():
     placed = [name for names in TABLE_GROUPS.values() for name in names]
     assert sorted(placed) == sorted([*COLUMNS, "run"])
 
 
-def test_what_a_spreadsheet_would_run_can_be_restored():
+def test_defused_formula_can_be_restored():
     texts = ["=1+2", "'=1", "'tis", "UNO"]
     read = as_csv(pd.DataFrame({"t": texts})).splitlines()[1:]
     assert [restored(text) for text in read] == texts
@@ -363,7 +363,7 @@ def test_csv_keeps_full_precision_and_leaves_undefined_empty():
     assert as_csv(frame) == "v,t\n0.3333333333333333,'-x\n,y\n"
 
 
-def test_page_cuts_its_longest_tables_and_says_so_by_their_rows():
+def test_page_cuts_its_longest_tables():
     frames = {
         "correlations": pd.DataFrame({"a": range(17_000), "b": 1.5}),
         "spa": pd.DataFrame({"a": range(100)}),
@@ -380,7 +380,7 @@ def test_page_cuts_its_longest_tables_and_says_so_by_their_rows():
     assert (len(whole["rows"]), len(least["rows"])) == (100, LEAST_ROWS)
 
 
-def test_what_a_metric_does_not_see_is_marked_as_a_warning(tmp_path):
+def test_missed_degradation_is_marked_as_a_warning(tmp_path):
     row = {
         **{"metric": "csd", "twin": "blurred", "verdict": "does not see", "n": 9},
         **{"value": 1.0, "low": 0.66, "high": 1.0},
@@ -398,7 +398,9 @@ def test_what_a_metric_does_not_see_is_marked_as_a_warning(tmp_path):
     page = (tmp_path / "report.html").read_text("utf-8")
     (marked,) = re.findall(r'<li class="beware">(.*?)</li>', page, re.S)
     words = " ".join(re.sub("<[^>]*>", "", marked).split())
-    assert words.startswith("Beware: csd prefers blurred pictures in 9 of 9 stories")
+    assert words.startswith(
+        "Warning: csd scores copies with blurred pictures better than"
+    )
     # No line ends between a number and its sign, in warnings as in verdicts.
     shown = re.search(r'<ul class="said">(.*?)</ul>', page, re.S)[1]
     for text in (marked, shown):
@@ -415,13 +417,13 @@ def test_what_a_metric_does_not_see_is_marked_as_a_warning(tmp_path):
 TWO, FOUR = [(True, "a1"), (False, "a2")], [(False, f"b{k}") for k in range(4)]
 
 
-def test_without_metrics_a_section_asks_of_groups_of_stories():
+def test_section_on_disagreement_is_about_groups_without_metrics():
     said = {"disagreement": ((True, "core is harder."),), "people": ((True, "alike."),)}
     headings = [
         [section.heading for section in sections_of(said, (), has_metrics=has_metrics)]
         for has_metrics in (True, False)
     ]
-    first = "Do people agree among themselves?"
+    first = "Do people agree with each other?"
     assert headings == [
         [first, "Where do metrics and people disagree?"],
         [first, "Do groups of stories differ?"],
@@ -434,8 +436,8 @@ def test_latex_escapes_everything_special():
 
 
 @pytest.mark.parametrize("name", ["[a] b", "*b"])
-def test_row_of_latex_is_no_option_of_the_line_before(name):
-    """After a line break, and after a rule, TeX takes [ and * for options."""
+def test_latex_row_is_no_option_of_the_line_before(name):
+    """After a line break or a rule, TeX reads [ and * as options."""
     text = as_latex(pd.DataFrame({name: [name, name]}))
     assert not re.search(r"(\\\\|rule)\s*[\[*]", text)
     assert text.count(name[0]) == 3

@@ -1,4 +1,4 @@
-"""What changes without the annotators who answer like chance, recomputed."""
+"""Results without annotators at chance level, recomputed."""
 
 import itertools
 
@@ -12,7 +12,7 @@ import analysis
 
 
 def ratings(n_stories, questions, seed=5):
-    """Ratings of six people, of whom Eve answers at random."""
+    """Return ratings of six people; Eve answers at random."""
     rng = np.random.default_rng(seed)
     rows = []
     quality = np.linspace(-1, 1, 5)
@@ -53,7 +53,7 @@ def alpha(rows, units, value, level):
     )
 
 
-def test_ratings_without_who_answers_at_random(rated):
+def test_ratings_without_random_annotators(rated):
     report = analysis.agreement(ratings=rated, resamples=300)
     without = report["without_marked"]
     assert set(without["left_out"]) == {"Eve"}
@@ -73,13 +73,13 @@ def test_ratings_without_who_answers_at_random(rated):
     assert without["question"].nunique() == 2
 
 
-def test_nobody_is_left_out_of_other_tables(rated):
+def test_other_tables_keep_marked_annotators(rated):
     report = analysis.agreement(ratings=rated, resamples=300)
     assert set(report["agreement"]["n_annotators"].dropna()) == {6}
     assert "Eve" in set(report["annotators"]["annotator"])
 
 
-def test_choices_without_who_answers_at_random(chosen):
+def test_choices_without_random_annotators(chosen):
     report = analysis.agreement(choices=chosen, resamples=300)
     here = report["without_marked"]
     row = here.set_index("statistic").loc["alpha_nominal"]
@@ -93,14 +93,14 @@ def test_choices_without_who_answers_at_random(chosen):
         assert ranks.to_dict() == board.set_index("method")["rank"].to_dict()
 
 
-def test_without_anybody_marked_there_is_no_table(rated):
+def test_table_is_missing_when_no_annotator_is_marked(rated):
     rest = rated[rated["annotator"] != "Eve"]
     report = analysis.agreement(ratings=rest, resamples=300)
     assert "without_marked" not in report.tables
     assert set(report["annotators"]["verdict"].dropna()) == {"above chance"}
 
 
-def test_who_is_marked_on_all_questions_together_is_left_out_of_each():
+def test_annotator_marked_on_all_questions_is_left_out_of_each():
     questions = ("look", "plot", "style", "story", "text")
     report = analysis.agreement(ratings=ratings(6, questions), resamples=300)
     own = report["annotators"].query("annotator == 'Eve'").dropna(subset=["verdict"])
@@ -112,7 +112,7 @@ def test_who_is_marked_on_all_questions_together_is_left_out_of_each():
 
 @pytest.fixture(scope="module")
 def ranked():
-    """Orders of four outputs by four people, of whom Eve looks at none."""
+    """Return rankings of four outputs by four people; Eve ranks at random."""
     rng = np.random.default_rng(7)
     rows = []
     for s in range(40):
@@ -126,7 +126,7 @@ def ranked():
     return pd.DataFrame(rows, columns=names)
 
 
-def test_rankings_without_who_ranks_at_random(ranked):
+def test_rankings_without_random_annotators(ranked):
     report = analysis.agreement(rankings=ranked, resamples=300)
     here = report["without_marked"]
     assert set(here["left_out"]) == {"Eve"}
@@ -149,7 +149,7 @@ def test_rankings_without_who_ranks_at_random(ranked):
         assert ranks.to_dict() == board.to_dict()
 
 
-def test_ratings_and_rankings_of_one_question_each_have_their_own(rated, ranked):
+def test_ratings_and_rankings_of_one_question_have_separate_rows(rated, ranked):
     rankings = ranked.assign(criterion="look")
     report = analysis.agreement(ratings=rated, rankings=rankings, resamples=300)
     here = report["without_marked"].query("question == 'look' and statistic != 'rank'")

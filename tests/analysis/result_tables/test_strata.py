@@ -1,4 +1,4 @@
-"""Win rates by groups of stories: each as of its stories alone, adjusted together."""
+"""Win rates by groups of stories, adjusted together."""
 
 import numpy as np
 import pandas as pd
@@ -47,7 +47,7 @@ def split(choices, options=OPTIONS):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("resample", [None, "stories", "annotators", "units"])
-def test_stratum_has_the_rates_of_its_stories_alone(resample):
+def test_group_has_the_rates_of_its_stories_only(resample):
     choices = chosen()
     options = AlignOptions(resamples=100, resample=resample, confidence=0.8)
     found = split(choices, options)
@@ -65,7 +65,7 @@ def test_stratum_has_the_rates_of_its_stories_alone(resample):
     assert table["low"].notna().all()
 
 
-def test_p_values_are_adjusted_over_all_pairs_and_strata_of_a_question_and_tag():
+def test_p_values_are_adjusted_over_pairs_and_groups_of_a_question_and_tag():
     table = split(chosen()).tables[TABLE]
     for _, rows in table.groupby(["criterion", "tag"]):
         assert len(rows) == 6
@@ -73,7 +73,7 @@ def test_p_values_are_adjusted_over_all_pairs_and_strata_of_a_question_and_tag()
         np.testing.assert_allclose(rows["p_adjusted"], adjusted)
 
 
-def test_chosen_pairs_weigh_as_in_the_whole_question():
+def test_adaptive_pairs_keep_the_weights_of_the_whole_question():
     choices = chosen()
     rng = np.random.default_rng(2)
     choices["probability"] = rng.choice([0.001, 0.004, 0.02], len(choices))
@@ -89,7 +89,7 @@ def test_chosen_pairs_weigh_as_in_the_whole_question():
     keys = ["task", "method_a", "method_b"]
     summed = rows.groupby(keys)[["won", "weight"]].sum()
     np.testing.assert_allclose(rates["rate_a"], summed["won"] / summed["weight"])
-    # What stands beside them for each method weighs alike.
+    # The rates of single methods use the same weights.
     of_methods = tables["strata"].query("tag == 'task' and statistic == 'win_rate'")
     mine = of_methods.query("question == 'look' and method == 'a'").set_index("stratum")
     first = rates[rates["method_a"] == "a"].groupby("stratum")["rate_a"].mean()
@@ -97,7 +97,7 @@ def test_chosen_pairs_weigh_as_in_the_whole_question():
         assert mine.loc[stratum, "value"] == pytest.approx(rate)
 
 
-def test_win_rates_by_group_draw_what_was_asked_for():
+def test_win_rates_by_group_resample_the_chosen_units():
     options = AlignOptions(resamples=100, resample="stories", confidence=0.8)
     tables = split(chosen(), options).tables
     rows = tables["strata"]

@@ -229,7 +229,7 @@ def test_posted_score_stands_instead_of_the_benchmarks_and_the_report_says_so(be
     assert lines.count(b",shots_present,") == 4
     assert lines.count(b",computed") == 3 + 4 * 3
     page = files_of(report_of(beside))["report.html"].decode()
-    assert "Scores that were posted to this study" in page
+    assert "Scores posted to this study replace the benchmark" in page
     assert "shots_present (1)" in page
     shown = eve(beside).get(reverse("study-scoring", args=["beside"])).content.decode()
     assert "Posted to this study, and read by no other: shots_present." in shown

@@ -241,7 +241,7 @@ def test_scores_are_those_of_reports(study):
     assert found["fid"].is_of_method
     answer = page(study, method="Alder")
     assert "lower is better" in text(answer)
-    assert "of the whole method" in text(answer)
+    assert "score of the whole method" in text(answer)
 
 
 def test_scores_posted_to_the_study_stand_instead(study):
@@ -289,7 +289,7 @@ def test_what_nobody_judges_is_not_found_in_words(study):
     ):
         answer = page(study, story, method)
         assert answer.status_code == 404
-        assert f"a story “{story}” by a method “{method}”" in text(answer)
+        assert f"story “{story}” by method “{method}”" in text(answer)
     url = reverse("output-detail", args=[study.slug])
     assert rob(study).get(url).status_code == 404
     answer = page(study, "<script>x</script>", "Alder")

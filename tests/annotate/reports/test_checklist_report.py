@@ -1,4 +1,4 @@
-"""A report of a checklist: nothing breaks, and the labels are told."""
+"""The report of a checklist, with its labels."""
 
 import random
 
@@ -19,7 +19,7 @@ QUALITY = dict(zip(METHODS, (0.9, 0.6, 0.3), strict=True))
 
 @pytest.fixture
 def study():
-    """Methods that show the more of what the text asks for the better they are."""
+    """Return a study whose better methods show more of the requested content."""
     benchmark = make_benchmark(stories=6, shots=2, pictures=False)
     study = make_study(kind="checklist", benchmark=benchmark, annotators=2)
     dice = random.Random(5)
@@ -54,7 +54,7 @@ def study():
     return study
 
 
-def test_it_works(study, tmp_path):
+def test_checklist_study_has_a_report(study, tmp_path):
     import pandas as pd
 
     write_study_report(
@@ -75,4 +75,4 @@ def test_it_works(study, tmp_path):
     found = pd.read_csv(tmp_path / "tables" / "correlations.csv")
     assert (found[found["dimension"] == "people|video"]["metric"] == "vtm").all()
     page = next(tmp_path.glob("*.html")).read_text(encoding="utf-8")
-    assert "What the text asks for, and what is shown" in page
+    assert "Requested and shown content" in page

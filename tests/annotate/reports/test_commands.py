@@ -1,4 +1,4 @@
-"""Commands that write files: a place that takes none is told in one sentence."""
+"""Commands that write files: errors for unusable folders."""
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -23,7 +23,9 @@ def scored_study(tmp_path):
 @pytest.mark.parametrize(
     ("command", "options"), [("export_study", {}), ("report", {"resamples": 0})]
 )
-def test_file_in_the_folders_place(tmp_path, scored_study, command, options):
+def test_export_folder_is_refused_when_it_is_a_file(
+    tmp_path, scored_study, command, options
+):
     taken = tmp_path / "taken"
     taken.write_text("mine")
     with pytest.raises(CommandError, match=r"expected a (folder|place)") as caught:

@@ -1,4 +1,4 @@
-"""Two reports of a study side by side, in the browser's pages."""
+"""The page that compares two reports of a study."""
 
 import json
 
@@ -29,7 +29,7 @@ def answered(study):
 
 
 def finished(study, verdict=None):
-    """Return a report that says next to nothing, as if it had been built."""
+    """Return a minimal finished report."""
     row = Report.objects.create(study=study, state=Report.State.DONE)
     rows = [verdict] if verdict else []
     content = {"tables": {"verdicts": rows, "run": []}}
@@ -48,14 +48,14 @@ def page(client, study, before, after):
     return client.get(url, {"before": before, "after": after})
 
 
-def test_two_reports_are_compared_from_the_list(answered):
+def test_reports_can_be_compared_from_the_list(answered):
     study = answered
     client = rob(study)
     listed = reverse("report-list", args=[study.slug])
     first = built(study)
     assert "reports/compare/" not in client.get(listed).content.decode()
     alone = client.get(reverse("report-comparison", args=[study.slug]))
-    assert "Two finished reports are needed" in alone.content.decode()
+    assert "You need two finished reports" in alone.content.decode()
     excluded = [study.method_names[0]]
     second = built(study, exclude_methods=excluded, seed=5)
     assert "reports/compare/" in client.get(listed).content.decode()
@@ -68,20 +68,20 @@ def test_two_reports_are_compared_from_the_list(answered):
     assert usual.context["shown"] == shown.context["shown"]
     (seed,) = [row for row in shown.context["shown"].comparison.run if row[0] == "seed"]
     assert seed == ("seed", "0", "5")
-    assert f"Remarks of report {second.pk} only" in " ".join(text.split())
+    assert f"Remarks in report {second.pk} only" in " ".join(text.split())
     same = page(client, study, first.pk, first.pk)
-    assert "The same data, view and options." in same.content.decode()
+    assert "Data, filter and options are the same." in same.content.decode()
     assert same.context["shown"].comparison.n_changed == 0
 
 
 @pytest.mark.parametrize(
     ("language", "statistic", "verdicts"),
     [
-        ("en", "PPA half, ratings", ("agrees", "cannot be told")),
-        ("zh-Hans", "PPA half，评分", ("一致", "无法判断")),
+        ("en", "PPA half, ratings", ("agrees", "no evidence of agreement")),
+        ("zh-Hans", "PPA half，评分", ("一致", "没有证据表明一致")),
     ],
 )
-def test_changed_verdict_stands_in_the_language_of_the_page(
+def test_changed_verdict_is_in_the_language_of_the_page(
     study, language, statistic, verdicts
 ):
     verdict = {
@@ -107,7 +107,7 @@ def test_changed_verdict_stands_in_the_language_of_the_page(
 
 
 @pytest.mark.parametrize("text", ["x", "0", "9" * 30, "²"])
-def test_report_that_is_none_is_not_found(study, text):
+def test_unknown_report_is_not_found(study, text):
     report, _other = finished(study), finished(study)
     assert page(rob(study), study, report.pk, text).status_code == 404
 
@@ -128,8 +128,8 @@ def test_report_whose_files_are_gone_is_not_found(study):
 
 
 @pytest.mark.slow
-def test_what_a_study_declares_is_part_of_what_was_read(answered):
-    """Two reports that differ in the declared metric alone are not called the same."""
+def test_declarations_are_part_of_the_compared_inputs(answered):
+    """Reports that differ only in the declared metric are different."""
     study = answered
     first = built(study)
     question = study.questions.first()

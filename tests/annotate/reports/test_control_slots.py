@@ -1,4 +1,4 @@
-"""Slots that check annotators have keys of their own and stay out of analyses."""
+"""Slots that check annotators: separate keys, left out of analyses."""
 
 import pytest
 
@@ -16,19 +16,19 @@ pytestmark = pytest.mark.django_db
 
 
 def degraded(output, kind):
-    """A twin of an output, with the same pictures: only its row matters here."""
-    twin = Output.everything.create(
+    """Return a degraded copy of an output, with the same pictures."""
+    copy = Output.everything.create(
         story=output.story, method=output.method, twin_of=output, degradation=kind
     )
     for frame in output.frames.all():
         Frame.objects.create(
-            output=twin, shot=frame.shot, number=frame.number, media=frame.media
+            output=copy, shot=frame.shot, number=frame.number, media=frame.media
         )
-    return twin
+    return copy
 
 
 def checks(study, unit, person):
-    """Give somebody every kind of check of a unit, and the unit a second time."""
+    """Add every kind of check of a unit, and a repeat of the unit."""
     first, second = unit.output_a, unit.output_b
     blurred, shuffled = degraded(first, "blurred"), degraded(first, "shuffled")
     pairs = [
@@ -85,7 +85,7 @@ def add_checks(study):
     return unit
 
 
-def test_names_of_ratings():
+def test_ratings_of_checks_name_their_purpose():
     study = checked("likert")
     add_checks(study)
     rows = [
@@ -109,7 +109,7 @@ def test_names_of_ratings():
     assert len(study_tables.answers_frame(study, "ratings")) == 2 * len(rows)
 
 
-def test_names_of_choices():
+def test_choices_of_checks_name_their_purpose():
     study = checked("choice")
     add_checks(study)
     rows = [
@@ -143,7 +143,7 @@ def analysed(study, **options):
 
 
 @pytest.mark.parametrize("kind", ["likert", "choice"])
-def test_checks_enter_no_table_but_that_of_repeats(kind):
+def test_checks_are_only_in_the_table_of_repeats(kind):
     study = checked(kind)
     before = analysed(study)
     add_checks(study)
@@ -163,8 +163,8 @@ def records(table):
     return set(table.astype(str).itertuples(index=False, name=None))
 
 
-def test_scores_are_those_of_what_is_judged():
-    """A check may show a method, or a story, that the study does not judge."""
+def test_scores_are_those_of_rated_outputs():
+    """A check may show a method, or a story, that the study does not rate."""
     study = checked("likert")
     alien = study.units.filter(output_a__method__name="Cedar")
     Slot.objects.filter(unit__in=alien).update(purpose="gold", ordinal=None)

@@ -1,4 +1,4 @@
-"""What a study declares stands in its report: metrics, composites, demands."""
+"""Declarations of a study in its report: metrics, composites, thresholds."""
 
 import pandas as pd
 import pytest
@@ -10,7 +10,7 @@ from tests.annotate.reports.test_scales import BEAUTY, FAITH, answered
 pytestmark = pytest.mark.django_db
 
 
-def test_what_a_question_declares_is_in_the_report(tmp_path):
+def test_declared_metric_is_in_the_report(tmp_path):
     study = answered(BEAUTY.replace("title", "metric: sharpness, title"), FAITH)
     call_command("report", study.slug, out=tmp_path / "out", resamples=0, images="none")
     table = pd.read_csv(tmp_path / "out/tables/hypotheses.csv")
@@ -34,11 +34,11 @@ def test_study_reports_its_composites(tmp_path):
     verdicts = pd.read_csv(tmp_path / "out/tables/verdicts.csv")
     assert set(verdicts.query("question == 'both'")["metric"]) >= {"sharpness"}
     page = (tmp_path / "out/report.html").read_text()
-    assert "since not exactly one was declared for faith" in page
+    assert "since not exactly one metric was declared for faith" in page
     assert "artist: 12 of 12 outputs lack some of its parts" in page
 
 
-def test_of_people_alone_composites_over_metrics_are_left_out(tmp_path):
+def test_composites_of_metrics_are_left_out_without_metrics(tmp_path):
     study = answered(
         BEAUTY.replace("title", "metric: sharpness, title"),
         f"{FAITH}\ncomposites: {{{BOTH}, {ARTIST.replace(', hwpq@SF: 1', '')}}}",
@@ -49,14 +49,12 @@ def test_of_people_alone_composites_over_metrics_are_left_out(tmp_path):
     assert "both" in set(means["dimension"])
     assert not (tmp_path / "out/tables/verdicts.csv").exists()
     page = (tmp_path / "out/report.html").read_text()
-    assert "Left out with all metrics: composites artist." in page
+    assert "Composites left out, since the report has no metrics: artist." in page
 
 
 @pytest.mark.parametrize("is_of_vistar", [True, False])
-def test_accuracy_is_demanded_of_metrics_when_stories_are_of_vistar(
-    is_of_vistar, tmp_path
-):
-    """VISTAR, section 4.2: a metric is to prefer what people do in 75 % of pairs."""
+def test_accuracy_is_demanded_when_stories_are_of_vistar(is_of_vistar, tmp_path):
+    """VISTAR, section 4.2, requires agreement with people in 75 % of pairs."""
     study = answered(BEAUTY)
     if is_of_vistar:
         Story.objects.update(extra={"vistar": {"role": "one", "angle": "TR"}})
@@ -66,4 +64,4 @@ def test_accuracy_is_demanded_of_metrics_when_stories_are_of_vistar(
     assert len(half)
     assert set(half["demanded"].dropna()) == ({0.75} if is_of_vistar else set())
     page = (tmp_path / "report.html").read_text("utf-8")
-    assert ("are demanded" in page) == is_of_vistar
+    assert ("line is the threshold" in page) == is_of_vistar

@@ -1,4 +1,4 @@
-"""A report names what it left out of the scores, and why; before it is built, too."""
+"""Remarks on scores that a report leaves out, also before it is built."""
 
 import pytest
 from django.urls import reverse
@@ -13,12 +13,12 @@ from tests.people import alice, answer_everything
 
 pytestmark = pytest.mark.django_db
 
-WORDS = "their computation was under way"
+WORDS = "their computation was not finished"
 
 
 @pytest.fixture
 def study(monkeypatch):
-    """All is answered, one metric is there, and another is computed as yet."""
+    """Return an answered study with scores of one metric, and another in progress."""
     monkeypatch.setattr(metric_runs, "CHUNK", 2)
     study = make_study()
     answer_everything(study)
@@ -27,7 +27,7 @@ def study(monkeypatch):
 
 
 def half_done(study, *metrics):
-    """Have one worker compute one chunk of several, as workers do."""
+    """Compute one chunk of several, as a worker does."""
     run = metric_runs.queue_run(study.benchmark, metrics)
     metric_runs.plan(run)
     chunk = metric_runs._take(["cpu"], run.pk)
@@ -50,7 +50,7 @@ def page_of(report):
 
 @pytest.mark.slow
 def test_report_names_the_metrics_that_are_being_computed(study):
-    """Rows of them were there, and the report said nothing."""
+    """Their rows exist, but the report must not use them."""
     run = half_done(study, "shots_present", "sharpness", "colourfulness")
     first = build(study)
     page = page_of(first)
@@ -65,7 +65,7 @@ def test_report_names_the_metrics_that_are_being_computed(study):
 
 
 @pytest.mark.slow
-def test_what_was_stored_after_the_moment_is_named(study):
+def test_scores_stored_after_the_moment_are_named(study):
     first = build(study)
     assert "stored after the moment" not in page_of(first)
     metric_runs.run(metric_runs.queue_run(study.benchmark, ["sharpness"]).pk)
@@ -93,13 +93,13 @@ def test_outputs_without_a_value_are_counted_with_their_reasons(study):
     page = page_of(build(study))
     assert (
         "Metric sharpness: 2 outputs of 6 left out, without a value: "
-        "nothing was seen (1); never computed, or failed (1)." in page
+        "nothing was seen (1); not computed, or failed (1)." in page
     )
     assert "Metric shots_present" not in page
 
 
 @pytest.mark.slow
-def test_version_without_any_score_is_told_from_the_one_that_has_some(study):
+def test_version_without_scores_is_named_separately(study):
     run = metric_runs.run(metric_runs.queue_run(study.benchmark, ["sharpness"]).pk)
     for output in Output.objects.all():
         MetricAbsence.objects.create(
@@ -120,16 +120,16 @@ def test_version_without_any_score_is_told_from_the_one_that_has_some(study):
     assert "Metric sharpness: 1 output of 6 left out" in page
 
 
-def test_page_says_beforehand_what_a_report_would_lack(study):
+def test_page_names_the_missing_scores_in_advance(study):
     client = alice(study)
     address = reverse("report-list", args=[study.slug])
     assert 'id="missing"' not in client.get(address).content.decode()
     half_done(study, "shots_present", "sharpness")
     page = client.get(address).content.decode()
-    assert "A report built now would lack, wholly or in part: sharpness." in page
+    assert "A report built now would lack scores of sharpness." in page
 
 
-def test_no_value_of_the_true_outputs_against_themselves_is_missed(study):
+def test_true_outputs_need_no_score_against_themselves(study):
     benchmark, options = study.benchmark, {"truth": "Cedar"}
     (wanted,) = score_rows.metrics_of(["fid"], options)
     run = {"benchmark": benchmark, "source": "computed", "metrics": ["fid"]}

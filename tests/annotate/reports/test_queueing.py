@@ -51,7 +51,7 @@ def test_account_has_few_unfinished_reports(study, page):
     if page != "report-again":
         assert reply.status_code == 429
     text = " ".join(reply.content.decode().split())
-    assert "You have 3 reports that are not finished" in text
+    assert "You have 3 unfinished reports" in text
     assert Report.objects.count() == 1 + MOST_UNFINISHED
     other = alice(study).post(reverse(page, args=place), ASKED)
     assert other.status_code == 302
@@ -85,7 +85,7 @@ def test_accounts_take_turns(study):
     assert building.waiting_reports() == [alices, *eves[1:], again]
 
 
-def test_worker_builds_one_report_and_rings_for_the_next(study, monkeypatch):
+def test_worker_builds_one_report_and_queues_the_next(study, monkeypatch):
     answer_everything(study)
     rings = []
     monkeypatch.setattr(tasks.sweep_reports, "delay", lambda: rings.append(1))
@@ -108,7 +108,7 @@ def test_queued_report_is_cancelled_on_its_page(study):
     address = reverse("report-cancel", args=[study.slug, report.pk])
     assert address in client.get(list_of(study)).content.decode()
     page = client.post(address, follow=True).content.decode()
-    assert f"Report {report.pk} is cancelled." in page
+    assert f"Report {report.pk} cancelled." in page
     assert address not in page
     report.refresh_from_db()
     assert (report.state, building.waiting_reports()) == ("cancelled", [])
@@ -132,7 +132,7 @@ def test_researcher_cannot_cancel_the_report_of_another_account(study):
 
 
 @pytest.mark.parametrize("when", ["before a step", "after the last step"])
-def test_worker_leaves_nothing_of_a_report_cancelled_at_work(study, monkeypatch, when):
+def test_worker_removes_files_of_a_cancelled_report(study, monkeypatch, when):
     answer_everything(study)
     report = ask(study, "rob", options=FEW)
     steps = []

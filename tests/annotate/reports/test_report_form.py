@@ -1,4 +1,4 @@
-"""What a researcher chooses on the page of reports is what the report covers."""
+"""Options on the page of reports."""
 
 import pandas as pd
 import pytest
@@ -38,7 +38,7 @@ def study():
 
 
 def ask(study, **asked):
-    """Ask for a report on the page, and return its row, built."""
+    """Request a report on the page, build it, and return its row."""
     url = reverse("report-create", args=[study.slug])
     answer = rob(study).post(url, ASKED | asked)
     assert answer.status_code == 302, answer.context["form"].errors
@@ -46,7 +46,7 @@ def ask(study, **asked):
 
 
 def refused(study, **asked):
-    """Ask for what is refused, and return what is told by the field's name."""
+    """Post invalid options, and return the errors by field."""
     url = reverse("report-create", args=[study.slug])
     answer = rob(study).post(url, ASKED | asked)
     assert answer.status_code == 422
@@ -58,7 +58,7 @@ def table(report, name):
     return pd.read_csv(building.folder(report) / "tables" / f"{name}.csv")
 
 
-def test_report_covers_the_questions_and_metrics_that_were_ticked(study):
+def test_report_covers_the_ticked_questions_and_metrics(study):
     report = ask(study, questions=["character"], metrics=["sharpness", "shots_present"])
     assert report.state == "done", report.error
     rows = table(report, "correlations")
@@ -70,19 +70,19 @@ def test_report_covers_the_questions_and_metrics_that_were_ticked(study):
         "sharpness, shots_present",
     )
     content = (building.folder(report) / "report.json").read_text()
-    assert "before it is believed: sharpness, shots_present." in content
+    assert "before you trust it: sharpness, shots_present." in content
     assert "--questions character --metrics sharpness,shots_present" in run["command"]
     listed = rob(study).get(reverse("report-list", args=[study.slug]))
     assert "metrics sharpness, shots_present" in listed.content.decode()
 
 
-def test_without_a_metric_it_is_a_report_of_people_alone(study):
+def test_report_without_a_metric_is_about_people_only(study):
     declares(study, "character", "sharpness")
     report = ask(study, metrics=[])
     assert report.state == "done", report.error
     assert not (building.folder(report) / "tables" / "correlations.csv").exists()
     page = (building.folder(report) / "report.html").read_text()
-    assert "What do people say of the methods?" in page
+    assert "Which methods do people prefer?" in page
     run = table(report, "run").set_index("key")["value"]
     assert "--metrics '' " in run["command"] + " "
     listed = rob(study).get(reverse("report-list", args=[study.slug]))
@@ -90,7 +90,7 @@ def test_without_a_metric_it_is_a_report_of_people_alone(study):
 
 
 @pytest.mark.slow
-def test_all_of_them_are_whatever_there_is_when_it_is_built(study):
+def test_all_metrics_are_those_present_at_the_build(study):
     assert ask(study).options["metrics"] is None
 
 
@@ -105,19 +105,19 @@ def test_all_of_them_are_whatever_there_is_when_it_is_built(study):
         ),
         (
             {"metrics": ["sharpness", "sharpnes"]},
-            {"metrics": "There is no sharpnes here. Expected: sharpness."},
+            {"metrics": "sharpnes is not available. Expected: sharpness."},
         ),
         (
             {"questions": ["x"]},
-            {"questions": "There is no x here. Expected: character, aesthetics."},
+            {"questions": "x is not available. Expected: character, aesthetics."},
         ),
     ],
 )
-def test_names_that_are_not_there_are_told_beside_those_that_are(study, asked, told):
+def test_unknown_names_are_refused_with_suggestions(study, asked, told):
     assert refused(study, **asked) == told
 
 
-def test_before_there_are_scores_no_metric_is_asked_for():
+def test_form_requires_no_metric_before_there_are_scores():
     study = make_study()
     answer_everything(study)
     form = ReportForm({**ASKED, "metrics": []}, study=study)
@@ -139,8 +139,8 @@ composites:
 """
 
 
-def test_report_takes_files_instead_of_what_the_study_declares(study, tmp_path):
-    """Its command names copies in its folder; a later report without them has none."""
+def test_files_replace_the_declarations_of_the_study(study, tmp_path):
+    """The command names copies in the folder; a later report without files has none."""
     declares(study, "character", "sharpness")
     given = {
         "hypotheses": "question,metric\naesthetics,shots_present\n",
@@ -185,7 +185,7 @@ def test_command_refuses_files_by_their_lines(study, tmp_path):
     assert not out.exists()
 
 
-def test_report_of_texts_stored_by_an_older_version_is_built_again(study):
+def test_report_stored_by_an_older_version_can_be_built_again(study):
     report = Report.objects.create(
         study=study, options={"resamples": 0}, inputs={"composites": BOTH}
     )
@@ -194,7 +194,7 @@ def test_report_of_texts_stored_by_an_older_version_is_built_again(study):
     assert "both" in set(table(report, "method_means")["dimension"])
 
 
-def test_best_so_many_methods_are_asked_for(study):
+def test_number_of_best_methods_is_an_option(study):
     report = ask(study, top="2", resamples="10")
     assert report.options["top"] == 2
     assert set(table(report, "top_methods")["size"]) == {2}

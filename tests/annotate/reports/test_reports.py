@@ -1,4 +1,4 @@
-"""Reports on the server: built, shown, downloaded, and hidden from Eve."""
+"""Reports on the server: built, shown, downloaded, and hidden from outsiders."""
 
 import html
 import io
@@ -49,7 +49,7 @@ def report(study):
     return building.build_report(row.pk)
 
 
-def test_it_works(study, report):
+def test_report_is_built_and_served(study, report):
     assert report.state == "done", report.error
     client = rob(study)
     page = client.get(reverse("report-page", args=[study.slug, report.pk]))
@@ -64,7 +64,7 @@ def test_it_works(study, report):
 
 
 def test_report_folder_is_private_when_the_folder_above_is_open(report):
-    """Another account of the machine reads no result that is not published."""
+    """Other accounts of the machine cannot read unpublished results."""
     assert building.folder(report).stat().st_mode & 0o777 == 0o700
 
 
@@ -86,7 +86,7 @@ def test_click_on_an_output_leads_to_its_page(study, report, settings):
 
 
 @pytest.mark.slow
-def test_baselines_and_stand_ins_are_told_from_metrics_of_papers(study):
+def test_baselines_and_proxies_have_a_remark(study):
     for score in MetricScore.objects.filter(metric="sharpness"):
         for name in ("mobilenet_self", "csd_self"):
             score.pk, score.metric = None, name
@@ -96,7 +96,7 @@ def test_baselines_and_stand_ins_are_told_from_metrics_of_papers(study):
     client = rob(study)
     page = client.get(reverse("report-page", args=[study.slug, row.pk]))
     page = page.content.decode()
-    assert "before it is believed: sharpness, shots_present." in page
+    assert "before you trust it: sharpness, shots_present." in page
     assert "never their equals: mobilenet_self." in page
 
 
@@ -109,7 +109,7 @@ def test_files_and_archive(study, report):
     assert {"report.html", "report.json", "tables/run.csv"} <= set(names)
 
 
-def test_only_the_reports_own_files_have_a_name(study, report, subtests):
+def test_only_files_of_the_report_are_served(study, report, subtests):
     base = reverse("report-file", args=[study.slug, report.pk, "x"])
     for name in ("..%2f..%2fplumbline.sqlite3", "nothing.csv", "report.html"):
         with subtests.test(name):
@@ -130,7 +130,7 @@ ASKED = {
 }
 
 
-def test_asking_for_a_report_queues_it(study):
+def test_new_report_is_queued(study):
     rob(study).post(reverse("report-create", args=[study.slug]), ASKED)
     row = Report.objects.get()
     assert row.created_by.username == "rob"
@@ -177,7 +177,7 @@ def test_command_in_a_report_writes_the_same_report(study, tmp_path):
         ("metrics", ["sharpnes"]),
     ],
 )
-def test_what_cannot_be_asked_is_refused_beside_its_field(study, field, value):
+def test_invalid_option_is_refused_beside_its_field(study, field, value):
     url = reverse("report-create", args=[study.slug])
     response = rob(study).post(url, ASKED | {field: value})
     assert response.status_code == 422
@@ -185,7 +185,7 @@ def test_what_cannot_be_asked_is_refused_beside_its_field(study, field, value):
     assert not Report.objects.exists()
 
 
-def test_list_is_asked_for_until_nothing_is_at_work(study):
+def test_list_polls_until_all_reports_are_finished(study):
     client = rob(study)
     url = reverse("report-list", args=[study.slug])
     row = Report.objects.create(study=study, state="running", step="a: means")
@@ -197,7 +197,7 @@ def test_list_is_asked_for_until_nothing_is_at_work(study):
 
 
 @pytest.mark.parametrize("state", ["running", "done", "failed"])
-def test_report_that_another_worker_has_is_left_to_it(study, state):
+def test_report_of_another_worker_is_not_built(study, state):
     row = Report.objects.create(
         study=study,
         state=state,
@@ -221,7 +221,7 @@ def test_only_a_finished_report_can_be_opened(study, report, subtests):
             assert client.get(url).status_code == status
 
 
-def test_bad_date_is_refused_before_the_statistics_stumble_over_it():
+def test_bad_date_is_refused_before_the_statistics():
     program = """
 import django
 django.setup()
@@ -245,7 +245,7 @@ writing.write_study_report(None, moment=None, options=None, out=None)
     assert last.endswith("'yesterday': expected whole seconds since 1970")
 
 
-def test_step_is_a_sign_of_life(study, monkeypatch):
+def test_step_counts_as_a_heartbeat(study, monkeypatch):
     row = Report.objects.create(study=study, options={"resamples": 10})
     long_ago = timezone.now() - 2 * building.SILENT
     waiting = []
@@ -265,31 +265,32 @@ def test_step_is_a_sign_of_life(study, monkeypatch):
 
 def test_report_without_answers_fails_with_the_reason():
     row = Report.objects.create(study=make_study())
-    assert "Nobody has submitted" in building.build_report(row.pk).error
-    with pytest.raises(CommandError, match="Nobody has submitted"):
+    assert "no submitted answers yet" in building.build_report(row.pk).error
+    with pytest.raises(CommandError, match="no submitted answers yet"):
         call_command("report", "trial", out="unused")
 
 
 @pytest.mark.parametrize(
     ("kind", "value", "heard"),
     [
-        ("checklist", 1, "Of what the text asks for is shown: 100 %"),
-        pytest.param("likert", 3, "no method stands first alone", marks=SLOW),
+        ("checklist", 1, "Share of the requested content that is shown: 100 %"),
+        pytest.param("likert", 3, "no method is first alone", marks=SLOW),
         pytest.param(
-            "choice", "a", "against the others on average, ties being half", marks=SLOW
+            "choice",
+            "a",
+            "against the others on average, counting ties as half",
+            marks=SLOW,
         ),
     ],
 )
-def test_study_without_any_metric_has_a_report_of_its_people(
-    tmp_path, kind, value, heard
-):
+def test_study_without_metrics_has_a_report_on_people(tmp_path, kind, value, heard):
     study = make_study(kind=kind)
     answer_everything(study, value)
     row = building.build_report(Report.objects.create(study=study).pk)
     assert row.state == "done", row.error
     page = rob(study).get(reverse("report-page", args=[study.slug, row.pk]))
     text = page.content.decode()
-    assert "What do people say of the methods?" in text
+    assert "Which methods do people prefer?" in text
     assert heard in text
     assert "Which metrics agree with people?" not in text
     # The command of the page makes the same again.
@@ -303,7 +304,7 @@ def test_study_without_any_metric_has_a_report_of_its_people(
             assert again.read_text() == path.read_text(), path.name
 
 
-def test_eve_finds_nothing(study, report, subtests):
+def test_outsider_gets_404(study, report, subtests):
     client = eve()
     extra = {
         "report-page": [report.pk],
@@ -330,7 +331,7 @@ def test_report_of_another_study_is_not_found(study, report):
     assert client.get(url).status_code == 404
 
 
-def test_untouched_form_asks_for_what_the_bare_command_does(study):
+def test_default_form_has_the_options_of_the_command(study):
     form = ReportForm(study=study)
     initial = {name: field.initial for name, field in form.fields.items()}
     untouched = {name: value for name, value in initial.items() if value is not None}
@@ -369,7 +370,7 @@ def tags_of(report):
         pytest.param([], set(), marks=SLOW),
     ],
 )
-def test_report_is_split_by_the_tags_asked_for(tagged, asked, tags):
+def test_report_is_split_by_the_chosen_tags(tagged, asked, tags):
     form = ReportForm(ASKED | {"split_by": asked}, study=tagged)
     assert form.is_valid(), form.errors
     stored = writing.as_stored(form.options())
@@ -379,8 +380,8 @@ def test_report_is_split_by_the_tags_asked_for(tagged, asked, tags):
     assert told == {2: [], 1: ["split-by pages"], 0: ["split-by none"]}[len(asked)]
 
 
-def test_report_is_in_the_language_of_whoever_asks_for_it(study):
-    """Unless another is chosen; its command writes it in that language again."""
+def test_report_is_in_the_language_of_the_requester(study):
+    """Another language can be chosen, and the command has the same language."""
     question = study.questions.first()
     question.titles = {"en": "Look", "zh": "外观"}
     question.save()

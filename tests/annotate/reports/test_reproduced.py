@@ -1,4 +1,4 @@
-"""The same view and moment give the same tables, whatever happens afterwards."""
+"""Reports of the same view and moment have the same tables."""
 
 import csv
 import io
@@ -29,7 +29,7 @@ VALUES = {"likert": (1, 2, 4), "choice": ("left", "right", "tie")}
 
 
 def open_study(kind="likert"):
-    """A study of three people of whom the first two have answered some slots."""
+    """Return a study of three people; the first two have answered some slots."""
     study = make_study(
         kind=kind,
         benchmark=make_benchmark(stories=3),
@@ -74,7 +74,7 @@ def change_answers(study, name):
 
 
 def much_happens(study, undone):
-    """More answers, changed ones, exclusions, one undone, new views and scores."""
+    """Add answers, changes, exclusions, one undone, new views and scores."""
     answer(study, "A03", 4)
     change_answers(study, "A01")
     exclusion.undo(undone, author=None)
@@ -136,8 +136,8 @@ def test_report_is_built_again_with_identical_tables(kind, resamples, tmp_path):
 
 
 @pytest.mark.postgresql
-def test_answer_of_the_moment_is_taken():
-    """Also where it was changed after the last event before the report."""
+def test_report_uses_the_answers_of_its_moment():
+    """The answer may have changed after the last event before the report."""
     study = open_study()
     change_answers(study, "A01")
     last = study.annotators.get(name="A01").slots.latest("submitted_at")
@@ -173,7 +173,7 @@ def test_answer_of_the_moment_is_taken():
     assert [row["rating"] for row in rows] == [0, 0]
 
 
-def test_answers_with_times_after_the_log_are_there():
+def test_answers_with_times_after_the_log_are_included():
     """Imported answers keep the times of their file."""
     study = make_study()
     answer_everything(study)
@@ -189,7 +189,7 @@ def test_answers_with_times_after_the_log_are_there():
     )
 
 
-def test_each_view_hides_its_own():
+def test_views_hide_separate_answers():
     study = make_study()
     answer_everything(study)
     loose = analysis_views.add_view(study, key="loose", title="Loose", author=None)
@@ -249,7 +249,7 @@ def test_downloads_name_their_view_and_moment():
     assert eve().get(url, {"view": "everything"}).status_code == 404
 
 
-def test_report_says_what_it_saw(tmp_path):
+def test_report_names_its_view_and_moment(tmp_path):
     study = open_study()
     row = Report.objects.create(
         study=study,
@@ -266,14 +266,14 @@ def test_report_says_what_it_saw(tmp_path):
     moment = as_of_event.moment(study, row.as_of_id)
     digest = downloads.sha256(study, "ratings", view="everything", as_of=moment)
     assert run["sha256 of ratings.csv"] == digest
-    assert "through the view everything" in (folder / "report.html").read_text()
+    assert "through the filter everything" in (folder / "report.html").read_text()
     client = rob(study)
     for name, args in (("report-list", []), ("report-page", [row.pk])):
         page = client.get(reverse(name, args=[study.slug, *args])).content.decode()
         assert f"as of event {row.as_of_id}, 20" in page
 
 
-def test_form_offers_the_views_and_building_again_takes_the_same(study_with_view):
+def test_building_again_uses_the_same_view(study_with_view):
     study = study_with_view
     client = alice(study)
     page = client.get(reverse("report-list", args=[study.slug])).content.decode()

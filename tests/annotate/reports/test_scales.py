@@ -1,4 +1,4 @@
-"""Each question of a study has its scale, whatever is asked beside it."""
+"""Scales of the questions of a study."""
 
 import random
 
@@ -22,7 +22,7 @@ PAN = '{key: pan, kind: checklist, category: Camera, title: Pan, text: "It turns
 
 
 def answered(*questions):
-    """A study in which nobody uses the ends of a scale."""
+    """Return a study with a scale whose ends are unused."""
     text = "redundancy: 2\nquestions:\n" + "".join(f"  - {q}\n" for q in questions)
     benchmark = make_benchmark(stories=4, shots=1)
     study = make_planned(text, benchmark=benchmark, annotators=2)
@@ -56,7 +56,7 @@ def agreement_in(folder):
         ([BEAUTY, FAITH], "0:4 (beauty); 1:7 (faith)"),
     ],
 )
-def test_question_agrees_as_in_a_file_of_its_own(questions, scale, tmp_path):
+def test_question_has_the_agreement_of_a_separate_file(questions, scale, tmp_path):
     study = answered(*questions)
     call_command(
         "report", study.slug, out=tmp_path / "study", resamples=20, images="none"

@@ -1,4 +1,4 @@
-"""The table of what was in sight says of a slot what the tables of answers say."""
+"""The table of shots in sight, marked like the tables of answers."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def marks(study) -> dict[str, tuple[str, ...]]:
     return {row["slot"]: tuple(row[mark] for mark in MARKS) for row in rows}
 
 
-def test_what_is_excluded_surplus_or_a_check_is_marked():
+def test_excluded_surplus_and_check_rows_are_marked():
     study = make_study()
     answer_everything(study)
     first, gold, repeat, twin, other, *_rest = study.slots.order_by("pk")

@@ -1,4 +1,4 @@
-"""From the database to the three tables, and the same report as from files."""
+"""The three tables from the database, equal to those from files."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ from tests.people import alice, answer_everything
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 
-def test_it_works():
+def test_answers_frame_has_every_rating():
     study = make_study()
     answer_everything(study, 3)
     frame = study_tables.answers_frame(study, "ratings")
@@ -82,7 +82,7 @@ def test_surplus_answers_are_marked_excluded():
     assert marked == {replacement.code}
 
 
-def test_choices_name_the_method_that_stood_left():
+def test_choices_name_the_left_method():
     study = make_study(kind="choice")
     answer_everything(study, "a")
     for row in study_tables.answer_rows(study, "choices"):
@@ -101,7 +101,7 @@ def test_choices_name_the_method_that_stood_left():
         assert left[slot.code] == side.method.name
 
 
-def test_versions_of_a_metric_stay_apart():
+def test_versions_of_a_metric_are_separate():
     study = make_study()
     metric_runs.run(metric_runs.queue_run(study.benchmark, ["shots_present"]).pk)
     MetricScore.objects.update(metric_version="0", value=0.1)
@@ -161,7 +161,7 @@ def test_versions_in_one_file_give_the_same_tables_from_database_and_file(tmp_pa
     assert table == (tmp_path / "database/tables/correlations.csv").read_bytes()
 
 
-def test_scores_of_any_size_come_back_from_the_database_as_they_were(tmp_path):
+def test_scores_of_any_size_survive_the_database(tmp_path):
     study = make_study(benchmark=make_benchmark(stories=3))
     sizes = ("1e-318", "4.9406564584124654e-324", "-2.5e-310", "1e300", "1e-170")
     rows = [f"0{i % 3 + 1},{METHODS[i // 3]},k,{x}" for i, x in enumerate(sizes)]
@@ -177,7 +177,7 @@ def test_scores_of_any_size_come_back_from_the_database_as_they_were(tmp_path):
 
 
 def downloaded(study, name, path):
-    """Save a study's table as a browser would; return its rows but for slot codes."""
+    """Save a study's table as a browser would; return its rows without slot codes."""
     response = alice(study).get(reverse(f"study-{name}-csv", args=[study.slug]))
     path.write_bytes(response.getvalue())
     rows = csv.DictReader(io.StringIO(path.read_text()))
@@ -218,7 +218,7 @@ def test_export_is_complete(tmp_path):
 @pytest.mark.slow
 @pytest.mark.shared
 def test_database_and_files_give_byte_identical_tables(shared, tmp_path):
-    """Real ratings, of forty stories of dsg, through the importers and back."""
+    """Real ratings of forty stories of dsg survive import and export."""
     data = tmp_path / "dsg"
     data.mkdir()
     for name in ("ratings.csv", "scores.csv"):

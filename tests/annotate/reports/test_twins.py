@@ -1,4 +1,4 @@
-"""A report says what metrics do not see of outputs that were made worse on purpose."""
+"""Reports on metrics that miss degraded copies."""
 
 import pandas as pd
 import pytest
@@ -21,7 +21,7 @@ METRICS = ["palette_consistency", "sharpness"]
 
 @pytest.fixture
 def study():
-    """A study of half of the benchmark's methods, whose outputs all have twins."""
+    """Return a study of half of the methods; all outputs have degraded copies."""
     benchmark = make_benchmark(stories=6, shots=2)
     row = make_study(benchmark=benchmark)
     row.units.filter(output_a__method__name="Cedar").delete()
@@ -61,13 +61,13 @@ def sanity(report):
 
 
 @pytest.mark.slow
-def test_scored_twins_are_in_the_report_and_warned_of(study):
+def test_scored_copies_are_in_the_report_with_a_warning(study):
     before = built(study)
     assert sanity(before) == {}
     compare_twins()
     after = built(study)
     found = sanity(after)
-    # Twelve outputs are judged, of eighteen that have twins.
+    # Twelve of the eighteen outputs with degraded copies are rated.
     assert found["sharpness", "blurred"] == (0, 12)
     assert found["palette_consistency", "repeated_shot"] == (12, 12)
     page = rob(study).get(reverse("report-page", args=[study.slug, after.pk]))
@@ -79,7 +79,7 @@ def test_scored_twins_are_in_the_report_and_warned_of(study):
     assert sanity(building.build_report(again.pk)) == {}
 
 
-def test_only_metrics_of_the_report_are_held_against_twins(study):
+def test_copies_are_scored_by_metrics_of_the_report_only(study):
     compare_twins([*METRICS, "colourfulness"])
     assert {metric for metric, _twin in sanity(built(study))} == {*METRICS}
     assert {m for m, _ in sanity(built(study, metrics=["sharpness"]))} == {"sharpness"}
@@ -100,7 +100,7 @@ def test_another_version_of_a_metric_is_another_program(study):
 
 
 def add_version(version, **changed):
-    """Store the scores of sharpness in another version too."""
+    """Store the scores of sharpness also in another version."""
     for score in MetricScore.objects.filter(
         metric="sharpness", **changed.pop("of", {})
     ):
@@ -116,7 +116,7 @@ def tables(report):
 
 
 @pytest.mark.slow
-def test_version_that_came_later_renames_no_twin(study):
+def test_later_version_does_not_rename_scores_of_copies(study):
     compare_twins()
     first = built(study)
     names = {m for m, _twin in sanity(first)}
@@ -138,7 +138,7 @@ def test_version_that_came_later_renames_no_twin(study):
 
 
 @pytest.mark.slow
-def test_version_of_excluded_methods_renames_no_twin(study):
+def test_version_of_excluded_methods_does_not_rename_scores_of_copies(study):
     compare_twins()
     first, *_others = study.method_names
     add_version("9", of={"method__name": first})
@@ -147,14 +147,14 @@ def test_version_of_excluded_methods_renames_no_twin(study):
     assert found["sharpness", "blurred"] == (0, 6)
 
 
-def test_scores_of_twins_are_stored_once_and_go_with_what_was_seen(study, capsys):
+def test_scores_of_copies_are_stored_once_and_deleted_with_the_copy(study, capsys):
     compare_twins()
     stored = TwinScore.objects.count()
     assert stored == 18 * 2 * 2
     compare_twins()
     assert TwinScore.objects.count() == stored
     output = Output.objects.first()
-    # A twin that people are shown stays, its scores do not.
+    # A copy that people have rated is kept, its scores are not.
     shown = Output.twins.filter(twin_of=output).first()
     shot = Shot.objects.create(story=output.story, number=3)
     Frame.objects.create(output=output, shot=shot, number=3)
