@@ -52,27 +52,23 @@ class Name:
         return f"{self.line}: {self.name}: {self.why}"
 
 
-def wrong_names(text: str) -> list[Name]:
+def wrong_names(page: Path) -> list[Name]:
     """Return every name in a page that stands for nothing, in order."""
-    checks = (
-        _paths,
-        _targets,
-        _commands,
-        _scripts,
-        _options,
-        _variables,
-        _links,
-    )
-    found = {name for check in checks for name in check(text)}
-    return sorted(found, key=lambda one: (one.line, one.name))
+    text = page.read_text("utf-8")
+    checks = (_paths, _targets, _commands, _scripts, _options, _variables)
+    names = {name for check in checks for name in check(text)}
+    names.update(_links(text, page.parent))
+    return sorted(names, key=lambda one: (one.line, one.name))
 
 
-def wrong_places(text: str) -> list[Name]:
+def wrong_places(page: Path) -> list[Name]:
     """Return the links and files in a page that are not there.
 
     A decision tells of its day: its functions and options may be gone since.
     """
-    return sorted({*_links(text), *_paths(text)}, key=lambda one: one.line)
+    text = page.read_text("utf-8")
+    names = {*_links(text, page.parent), *_paths(text)}
+    return sorted(names, key=lambda one: one.line)
 
 
 def _line(text: str, position: int, first: int = 1) -> int:
@@ -152,16 +148,14 @@ def _paths(text: str) -> Iterator[Name]:
                 yield Name(line, path, "no such file or folder in the tree")
 
 
-def _links(text: str) -> Iterator[Name]:
-    """Yield links that lead nowhere; pages lie in the root, in docs or below."""
-    folders = [ROOT, ROOT / "docs", ROOT / "docs" / "decisions"]
+def _links(text: str, folder: Path) -> Iterator[Name]:
+    """Yield links of a page in `folder` that lead nowhere."""
     for match in LINK.finditer(text):
         line, (target, anchor) = _line(text, match.start()), match.groups()
-        found = [folder / target for folder in folders if (folder / target).exists()]
-        if target and not found:
+        if not (folder / target).exists():
             yield Name(line, target, "the link leads nowhere")
         elif anchor:
-            page = found[0].read_text("utf-8") if target else text
+            page = (folder / target).read_text("utf-8") if target else text
             if anchor not in _anchors(page):
                 yield Name(line, f"{target}#{anchor}", "the page has no such heading")
 

@@ -1,6 +1,6 @@
 """Notebooks of the documentation, run without Jupyter.
 
-    python -m tests.notebooks docs/library.ipynb
+    python -m tests.notebooks docs/tutorials/library.ipynb
 
 runs one in a fresh process and writes what its cells give into it.
 """

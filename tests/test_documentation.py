@@ -7,10 +7,16 @@ import pytest
 from tests import documented
 from tests.documented import ROOT
 
-DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+DOCS = ROOT / "docs"
+DECISIONS = sorted((DOCS / "decisions").glob("*.md"))
 PAGES = [
     *(ROOT / f"{name}.md" for name in ("README", "ARCHITECTURE", "CONTRIBUTING")),
-    *sorted((ROOT / "docs").glob("*.md")),
+    ROOT / "SECURITY.md",
+    *(
+        path
+        for path in sorted(DOCS.rglob("*.md"))
+        if path not in DECISIONS and "_build" not in path.parts
+    ),
 ]
 
 
@@ -18,15 +24,15 @@ def placed(path: Path, names: list[documented.Name]) -> str:
     return "\n".join(f"{path.relative_to(ROOT)}:{name}" for name in names)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_page_names_what_exists(path):
-    wrong = documented.wrong_names(path.read_text("utf-8"))
+    wrong = documented.wrong_names(path)
     assert not wrong, placed(path, wrong)
 
 
 @pytest.mark.parametrize("path", DECISIONS, ids=lambda path: path.stem)
 def test_decision_names_files_that_exist(path):
-    wrong = documented.wrong_places(path.read_text("utf-8"))
+    wrong = documented.wrong_places(path)
     assert not wrong, placed(path, wrong)
 
 

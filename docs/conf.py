@@ -1,0 +1,60 @@
+"""Settings of Sphinx, which builds the documentation: `make docs`."""
+
+import re
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.errors import SphinxError
+
+DOCS = Path(__file__).resolve().parent
+sys.path.insert(0, str(DOCS.parent))
+
+from analysis.options import VERSION  # noqa: E402
+
+project = "Plumbline"
+author = "The Plumbline authors"
+release = version = VERSION
+copyright = f"{datetime.now(UTC).year}, {author}"
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+source_suffix = {".md": "markdown"}
+# Pages lie in the folders of their kind.
+exclude_patterns = [
+    "_build",
+    *(path.name for path in DOCS.glob("*.md") if path.name != "index.md"),
+]
+templates_path = ["_templates"]
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence", "deflist"]
+# Blocks of code show sessions, trees and file formats that no lexer reads in full.
+suppress_warnings = ["misc.highlighting_failure"]
+napoleon_google_docstring = False
+autodoc_member_order = "groupwise"
+autodoc_typehints = "none"
+
+html_theme = "furo"
+html_title = f"Plumbline {VERSION}"
+html_static_path = ["_static"]
+html_css_files = ["plumbline.css"]
+html_favicon = "../annotate/static/plumbline/icon.svg"
+html_copy_source = html_show_sourcelink = False
+html_use_index = html_domain_indices = False
+html_permalinks_icon = "#"
+
+# The product serves these pages under its own policy, which refuses both.
+INLINE = re.compile(r"<style|<script(?![^>]*\ssrc=)|<[a-z][^<>]*\sstyle=")
+
+
+def forbid_inline(app: Sphinx, exception: Exception | None) -> None:
+    """Fail when a page holds an inline script or style."""
+    if exception is None and app.builder.name == "html":
+        for path in Path(app.outdir).rglob("*.html"):
+            if match := INLINE.search(path.read_text("utf-8")):
+                raise SphinxError(f"{path}: inline script or style: {match[0]!r}")
+
+
+def setup(app: Sphinx) -> None:
+    """Check every page after the build."""
+    app.connect("build-finished", forbid_inline)
