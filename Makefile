@@ -8,6 +8,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 WEB := .venv/web.stamp
 FULL := .venv/full.stamp
+DOCS := .venv/docs.stamp
 # The Chinese catalogues of pages and of reports; `make messages` collects new texts.
 PO := annotate/locale/zh_Hans/LC_MESSAGES/django.po analysis/report/locale/zh_Hans/LC_MESSAGES/report.po
 MO := $(PO:.po=.mo)
@@ -47,6 +48,11 @@ $(WEB): $(BIN)/python requirements-web.txt
 $(FULL): $(WEB) requirements.txt requirements-proxies.txt
 	$(PIP) -r requirements.txt
 	$(PIP) --no-deps -r requirements-proxies.txt
+	@touch "$@"
+
+# A server builds its documentation without the metric stack.
+$(DOCS): $(WEB) requirements.txt
+	$(PIP) --constraint requirements.txt sphinx myst-parser furo
 	@touch "$@"
 
 $(MO): $(PO) $(WEB)
@@ -123,7 +129,7 @@ wheel: $(FULL) ## build the library alone (analysis, without Django) into dist/
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index \
 	  --wheel-dir dist "$$copy/analysis"; ls dist/*.whl
 
-docs: $(FULL)  ## build the documentation into docs/_build, which the product serves at /docs/
+docs: $(DOCS)  ## build the documentation into docs/_build, which the product serves at /docs/
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -d docs/_build/doctrees docs docs/_build/html
 
 requirements: $(FULL) ## resolve pyproject.toml into the two pinned lists
