@@ -17,8 +17,9 @@ from typing import TypedDict
 
 from analysis.statistics import MODULES
 
-# The version of Plumbline; `pyproject.toml` names the same one.
+# The version of Plumbline; `pyproject.toml` and `CITATION.cff` name the same one.
 VERSION = "0.2.0"
+ROOT = Path(__file__).resolve().parents[1]
 # What is computed unless something else is asked for, and what can be asked for.
 COEFFICIENTS = ("kendall", "spearman", "pearson")
 KNOWN_COEFFICIENTS = tuple(MODULES)
@@ -39,13 +40,11 @@ Progress = Callable[[str], None]
 
 
 @cache
-def commit() -> str:
+def commit(root: Path = ROOT) -> str:
     """Return the commit of this code, abbreviated, or "" where it is unknown.
 
     An image has no repository: its build writes the file `.commit`.
     """
-    root = Path(__file__).resolve().parents[1]
-    known = ""
     try:
         if (root / ".git").exists():
             known = subprocess.run(

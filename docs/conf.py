@@ -5,8 +5,11 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 from sphinx.errors import SphinxError
+from sphinx.writers.html5 import HTML5Translator
 
 DOCS = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOCS.parent))
@@ -34,6 +37,8 @@ napoleon_google_docstring = False
 autodoc_member_order = "groupwise"
 autodoc_typehints = "none"
 
+highlight_language = "none"
+
 html_theme = "furo"
 html_title = f"Plumbline {VERSION}"
 html_static_path = ["_static"]
@@ -42,6 +47,7 @@ html_favicon = "../annotate/static/plumbline/icon.svg"
 html_copy_source = html_show_sourcelink = False
 html_use_index = html_domain_indices = False
 html_permalinks_icon = "#"
+html_math_renderer = "mathml"
 
 # The product serves these pages under its own policy, which refuses both.
 INLINE = re.compile(r"<style|<script(?![^>]*\ssrc=)|<[a-z][^<>]*\sstyle=")
@@ -55,6 +61,21 @@ def forbid_inline(app: Sphinx, exception: Exception | None) -> None:
                 raise SphinxError(f"{path}: inline script or style: {match[0]!r}")
 
 
+def write_inline_formula(writer: HTML5Translator, node: nodes.math) -> None:
+    """Write a formula as MathML, which browsers draw without scripts."""
+    writer.body.append(tex2mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def write_formula(writer: HTML5Translator, node: nodes.math_block) -> None:
+    """Write a formula between paragraphs."""
+    writer.body.append(tex2mathml(node.astext(), as_block=True))
+    raise nodes.SkipNode
+
+
 def setup(app: Sphinx) -> None:
-    """Check every page after the build."""
+    """Write formulas without scripts, and check every page after the build."""
+    app.add_html_math_renderer(
+        "mathml", (write_inline_formula, None), (write_formula, None)
+    )
     app.connect("build-finished", forbid_inline)

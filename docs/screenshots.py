@@ -155,6 +155,7 @@ def main() -> None:
             call_command("launch", "pilot")
             with tempfile.TemporaryFile("w+") as links:
                 call_command("invite", "pilot", stdout=links)
+            workers.sign(Worker.Kind.values)  # none runs here, and pages would say so
             page.goto(f"{address}/studies/pilot/annotators/")
             take(page, "annotators", 620)
             first, *others = study.annotators.order_by("name")
@@ -162,7 +163,7 @@ def main() -> None:
             take(rater, "rating")
             rater.close()
             answer(study, others)
-            workers.sign(Worker.Kind.values)  # none runs here, and pages would say so
+            workers.sign(Worker.Kind.values)
             page.goto(f"{address}/studies/pilot/coverage/")
             take(page, "progress", 900)
             answer(study, [first])
@@ -172,7 +173,7 @@ def main() -> None:
             call_command("report", "pilot", out=report, images="none")
             page.goto((report / "report.html").as_uri())
             take(page, "report", 900)
-            report_page = photograph(page, 1120, 700)
+            report_page = photograph(page, 1280, 800)
             visitors = Invitation.objects.filter(note=demo.VISITOR_NOTE)
             pair, single = (
                 open_story(
@@ -185,10 +186,10 @@ def main() -> None:
             workers.sign(Worker.Kind.values)
             page.goto(f"{address}/studies/{demo.CROWD}/coverage/")
             whole = assemble(
-                (photograph(pair, 1120, 700), (0, 0, 800, 500)),
-                (photograph(single, 784, 700), (812, 0, 560, 500)),
+                (photograph(pair, 1280, 800), (0, 0, 800, 500)),
+                (photograph(single, 1120, 1000), (812, 0, 560, 500)),
                 (photograph(single, 390, 854), (1384, 0, 228, 500)),
-                (photograph(page, 1120, 700), (0, 512, 800, 500)),
+                (photograph(page, 1280, 800), (0, 512, 800, 500)),
                 (report_page, (812, 512, 800, 500)),
             )
             save(whole, ROOT / "docs" / "screenshot.png")

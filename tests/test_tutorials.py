@@ -8,6 +8,7 @@ import pytest
 from tests.notebooks import ROOT, TEXT, outputs_of
 
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+ALIGNMENT = ROOT / "docs" / "tutorials" / "first-alignment.md"
 # A block of Python, and the text that may follow as its output.
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.M | re.S)
 
@@ -37,4 +38,15 @@ def test_code_of_a_tutorial_gives_what_the_page_shows(page, tmp_path, monkeypatc
 
 
 def test_first_alignment_shows_its_outputs():
-    assert sum(bool(shown) for _source, shown in blocks(TUTORIALS[1])) >= 3
+    assert sum(bool(shown) for _source, shown in blocks(ALIGNMENT)) >= 3
+
+
+@pytest.mark.slow
+def test_code_of_the_readme_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "__main__"}
+    (tables, _shown), *_others = blocks(ALIGNMENT)
+    (code, _shown) = blocks(ROOT / "README.md")[0]
+    text_of(tables, names)
+    assert "close" in text_of(code, names)
+    assert (tmp_path / "report" / "report.html").is_file()
