@@ -49,6 +49,10 @@ html_use_index = html_domain_indices = False
 html_permalinks_icon = "#"
 html_math_renderer = "mathml"
 
+INCLUDED = {
+    "ARCHITECTURE.md": "explanation/architecture.md",
+    "CHANGELOG.md": "reference/changelog.md",
+}
 # The product serves these pages under its own policy, which refuses both.
 INLINE = re.compile(r"<style|<script(?![^>]*\ssrc=)|<[a-z][^<>]*\sstyle=")
 
@@ -59,6 +63,12 @@ def forbid_inline(app: Sphinx, exception: Exception | None) -> None:
         for path in Path(app.outdir).rglob("*.html"):
             if match := INLINE.search(path.read_text("utf-8")):
                 raise SphinxError(f"{path}: inline script or style: {match[0]!r}")
+
+
+def name_included_pages(_app: Sphinx, _page: str, source: list[str]) -> None:
+    """Lead links to files of the project's folder to the pages that include them."""
+    for name, page in INCLUDED.items():
+        source[0] = source[0].replace(f"](../../{name}", f"](/{page}")
 
 
 def write_inline_formula(writer: HTML5Translator, node: nodes.math) -> None:
@@ -74,8 +84,9 @@ def write_formula(writer: HTML5Translator, node: nodes.math_block) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Write formulas without scripts, and check every page after the build."""
+    """Register what Sphinx calls before, while and after it writes pages."""
     app.add_html_math_renderer(
         "mathml", (write_inline_formula, None), (write_formula, None)
     )
+    app.connect("source-read", name_included_pages)
     app.connect("build-finished", forbid_inline)
