@@ -7,16 +7,12 @@ import pytest
 from tests import documented
 from tests.documented import ROOT
 
-DOCS = ROOT / "docs"
-DECISIONS = sorted((DOCS / "decisions").glob("*.md"))
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+RESULTS = sorted((ROOT / "benchmarks" / "results").glob("*.md"))
 PAGES = [
     *(ROOT / f"{name}.md" for name in ("README", "ARCHITECTURE", "CONTRIBUTING")),
     ROOT / "SECURITY.md",
-    *(
-        path
-        for path in sorted(DOCS.rglob("*.md"))
-        if path not in DECISIONS and "_build" not in path.parts
-    ),
+    *sorted(set((ROOT / "docs").rglob("*.md")).difference(DECISIONS)),
 ]
 
 
@@ -24,14 +20,14 @@ def placed(path: Path, names: list[documented.Name]) -> str:
     return "\n".join(f"{path.relative_to(ROOT)}:{name}" for name in names)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_page_names_what_exists(path):
     wrong = documented.wrong_names(path)
     assert not wrong, placed(path, wrong)
 
 
-@pytest.mark.parametrize("path", DECISIONS, ids=lambda path: path.stem)
-def test_decision_names_files_that_exist(path):
+@pytest.mark.parametrize("path", [*DECISIONS, *RESULTS], ids=lambda path: path.stem)
+def test_dated_page_names_files_that_exist(path):
     wrong = documented.wrong_places(path)
     assert not wrong, placed(path, wrong)
 
