@@ -19,6 +19,6 @@ def documentation(request: HttpRequest, name: str = "") -> HttpResponseBase:
     if not name or name.endswith("/"):
         name += INDEX
     try:
-        return serve(request, name, document_root=root)
+        return serve(request, name, document_root=str(root))
     except (SuspiciousFileOperation, OSError) as error:  # outside, or too long a name
         raise Http404 from error
