@@ -8,6 +8,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 WEB := .venv/web.stamp
 FULL := .venv/full.stamp
+DOCS := .venv/docs.stamp
 # The Chinese catalogues of pages and of reports; `make messages` collects new texts.
 PO := annotate/locale/zh_Hans/LC_MESSAGES/django.po analysis/report/locale/zh_Hans/LC_MESSAGES/report.po
 MO := $(PO:.po=.mo)
@@ -28,7 +29,7 @@ STORED := tests/annotate tests/evalcore --ignore=tests/evalcore/metrics
 BROWSER := $$(grep -rlE --include='test_*.py' 'mark\.browser' tests)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup install demo run metrics check test test-all lint rules types format messages bench wheel requirements clean
+.PHONY: help setup install demo run metrics check test test-all lint rules types format messages bench wheel docs requirements clean
 
 help:          ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 14
@@ -47,6 +48,11 @@ $(WEB): $(BIN)/python requirements-web.txt
 $(FULL): $(WEB) requirements.txt requirements-proxies.txt
 	$(PIP) -r requirements.txt
 	$(PIP) --no-deps -r requirements-proxies.txt
+	@touch "$@"
+
+# A server builds its documentation without the metric stack.
+$(DOCS): $(WEB) requirements.txt
+	$(PIP) --constraint requirements.txt sphinx myst-parser furo
 	@touch "$@"
 
 $(MO): $(PO) $(WEB)
@@ -93,6 +99,7 @@ lint: rules types ## formatting, rules, dead code, import directions, types, mis
 rules: $(FULL)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/python -m tests.plain_words
 	$(BIN)/djangofmt --check $(PAGES)
 	$(BIN)/djangofmt --check --profile jinja $(REPORT)
 	$(BIN)/djangofmt check $(PAGES)
@@ -121,6 +128,9 @@ wheel: $(FULL) ## build the library alone (analysis, without Django) into dist/
 	cp -R analysis "$$copy/"; cp LICENSE "$$copy/analysis/"; \
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index \
 	  --wheel-dir dist "$$copy/analysis"; ls dist/*.whl
+
+docs: $(DOCS)  ## build the documentation into docs/_build, which the product serves at /docs/
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -d docs/_build/doctrees docs docs/_build/html
 
 requirements: $(FULL) ## resolve pyproject.toml into the two pinned lists
 	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --no-annotate --no-header -q -o requirements-web.txt

@@ -6,15 +6,20 @@ imported and fails on what is no whole number, so that the date is checked here.
 """
 
 import os
+import re
+import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
 from typing import TypedDict
 
 from analysis.statistics import MODULES
 
-# The version of Plumbline; `pyproject.toml` names the same one.
-VERSION = "0.1.0"
+# The version of Plumbline; `pyproject.toml` and `CITATION.cff` name the same one.
+VERSION = "0.2.0"
+ROOT = Path(__file__).resolve().parents[1]
 # What is computed unless something else is asked for, and what can be asked for.
 COEFFICIENTS = ("kendall", "spearman", "pearson")
 KNOWN_COEFFICIENTS = tuple(MODULES)
@@ -32,6 +37,33 @@ PARTS = ("stories", "methods", "annotators", "units")
 Scale = tuple[int, int]
 # Called with the next step of an analysis.
 Progress = Callable[[str], None]
+
+
+@cache
+def commit(root: Path = ROOT) -> str:
+    """Return the commit of this code, abbreviated, or "" where it is unknown.
+
+    An image has no repository: its build writes the file `.commit`.
+    """
+    try:
+        if (root / ".git").exists():
+            known = subprocess.run(
+                ["git", "-C", str(root), "rev-parse", "HEAD"],
+                capture_output=True,
+                check=True,
+                text=True,
+                timeout=5,
+            ).stdout
+        else:
+            known = (root / ".commit").read_text("ascii")
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return ""
+    return known[:10] if re.fullmatch(r"[0-9a-f]{10,64}\s*", known) else ""
+
+
+def release() -> str:
+    """Return the version, with the commit where it is known."""
+    return f"{VERSION} ({commit()})" if commit() else VERSION
 
 
 def silent(step: str) -> None:

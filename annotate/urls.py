@@ -11,7 +11,7 @@ from drf_spectacular.views import SpectacularAPIView
 
 from annotate.api import views as api
 from annotate.models.studies import PLACES
-from annotate.pages import account, glossary, reports, scores
+from annotate.pages import account, documentation, glossary, reports, scores
 from annotate.pages.annotator import answering, invitation, media_files, slot
 from annotate.pages.manage import (
     benchmarks,
@@ -68,6 +68,8 @@ account_urls = [
     page("account/token/revoke/", account.token_revoke),
     page("glossary/", glossary.glossary),
     page("server/", coverage_pages.server),
+    page("docs/", documentation.documentation),
+    page("docs/<path:name>", documentation.documentation, "documentation-file"),
 ]
 
 # /studies/...: what managers and researchers see

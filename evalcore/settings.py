@@ -31,6 +31,7 @@ TRUSTED_PROXIES = environment.count("TRUSTED_PROXIES", 0, least=0, most=9)
 RETENTION_DAYS = environment.count("RETENTION_DAYS", 0, least=0, most=36_500)
 DATA_DIR = environment.own_folder("DATA_DIR", BASE_DIR / "var")
 STATIC_ROOT = DATA_DIR / "static"
+DOCUMENTATION_ROOT = BASE_DIR / "docs" / "_build" / "html"
 environment.make_folder("DATA_DIR", STATIC_ROOT)
 SECRET_KEY = environment.secret_key(
     production=PRODUCTION, key_file=DATA_DIR / "secret_key"

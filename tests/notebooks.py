@@ -1,6 +1,6 @@
 """Notebooks of the documentation, run without Jupyter.
 
-    python -m tests.notebooks docs/library.ipynb
+    python -m tests.notebooks docs/tutorials/library.ipynb
 
 runs one in a fresh process and writes what its cells give into it.
 """
@@ -48,10 +48,10 @@ def outputs(path: Path, folder: Path) -> list[list[dict]]:
 
 def _run(path: Path) -> list[list[dict]]:
     names: dict[str, object] = {"__name__": "__main__"}
-    return [_outputs_of("".join(cell["source"]), names) for cell in cells(path)]
+    return [outputs_of("".join(cell["source"]), names) for cell in cells(path)]
 
 
-def _outputs_of(source: str, names: dict[str, object]) -> list[dict]:
+def outputs_of(source: str, names: dict[str, object]) -> list[dict]:
     """Run a cell, and return what it prints and what its last expression is."""
     tree = ast.parse(source)
     last = tree.body[-1] if tree.body else None

@@ -11,6 +11,7 @@ DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
 RESULTS = sorted((ROOT / "benchmarks" / "results").glob("*.md"))
 PAGES = [
     *(ROOT / f"{name}.md" for name in ("README", "ARCHITECTURE", "CONTRIBUTING")),
+    ROOT / "SECURITY.md",
     *sorted(set((ROOT / "docs").rglob("*.md")).difference(DECISIONS)),
 ]
 

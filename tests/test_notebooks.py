@@ -4,7 +4,7 @@ import pytest
 
 from tests.notebooks import ROOT, TEXT, cells, outputs
 
-NOTEBOOKS = sorted((ROOT / "docs").glob("*.ipynb"))
+NOTEBOOKS = sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
 
 
 def texts(outputs: list[dict]) -> list[str]:

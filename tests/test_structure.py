@@ -17,8 +17,13 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
-def test_version_is_the_projects():
+def test_version_is_the_same_everywhere():
     assert PROJECT["project"]["version"] == VERSION
+    assert f"\nversion: {VERSION}\n" in (ROOT / "CITATION.cff").read_text()
+    (newest, *_older) = re.findall(
+        r"^## ([\d.]+) ", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M
+    )
+    assert newest == VERSION
 
 
 def test_page_of_tables_is_written_from_the_registry():

@@ -33,7 +33,8 @@ from analysis.verdicts import FEW_METHODS
 
 # Resamples of fewer methods repeat the same few.
 FEW_DRAWN = 10
-# Below, tests that generalise to other annotators reject too often (docs/explanation/intervals.md).
+# Below, tests that generalise to other annotators reject too often
+# (docs/explanation/intervals.md).
 FEW_ANNOTATORS = 5
 
 

@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from analysis.options import VERSION, OptionError
+from analysis.options import OptionError, release
 from analysis.report import checklist, language
 from analysis.report.figure import Figure
 from analysis.report.sections import (
@@ -134,7 +134,7 @@ def as_html(
             computed_how=METHODS[language.current()],
             images_note=images_note,
             story_link=story_link,
-            version=VERSION,
+            version=release(),
         )
     )
     # Indentation is a fifth of a page with many metrics.

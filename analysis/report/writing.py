@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.options import VERSION, AlignOptions, OptionError
+from analysis.options import VERSION, AlignOptions, OptionError, commit
 from analysis.report.language import gettext, language, retold
 from analysis.report.page import as_html, check_story_link
 from analysis.report.rendering import remove_images, write_images
@@ -55,6 +55,7 @@ def run_table(
     """
     rows = {
         "plumbline": VERSION,
+        **({"commit": commit()} if commit() else {}),
         "python": platform.python_version(),
         **{name: version(name) for name in LIBRARIES},
         "seed": options.seed,

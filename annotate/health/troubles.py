@@ -15,7 +15,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from analysis.options import VERSION
+from analysis.options import release
 from annotate.health import gauges
 from evalcore.models import Worker
 from evalcore.serving import health, workers
@@ -84,7 +84,7 @@ def status(now: datetime) -> dict[str, object]:
             }
             for row in workers.of_every_kind()
         ],
-        "version": VERSION,
+        "version": release(),
         "started_at": STARTED_AT,
         "minutes_up": (now - STARTED_AT) // timedelta(minutes=1),
     }

@@ -242,7 +242,9 @@ class World:
             "run": self.run.pk,
             "action": "pause",
             "table": "cells" if "coverage" in address.name else "ratings",
-            "name": "report.json",
+            "name": (
+                "index.html" if address.name == "documentation-file" else "report.json"
+            ),
         }
         return {word: known[word] for word in address.words}
 

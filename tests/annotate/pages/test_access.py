@@ -22,6 +22,8 @@ from tests.people import log_in
 OPEN_TO_ALL = {
     "/",
     "/login/",
+    "/docs/",
+    "/docs/<name>",
     "/healthz",
     "/logout/",
     "/readyz",

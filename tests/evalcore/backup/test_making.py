@@ -11,6 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
+from analysis.options import VERSION
 from evalcore import media
 from evalcore.models import MediaFile
 from tests.evalcore.backup.conftest import tree
@@ -57,7 +58,7 @@ def test_backup_says_what_it_holds(study, report, key, back_up, folder):
     assert ["annotate", "0002_squashed_0014_study_plans"] in manifest["migrations"]
     held = {name: media.file_digest(backup / name) for name in manifest["files"]}
     assert held == manifest["files"]
-    assert (manifest["missing"], manifest["version"]) == ([], "0.1.0")
+    assert (manifest["missing"], manifest["version"]) == ([], VERSION)
 
 
 def test_backup_is_readable_by_its_owner_only(study, report, key, back_up, folder):
