@@ -74,8 +74,12 @@ def noise_called_agreement(rng: np.random.Generator, dominant: float) -> Events:
     p[3] = dominant
     ratings = rng.choice(5, size=(2, 20, 4), p=p).astype(float)
     report = analysis.agreement(ratings=_ratings(ratings), scale=(0, 4), resamples=200)
-    texts = [*report.notes, *report._said.shown]
-    return {"says that annotators agree": any("agree (" in text for text in texts)}
+    texts = [*report.notes, *report._findings.shown]
+    return {
+        "says that annotators agree": any(
+            "agree beyond chance" in text for text in texts
+        )
+    }
 
 
 def fitted_weights(rng: np.random.Generator, n_methods: int) -> Events:
