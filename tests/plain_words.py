@@ -69,8 +69,10 @@ def texts_of(path: Path) -> Iterator[Text]:
         ):
             yield Text(name, _line(content, match.start()), ANYWHERE, match[0])
     else:
+        # Code and single words are names, which are a contract.
         for number, line in enumerate(content.splitlines(), 1):
-            yield Text(name, number, ANYWHERE, line)
+            text = re.sub(r"`[^`]*`|\"[^\" ]*\"", "", line)
+            yield Text(name, number, ANYWHERE, text)
 
 
 def _line(content: str, position: int) -> int:

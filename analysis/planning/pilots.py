@@ -128,11 +128,11 @@ def pilot_study(
     reason, noise = "", Noise()
     if are_means(rows):
         reason = sentence(
-            "the ratings are means over raters, whose noise cannot be told"
+            "the ratings are means over raters, whose noise is not identified"
         )
     elif not cells.duplicated(["story", "method"]).any():
         reason = sentence(
-            "no output has two ratings, so that their noise cannot be told"
+            "no output has two ratings, so that their noise is not identified"
         )
     else:
         noise, _ = rating_noise(cells)
@@ -205,7 +205,7 @@ def needed(points: Sequence[Point], grows: str, target: float) -> tuple[float, s
     if np.isnan(floor):
         return NAN, sentence("the half-width is not defined at these sizes")
     if target <= 0:
-        return NAN, sentence("the two means are equal: no interval can tell them apart")
+        return NAN, sentence("the two means are equal: no interval can separate them")
     others = [_LIMITS[name] for name in GROWS if name != grows]
     if floor >= target:
         return NAN, sentence(

@@ -98,7 +98,7 @@ class Design:
                 kept.append(source)
         while len(kept) > 1 and _condition(_expectations(self, kept)) > CONDITION:
             reasons[kept.pop()] = sentence(
-                "the design does not tell it apart from the others"
+                "the design cannot separate it from the others"
             )
         return kept, reasons
 

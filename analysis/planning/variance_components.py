@@ -58,7 +58,9 @@ def variance_components(
         if np.ptp(y) == 0:
             reason = sentence("all ratings are the same")
         elif value < 0:
-            reason = sentence("estimated below zero: too small to be told from none")
+            reason = sentence(
+                "estimated below zero: too small to be distinguished from none"
+            )
         estimate = Estimate(value, low, high, n, reason=reason)
         rows.append(_row(question, source, estimate, share))
     return rows
@@ -265,7 +267,7 @@ def expected_reliability(
 def _one_rating_each(by_annotator: pd.DataFrame) -> str:
     if by_annotator.duplicated(["story", "method"]).any():
         return ""
-    return sentence("no output has two ratings, so that their noise cannot be told")
+    return sentence("no output has two ratings, so that their noise is not identified")
 
 
 def _undefined(found: Mapping[VarianceSource, Array], name: str) -> str:

@@ -124,9 +124,9 @@ def common_grid(
     apart = scored & (covered != cells).any(axis=(1, 2))
     plain = np.array([name not in table.composites for name in names], bool)
     few = plain & scored & ~usable
-    told = plain & ~few
+    averaged = plain & ~few
     noun = METHOD if grid.human_is_method_level else OUTPUT
-    own = tuple(names[told]), covered[told]
+    own = tuple(names[averaged]), covered[averaged]
     notes = coverage_notes(grid.cells, grid.methods, *own, cells, noun)
     notes += few_scores(names, covered, few, noun)
     signs = np.array([1 if table.higher_is_better[m] else -1 for m in metrics])

@@ -72,10 +72,10 @@ class TableCheck:
     ) -> None:
         """Note a problem for each marked row; of very many the first ones."""
         cells = self.frame.loc[np.asarray(bad), column]
-        told = _shown if is_name else lambda value: with_code_points(_shown(value))
+        show = _shown if is_name else lambda value: with_code_points(_shown(value))
         self._note(
             (
-                Problem(self.file, expected, int(str(line)), column, told(value))
+                Problem(self.file, expected, int(str(line)), column, show(value))
                 for line, value in cells.items()
             ),
             len(cells),
@@ -205,15 +205,15 @@ class TableCheck:
         words = self._flag_words(column)
         given = pd.Series(words.mask(lambda word: word in TRUE), data.index, object)
         given[words.mask(lambda word: word == "")] = None
-        told = given.notna()
+        is_given = given.notna()
         key = [c for c in ("metric", "metric_version", "backend") if c in data]
         first = given.groupby([data[c] for c in key], sort=False).transform("first")
         of_metric = given.groupby(data["metric"], sort=False).transform("first")
         data.attrs[UNTOLD] = tuple(data.loc[of_metric.isna(), "metric"].unique())
-        filled = given.where(told, first)
+        filled = given.where(is_given, first)
         filled = filled.where(filled.notna(), of_metric)
         data[column] = filled.where(filled.notna(), other=True).astype(bool)
-        turned = told & (given != first)
+        turned = is_given & (given != first)
         self.refuse(turned, column, "the direction of the metric's rows above")
 
     def _flag_words(self, column: str) -> Coded:

@@ -144,8 +144,8 @@ def long_rows(
     ]
     values = [column for column in values if column not in ids]
     if not values:
-        told = f" beside ids and times ({listed(ids)})" if ids else ""
-        what = f"at least one column of numbers{told}"
+        ignored = f" beside ids and times ({listed(ids)})" if ids else ""
+        what = f"at least one column of numbers{ignored}"
         raise InputError([Problem(keys.file, what, 1)])
     check = TableCheck(raw, keys.file, ())
     check.decimals(values)

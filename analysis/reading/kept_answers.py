@@ -82,7 +82,7 @@ def kept_people(
             notes.add(
                 sentence(
                     "Ratings are means over raters: how many there were, and "
-                    "how well they agree, cannot be told from them."
+                    "how well they agree, cannot be computed from them."
                 )
             )
     if chosen is not None:
@@ -311,10 +311,10 @@ def isolated_ratings(ratings: pd.DataFrame) -> Iterator[str]:
 
 
 def _remark(question: str, ratings: "pd.Series[float]", alone: Mask, file: str) -> str:
-    told = []
+    groups = []
     for value, own in ratings[alone].groupby(ratings[alone]):
         where = address(file, own.index, own.index[0])
-        told.append(
+        groups.append(
             sentence("{value} ({where})", value=f"{value:g}", where=where)
             if len(own) == 1
             else sentence(
@@ -326,23 +326,23 @@ def _remark(question: str, ratings: "pd.Series[float]", alone: Mask, file: str) 
         )
     others = ratings[~alone]
     low, high = others.min(), others.max()
-    rest = len(told) - MOST_VALUES
-    first = sentence("{names}", names=told[:MOST_VALUES])
+    rest = len(groups) - MOST_VALUES
+    first = sentence("{names}", names=groups[:MOST_VALUES])
     if rest > 0:
         first = sentence("{names} and {n} other values", names=first, n=rest)
     few = int(alone.sum())
     return sentence(
         "{question}: {n} of {total} ratings lies far from all others, which go from "
-        "{low} to {high}: {told}. They are used as they are; if they are typing "
+        "{low} to {high}: {examples}. They are used as they are; if they are typing "
         "errors, --scale {low}:{high} refuses them."
         if few == 1
         else "{question}: {n} of {total} ratings lie far from all others, which go "
-        "from {low} to {high}: {told}. They are used as they are; if they are typing "
-        "errors, --scale {low}:{high} refuses them.",
+        "from {low} to {high}: {examples}. They are used as they are; if they are "
+        "typing errors, --scale {low}:{high} refuses them.",
         question=question,
         n=few,
         total=f"{len(ratings):,}",
         low=f"{low:g}",
         high=f"{high:g}",
-        told=first,
+        examples=first,
     )

@@ -111,15 +111,15 @@ def _asked_again(data: pd.DataFrame, answer: Counts) -> Mask:
     first = ~pd.Series(answer).duplicated().to_numpy()
     rows = data[first]
     keys = ("story", "criterion", "annotator", "round")
-    told = pd.DataFrame(
+    answers = pd.DataFrame(
         {
             **{key: rows[key] for key in keys if key in rows},
             "set": sets.to_numpy()[answer[first]],
         }
     )
     if "is_repeat" in rows:
-        told = told[~rows["is_repeat"]]
-    again = told.index[told.duplicated().to_numpy()]
+        answers = answers[~rows["is_repeat"]]
+    again = answers.index[answers.duplicated().to_numpy()]
     return first & data.index.isin(again)
 
 
@@ -133,10 +133,10 @@ def in_orders(rankings: pd.DataFrame) -> tuple[pd.DataFrame, Counts, Counts]:
     ):
         if wrong.any():
             row = rankings[wrong].iloc[0]
-            told = [str(row[c]) for c in ("story", "criterion", "annotator", column)]
+            cells = [str(row[c]) for c in ("story", "criterion", "annotator", column)]
             expected = f"each {column} once in an answer, since it is a strict order"
             raise InputError(
-                [Problem("rankings", expected, None, column, " / ".join(told))]
+                [Problem("rankings", expected, None, column, " / ".join(cells))]
             )
     several = np.bincount(answer)[answer] > 1
     order = np.lexsort((rank, answer))
@@ -158,9 +158,9 @@ def implied_choices(rankings: pd.DataFrame) -> pd.DataFrame:
     methods = rows["method"].to_numpy(object)
     better, worse = methods[first], methods[second]
     swap = better > worse
-    told = {key: rows[key].to_numpy()[first] for key in PAIR_COLUMNS if key in rows}
+    columns = {key: rows[key].to_numpy()[first] for key in PAIR_COLUMNS if key in rows}
     return pd.DataFrame(
-        told
+        columns
         | {
             "method_a": np.where(swap, worse, better),
             "method_b": np.where(swap, better, worse),

@@ -58,23 +58,23 @@ def spelling_remarks(
         for name in names:
             if name and name not in excluded:
                 alike.setdefault(written(name), []).append(name)
-        told = [
+        pairs = [
             _with_nearest(name, Nearest([first]))
             for first, *others in alike.values()
             for name in others
         ]
-        if not told:
+        if not pairs:
             continue
-        rest = len(told) - SHOWN_OF_A_KIND
-        shown_names = sentence("{names}", names=told[:SHOWN_OF_A_KIND])
+        rest = len(pairs) - SHOWN_OF_A_KIND
+        shown_names = sentence("{names}", names=pairs[:SHOWN_OF_A_KIND])
         if rest > 0:
             shown_names = sentence("{names} and {n} more", names=shown_names, n=rest)
         yield sentence(
-            "{tables}: {what} written nearly alike are counted as different: {told}. "
-            "If they are the same, write them alike.",
+            "{tables}: {what} written nearly alike are counted as different: "
+            "{examples}. If they are the same, write them alike.",
             tables=chained("{first} and {second}", files),
             what=what,
-            told=shown_names,
+            examples=shown_names,
         )
 
 
@@ -164,7 +164,7 @@ class _Names:
             found.append(Problem(self.tables, expected))
         for name in names[:SHOWN_OF_A_KIND]:
             file, line = self.lines[name]
-            near = nearest.told(name)
+            near = nearest.describe(name)
             some = f"nearest: {near}" if near else f"such as {min(other.lines)!r}"
             if any(without_zeros(name) == without_zeros(one) for one in other.lines):
                 some += f"; {LOST_ZEROS.format(what=self.what)}"
@@ -182,23 +182,23 @@ class _Names:
         every = counted(len(self.lines), self.what, PLURALS.get(self.what, ""))
         near = [_with_nearest(name, nearest) for name in names[:SHOWN_OF_A_KIND]]
         rest = len(names) - SHOWN_OF_A_KIND
-        told = sentence("{names}", names=near)
+        examples = sentence("{names}", names=near)
         if rest > 0:
-            told = sentence("{names} and {n} more", names=near, n=f"{rest:,}")
+            examples = sentence("{names} and {n} more", names=near, n=f"{rest:,}")
         rows, total = self._rows_of({*names})
         yield sentence(
             "{n} of {every} in {tables} is not in {others}, so that {rows} of {total} "
-            "rows have no counterpart: {told}."
+            "rows have no counterpart: {examples}."
             if len(names) == 1
             else "{n} of {every} in {tables} are not in {others}, so that {rows} of "
-            "{total} rows have no counterpart: {told}.",
+            "{total} rows have no counterpart: {examples}.",
             n=f"{len(names):,}",
             every=every,
             tables=self.tables,
             others=other.tables,
             rows=f"{rows:,}",
             total=f"{total:,}",
-            told=told,
+            examples=examples,
         )
 
     def _rows_of(self, names: set[str]) -> tuple[int, int]:
@@ -214,6 +214,6 @@ def _texts(column: Column) -> Coded:
 
 
 def _with_nearest(name: str, nearest: Nearest) -> str:
-    near = nearest.told(name)
+    near = nearest.describe(name)
     name = repr(shown(name))
     return sentence("{name} (nearest: {near})", name=name, near=near) if near else name

@@ -130,7 +130,7 @@ class Nearest:
         self._names = sorted(names)
         self._alike: dict[tuple[str, ...], dict[str, str]] = {}
 
-    def told(self, name: str) -> str:
+    def describe(self, name: str) -> str:
         """Return the nearest name and in what alone it differs; empty without one."""
         if same := self.alike(name):
             return same

@@ -369,7 +369,9 @@ def _drop(test: ShuffledTest, place: int) -> tuple[float, float, float, str]:
     low, high = (100 * (1 - ratio) for ratio in reversed(test.ratio(place)))
     if math.isfinite(value) and math.isfinite(low):
         return value, round(low, DECIMALS), round(high, DECIMALS), ""
-    far = sentence("no interval: the mean of the first stratum is not told from 0")
+    far = sentence(
+        "no interval: the mean of the first subgroup is not distinguishable from 0"
+    )
     return value, NAN, NAN, test.why_no_interval(place) or far
 
 
@@ -380,7 +382,7 @@ def _why_undefined(strata: tuple[str, str], values: Array) -> str:
         if not np.isfinite(value)
     ]
     if not unknown:
-        return sentence("the mean of the first stratum is not above 0")
+        return sentence("the mean of the first subgroup is not above 0")
     return sentence(
         "undefined in {names}", names=chained("{first} and in {second}", unknown)
     )

@@ -83,7 +83,7 @@ def splits(tags: pd.DataFrame, stories: Sequence[str]) -> tuple[list[Split], lis
             if without:
                 notes.append(
                     sentence(
-                        "{n} of {stories} without a value of {tag}, in no stratum.",
+                        "{n} of {stories} without a value of {tag}, in no subgroup.",
                         n=without,
                         stories=every,
                         tag=tag,
@@ -94,7 +94,7 @@ def splits(tags: pd.DataFrame, stories: Sequence[str]) -> tuple[list[Split], lis
             notes.append(
                 sentence(
                     "not split by {tag}, which has {values} among {stories}: 2 "
-                    "to {most} values make strata.",
+                    "to {most} values make subgroups.",
                     tag=tag,
                     values=has,
                     stories=every,

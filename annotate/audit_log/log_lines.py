@@ -37,7 +37,7 @@ LABELS = {
     "views": gettext_lazy("hidden from the views"),
     "view": gettext_lazy("view"),
     "title": gettext_lazy("title"),
-    "hidden": gettext_lazy("exclusions set anew"),
+    "hidden": gettext_lazy("exclusions set again"),
     "on_the_device_of": gettext_lazy("on the device of"),
     "went_on_as": gettext_lazy("went on as"),
     "link": gettext_lazy("link to join"),

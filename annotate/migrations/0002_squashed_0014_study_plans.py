@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
                 ('outputs_at_once', models.PositiveSmallIntegerField(default=1, help_text='How many outputs of a story are shown at once.')),
                 ('template', models.CharField(blank=True, max_length=80)),
                 ('state', models.CharField(choices=[('draft', 'draft'), ('open', 'open'), ('paused', 'paused'), ('closed', 'closed')], default='draft', max_length=10)),
-                ('assignment', models.CharField(choices=[('planned', 'planned for known annotators'), ('open', 'open to whoever arrives')], default='planned', max_length=10)),
+                ('assignment', models.CharField(choices=[('planned', 'planned for known annotators'), ('open', 'open to anyone who joins')], default='planned', max_length=10)),
                 ('redundancy', models.PositiveSmallIntegerField(help_text='Slots per unit.')),
                 ('rounds', models.PositiveSmallIntegerField(default=1)),
                 ('languages', models.JSONField(blank=True, default=dict, help_text='Slots per unit by language: {"en": 5}.')),

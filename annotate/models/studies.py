@@ -52,7 +52,7 @@ class Study(models.Model):
 
     class Assignment(models.TextChoices):
         PLANNED = "planned", _("planned for known annotators")
-        OPEN = "open", _("open to whoever arrives")
+        OPEN = "open", _("open to anyone who joins")
 
     class State(models.TextChoices):
         DRAFT = "draft", pgettext_lazy("study", "draft")

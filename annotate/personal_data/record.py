@@ -95,8 +95,7 @@ def _read_me(annotator: Annotator) -> str:
         _("log.csv: what happened, and when"),
         "",
         _(
-            "Which methods made the stories is not told: whoever knows it rates the "
-            "method."
+            "The methods are not named, because a known method biases ratings."
         ),
     ]
     return "\n".join(lines) + "\n"

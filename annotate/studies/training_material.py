@@ -253,7 +253,7 @@ class _Candidates:
         """Add the reason why no output fits."""
         need = NEEDS[question.degradation]
         if is_used:
-            why = _("there are no more outputs for “%(title)s”")
+            why = _("no further outputs are available for “%(title)s”")
         elif suited:
             why = _("“%(title)s” needs %(need)s")
         else:

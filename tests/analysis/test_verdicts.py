@@ -1,4 +1,4 @@
-"""What may be claimed: each rule of the verdicts, and the words of their rows."""
+"""Verdicts on metrics: each rule, and the sentences of their rows."""
 
 import itertools
 
@@ -267,7 +267,7 @@ def test_clusters_are_of_the_statistic_that_is_quoted():
     assert text.endswith(" It is significantly better than 1 of the 2 others.")
 
 
-def test_nothing_is_best_over_other_stories():
+def test_best_metric_is_tested_on_common_stories():
     values = {"a": 0.5, "b": 0.3}
     changes = [
         {"metric": name, "value": x, "level": "story", "n_groups": 40}
@@ -380,7 +380,7 @@ def test_highest_of_several_is_said_to_be_chosen():
         assert bool(told) == is_told
 
 
-def test_declared_metric_without_a_value_is_told():
+def test_declared_metric_without_a_value_has_a_reason():
     nothing = {"metric": "far", "value": NAN, "low": NAN, "high": NAN, "p_value": NAN}
     tables = {
         "pairwise_accuracy": pairwise({}),

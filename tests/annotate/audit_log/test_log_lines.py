@@ -60,7 +60,7 @@ def test_details_are_words(study):
     assert words(study, reason="asleep") == ["reason: asleep"]
     assert words(study, cap={"before": None, "after": 7}) == ["cap: – → 7"]
     assert words(study, shares={"A01": 3, "A02": 4}) == ["slots received: A01 3, A02 4"]
-    assert words(study, hidden=[[1, ["main"]], [2, []]]) == ["exclusions set anew: 2"]
+    assert words(study, hidden=[[1, ["main"]], [2, []]]) == ["exclusions set again: 2"]
     assert words(study, methods=[], stories=["01", "02"]) == ["stories: 01, 02"]
     assert words(study, lease=3, holder=4, ordinal=None) == []
     assert words(study, on_the_device_of="A02") == ["on the device of: A02"]

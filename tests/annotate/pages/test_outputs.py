@@ -139,7 +139,7 @@ def test_changed_answer_and_a_draft_of_somebody_else_are_left_out(study):
     assert after.means == before.means
 
 
-def test_who_won_a_comparison():
+def test_output_page_shows_won_comparisons():
     """A01 chooses a, A02 b, A03 neither; 1.5 of 3 by hand, against each of two."""
     study = make_study(kind="choice", annotators=3)
     for name, value in (("A01", "a"), ("A02", "b"), ("A03", "tie")):
@@ -171,7 +171,7 @@ def test_who_won_a_comparison():
     assert mean.mean == "0.8"
 
 
-def test_where_it_stands_in_a_ranking():
+def test_output_page_shows_mean_rank():
     """Of three: the best is above both others, the second above half of them."""
     study = make_study(kind="ranking", annotators=2)
     for name, order in (("A01", "bac"), ("A02", "acb")):
@@ -182,7 +182,7 @@ def test_where_it_stands_in_a_ranking():
         assert page(study, method=method).context["shown"].means[0].mean == mean
 
 
-def test_what_a_checklist_says_of_every_shot():
+def test_output_page_shows_ticked_share_by_shot():
     """Of three shots pan is ticked in two by A01 and in none by A02: a third."""
     study = make_study(kind="checklist", annotators=2)
     answer_everything(study, 0)
@@ -277,7 +277,7 @@ def test_metric_without_a_value_of_it_says_why(study):
     assert "no face was found" not in text(page(study, method="Birch"))
 
 
-def test_what_nobody_judges_is_not_found_in_words(study):
+def test_output_page_is_not_found_when_not_in_study(study):
     make_benchmark(slug="hills", methods=["Elm"])
     for story, method in (
         ("01", "Oak"),
@@ -327,7 +327,7 @@ def test_hostile_names_lead_where_they_should():
 
 
 @pytest.mark.parametrize("kind", ["likert", "choice", "ranking", "checklist"])
-def test_it_costs_as_many_queries_however_much_there_is(
+def test_output_page_needs_constant_number_of_queries(
     kind, django_assert_max_num_queries
 ):
     value = {"likert": 3, "choice": "a", "ranking": "abc", "checklist": 1}[kind]

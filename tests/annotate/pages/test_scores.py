@@ -1,4 +1,4 @@
-"""The page of scores: what is asked for, how far it is, and how it is stopped."""
+"""The page of scores: what is requested, how far it is, and how it is stopped."""
 
 import re
 
@@ -41,7 +41,7 @@ def test_baselines_go_with_whatever_is_chosen_and_alone_if_nothing_is(study):
     assert 'value="sharpness"' not in shown
 
 
-def test_what_needs_the_truth_is_refused_without_it(study):
+def test_metric_of_true_outputs_is_refused_without_them(study):
     shown = compute(study, metric=["fvd"])
     assert "fvd: name the method that holds the true outputs" in shown
     assert not MetricRun.objects.exists()
@@ -60,7 +60,7 @@ def test_run_says_what_its_waiting_chunks_lack_here(study):
     assert f'id="{link}"' in metrics
 
 
-def test_nothing_is_said_to_wait_where_a_worker_is_at_it(study, monkeypatch):
+def test_running_chunk_is_not_shown_as_waiting(study, monkeypatch):
     """A worker elsewhere has one chunk of the queue; the other waits its turn."""
     monkeypatch.setattr(metric_runs, "CHUNK", 1)
     metric_runs.plan(metric_runs.queue_run(study.benchmark, ["csd_self"]))

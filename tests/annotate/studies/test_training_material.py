@@ -201,9 +201,9 @@ def test_same_seed_gives_same_training():
             {"stories": 1},
             "Only 1 of the 3 training stories could be made by degrading outputs: "
             "“Cast” needs another story with other pictures; “Place” needs another "
-            "story with other pictures; there are no more outputs for “Beauty”.",
+            "story with other pictures; no further outputs are available for “Beauty”.",
         ),
-        ({"stories": 2, "methods": ("Alder",)}, "there are no more outputs for"),
+        ({"stories": 2, "methods": ("Alder",)}, "no further outputs are available for"),
     ],
 )
 def test_impossible_training_gives_note_without_error(made, reason):
