@@ -19,7 +19,7 @@ ROW = re.compile(r"^\| `(\w+)` \|.*\| (.*) \|$", re.M)
 HEAD = "| key | type | default | meaning |\n|---|---|---|---|"
 WIDEST = 2**31 - 1
 TEXT = "text"
-TEXTS = "text, or one for each language"
+TEXTS = "text, or `{en, zh}`"
 # The schema is too long, or too short, for a table about these keys.
 TYPES = {
     "adaptive": "[keys](#adaptive-selection)",
@@ -101,7 +101,7 @@ def default_words(key: str, field: dict[str, Any], required: list[str]) -> str:
         return "required"
     value = field.get("default")
     if isinstance(value, dict) or value in (None, "", []):
-        return "none"
+        return ""
     text = ", ".join(value) if isinstance(value, list) else json.dumps(value)
     return f"`{text.strip(chr(34)).removesuffix('.0')}`"
 
