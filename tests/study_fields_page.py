@@ -28,7 +28,7 @@ TYPES = {
     "consent": "[keys](#consent)",
     "expected": "answers by question",
     "kind": "`likert`, `choice`, `checklist`, `ranking`, `text`",
-    "languages": "whole numbers by language",
+    "languages": "integers by language",
     "pairs": "`all`, `ring`, a list of pairs, or `{number, by}`",
     "presentation": "[keys](#presentation)",
     "questions": "list of [questions](#questions)",
@@ -37,7 +37,7 @@ TYPES = {
     "subset": "`{redundancy, stories}`",
     "training": "[keys](#training)",
 }
-SAMPLE = "whole number, or `{number, by}`"
+SAMPLE = "integer, or `{number, by}`"
 OF_TAGS = "values by tag"
 
 
@@ -78,7 +78,7 @@ def type_words(key: str, field: dict[str, Any]) -> str:
     if "enum" in one:
         return ", ".join(f"`{word}`" for word in filter(None, one["enum"]))
     if kind in ("integer", "number"):
-        number = "whole number" if kind == "integer" else "number"
+        number = "integer" if kind == "integer" else "number"
         if one.get("le", WIDEST) < WIDEST:
             return f"{number} from {one['ge']} to {one['le']}"
         return f"{number} from {one['ge']}"
