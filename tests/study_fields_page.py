@@ -19,7 +19,7 @@ ROW = re.compile(r"^\| `(\w+)` \|.*\| (.*) \|$", re.M)
 HEAD = "| key | type | default | meaning |\n|---|---|---|---|"
 WIDEST = 2**31 - 1
 TEXT = "text"
-TEXTS = "text, or one for each language"
+TEXTS = "text, or `{en, zh}`"
 # The schema is too long, or too short, for a table about these keys.
 TYPES = {
     "adaptive": "[keys](#adaptive-selection)",
@@ -28,7 +28,7 @@ TYPES = {
     "consent": "[keys](#consent)",
     "expected": "answers by question",
     "kind": "`likert`, `choice`, `checklist`, `ranking`, `text`",
-    "languages": "whole numbers by language",
+    "languages": "integers by language",
     "pairs": "`all`, `ring`, a list of pairs, or `{number, by}`",
     "presentation": "[keys](#presentation)",
     "questions": "list of [questions](#questions)",
@@ -37,7 +37,7 @@ TYPES = {
     "subset": "`{redundancy, stories}`",
     "training": "[keys](#training)",
 }
-SAMPLE = "whole number, or `{number, by}`"
+SAMPLE = "integer, or `{number, by}`"
 OF_TAGS = "values by tag"
 
 
@@ -78,7 +78,7 @@ def type_words(key: str, field: dict[str, Any]) -> str:
     if "enum" in one:
         return ", ".join(f"`{word}`" for word in filter(None, one["enum"]))
     if kind in ("integer", "number"):
-        number = "whole number" if kind == "integer" else "number"
+        number = "integer" if kind == "integer" else "number"
         if one.get("le", WIDEST) < WIDEST:
             return f"{number} from {one['ge']} to {one['le']}"
         return f"{number} from {one['ge']}"
@@ -101,7 +101,7 @@ def default_words(key: str, field: dict[str, Any], required: list[str]) -> str:
         return "required"
     value = field.get("default")
     if isinstance(value, dict) or value in (None, "", []):
-        return "none"
+        return ""
     text = ", ".join(value) if isinstance(value, list) else json.dumps(value)
     return f"`{text.strip(chr(34)).removesuffix('.0')}`"
 

@@ -389,14 +389,13 @@ def _rows(
 
 INTRODUCTION = """# Access
 
-Look up here who may open which address. Every address of the site was requested
-as every kind of visitor: a manager of everything; the managers and the
+Look up here who may open which address. What a visitor may not see looks like
+what does not exist. Accounts are a manager of everything; the managers and the
 researcher of the study in the address (one manager owns its benchmark, the
-other has no right to it); and a manager of a study of another lab. What a
-visitor may not see looks like what does not exist.
+other has no right to it); and a manager of another lab's study.
 
-An annotator has no account: the personal link is the identity. An address below
-it without a story's code is that of the link's own annotator. Among public
+An annotator has no account: the personal link is the identity, and an address
+below it without a story's code is that of its own annotator. Among public
 links, *no link* was never made, *revoked* is closed, and *other study's*
 belongs to the other lab.
 
@@ -410,11 +409,8 @@ belongs to the other lab.
 | – | the method is not used there |
 
 `/metrics` exists only where the [settings](settings.md#log-and-prometheus) ask
-for it.
-
-`python -m tests.annotate.address_table` writes this page. A test requests every
-address again and compares, so that a new address, or one that opens to somebody
-else, shows as a changed line.
+for it. `python -m tests.annotate.address_table` writes this page from requests
+of every visitor, and a test repeats them.
 """
 
 
@@ -423,13 +419,16 @@ def page(tables: dict[str, list[dict[str, str]]]) -> str:
     parts = [INTRODUCTION]
     for title, rows in tables.items():
         _, _, *visitors = rows[0]
-        same: dict[tuple[str, ...], list[str]] = {}
+        same: dict[tuple[str, ...], dict[str, list[str]]] = {}
         for row in rows:
             address, method, *words = row.values()
-            same.setdefault(tuple(words), []).append(f"{method} {address}")
+            methods = same.setdefault(tuple(words), {})
+            methods.setdefault(method, []).append(address)
         parts += [f"## {title}\n", _row(["address", *visitors])]
         parts.append("|---" * (len(visitors) + 1) + "|")
-        parts += (_row([", ".join(where), *words]) for words, where in same.items())
+        for words, methods in same.items():
+            where = [f"{method} {', '.join(them)}" for method, them in methods.items()]
+            parts.append(_row(["; ".join(where), *words]))
         parts.append("")
     return "\n".join(parts)
 

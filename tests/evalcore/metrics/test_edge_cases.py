@@ -1,7 +1,7 @@
 """Edge cases of the metrics, with the results that their sources demand.
 
-`docs/reference/edge-cases.md` lists the demands. The metrics themselves compute
-everything, in a small world whose results are known in advance
+What is demanded stands in `edge_cases.md`. Everything is computed by the metrics
+themselves, in a small world where what must come out can be told by hand
 (`vistorybench.paper_dolls`, `storybench.telling`).
 """
 
@@ -85,6 +85,7 @@ from tests.evalcore.metrics.vistorybench.paper_dolls import (
 
 HEAD = "vsb-code-2026.02"
 UNDEFINED = "undefined"
+TABLE = Path(__file__).with_name("edge_cases.md")
 PAGE = Path(__file__).resolve().parents[3] / "docs/reference/edge-cases.md"
 
 
@@ -470,18 +471,22 @@ def shown(value: object) -> str:
     return "none" if value is None else str(value)
 
 
-def rows() -> dict[tuple[str, str], str]:
-    """Return the demand for each metric in each case, from the table's lines."""
-    lines = [line for line in PAGE.read_text("utf-8").splitlines() if "|" in line]
+def rows(path: Path) -> dict[tuple[str, str], str]:
+    """Return what is demanded of each metric in each case, of the table's lines."""
+    lines = [line for line in path.read_text("utf-8").splitlines() if "|" in line]
     cells = [line.strip("| ").split(" | ") for line in lines[2:]]
     return {(metric, case): demanded for metric, case, demanded, *_remark in cells}
 
 
-DEMANDED = rows()
+DEMANDED = rows(TABLE)
 
 
 def test_all_cases_of_table_are_computed():
     assert list(OURS) == list(DEMANDED)
+
+
+def test_page_shows_lines_of_the_table():
+    assert rows(PAGE).items() <= DEMANDED.items()
 
 
 @pytest.mark.parametrize("case", OURS, ids=": ".join)
