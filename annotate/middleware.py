@@ -33,7 +33,7 @@ def refuse_large(get_response: Respond) -> Respond:
     def middleware(request: HttpRequest) -> HttpResponse:
         length = request.META.get("CONTENT_LENGTH") or "0"
         if length.isdecimal() and int(length) > LARGEST_BODY:
-            told = f"Send at most {LARGEST_BODY // 2**20} MB."
+            told = f"Request too large: send at most {LARGEST_BODY // 2**20} MB."
             return HttpResponse(told, status=413, content_type="text/plain")
         return get_response(request)
 
@@ -45,7 +45,7 @@ def refuse_nul(get_response: Respond) -> Respond:
 
     def middleware(request: HttpRequest) -> HttpResponse:
         if any("\0" in text for text in _texts(request)):
-            return HttpResponseBadRequest("Text must not hold a NUL character.")
+            return HttpResponseBadRequest("Text must not contain NUL characters.")
         return get_response(request)
 
     return middleware

@@ -61,8 +61,8 @@ def _check_others_own(benchmark: Benchmark, user: AbstractBaseUser) -> None:
     if own.exists() and not owners.exclude(user=user.pk).exists():
         raise LastOwnerError(
             _(
-                "%(name)s is the only owner; without one nobody here could say who "
-                "sees this benchmark. Make somebody else an owner first."
+                "%(name)s is the only owner, and a benchmark needs at least one. Make "
+                "somebody else an owner first."
             )
             % {"name": user.get_username()}
         )

@@ -100,5 +100,6 @@ class InvitationScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyp
             "type": "apiKey",
             "in": "header",
             "name": "Authorization",
-            "description": "`Invitation <token>`, the token of the invitation link",
+            "description": "`Invitation <token>`, with the token from the annotator's "
+            "personal link",
         }

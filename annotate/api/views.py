@@ -118,7 +118,7 @@ class StudyScores(APIView):
         request=serializers.ScoresSerializer,
         responses={
             200: serializers.SummarySerializer,
-            400: OpenApiResponse(description="every problem; nothing was written"),
+            400: OpenApiResponse(description="all problems found; nothing was stored"),
         },
     )
     def post(self, request: Request, slug: str) -> Response:
@@ -158,7 +158,7 @@ def _outside(study: Study, rows: list[dict[str, Any]]) -> Problems[Problem]:
     return Problems(
         Problem(
             "scores",
-            "an output of this study",
+            "a story and method of this study",
             line,
             value=f"{row['story']} / {row['method']}",
         )
@@ -179,9 +179,10 @@ class NextSlot(APIView):
         request=None,
         responses={
             200: serializers.SlotSerializer,
-            204: OpenApiResponse(description="nothing is left"),
+            204: OpenApiResponse(description="no slots left"),
             409: OpenApiResponse(
-                description="not now: paused, taken, or not agreed yet"
+                description="not possible now: the annotator is paused or has not "
+                "consented, or others are rating all remaining slots"
             ),
         },
     )
@@ -189,14 +190,19 @@ class NextSlot(APIView):
         """Take the next slot; asking again returns the same one."""
         annotator = request.auth
         if annotator.study.state != Study.State.OPEN:
-            raise Conflict("The study does not take answers at the moment.")
+            raise Conflict("The study is not accepting answers at the moment.")
         _refuse_unprepared(annotator)
         following = choosing.next_for(annotator)
         if following.kind == choosing.Next.STOPPED:
-            raise Conflict("This annotator's work is paused, or not wanted any more.")
+            raise Conflict(
+                "This annotator is paused or has been removed from the study."
+            )
         if following.kind == choosing.Next.TAKEN:
             minutes = following.minutes
-            raise Conflict(f"All work is with others; ask again in {minutes} minutes.")
+            raise Conflict(
+                "Others are rating all remaining slots. Try again in "
+                f"{minutes} minutes."
+            )
         if following.slot is None:
             return Response(status=204)
         return Response(_shown(annotator, following.slot))
@@ -214,11 +220,14 @@ class SubmitSlot(APIView):
         request=serializers.AnswersSerializer,
         responses={
             200: serializers.SubmittedSerializer,
-            400: OpenApiResponse(description="no such question or answer"),
-            404: OpenApiResponse(description="no slot of this annotator"),
-            409: OpenApiResponse(description="not now: paused, taken, or incomplete"),
+            400: OpenApiResponse(description="unknown question or invalid answer"),
+            404: OpenApiResponse(description="this annotator has no such slot"),
+            409: OpenApiResponse(
+                description="not possible now: the annotator is "
+                "paused, somebody else has the slot, or answers are missing"
+            ),
             413: OpenApiResponse(
-                description="more answers than one request may have; nothing is stored"
+                description="too many answers in one request; nothing was stored"
             ),
         },
     )
@@ -235,15 +244,18 @@ class SubmitSlot(APIView):
         number = sum(len(given.validated_data[part]) for part in ("answers", "ticked"))
         if number > writing.MOST_ROWS:
             raise TooMuch(
-                f"Expected at most {writing.MOST_ROWS} answers and ticked shots, "
-                f"not {number}; nothing was stored."
+                f"Send at most {writing.MOST_ROWS} answers and ticked shots in one "
+                f"request, not {number}. Nothing was stored."
             )
         asked = [question.key for question in slot.questions]
         unknown = sorted(set(given.validated_data["answers"]) - set(asked))
         if unknown:
             known = ", ".join(asked)
             raise Refused(
-                {"answers": f"{unknown[0]} is no question; there are {known}"}
+                {
+                    "answers": f"Unknown question {unknown[0]}. The questions are "
+                    f"{known}."
+                }
             )
         rows: list[writing.Row] = [
             writing.AnswerRow(question=key, value=value)

@@ -56,10 +56,10 @@ def problems(study: Study) -> Iterator[str]:
         told = slots.pop(pk, None)
         standing = state, annotator, ordinal
         if told is None:
-            yield f"slot {code}: the log does not know it"
+            yield f"slot {code}: stored, but not in the log"
         elif (told.state, told.annotator, told.ordinal) != standing:
             yield (
-                f"slot {code}: stored as {_words(*standing)}, but by the log "
+                f"slot {code}: stored as {_words(*standing)}, but the log says "
                 f"{_words(told.state, told.annotator, told.ordinal)}"
             )
     for pk in slots:
@@ -84,7 +84,7 @@ def replay(
         elif kind in BIRTHS:
             slots[slot] = Followed(BIRTHS[kind], details["holder"], details["ordinal"])
         elif slot not in slots:
-            yield f"event {pk}: {kind}, but no slot {slot} was opened before"
+            yield f"event {pk}: {kind}, but slot {slot} had not been opened"
         elif kind == Kind.SLOT_SURPLUS:
             slots[slot].ordinal = details["ordinal"]
         else:
@@ -93,14 +93,16 @@ def replay(
             if told.state not in before:
                 yield f"event {pk}: {kind}, but slot {slot} was {told.state}"
             if kind in WORK and told.annotator not in (None, details["holder"]):
-                yield f"event {pk}: {kind}, but slot {slot} was somebody else's"
+                yield (
+                    f"event {pk}: {kind}, but slot {slot} belonged to another annotator"
+                )
             told.state = after
             told.annotator, told.ordinal = details["holder"], details["ordinal"]
 
 
 def _words(state: str, annotator: int | None, ordinal: int | None) -> str:
-    whose = "nobody's" if annotator is None else f"of annotator {annotator}"
-    place = "without ordinal" if ordinal is None else f"number {ordinal}"
+    whose = "no annotator" if annotator is None else f"annotator {annotator}"
+    place = "no number" if ordinal is None else f"number {ordinal}"
     return f"{state}, {whose}, {place}"
 
 
@@ -143,7 +145,7 @@ def moment(study: Study, event: int) -> Moment:
         await_open_transactions()
     except OpenTransactionsError as error:
         raise MomentError(
-            _("Something is being written for a long time; please try again.")
+            _("A long write is in progress. Please try again later.")
         ) from error
     known = Event.objects.filter(study=study)
     if not known.filter(pk=event).exists():
@@ -155,7 +157,9 @@ def moment(study: Study, event: int) -> Moment:
     for _problem in replay(study, slots, until=event):
         pass  # `manage.py verify` tells them
     if not slots and study.slots.exists():
-        text = _("The log does not follow the slots of %(study)s as early as that.")
+        text = _(
+            "The log of %(study)s does not go back that far. Choose a later event."
+        )
         raise MomentError(text % {"study": study.slug})
     events = known.filter(pk__lte=event)
     told = hidden_views(events)

@@ -91,9 +91,9 @@ class BlindingCheck:
             return
         method = _label(found.output_at(answer.address)) if found else ""
         facts = examine(answer.body)
-        what = [f"metadata of a file: {tag}" for tag in facts.metadata]
+        what = [f"file metadata: {tag}" for tag in facts.metadata]
         if facts.size is None:
-            what.append(f"a file ({answer.content_type}) that cannot be read")
+            what.append(f"an unreadable file ({answer.content_type})")
         told = [(one, method) for one in what]
         told += [
             (f"{one.kind} “{one.text}” in the bytes of a file", one.who)
@@ -139,10 +139,10 @@ class BlindingCheck:
             if drawn and output not in seen:
                 self.leaks.append(
                     BlindingFinding(
-                        "no picture or video of it could be looked at",
+                        "none of its pictures or videos could be checked",
                         f"at {found.plain(found.answers[0].address)}",
                         _label(output),
-                        "a page that names what it shows",
+                        "a page that links to the files that it shows",
                     )
                 )
 
@@ -154,10 +154,10 @@ class BlindingCheck:
                 if first != code and group(address) != "example":
                     self.leaks.append(
                         BlindingFinding(
-                            "the same address of a picture in two slots",
-                            f"at {address}, of slots {first} and {code}",
+                            "two slots use the same picture address",
+                            f"at {address}, in slots {first} and {code}",
                             _label(found.output_at(address)),
-                            "addresses below the link and the code of one slot",
+                            "addresses that contain the link and the code of one slot",
                         )
                     )
 
@@ -202,13 +202,14 @@ class BlindingCheck:
             more = f" and {len(names) - MOST_NAMED} more" * (len(names) > MOST_NAMED)
             listed = ", ".join(names[:MOST_NAMED])
             self.report.notes.append(
-                f"Also words of the pages, single letters or numbers, so found only "
-                f"where they stand more often for their own method: {listed}{more}."
+                "These names are also words of the pages, single letters or numbers. "
+                "They are reported only where they are more frequent for their own "
+                f"method: {listed}{more}."
             )
         if not self.study.same_size:
             self.report.notes.append(
-                "This study shows each method in its own size (presentation.same_size "
-                "is false), so sizes are warnings."
+                "This study shows each method at its original size "
+                "(presentation.same_size is false), so sizes are only warnings."
             )
         if not self.units:
             self.report.notes.append("The study has no units, so nothing was shown.")

@@ -18,7 +18,7 @@ class BlindingFinding:
 
     def line(self) -> str:
         who = f"{self.method}: " if self.method else ""
-        return f"{who}{self.what}; {self.where}; right: {self.right}"
+        return f"{who}{self.what}; {self.where}; expected: {self.right}"
 
 
 @dataclass
@@ -39,8 +39,8 @@ class BlindingReport:
     def summary(self) -> str:
         n = self.counts
         return (
-            f"Looked at {n['slots']} slots: {n['pages']} pages, {n['pictures']} "
-            f"pictures, {n['videos']} videos, {n['others']} other answers, "
+            f"Checked {n['slots']} slots: {n['pages']} pages, {n['pictures']} "
+            f"pictures, {n['videos']} videos, {n['others']} other responses, "
             f"{n['bytes'] / 1e6:,.1f} MB in {self.seconds:.1f} s."
         )
 

@@ -123,7 +123,7 @@ def _strings(told: object) -> Iterator[str]:
         yield " ".join(told.split())
 
 
-NO_NAMES = "nothing that tells a method in anything that annotators are sent"
+NO_NAMES = "no trace of a method in anything sent to annotators"
 HASH_START = 8
 _HEX = re.compile(r"[0-9a-f]{8,}")
 
@@ -142,10 +142,10 @@ class Scanner:
         """Yield what an answer's status, headers and text give away."""
         if answer.status >= 500:
             yield BlindingFinding(
-                f"answered {answer.status}, so it could not be looked at",
+                f"could not be checked: status {answer.status}",
                 f"at {where}",
                 "",
-                "an answer",
+                "a successful response",
             )
         plain = visit.plain if visit else str
         for name, text in answer.headers.items():
@@ -154,7 +154,7 @@ class Scanner:
                     f"header {name} ({text[:60]})",
                     f"at {where}",
                     "",
-                    "no ETag, Last-Modified or Content-Disposition in any answer",
+                    "no ETag, Last-Modified or Content-Disposition in any response",
                 )
             yield from self.text(plain(text), f"in header {name} at {where}")
         for text in answer.cookies:

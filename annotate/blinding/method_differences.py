@@ -29,10 +29,10 @@ def compare_gaps(outputs: QuerySet[Output]) -> Iterator[BlindingFinding]:
     if len(set(shares.values())) > 1:
         listed = [f"{name} {sum(each)} of {len(each)}" for name, each in gaps.items()]
         yield BlindingFinding(
-            f"outputs that lack shots: {', '.join(sorted(listed))}",
-            "in shots that are missing",
+            f"outputs with missing shots: {', '.join(sorted(listed))}",
+            "in missing shots",
             "",
-            "every shot of every method, or a study without those stories",
+            "all shots from every method, or a study without these stories",
         )
 
 

@@ -132,8 +132,8 @@ def telling_parts(sent: Sequence[SentFile]) -> Iterator[BlindingFinding]:
     for one in sent:
         for part in one.parts:
             if owners[part] == {one.method}:
-                what = f"“{part}” stands only in addresses of this method"
-                right = "addresses that say only where a picture stands"
+                what = f"“{part}” occurs only in addresses of this method"
+                right = "addresses that name only the position of a picture"
                 yield BlindingFinding(what, f"at {one.address}", one.method, right)
 
 
@@ -147,9 +147,9 @@ def compare_sizes(
     sent: Iterable[SentFile], box: tuple[int, int] | None
 ) -> Iterator[BlindingFinding]:
     """Yield sizes in pixels by which a method could be recognised."""
-    right = "all in one size"
+    right = "the same size for all"
     if box:
-        right += ", {} x {} for the display".format(*box)
+        right += ", {} x {} for display".format(*box)
     sized = [(one, one.facts.size) for one in sent if one.facts.size]
     values = [(one, "{} x {} pixels".format(*size)) for one, size in sized]
     return _odd(values, "are", right)
@@ -157,9 +157,9 @@ def compare_sizes(
 
 def compare_videos(sent: Iterable[SentFile]) -> Iterator[BlindingFinding]:
     """Yield frame rates and durations that differ; watching tells them anyway."""
-    right = "videos of the same length and frame rate, if methods allow it"
+    right = "videos of the same length and frame rate where the methods allow it"
     rates = [(one, one.facts.frame_rate) for one in sent if one.facts.frame_rate]
-    told = [(one, f"{rate:.2f} frames a second") for one, rate in rates]
+    told = [(one, f"{rate:.2f} frames per second") for one, rate in rates]
     yield from _odd(told, "have", right)
     lengths = [(one, one.facts.seconds) for one in sent if one.facts.seconds]
     told = [

@@ -138,14 +138,14 @@ def _seconds_silent(now: datetime) -> Values:
 # Help, labels and values of each gauge.
 GAUGES: dict[str, tuple[str, tuple[str, ...], Callable[[datetime], Values]]] = {
     "slots": (
-        "Slots of open studies within their redundancy, and excluded ones",
+        "Slots of running studies within their redundancy, and excluded slots",
         ("study", "state"),
         _slots_of_studies,
     ),
     "reports": ("Reports", ("state",), reports),
-    "score_chunks": ("Parts of computations of scores", ("state", "queue"), chunks),
+    "score_chunks": ("Chunks of metric runs", ("state", "queue"), chunks),
     "worker_silent_seconds": (
-        "Since when a kind of worker has given no sign of life",
+        "Seconds since the last heartbeat of a kind of worker",
         ("kind",),
         _seconds_silent,
     ),
@@ -155,17 +155,17 @@ GAUGES: dict[str, tuple[str, tuple[str, ...], Callable[[datetime], Values]]] = {
         lambda now: {(): submitted(now - timedelta(minutes=1), now).count()},
     ),
     "leases": (
-        "Slots that annotators have in hand",
+        "Slots leased to annotators",
         (),
         lambda now: {(): in_hand().count()},
     ),
     "oldest_job_waits_seconds": (
-        "How long the oldest job has been waiting for a worker; 0 if none is",
+        "Seconds that the oldest job has waited for a worker; 0 without waiting jobs",
         (),
         lambda now: {(): max(waits(now).values(), default=0)},
     ),
     "database_bytes": (
-        "Room that the database takes",
+        "Size of the database",
         (),
         lambda now: {(): database_bytes()},
     ),

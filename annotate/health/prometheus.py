@@ -37,7 +37,7 @@ ADDRESS = "/metrics"
 FORWARDED = ("X-Forwarded-For", "Forwarded", "Via", "X-Real-IP")
 SECONDS = Histogram(
     "plumbline_request_seconds",
-    "How long requests took, by route and status",
+    "Duration of requests by route and status",
     ("route", "status"),
     buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
 )
@@ -110,15 +110,15 @@ class ServerGauges(Collector):
                 for name, (text, labels, values) in gauges.GAUGES.items()
             ]
         except Error:
-            logger.exception("the database cannot be asked for gauges")
+            logger.exception("Could not query the database for gauges")
             found = []
         up: gauges.Values = {(): int(bool(found))}
-        yield _gauge("database_up", "1 while the database answers", (), up)
+        yield _gauge("database_up", "1 while the database is reachable", (), up)
         yield from found
         free: gauges.Values = {
             (name,): one.free for one in gauges.disks() for name in one.names
         }
-        yield _gauge("disk_free_bytes", "Room left on a disk", ("folder",), free)
+        yield _gauge("disk_free_bytes", "Free space on a disk", ("folder",), free)
 
 
 def _gauge(

@@ -66,7 +66,7 @@ def erase(user: User) -> str:
     others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
     if user.is_superuser and not others.exists():
         raise AccountError(
-            f"{user.username} is the only manager of everything; create another first."
+            f"{user.username} is the only administrator. Create another one first."
         )
     before, after = user.username, f"former-{user.pk}"
     StudyMember.objects.filter(user=user).delete()
@@ -107,4 +107,4 @@ def as_text(value: object) -> str:
     """Return what JSON has no word for: a time."""
     if isinstance(value, datetime):
         return value.isoformat(timespec="seconds")
-    raise TypeError(f"{value!r} has no text")
+    raise TypeError(f"cannot write {value!r} as JSON")

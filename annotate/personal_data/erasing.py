@@ -48,7 +48,7 @@ def withdraw(
 ) -> Withdrawn:
     """Ask somebody for nothing more; with `answers`, use none of theirs."""
     if annotator.state == Annotator.State.PLANNED:
-        text = _("Nobody was invited as %(name)s; there is no consent to withdraw.")
+        text = _("%(name)s was never invited, so there is no consent to withdraw.")
         raise ConsentError(text % {"name": annotator.name})
     if answers:  # nobody chooses views meanwhile
         Study.objects.select_for_update(no_key=True).get(pk=annotator.study_id)
@@ -97,7 +97,7 @@ def erase(
 ) -> Erased:
     """Erase a person, and their free texts with `comments`."""
     if annotator.state == Annotator.State.PLANNED:
-        text = _("Nobody was invited as %(name)s; there is nothing to erase.")
+        text = _("%(name)s was never invited, so there is nothing to erase.")
         raise ErasingError(text % {"name": annotator.name})
     if annotator.study.is_imported:  # the study is locked first
         Study.objects.select_for_update(no_key=True).get(pk=annotator.study_id)
@@ -230,7 +230,9 @@ def erase_due() -> int:
             try:
                 erase(person)
             except Exception as error:  # noqa: BLE001 - raised when the others are gone
-                error.add_note(f"{person.name} of {study.slug} is due, and stays.")
+                error.add_note(
+                    f"{person.name} of {study.slug} is due, but could not be erased."
+                )
                 failed.append(error)
             else:
                 erased += 1

@@ -60,9 +60,9 @@ def dumped(path: Path) -> Iterator[Callable[[str], list[Any]]]:
             yield lambda query: copy.execute(query).fetchall()
     except sqlite3.Error as error:
         raise BackupError(
-            f"{live} is damaged, or could not be copied to {path} ({error}). Keep the "
-            "backups that there are: restore one of them, or repair the file with "
-            "sqlite3's .recover."
+            f"{live} is damaged or could not be copied to {path} ({error}). Keep your "
+            "existing backups. Restore one of them, or repair the file with sqlite3's "
+            ".recover."
         ) from error
 
 
@@ -84,8 +84,8 @@ def check_unused() -> None:
         is_used = Path(named).exists() and _is_open(Path(named))
     if is_used:
         raise BackupError(
-            f"Another process has the database {named} open: stop the server first, "
-            "its workers too."
+            f"Another process is using the database {named}. Stop the server and its "
+            "workers first."
         )
 
 
@@ -156,6 +156,6 @@ def _run(program: str, *options: str) -> None:
     except (FileNotFoundError, subprocess.CalledProcessError) as error:
         why = str(getattr(error, "stderr", "")) or str(error)
         raise BackupError(
-            f"{program} failed: {' '.join(why.split())} (apt-get install "
-            f"postgresql-client-{info.server_version // 10_000} brings the right one)"
+            f"{program} failed: {' '.join(why.split())} (for the matching version, run "
+            f"apt-get install postgresql-client-{info.server_version // 10_000})"
         ) from error

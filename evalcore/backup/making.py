@@ -75,7 +75,9 @@ def _own_folder(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise BackupError(f"Another backup is being made in {folder}.") from error
+            raise BackupError(
+                f"Another backup is already running in {folder}."
+            ) from error
         for half in folder.glob(f"*{UNFINISHED}"):
             shutil.rmtree(half)
         yield
@@ -206,20 +208,23 @@ def read(folder: Path) -> Manifest:
         )
     except OSError as error:
         raise BackupError(
-            f"{error.filename}: expected a backup's manifest ({error.strerror})."
+            f"{error.filename}: expected the manifest of a backup ({error.strerror})."
         ) from error
     if line.split() != [hashlib.sha256(data).hexdigest(), NAME]:
-        raise BackupError(f"{path} was changed or cut short: {SUM_NAME} says so.")
+        raise BackupError(
+            f"{path} was changed or is incomplete: it does not match its "
+            f"checksum in {SUM_NAME}."
+        )
     manifest: Manifest = json.loads(data)
     if manifest["format"] != FORMAT:
         raise BackupError(
-            f"{path} has format {manifest['format']}, and this version reads "
-            f"{FORMAT}: restore with the version that made it."
+            f"{path} has format {manifest['format']}, but this version reads format "
+            f"{FORMAT}. Restore with the version that made the backup."
         )
     for name in manifest["files"]:
         if not SAFE.fullmatch(name):
             raise BackupError(
-                f"{path} names a file at {name}, which is none of a server's."
+                f"{path} lists the file {name}, which does not belong in a backup."
             )
     return manifest
 

@@ -51,17 +51,17 @@ def _tighten(path: Path) -> None:
         return
     except OSError as error:
         raise ImproperlyConfigured(
-            f"Others may read the database in {path}: run `chmod 600 {path}` as the "
-            f"user whose file it is ({error.strerror})."
+            f"Other users can read the database {path}. Run `chmod 600 {path}` as the "
+            f"owner of the file ({error.strerror})."
         ) from error
     if is_open:
         raise ImproperlyConfigured(
-            f"Others may read every file in {path.parent}: mount it with umask=077, "
-            "or choose another folder for the database."
+            f"Other users can read every file in {path.parent}. Mount it with "
+            "umask=077, or choose another folder for the database."
         )
     logger.warning(
-        "Other accounts of this machine could read %s, and the links and tokens in it. "
-        "Its mode is 600 from now on.",
+        "Other users of this machine could read %s and the links and tokens in it. Its "
+        "mode has been changed to 600.",
         path,
     )
 

@@ -11,8 +11,8 @@ MIGRATING = ("migrate", "serve", "restore")
 
 
 TOO_OLD = (
-    "The tables are of a version that this one cannot bring up to date. First run "
-    "`python manage.py migrate` of a version that has the migration {name}."
+    "The database is too old for this version to upgrade. Install a version that still "
+    "has the migration {name}, run `python manage.py migrate` there, then upgrade."
 )
 
 
@@ -33,15 +33,14 @@ def why_unprepared(error: Error | NodeNotFoundError, command: str) -> str | None
         return f"The database cannot be reached ({reason})."
     if missing and command in MIGRATING:
         return (
-            f"The migration {missing[0][0]} could not be applied; the database says: "
-            f"{told}. What came before it stays, and it is tried again at the next "
-            "start."
+            f"The migration {missing[0][0]} failed. Message of the database: {told}. "
+            "Earlier migrations stay applied; the next start tries this one again."
         )
     if missing:
         return (
-            f"The database is not prepared for this version ({told}). Run "
-            "`python manage.py migrate` once; `make run` does so by itself."
+            f"The database is not up to date with this version ({told}). Run `python "
+            "manage.py migrate` (`make run` does it automatically)."
         )
     if isinstance(error, OperationalError):
-        return f"The database did not do what it was asked ({told})."
+        return f"The database reported an error ({told})."
     return None

@@ -14,7 +14,7 @@ SHORTEST_KEY = 32
 OTHERS = 0o077
 # So long a file may lack the key that another process is writing into it.
 WAIT_SECONDS, LOOK_AGAIN_SECONDS = 1.0, 0.05
-INSTEAD = "or set SECRET_KEY to a long random text"
+INSTEAD = "or set SECRET_KEY to a long random string"
 
 
 def kept_key(path: Path) -> str:
@@ -30,18 +30,21 @@ def kept_key(path: Path) -> str:
         is_open = path.stat().st_mode & OTHERS
     except (OSError, UnicodeDecodeError) as error:
         raise ImproperlyConfigured(
-            f"The signing key in {path} cannot be kept or read ({error}); let this "
-            f"user write there, {INSTEAD}."
+            f"Cannot read or write the signing key {path} ({error}). Give this user "
+            f"write access, {INSTEAD}."
         ) from error
     if is_open:
-        what = f"Others may read the signing key in {path}"
+        what = f"Other users can read the signing key {path}"
     elif len(key) < SHORTEST_KEY:
-        what = f"{path} holds no signing key of at least {SHORTEST_KEY} letters"
+        what = (
+            f"{path} does not contain a signing key of at least {SHORTEST_KEY} "
+            "characters"
+        )
     else:
         return key
     raise ImproperlyConfigured(
-        f"{what}: delete the file, so that a new one is made (everybody logs in anew; "
-        f"on a disk without permissions mount it with umask=077), {INSTEAD}."
+        f"{what}. Delete the file to create a new key (all users must log in again; if "
+        f"the disk has no permissions, mount it with umask=077), {INSTEAD}."
     )
 
 
@@ -139,7 +142,8 @@ def make_folder(name: str, path: Path) -> None:
         why = f"created ({error.strerror})"
     if why:
         raise ImproperlyConfigured(
-            f"{name}: {path} cannot be {why}; name a folder that this user may write."
+            f"{name}: {path} cannot be {why}. Name a folder that this user can write "
+            "to."
         )
 
 
@@ -147,7 +151,9 @@ def existing_folder(name: str) -> str:
     """Read the name of a folder that must be there; empty where none is named."""
     value = read(name)
     if value and not Path(value).is_dir():
-        raise ImproperlyConfigured(f"{name}={value!r}: name a folder that exists.")
+        raise ImproperlyConfigured(
+            f"{name}={value!r}: this folder does not exist. Name an existing folder."
+        )
     return value
 
 
@@ -164,13 +170,14 @@ def database(data_dir: Path) -> dict[str, Any]:
         parsed = dj_database_url.parse(url, conn_max_age=600, conn_health_checks=True)
     except (ValueError, dj_database_url.ParseError) as error:
         raise ImproperlyConfigured(
-            "DATABASE_URL is not a database address "
-            "(sqlite:///path or postgres://user:password@host/name)."
+            "DATABASE_URL is not a database address: write sqlite:///path or "
+            "postgres://user:password@host/name."
         ) from error
     engine, name = parsed["ENGINE"].rsplit(".", 1)[-1], parsed["NAME"]
     if engine not in ("sqlite3", "postgresql"):
         raise ImproperlyConfigured(
-            f"DATABASE_URL names {engine}: Plumbline runs on sqlite or postgres."
+            f"DATABASE_URL names {engine}, but Plumbline supports only sqlite and "
+            "postgres."
         )
     if name in ("", ":memory:"):  # each process would have a separate memory
         raise ImproperlyConfigured(
@@ -185,7 +192,7 @@ def database(data_dir: Path) -> dict[str, Any]:
     path = Path(name)
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise ImproperlyConfigured(
-            f"DATABASE_URL: {path} is no file in a folder that exists."
+            f"DATABASE_URL: {path} is not a file in an existing folder."
         )
     # WAL lets annotators read while one writes; IMMEDIATE takes the write lock up
     # front, so that a transaction waits instead of failing half-way. FULL: what was
@@ -223,12 +230,12 @@ def secret_key(*, production: bool, key_file: Path) -> str:
     key = read("SECRET_KEY")
     if not key and production:
         raise ImproperlyConfigured(
-            "SECRET_KEY is missing: with PRODUCTION=1 set it to a long random text."
+            "SECRET_KEY is missing. With PRODUCTION=1, set it to a long random string."
         )
     if key and len(key) < SHORTEST_KEY:
         raise ImproperlyConfigured(
-            "SECRET_KEY can be guessed: set it to a random text of at least "
-            f"{SHORTEST_KEY} letters, or leave it out."
+            "SECRET_KEY is too easy to guess. Set it to a random string of at least "
+            f"{SHORTEST_KEY} characters, or leave it out."
         )
     return key or kept_key(key_file)
 
@@ -238,8 +245,9 @@ def token(name: str) -> str:
     value = read(name)
     if value and not re.fullmatch(f"[!-~]{{{SHORTEST_TOKEN},}}", value):
         raise ImproperlyConfigured(
-            f"{name} can be guessed or is no word: set it to a random text of at least "
-            f"{SHORTEST_TOKEN} letters and digits, or leave it out."
+            f"{name} is too easy to guess or has characters that are not allowed. Set "
+            f"it to a random string of at least {SHORTEST_TOKEN} letters and digits, "
+            "or leave it out."
         )
     return value
 
@@ -264,6 +272,7 @@ def allowed_hosts(*, production: bool, base: str) -> list[str]:
         hosts.append(address["host"])
     if production and not hosts:
         raise ImproperlyConfigured(
-            "ALLOWED_HOSTS is missing: with PRODUCTION=1 name the server's host."
+            "ALLOWED_HOSTS is missing. With PRODUCTION=1, set it to the server's host "
+            "name."
         )
     return [*hosts, *LOCAL_HOSTS]

@@ -42,7 +42,7 @@ def _about_database() -> str:
         n = len(missing_migrations())
     except Error:
         return "The database cannot be reached."
-    return f"{n} migrations are not applied: manage.py migrate" if n else ""
+    return f"{n} migrations are not applied. Run manage.py migrate." if n else ""
 
 
 def missing_migrations() -> frozenset[tuple[str, str]]:
@@ -68,7 +68,7 @@ def can_store_media() -> bool:
 
 
 def _about_media() -> str:
-    return "" if can_store_media() else "MEDIA_ROOT cannot be written."
+    return "" if can_store_media() else "MEDIA_ROOT is not writable."
 
 
 def about_broker() -> str:
@@ -80,7 +80,7 @@ def about_broker() -> str:
     listens = cache.get_or_set(
         f"broker-{host}-{port}", partial(_listens, host, port), BROKER_SECONDS
     )
-    return "" if listens else "The broker does not answer: jobs wait."
+    return "" if listens else "The message broker does not respond, so jobs wait."
 
 
 def _listens(host: str, port: int) -> bool:
@@ -96,7 +96,7 @@ def _about_workers() -> str:
         still = [row.kind for row in workers.standing_still()]
     except Error:
         return ""  # the database says so itself
-    return f"No sign of life of workers: {', '.join(still)}." if still else ""
+    return f"No heartbeat from workers: {', '.join(still)}." if still else ""
 
 
 # Middleware is loaded at the start, before the web server's processes part.
@@ -157,7 +157,7 @@ def only_this_machine(
         if is_here(request.META.get("REMOTE_ADDR", "")):
             return get_response(request)
         return HttpResponseForbidden(
-            "Set BASE_URL to the address by which other machines reach this server.",
+            "Set BASE_URL to the address at which other machines reach this server.",
             content_type="text/plain",
         )
 

@@ -39,7 +39,7 @@ def refuse_old_tables(using: str, **_kwargs: object) -> None:
     """
     loader = MigrationLoader(connections[using])
     if is_too_old(loader.applied_migrations, loader):
-        raise NodeNotFoundError("Migrations that were squashed are missing.", ("", ""))
+        raise NodeNotFoundError("Squashed migrations are missing.", ("", ""))
 
 
 def bring_up_to_date() -> None:
@@ -78,7 +78,8 @@ def _migrate_patiently() -> None:
             if not left or getattr(error.__cause__, "sqlstate", "") not in REFUSED:
                 raise
             logger.warning(
-                "A migration was refused a table in use; next try in %.0f s.",
+                "A migration could not lock a table that is in use. Retrying in %.0f "
+                "s.",
                 STAND_BACK_SECONDS,
             )
             time.sleep(STAND_BACK_SECONDS)

@@ -139,9 +139,9 @@ class KeptWorker:
             self.child.end(now)
             self.child = None
             self._start_later(
-                f"was ended by {signal.Signals(-status).name}"
+                f"was stopped by {signal.Signals(-status).name}"
                 if status < 0
-                else f"ended by itself (exit status {status})"
+                else f"exited (status {status})"
             )
 
     def _start_later(self, why: str) -> None:
@@ -149,7 +149,8 @@ class KeptWorker:
         wait = FIRST_WAIT if now - self._started >= WELL_SECONDS else self._wait
         self._due, self._wait = now + wait, min(2 * wait, LONGEST_WAIT)
         logger.warning(
-            "The %s worker %s. The pages go on; it is started again in %.0f s.",
+            "The %s worker %s. The website keeps running; the worker restarts in %.0f "
+            "s.",
             self.kind,
             why,
             wait,
@@ -165,7 +166,7 @@ def _tell_pages(put_down: Callable[[], object]) -> None:
         try:
             put_down()
         except Error as error:
-            logger.warning("The pages are not told of the workers (%s)", error)
+            logger.warning("Could not record the state of the workers (%s)", error)
         finally:
             connection.close()  # this thread's own
 

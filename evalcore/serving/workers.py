@@ -52,7 +52,7 @@ class Heartbeat(threading.Thread):
                 try:
                     self.lost = not self._sign()
                 except Error:
-                    logger.warning("%s: no sign given", self._what)
+                    logger.warning("%s: could not record a heartbeat", self._what)
                     connection.close()
         finally:
             connection.close()  # this thread's own

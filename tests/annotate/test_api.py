@@ -96,7 +96,9 @@ def test_scores_of_methods_that_another_study_judges_are_refused(study):
         for body in ({"scores": [row]}, {"scores": [row], "replace": True}):
             response = api("alice").post(url, body, format="json")
             assert response.status_code == 400
-            expected = f"scores:1: {story} / Cedar: expected an output of this study"
+            expected = (
+                f"scores:1: {story} / Cedar: expected a story and method of this study"
+            )
             assert response.json()["problems"] == [expected]
     near = {"story": "01", "method": "Ceda", "metric": "cids", "score": 0.5}
     response = api("alice").post(url, {"scores": [near]}, format="json")
@@ -262,5 +264,8 @@ def test_submission_refuses_more_answers_than_the_limit(study):
     sent = {"ticked": {str(n): [] for n in range(1, 202)}}
     reply = client.post(reverse("api-submit", args=[code]), sent, format="json")
     assert reply.status_code == 413
-    assert "at most 200 answers and ticked shots, not 201" in reply.json()["detail"]
+    assert (
+        "at most 200 answers and ticked shots in one request, not 201"
+        in reply.json()["detail"]
+    )
     assert not Rating.objects.exists()

@@ -131,7 +131,7 @@ def test_researcher_reads_one_study_and_then_another(monkeypatch, capsys):
     found = StudyMember.objects.filter(user=rob).values_list("study", "role")
     assert set(found) == {(first.pk, "researcher"), (second.pk, "researcher")}
     assert found.count() == 2
-    assert "rob may read second." in capsys.readouterr().out
+    assert "rob can now read second." in capsys.readouterr().out
 
 
 def test_short_password_makes_no_account(monkeypatch):

@@ -58,13 +58,15 @@ def test_details_are_words(study):
     assert words(study, purpose="twin") == ["purpose: twin"]
     assert words(study, reason="broken") == ["reason: A picture is missing or broken"]
     assert words(study, reason="asleep") == ["reason: asleep"]
-    assert words(study, cap={"before": None, "after": 7}) == ["cap: – → 7"]
-    assert words(study, shares={"A01": 3, "A02": 4}) == ["slots received: A01 3, A02 4"]
-    assert words(study, hidden=[[1, ["main"]], [2, []]]) == ["exclusions set anew: 2"]
+    assert words(study, cap={"before": None, "after": 7}) == ["most stories: – → 7"]
+    assert words(study, shares={"A01": 3, "A02": 4}) == [
+        "ratings received: A01 3, A02 4"
+    ]
+    assert words(study, hidden=[[1, ["main"]], [2, []]]) == ["exclusions updated: 2"]
     assert words(study, methods=[], stories=["01", "02"]) == ["stories: 01, 02"]
     assert words(study, lease=3, holder=4, ordinal=None) == []
-    assert words(study, on_the_device_of="A02") == ["on the device of: A02"]
-    assert words(study, free=0) == ["free slots: 0"]
+    assert words(study, on_the_device_of="A02") == ["on the device used by: A02"]
+    assert words(study, free=0) == ["free ratings: 0"]
     assert words(study, probability=0.123456) == ["probability: 0.123"]
     assert words(study, something_new="x") == ["something_new: x"]
 
@@ -77,7 +79,7 @@ def test_exclusion_of_everything_says_so(study):
     assert [words for _event, words in found] == 6 * [
         [
             "reason: a bot",
-            "hidden from the views: main",
-            "with all slots of the annotator",
+            "hidden from the filters: main",
+            "with all ratings of the annotator",
         ]
     ]

@@ -275,7 +275,7 @@ def test_content_type_of_a_single_method_is_a_leak(study, plant):
     each(
         check(study),
         ("Cedar: picture (", "have header content-type: image/png, elsewhere image/"),
-        ("Cedar: a file (image/png) that cannot be read",),
+        ("Cedar: an unreadable file (image/png)",),
     )
 
 
@@ -303,9 +303,9 @@ def test_metadata_of_files(study):
     path.write_bytes(path.read_bytes() + b"run 7 of the wood")
     each(
         check(study, None),
-        ("Alder: metadata of a file: EXIF 'drawn by somebody'",),
-        ("Birch: metadata of a file: ICCP",),
-        ("Cedar: metadata of a file: bytes after the end 'run 7",),
+        ("Alder: file metadata: EXIF 'drawn by somebody'",),
+        ("Birch: file metadata: ICCP",),
+        ("Cedar: file metadata: bytes after the end 'run 7",),
     )
 
 
@@ -316,9 +316,9 @@ def test_xmp_and_a_name_in_the_bytes(study):
     drawn_anew("Birch", xmp=b"<x>Birch</x>")
     each(
         check(study),
-        ("AlderTree: metadata of a file: XMP '<x>aldertree</x>'",),
+        ("AlderTree: file metadata: XMP '<x>aldertree</x>'",),
         ("AlderTree: name “AlderTree” in the bytes of a file",),
-        ("Birch: metadata of a file: XMP '<x>Birch</x>'",),
+        ("Birch: file metadata: XMP '<x>Birch</x>'",),
     )
 
 
@@ -330,13 +330,13 @@ def test_shots_that_one_method_lacks(study):
     (warning,) = [
         one.line()
         for one in check(study, units=False).warnings
-        if "lack shots" in one.line()
+        if "missing shots" in one.line()
     ]
     assert f"Birch {stories} of {stories}" in warning
     assert f"Cedar 0 of {stories}" in warning
     Frame.objects.filter(number=1).update(media=None)
     report = check(study, units=False)
-    assert not [one for one in report.warnings if "lack shots" in one.line()]
+    assert not [one for one in report.warnings if "missing shots" in one.line()]
 
 
 def test_sizes_that_differ(study):
@@ -344,7 +344,7 @@ def test_sizes_that_differ(study):
     only(
         check(study),
         "Birch: picture (display) are 48 x 32 pixels, elsewhere 96 x 64",
-        "all in one size, 96 x 64",
+        "the same size for all, 96 x 64",
     )
 
 
@@ -396,7 +396,7 @@ def test_hash_in_an_address(study, plant):
     each(
         check(study),
         ("hash of a picture (", "; in line ", " at /rate/…/story/…/"),
-        ("” stands only in addresses of this method",),
+        ("” occurs only in addresses of this method",),
     )
 
 
@@ -405,13 +405,13 @@ def test_number_of_an_output_in_an_address(study, plant, plus):
     """A small number is no excuse: the number of a shot has a separate place."""
     plant(in_address(lambda o: plus + o.pk))
     report = check(study)
-    only(report, "stands only in addresses of this method")
+    only(report, "occurs only in addresses of this method")
     assert {one.method for one in report.leaks} == {"Alder", "Birch", "Cedar"}
 
 
 def test_part_of_an_address_of_one_method(study, plant):
     plant(in_address(lambda o: "b" if o.method.name == "Birch" else "a"))
-    only(check(study), "Birch: “b” stands only in addresses of this method")
+    only(check(study), "Birch: “b” occurs only in addresses of this method")
 
 
 def test_address_that_two_slots_share(study, plant):
@@ -420,7 +420,7 @@ def test_address_that_two_slots_share(study, plant):
         return html.replace(at, f'src="/rate/pictures/{slot.unit_id}/')
 
     plant(in_page(change))
-    only(check(study), "the same address of a picture in two slots", "/rate/pictures/")
+    only(check(study), "two slots use the same picture address", "/rate/pictures/")
 
 
 def test_code_that_holds_a_name(study):
@@ -441,7 +441,7 @@ def test_name_in_json_and_an_answer_that_fails_which_is_no_proof(study, plant):
         return response
 
     plant(apply)
-    each(check(study), (" at /rate/…/story/…/save/",), ("answered 500",))
+    each(check(study), (" at /rate/…/story/…/save/",), ("status 500",))
 
 
 def test_page_that_shows_nothing_is_no_proof(study, plant):
@@ -451,7 +451,7 @@ def test_page_that_shows_nothing_is_no_proof(study, plant):
         return html.replace('src="/', 'src="#').replace('href="/', 'href="#')
 
     plant(in_page(change))
-    only(check(study), "Birch: no picture or video of it could be looked at")
+    only(check(study), "Birch: none of its pictures or videos could be checked")
 
 
 # Common words
@@ -527,7 +527,7 @@ def test_title_and_an_encoder_in_a_video(study, plant):
     plant(as_videos(lambda output: files[output.method.name]))
     each(
         check(study),
-        ("Alder: metadata of a file: title 'Alder'",),
+        ("Alder: file metadata: title 'Alder'",),
         ("Cedar: picture (", "differ in their encoder: h264", "elsewhere mpeg4"),
     )
 
@@ -542,7 +542,10 @@ def test_rates_and_lengths_of_videos_are_warnings(study, plant):
     assert told == {
         (name, f"picture ({rendition}){what}")
         for name, what in (
-            ("Alder", " have 8.00 frames a second, elsewhere 12.00 frames a second"),
+            (
+                "Alder",
+                " have 8.00 frames per second, elsewhere 12.00 frames per second",
+            ),
             ("Alder", " of story 01 last 1.0 s, elsewhere 0.7 s"),
         )
         for rendition in ("display", "thumb")
@@ -555,12 +558,12 @@ def test_rates_and_lengths_of_videos_are_warnings(study, plant):
 def test_command_fails_with_a_line_for_each_leak(study, capsys, monkeypatch):
     call_command("check_blinding", study.slug, slots=2)
     told = capsys.readouterr().out
-    assert "Looked at " in told
-    assert "Nothing that annotators can fetch tells a method." in told
+    assert "Checked " in told
+    assert "No leaks: nothing that annotators can fetch reveals a method." in told
     monkeypatch.setattr(blinding_check, "visit_pages", lambda *_given: [])
     monkeypatch.setattr(blinding_check, "choose_units", lambda *_given: [])
     Slot.objects.filter(pk=study.slots.first().pk).update(code="cedar-1")
-    with pytest.raises(CommandError, match="trial is not blind: 1 leaks") as error:
+    with pytest.raises(CommandError, match="trial is not blind. Leaks: 1") as error:
         call_command("check_blinding", study.slug, slots=2)
     assert error.value.returncode == 1
     assert "leak: Cedar: name “Cedar”; in the code" in capsys.readouterr().out

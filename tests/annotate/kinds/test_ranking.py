@@ -154,7 +154,7 @@ def test_two_outputs_of_one_method_in_a_unit_are_found(study):
         story=shown.story, method=shown.method, twin_of=shown, degradation="blurred"
     )
     unit.save()
-    told = f"unit {unit.pk}: its methods are not in alphabetical order, each once"
+    told = f"unit {unit.pk}: its methods are repeated or not in alphabetical order"
     assert told in problems(study)
 
 

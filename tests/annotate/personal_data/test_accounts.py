@@ -58,7 +58,7 @@ def test_people_are_found_by_a_part_of_the_name(study, capsys):
     assert capsys.readouterr().out == "account alice\n"
     call_command("personal_data", "find", "room 5")
     assert capsys.readouterr().out == "trial A01\n"
-    with pytest.raises(CommandError, match="Nobody is known as 'nobody'"):
+    with pytest.raises(CommandError, match="Found nobody for 'nobody'"):
         call_command("personal_data", "find", "nobody")
 
 
@@ -107,7 +107,7 @@ def test_erased_account_is_nobodys_and_its_deeds_stay(study):
 
 def test_last_manager_of_everything_stays(study):
     User.objects.update(is_superuser=True)
-    with pytest.raises(CommandError, match="only manager of everything"):
+    with pytest.raises(CommandError, match="only administrator"):
         call_command("personal_data", "erase_account", "alice", "--for-good")
     with pytest.raises(CommandError, match="no account 'bob'"):
         call_command("personal_data", "export_account", "bob")

@@ -100,11 +100,12 @@ def test_verify_reports_withdrawn_answers_that_count():
     row.views.set(ada.study.analysis_views.all())
     row.slot.unit.slots.filter(pk=row.slot_id).update(state="submitted")
     found = problems(ada.study)
-    assert f"slot {row.slot.code}: counts, although its annotator withdrew the " in (
-        " ".join(found)
+    assert (
+        f"slot {row.slot.code}: still counted, although its annotator withdrew the "
+        in (" ".join(found))
     )
     Annotator.objects.filter(pk=ada.pk).update(state="active")
-    assert "A01: withdrew the consent, but may go on" in " ".join(problems(ada.study))
+    assert "A01: withdrew consent, but may still work" in " ".join(problems(ada.study))
 
 
 def withdraw_page(person: Annotator) -> str:

@@ -152,7 +152,7 @@ def test_name_that_came_with_a_file_becomes_a_pseudonym():
 def test_erase_requires_an_invited_annotator():
     study = make_planned(LIKERT, redundancy=1, annotators=1)
     study.annotators.update(state="planned")
-    with pytest.raises(erasing.ErasingError, match="Nobody was invited as A01"):
+    with pytest.raises(erasing.ErasingError, match="A01 was never invited"):
         erasing.erase(study.annotators.get())
 
 
@@ -161,7 +161,7 @@ def test_verify_reports_remaining_personal_data():
     erasing.erase(ada)
     Invitation.objects.filter(annotator=ada).update(note="it was Ada")
     assert problems(ada.study) == [
-        "annotator A01: erased, but the link or a note is still there"
+        "annotator A01: erased, but the link or a note remains"
     ]
 
 

@@ -67,7 +67,7 @@ def test_failed_erasure_does_not_stop_the_others(settings, monkeypatch):
     assert [person.name for person in erasing.kept(study)] == ["A01"]
     (error,) = raised.value.exceptions
     assert str(error) == "a reason of its own"
-    assert error.__notes__ == ["A01 of trial is due, and stays."]
+    assert error.__notes__ == ["A01 of trial is due, but could not be erased."]
 
 
 @pytest.mark.parametrize(

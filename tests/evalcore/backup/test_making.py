@@ -117,7 +117,7 @@ def test_two_backups_at_once_do_not_mix(study, back_up, folder):
     back_up()
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(CommandError, match="Another backup is being made"):
+        with pytest.raises(CommandError, match="Another backup is already running"):
             call_command("backup", str(folder))
 
 
@@ -129,7 +129,7 @@ def test_original_that_is_gone_or_damaged_is_named(
     path.unlink()
     if content:
         path.write_bytes(content)
-    with pytest.raises(CommandError, match="complete but for 1 original"):
+    with pytest.raises(CommandError, match="complete except for 1 original"):
         back_up()
     told = capsys.readouterr().err
     assert f"media/original/{path.parent.name}/{path.name} is missing" in told
@@ -145,7 +145,7 @@ def test_key_of_the_environment_is_not_in_it_and_that_is_said(
 ):
     key.write_text("another key that is not in use, as it is of long ago\n")
     call_command("backup", str(folder))
-    assert "SECRET_KEY comes from the environment" in capsys.readouterr().err
+    assert "SECRET_KEY is set in the environment" in capsys.readouterr().err
     assert not list(folder.glob("2*/secret_key"))
 
 

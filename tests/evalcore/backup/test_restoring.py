@@ -92,7 +92,7 @@ def test_everything_comes_back_as_it_was(study, report, key, back_up, settings, 
     assert not Study.objects.filter(slug=later.slug).exists()
     told = capsys.readouterr().out
     assert "1 study, 24 answers, 18 pictures and videos, 1 report." in told
-    assert "trial: every promise holds." in told
+    assert "trial: no problems found." in told
 
 
 @pytest.mark.sqlite
@@ -105,7 +105,7 @@ def test_restored_demo_has_no_public_passwords(study, back_up, capsys):
     backup = back_up()
     call_command("restore", str(backup), "--replace")
     told = capsys.readouterr().err
-    assert "manager had the demo's public password and cannot log in any more" in told
+    assert "manager had the demo's public password and can no longer log in" in told
     assert "researcher" not in told
     assert not User.objects.get(username="manager").has_usable_password()
     assert User.objects.get(username="researcher").check_password(
@@ -132,10 +132,10 @@ def test_restore_moves_existing_data_aside(
     if connection.vendor == "sqlite":
         old = aside / Path(connection.settings_dict["NAME"]).name
         assert b"Since then" in old.read_bytes()
-        assert f"What was there before is now in {old}." in told
+        assert f"The previous data are now in {old}." in told
         return
     schema = aside.name.lower().replace("-", "_")
-    assert f"is now in schema {schema} of" in told
+    assert f"are now in schema {schema} of" in told
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT title FROM {schema}.annotate_study")
         assert cursor.fetchall() == [("Since then",)]
@@ -158,7 +158,7 @@ def test_database_that_is_not_empty_is_left_alone(study, back_up, settings):
 def test_restore_requires_a_stopped_server(study, back_up):
     backup = back_up()
     Slot.objects.update(seconds=99)
-    with somebody_connected(), pytest.raises(CommandError, match="stop the server"):
+    with somebody_connected(), pytest.raises(CommandError, match="Stop the server"):
         call_command("restore", str(backup), "--replace")
     assert set(Slot.objects.values_list("seconds", flat=True)) == {99}
     call_command("restore", str(backup), "--replace")
@@ -296,7 +296,7 @@ def test_restore_on_full_disk_leaves_the_database(
     Slot.objects.update(seconds=99)
     shutil.rmtree(settings.MEDIA_ROOT)
     settings.MEDIA_ROOT = Path("/dev/full/media")
-    with pytest.raises(CommandError, match=r"/dev/full.* could not be restored"):
+    with pytest.raises(CommandError, match=r"Could not restore /dev/full"):
         call_command("restore", str(backup), "--replace")
     assert set(Slot.objects.values_list("seconds", flat=True)) == {99}
     assert not list(settings.DATA_DIR.glob("*restore-*"))
@@ -314,7 +314,7 @@ def test_empty_server_needs_no_leave(study, report, key, back_up, tmp_path):
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert "trial: every promise holds." in done.stdout
+    assert "trial: no problems found." in done.stdout
     assert (tmp_path / "new" / "secret_key").read_text() == key.read_text()
     assert not list((tmp_path / "new").glob("before-restore-*"))
     others = [p for p in (tmp_path / "new").rglob("*") if p.stat().st_mode & 0o077]

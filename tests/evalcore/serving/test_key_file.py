@@ -71,7 +71,9 @@ def test_key_that_others_may_read_is_refused(tmp_path, mode):
     path = tmp_path / "secret_key"
     kept_key(path)
     path.chmod(mode)
-    with pytest.raises(ImproperlyConfigured, match="Others may read the signing key"):
+    with pytest.raises(
+        ImproperlyConfigured, match="Other users can read the signing key"
+    ):
         kept_key(path)
 
 

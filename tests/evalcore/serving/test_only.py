@@ -74,5 +74,5 @@ def test_pages_and_a_worker_start_and_end(tmp_path):
 
 @pytest.mark.parametrize("part", ["pages", "gpu-", "web-2", "cpu 2", ""])
 def test_no_such_part(part):
-    with pytest.raises(CommandError, match="write web, beat or a queue"):
+    with pytest.raises(CommandError, match="write web, beat or the name of a queue"):
         call_command("serve", f"--only={part}")

@@ -42,7 +42,7 @@ def test_server_is_not_ready_without_migrations(client):
     MigrationRecorder.Migration.objects.filter(app="annotate").last().delete()
     status, word, reasons = ask(client)
     assert (status, word, [*reasons]) == (503, "not ready", ["database"])
-    assert reasons["database"] == "1 migrations are not applied: manage.py migrate"
+    assert reasons["database"] == "1 migrations are not applied. Run manage.py migrate."
 
 
 def test_database_of_a_newer_version_is_no_lack(client):
@@ -54,7 +54,7 @@ def test_server_is_not_ready_without_writable_media(client, settings):
     settings.MEDIA_ROOT.rmdir()
     status, _word, reasons = ask(client)
     assert status == 503
-    assert reasons == {"media": "MEDIA_ROOT cannot be written."}
+    assert reasons == {"media": "MEDIA_ROOT is not writable."}
     assert str(settings.MEDIA_ROOT) not in str(reasons)
 
 
@@ -62,7 +62,7 @@ def test_broker_that_is_away_takes_no_web_server_away(client, settings):
     settings.CELERY_BROKER_URL = f"redis://:secret@127.0.0.1:{free_port()}/0"
     status, word, reasons = ask(client)
     assert (status, word) == (200, "degraded")
-    assert reasons == {"broker": "The broker does not answer: jobs wait."}
+    assert reasons == {"broker": "The message broker does not respond, so jobs wait."}
 
 
 def test_workers_that_are_silent_take_no_web_server_away(client):
@@ -70,7 +70,7 @@ def test_workers_that_are_silent_take_no_web_server_away(client):
     assert ask(client) == (
         200,
         "degraded",
-        {"workers": "No sign of life of workers: cpu, beat."},
+        {"workers": "No heartbeat from workers: cpu, beat."},
     )
 
 

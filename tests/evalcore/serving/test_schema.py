@@ -84,7 +84,7 @@ def test_table_in_use_is_waited_for_in_short_tries(in_use, monkeypatch, caplog):
     monkeypatch.setattr(schema, "LOCK_TIMEOUT", "20ms")
     monkeypatch.setattr(schema.time, "sleep", lambda _seconds: in_use.set())
     schema.bring_up_to_date()
-    assert "A migration was refused a table in use" in caplog.text
+    assert "A migration could not lock a table that is in use" in caplog.text
     assert not health.missing_migrations()
 
 

@@ -79,7 +79,7 @@ def test_killed_worker_is_started_again_and_pages_go_on(served):
     alive = dict.fromkeys(ONE_OF_EACH)
     wait_until(lambda: signs_of_life(served) == alive, 180, "signs of life")
     output = served.stop()
-    assert output.count("was ended by SIGKILL") == len(killed)
+    assert output.count("was stopped by SIGKILL") == len(killed)
     assert served.process.returncode == 0
     wait_until(lambda: not served.pids(), 60, "the end of every process")
 
@@ -103,7 +103,7 @@ def test_port_in_use_is_explained(tmp_path):
 
 def test_address_of_another_machine_is_explained(tmp_path):
     told = refused(tmp_path, "--bind", "192.0.2.1")
-    assert "BIND=192.0.2.1: this machine cannot listen there" in told
+    assert "BIND=192.0.2.1: this machine cannot listen on this address" in told
 
 
 @pytest.mark.parametrize("bind", ["0.0.0.0", "::"])
@@ -119,9 +119,9 @@ def test_beyond_this_machine_it_demands_its_address(
 
     monkeypatch.setattr("evalcore.serving.schema.bring_up_to_date", begun)
     given = {"bind": bind, "port": settings.PORT} if command == "serve" else {}
-    with pytest.raises(CommandError, match="BASE_URL is missing") as told:
+    with pytest.raises(CommandError, match="BASE_URL is required") as told:
         call_command(command, **given)
-    assert f"BIND={bind} listens beyond this machine" in str(told.value)
+    assert f"BIND={bind} accepts connections from other machines" in str(told.value)
     settings.BASE_URL = "http://192.168.1.20"
     with pytest.raises(AssertionError, match="goes on"):
         call_command(command, **given)

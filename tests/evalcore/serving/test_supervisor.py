@@ -86,8 +86,8 @@ def test_each_time_it_waits_twice_as_long_up_to_a_minute(keeping, clock, caplog)
     worker = keeping("import time; time.sleep(600)")
     waits = [run_and_end(worker, clock) for _ in range(8)]
     assert waits == [1, 2, 4, 8, 16, 32, 60, 60]
-    assert "The gpu worker was ended by SIGTERM." in caplog.text
-    assert "it is started again in 60 s" in caplog.text
+    assert "The gpu worker was stopped by SIGTERM." in caplog.text
+    assert "the worker restarts in 60 s" in caplog.text
 
 
 def test_worker_that_cannot_start_is_tried_again_later(clock, caplog):
@@ -98,7 +98,7 @@ def test_worker_that_cannot_start_is_tried_again_later(clock, caplog):
     assert caplog.text.count("could not be started: No such file") == 1
     clock.now += 1
     worker.keep()
-    assert caplog.messages[-1].endswith("it is started again in 2 s.")
+    assert caplog.messages[-1].endswith("the worker restarts in 2 s.")
 
 
 def test_children_of_a_killed_worker_are_ended(keeping, tmp_path):
