@@ -104,12 +104,12 @@ def _about_database() -> Iterator[Trouble]:
     if n:
         yield Trouble(
             ngettext(
-                "%(n)d database migration is missing, so pages fail.",
-                "%(n)d database migrations are missing, so pages fail.",
+                "The database lacks %(n)d change of this version; pages fail.",
+                "The database lacks %(n)d changes of this version; pages fail.",
                 n,
             )
             % {"n": n},
-            _("Stop the server, run this command and start the server again:"),
+            _("Stop the server, type this, and start it again:"),
             "manage.py migrate",
         )
 
@@ -117,19 +117,16 @@ def _about_database() -> Iterator[Trouble]:
 def _about_disks(disks: Sequence[gauges.Disk]) -> Iterator[Trouble]:
     if not health.can_store_media():
         yield Trouble(
-            _("The folder for pictures is not writable, so imports fail."),
-            _("Give the server's user write access, or free some disk space:"),
+            _("No file can be written in the folder of pictures; imports fail."),
+            _("Let the user that runs the server write there, or make room:"),
             f"ls -ld {settings.MEDIA_ROOT}; df -h {settings.MEDIA_ROOT}",
         )
     for disk in disks:
         if disk.is_nearly_full:
             told = {"free": filesizeformat(disk.free), "names": ", ".join(disk.names)}
             yield Trouble(
-                _("Only %(free)s free on the disk of %(names)s.") % told,
-                _(
-                    "Answers cannot be stored on a full disk. Find out what uses the "
-                    "space:"
-                ),
+                _("Only %(free)s are left on the disk of %(names)s.") % told,
+                _("Answers cannot be stored on a full disk. See what takes the room:"),
                 f"du -xh --max-depth=2 {disk.folder} | sort -h | tail",
             )
 
@@ -138,41 +135,35 @@ def _about_broker() -> Iterator[Trouble]:
     if health.about_broker():
         scheme = urlsplit(settings.CELERY_BROKER_URL).scheme
         yield Trouble(
-            _(
-                "The message broker does not respond. Jobs wait and leases do not "
-                "expire."
-            ),
-            _(
-                "Start the broker or correct BROKER_URL. Check the connection with this"
-                " command:"
-            ),
+            _("The broker does not answer; jobs wait, and leases do not end."),
+            _("Start it, or correct BROKER_URL. It is there when this says so:"),
             ASK_BROKER[scheme],
         )
 
 
 def _about_worker(row: Worker) -> Trouble:
     what = {
-        Worker.Kind.CPU: _("The worker for reports and scores is not responding."),
+        Worker.Kind.CPU: _("The worker for reports and scores gives no sign of life."),
         Worker.Kind.GPU: _(
-            "The worker for networks is not responding, so scores wait."
+            "The worker for networks gives no sign of life, and scores wait."
         ),
         Worker.Kind.JUDGE: _(
-            "The worker for judges is not responding, so scores wait."
+            "The worker for judges gives no sign of life, and scores wait."
         ),
         Worker.Kind.BEAT: _(
-            "The scheduler is not responding, so abandoned ratings and jobs wait."
+            "The scheduler gives no sign of life, and work that was left waits."
         ),
     }[Worker.Kind(row.kind)]
     if row.restart_at:
         advice = _(
-            "It restarts at %(at)s. If it keeps stopping, see the server's log for the "
-            "reason."
+            "It is started again at %(at)s. If it ends again and again, the log of the "
+            "server says why."
         ) % {"at": date_format(timezone.localtime(row.restart_at), "H:i:s T")}
         return Trouble(what, advice)
     start = "beat" if row.kind == Worker.Kind.BEAT else f"worker --queues {row.kind}"
     return Trouble(
         what,
-        _("Restart the server. If you start workers separately, start this one:"),
+        _("Start the server again, or where something else starts workers, this one:"),
         f"celery -A evalcore.celery {start}",
     )
 
@@ -182,19 +173,13 @@ def _about_waiting(seconds: Mapping[str, float]) -> Iterator[Trouble]:
     late = {kind for kind, waited in seconds.items() if waited > LONG}
     if "report" in late:
         yield Trouble(
-            _(
-                "Reports have waited for more than ten minutes although the worker is "
-                "running."
-            ),
-            _("A worker does one job at a time. Start a second one to share the work:"),
+            _("Reports wait for more than ten minutes although the worker lives."),
+            _("It does one job after the other; a second one takes its share:"),
             "celery -A evalcore.celery worker --queues cpu",
         )
     elif late:
         yield Trouble(
-            _(
-                "Scores have waited for more than ten minutes although the workers are "
-                "running."
-            ),
-            _("A metric may lack something on this machine. See what is missing:"),
+            _("Scores wait for more than ten minutes although workers live."),
+            _("A metric may lack something on this machine; see what it is:"),
             page=reverse("metric-list"),
         )

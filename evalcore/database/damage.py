@@ -7,7 +7,7 @@ from django.db import DatabaseError, connection
 CORRUPT, NO_DATABASE = 11, 26
 POSTGRES_CLASS = "XX0"
 REMEDY = (
-    "Stop the server, copy the files to a safe place and restore the newest backup "
+    "Stop the server, keep a copy of the files, and restore the newest backup "
     "(docs/backup.md)"
 )
 

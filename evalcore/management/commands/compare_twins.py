@@ -67,9 +67,9 @@ class Command(ImportCommand):
             rows, failed, scores = sensitivities(row, chosen)
         store(scores)
         if outdated := made - len(current_twins(row)):
-            copies = counted(outdated, "degraded copy", "degraded copies")
             self.stdout.write(
-                f"Left out {copies}: the original has gained shots or pictures since."
+                f"Left out {counted(outdated, 'degraded copy', 'degraded copies')}: "
+                "the original has gained shots or pictures since."
             )
         self.stdout.write(
             "Number of originals that score better or worse than their degraded copy:"

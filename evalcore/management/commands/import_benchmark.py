@@ -55,7 +55,5 @@ class Command(ImportCommand):
         )
         self.warn(summary.warnings)
         self.stdout.write(summary.line())
-        self.tell_unreadable(
-            summary.unreadable, "the benchmark lacks these reference pictures"
-        )
+        self.tell_unreadable(summary.unreadable, "their reference pictures are missing")
         self.give(slug, options["owner"], is_new=is_new)

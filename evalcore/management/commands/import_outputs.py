@@ -73,7 +73,5 @@ class Command(ImportCommand):
                 "Baseline metrics are queued for the worker. To compute them now, run "
                 f"`score {slug}`."
             )
-        self.tell_unreadable(
-            summary.unreadable, "these shots or videos were not imported"
-        )
-        self.tell_unreadable(summary.spoilt, "the stored files stay as they were")
+        self.tell_unreadable(summary.unreadable, "their shots or videos are missing")
+        self.tell_unreadable(summary.spoilt, "what is stored stays")

@@ -563,7 +563,7 @@ def test_command_fails_with_a_line_for_each_leak(study, capsys, monkeypatch):
     monkeypatch.setattr(blinding_check, "visit_pages", lambda *_given: [])
     monkeypatch.setattr(blinding_check, "choose_units", lambda *_given: [])
     Slot.objects.filter(pk=study.slots.first().pk).update(code="cedar-1")
-    with pytest.raises(CommandError, match="trial is not blind. Leaks: 1") as error:
+    with pytest.raises(CommandError, match=r"trial is not blind\. Leaks: 1") as error:
         call_command("check_blinding", study.slug, slots=2)
     assert error.value.returncode == 1
     assert "leak: Cedar: name “Cedar”; in the code" in capsys.readouterr().out

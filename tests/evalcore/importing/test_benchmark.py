@@ -214,7 +214,7 @@ def test_unreadable_reference_picture_is_refused_or_left_out(tmp_path, capsys):
     call_command("import_benchmark", tmp_path, benchmark="v", skip_unreadable=True)
     told = capsys.readouterr().out.splitlines()
     assert told[-2:] == [
-        "Left out 1 unreadable file; the benchmark lacks these reference pictures:",
+        "Left out 1 unreadable file; their reference pictures are missing:",
         f"  {bad}: expected a readable picture; this file is empty",
     ]
     # The others keep their places, so that a mended one finds its own.

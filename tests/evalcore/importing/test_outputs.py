@@ -240,10 +240,7 @@ def test_unreadable_picture_is_refused_or_left_out(
     assert "note: missing: UNO: story 01: shot 2" in shown.err
     told = shown.out.splitlines()
     assert "2 pictures, 1 missing shots" in told[0]
-    assert (
-        told[-2]
-        == "Left out 1 unreadable file; these shots or videos were not imported:"
-    )
+    assert told[-2] == "Left out 1 unreadable file; their shots or videos are missing:"
     assert told[-1].startswith(f"  {bad}: expected {why}")
     assert "--skip" not in told[-1]
     assert [f.media_id is None for f in Frame.objects.all()] == [False, True, False]
