@@ -1,4 +1,4 @@
-"""Middleware: refused requests, and headers against caching."""
+"""Middleware that refuses requests and prevents caching."""
 
 from collections.abc import Callable, Iterator
 
@@ -6,16 +6,16 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, Query
 from django.utils.cache import patch_cache_control
 
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
-# A file that somebody sends lies on the disk before anybody asks who sends it.
+# An uploaded file is on the disk before the sender's permission is checked.
 LARGEST_BODY = 20 * 2**20
 
 Respond = Callable[[HttpRequest], HttpResponse]
 
 
 def forbid_storing(get_response: Respond) -> Respond:
-    """Let no browser or proxy keep an answer, unless a view says how long.
+    """Forbid caching unless a view allows it.
 
-    Pages and downloads belong to an account or a link, and outlive both in a cache.
+    Pages and downloads belong to an account or a link, which a cache would outlive.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:

@@ -43,7 +43,7 @@ def add(
 def remove(
     benchmark: Benchmark, user: AbstractBaseUser, *, leave_an_owner: bool = False
 ) -> bool:
-    """Take somebody out; return whether that was a member.
+    """Remove a member; return whether the user was one.
 
     Their studies over the benchmark stay theirs, and see of it what they show.
     """

@@ -73,7 +73,7 @@ class CoverageSerializer(serializers.Serializer):
 
 
 class AsGiven(serializers.Field):
-    """A cell as it was sent: the reader of files checks it, by its own rule."""
+    """A cell as sent, checked later by the reader of files."""
 
     def to_internal_value(self, data: Any) -> Any:
         return data

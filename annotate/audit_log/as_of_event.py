@@ -18,14 +18,14 @@ SlotState = Slot.State
 
 @dataclass
 class Followed:
-    """A slot as the log tells it."""
+    """The state of a slot according to the log."""
 
     state: str
     annotator: int | None
     ordinal: int | None
 
 
-# What each event finds, and the state that it leaves behind.
+# States before each event, and the state after it.
 MOVES: dict[str, tuple[tuple[str, ...], str]] = {
     Kind.SLOT_TAKEN: ((SlotState.OPEN,), SlotState.LEASED),
     Kind.SLOT_EXPIRED: ((SlotState.LEASED,), SlotState.OPEN),
@@ -46,7 +46,7 @@ FOLLOWED = [*MOVES, *BIRTHS, Kind.SLOT_SURPLUS, Kind.SLOTS_LISTED]
 
 
 def problems(study: Study) -> Iterator[str]:
-    """Yield a sentence for each place where log and tables tell different stories."""
+    """Yield a sentence for each difference between log and tables."""
     slots: dict[int, Followed] = {}
     yield from replay(study, slots)
     stored = study.slots.order_by("pk").values_list(
@@ -69,7 +69,7 @@ def problems(study: Study) -> Iterator[str]:
 def replay(
     study: Study, slots: dict[int, Followed], *, until: int | None = None
 ) -> Iterator[str]:
-    """Follow the events since the first list; yield what could not have happened."""
+    """Replay the events since the first list; yield impossible ones."""
     events = Event.objects.filter(study=study, kind__in=FOLLOWED).order_by("pk")
     first = events.filter(kind=Kind.SLOTS_LISTED).values_list("pk", flat=True).first()
     if until is not None:
@@ -106,17 +106,17 @@ def _words(state: str, annotator: int | None, ordinal: int | None) -> str:
     return f"{state}, {whose}, {place}"
 
 
-# What decides from which views the answers of a slot are hidden.
+# Events that decide which views hide the answers of a slot.
 HIDING = (Kind.SLOT_EXCLUDED, Kind.EXCLUSION_UNDONE, Kind.STUDY_EDITED)
 
 
 class MomentError(ValueError):
-    """The study cannot be looked at as of this event; the message says why."""
+    """The state as of this event is not available; the message says why."""
 
 
 @dataclass(frozen=True)
 class Moment:
-    """A study as of an event, whose id is part of what is seen."""
+    """A study as of an event, this event included."""
 
     event: int
     at: datetime
@@ -135,12 +135,12 @@ class Moment:
 
 
 def mark(study: Study, user: User | None = None) -> Event:
-    """Log that a report is asked for, which is one as of this event."""
+    """Log the request for a report; the report is as of this event."""
     return event_log.note(Kind.REPORT_ASKED, study.pk, user=user)
 
 
 def moment(study: Study, event: int) -> Moment:
-    """Return how the study stood at an event of its log."""
+    """Return the state of the study at an event of its log."""
     try:
         await_open_transactions()
     except OpenTransactionsError as error:

@@ -1,4 +1,4 @@
-"""Sentences of the log, one an event."""
+"""Log events as readable text."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -71,7 +71,7 @@ LABELS = {
     "probability": gettext_lazy("probability"),
     "alternatives": gettext_lazy("free ratings to choose from"),
 }
-# Stored values that pages show by a name.
+# Stored values that pages show as labels.
 NAMES = {
     "action": Flag.Action,
     "before": Annotator.State,
@@ -82,7 +82,7 @@ COUNTED = ("slots", "hidden")  # lists of rows, shown by their number
 
 
 def details(event: Event) -> list[str]:
-    """Return in words what an event says besides whom and what it concerns."""
+    """Return the details of an event as text."""
     told = dict(event.details)
     if told.get("rule"):
         told.pop("reason", None)  # In English; the flag's own line says the same.
@@ -105,7 +105,7 @@ def details(event: Event) -> list[str]:
 
 
 def _value(key: str, value: Any) -> str:
-    """Return a stored value as people read it; empty where there is nothing to say."""
+    """Return a stored value as text; empty for empty values."""
     if value is None or value == "" or value == [] or value == {}:
         return ""
     if isinstance(value, bool):

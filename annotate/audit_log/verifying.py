@@ -1,4 +1,4 @@
-"""Checks every promise about a study from the raw tables."""
+"""Consistency checks of a study's stored data."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ NOBODY = Q(pk__in=[])
 
 
 def problems(study: Study) -> list[str]:
-    """Return a sentence for each promise that the stored data break."""
+    """Return a sentence for each inconsistency in the stored data."""
     found = [text.format(row) for rows, text in _broken_rows(study) for row in rows]
     for check in CHECKS:
         found += check(study)
@@ -42,7 +42,7 @@ def problems(study: Study) -> list[str]:
 
 
 def strays() -> list[str]:
-    """Return a sentence for each study that scores were posted to and that is gone."""
+    """Return a sentence for each missing study that scores were posted to."""
     posted = MetricScore.everything.exclude(posted_to="")
     gone = posted.exclude(posted_to__in=Study.objects.values("slug"))
     counted = gone.order_by().values_list("posted_to").annotate(n=Count("pk"))
@@ -53,7 +53,7 @@ def strays() -> list[str]:
 
 
 def _broken_rows(study: Study) -> Iterator[tuple[QuerySet[Model], str]]:
-    """Yield the rows that break a promise by themselves, each with a message."""
+    """Yield inconsistent rows, with a message for each set."""
     units = Unit.objects.filter(study=study)
     yield from _broken_units(study, units)
 
@@ -193,7 +193,7 @@ def _held_once(study: Study) -> Iterator[str]:
 
 
 def _views(study: Study) -> Iterator[str]:
-    """Check the standing views, and what each exclusion hides, also by the log."""
+    """Check the default views, and the views of each exclusion against the log."""
     keys = set(study.analysis_views.values_list("key", flat=True))
     for key in (MAIN, EVERYTHING):
         if key not in keys:
@@ -216,7 +216,7 @@ def _views(study: Study) -> Iterator[str]:
 def _answers(study: Study) -> Iterator[str]:
     """Check that each closed slot has one current answer to each question.
 
-    A checklist has one for every shot, and its annotator's word for each of them.
+    A checklist has one per shot, and a confirmation that each was looked at.
     """
     numbers: dict[int, set[str]] = defaultdict(set)
     shots = Shot.objects.filter(story__benchmark=study.benchmark_id).order_by()
@@ -263,7 +263,7 @@ def _answers(study: Study) -> Iterator[str]:
 
 
 def _answer_rows(study: Study) -> Iterator[str]:
-    """Check that answers are to the study's questions, the current one alone."""
+    """Check that answers belong to the study, with one current version each."""
     for model, kinds in tables_of(study).items():
         answers: QuerySet[Answer] = model.objects.filter(slot__study=study)
         name = model.__name__.lower()

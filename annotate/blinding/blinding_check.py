@@ -1,4 +1,4 @@
-"""Check of a study's blinding: pages fetched, and findings."""
+"""Check of a study's blinding."""
 
 import random
 import re
@@ -30,7 +30,7 @@ from annotate.presentation import same_size
 from evalcore.models import Output
 
 SLOTS = 20
-# A method is compared with others in so many units at least, a kind of check in two.
+# Minimum number of units in which each method is compared with others.
 LEAST = 2
 MOST_NAMED = 8
 NO_METADATA = "WebP pictures and mp4 videos without metadata"
@@ -38,7 +38,7 @@ _SIZE = re.compile(r"^in \S*(width|height|size)", re.I)
 
 
 class BlindingCheck:
-    """One look at a study; `report` tells what was found."""
+    """One check of a study; `report` has the findings."""
 
     def __init__(self, study: Study, *, slots: int | None = SLOTS) -> None:
         self.study, self.report = study, BlindingReport()
@@ -77,7 +77,7 @@ class BlindingCheck:
         self.report.seconds = round(time.monotonic() - begun, 2)
 
     def _look_at_codes(self) -> None:
-        """Look at the links and codes that were made already."""
+        """Check the existing links and codes."""
         for code in self.study.slots.values_list("code", flat=True).iterator():
             self.leaks += self.scanner.code(code, f"in the code of slot {code}")
         links = Invitation.objects.filter(annotator__study=self.study)
@@ -85,7 +85,7 @@ class BlindingCheck:
             self.leaks += self.scanner.code(token, f"in the link of annotator {name}")
 
     def _scan(self, answer: SeatAnswer, where: str, found: Visit | None) -> None:
-        """Look at what one answer tells by itself."""
+        """Check one response by itself."""
         self.leaks += self.scanner.answer(answer, where, found)
         if not answer.is_media:
             return
@@ -117,7 +117,7 @@ class BlindingCheck:
             )
 
     def _take(self, found: Visit) -> None:
-        """Look at all that a slot led to."""
+        """Check all responses of a slot."""
         seen = set()
         for answer in found.answers:
             where = found.plain(answer.address)
@@ -147,7 +147,7 @@ class BlindingCheck:
                 )
 
     def _look_for_shared_addresses(self, found: Visit) -> None:
-        """Look for pictures whose address another slot has, too, examples aside."""
+        """Find picture addresses shared by two slots, apart from examples."""
         for code, addresses in found.loaded.items():
             for address in addresses:
                 first = self.first_slots.setdefault(address, code)
@@ -162,7 +162,7 @@ class BlindingCheck:
                     )
 
     def _compare(self) -> None:
-        """Compare what came of different methods."""
+        """Compare the responses of different methods."""
         numbers = list(self.page_counts.numbers())
         sizes = list(sent_files.compare_sizes(self.sent, self.box))
         sizes += [one for one in numbers if _SIZE.search(one.where)]
@@ -185,7 +185,7 @@ class BlindingCheck:
         self.warnings += self._mentioned()
 
     def _mentioned(self) -> Iterator[BlindingFinding]:
-        """Yield names in texts that the study shows on purpose."""
+        """Yield method names in the study's own texts."""
         for text, where in self.texts.items():
             for one in self.scanner.telltales.find(text):
                 if one.kind == "name":
@@ -230,7 +230,7 @@ def _odd_shapes(study: Study) -> Iterator[BlindingFinding]:
 
 
 def choose_units(study: Study, slots: int | None) -> list[Unit]:
-    """Return units to look at: every method often enough, and each kind of check."""
+    """Return the units to check, which cover every method and kind of check."""
     units = list(
         study.units.select_related(
             "story", "study", *study.output_paths(below="__method")

@@ -1,4 +1,4 @@
-"""Columns of the database that hold personal data: the one list of them.
+"""Inventory of database columns with personal data.
 
 Of tables about annotators every column stands here, of others those about people.
 """
@@ -123,7 +123,7 @@ PLACES |= ANSWERS
 
 
 def columns(says: Says) -> set[str]:
-    """Return the columns that hold this, as `Annotator.external_id`."""
+    """Return the columns with this content, such as `Annotator.external_id`."""
     return {
         f"{'Answer' if table in ANSWERS else table.partition('.')[2]}.{name}"
         for table, held in PLACES.items()

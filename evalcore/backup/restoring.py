@@ -1,4 +1,4 @@
-"""Restore a backup: all of it is checked before anything is touched."""
+"""Restore a backup after checking all of it."""
 
 import shutil
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ from evalcore.backup.making import KEY, NAME, Manifest
 from evalcore.media import file_digest
 from evalcore.serving import schema
 
-# The folder of what was there, before its time.
+# Prefix of the folder for previous data; a timestamp follows.
 ASIDE = "before-restore-"
 
 
@@ -66,7 +66,7 @@ def check(backup: Path) -> Manifest:
 def restore(backup: Path, *, replace: bool) -> tuple[Manifest, list[str]]:
     """Restore a backup into the database and folders of the settings, and migrate.
 
-    Originals are named by what they hold: those that are there stay. A database and
+    Originals are named by their content: existing ones stay. A database and
     reports are put aside where `replace` allows it, and never overwritten.
     """
     check_unused()
@@ -106,7 +106,7 @@ def restore(backup: Path, *, replace: bool) -> tuple[Manifest, list[str]]:
 def _restore(
     backup: Path, manifest: Manifest, kept: list[str], *, replace: bool
 ) -> None:
-    """Restore everything; `kept` lists where the old things are, however it ends."""
+    """Restore everything; `kept` lists the places of old data, also after an error."""
     data, reports = Path(settings.DATA_DIR), Path(settings.REPORTS_ROOT)
     now = making.unused_time(data, ASIDE).strftime(making.TIME)
     draft, aside = data / f"restore-{now}{making.UNFINISHED}", data / f"{ASIDE}{now}"

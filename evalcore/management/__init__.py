@@ -1,4 +1,4 @@
-"""Commands, and why one could not use the database."""
+"""Management commands, and their messages about database errors."""
 
 from django.db import DatabaseError, Error, OperationalError, connection
 from django.db.migrations.exceptions import NodeNotFoundError
@@ -6,7 +6,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from evalcore.database import damage
 
-# These commands bring the tables up to date; all others expect that somebody did.
+# These commands migrate the database; all others need it to be migrated.
 MIGRATING = ("migrate", "serve", "restore")
 
 
@@ -17,7 +17,7 @@ TOO_OLD = (
 
 
 def why_unprepared(error: Error | NodeNotFoundError, command: str) -> str | None:
-    """Say what is wrong with the database, and what would help; None: nothing."""
+    """Return what is wrong with the database, with a remedy; None if nothing."""
     if isinstance(error, NodeNotFoundError):  # migrations that were squashed since
         return TOO_OLD.format(name="annotate 0014_study_plans")
     told = damage.message_of(error)

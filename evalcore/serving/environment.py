@@ -12,13 +12,13 @@ from django.core.exceptions import ImproperlyConfigured
 
 SHORTEST_KEY = 32
 OTHERS = 0o077
-# So long a file may lack the key that another process is writing into it.
+# Time limit for another process to write the key into the file.
 WAIT_SECONDS, LOOK_AGAIN_SECONDS = 1.0, 0.05
 INSTEAD = "or set SECRET_KEY to a long random string"
 
 
 def kept_key(path: Path) -> str:
-    """Return the key that a file keeps; the first process to ask makes one."""
+    """Return the key stored in a file; the first process creates it."""
     try:
         if not path.exists():
             _make(path)
@@ -68,7 +68,7 @@ LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 SHORTEST_TOKEN = 24
 NAME = r"[\w-]+(?:\.[\w-]+)*|\[[0-9A-Fa-f:.]+\]"
 ADDRESS = re.compile(rf"https?://(?P<host>{NAME})(?::\d+)?")
-# As often a connection of PostgreSQL is asked something before it keeps the plan.
+# PostgreSQL's plan of a query is kept after so many executions.
 PREPARE_AFTER = 5
 
 
@@ -86,12 +86,12 @@ def flag(name: str) -> bool:
 
 
 def one_of(name: str, *choices: str) -> str:
-    """Read one of some words; the first one where none is given."""
+    """Read one of several words; the first is the default."""
     return read(name, choices[0], "|".join(choices), f"{' or '.join(choices)}.")
 
 
 def parse_port(text: str) -> int:
-    """Return a port's number; raise ValueError, which says what would be right."""
+    """Return a port number; raise ValueError with the expected value."""
     if not (re.fullmatch("[0-9]{1,5}", text) and 1 <= int(text) <= 65535):
         raise ValueError("write a number from 1 to 65535")
     return int(text)
@@ -116,7 +116,7 @@ def count(name: str, default: int, *, least: int = 1, most: int) -> int:
 
 
 def processors() -> int:
-    """Return how many processes can serve pages: one a processor, 2 to 8."""
+    """Return the number of web processes: one per processor, 2 to 8."""
     own = getattr(os, "sched_getaffinity", None)  # macOS knows the number alone
     return min(max(len(own(0)) if own else os.cpu_count() or 1, 2), 8)
 
@@ -129,7 +129,7 @@ def own_folder(name: str, default: Path) -> Path:
 
 
 def make_folder(name: str, path: Path) -> None:
-    """Make a folder that follows from the variable `name`; it is this user's alone.
+    """Make a folder named by the variable `name`, private to this user.
 
     The database contains everybody's links. Folders above it are made in the same way:
     the demo's folder lies in that of the user's data.
@@ -148,7 +148,7 @@ def make_folder(name: str, path: Path) -> None:
 
 
 def existing_folder(name: str) -> str:
-    """Read the name of a folder that must be there; empty where none is named."""
+    """Read the name of an existing folder; empty if unset."""
     value = read(name)
     if value and not Path(value).is_dir():
         raise ImproperlyConfigured(
@@ -158,7 +158,7 @@ def existing_folder(name: str) -> str:
 
 
 def location(name: str) -> str:
-    """Read the path of a location of nginx; empty where none is named."""
+    """Read the path of an nginx location; empty if unset."""
     expected = "a path between slashes, as in /media-files/"
     return read(name, pattern=r"/(?:[\w-]+/)+", expected=expected)
 
@@ -226,7 +226,7 @@ def broker() -> str:
 
 
 def secret_key(*, production: bool, key_file: Path) -> str:
-    """Read SECRET_KEY, which production demands; else there is one in a file."""
+    """Read SECRET_KEY; outside production it can come from a file."""
     key = read("SECRET_KEY")
     if not key and production:
         raise ImproperlyConfigured(
@@ -241,7 +241,7 @@ def secret_key(*, production: bool, key_file: Path) -> str:
 
 
 def token(name: str) -> str:
-    """Read what a program shows to be let in; empty where none is named."""
+    """Read an access token of programs; empty if unset."""
     value = read(name)
     if value and not re.fullmatch(f"[!-~]{{{SHORTEST_TOKEN},}}", value):
         raise ImproperlyConfigured(
@@ -253,7 +253,7 @@ def token(name: str) -> str:
 
 
 def base_url() -> str:
-    """Read BASE_URL, the address that annotators reach; empty where none is named."""
+    """Read BASE_URL, the address that annotators use; empty if unset."""
     expected = "scheme and host, as in https://study.example.org"
     return read("BASE_URL", "", f"{ADDRESS.pattern}/*", expected).rstrip("/")
 

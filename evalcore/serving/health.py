@@ -1,4 +1,4 @@
-"""Answers to probes: what keeps pages from being served, and what lets work wait."""
+"""Health checks: reasons why pages cannot be served or jobs wait."""
 
 import socket
 import tempfile
@@ -26,13 +26,13 @@ PORTS = {"redis": 6379, "rediss": 6379, "amqp": 5672, "amqps": 5671}
 
 
 def missing() -> dict[str, str]:
-    """Return what pages cannot do without and do not have, in a sentence each."""
+    """Return a sentence for each missing requirement of pages."""
     found = {"database": _about_database(), "media": _about_media()}
     return {what: sentence for what, sentence in found.items() if sentence}
 
 
 def waiting() -> dict[str, str]:
-    """Return what lets work wait while pages go on, in a sentence each."""
+    """Return a sentence for each reason why jobs wait while pages work."""
     found = {"broker": about_broker(), "workers": _about_workers()}
     return {what: sentence for what, sentence in found.items() if sentence}
 
@@ -46,19 +46,19 @@ def _about_database() -> str:
 
 
 def missing_migrations() -> frozenset[tuple[str, str]]:
-    """Return the migrations of this version that the database has not seen."""
+    """Return the migrations that are not applied to the database."""
     applied = MigrationRecorder(connection).applied_migrations()
     return _migrations() - set(applied)
 
 
 @lru_cache
 def _migrations() -> frozenset[tuple[str, str]]:
-    """Return the migrations that this version consists of; they do not change."""
+    """Return all migrations of this version, cached."""
     return frozenset(MigrationLoader(None).graph.nodes)
 
 
 def can_store_media() -> bool:
-    """Say whether a file can be written where pictures lie, by writing one."""
+    """Say whether the media folder is writable, by writing a file."""
     try:
         with tempfile.TemporaryFile(dir=settings.MEDIA_ROOT, buffering=0) as file:
             file.write(b"x")
@@ -72,7 +72,7 @@ def _about_media() -> str:
 
 
 def about_broker() -> str:
-    """Say that the broker does not answer; a folder of this machine always does."""
+    """Return a sentence if the broker does not respond; a local folder always does."""
     parts = urlsplit(settings.CELERY_BROKER_URL)
     if parts.scheme not in PORTS:
         return ""
@@ -113,7 +113,7 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Answer 200 when this process can serve pages, and say what keeps it from that.
+    """Answer 200 when this process can serve pages, else 503 with the reasons.
 
     Problems of workers are reported but do not change the status: a balancer must not
     take web servers away because a worker died.
@@ -130,7 +130,7 @@ PROBES = {"/healthz": healthz, "/readyz": readyz}
 def health_middleware(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Answer probes before anything asks for a host name, HTTPS or a session.
+    """Answer probes before the checks of host name, HTTPS and session.
 
     Probes come by the machine's address, which no setting lists.
     """

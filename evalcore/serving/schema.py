@@ -25,7 +25,7 @@ REFUSED = ("55P03", "40P01")
 
 
 def is_too_old(applied: Collection[tuple[str, str]], loader: MigrationLoader) -> bool:
-    """Say whether a database has only some of the migrations that one replaces."""
+    """Say whether only a part of a squashed migration was applied."""
     squashed = [set(one.replaces) for one in loader.replacements.values()]
     return any(
         len(those.intersection(applied)) in range(1, len(those)) for those in squashed
@@ -33,7 +33,7 @@ def is_too_old(applied: Collection[tuple[str, str]], loader: MigrationLoader) ->
 
 
 def refuse_old_tables(using: str, **_kwargs: object) -> None:
-    """Raise NodeNotFoundError where a migration to come replaces one that is missing.
+    """Raise NodeNotFoundError if a pending squashed migration is partly applied.
 
     Django does so only where another migration depends on it, and else does nothing.
     """
@@ -59,7 +59,7 @@ def bring_up_to_date() -> None:
 
 
 def _wait_for_turn() -> None:
-    """Wait until no other process migrates; asking holds no lock, as waiting would."""
+    """Wait until no other process migrates, by polling without a lock."""
     with connection.cursor() as cursor:
         while True:
             cursor.execute("SELECT pg_try_advisory_lock(hashtext('migrations'))")

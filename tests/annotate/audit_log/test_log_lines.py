@@ -39,7 +39,7 @@ def page(study, **query):
     return alice(study).get(reverse("event-list", args=[study.slug]), query)
 
 
-def test_handed_out_slots_are_listed_when_they_are_asked_for(study):
+def test_routine_events_are_listed_on_request(study):
     ann = study.annotators.first()
     slot = leasing.take(choosing.next_slot(ann), ann)
     note(study, Event.Kind.SLOT_OPENED, slot=slot, purpose="repeat")
@@ -53,7 +53,7 @@ def test_handed_out_slots_are_listed_when_they_are_asked_for(study):
     assert len(kinds(kind="everything")) == 4
 
 
-def test_details_are_words(study):
+def test_event_details_are_readable(study):
     assert words(study, before="finished") == ["state before: finished"]
     assert words(study, purpose="twin") == ["purpose: twin"]
     assert words(study, reason="broken") == ["reason: A picture is missing or broken"]
@@ -71,7 +71,7 @@ def test_details_are_words(study):
     assert words(study, something_new="x") == ["something_new: x"]
 
 
-def test_exclusion_of_everything_says_so(study):
+def test_exclusion_of_an_annotator_is_named_in_the_log(study):
     answer_everything(study)
     person = study.annotators.first()
     exclusion.exclude_annotator(person, reason="a bot", author=None)

@@ -74,7 +74,9 @@ def database_of(backup: Path) -> Path:
     return next(backup.glob("database.*"))
 
 
-def test_everything_comes_back_as_it_was(study, report, key, back_up, settings, capsys):
+def test_restore_recovers_the_whole_server(
+    study, report, key, back_up, settings, capsys
+):
     backup = back_up()
     before = {table: rows_of(table) for table in TABLES}
     pictures = tree(settings.MEDIA_ROOT / "original")
@@ -145,7 +147,7 @@ def test_restore_moves_existing_data_aside(
     assert Study.objects.get().title == "Trial trial"
 
 
-def test_database_that_is_not_empty_is_left_alone(study, back_up, settings):
+def test_restore_refuses_a_database_with_data(study, back_up, settings):
     backup = back_up()
     Slot.objects.update(seconds=99)
     before, there = rows_of("annotate_slot"), tree(settings.DATA_DIR)
@@ -241,7 +243,7 @@ HARMS = (
 )
 
 
-def test_backup_that_is_not_whole_is_refused_by_name_and_nothing_is_touched(
+def test_restore_refuses_a_damaged_backup_without_changes(
     study, report, key, back_up, folder, settings, subtests, tmp_path
 ):
     whole = back_up()
@@ -260,13 +262,13 @@ def test_backup_that_is_not_whole_is_refused_by_name_and_nothing_is_touched(
             assert tree(settings.DATA_DIR) == there
 
 
-def test_folder_of_all_backups_is_not_one(study, back_up, folder):
+def test_restore_refuses_a_folder_of_several_backups(study, back_up, folder):
     first, second = back_up(), back_up()
     with pytest.raises(CommandError, match=f"{first.name}, {second.name}"):
         call_command("restore", str(folder), "--replace")
 
 
-def test_originals_that_are_there_stay_and_damaged_ones_are_mended(
+def test_restore_keeps_intact_originals_and_repairs_damaged_ones(
     study, back_up, settings
 ):
     backup = back_up()
@@ -303,7 +305,9 @@ def test_restore_on_full_disk_leaves_the_database(
 
 
 @pytest.mark.sqlite
-def test_empty_server_needs_no_leave(study, report, key, back_up, tmp_path):
+def test_restore_into_an_empty_server_needs_no_option(
+    study, report, key, back_up, tmp_path
+):
     """As another machine does it: its own folder, its own process."""
     backup = back_up()
     done = subprocess.run(

@@ -63,7 +63,7 @@ def test_serve_stops_every_process(served, how):
     assert "create_manager" in output
 
 
-def test_killed_worker_is_started_again_and_pages_go_on(served):
+def test_killed_worker_restarts_while_pages_work(served):
     served.wait_for_workers()
     killed = served.workers()
     for pids in killed.values():
@@ -108,7 +108,7 @@ def test_address_of_another_machine_is_explained(tmp_path):
 
 @pytest.mark.parametrize("bind", ["0.0.0.0", "::"])
 @pytest.mark.parametrize("command", ["serve", "demo"])
-def test_beyond_this_machine_it_demands_its_address(
+def test_serve_requires_base_url_when_other_machines_can_connect(
     settings, monkeypatch, command, bind
 ):
     settings.BASE_URL, settings.DEMO = "", True
@@ -150,7 +150,7 @@ def refused(tmp_path: Path, *options: str, **how: int) -> str:
     return output
 
 
-def test_web_worker_loads_its_pages_at_once_but_neither_torch_nor_pandas(tmp_path):
+def test_web_worker_loads_pages_without_torch_and_pandas(tmp_path):
     code = (
         "import sys; import evalcore.wsgi; from django.urls import get_resolver; "
         "loaded = set(sys.modules); get_resolver().url_patterns; "
