@@ -51,7 +51,7 @@ def prompts_without(benchmark: Benchmark, stories: Sequence[str]) -> Prompts:
 
 
 def told(prompt: Mapping[str, Any]) -> PromptForJudge:
-    """Return the prompt as the judge receives it."""
+    """Return what a judge is told of a prompt."""
     text = str(prompt["prompt"]).strip()
     return PromptForJudge(
         parse(text).text if text.startswith("[") else text,
@@ -78,7 +78,7 @@ def questionnaire_file(
 
 @dataclass(frozen=True)
 class ScoreSelection:
-    """Selection of the scores to write; an empty field selects all."""
+    """Which scores are written; what is empty chooses all."""
 
     methods: Sequence[str] = ()
     metrics: Sequence[str] = ()
@@ -204,7 +204,7 @@ def _several(method: str, rows: Iterable[StoredScore]) -> list[Problem]:
 def _paths(
     benchmark: Benchmark, methods: Iterable[str]
 ) -> dict[str, tuple[str, str, str]]:
-    """Return name, mode and language of methods, from their outputs."""
+    """Return name, mode and language of methods, as their outputs tell them."""
     outputs = Output.objects.filter(
         story__benchmark=benchmark, method__name__in=list(methods)
     )
@@ -279,7 +279,7 @@ def _envision_files(
 def _sequences(
     rows: Sequence[StoredScore], told: Mapping[str, Any]
 ) -> list[envision.ScoredSequence]:
-    """Return the values of each story, and the record stored at their import."""
+    """Return the values of each story, and what was kept when they were imported."""
     values: dict[str, dict[str, float]] = defaultdict(dict)
     kept: dict[str, dict[str, Any]] = defaultdict(dict)
     for _method, score, _options, _end in rows:
@@ -292,7 +292,7 @@ def _sequences(
     ]
 
 
-# The exporter of scores by format.
+# What writes the scores of a benchmark, by format.
 SCORE_FORMATS: dict[
     str, Callable[[Benchmark, Sequence[StoredScore], ScoreSelection], Files]
 ] = {

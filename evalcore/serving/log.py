@@ -2,8 +2,8 @@
 
 What a line is about (request or task, study, account or annotator, by their keys) is
 recorded where it becomes known. Every line that this process logs is a `RedactedLine`,
-also those of Django, gunicorn, Celery or a library. Credentials (links,
-tokens, proofs) become a mark, `~` and eight digits, the same wherever that secret
+also those of Django, gunicorn, Celery or a library. Every credential (in links,
+tokens, proofs) becomes a mark, `~` and eight digits, the same wherever that secret
 stands, so that two lines about one link can be matched. `docs/observing.md` says what
 JSON lines hold.
 """

@@ -110,7 +110,7 @@ def test_lists_of_values_and_counts(study):
     assert listed.rows(study=study.pk) == list(rows)
 
 
-def test_times_are_converted_both_ways(study):
+def test_times_are_converted_in_parameters_and_rows(study):
     slot = study.slots.first()
     slots = Slot.objects.filter(pk=slot.pk)
     slots.update(offered_at=NOON, in_sight={"1": 2.5})
