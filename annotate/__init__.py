@@ -1,4 +1,4 @@
-"""What people say of outputs: studies, annotators, answers, coverage, reports.
+"""Studies with their annotators, answers, coverage and reports.
 
 Comes in: benchmarks and outputs of `evalcore`, and what a browser or a script sends.
 Goes out: pages, the API, and the tables of ratings and choices.

@@ -216,7 +216,7 @@ def _views(study: Study) -> Iterator[str]:
 def _answers(study: Study) -> Iterator[str]:
     """Check that each closed slot has one current answer to each question.
 
-    A checklist has one per shot, and a confirmation that each was looked at.
+    A checklist has one per shot, and a confirmation for each shot.
     """
     numbers: dict[int, set[str]] = defaultdict(set)
     shots = Shot.objects.filter(story__benchmark=study.benchmark_id).order_by()
@@ -253,7 +253,7 @@ def _answers(study: Study) -> Iterator[str]:
                 yield f"slot {slot.code}: {told}"
         has_boxes = any(kind.of_shots for _question, kind in asked)
         if has_boxes and not study.is_imported and slot.looks_n != n_shots:
-            yield f"slot {slot.code}: {slot.looks_n} of {n_shots} shots were looked at"
+            yield f"slot {slot.code}: only {slot.looks_n} of its shots were viewed"
     for slot in slots.filter(in_sight__isnull=False).iterator(2000):
         seen: dict[str, float] = slot.in_sight or {}
         if not seen.keys() <= numbers[slot.unit.story_id]:

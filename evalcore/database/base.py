@@ -1,6 +1,6 @@
 """Django's SQLite backend with private files and a queue of writers.
 
-Django looks for the class by this module's name and its own.
+Django finds the class by the names `base` and `DatabaseWrapper`.
 
 SQLite has one writer at a time. Others retry after pauses that grow to a tenth of a
 second, in which the file lies idle and later writers pass by. Here they wait for a lock

@@ -204,7 +204,7 @@ def test_nothing_is_missed_where_no_label_is_asked(apart):
     signals = monitoring.signals_of(person)
     assert (signals["ticks_flat"].value, signals["ticks_flat"].n) == (0, 2)
     labels.looks.filter(shot=2).delete()
-    assert problems(apart) == [f"slot {labels.code}: 1 of its shots were looked at"]
+    assert problems(apart) == [f"slot {labels.code}: only 1 of its shots were viewed"]
 
 
 def test_training_counts_for_no_signal_of_ticks():

@@ -192,7 +192,7 @@ def test_verify_wants_the_word_of_each_shot(study):
     answering.submit(slot=slot, annotator=person)
     slot.looks.filter(shot=2).delete()
     assert verifying.problems(study) == [
-        f"slot {slot.code}: 2 of its shots were looked at"
+        f"slot {slot.code}: only 2 of its shots were viewed"
     ]
 
 
