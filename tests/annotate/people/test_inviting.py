@@ -255,7 +255,8 @@ def test_command_says_where_links_lead_nowhere_yet(options):
     for move, state in ((lifecycle.pause, "paused"), (lifecycle.close, "closed")):
         move(study)
         assert (
-            f"the study is {state}. Nobody can answer or join until you run `launch small`"
+            f"the study is {state}. Nobody can answer or join until you run "
+            "`launch small`"
         ) in told()
 
 
