@@ -1,4 +1,4 @@
-"""Benchmarks, generated stories and their automatic scores.
+"""Outputs of methods, and automatic metrics of them.
 
 Comes in: data sets, rendered stories, files of scores.
 Goes out: benchmarks, stories, outputs, scores.

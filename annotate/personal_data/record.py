@@ -95,8 +95,7 @@ def _read_me(annotator: Annotator) -> str:
         _("log.csv: events and their times"),
         "",
         _(
-            "The names of the methods are left out, because knowing them would "
-            "influence ratings."
+            "The methods are not named, because a known method biases ratings."
         ),
     ]
     return "\n".join(lines) + "\n"

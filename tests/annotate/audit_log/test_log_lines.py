@@ -62,10 +62,10 @@ def test_event_details_are_readable(study):
     assert words(study, shares={"A01": 3, "A02": 4}) == [
         "ratings received: A01 3, A02 4"
     ]
-    assert words(study, hidden=[[1, ["main"]], [2, []]]) == ["exclusions updated: 2"]
+    assert words(study, hidden=[[1, ["main"]], [2, []]]) == ["exclusions set again: 2"]
     assert words(study, methods=[], stories=["01", "02"]) == ["stories: 01, 02"]
     assert words(study, lease=3, holder=4, ordinal=None) == []
-    assert words(study, on_the_device_of="A02") == ["on the device used by: A02"]
+    assert words(study, on_the_device_of="A02") == ["on the device of: A02"]
     assert words(study, free=0) == ["free ratings: 0"]
     assert words(study, probability=0.123456) == ["probability: 0.123"]
     assert words(study, something_new="x") == ["something_new: x"]
