@@ -177,7 +177,7 @@ def test_verify_sees_what_is_wrong_with_a_checklist(study):
     gone = Rating.objects.filter(slot=slot, shot=2, question__key="pan|text")
     gone.update(shot=9)
     (alien,) = verifying.problems(study)
-    assert alien.endswith("is about shot 9, which is not asked")
+    assert alien.endswith("is about shot 9, but the question does not ask about it")
     gone = Rating.objects.filter(slot=slot, shot=9)
     gone.delete()
     assert verifying.problems(study) == [
