@@ -4,7 +4,7 @@ PYTHON ?= python3
 PORT ?= 8000
 export PORT
 BIN := .venv/bin
-# What is imported is compiled then; most of what is installed never is.
+# Modules are compiled on import: most installed ones are never imported.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 WEB := .venv/web.stamp
 FULL := .venv/full.stamp
@@ -12,20 +12,20 @@ DOCS := .venv/docs.stamp
 # The Chinese catalogues of pages and of reports; `make messages` collects new texts.
 PO := annotate/locale/zh_Hans/LC_MESSAGES/django.po analysis/report/locale/zh_Hans/LC_MESSAGES/report.po
 MO := $(PO:.po=.mo)
-# Templates of pages, which are Django's, and of the report, which are Jinja's.
+# Django templates of pages, and Jinja templates of the report.
 PAGES := templates annotate/kinds
 REPORT := analysis/report/templates
 
-# The tests start hundreds of Pythons; without compiled files each compiles everything.
+# The tests start hundreds of Python processes, which need compiled files.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest
 SPREAD := -n auto --dist worksteal
-# A browser waits for its server, so that two processors carry three.
+# A browser often waits for its server, so two processors can run three.
 SPREAD_OF_BROWSERS := -n 3 --dist worksteal
 ON_POSTGRESQL := $(BIN)/python -m tests.with_postgres $(PYTEST) $(SPREAD)
-# Whose tests ask a database; metrics do not, and their networks take long to import.
+# Tests that use a database; those of metrics do not, and load slowly.
 STORED := tests/annotate tests/evalcore --ignore=tests/evalcore/metrics
-# In processes of their own: one that has run thousands of tests is slow to drive a page.
+# Browser tests run in separate processes: after thousands of tests one becomes slow.
 BROWSER := $$(grep -rlE --include='test_*.py' 'mark\.browser' tests)
 
 .DEFAULT_GOAL := help
@@ -34,7 +34,7 @@ BROWSER := $$(grep -rlE --include='test_*.py' 'mark\.browser' tests)
 help:          ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 14
 
-setup: $(FULL) ## install everything, the metric stack and test tools included
+setup: $(FULL) ## install everything, including the metric stack and test tools
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -61,26 +61,26 @@ $(MO): $(PO) $(WEB)
 messages: $(WEB) ## collect new texts of pages and reports for translation
 	$(BIN)/python -m annotate.translation
 
-# exec: whoever stops make's shell stops Plumbline with it.
-demo: $(MO)   ## serve a filled study on http://127.0.0.1:$PORT
+# exec lets a signal to make's shell reach Plumbline.
+demo: $(MO)   ## serve demo studies on http://127.0.0.1:$PORT
 	exec env DEMO=1 DATABASE_URL= DATA_DIR="$${DATA_DIR:-var/demo}" $(BIN)/python manage.py demo
 
 run: $(MO)    ## serve your own data on http://127.0.0.1:$PORT
 	exec $(BIN)/python manage.py serve
 
-# Whoever serves may not write here: what it imports is compiled now. Some packages bring
+# The server may not write here, so modules are compiled now. Some packages contain
 # files for other Pythons.
-install: $(MO) ## install what a server needs that computes no learned metrics
+install: $(MO) ## install a server without the learned metrics
 	-$(BIN)/python -m compileall -q .venv/lib >/dev/null
 	$(BIN)/python -m compileall -q analysis annotate evalcore fixtures
 
-metrics: $(FULL) ## install the learned metrics' packages and list what is ready
+metrics: $(FULL) ## install the packages of learned metrics and list the metrics
 	$(BIN)/python manage.py metrics
 
-check: lint $(MO) ## lint, then the quick tests that what was changed can reach
+check: lint $(MO) ## lint, then run the quick tests of changed code
 	$(BIN)/python -m tests.reached $(SPREAD)
 
-test: $(FULL) $(MO)  ## run the tests but the slow ones; with ARGS, what they say to pytest
+test: $(FULL) $(MO)  ## run all tests except slow ones; ARGS are passed to pytest
 ifdef ARGS
 	$(PYTEST) $(ARGS)
 else
@@ -94,7 +94,7 @@ test-all: $(FULL) $(MO) ## run every test, on both databases, before a release
 	$(PYTEST) $(SPREAD_OF_BROWSERS) -m browser $(BROWSER)
 	$(ON_POSTGRESQL) -m "not browser" $(STORED)
 
-lint: rules types ## formatting, rules, dead code, import directions, types, missing migrations
+lint: rules types ## check formatting, rules, dead code, imports, types and migrations
 
 rules: $(FULL)
 	$(BIN)/ruff format --check .
@@ -119,10 +119,10 @@ format: $(FULL) ## rewrite code and templates in the project's format
 	$(BIN)/djangofmt $(PAGES)
 	$(BIN)/djangofmt --profile jinja $(REPORT)
 
-bench: $(FULL) ## time the statistics and the plans of assignments (minutes)
+bench: $(FULL) ## time statistics and assignment plans (takes minutes)
 	$(BIN)/python benchmarks/speed.py
 
-# From a copy, in which the build leaves its own files.
+# The build leaves files behind, so it runs in a copy.
 wheel: $(FULL) ## build the library alone (analysis, without Django) into dist/
 	@set -e; copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; \
 	cp -R analysis "$$copy/"; cp LICENSE "$$copy/analysis/"; \

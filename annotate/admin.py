@@ -1,4 +1,4 @@
-"""Accounts and who may see which study; everything else has pages of its own."""
+"""Admin pages for accounts and members of studies."""
 
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin

@@ -1,4 +1,4 @@
-"""Writing the study's log: what happened, who did it, to which slot, from which lease.
+"""Writing the log of a study.
 
 Every change of a slot's state, annotator or ordinal is written in the same transaction,
 so that `annotate.audit_log.as_of_event` can follow the slots from the log alone.
@@ -34,7 +34,7 @@ def note_slot(
     user: User | None = None,
     **details: object,
 ) -> Event:
-    """Add a line about a slot as it now stands.
+    """Add a line about the present state of a slot.
 
     `by` is the annotator (by id) whose slot it was, where it is nobody's any more.
     """
@@ -44,7 +44,7 @@ def note_slot(
 
 
 def note_each(kind: Event.Kind, slots: Iterable[tuple[Slot, int | None]]) -> None:
-    """Add the same line about several slots, each with the annotator it concerns."""
+    """Add the same line for several slots, each with its annotator."""
     Event.objects.bulk_create(
         [Event(**_about(kind, slot, by, None, {})) for slot, by in slots],
         batch_size=CHUNK,

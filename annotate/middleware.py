@@ -1,4 +1,4 @@
-"""Middleware: refused requests, and headers against caching."""
+"""Middleware that refuses requests and prevents caching."""
 
 from collections.abc import Callable, Iterator
 
@@ -6,16 +6,16 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, Query
 from django.utils.cache import patch_cache_control
 
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
-# A file that somebody sends lies on the disk before anybody asks who sends it.
+# An uploaded file is on the disk before the sender's permission is checked.
 LARGEST_BODY = 20 * 2**20
 
 Respond = Callable[[HttpRequest], HttpResponse]
 
 
 def forbid_storing(get_response: Respond) -> Respond:
-    """Let no browser or proxy keep an answer, unless a view says how long.
+    """Forbid caching unless a view allows it.
 
-    Pages and downloads belong to an account or a link, and outlive both in a cache.
+    Pages and downloads belong to an account or a link, which a cache would outlive.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -33,7 +33,7 @@ def refuse_large(get_response: Respond) -> Respond:
     def middleware(request: HttpRequest) -> HttpResponse:
         length = request.META.get("CONTENT_LENGTH") or "0"
         if length.isdecimal() and int(length) > LARGEST_BODY:
-            told = f"Send at most {LARGEST_BODY // 2**20} MB."
+            told = f"Request too large: send at most {LARGEST_BODY // 2**20} MB."
             return HttpResponse(told, status=413, content_type="text/plain")
         return get_response(request)
 
@@ -45,7 +45,7 @@ def refuse_nul(get_response: Respond) -> Respond:
 
     def middleware(request: HttpRequest) -> HttpResponse:
         if any("\0" in text for text in _texts(request)):
-            return HttpResponseBadRequest("Text must not hold a NUL character.")
+            return HttpResponseBadRequest("Text must not contain NUL characters.")
         return get_response(request)
 
     return middleware

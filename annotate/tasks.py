@@ -19,17 +19,17 @@ from evalcore.serving import log
 
 @shared_task
 def release_expired() -> None:
-    """Put slots back whose lease has run out."""
+    """Release slots whose lease has expired."""
     giving_back.release_expired()
 
 
-# So long pictures are drawn every minute, and other work waits.
+# Time for drawing pictures each minute; other jobs wait meanwhile.
 DRAWING_SECONDS = 15
 
 
 @shared_task
 def plan_studies() -> None:
-    """Make the plan whose turn it is, and ring for the next one."""
+    """Make the next plan, and queue the one after it."""
     plan_queue.tidy_up()
     for plan_id in plan_queue.waiting_plans()[:1]:
         plan_queue.make_plan(plan_id)
@@ -39,7 +39,7 @@ def plan_studies() -> None:
 
 @shared_task
 def draw_pictures() -> None:
-    """Draw the pictures of open studies in the size in which they are shown."""
+    """Draw the pictures of open studies at their display size."""
     deadline = time.monotonic() + DRAWING_SECONDS
     for study in Study.objects.filter(state=Study.State.OPEN):
         if not study.presentation.get("drawn"):
@@ -48,7 +48,7 @@ def draw_pictures() -> None:
 
 @shared_task
 def remove_unused_pictures() -> None:
-    """Remove the drawn pictures and videos that nobody has looked at for long."""
+    """Remove renditions that were not used for a long time."""
     same_size.remove_unused()
 
 
@@ -70,7 +70,7 @@ def refresh_snapshot(pk: int) -> None:
 
 @shared_task
 def erase_due() -> None:
-    """Erase personal data that have been kept for long enough; old logins, too."""
+    """Erase personal data at the end of their retention, and old logins."""
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
     rate_limits.forget_old()
     erasing.erase_due()
@@ -78,7 +78,7 @@ def erase_due() -> None:
 
 @shared_task
 def sweep_reports() -> None:
-    """Build the report whose turn it is, and ring for the next one."""
+    """Build the next report, and queue the one after it."""
     for report_id in building.waiting_reports()[:1]:
         building.build_report(report_id)
         if building.waiting_reports():

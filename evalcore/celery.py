@@ -38,7 +38,7 @@ def make_queue_folders(source: Settings, **_kwargs: object) -> None:
 
 
 def mend_queue_tables(folder: Path) -> None:
-    """Make the broker's empty tables of queues readable again.
+    """Repair the broker's empty queue tables.
 
     One is empty for good where its writer was killed, or the disk was full, as it was
     made, and then no bell rings any more.
@@ -51,7 +51,7 @@ def mend_queue_tables(folder: Path) -> None:
 
 
 def drop_broken_messages(folder: Path) -> None:
-    """Remove the broker's messages that were not written to their end.
+    """Remove incomplete messages of the broker.
 
     The disk was full, as a rule. Each would end the worker that reads it.
     """
@@ -66,14 +66,14 @@ def drop_broken_messages(folder: Path) -> None:
 
 @worker_ready.connect
 def look_for_work(**_kwargs: object) -> None:
-    """Look for work that was left while no worker ran; the bell may be lost."""
+    """Look for work left while no worker ran; its message may be lost."""
     for entry in app.conf.beat_schedule.values():
         app.send_task(entry["task"])
 
 
 @worker_ready.connect
 def show_that_a_worker_lives(sender: Consumer, **_kwargs: object) -> None:
-    """Give signs of life for the queues that this worker serves."""
+    """Record heartbeats for the queues that this worker serves."""
     from evalcore.serving import workers
 
     workers.give_signs(sender.app.amqp.queues.consume_from)
@@ -81,20 +81,20 @@ def show_that_a_worker_lives(sender: Consumer, **_kwargs: object) -> None:
 
 @task_prerun.connect
 def begin_task(task_id: str, task: Task, **_kwargs: object) -> None:
-    """Have the lines of the log say which task they are of."""
+    """Add the task to the context of log lines."""
     log.begin(task=task.name, task_id=task_id)
 
 
 @task_postrun.connect
 def end_task(**_kwargs: object) -> None:
-    """Have the lines that follow belong to no task."""
+    """Clear the context of log lines."""
     log.end()
 
 
 @beat_init.connect
 @beat_embedded_init.connect
 def show_that_the_beat_lives(**_kwargs: object) -> None:
-    """Give signs of life of what rings every minute."""
+    """Record heartbeats of the scheduler."""
     from evalcore.serving import workers
 
     workers.give_signs(["beat"])

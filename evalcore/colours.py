@@ -6,7 +6,7 @@ from itertools import product
 
 from PIL import Image, ImageChops, ImageCms
 
-# So many of 255 levels, at most, nobody sees.
+# A difference of so many of 255 levels is invisible.
 SAME_COLOUR = 2
 # Modes in which a picture of a profile's colour space may come.
 GREY = ("1", "L", "LA", "I;16", "I;16L", "I;16B", "I;16N")
@@ -69,7 +69,7 @@ def _opened(profile: bytes) -> ImageCms.ImageCmsProfile:
 
 @lru_cache(maxsize=16)
 def _is_srgb(profile: bytes) -> bool:
-    """Say whether nobody would see a conversion from that profile to sRGB."""
+    """Say whether converting that profile to sRGB changes nothing visible."""
     source = _opened(profile)
     if source.profile.xcolor_space.strip() != "RGB":
         return False
@@ -80,7 +80,7 @@ def _is_srgb(profile: bytes) -> bool:
 
 
 def are_alike(first: Image.Image, second: Image.Image) -> bool:
-    """Say whether nobody sees a difference between two pictures of one size."""
+    """Say whether two pictures of one size look the same."""
     difference = ImageChops.difference(first, second)
     rest = difference.point(lambda level: max(0, level - SAME_COLOUR))
     return rest.getbbox() is None

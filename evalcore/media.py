@@ -54,12 +54,12 @@ BROKEN = (
     struct.error,
 )
 LONGEST_SIDE: dict[str, int] = {"display": 2048, "thumb": 320}
-# A rendition that nobody has looked at for so long is removed, and drawn again when
+# A rendition unused for so long is removed, and drawn again when
 # somebody does. Its use is recorded once a day, as the time of its file.
 UNUSED_SECONDS = 30 * 24 * 3600
 USE_SECONDS = 24 * 3600
 RENDITION_FOLDERS = ("display", "thumb", "video")
-# Of letterboxes; neither bright nor dark pictures look better on it.
+# Grey of letterboxes, which favours neither bright nor dark pictures.
 NEUTRAL = (128, 128, 128)
 
 # MEDIA_MAX_MEGAPIXELS is the limit, and holds before anything is decoded; Pillow's own
@@ -69,7 +69,7 @@ _one_large = Lock()
 
 
 class UnreadablePictureError(ValueError):
-    """The file is no picture that can be shown; the message says what would be."""
+    """The file is not a picture that can be shown; the message says what would be."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def is_same_picture(stored: MediaFile, data: bytes) -> bool:
 
 
 def remarks_on_stored(stored: MediaFile, data: bytes) -> list[str]:
-    """Return what is stored of the same data otherwise than it would be today.
+    """Return notes on stored data that today's import would store differently.
 
     Earlier versions kept the first frame and dropped colour profiles, and people may
     have judged that.
@@ -179,7 +179,7 @@ def check_picture(data: bytes) -> list[str]:
 
 @contextmanager
 def stored_picture(media: MediaFile) -> Iterator[Image.Image]:
-    """Lend the stored original, decoded; it was accepted once, whatever its size."""
+    """Yield the stored original, decoded; its size is not checked again."""
     data = original_path(media).read_bytes()
     with _decoded(data, is_ours=True) as picture:
         yield picture
@@ -193,7 +193,7 @@ def _decoded(
     is_reduced: bool = False,
     notes: list[str] | None = None,
 ) -> Iterator[Image.Image]:
-    """Lend a picture upright and in sRGB; a large one to one thread at a time.
+    """Yield a picture upright and in sRGB; a large one to one thread at a time.
 
     Reduced, it has every error of the whole but may be smaller. What is assumed is
     added to `notes`.
@@ -221,7 +221,7 @@ def _decoded(
 
 
 def _check_still(picture: Image.Image) -> None:
-    """Refuse what moves, or has pages: it would be judged by the first of them."""
+    """Refuse animations and documents, of which only the first frame would be shown."""
     if not _moves(picture):
         return
     if picture.format == "TIFF":  # counting takes long where there are many
@@ -241,7 +241,7 @@ def _moves(picture: Image.Image) -> bool:
 
 @contextmanager
 def _in_words() -> Iterator[None]:
-    """Say in words what a decoder raises."""
+    """Return an error of a decoder as a sentence."""
     try:
         yield
     except UnidentifiedImageError as error:
@@ -253,7 +253,7 @@ def _in_words() -> Iterator[None]:
 
 
 def _upright(picture: Image.Image) -> Image.Image:
-    """Return the picture turned as its metadata say; broken ones say nothing."""
+    """Return the picture rotated by its metadata; broken metadata are ignored."""
     try:
         if picture.getexif().get(ExifTags.Base.Orientation, 1) == 1:
             return picture
@@ -357,7 +357,7 @@ def _reduced(box: Box, side: int) -> Box:
 
 @contextmanager
 def _clean(picture: Image.Image) -> Iterator[Path]:
-    """Lend a PNG file of the pixels alone."""
+    """Yield a PNG file of the pixels alone."""
     picture.info = {}  # what it says besides would be written as well
     with temporary_file(settings.MEDIA_ROOT / "original", EXTENSION) as draft:
         picture.save(draft, "PNG", compress_level=6)
@@ -366,7 +366,7 @@ def _clean(picture: Image.Image) -> Iterator[Path]:
 
 @contextmanager
 def temporary_file(folder: Path, extension: str) -> Iterator[Path]:
-    """Lend an empty file, which is gone afterwards unless it was moved away.
+    """Yield an empty file, which is removed afterwards unless it was moved.
 
     Moved to its place when it is complete, no reader ever sees half of it.
     """

@@ -43,7 +43,7 @@ def add(
 def remove(
     benchmark: Benchmark, user: AbstractBaseUser, *, leave_an_owner: bool = False
 ) -> bool:
-    """Take somebody out; return whether that was a member.
+    """Remove a member; return whether the user was one.
 
     Their studies over the benchmark stay theirs, and see of it what they show.
     """
@@ -61,8 +61,8 @@ def _check_others_own(benchmark: Benchmark, user: AbstractBaseUser) -> None:
     if own.exists() and not owners.exclude(user=user.pk).exists():
         raise LastOwnerError(
             _(
-                "%(name)s is the only owner; without one nobody here could say who "
-                "sees this benchmark. Make somebody else an owner first."
+                "%(name)s is the only owner, and a benchmark needs at least one. Make "
+                "somebody else an owner first."
             )
             % {"name": user.get_username()}
         )

@@ -20,7 +20,8 @@ PRODUCTION = environment.flag("PRODUCTION")
 DEMO = environment.flag("DEMO")
 if DEMO and PRODUCTION:
     raise ImproperlyConfigured(
-        "DEMO=1 and PRODUCTION=1: the demo's passwords are public; set only one."
+        "DEMO=1 and PRODUCTION=1 are both set, but the demo's passwords are public. "
+        "Set only one of them."
     )
 DEBUG = False
 PORT = environment.port("PORT")

@@ -1,4 +1,4 @@
-"""Rules of access: every page and API call looks its objects up through them.
+"""Access rules through which every page and API call looks up objects.
 
 An object that a user may not see looks like one that does not exist. Accounts with the
 demo's public password are here as well, since they may log in to the demo alone.
@@ -24,7 +24,7 @@ T = TypeVar("T", bound=Model)
 
 
 def _of_member(rows: QuerySet[T], user: SomeUser, **membership: str) -> QuerySet[T]:
-    """Keep what a user is a member of; a superuser is of everything."""
+    """Filter by membership; superusers see everything."""
     if not user.is_authenticated:
         return rows.none()
     log.note(user=user.pk)
@@ -47,7 +47,7 @@ def can_manage(user: SomeUser, study: Study) -> bool:
 
 
 def can_create(user: SomeUser) -> bool:
-    """Say whether this user may set studies up: over which benchmarks, see below."""
+    """Say whether this user may set up studies on some benchmark."""
     return (
         user.is_superuser
         or managed_studies(user).exists()
@@ -56,7 +56,7 @@ def can_create(user: SomeUser) -> bool:
 
 
 def get_study_for(user: SomeUser, slug: str, role: str | None = None) -> Study:
-    """Return the study, as far as this user may see it."""
+    """Return the study if this user may see it."""
     study = visible_studies(user).filter(slug=slug).select_related("benchmark").first()
     if study is None:
         raise Http404(f"No study {slug!r}.")
@@ -67,12 +67,12 @@ def get_study_for(user: SomeUser, slug: str, role: str | None = None) -> Study:
 
 
 def visible_benchmarks(user: SomeUser) -> QuerySet[Benchmark]:
-    """Return the benchmarks that this user may see whole, plan over, and score."""
+    """Return the benchmarks that this user may use, as a member or superuser."""
     return _of_member(Benchmark.objects.all(), user)
 
 
 def get_benchmark_for(user: SomeUser, slug: str, role: str | None = None) -> Benchmark:
-    """Return the benchmark, if this user may see it."""
+    """Return the benchmark if this user may use it."""
     benchmark = visible_benchmarks(user).filter(slug=slug).first()
     if benchmark is None:
         raise Http404(f"No benchmark {slug!r}.")
@@ -82,7 +82,7 @@ def get_benchmark_for(user: SomeUser, slug: str, role: str | None = None) -> Ben
 
 
 def owns(user: SomeUser, benchmark: Benchmark) -> bool:
-    """Say whether this user may say who else sees the benchmark."""
+    """Say whether this user may change the members of the benchmark."""
     if not user.is_authenticated:
         return False
     owners = benchmark.members.filter(role=BenchmarkMember.Role.OWNER)
@@ -90,7 +90,7 @@ def owns(user: SomeUser, benchmark: Benchmark) -> bool:
 
 
 def can_use_benchmark(user: SomeUser, study: Study) -> bool:
-    """Say whether this user may see more of a benchmark than the study over it."""
+    """Say whether this user may use the study's benchmark itself."""
     return visible_benchmarks(user).filter(pk=study.benchmark_id).exists()
 
 
@@ -103,7 +103,7 @@ def check_benchmark_of(user: SomeUser, study: Study) -> None:
 
 
 def visible_outputs(user: SomeUser) -> QuerySet[Output]:
-    """Return the outputs that this user may look at: of benchmarks, or of studies."""
+    """Return the outputs that this user may see, through benchmarks or studies."""
     units = Unit.objects.filter(study__in=visible_studies(user))
     visible = Q(story__benchmark__in=visible_benchmarks(user))
     for name in OUTPUTS:
@@ -116,7 +116,7 @@ ACCOUNTS = ("manager", "researcher")
 
 
 class RefusePublicPassword:
-    """Let nobody log in by the public password, unless this is the demo."""
+    """Refuse logins with the demo's public password outside the demo."""
 
     def authenticate(
         self, request: HttpRequest | None, password: str | None = None, **_given: Any
@@ -127,7 +127,7 @@ class RefusePublicPassword:
 
 
 def disable_accounts() -> list[str]:
-    """Take the public password from the demo's accounts; return their names."""
+    """Remove the public password from the demo's accounts; return their names."""
     disabled = []
     for user in User.objects.filter(username__in=ACCOUNTS).order_by("username"):
         if check_password(PASSWORD, user.password):

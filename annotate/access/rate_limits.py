@@ -27,15 +27,15 @@ from django.utils.translation import gettext as _
 # together, and how long a count lasts.
 MOST_PASSWORDS = 50
 MOST_LINKS = 50
-# So long an address counts as one from which the account was used.
+# Time for which an address counts as known for an account.
 REMEMBERED_DAYS = 90
-# What rows are named that count wrong links and tokens: no account has a blank.
+# Name of the rows that count wrong links and tokens: account names have no blanks.
 LINKS = "links and tokens"
 NOWHERE = "0.0.0.0"
 
 
 def client_address(request: HttpRequest) -> str:
-    """Return whose request it is: the peer, or whom the trusted proxies name."""
+    """Return the client's address: the peer's, or the one from trusted proxies."""
     named = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
     proxies = settings.TRUSTED_PROXIES
     forwarded = named[-min(proxies, len(named))] if proxies else ""
@@ -43,7 +43,7 @@ def client_address(request: HttpRequest) -> str:
 
 
 def _read(text: str) -> str:
-    """Return an address as it is counted; empty if the text is none."""
+    """Return a normalised address; empty if the text is not an address."""
     try:
         found = ip_address(text.strip())
     except ValueError:
@@ -56,13 +56,13 @@ def _read(text: str) -> str:
 
 
 def username(request: HttpRequest, credentials: dict[str, str] | None) -> str:
-    """Return whose password it is, as far as an account's name can be long."""
+    """Return the submitted account name, cut to its maximum length."""
     given = credentials or request.POST
     return (given.get("username") or "")[:150]
 
 
 class AxesRequest(HttpRequest):
-    """A request as django-axes hands it on."""
+    """A request as django-axes passes it."""
 
     axes_ip_address: str
 
@@ -73,13 +73,13 @@ class Guard(AxesDatabaseHandler):
     def get_failures(
         self, request: AxesRequest, credentials: dict[str, str] | None = None
     ) -> int:
-        """Return how many wrong passwords stand against a login, if too many."""
+        """Return the number of wrong passwords of a login if it exceeds a limit."""
         return max((n for n, _last in self._too_many(request, credentials)), default=0)
 
     def seconds_left(
         self, request: AxesRequest, credentials: dict[str, str] | None
     ) -> int:
-        """Return for how many seconds a login is refused."""
+        """Return the seconds until a login is possible again."""
         found = self._too_many(request, credentials)
         return max((_seconds_after(last) for _n, last in found), default=1)
 
@@ -111,7 +111,7 @@ class Guard(AxesDatabaseHandler):
 
 
 def forget_old() -> None:
-    """Forget wrong passwords and links that count no more, and old addresses."""
+    """Delete expired counts of wrong passwords and links, and old addresses."""
     now = timezone.now()
     counted = now - settings.AXES_COOLOFF_TIME
     AccessAttempt.objects.filter(attempt_time__lte=counted).delete()
@@ -135,26 +135,26 @@ def _seconds_after(last: datetime) -> int:
 def login_refused(
     request: HttpRequest, _response: HttpResponse, credentials: dict[str, str] | None
 ) -> HttpResponse:
-    """Say that too many passwords were wrong, in the place of a login's answer."""
+    """Return the response for too many wrong passwords."""
     return _refusal(request, seconds_for_login(request, credentials), of_links=False)
 
 
 def seconds_for_login(request: HttpRequest, credentials: dict[str, str] | None) -> int:
-    """Return after how many seconds a login that was refused may be tried again."""
+    """Return the seconds until a refused login may be tried again."""
     guard = AxesProxyHandler.get_implementation()
     seconds: int = guard.seconds_left(request, credentials)
     return seconds
 
 
 def note_token_given(request: HttpRequest, user: AbstractBaseUser) -> None:
-    """Forget the failures of somebody who had the password."""
+    """Reset the failures of an account after a correct password."""
     asked = copy(request)
     del asked.session
     user_logged_in.send(sender=type(user), request=asked, user=user)
 
 
 def note_wrong(request: HttpRequest) -> int:
-    """Count a wrong link or token; return for how many seconds more are refused."""
+    """Count a wrong link or token; return the seconds of the resulting block."""
     where = {"username": LINKS, "ip_address": client_address(request), "user_agent": ""}
     full = _recent(**where).filter(failures_since_start__gte=MOST_LINKS).first()
     if full is not None:
@@ -175,7 +175,7 @@ def note_wrong(request: HttpRequest) -> int:
 
 
 def refuse_link(request: HttpRequest) -> HttpResponse:
-    """Answer a link that nobody has: not found, or too many of them."""
+    """Return the response to an unknown link: not found, or too many attempts."""
     if seconds := note_wrong(request):
         return _refusal(request, seconds, of_links=True)
     raise Http404

@@ -26,7 +26,7 @@ KEYWORD = "Invitation"
 
 
 class ShallowJSONParser(JSONParser):
-    """Refuses JSON that is nested too deep to be read."""
+    """Parser that refuses JSON nested too deeply."""
 
     def parse(self, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -36,13 +36,13 @@ class ShallowJSONParser(JSONParser):
 
 
 class TableJSONParser(ShallowJSONParser):
-    """Reads NaN as the JSON lines of files have it: a missing value."""
+    """Parser that reads NaN as a missing value, as in JSON lines files."""
 
     strict = False
 
 
 class InvitationAuthentication(BaseAuthentication):
-    """Sets `request.auth` to the annotator whom the link belongs to."""
+    """Authentication by personal link; sets `request.auth` to the annotator."""
 
     def authenticate(self, request: Request) -> tuple[AnonymousUser, Annotator] | None:
         parts = get_authorization_header(request).decode("latin-1").split()
@@ -65,7 +65,7 @@ class InvitationAuthentication(BaseAuthentication):
 
 
 class AccountTokenAuthentication(TokenAuthentication):
-    """Sets `request.user` to the account that the token belongs to."""
+    """Authentication by API token; sets `request.user` to the account."""
 
     def authenticate(self, request: Request) -> tuple[User, Token] | None:
         try:
@@ -83,14 +83,14 @@ def _count(request: Request) -> None:
 
 
 class IsAnnotator(BasePermission):
-    """Lets only annotators in."""
+    """Permission for annotators only."""
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
         return isinstance(request.auth, Annotator)
 
 
 class InvitationScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # its base has no types
-    """Describes the invitation in the OpenAPI schema."""
+    """Description of invitations in the OpenAPI schema."""
 
     target_class = "annotate.api.authentication.InvitationAuthentication"
     name = "invitation"
@@ -100,5 +100,6 @@ class InvitationScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyp
             "type": "apiKey",
             "in": "header",
             "name": "Authorization",
-            "description": "`Invitation <token>`, the token of the invitation link",
+            "description": "`Invitation <token>`, with the token from the annotator's "
+            "personal link",
         }

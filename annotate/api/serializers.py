@@ -63,16 +63,17 @@ class CoverageSerializer(serializers.Serializer):
     earliest_end = _date("early")
     latest_end = _date("late")
     waiting = serializers.IntegerField(
-        source="outlook.waiting.slots", help_text="slots that the dates leave out"
+        source="outlook.waiting.slots",
+        help_text="slots that the expected dates do not include",
     )
     outlook = serializers.CharField(
-        source="outlook.text", help_text="the pace, or why there is no date"
+        source="outlook.text", help_text="the current pace, or why there is no date yet"
     )
     cells = CellSerializer(many=True)
 
 
 class AsGiven(serializers.Field):
-    """A cell as it was sent: the reader of files checks it, by its own rule."""
+    """A cell as sent, checked later by the reader of files."""
 
     def to_internal_value(self, data: Any) -> Any:
         return data
@@ -112,11 +113,11 @@ class SummarySerializer(serializers.Serializer):
     replaced = serializers.IntegerField()
     guessed = serializers.ListField(
         child=serializers.CharField(),
-        help_text="metrics taken for higher-is-better, as nothing says it",
+        help_text="metrics assumed to be higher-is-better, as the request does not say",
     )
     turned = serializers.ListField(
         child=serializers.CharField(),
-        help_text="metrics taken for lower-is-better, by their names alone",
+        help_text="metrics assumed to be lower-is-better because of their names",
     )
 
 
@@ -140,16 +141,17 @@ class SlotSerializer(serializers.Serializer):
     lease_until = serializers.DateTimeField()
     questions = ShownQuestionSerializer(
         many=True,
-        help_text="the boxes of a checklist, label|text and label|video, among them: "
-        "they are asked of every shot and sent under `ticked`; no answer is told here",
+        help_text="questions of the slot. Boxes of a checklist (label|text and "
+        "label|video) are included; they apply to every shot, and their answers are in "
+        "`ticked`",
     )
     videos = serializers.DictField(
-        child=serializers.CharField(), help_text="side: address of its video"
+        child=serializers.CharField(), help_text="address of the video, by side"
     )
     ticked = serializers.DictField(
         child=serializers.ListField(child=serializers.CharField()),
         required=False,
-        help_text="of a checklist: the boxes ticked so far, by the shot's number",
+        help_text="for checklists: the boxes ticked so far, by shot number",
     )
     shots = ShownShotSerializer(many=True)
 
@@ -158,14 +160,14 @@ class AnswersSerializer(serializers.Serializer):
     answers = serializers.DictField(
         child=serializers.CharField(),
         default=dict,
-        help_text=f"question key: {'; '.join(filter(None, WANTED))}",
+        help_text=f"answer by question key: {'; '.join(filter(None, WANTED))}",
     )
     ticked = serializers.DictField(
         child=serializers.ListField(child=serializers.CharField(max_length=80)),
         default=dict,
-        help_text="of a checklist: the ticked boxes of every shot, by its number. To "
-        "name a shot is the annotator's word that it was looked at and that what is "
-        "not ticked does not occur in it; one without ticks has an empty list",
+        help_text="for checklists: the ticked boxes of every shot, by shot number. "
+        "Naming a shot confirms that the annotator looked at it and that unticked "
+        "boxes do not apply. Send an empty list for a shot without ticks",
     )
 
     def validate(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -175,14 +177,14 @@ class AnswersSerializer(serializers.Serializer):
 
     def validate_ticked(self, ticked: dict[str, list[str]]) -> dict[int, list[str]]:
         if not all(re.fullmatch("[0-9]{1,6}", number) for number in ticked):
-            raise serializers.ValidationError("Write the numbers of shots as keys.")
+            raise serializers.ValidationError("Use shot numbers as keys.")
         return {int(number): boxes for number, boxes in ticked.items()}
 
     seconds = serializers.FloatField(
         required=False,
         min_value=0,
-        help_text="time spent looking at it; believed as far as the time since it was "
-        "handed out allows",
+        help_text="time spent on the slot, in seconds; limited to the time since the "
+        "annotator took it",
     )
 
 

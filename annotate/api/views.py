@@ -1,4 +1,4 @@
-"""The views of the REST API."""
+"""Views of the REST API."""
 
 from typing import Any
 
@@ -37,28 +37,28 @@ from evalcore.importing.scores import import_scores
 
 
 class Conflict(APIException):
-    """The request does not fit the present state."""
+    """The request conflicts with the current state."""
 
     status_code = 409
     default_code = "conflict"
 
 
 class Refused(APIException):
-    """The input has problems; all of them are listed."""
+    """The input is invalid; the response lists all problems."""
 
     status_code = 400
     default_code = "refused"
 
 
 class TooMuch(APIException):
-    """More was sent in one request than is stored in one transaction."""
+    """The request has more answers than one transaction stores."""
 
     status_code = 413
     default_code = "too_much"
 
 
 class ObtainToken(ObtainAuthToken):
-    """The token of an account, for its name and password."""
+    """The API token of an account, for its name and password."""
 
     serializer_class = serializers.AuthTokenSerializer
     parser_classes = APIView.parser_classes
@@ -79,7 +79,7 @@ class ObtainToken(ObtainAuthToken):
 
 
 class StudyList(generics.ListAPIView):
-    """The studies that you may see."""
+    """The studies that you can see."""
 
     serializer_class = serializers.StudySerializer
 
@@ -95,7 +95,7 @@ class StudyDetail(generics.RetrieveAPIView):
 
 
 class StudyCoverage(APIView):
-    """Progress of a study, cell by cell, and its expected end."""
+    """Progress of a study by cell, and its expected end."""
 
     @extend_schema(responses=serializers.CoverageSerializer)
     def get(self, request: Request, slug: str) -> Response:
@@ -110,7 +110,7 @@ class StudyCoverage(APIView):
 
 
 class StudyScores(APIView):
-    """Post metric scores computed elsewhere: this study reads them, no other does."""
+    """Upload metric scores computed elsewhere, for use in this study only."""
 
     parser_classes = (TableJSONParser,)
 
@@ -118,7 +118,7 @@ class StudyScores(APIView):
         request=serializers.ScoresSerializer,
         responses={
             200: serializers.SummarySerializer,
-            400: OpenApiResponse(description="every problem; nothing was written"),
+            400: OpenApiResponse(description="all problems found; nothing was stored"),
         },
     )
     def post(self, request: Request, slug: str) -> Response:
@@ -149,7 +149,7 @@ class StudyScores(APIView):
 
 
 def _outside(study: Study, rows: list[dict[str, Any]]) -> Problems[Problem]:
-    """Name the rows that do not belong to the study; others share its benchmark."""
+    """Return problems for rows whose story or method is not in the study."""
     units = study.units.values_list(
         "story__key", *study.output_paths(below="__method__name")
     )
@@ -158,7 +158,7 @@ def _outside(study: Study, rows: list[dict[str, Any]]) -> Problems[Problem]:
     return Problems(
         Problem(
             "scores",
-            "an output of this study",
+            "a story and method of this study",
             line,
             value=f"{row['story']} / {row['method']}",
         )
@@ -179,31 +179,37 @@ class NextSlot(APIView):
         request=None,
         responses={
             200: serializers.SlotSerializer,
-            204: OpenApiResponse(description="nothing is left"),
+            204: OpenApiResponse(description="no slots left"),
             409: OpenApiResponse(
-                description="not now: paused, taken, or not agreed yet"
+                description="not possible now: the annotator is paused or has not "
+                "consented, or others are rating all remaining slots"
             ),
         },
     )
     def post(self, request: Request) -> Response:
-        """Take the next slot; asking again returns the same one."""
+        """Take the next slot; repeated requests return the same one."""
         annotator = request.auth
         if annotator.study.state != Study.State.OPEN:
-            raise Conflict("The study does not take answers at the moment.")
+            raise Conflict("The study is not accepting answers at the moment.")
         _refuse_unprepared(annotator)
         following = choosing.next_for(annotator)
         if following.kind == choosing.Next.STOPPED:
-            raise Conflict("This annotator's work is paused, or not wanted any more.")
+            raise Conflict(
+                "This annotator is paused or has been removed from the study."
+            )
         if following.kind == choosing.Next.TAKEN:
             minutes = following.minutes
-            raise Conflict(f"All work is with others; ask again in {minutes} minutes.")
+            raise Conflict(
+                "Others are rating all remaining slots. Try again in "
+                f"{minutes} minutes."
+            )
         if following.slot is None:
             return Response(status=204)
         return Response(_shown(annotator, following.slot))
 
 
 class SubmitSlot(APIView):
-    """All answers to one slot."""
+    """Submission of all answers to one slot."""
 
     authentication_classes = (InvitationAuthentication,)
     permission_classes = (IsAnnotator,)
@@ -214,16 +220,19 @@ class SubmitSlot(APIView):
         request=serializers.AnswersSerializer,
         responses={
             200: serializers.SubmittedSerializer,
-            400: OpenApiResponse(description="no such question or answer"),
-            404: OpenApiResponse(description="no slot of this annotator"),
-            409: OpenApiResponse(description="not now: paused, taken, or incomplete"),
+            400: OpenApiResponse(description="unknown question or invalid answer"),
+            404: OpenApiResponse(description="this annotator has no such slot"),
+            409: OpenApiResponse(
+                description="not possible now: the annotator is "
+                "paused, somebody else has the slot, or answers are missing"
+            ),
             413: OpenApiResponse(
-                description="more answers than one request may have; nothing is stored"
+                description="too many answers in one request; nothing was stored"
             ),
         },
     )
     def post(self, request: Request, code: str) -> Response:
-        """Store the answers and submit, all or nothing; twice changes nothing."""
+        """Store all answers and submit, or store nothing; repeating is harmless."""
         annotator = request.auth
         _refuse_unprepared(annotator)
         slot = Slot.objects.filter(annotator=annotator, code=code).first()
@@ -235,15 +244,18 @@ class SubmitSlot(APIView):
         number = sum(len(given.validated_data[part]) for part in ("answers", "ticked"))
         if number > writing.MOST_ROWS:
             raise TooMuch(
-                f"Expected at most {writing.MOST_ROWS} answers and ticked shots, "
-                f"not {number}; nothing was stored."
+                f"Send at most {writing.MOST_ROWS} answers and ticked shots in one "
+                f"request, not {number}. Nothing was stored."
             )
         asked = [question.key for question in slot.questions]
         unknown = sorted(set(given.validated_data["answers"]) - set(asked))
         if unknown:
             known = ", ".join(asked)
             raise Refused(
-                {"answers": f"{unknown[0]} is no question; there are {known}"}
+                {
+                    "answers": f"Unknown question {unknown[0]}. The questions are "
+                    f"{known}."
+                }
             )
         rows: list[writing.Row] = [
             writing.AnswerRow(question=key, value=value)
@@ -269,13 +281,13 @@ class SubmitSlot(APIView):
 
 
 def _refuse_unprepared(annotator: Annotator) -> None:
-    """Raise unless the annotator has agreed and read the instructions, on the pages."""
+    """Raise unless the annotator has consented and read the instructions."""
     if first := lacking(annotator):
         raise Conflict(first)
 
 
 def _ticked(annotator: Annotator, slot: Slot) -> dict[str, Any]:
-    """Return which boxes of a checklist are ticked, by shot; nothing of others."""
+    """Return the ticked boxes by shot; empty for other studies."""
     if not asks_of_shots(slot.study):
         return {}
     ticked = checklist_sheets.ticked_boxes(slot, annotator)
@@ -283,7 +295,7 @@ def _ticked(annotator: Annotator, slot: Slot) -> dict[str, Any]:
 
 
 def _shown(annotator: Annotator, slot: Slot) -> dict[str, Any]:
-    """Return what the page shows: texts, pictures by side, questions; no method."""
+    """Return the slot as annotators see it, without methods."""
     token = annotator.invitation.token
     return {
         "code": slot.code,

@@ -1,1 +1,1 @@
-"""The log of a study: read, replayed, verified; the study as of an event."""
+"""The log of a study: reading, replay and verification."""

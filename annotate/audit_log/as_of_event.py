@@ -18,14 +18,14 @@ SlotState = Slot.State
 
 @dataclass
 class Followed:
-    """A slot as the log tells it."""
+    """The state of a slot according to the log."""
 
     state: str
     annotator: int | None
     ordinal: int | None
 
 
-# What each event finds, and the state that it leaves behind.
+# States before each event, and the state after it.
 MOVES: dict[str, tuple[tuple[str, ...], str]] = {
     Kind.SLOT_TAKEN: ((SlotState.OPEN,), SlotState.LEASED),
     Kind.SLOT_EXPIRED: ((SlotState.LEASED,), SlotState.OPEN),
@@ -46,7 +46,7 @@ FOLLOWED = [*MOVES, *BIRTHS, Kind.SLOT_SURPLUS, Kind.SLOTS_LISTED]
 
 
 def problems(study: Study) -> Iterator[str]:
-    """Yield a sentence for each place where log and tables tell different stories."""
+    """Yield a sentence for each difference between log and tables."""
     slots: dict[int, Followed] = {}
     yield from replay(study, slots)
     stored = study.slots.order_by("pk").values_list(
@@ -56,10 +56,10 @@ def problems(study: Study) -> Iterator[str]:
         told = slots.pop(pk, None)
         standing = state, annotator, ordinal
         if told is None:
-            yield f"slot {code}: the log does not know it"
+            yield f"slot {code}: stored, but not in the log"
         elif (told.state, told.annotator, told.ordinal) != standing:
             yield (
-                f"slot {code}: stored as {_words(*standing)}, but by the log "
+                f"slot {code}: stored as {_words(*standing)}, but the log says "
                 f"{_words(told.state, told.annotator, told.ordinal)}"
             )
     for pk in slots:
@@ -69,7 +69,7 @@ def problems(study: Study) -> Iterator[str]:
 def replay(
     study: Study, slots: dict[int, Followed], *, until: int | None = None
 ) -> Iterator[str]:
-    """Follow the events since the first list; yield what could not have happened."""
+    """Replay the events since the first list; yield impossible ones."""
     events = Event.objects.filter(study=study, kind__in=FOLLOWED).order_by("pk")
     first = events.filter(kind=Kind.SLOTS_LISTED).values_list("pk", flat=True).first()
     if until is not None:
@@ -84,7 +84,7 @@ def replay(
         elif kind in BIRTHS:
             slots[slot] = Followed(BIRTHS[kind], details["holder"], details["ordinal"])
         elif slot not in slots:
-            yield f"event {pk}: {kind}, but no slot {slot} was opened before"
+            yield f"event {pk}: {kind}, but slot {slot} had not been opened"
         elif kind == Kind.SLOT_SURPLUS:
             slots[slot].ordinal = details["ordinal"]
         else:
@@ -93,28 +93,30 @@ def replay(
             if told.state not in before:
                 yield f"event {pk}: {kind}, but slot {slot} was {told.state}"
             if kind in WORK and told.annotator not in (None, details["holder"]):
-                yield f"event {pk}: {kind}, but slot {slot} was somebody else's"
+                yield (
+                    f"event {pk}: {kind}, but slot {slot} belonged to another annotator"
+                )
             told.state = after
             told.annotator, told.ordinal = details["holder"], details["ordinal"]
 
 
 def _words(state: str, annotator: int | None, ordinal: int | None) -> str:
-    whose = "nobody's" if annotator is None else f"of annotator {annotator}"
-    place = "without ordinal" if ordinal is None else f"number {ordinal}"
+    whose = "no annotator" if annotator is None else f"annotator {annotator}"
+    place = "no number" if ordinal is None else f"number {ordinal}"
     return f"{state}, {whose}, {place}"
 
 
-# What decides from which views the answers of a slot are hidden.
+# Events that decide which views hide the answers of a slot.
 HIDING = (Kind.SLOT_EXCLUDED, Kind.EXCLUSION_UNDONE, Kind.STUDY_EDITED)
 
 
 class MomentError(ValueError):
-    """The study cannot be looked at as of this event; the message says why."""
+    """The state as of this event is not available; the message says why."""
 
 
 @dataclass(frozen=True)
 class Moment:
-    """A study as of an event, whose id is part of what is seen."""
+    """A study as of an event, this event included."""
 
     event: int
     at: datetime
@@ -133,17 +135,17 @@ class Moment:
 
 
 def mark(study: Study, user: User | None = None) -> Event:
-    """Log that a report is asked for, which is one as of this event."""
+    """Log the request for a report; the report is as of this event."""
     return event_log.note(Kind.REPORT_ASKED, study.pk, user=user)
 
 
 def moment(study: Study, event: int) -> Moment:
-    """Return how the study stood at an event of its log."""
+    """Return the state of the study at an event of its log."""
     try:
         await_open_transactions()
     except OpenTransactionsError as error:
         raise MomentError(
-            _("Something is being written for a long time; please try again.")
+            _("A long write is in progress. Please try again later.")
         ) from error
     known = Event.objects.filter(study=study)
     if not known.filter(pk=event).exists():
@@ -155,7 +157,9 @@ def moment(study: Study, event: int) -> Moment:
     for _problem in replay(study, slots, until=event):
         pass  # `manage.py verify` tells them
     if not slots and study.slots.exists():
-        text = _("The log does not follow the slots of %(study)s as early as that.")
+        text = _(
+            "The log of %(study)s does not go back that far. Choose a later event."
+        )
         raise MomentError(text % {"study": study.slug})
     events = known.filter(pk__lte=event)
     told = hidden_views(events)

@@ -1,4 +1,4 @@
-"""Sentences of the log, one an event."""
+"""Log events as readable text."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -33,45 +33,45 @@ LABELS = {
     "before": gettext_lazy("state before"),
     "reason": gettext_lazy("reason"),
     "purpose": gettext_lazy("purpose"),
-    "instead_of": gettext_lazy("instead of slot"),
-    "views": gettext_lazy("hidden from the views"),
-    "view": gettext_lazy("view"),
+    "instead_of": gettext_lazy("instead of rating"),
+    "views": gettext_lazy("hidden from the filters"),
+    "view": gettext_lazy("filter"),
     "title": gettext_lazy("title"),
     "hidden": gettext_lazy("exclusions set again"),
     "on_the_device_of": gettext_lazy("on the device of"),
-    "went_on_as": gettext_lazy("went on as"),
-    "link": gettext_lazy("link to join"),
-    "most": gettext_lazy("most people"),
+    "went_on_as": gettext_lazy("continued as"),
+    "link": gettext_lazy("public link"),
+    "most": gettext_lazy("places"),
     "language": gettext_lazy("language"),
-    "cap": gettext_lazy("cap"),
-    "any_device": gettext_lazy("ids count on any device"),
+    "cap": gettext_lazy("most stories"),
+    "any_device": gettext_lazy("people may switch device"),
     "version": gettext_lazy("version"),
     "questions": gettext_lazy("order of questions"),
     "right": gettext_lazy("right answers"),
-    "of": gettext_lazy("answers that were checked"),
+    "of": gettext_lazy("answers checked"),
     "file": gettext_lazy("file"),
     "answers": gettext_lazy("answers"),
     "methods": gettext_lazy("methods"),
     "stories": gettext_lazy("stories"),
     "withdrawn_methods": gettext_lazy("methods withdrawn"),
     "withdrawn_stories": gettext_lazy("stories withdrawn"),
-    "units": gettext_lazy("units"),
-    "slots": gettext_lazy("slots"),
+    "units": gettext_lazy("items"),
+    "slots": gettext_lazy("ratings"),
     "annotators": gettext_lazy("annotators"),
-    "redundancy": gettext_lazy("answers a unit"),
-    "given_up": gettext_lazy("slots given up"),
-    "shares": gettext_lazy("slots received"),
-    "moved": gettext_lazy("slots moved"),
-    "kept": gettext_lazy("slots kept"),
-    "free": gettext_lazy("free slots"),
-    "freed_slots": gettext_lazy("slots freed"),
+    "redundancy": gettext_lazy("ratings per item"),
+    "given_up": gettext_lazy("ratings given up"),
+    "shares": gettext_lazy("ratings received"),
+    "moved": gettext_lazy("ratings moved"),
+    "kept": gettext_lazy("ratings kept"),
+    "free": gettext_lazy("free ratings"),
+    "freed_slots": gettext_lazy("ratings freed"),
     "left_out": gettext_lazy("answers left out"),
     "comments": gettext_lazy("comments erased"),
-    "handed_out": gettext_lazy("unit handed out again"),
+    "handed_out": gettext_lazy("item offered to others"),
     "probability": gettext_lazy("probability"),
-    "alternatives": gettext_lazy("free slots to choose from"),
+    "alternatives": gettext_lazy("free ratings to choose from"),
 }
-# Stored values that pages show by a name.
+# Stored values that pages show as labels.
 NAMES = {
     "action": Flag.Action,
     "before": Annotator.State,
@@ -82,7 +82,7 @@ COUNTED = ("slots", "hidden")  # lists of rows, shown by their number
 
 
 def details(event: Event) -> list[str]:
-    """Return in words what an event says besides whom and what it concerns."""
+    """Return the details of an event as text."""
     told = dict(event.details)
     if told.get("rule"):
         told.pop("reason", None)  # In English; the flag's own line says the same.
@@ -94,7 +94,7 @@ def details(event: Event) -> list[str]:
         if (shown := _value(key, told[key]))
     ]
     if told.get("wholesale"):
-        said.append(_("with all slots of the annotator"))
+        said.append(_("with all ratings of the annotator"))
     if "action" in told:
         said.append(_value("action", told["action"]))
     if told.get("finding"):
@@ -105,7 +105,7 @@ def details(event: Event) -> list[str]:
 
 
 def _value(key: str, value: Any) -> str:
-    """Return a stored value as people read it; empty where there is nothing to say."""
+    """Return a stored value as text; empty for empty values."""
     if value is None or value == "" or value == [] or value == {}:
         return ""
     if isinstance(value, bool):

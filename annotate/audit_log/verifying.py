@@ -1,4 +1,4 @@
-"""Checks every promise about a study from the raw tables."""
+"""Consistency checks of a study's stored data."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ NOBODY = Q(pk__in=[])
 
 
 def problems(study: Study) -> list[str]:
-    """Return a sentence for each promise that the stored data break."""
+    """Return a sentence for each inconsistency in the stored data."""
     found = [text.format(row) for rows, text in _broken_rows(study) for row in rows]
     for check in CHECKS:
         found += check(study)
@@ -42,18 +42,18 @@ def problems(study: Study) -> list[str]:
 
 
 def strays() -> list[str]:
-    """Return a sentence for each study that scores were posted to and that is gone."""
+    """Return a sentence for each missing study that scores were posted to."""
     posted = MetricScore.everything.exclude(posted_to="")
     gone = posted.exclude(posted_to__in=Study.objects.values("slug"))
     counted = gone.order_by().values_list("posted_to").annotate(n=Count("pk"))
     return [
-        f"{n} scores were posted to {slug!r}, which is no study"
+        f"{n} scores were posted to {slug!r}, but there is no such study"
         for slug, n in counted.order_by("posted_to")
     ]
 
 
 def _broken_rows(study: Study) -> Iterator[tuple[QuerySet[Model], str]]:
-    """Yield the rows that break a promise by themselves, each with a message."""
+    """Yield inconsistent rows, with a message for each set."""
     units = Unit.objects.filter(study=study)
     yield from _broken_units(study, units)
 
@@ -67,13 +67,13 @@ def _broken_rows(study: Study) -> Iterator[tuple[QuerySet[Model], str]]:
             wrong |= Q(n__lt=F("redundancy"))
         yield (
             counted.filter(wrong),
-            f"unit {{0.pk}}: {{0.n}} slots in round {round_}, "
-            "redundancy is {0.redundancy}",
+            f"unit {{0.pk}}: {{0.n}} slots in round {round_}, but the redundancy is "
+            f"{{0.redundancy}}",
         )
     done = Count("slots", filter=inside & Q(slots__state=SlotState.SUBMITTED))
     yield (
         units.annotate(n=done).exclude(n=F("submitted")),
-        "unit {0.pk}: counts {0.submitted} submitted slots, has {0.n}",
+        "unit {0.pk}: counter says {0.submitted} submitted slots, but there are {0.n}",
     )
 
     slots = study.slots.all()
@@ -85,7 +85,7 @@ def _broken_rows(study: Study) -> Iterator[tuple[QuerySet[Model], str]]:
     shut_out = (Annotator.State.REVOKED, Annotator.State.FAILED)
     yield (
         unfinished.filter(annotator__state__in=shut_out),
-        "slot {0.code}: open, but held by somebody who may not work",
+        "slot {0.code}: open, but its annotator may not work",
     )
     has_exclusion = Exclusion.objects.filter(
         slot=OuterRef("pk"), undone_at__isnull=True
@@ -97,7 +97,7 @@ def _broken_rows(study: Study) -> Iterator[tuple[QuerySet[Model], str]]:
     )
     yield (
         slots.filter(is_left_out=True).exclude(state=SlotState.EXCLUDED),
-        "slot {0.code}: an exclusion is in force, but it is {0.state}",
+        "slot {0.code}: an exclusion is in force, but the state is {0.state}",
     )
 
     people = study.annotators.all()
@@ -108,18 +108,18 @@ def _broken_rows(study: Study) -> Iterator[tuple[QuerySet[Model], str]]:
         people.filter(
             known | ~Q(state=Annotator.State.REVOKED), erased_at__isnull=False
         ),
-        "annotator {0.name}: erased, but the link or a note is still there",
+        "annotator {0.name}: erased, but the link or a note remains",
     )
     withdrawn = people.filter(withdrawn_at__isnull=False)
     yield (
         withdrawn.exclude(state=Annotator.State.REVOKED),
-        "annotator {0.name}: withdrew the consent, but may go on",
+        "annotator {0.name}: withdrew consent, but may still work",
     )
     yield (
         study.slots.filter(
             annotator__answers_withdrawn=True, state=SlotState.SUBMITTED
         ).exclude(purpose=Purpose.TRAINING),
-        "slot {0.code}: counts, although its annotator withdrew the answers",
+        "slot {0.code}: still counted, although its annotator withdrew the answers",
     )
     yield (
         MetricScore.everything.filter(posted_to=study.slug).exclude(
@@ -138,7 +138,7 @@ def _broken_rows(study: Study) -> Iterator[tuple[QuerySet[Model], str]]:
     is_whole = ~Q(question__in=of_shots) & Q(shot=0)
     yield (
         Rating.objects.filter(slot__study=study).exclude(is_asked | is_whole),
-        "rating {0.pk}: is about shot {0.shot}, which is not asked",
+        "rating {0.pk}: is about shot {0.shot}, but the question does not ask about it",
     )
     is_shown = NOBODY
     for path in study.output_paths("slot__unit__"):
@@ -146,8 +146,8 @@ def _broken_rows(study: Study) -> Iterator[tuple[QuerySet[Model], str]]:
     comments = ShotComment.objects.filter(slot__study=study).select_related("slot")
     yield (
         comments.exclude(is_shown & same_shot),
-        "slot {0.slot.code}: a comment is about output {0.output_id} and shot "
-        "{0.shot}, which it does not show",
+        "slot {0.slot.code}: has a comment on output {0.output_id} and shot {0.shot}, "
+        "which it does not show",
     )
 
 
@@ -178,7 +178,7 @@ def _broken_units(
         is_turned |= Q(**{f"{first}__gt": F(second)}) | is_own & Q(**{first: F(second)})
     yield (
         units.filter(is_turned),
-        "unit {0.pk}: its methods are not in alphabetical order, each once",
+        "unit {0.pk}: its methods are repeated or not in alphabetical order",
     )
 
 
@@ -193,7 +193,7 @@ def _held_once(study: Study) -> Iterator[str]:
 
 
 def _views(study: Study) -> Iterator[str]:
-    """Check the standing views, and what each exclusion hides, also by the log."""
+    """Check the default views, and the views of each exclusion against the log."""
     keys = set(study.analysis_views.values_list("key", flat=True))
     for key in (MAIN, EVERYTHING):
         if key not in keys:
@@ -207,16 +207,16 @@ def _views(study: Study) -> Iterator[str]:
             yield (
                 f"slot {row.slot.code}: excluded from "
                 f"{', '.join(sorted(hidden)) or 'no view'}; expected {MAIN} and any "
-                f"other but {EVERYTHING}"
+                f"others except {EVERYTHING}"
             )
         elif hidden != told.get(row.slot_id, {MAIN}):
-            yield f"slot {row.slot.code}: hidden from other views than the log tells"
+            yield f"slot {row.slot.code}: the views that hide it differ from the log"
 
 
 def _answers(study: Study) -> Iterator[str]:
     """Check that each closed slot has one current answer to each question.
 
-    A checklist has one for every shot, and its annotator's word for each of them.
+    A checklist has one per shot, and a confirmation for each shot.
     """
     numbers: dict[int, set[str]] = defaultdict(set)
     shots = Shot.objects.filter(story__benchmark=study.benchmark_id).order_by()
@@ -253,22 +253,22 @@ def _answers(study: Study) -> Iterator[str]:
                 yield f"slot {slot.code}: {told}"
         has_boxes = any(kind.of_shots for _question, kind in asked)
         if has_boxes and not study.is_imported and slot.looks_n != n_shots:
-            yield f"slot {slot.code}: {slot.looks_n} of its shots were looked at"
+            yield f"slot {slot.code}: only {slot.looks_n} of its shots were viewed"
     for slot in slots.filter(in_sight__isnull=False).iterator(2000):
         seen: dict[str, float] = slot.in_sight or {}
         if not seen.keys() <= numbers[slot.unit.story_id]:
-            yield f"slot {slot.code}: a shot was in sight that its story has not"
+            yield f"slot {slot.code}: its story lacks a shot that was in sight"
         if any(not 0 <= s <= (slot.seconds or 0) for s in seen.values()):
-            yield f"slot {slot.code}: a shot was in sight for longer than the slot took"
+            yield f"slot {slot.code}: a shot was in sight longer than the slot lasted"
 
 
 def _answer_rows(study: Study) -> Iterator[str]:
-    """Check that answers are to the study's questions, the current one alone."""
+    """Check that answers belong to the study, with one current version each."""
     for model, kinds in tables_of(study).items():
         answers: QuerySet[Answer] = model.objects.filter(slot__study=study)
         name = model.__name__.lower()
         for answer in answers.exclude(question__study=study):
-            yield f"{name} {answer.pk}: answers another study's question"
+            yield f"{name} {answer.pk}: answers a question of another study"
         place = ["shot"] if any(kind.of_shots for kind in kinds) else []
         same = answers.filter(is_current=True).order_by()
         same = same.values("slot", "question", "annotator", *place)

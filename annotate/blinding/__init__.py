@@ -1,1 +1,1 @@
-"""`check_blinding`: looks for whatever would tell an annotator a method's name."""
+"""Check for anything that would reveal a method to annotators."""

@@ -1,4 +1,4 @@
-"""Check of a study's blinding: pages fetched, and findings."""
+"""Check of a study's blinding."""
 
 import random
 import re
@@ -30,7 +30,7 @@ from annotate.presentation import same_size
 from evalcore.models import Output
 
 SLOTS = 20
-# A method is compared with others in so many units at least, a kind of check in two.
+# Minimum number of units in which each method is compared with others.
 LEAST = 2
 MOST_NAMED = 8
 NO_METADATA = "WebP pictures and mp4 videos without metadata"
@@ -38,7 +38,7 @@ _SIZE = re.compile(r"^in \S*(width|height|size)", re.I)
 
 
 class BlindingCheck:
-    """One look at a study; `report` tells what was found."""
+    """One check of a study; `report` has the findings."""
 
     def __init__(self, study: Study, *, slots: int | None = SLOTS) -> None:
         self.study, self.report = study, BlindingReport()
@@ -77,7 +77,7 @@ class BlindingCheck:
         self.report.seconds = round(time.monotonic() - begun, 2)
 
     def _look_at_codes(self) -> None:
-        """Look at the links and codes that were made already."""
+        """Check the existing links and codes."""
         for code in self.study.slots.values_list("code", flat=True).iterator():
             self.leaks += self.scanner.code(code, f"in the code of slot {code}")
         links = Invitation.objects.filter(annotator__study=self.study)
@@ -85,15 +85,15 @@ class BlindingCheck:
             self.leaks += self.scanner.code(token, f"in the link of annotator {name}")
 
     def _scan(self, answer: SeatAnswer, where: str, found: Visit | None) -> None:
-        """Look at what one answer tells by itself."""
+        """Check one response by itself."""
         self.leaks += self.scanner.answer(answer, where, found)
         if not answer.is_media:
             return
         method = _label(found.output_at(answer.address)) if found else ""
         facts = examine(answer.body)
-        what = [f"metadata of a file: {tag}" for tag in facts.metadata]
+        what = [f"file metadata: {tag}" for tag in facts.metadata]
         if facts.size is None:
-            what.append(f"a file ({answer.content_type}) that cannot be read")
+            what.append(f"an unreadable file ({answer.content_type})")
         told = [(one, method) for one in what]
         told += [
             (f"{one.kind} “{one.text}” in the bytes of a file", one.who)
@@ -117,7 +117,7 @@ class BlindingCheck:
             )
 
     def _take(self, found: Visit) -> None:
-        """Look at all that a slot led to."""
+        """Check all responses of a slot."""
         seen = set()
         for answer in found.answers:
             where = found.plain(answer.address)
@@ -139,30 +139,30 @@ class BlindingCheck:
             if drawn and output not in seen:
                 self.leaks.append(
                     BlindingFinding(
-                        "no picture or video of it could be looked at",
+                        "none of its pictures or videos could be checked",
                         f"at {found.plain(found.answers[0].address)}",
                         _label(output),
-                        "a page that names what it shows",
+                        "a page that links to the files that it shows",
                     )
                 )
 
     def _look_for_shared_addresses(self, found: Visit) -> None:
-        """Look for pictures whose address another slot has, too, examples aside."""
+        """Find picture addresses shared by two slots, apart from examples."""
         for code, addresses in found.loaded.items():
             for address in addresses:
                 first = self.first_slots.setdefault(address, code)
                 if first != code and group(address) != "example":
                     self.leaks.append(
                         BlindingFinding(
-                            "the same address of a picture in two slots",
-                            f"at {address}, of slots {first} and {code}",
+                            "two slots use the same picture address",
+                            f"at {address}, in slots {first} and {code}",
                             _label(found.output_at(address)),
-                            "addresses below the link and the code of one slot",
+                            "addresses that contain the link and the code of one slot",
                         )
                     )
 
     def _compare(self) -> None:
-        """Compare what came of different methods."""
+        """Compare the responses of different methods."""
         numbers = list(self.page_counts.numbers())
         sizes = list(sent_files.compare_sizes(self.sent, self.box))
         sizes += [one for one in numbers if _SIZE.search(one.where)]
@@ -185,7 +185,7 @@ class BlindingCheck:
         self.warnings += self._mentioned()
 
     def _mentioned(self) -> Iterator[BlindingFinding]:
-        """Yield names in texts that the study shows on purpose."""
+        """Yield method names in the study's own texts."""
         for text, where in self.texts.items():
             for one in self.scanner.telltales.find(text):
                 if one.kind == "name":
@@ -202,13 +202,14 @@ class BlindingCheck:
             more = f" and {len(names) - MOST_NAMED} more" * (len(names) > MOST_NAMED)
             listed = ", ".join(names[:MOST_NAMED])
             self.report.notes.append(
-                f"Also words of the pages, single letters or numbers, so found only "
-                f"where they stand more often for their own method: {listed}{more}."
+                "These names are also words of the pages, single letters or numbers. "
+                "They are reported only where they are more frequent for their own "
+                f"method: {listed}{more}."
             )
         if not self.study.same_size:
             self.report.notes.append(
-                "This study shows each method in its own size (presentation.same_size "
-                "is false), so sizes are warnings."
+                "This study shows each method at its original size "
+                "(presentation.same_size is false), so sizes are only warnings."
             )
         if not self.units:
             self.report.notes.append("The study has no units, so nothing was shown.")
@@ -229,7 +230,7 @@ def _odd_shapes(study: Study) -> Iterator[BlindingFinding]:
 
 
 def choose_units(study: Study, slots: int | None) -> list[Unit]:
-    """Return units to look at: every method often enough, and each kind of check."""
+    """Return the units to check, which cover every method and kind of check."""
     units = list(
         study.units.select_related(
             "story", "study", *study.output_paths(below="__method")

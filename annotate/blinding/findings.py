@@ -1,4 +1,4 @@
-"""Texts that tell a method, and what a check of blinding reports."""
+"""Telltale texts, and the report of a blinding check."""
 
 import re
 from collections import Counter
@@ -18,12 +18,12 @@ class BlindingFinding:
 
     def line(self) -> str:
         who = f"{self.method}: " if self.method else ""
-        return f"{who}{self.what}; {self.where}; right: {self.right}"
+        return f"{who}{self.what}; {self.where}; expected: {self.right}"
 
 
 @dataclass
 class BlindingReport:
-    """All that was found; a study is blind when there is no leak."""
+    """All findings; a study is blind if there is no leak."""
 
     leaks: list[BlindingFinding] = field(default_factory=list)
     warnings: list[BlindingFinding] = field(default_factory=list)
@@ -39,8 +39,8 @@ class BlindingReport:
     def summary(self) -> str:
         n = self.counts
         return (
-            f"Looked at {n['slots']} slots: {n['pages']} pages, {n['pictures']} "
-            f"pictures, {n['videos']} videos, {n['others']} other answers, "
+            f"Checked {n['slots']} slots: {n['pages']} pages, {n['pictures']} "
+            f"pictures, {n['videos']} videos, {n['others']} other responses, "
             f"{n['bytes'] / 1e6:,.1f} MB in {self.seconds:.1f} s."
         )
 
@@ -55,7 +55,7 @@ class BlindingReport:
 
 
 def folded(findings: Iterable[BlindingFinding]) -> list[BlindingFinding]:
-    """Return one finding for each thing that was found, with its first place."""
+    """Merge equal findings, each with its first place."""
     places: dict[tuple[str, str, str], dict[str, None]] = {}
     for one in findings:
         key = (one.what, one.method, one.right)
@@ -70,16 +70,16 @@ def _first_of(where: list[str]) -> str:
     return where[0] + f", and {len(where) - 1} more places" * (len(where) > 1)
 
 
-# Bytes of pictures are as good as random: shorter words would turn up in them.
+# Bytes of pictures are almost random, so shorter words occur in them by chance.
 LEAST_IN_BYTES = 6
-# Random codes hold short words now and then.
+# Random codes contain short words by chance.
 LEAST_IN_CODES = 4
 WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True)
 class Telltale:
-    """A text that no annotator may meet, what it is, and whom it gives away."""
+    """A text that annotators must not see, its kind, and the methods it reveals."""
 
     text: str
     kind: str
@@ -91,7 +91,7 @@ class Telltale:
 
 
 class Telltales:
-    """All signs of methods in a study, ready for the search.
+    """All telltales of a study, compiled for searching.
 
     Words of the pages themselves, single letters and short numbers prove
     nothing where they stand: they are `common`, and counted page by page.
@@ -111,7 +111,7 @@ class Telltales:
         self._any = re.compile("|".join(p.pattern for p in self.clear.values()), re.I)
 
     def find(self, text: str, *, least: int = 1) -> Iterator[Telltale]:
-        """Yield the telltales of a text, also if it is encoded for addresses."""
+        """Yield the telltales in a text, including URL-encoded ones."""
         plain = unquote(text)
         if not self.clear or not self._any.search(plain):
             return
@@ -120,7 +120,7 @@ class Telltales:
                 yield one
 
     def find_bytes(self, data: bytes) -> Iterator[Telltale]:
-        """Yield the telltales that stand in a file as they are written."""
+        """Yield the telltales that a file contains verbatim."""
         text = data.decode("latin-1").casefold()
         for one in self.clear:
             name = one.text.encode().decode("latin-1").casefold()
@@ -129,18 +129,18 @@ class Telltales:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text: letters and digits, without what is between them."""
+    """Return the words of a text: runs of letters and digits."""
     return WORD.findall(text.casefold())
 
 
 def is_short(text: str) -> bool:
-    """Say whether a text is found everywhere: one letter, or a short number."""
+    """Say whether a text is too short to search: one letter or a short number."""
     joined = "".join(words(text))
     return len(joined) < 2 or (joined.isdigit() and len(joined) < 6)
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """Return what finds the words of a text one after the other."""
+    """Return a pattern for the words of a text in sequence."""
     parts = words(text)
     start = r"(?<![^\W_])" if parts[0][0].isascii() else ""
     end = r"(?![^\W_])" if parts[-1][-1].isascii() else ""

@@ -1,4 +1,4 @@
-"""Find what tells a method in texts and addresses."""
+"""Search for telltales in texts and addresses."""
 
 import re
 from collections import defaultdict
@@ -25,7 +25,7 @@ from evalcore.models import Output
 
 ORDINARY = ("base.html", "_*.html", "40*.html", "500.html", "rate/*.html")
 _TRANSLATED = re.compile(r'translate "([^"]+)"')
-# Shorter parts of a path stand in every text.
+# Shorter parts of a path occur in every text.
 LEAST_PART = 3
 
 
@@ -60,7 +60,7 @@ def telltales(outputs: QuerySet[Output]) -> list[Telltale]:
 
 
 def hashes(outputs: QuerySet[Output]) -> dict[str, str]:
-    """Return the method of each picture and video by how its hashes begin."""
+    """Return the method of each picture and video by hash prefix."""
     fields = [
         f"{file}__{kind}"
         for file in ("frames__media", "video")
@@ -71,7 +71,7 @@ def hashes(outputs: QuerySet[Output]) -> dict[str, str]:
 
 
 def interface() -> str:
-    """Return what the annotators' pages say whatever they show, in both languages."""
+    """Return the interface texts of annotators' pages in both languages."""
     sources = [
         path.read_text(encoding="utf-8")
         for pattern in ORDINARY
@@ -89,7 +89,7 @@ def interface() -> str:
 
 
 def own_texts(study: Study, units: Iterable[Unit]) -> dict[str, str]:
-    """Return every text that the study shows on purpose, with where it is written."""
+    """Return the study's own texts with their places."""
     told: dict[str, object] = {
         "the title": study.title,
         "the consent text": study.consent,
@@ -123,14 +123,14 @@ def _strings(told: object) -> Iterator[str]:
         yield " ".join(told.split())
 
 
-NO_NAMES = "nothing that tells a method in anything that annotators are sent"
+NO_NAMES = "no trace of a method in anything sent to annotators"
 HASH_START = 8
 _HEX = re.compile(r"[0-9a-f]{8,}")
 
 
 @dataclass
 class Scanner:
-    """Knows the texts that must not be seen, and those that a study shows."""
+    """Searcher for telltales outside the study's own texts."""
 
     telltales: Telltales
     own: list[str]
@@ -139,13 +139,13 @@ class Scanner:
     def answer(
         self, answer: SeatAnswer, where: str, visit: Visit | None
     ) -> Iterator[BlindingFinding]:
-        """Yield what an answer's status, headers and text give away."""
+        """Yield leaks in a response's status, headers and text."""
         if answer.status >= 500:
             yield BlindingFinding(
-                f"answered {answer.status}, so it could not be looked at",
+                f"could not be checked: status {answer.status}",
                 f"at {where}",
                 "",
-                "an answer",
+                "a successful response",
             )
         plain = visit.plain if visit else str
         for name, text in answer.headers.items():
@@ -154,7 +154,7 @@ class Scanner:
                     f"header {name} ({text[:60]})",
                     f"at {where}",
                     "",
-                    "no ETag, Last-Modified or Content-Disposition in any answer",
+                    "no ETag, Last-Modified or Content-Disposition in any response",
                 )
             yield from self.text(plain(text), f"in header {name} at {where}")
         for text in answer.cookies:
@@ -169,7 +169,7 @@ class Scanner:
         yield from sorted(found)
 
     def text(self, text: str, place: str, least: int = 1) -> Iterator[BlindingFinding]:
-        """Yield hashes, and telltales elsewhere than in the study's own texts."""
+        """Yield hashes, and telltales outside the study's own texts."""
         runs = {run[:HASH_START] for run in _HEX.findall(text.casefold())}
         for start in sorted(runs & self.hashes.keys()):
             what = f"hash of a picture ({start}…)"
@@ -181,12 +181,12 @@ class Scanner:
             yield BlindingFinding(what, place, one.who, NO_NAMES)
 
     def without_own(self, text: str) -> str:
-        """Return a text without what the study shows on purpose."""
+        """Return a text without the study's own texts."""
         rest = " ".join(text.split())
         for own in self.own:
             rest = rest.replace(own, " … ")
         return rest
 
     def code(self, text: str, where: str) -> Iterator[BlindingFinding]:
-        """Yield what a link or the code of a slot gives away."""
+        """Yield telltales in a link or the code of a slot."""
         yield from self.text(text, where, LEAST_IN_CODES)

@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"\d+(\.\d+)?(px|s)?")
 
 
 def compare_gaps(outputs: QuerySet[Output]) -> Iterator[BlindingFinding]:
-    """Yield how often shots are missing where that is not equally often everywhere."""
+    """Yield the numbers of missing shots if they differ between methods."""
     lacking = Count("frames", filter=Q(frames__media=None))
     rows = outputs.filter(frames__isnull=False).annotate(lacking=lacking)
     gaps: dict[str, list[bool]] = defaultdict(list)
@@ -29,10 +29,10 @@ def compare_gaps(outputs: QuerySet[Output]) -> Iterator[BlindingFinding]:
     if len(set(shares.values())) > 1:
         listed = [f"{name} {sum(each)} of {len(each)}" for name, each in gaps.items()]
         yield BlindingFinding(
-            f"outputs that lack shots: {', '.join(sorted(listed))}",
-            "in shots that are missing",
+            f"outputs with missing shots: {', '.join(sorted(listed))}",
+            "in missing shots",
             "",
-            "every shot of every method, or a study without those stories",
+            "all shots from every method, or a study without these stories",
         )
 
 
@@ -42,11 +42,11 @@ class PageCounts:
     def __init__(self, scanner: Scanner) -> None:
         self.scanner = scanner
         self.methods: set[str] = set()
-        # Of each story: the methods of a slot, and what stands how often where.
+        # By story: the methods of a slot, and the counts of each text and place.
         self.stories: dict[str, list[tuple[set[str], Counter[Key]]]] = defaultdict(list)
 
     def add(self, visit: Visit) -> None:
-        """Count what the pages of a slot hold, in each attribute and in the text."""
+        """Count telltales and numbers on a slot's pages, by attribute or text."""
         counted: Counter[Key] = Counter()
         for page in visit.pages:
             rest = self.scanner.without_own(visit.plain(page.text))
@@ -62,14 +62,14 @@ class PageCounts:
         self.stories[visit.unit.story.key].append((methods, counted))
 
     def words(self) -> Iterator[BlindingFinding]:
-        """Yield telltales that every story shows more often with their method."""
+        """Yield telltales more frequent with their method in every story."""
         for one, place in self._keys():
             if isinstance(one, Telltale) and self._tells((one, place), one.methods):
                 what, where = f"{one.kind} “{one.text}”", f"in {place}, {MORE_OFTEN}"
                 yield BlindingFinding(what, where, one.who, NO_NAMES)
 
     def numbers(self) -> Iterator[BlindingFinding]:
-        """Yield numbers in attributes that every story shows more often with one."""
+        """Yield numbers more frequent with one method in every story."""
         for key in self._keys():
             for name in sorted(self.methods) if isinstance(key[0], str) else ():
                 if self._tells(key, {name}):

@@ -1,4 +1,4 @@
-"""Going through the annotator's pages as somebody who was never invited."""
+"""Crawl of annotators' pages as a synthetic user."""
 
 import html
 import json
@@ -31,9 +31,9 @@ FOLLOWED = ("/rate/", "/join/")
 # An attribute of HTML, or a value of JSON, that is an address below the server's own.
 ADDRESS = re.compile(r"""([\w-]*)=?\s*"(/[^"\s]+)""")
 PAGES = ("entry", "consent", "instructions", "pause", "done", "warning", "withdraw")
-# What an address may hold: whose it is, and where a picture stands.
+# What an address may contain: its link, and the position of a picture.
 PLACED = {"token", "code", "side", "number"}
-# What answers are counted as, by the first word of their type.
+# Labels for counting responses, by the first word of their type.
 COUNTED = {"image": "pictures", "video": "videos", "text": "pages"}
 
 
@@ -57,7 +57,7 @@ class SeatAnswer:
 
     @cached_property
     def text(self) -> str:
-        """Return the whole answer as it can be read; nothing of pictures and videos."""
+        """Return the response as text; empty for pictures and videos."""
         kind = self.content_type.partition(";")[0]
         if kind == "application/json":
             return json.dumps(json.loads(self.body), ensure_ascii=False)
@@ -75,7 +75,7 @@ class SeatAnswer:
 
 
 def _inside(page: str, address: str) -> str:
-    """Return an address as the server knows it; "" of pages of others."""
+    """Return the path and query of an address; "" for other sites."""
     parts = urlsplit(urljoin(page, address))
     if not parts.path.startswith(FOLLOWED):
         return ""
@@ -105,7 +105,7 @@ class Visit:
         return text
 
     def output_at(self, address: str) -> Output | None:
-        """Return the output that an address shows, None of a character or a page."""
+        """Return the output that an address shows; None for characters and pages."""
         return self.shown.get(str(_resolved(address)[1].get("side", "")))
 
     def parts(self, address: str) -> tuple[str, ...]:
@@ -132,7 +132,7 @@ def group(address: str) -> str:
 
 
 class Seat:
-    """A browser without scripts, which counts what it is sent and keeps no cookies."""
+    """A client without scripts and cookies that counts its responses."""
 
     def __init__(self, counts: Counter[str]) -> None:
         self.counts = counts
@@ -159,7 +159,7 @@ class Seat:
             for name, one in response.cookies.items()
             if name != settings.CSRF_COOKIE_NAME
         )
-        # What a server keeps between requests would make the next answer shorter.
+        # State kept between requests would shorten the next response.
         self.client.cookies.clear()
         headers = dict(response.headers)
         kind = headers.get("Content-Type", "").partition("/")[0]
@@ -170,7 +170,7 @@ class Seat:
 
 @contextmanager
 def borrowed(study: Study) -> Iterator[None]:
-    """Open a study to invented people for a moment; nothing of it stays stored."""
+    """Open a study to synthetic users; everything is rolled back."""
     log = logging.getLogger("django.request")
     level, language = log.level, translation.get_language()
     log.setLevel(logging.CRITICAL)  # refusals are checked, too
@@ -188,7 +188,7 @@ def borrowed(study: Study) -> Iterator[None]:
 
 
 def _invent(study: Study) -> Invitation:
-    """Return the invitation of somebody who has agreed and may work."""
+    """Return the invitation of a synthetic annotator who may work."""
     now = timezone.now()
     person = Annotator.objects.create(
         study=study,
@@ -220,7 +220,7 @@ def _assign(unit: Unit, person: Annotator, repeat_of: Slot | None = None) -> Slo
 
 
 def visit(study: Study, unit: Unit, seat: Seat) -> Visit:
-    """Fetch all that the page of a unit leads to, answer, and look again.
+    """Fetch everything that a unit's page links to, answer, and fetch again.
 
     Of another annotator's slot and of a repeat only the page is fetched.
     """
@@ -258,7 +258,7 @@ def visit(study: Study, unit: Unit, seat: Seat) -> Visit:
 
 
 def _form(slot: Slot) -> dict[str, str]:
-    """Return an answer to everything, as a form holds it."""
+    """Return form data that answer every question."""
     form = {"seconds": "60"}
     for question in slot.questions:
         kind = kind_of(question)
@@ -271,7 +271,7 @@ def _form(slot: Slot) -> dict[str, str]:
 
 
 def visit_pages(study: Study, seat: Seat) -> list[tuple[SeatAnswer, str]]:
-    """Return the pages around the slots, each with the link it was reached by."""
+    """Return the pages outside slots, each with its link."""
     with borrowed(study):
         invitation = _invent(study)
         link = JoinLink.objects.create(study=study, most=2)

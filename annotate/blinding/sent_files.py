@@ -1,4 +1,4 @@
-"""Marks in the files sent to annotators that tell their method."""
+"""Marks of methods in the files sent to annotators."""
 
 import io
 import re
@@ -16,7 +16,7 @@ from annotate.blinding.findings import BlindingFinding
 FORBIDDEN = {"etag", "last-modified", "content-disposition"}
 # Parts of a WebP file that carry nothing but the picture.
 WEBP_PARTS = {b"VP8 ", b"VP8L", b"VP8X", b"ALPH", b"ANIM", b"ANMF"}
-# What every writer of a video says, telling nothing of where it came from.
+# Tags that every video has, whatever its origin.
 USUAL_TAGS = {
     "major_brand",
     "minor_version",
@@ -32,7 +32,7 @@ X264 = re.compile(rb"x26[45] - core[^\0]{0,900}")
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts of a file; without a size it is no WebP picture and no mp4 video."""
+    """Facts about a file; no size means neither WebP picture nor mp4 video."""
 
     size: tuple[int, int] | None = None
     metadata: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Facts:
 
 
 def examine(data: bytes) -> Facts:
-    """Return what a picture or a video tells."""
+    """Return the facts about a picture or a video."""
     try:
         if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
             with Image.open(io.BytesIO(data)) as picture:
@@ -53,7 +53,7 @@ def examine(data: bytes) -> Facts:
 
 
 def _metadata(data: bytes) -> Iterator[str]:
-    """Yield the parts of a WebP file beside the picture, and what stands after it."""
+    """Yield the metadata of a WebP file, and data after its end."""
     end = 8 + int.from_bytes(data[4:8], "little")
     at = 12
     while at + 8 <= min(end, len(data)):
@@ -66,14 +66,14 @@ def _metadata(data: bytes) -> Iterator[str]:
 
 
 def _told(name: str, value: bytes) -> str:
-    """Return a tag with what can be read of its value."""
+    """Return a tag with the readable part of its value."""
     runs = re.findall(r"[ -~]{4,}", value.decode("latin-1"))
     text = " ".join(runs)[:LONGEST]
     return f"{name} {text!r}" if text else name
 
 
 def _video(data: bytes) -> Facts:
-    """Read a video's tags and its encoder's marks without decoding it."""
+    """Read a video's tags and encoder marks without decoding it."""
     with av.open(io.BytesIO(data), "r", metadata_errors="replace") as container:
         stream = container.streams.video[0]
         tags = {**container.metadata, **stream.metadata}
@@ -93,7 +93,7 @@ def _video(data: bytes) -> Facts:
         )
 
 
-# The length follows from what is shown, the others change with every answer.
+# The length follows from the content, and the others change with every response.
 OWN_HEADERS = {"content-length", "set-cookie", "expires", "date"}
 
 
@@ -112,7 +112,7 @@ class SentFile:
 
 
 def compare_headers(sent: Iterable[SentFile]) -> Iterator[BlindingFinding]:
-    """Yield headers that some methods have, or have with another value."""
+    """Yield headers that differ between methods."""
     shown = [(one, {k.lower(): v for k, v in one.headers.items()}) for one in sent]
     names = {name for _one, headers in shown for name in headers}
     right = "the same headers with the same values for all methods"
@@ -122,7 +122,7 @@ def compare_headers(sent: Iterable[SentFile]) -> Iterator[BlindingFinding]:
 
 
 def telling_parts(sent: Sequence[SentFile]) -> Iterator[BlindingFinding]:
-    """Yield parts of addresses that one of several methods alone has."""
+    """Yield parts of addresses that occur for one method only."""
     owners: dict[str, set[str]] = defaultdict(set)
     for one in sent:
         for part in one.parts:
@@ -132,13 +132,13 @@ def telling_parts(sent: Sequence[SentFile]) -> Iterator[BlindingFinding]:
     for one in sent:
         for part in one.parts:
             if owners[part] == {one.method}:
-                what = f"“{part}” stands only in addresses of this method"
-                right = "addresses that say only where a picture stands"
+                what = f"“{part}” occurs only in addresses of this method"
+                right = "addresses that name only the position of a picture"
                 yield BlindingFinding(what, f"at {one.address}", one.method, right)
 
 
 def compare_encoders(sent: Iterable[SentFile]) -> Iterator[BlindingFinding]:
-    """Yield marks of encoders that not all methods have."""
+    """Yield encoder marks that differ between methods."""
     values = [(one, one.facts.encoder) for one in sent if one.facts.encoder]
     return _odd(values, "differ in their encoder:", "one encoder for all methods")
 
@@ -146,20 +146,20 @@ def compare_encoders(sent: Iterable[SentFile]) -> Iterator[BlindingFinding]:
 def compare_sizes(
     sent: Iterable[SentFile], box: tuple[int, int] | None
 ) -> Iterator[BlindingFinding]:
-    """Yield sizes in pixels by which a method could be recognised."""
-    right = "all in one size"
+    """Yield sizes in pixels that differ between methods."""
+    right = "the same size for all"
     if box:
-        right += ", {} x {} for the display".format(*box)
+        right += ", {} x {} for display".format(*box)
     sized = [(one, one.facts.size) for one in sent if one.facts.size]
     values = [(one, "{} x {} pixels".format(*size)) for one, size in sized]
     return _odd(values, "are", right)
 
 
 def compare_videos(sent: Iterable[SentFile]) -> Iterator[BlindingFinding]:
-    """Yield frame rates and durations that differ; watching tells them anyway."""
-    right = "videos of the same length and frame rate, if methods allow it"
+    """Yield frame rates and durations that differ between methods."""
+    right = "videos of the same length and frame rate where the methods allow it"
     rates = [(one, one.facts.frame_rate) for one in sent if one.facts.frame_rate]
-    told = [(one, f"{rate:.2f} frames a second") for one, rate in rates]
+    told = [(one, f"{rate:.2f} frames per second") for one, rate in rates]
     yield from _odd(told, "have", right)
     lengths = [(one, one.facts.seconds) for one in sent if one.facts.seconds]
     told = [

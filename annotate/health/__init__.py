@@ -1,1 +1,1 @@
-"""State of the server: gauges for the page and for Prometheus, and troubles."""
+"""Server health: gauges, and problems with remedies."""

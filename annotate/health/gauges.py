@@ -1,4 +1,4 @@
-"""Numbers that say how the server does; the page and Prometheus show the same."""
+"""Gauges of server health for the server page and Prometheus."""
 
 import shutil
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ from annotate.reports import building
 from evalcore.models import MetricChunk, MetricRun, Worker
 from evalcore.scoring import metric_runs
 
-# Less than this is nearly nothing: a study's pictures may take more.
+# With less space than this, a disk counts as nearly full.
 FEW_BYTES = 2 * 10**9
 COUNTED = ("queued", "running", "failed")
 
@@ -28,7 +28,7 @@ Values = Mapping[tuple[str, ...], float]
 
 @dataclass(frozen=True)
 class Disk:
-    """A disk, and which of the settings name a folder on it."""
+    """A disk, and the settings that name a folder on it."""
 
     names: tuple[str, ...]
     folder: Path
@@ -56,7 +56,7 @@ def disks() -> list[Disk]:
 
 
 def database_bytes() -> int:
-    """Return how much room the database takes, what is not in its file yet included."""
+    """Return the size of the database, with SQLite's write-ahead log."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_database_size(current_database())")
@@ -67,25 +67,25 @@ def database_bytes() -> int:
 
 
 def submitted(start: datetime, end: datetime) -> QuerySet[Slot]:
-    """Return the slots submitted in a stretch of time."""
+    """Return the slots submitted in a period."""
     return _slots().filter(submitted_at__gte=start, submitted_at__lt=end)
 
 
 def in_hand() -> QuerySet[Slot]:
-    """Return the slots that annotators have in hand."""
+    """Return the leased slots."""
     return _slots().filter(state=Slot.State.LEASED)
 
 
 def _slots() -> QuerySet[Slot]:
-    """Return the slots of all studies, which are named: indexes begin with them."""
+    """Return the slots of all studies by study, which the indexes begin with."""
     studies = list(Study.objects.order_by().values_list("pk", flat=True))
     return Slot.objects.filter(study__in=studies)
 
 
 def waits(now: datetime) -> dict[str, float]:
-    """Return for how many seconds the oldest report, and run, waits for a worker.
+    """Return the waiting times of the oldest report and metric run, in seconds.
 
-    One whose worker was killed waits since its last sign.
+    A job whose worker was killed waits since its last heartbeat.
     """
     reports = Report.objects.filter(building.waiting())
     signs = reports.values_list("heartbeat_at", "created_at")
@@ -138,14 +138,14 @@ def _seconds_silent(now: datetime) -> Values:
 # Help, labels and values of each gauge.
 GAUGES: dict[str, tuple[str, tuple[str, ...], Callable[[datetime], Values]]] = {
     "slots": (
-        "Slots of open studies within their redundancy, and excluded ones",
+        "Slots of running studies within their redundancy, and excluded slots",
         ("study", "state"),
         _slots_of_studies,
     ),
     "reports": ("Reports", ("state",), reports),
-    "score_chunks": ("Parts of computations of scores", ("state", "queue"), chunks),
+    "score_chunks": ("Chunks of metric runs", ("state", "queue"), chunks),
     "worker_silent_seconds": (
-        "Since when a kind of worker has given no sign of life",
+        "Seconds since the last heartbeat of a kind of worker",
         ("kind",),
         _seconds_silent,
     ),
@@ -155,17 +155,17 @@ GAUGES: dict[str, tuple[str, tuple[str, ...], Callable[[datetime], Values]]] = {
         lambda now: {(): submitted(now - timedelta(minutes=1), now).count()},
     ),
     "leases": (
-        "Slots that annotators have in hand",
+        "Slots leased to annotators",
         (),
         lambda now: {(): in_hand().count()},
     ),
     "oldest_job_waits_seconds": (
-        "How long the oldest job has been waiting for a worker; 0 if none is",
+        "Seconds that the oldest job has waited for a worker; 0 without waiting jobs",
         (),
         lambda now: {(): max(waits(now).values(), default=0)},
     ),
     "database_bytes": (
-        "Room that the database takes",
+        "Size of the database",
         (),
         lambda now: {(): database_bytes()},
     ),

@@ -33,18 +33,18 @@ logger = logging.getLogger(__name__)
 
 Answer = Callable[[HttpRequest], HttpResponse]
 ADDRESS = "/metrics"
-# What a proxy on this machine adds to what it passes on from others.
+# Headers that a local proxy adds to forwarded requests.
 FORWARDED = ("X-Forwarded-For", "Forwarded", "Via", "X-Real-IP")
 SECONDS = Histogram(
     "plumbline_request_seconds",
-    "How long requests took, by route and status",
+    "Duration of requests by route and status",
     ("route", "status"),
     buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
 )
 
 
 def count_middleware(get_response: Answer) -> Answer:
-    """Count every request; it is there where the settings ask for it."""
+    """Count every request; installed if the settings enable it."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         began = time.perf_counter()
@@ -57,9 +57,9 @@ def count_middleware(get_response: Answer) -> Answer:
 
 
 def scrape_middleware(get_response: Answer) -> Answer:
-    """Answer /metrics before anything asks for HTTPS or a session.
+    """Answer /metrics before the checks of HTTPS and session.
 
-    Who may not read it finds nothing, and another site's host name, led to this
+    Without access the answer is 404. Another site's host name, pointed at this
     machine, is refused as on every page.
     """
     registry = CollectorRegistry()
@@ -82,9 +82,9 @@ def scrape_middleware(get_response: Answer) -> Answer:
 
 
 def _may_read(request: HttpRequest) -> bool:
-    """Say whether somebody has the token, or asks from this machine itself.
+    """Say whether a request has the token or comes from this machine.
 
-    Behind a proxy of this machine everybody seems to: there only the token counts.
+    Behind a local proxy every request seems local, so only the token counts.
     """
     given, token = request.headers.get("Authorization", ""), settings.METRICS_TOKEN
     if token and constant_time_compare(given, f"Bearer {token}"):
@@ -99,10 +99,10 @@ def _may_read(request: HttpRequest) -> bool:
 
 
 class ServerGauges(Collector):
-    """Gauges of the whole server, whichever of its processes is asked."""
+    """Gauges of the whole server, the same from each process."""
 
     def collect(self) -> Iterator[Metric]:
-        """Return the gauges; where the database is away, that and little else."""
+        """Yield the gauges; without a database, only its state and the disks."""
         try:
             now = timezone.now()
             found = [
@@ -110,15 +110,15 @@ class ServerGauges(Collector):
                 for name, (text, labels, values) in gauges.GAUGES.items()
             ]
         except Error:
-            logger.exception("the database cannot be asked for gauges")
+            logger.exception("Could not query the database for gauges")
             found = []
         up: gauges.Values = {(): int(bool(found))}
-        yield _gauge("database_up", "1 while the database answers", (), up)
+        yield _gauge("database_up", "1 while the database is reachable", (), up)
         yield from found
         free: gauges.Values = {
             (name,): one.free for one in gauges.disks() for name in one.names
         }
-        yield _gauge("disk_free_bytes", "Room left on a disk", ("folder",), free)
+        yield _gauge("disk_free_bytes", "Free space on a disk", ("folder",), free)
 
 
 def _gauge(

@@ -1,4 +1,4 @@
-"""Commands on studies, and what those on one study share."""
+"""Management commands, and the base classes of those on one study."""
 
 import argparse
 from collections.abc import Callable
@@ -11,14 +11,14 @@ from annotate.models import Study
 
 
 def count_from_one(text: str) -> int:
-    """Parse the number of an option."""
+    """Parse a whole number of at least 1."""
     if not (text.isascii() and text.isdecimal() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"{text}: write a number from 1")
+        raise argparse.ArgumentTypeError(f"{text}: write a whole number, 1 or more")
     return int(text)
 
 
 def find_study(slug: str) -> Study:
-    """Return the study of that name, or end the command."""
+    """Return the study with this identifier, or end the command."""
     found = Study.objects.filter(slug=slug).select_related("benchmark").first()
     if found is None:
         known = ", ".join(Study.objects.values_list("slug", flat=True))
@@ -29,13 +29,13 @@ def find_study(slug: str) -> Study:
 
 
 class StudyCommand(BaseCommand):
-    """A command whose first argument is the short name of a study."""
+    """A command whose first argument is the identifier of a study."""
 
     work: Callable[..., None]  # with the study and the options
     refused: tuple[type[Exception], ...] = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("study", help="its short name")
+        parser.add_argument("study", help="identifier (slug) of the study")
 
     def handle(self, *, study: str, **options: Any) -> None:
         found = find_study(study)
@@ -51,7 +51,10 @@ class WritingCommand(StudyCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument(
-            "--out", type=Path, required=True, help="folder for the files; made if new"
+            "--out",
+            type=Path,
+            required=True,
+            help="folder for the files; created if missing",
         )
 
     def handle(self, *, study: str, **options: Any) -> None:
@@ -59,7 +62,7 @@ class WritingCommand(StudyCommand):
             super().handle(study=study, **options)
         except OSError as error:
             raise CommandError(
-                f"{error.filename or options['out']}: expected a place to write to "
-                f"({error.strerror})",
+                f"Cannot write to {error.filename or options['out']} "
+                f"({error.strerror}). Choose a folder that you can write to",
                 returncode=2,
             ) from error

@@ -1,4 +1,4 @@
-"""The tables of people and their answers, a module a topic."""
+"""Models of people and their answers, one module per topic."""
 
 from annotate.models.answers import Answer, Choice, Look, Ranking, Rating
 from annotate.models.events import Event, Snapshot

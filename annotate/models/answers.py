@@ -15,7 +15,7 @@ from evalcore.models.columns import holds, known, once
 
 
 def answer_constraints(name: str, *also: str) -> list[models.BaseConstraint]:
-    """Return what holds for the answers to a question (and to what `also` says)."""
+    """Return the constraints of answers to a question (and of the `also` fields)."""
     key = ["slot", "question", "annotator", *also]
     return [
         once(f"{name}_revision_unique", *key, "revision"),
@@ -68,7 +68,7 @@ class Rating(Answer):
 
 
 class Look(models.Model):
-    """An annotator's word that a shot of a checklist is done."""
+    """An annotator's confirmation that a shot of a checklist is done."""
 
     slot = models.ForeignKey(Slot, on_delete=models.PROTECT, related_name="looks")
     annotator = models.ForeignKey(

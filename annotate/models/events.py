@@ -1,4 +1,4 @@
-"""The log of a study, and what is kept as of one of its events."""
+"""The log of a study, and snapshots as of its events."""
 
 from typing import Any
 
@@ -12,13 +12,13 @@ from annotate.models.studies import Study
 
 
 class EventQuerySet(models.QuerySet["Event"]):
-    """Events are added and read; nothing else."""
+    """Query set of events, which are only added and read."""
 
     def update(self, **_changes: object) -> int:
         raise TypeError("Events are never changed.")
 
     def strike_out(self, event: int, details: dict[str, Any]) -> None:
-        """Let an event say the same without the name of a person who is erased."""
+        """Remove the name of an erased person from an event."""
         models.QuerySet.update(self.filter(pk=event), details=details)
 
 
@@ -97,7 +97,7 @@ class Event(models.Model):
 
 
 class Snapshot(models.Model):
-    """Figures of a study that take long to compute, as of an event of its log."""
+    """Cached figures of a study as of an event of its log."""
 
     study = models.OneToOneField(
         Study, on_delete=models.CASCADE, related_name="snapshot"

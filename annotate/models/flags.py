@@ -61,12 +61,12 @@ class Flag(models.Model):
 
     @property
     def sentence(self) -> str:
-        """Return what was found, in the reader's language where that is known."""
+        """Return the finding in the reader's language if possible."""
         return findings.sentence(self.finding) if self.finding else self.text
 
     @property
     def brief(self) -> str:
-        """Return the same without what is expected."""
+        """Return the finding without the expected value."""
         return findings.brief(self.finding) if self.finding else self.text
 
 

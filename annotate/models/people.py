@@ -22,7 +22,7 @@ class User(AbstractUser):
     _is_disabled = False
 
     def set_unusable_password(self) -> None:
-        """Let nobody log in by a password."""
+        """Set an unusable password."""
         super().set_unusable_password()
         self._is_disabled = True
 
@@ -37,13 +37,13 @@ class User(AbstractUser):
             self.revoke_token()
 
     def revoke_token(self) -> bool:
-        """Let programs in no more by the API token; say whether there was one."""
+        """Delete the API token; return whether there was one."""
         deleted, _rows = Token.objects.filter(user=self).delete()
         return bool(deleted)
 
 
 def account_if_known() -> "models.ForeignKey[User | None, User | None]":
-    """Return the field of who did something; it outlives the account."""
+    """Return a foreign key to an account that may be deleted later."""
     return models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.SET_NULL,
@@ -58,7 +58,7 @@ def new_token() -> str:
 
 
 def mark_of(token: str) -> str:
-    """Return what stands instead of the link of somebody whose data were erased."""
+    """Return the replacement for the link of an erased person."""
     return "~" + sha256(token.encode()).hexdigest()[:39]
 
 
@@ -215,5 +215,5 @@ class JoinLink(models.Model):
 
     @property
     def is_open(self) -> bool:
-        """Say whether somebody can still join by it while the study is open."""
+        """Say whether the link has places left while the study is open."""
         return self.closed_at is None and not self.is_full

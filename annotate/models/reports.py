@@ -1,4 +1,4 @@
-"""Reports and plans of studies, with the state of their computation."""
+"""Report and plan jobs of studies, with their state."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from evalcore.models.columns import known
 
 
 class Job(models.Model):
-    """A job of a worker: its step, its heartbeats, and its end."""
+    """A background job with its step, heartbeats and end."""
 
     class State(models.TextChoices):
         QUEUED = "queued", _("queued")
@@ -51,7 +51,7 @@ STATES = ("queued", "running", "done", "failed", "cancelled")
 
 
 class StudyPlan(Job):
-    """A plan that somebody waits for: what was asked for, and how far it is."""
+    """A queued plan: its input and progress."""
 
     class Action(models.TextChoices):
         CHECK = "check"
@@ -89,7 +89,7 @@ OWN_PARTS = {
 
 
 class Report(Job):
-    """One report of a study: what was asked for, and where it lies."""
+    """One report of a study: its options and location."""
 
     class Command(models.TextChoices):
         ALIGN = "align", _("Agreement of metrics with people")
@@ -128,7 +128,7 @@ class Report(Job):
         ]
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Store; a new report is through `main` and as of now unless it says else."""
+        """Store the report; by default through `main` and as of now."""
         if self._state.adding and not self.view_id:
             self.view = self.study.analysis_views.get(key=MAIN)
         if self._state.adding and self.as_of_id is None and not self.waits:
@@ -148,7 +148,7 @@ class Report(Job):
 
     @property
     def choices_made(self) -> list[str]:
-        """Return the options that are not the usual ones, as the command has them."""
+        """Return the options that differ from the defaults, as command arguments."""
         usual = vars(AlignOptions())
         given = {
             name: tuple(value) if isinstance(value, list) else value

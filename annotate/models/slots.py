@@ -187,7 +187,7 @@ class Slot(models.Model):
 
     @property
     def questions(self) -> list[Question]:
-        """Return what is asked, in order; the story is read only where it matters."""
+        """Return the questions in order; the story is read only if needed."""
         asked = self.study.asked
         if not any(question.stories for question in asked):
             return asked
@@ -195,7 +195,7 @@ class Slot(models.Model):
 
     @property
     def order(self) -> list[int]:
-        """Return the places of the unit's outputs as they stand, from left to right."""
+        """Return the order of the unit's outputs from left to right."""
         shown = [output.pk for output in self.unit.outputs]
         places = list(range(len(shown)))
         if len(places) < 3:
@@ -261,7 +261,7 @@ class ShotComment(Comment):
 
 
 class Skip(models.Model):
-    """An annotator who would not judge a unit, and why; they never get it again."""
+    """An annotator's refusal of a unit, and the reason; it is not offered again."""
 
     class Reason(models.TextChoices):
         BROKEN = "broken", _("A picture is missing or broken")

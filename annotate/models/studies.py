@@ -29,7 +29,7 @@ class Purpose(models.TextChoices):
 PURPOSES = ["real", "training", "gold", "twin", "repeat"]
 
 
-# What is laid among the real slots, so that annotators cannot tell the difference.
+# Checks placed among the real slots, indistinguishable for annotators.
 CHECKS = (Purpose.GOLD, Purpose.TWIN, Purpose.REPEAT)
 
 
@@ -115,7 +115,7 @@ class Study(models.Model):
     balance_report = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
-    # What no click of an annotator needs, and what takes long to read.
+    # Long fields that annotators' pages do not need.
     LONG = ("definition", "consent", "instructions", "balance_report")
 
     class Meta:
@@ -157,7 +157,7 @@ class Study(models.Model):
 
     @property
     def is_imported(self) -> bool:
-        """Say whether people answered elsewhere, so that no plan says how much."""
+        """Say whether the answers were imported, so that there is no plan."""
         return not self.template
 
     @property
@@ -175,17 +175,17 @@ class Study(models.Model):
 
     @property
     def shown_as(self) -> tuple[object, ...]:
-        """Return what all pages of its stories have in common, but for their words."""
+        """Return the display settings shared by all pages of its stories."""
         return self.pk, self.created_at, self.presentation
 
     @property
     def must_see(self) -> float:
-        """Return for how many seconds each picture must be in sight; 0: for none."""
+        """Return the seconds for which each picture must be in sight; 0: no limit."""
         return float(self.presentation.get("must_see", 0))
 
     @property
     def skip_share(self) -> float:
-        """Return the share of a sitting that may be skipped without words."""
+        """Return the share of a sitting that may be skipped without a comment."""
         return float(self.presentation.get("skip_share", 0.25))
 
     @property
@@ -238,7 +238,7 @@ class StudyMember(models.Model):
         return f"{self.user}: {self.role} of {self.study}"
 
 
-# What the two boxes of a checklist's label are about.
+# Subjects of the two boxes of a checklist's label.
 BOXES = {"text": _("in the text"), "video": _("in the picture or video")}
 
 
@@ -318,7 +318,7 @@ class Question(models.Model):
 
     @property
     def full_title(self) -> str:
-        """Return the title; of a checklist's box, with which of the two it is."""
+        """Return the title; for a checklist's box, with its subject."""
         box = BOXES.get(self.key.partition("|")[2])
         return f"{self.title}: {box}" if box else self.title
 
@@ -335,7 +335,7 @@ class Question(models.Model):
         return localised(self.help_texts)
 
     def is_asked_of(self, story: Story) -> bool:
-        """Say whether this is asked of a story, by the story's tags."""
+        """Say whether the question applies to a story, by the story's tags."""
         return story.suits(self.stories)
 
     @property

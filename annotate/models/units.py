@@ -20,7 +20,7 @@ def as_fields(outputs: Sequence[Output]) -> dict[str, Output]:
 
 
 def _once_each() -> list[models.BaseConstraint]:
-    """Return that a study shows the same outputs once for each purpose."""
+    """Return constraints: a study shows the same outputs once per purpose."""
     return [
         once(
             f"unit_once_of_{number}",
@@ -35,7 +35,7 @@ def _once_each() -> list[models.BaseConstraint]:
 
 
 def _all_differ() -> Q:
-    """Return that no output stands twice in a unit."""
+    """Return the constraint that no output occurs twice in a unit."""
     differ = Q()
     for first, second in combinations(OUTPUTS, 2):
         differ &= Q(**{f"{second}__isnull": True}) | ~Q(**{second: F(first)})
@@ -89,7 +89,7 @@ class Unit(models.Model):
 
     @property
     def outputs(self) -> list[Output]:
-        """Return what is shown, in the order of the methods' names."""
+        """Return the outputs in the order of the methods' names."""
         stored = (getattr(self, name) for name in OUTPUTS)
         return [output for output in stored if output is not None]
 

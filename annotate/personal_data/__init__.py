@@ -1,1 +1,1 @@
-"""Personal data: where they lie; exported, erased, consent withdrawn."""
+"""Personal data: inventory, export, erasure and withdrawal of consent."""

@@ -1,4 +1,4 @@
-"""People with an account: found by what they write, exported, erased."""
+"""Search, export and erasure of accounts."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -22,7 +22,7 @@ class AccountError(ValueError):
 
 
 def find(text: str) -> Iterator[str]:
-    """Yield where somebody is known by this name, e-mail or id, or a part of it."""
+    """Yield the places of a name, e-mail or id, or a part of it."""
     people = Annotator.objects.filter(
         Q(external_id__icontains=text)
         | Q(invitation__note__icontains=text)
@@ -39,7 +39,7 @@ def find(text: str) -> Iterator[str]:
 
 
 def record(user: User) -> dict[str, Any]:
-    """Return everything about an account, but for what lets in with it."""
+    """Return all data of an account except its credentials."""
     own = model_to_dict(user, exclude=["password", "groups", "user_permissions"])
     seen = AccessLog.objects.filter(username=user.username).order_by("pk")
     missed = AccessAttempt.objects.filter(username=user.username).order_by("pk")
@@ -62,11 +62,11 @@ def record(user: User) -> dict[str, Any]:
 
 @transaction.atomic
 def erase(user: User) -> str:
-    """Take the person out of an account; return the name that stays."""
+    """Erase the personal data of an account; return its remaining name."""
     others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
     if user.is_superuser and not others.exists():
         raise AccountError(
-            f"{user.username} is the only manager of everything; create another first."
+            f"{user.username} is the only administrator. Create another one first."
         )
     before, after = user.username, f"former-{user.pk}"
     StudyMember.objects.filter(user=user).delete()
@@ -92,7 +92,7 @@ def erase(user: User) -> str:
 
 
 def _strike_out(user: User, after: str) -> None:
-    """Let the admin's own log call the account by the name that stays."""
+    """Rename the account in the log of Django's admin."""
     own = LogEntry.objects.filter(content_type__model="user", object_id=str(user.pk))
     own.update(object_repr=after)
     for entry in LogEntry.objects.filter(content_type__model="studymember"):
@@ -104,7 +104,7 @@ def _strike_out(user: User, after: str) -> None:
 
 
 def as_text(value: object) -> str:
-    """Return what JSON has no word for: a time."""
+    """Return a time as text for JSON."""
     if isinstance(value, datetime):
         return value.isoformat(timespec="seconds")
-    raise TypeError(f"{value!r} has no text")
+    raise TypeError(f"cannot write {value!r} as JSON")

@@ -1,4 +1,4 @@
-"""Withdraw consent, and erase people when asked, or when data are old enough."""
+"""Withdraw consent, and erase people on request or after the retention period."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -46,9 +46,9 @@ class Withdrawn:
 def withdraw(
     annotator: Annotator, *, answers: bool, user: User | None = None
 ) -> Withdrawn:
-    """Ask somebody for nothing more; with `answers`, use none of theirs."""
+    """End an annotator's participation; with `answers`, also exclude all answers."""
     if annotator.state == Annotator.State.PLANNED:
-        text = _("Nobody was invited as %(name)s; there is no consent to withdraw.")
+        text = _("%(name)s was never invited, so there is no consent to withdraw.")
         raise ConsentError(text % {"name": annotator.name})
     if answers:  # nobody chooses views meanwhile
         Study.objects.select_for_update(no_key=True).get(pk=annotator.study_id)
@@ -97,7 +97,7 @@ def erase(
 ) -> Erased:
     """Erase a person, and their free texts with `comments`."""
     if annotator.state == Annotator.State.PLANNED:
-        text = _("Nobody was invited as %(name)s; there is nothing to erase.")
+        text = _("%(name)s was never invited, so there is nothing to erase.")
         raise ErasingError(text % {"name": annotator.name})
     if annotator.study.is_imported:  # the study is locked first
         Study.objects.select_for_update(no_key=True).get(pk=annotator.study_id)
@@ -143,7 +143,7 @@ def _forget(person: Annotator) -> None:
 
 
 def _strike_out(names: list[str], person: Annotator) -> None:
-    """Write the pseudonym where managers named the person in a reason."""
+    """Replace the person's name in managers' reasons by the pseudonym."""
     if not names:
         return
     for row in Exclusion.objects.filter(slot__study=person.study_id):
@@ -158,7 +158,7 @@ def _strike_out(names: list[str], person: Annotator) -> None:
 
 
 def _rename(before: str, person: Annotator) -> None:
-    """Let the log call somebody of an imported table by the pseudonym."""
+    """Rename an imported annotator to the pseudonym in the log."""
     events = person.study.events.filter(kind__in=NAMING)
     for event, details in events.values_list("pk", "details"):
         renamed = _renamed(details, before, person.name)
@@ -176,7 +176,7 @@ def _renamed(value: Any, before: str, after: str) -> Any:
 
 
 def comments_of(person: Annotator) -> int:
-    """Return how many texts somebody wrote, reasons of skipping among them."""
+    """Return the number of an annotator's texts, reasons for skipping included."""
     comments = person.story_comments.count() + person.shot_comments.count()
     return comments + sum(rows.count() for rows, _column in _texts(person))
 
@@ -190,7 +190,7 @@ def _texts(person: Annotator) -> list[tuple[QuerySet[Any], str]]:
 
 
 def _erase_comments(person: Annotator) -> int:
-    """Erase what somebody wrote freely; that they skipped or answered stays."""
+    """Erase an annotator's free texts; skips and answers stay."""
     stories, _rows = person.story_comments.all().delete()
     shots, _rows = person.shot_comments.all().delete()
     texts = sum(rows.update(**{column: ""}) for rows, column in _texts(person))
@@ -198,7 +198,7 @@ def _erase_comments(person: Annotator) -> int:
 
 
 def due_at(study: Study) -> datetime | None:
-    """Return when the personal data of a study's annotators are erased, if ever."""
+    """Return the date on which the annotators' personal data are erased, if any."""
     if study.is_imported or not settings.RETENTION_DAYS:
         return None
     if study.state != Study.State.CLOSED:
@@ -230,7 +230,9 @@ def erase_due() -> int:
             try:
                 erase(person)
             except Exception as error:  # noqa: BLE001 - raised when the others are gone
-                error.add_note(f"{person.name} of {study.slug} is due, and stays.")
+                error.add_note(
+                    f"{person.name} of {study.slug} is due, but could not be erased."
+                )
                 failed.append(error)
             else:
                 erased += 1

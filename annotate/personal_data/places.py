@@ -1,4 +1,4 @@
-"""Columns of the database that hold personal data: the one list of them.
+"""Inventory of database columns with personal data.
 
 Of tables about annotators every column stands here, of others those about people.
 """
@@ -12,12 +12,12 @@ from annotate.kinds.registry import KINDS
 class Says(Enum):
     """The personal content of a column, and its treatment in an erasure."""
 
-    WHO = "who an annotator is, or the way in as them"  # erased
-    COMMENT = "what an annotator wrote freely"  # erased where that is asked for
-    DEED = "what was done under a pseudonym"  # stays
-    WORDS = "what managers wrote freely, and names of files"  # theirs to look at
-    ACCOUNT = "who has an account, and what was done with it"  # erased with it
-    NOTHING = "nothing about a person"
+    WHO = "identity or personal link of an annotator"  # erased
+    COMMENT = "free text by an annotator"  # erased where that is asked for
+    DEED = "actions under a pseudonym"  # stays
+    WORDS = "free text by managers, and file names"  # theirs to look at
+    ACCOUNT = "accounts and their actions"  # erased with it
+    NOTHING = "no personal data"
 
 
 WHO, COMMENT, DEED, WORDS, ACCOUNT, NOTHING = Says
@@ -123,7 +123,7 @@ PLACES |= ANSWERS
 
 
 def columns(says: Says) -> set[str]:
-    """Return the columns that hold this, as `Annotator.external_id`."""
+    """Return the columns with this content, such as `Annotator.external_id`."""
     return {
         f"{'Answer' if table in ANSWERS else table.partition('.')[2]}.{name}"
         for table, held in PLACES.items()

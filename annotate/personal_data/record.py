@@ -84,15 +84,15 @@ def _read_me(annotator: Annotator) -> str:
         "at": _stamp(timezone.now()),
     }
     lines = [
-        _("Everything that is stored about %(name)s in the study “%(study)s”, %(at)s.")
+        _("All data stored about %(name)s in the study “%(study)s”, as of %(at)s.")
         % told,
         "",
-        _("person.csv: who you are here, what is noted beside it, and your consent"),
-        _("stories.csv: the stories that you were given, when, and for how long"),
-        _("answers.csv: what you answered, as you saw it, earlier versions too"),
-        _("comments.csv: what you wrote, skipped and reported as broken"),
-        _("findings.csv: what was noticed about your answers"),
-        _("log.csv: what happened, and when"),
+        _("person.csv: your details, notes about you, and your consent"),
+        _("stories.csv: the stories that you were given, with dates and durations"),
+        _("answers.csv: your answers as you saw them, including earlier versions"),
+        _("comments.csv: what you wrote, skipped or reported as broken"),
+        _("findings.csv: results of quality checks on your answers"),
+        _("log.csv: events and their times"),
         "",
         _(
             "The methods are not named, because a known method biases ratings."
@@ -107,7 +107,7 @@ def known(annotator: Annotator) -> Iterator[tuple[str, str]]:
     rows = [
         (_("name in the tables"), annotator.name),
         (_("state"), str(annotator.get_state_display())),
-        (_("name, e-mail or id elsewhere"), annotator.external_id),
+        (_("name, e-mail or ID elsewhere"), annotator.external_id),
         (_("language"), annotator.language),
         (_("completion code"), annotator.completion_code),
         (_("most stories"), str(annotator.cap or "")),
@@ -116,11 +116,11 @@ def known(annotator: Annotator) -> Iterator[tuple[str, str]]:
         (_("version of the consent text"), annotator.consent_version),
         (_("consent withdrawn"), _stamp(annotator.withdrawn_at)),
         (_("instructions read"), _stamp(annotator.instructed_at)),
-        (_("seen last"), _stamp(annotator.last_seen_at)),
+        (_("last seen"), _stamp(annotator.last_seen_at)),
         (_("finished"), _stamp(annotator.finished_at)),
         (_("completion code earned"), _stamp(annotator.completed_at)),
         (_("personal data erased"), _stamp(annotator.erased_at)),
-        (_("noted here"), _stamp(annotator.created_at)),
+        (_("recorded"), _stamp(annotator.created_at)),
     ]
     if invitation is not None:
         rows += [

@@ -1,5 +1,5 @@
-"""Backups made while people answer, checked to the last byte, and put back.
+"""Backup and restore of a server.
 
 Comes in: the database, originals, reports and the signing key of a server; a folder.
-Goes out: a backup in that folder, or the same server again, on this machine or another.
+Goes out: a backup in that folder, or the restored server on this or another machine.
 """

@@ -18,7 +18,7 @@ FILES = {"sqlite": "database.sqlite3", "postgresql": "database.dump"}
 # Where SQLite locks its files (its `PENDING_BYTE` and what follows): with a log of
 # writes (WAL) every open connection holds a shared lock on these bytes.
 FIRST_BYTE, BYTES = 0x40000002, 510
-# What SQLite keeps beside a database; of another database they would be taken for its.
+# SQLite's files beside a database; leftovers would be taken for a new database's.
 BESIDE = ("", "-wal", "-shm", "-journal")
 ACTIVITY = (
     "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
@@ -39,7 +39,7 @@ def rows_of(query: str) -> list[Any]:
 
 @contextmanager
 def dumped(path: Path) -> Iterator[Callable[[str], list[Any]]]:
-    """Copy the database into a file, and yield a function that asks that very state."""
+    """Copy the database into a file; yield a function that queries the copied state."""
     if connection.vendor == "postgresql":
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -60,9 +60,9 @@ def dumped(path: Path) -> Iterator[Callable[[str], list[Any]]]:
             yield lambda query: copy.execute(query).fetchall()
     except sqlite3.Error as error:
         raise BackupError(
-            f"{live} is damaged, or could not be copied to {path} ({error}). Keep the "
-            "backups that there are: restore one of them, or repair the file with "
-            "sqlite3's .recover."
+            f"{live} is damaged or could not be copied to {path} ({error}). Keep your "
+            "existing backups. Restore one of them, or repair the file with sqlite3's "
+            ".recover."
         ) from error
 
 
@@ -84,8 +84,8 @@ def check_unused() -> None:
         is_used = Path(named).exists() and _is_open(Path(named))
     if is_used:
         raise BackupError(
-            f"Another process has the database {named} open: stop the server first, "
-            "its workers too."
+            f"Another process is using the database {named}. Stop the server and its "
+            "workers first."
         )
 
 
@@ -119,7 +119,7 @@ def load(path: Path, aside: Path | None) -> str:
 
 
 def _load_dump(path: Path, aside: Path | None) -> str:
-    """Restore a dump, all of it or nothing; old tables move to another schema."""
+    """Restore a dump in one transaction; old tables move to another schema."""
     options = "--exit-on-error", "--single-transaction", str(path)
     if aside is None or is_empty():
         _run("pg_restore", *options)
@@ -142,10 +142,10 @@ def _execute(*statements: str) -> None:
 
 
 def _run(program: str, *options: str) -> None:
-    """Run a program of PostgreSQL on the database in use, with its password unseen."""
+    """Run a PostgreSQL program on the database in use; the password stays hidden."""
     connection.ensure_connection()
     info = connection.connection.info
-    # What the connection was given: psycopg's own library may know more than theirs.
+    # Only given parameters: psycopg's library may know more than the program's.
     known = info.get_parameters()
     where = {k: known[k] for k in connection.get_connection_params() if k in known}
     owners = "--no-owner", "--no-privileges"
@@ -156,6 +156,6 @@ def _run(program: str, *options: str) -> None:
     except (FileNotFoundError, subprocess.CalledProcessError) as error:
         why = str(getattr(error, "stderr", "")) or str(error)
         raise BackupError(
-            f"{program} failed: {' '.join(why.split())} (apt-get install "
-            f"postgresql-client-{info.server_version // 10_000} brings the right one)"
+            f"{program} failed: {' '.join(why.split())} (for the matching version, run "
+            f"apt-get install postgresql-client-{info.server_version // 10_000})"
         ) from error

@@ -1,6 +1,6 @@
 """Make a backup: first the database, then the files that it refers to.
 
-What the backup before has, too, is a hard link to it.
+Files that the previous backup has, too, are hard links to it.
 """
 
 import fcntl
@@ -30,16 +30,16 @@ NAME, SUM_NAME = "manifest.json", "manifest.sha256"
 KEY = "secret_key"
 TIME = "%Y-%m-%dT%H%M%SZ"
 UNFINISHED = ".unfinished"
-# Names that lead to what a server keeps, and nowhere else.
+# File names that stay inside a server's folders.
 SAFE = re.compile(rf"(?:media|reports)(?:/(?!\.\.?(?:/|$))[^/]+)+|{KEY}|database\.\w+")
-# Written through before the next one is read: who saves an answer meanwhile waits for
-# the disk behind a piece, not behind a whole video.
+# Synced before the next one is read: saving an answer meanwhile waits for
+# one piece, not for a whole video.
 PIECE = 8 << 20
 Manifest = dict[str, Any]
 
 
 def make(folder: Path) -> tuple[Path, Manifest]:
-    """Make a backup in a folder of backups; it has its name when it is on the disk."""
+    """Make a backup in a folder of backups; it is renamed when complete on the disk."""
     with private_files(), _own_folder(folder):
         made_at = unused_time(folder)
         draft = folder / f"{made_at.strftime(TIME)}{UNFINISHED}"
@@ -59,7 +59,7 @@ def make(folder: Path) -> tuple[Path, Manifest]:
 
 @contextmanager
 def private_files() -> Iterator[None]:
-    """Let only this user read what is written: it has everybody's links."""
+    """Make new files private to this user: they contain everybody's links."""
     before = os.umask(0o077)
     try:
         yield
@@ -69,27 +69,29 @@ def private_files() -> Iterator[None]:
 
 @contextmanager
 def _own_folder(folder: Path) -> Iterator[None]:
-    """Keep other backups out of the folder, and remove what a killed one left."""
+    """Lock the folder against other backups; remove remains of a killed one."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise BackupError(f"Another backup is being made in {folder}.") from error
+            raise BackupError(
+                f"Another backup is already running in {folder}."
+            ) from error
         for half in folder.glob(f"*{UNFINISHED}"):
             shutil.rmtree(half)
         yield
 
 
 def unused_time(folder: Path, before: str = "") -> datetime:
-    """Return the time, to the second, that no name in a folder has `before` it yet."""
+    """Return the time, once no name in a folder is `before` plus this second."""
     while (folder / f"{before}{(now := datetime.now(UTC)).strftime(TIME)}").exists():
         time.sleep(0.05)
     return now
 
 
 def _fill(draft: Path, made_at: datetime) -> Manifest:
-    """Write everything but the manifest, which is returned."""
+    """Write everything except the manifest, and return it."""
     path = draft / FILES[connection.vendor]
     tables = sorted(connection.introspection.table_names())
     if MediaFile._meta.db_table not in tables:
@@ -132,7 +134,7 @@ def _fill(draft: Path, made_at: datetime) -> Manifest:
 
 
 def _other_files() -> Iterator[tuple[str, Path]]:
-    """Return the reports, and the signing key if the one in the file is in use."""
+    """Yield the reports, and the signing key if it comes from its file."""
     root, key = Path(settings.REPORTS_ROOT), Path(settings.DATA_DIR) / KEY
     for path in sorted(root.rglob("*")):
         if path.is_file():
@@ -155,7 +157,7 @@ def _keep(
 ) -> bool:
     """Link or copy a file, and note the size of a copy; return whether it is whole.
 
-    What the backup before has was read and written through then, and is not read again
+    Files of the previous backup were checked then, and are not read again
     where its size is that of the source.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -177,7 +179,7 @@ def _keep(
 
 
 def copy(source: Path, target: Path) -> None:
-    """Copy a file onto the disk; its place has all of it or nothing."""
+    """Copy a file to the disk, completely or not at all."""
     draft = target.with_name(target.name + UNFINISHED)
     try:
         with source.open("rb") as reader, draft.open("wb") as writer:
@@ -197,7 +199,7 @@ def backups(folder: Path) -> list[Path]:
 
 
 def read(folder: Path) -> Manifest:
-    """Return the manifest of a backup; raise BackupError where there is none to use."""
+    """Return the manifest of a backup; raise BackupError if it is not usable."""
     path = folder / NAME
     try:
         data, line = (
@@ -206,20 +208,23 @@ def read(folder: Path) -> Manifest:
         )
     except OSError as error:
         raise BackupError(
-            f"{error.filename}: expected a backup's manifest ({error.strerror})."
+            f"{error.filename}: expected the manifest of a backup ({error.strerror})."
         ) from error
     if line.split() != [hashlib.sha256(data).hexdigest(), NAME]:
-        raise BackupError(f"{path} was changed or cut short: {SUM_NAME} says so.")
+        raise BackupError(
+            f"{path} was changed or is incomplete: it does not match its "
+            f"checksum in {SUM_NAME}."
+        )
     manifest: Manifest = json.loads(data)
     if manifest["format"] != FORMAT:
         raise BackupError(
-            f"{path} has format {manifest['format']}, and this version reads "
-            f"{FORMAT}: restore with the version that made it."
+            f"{path} has format {manifest['format']}, but this version reads format "
+            f"{FORMAT}. Restore with the version that made the backup."
         )
     for name in manifest["files"]:
         if not SAFE.fullmatch(name):
             raise BackupError(
-                f"{path} names a file at {name}, which is none of a server's."
+                f"{path} lists the file {name}, which does not belong in a backup."
             )
     return manifest
 

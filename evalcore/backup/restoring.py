@@ -1,4 +1,4 @@
-"""Restore a backup: all of it is checked before anything is touched."""
+"""Restore a backup after checking all of it."""
 
 import shutil
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ from evalcore.backup.making import KEY, NAME, Manifest
 from evalcore.media import file_digest
 from evalcore.serving import schema
 
-# The folder of what was there, before its time.
+# Prefix of the folder for previous data; a timestamp follows.
 ASIDE = "before-restore-"
 
 
@@ -30,31 +30,35 @@ def check(backup: Path) -> Manifest:
     """Read every byte of a backup; return its manifest."""
     if not (backup / NAME).exists() and (found := making.backups(backup)):
         names = ", ".join(path.name for path in found)
-        raise BackupError(f"{backup} is a folder of backups: name one of {names}.")
+        raise BackupError(
+            f"{backup} contains several backups. Name one of them: {names}."
+        )
     manifest = making.read(backup)
     for name, sha256 in manifest["files"].items():
         try:
             is_whole = file_digest(backup / name) == sha256
         except OSError as error:
             raise BackupError(
-                f"{backup / name} cannot be read ({error.strerror})."
+                f"Cannot read {backup / name} ({error.strerror})."
             ) from error
         if not is_whole:
-            raise BackupError(f"{backup / name} does not hold what its SHA-256 says.")
+            raise BackupError(
+                f"{backup / name} is damaged: it does not match its SHA-256 checksum."
+            )
     loader = MigrationLoader(None)
     applied = {(app, name) for app, name in manifest["migrations"]}
     if schema.is_too_old(applied, loader):
         raise BackupError(
             f"{backup} was made by an older version ({manifest['version']}), whose "
-            "tables this one cannot bring up to date: restore with that version."
+            "tables this version cannot upgrade. Restore with that version."
         )
     replaced = (one.replaces for one in loader.replacements.values())
     later = sorted(applied.difference(loader.disk_migrations, *replaced))
     if later:
         names = ", ".join(f"{app}.{name}" for app, name in later)
         raise BackupError(
-            f"{backup} was made by a later version ({manifest['version']}), which "
-            f"changed the tables ({names}): restore with that version."
+            f"{backup} was made by a newer version ({manifest['version']}), which "
+            f"changed the tables ({names}). Restore with that version."
         )
     return manifest
 
@@ -62,7 +66,7 @@ def check(backup: Path) -> Manifest:
 def restore(backup: Path, *, replace: bool) -> tuple[Manifest, list[str]]:
     """Restore a backup into the database and folders of the settings, and migrate.
 
-    Originals are named by what they hold: those that are there stay. A database and
+    Originals are named by their content: existing ones stay. A database and
     reports are put aside where `replace` allows it, and never overwritten.
     """
     check_unused()
@@ -70,15 +74,15 @@ def restore(backup: Path, *, replace: bool) -> tuple[Manifest, list[str]]:
     has_reports = reports.is_dir() and any(reports.iterdir())
     if not replace and (has_reports or not is_empty()):
         raise BackupError(
-            "There is a database already, or a report: with --replace it is put "
-            f"aside, and nothing of it is lost ({connection.settings_dict['NAME']}, "
-            f"{reports})."
+            "This server already has a database or reports "
+            f"({connection.settings_dict['NAME']}, {reports}). Use --replace to move "
+            "them aside; nothing is deleted."
         )
     manifest = check(backup)
     if manifest["engine"] != connection.vendor:
         raise BackupError(
-            f"{backup} is of {manifest['engine']}, and DATABASE_URL names "
-            f"{connection.vendor}: a backup goes back to the kind that it was made of."
+            f"{backup} is a backup of {manifest['engine']}, but DATABASE_URL names "
+            f"{connection.vendor}. Restore it into the same kind of database."
         )
     check_unused()  # reading every byte may have taken an hour
     kept: list[str] = []
@@ -91,8 +95,8 @@ def restore(backup: Path, *, replace: bool) -> tuple[Manifest, list[str]]:
                 raise OSError(0, f"{found:,} rows, not {rows:,}", table)
     except OSError as error:
         raise BackupError(
-            f"{error.filename or settings.DATA_DIR} could not be restored "
-            f"({error.strerror}). What was there before: "
+            f"Could not restore {error.filename or settings.DATA_DIR} "
+            f"({error.strerror}). The previous data are in: "
             f"{', '.join(kept) or 'nothing'}."
         ) from error
     call_command("migrate", verbosity=0, interactive=False)
@@ -102,7 +106,7 @@ def restore(backup: Path, *, replace: bool) -> tuple[Manifest, list[str]]:
 def _restore(
     backup: Path, manifest: Manifest, kept: list[str], *, replace: bool
 ) -> None:
-    """Restore everything; `kept` lists where the old things are, however it ends."""
+    """Restore everything; `kept` lists the places of old data, also after an error."""
     data, reports = Path(settings.DATA_DIR), Path(settings.REPORTS_ROOT)
     now = making.unused_time(data, ASIDE).strftime(making.TIME)
     draft, aside = data / f"restore-{now}{making.UNFINISHED}", data / f"{ASIDE}{now}"

@@ -1,5 +1,5 @@
 """Cached SQL compilation; serialised writes to SQLite.
 
 Comes in: queries and rows of the rooms above.
-Goes out: the same rows, sooner. Settings for PostgreSQL are here, too.
+Goes out: the same rows, sooner. Also settings for PostgreSQL.
 """

@@ -1,6 +1,6 @@
 """Django's SQLite backend with private files and a queue of writers.
 
-Django looks for the class by this module's name and its own.
+Django finds the class by the names `base` and `DatabaseWrapper`.
 
 SQLite has one writer at a time. Others retry after pauses that grow to a tenth of a
 second, in which the file lies idle and later writers pass by. Here they wait for a lock
@@ -25,16 +25,16 @@ from django.db.backends.sqlite3 import base
 logger = logging.getLogger(__name__)
 
 OTHERS = 0o077
-# What SQLite keeps beside a database; new ones have the mode of the database.
+# SQLite's files beside a database; new ones get the mode of the database.
 BESIDE = ("", "-wal", "-shm", "-journal")
-# One place a process at the counter: its threads wait behind each other.
+# One lock per process, so that its threads wait for each other.
 _THREADS: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
 
 def make_private(database: Path) -> None:
-    """Let the owner alone read a database file; create it if it is not there."""
+    """Make a database file readable by its owner only; create it if missing."""
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-    # Of a folder that is not there, SQLite says so itself.
+    # SQLite itself reports a missing folder.
     if not database.exists() and database.parent.is_dir():
         os.close(os.open(database, flags, 0o600))
     for end in BESIDE:
@@ -51,23 +51,23 @@ def _tighten(path: Path) -> None:
         return
     except OSError as error:
         raise ImproperlyConfigured(
-            f"Others may read the database in {path}: run `chmod 600 {path}` as the "
-            f"user whose file it is ({error.strerror})."
+            f"Other users can read the database {path}. Run `chmod 600 {path}` as the "
+            f"owner of the file ({error.strerror})."
         ) from error
     if is_open:
         raise ImproperlyConfigured(
-            f"Others may read every file in {path.parent}: mount it with umask=077, "
-            "or choose another folder for the database."
+            f"Other users can read every file in {path.parent}. Mount it with "
+            "umask=077, or choose another folder for the database."
         )
     logger.warning(
-        "Other accounts of this machine could read %s, and the links and tokens in it. "
-        "Its mode is 600 from now on.",
+        "Other users of this machine could read %s and the links and tokens in it. Its "
+        "mode has been changed to 600.",
         path,
     )
 
 
 class WritersLine:
-    """A connection's place in the line of a database file."""
+    """A connection's turn at the write lock of a database file."""
 
     def __init__(self, database: str, seconds: float) -> None:
         self._path = f"{database}-line"
@@ -96,7 +96,7 @@ class WritersLine:
         return True
 
     def leave(self) -> None:
-        """Let the next one write; nothing happens to who has had no turn."""
+        """Release the lock, if this connection has it."""
         if not self._is_first:
             return
         if self._file is not None:
@@ -105,7 +105,7 @@ class WritersLine:
         self._threads.release()
 
     def close(self) -> None:
-        """Leave, and let go of the file."""
+        """Release the lock and close the file."""
         self.leave()
         if self._file is not None:
             os.close(self._file)
@@ -113,7 +113,7 @@ class WritersLine:
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """A connection that waits in line before it writes.
+    """A connection that takes the write lock before it writes.
 
     Transactions begin with the write lock (`transaction_mode` is IMMEDIATE). A single
     statement outside of one waits as SQLite has it.

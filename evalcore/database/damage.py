@@ -1,8 +1,8 @@
-"""Damaged databases: recognised by what they answer, and asked for."""
+"""Detection of damaged databases."""
 
 from django.db import DatabaseError, connection
 
-# SQLite's codes for a file that is damaged, or no database at all, and PostgreSQL's
+# SQLite's codes for a file that is damaged or not a database, and PostgreSQL's
 # class of them.
 CORRUPT, NO_DATABASE = 11, 26
 POSTGRES_CLASS = "XX0"
@@ -13,7 +13,7 @@ REMEDY = (
 
 
 def message_of(said: object) -> str:
-    """Return what the database itself said, on one line."""
+    """Return the database's message on one line."""
     return " ".join(str(said).split())
 
 
@@ -25,7 +25,7 @@ def is_damage(error: DatabaseError) -> bool:
 
 
 def describe(reason: str) -> str:
-    """Return a sentence about the damage, and what helps."""
+    """Return a sentence about the damage, with a remedy."""
     name = connection.settings_dict["NAME"]
     more = (
         ", or repair the file with sqlite3's .recover"
@@ -36,7 +36,7 @@ def describe(reason: str) -> str:
 
 
 def find_damage() -> str:
-    """Have SQLite read its whole file; return what is wrong with it, or nothing.
+    """Have SQLite check its whole file; return the damage, or an empty text.
 
     PostgreSQL checks each page that it reads.
     """

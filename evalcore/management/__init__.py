@@ -1,4 +1,4 @@
-"""Commands, and why one could not use the database."""
+"""Management commands, and their messages about database errors."""
 
 from django.db import DatabaseError, Error, OperationalError, connection
 from django.db.migrations.exceptions import NodeNotFoundError
@@ -6,18 +6,18 @@ from django.db.migrations.executor import MigrationExecutor
 
 from evalcore.database import damage
 
-# These commands bring the tables up to date; all others expect that somebody did.
+# These commands migrate the database; all others need it to be migrated.
 MIGRATING = ("migrate", "serve", "restore")
 
 
 TOO_OLD = (
-    "The tables are of a version that this one cannot bring up to date. First run "
-    "`python manage.py migrate` of a version that has the migration {name}."
+    "The database is too old for this version to upgrade. Install a version that still "
+    "has the migration {name}, run `python manage.py migrate` there, then upgrade."
 )
 
 
 def why_unprepared(error: Error | NodeNotFoundError, command: str) -> str | None:
-    """Say what is wrong with the database, and what would help; None: nothing."""
+    """Return what is wrong with the database, with a remedy; None if nothing."""
     if isinstance(error, NodeNotFoundError):  # migrations that were squashed since
         return TOO_OLD.format(name="annotate 0014_study_plans")
     told = damage.message_of(error)
@@ -33,15 +33,14 @@ def why_unprepared(error: Error | NodeNotFoundError, command: str) -> str | None
         return f"The database cannot be reached ({reason})."
     if missing and command in MIGRATING:
         return (
-            f"The migration {missing[0][0]} could not be applied; the database says: "
-            f"{told}. What came before it stays, and it is tried again at the next "
-            "start."
+            f"The migration {missing[0][0]} failed. Message of the database: {told}. "
+            "Earlier migrations stay applied; the next start tries this one again."
         )
     if missing:
         return (
-            f"The database is not prepared for this version ({told}). Run "
-            "`python manage.py migrate` once; `make run` does so by itself."
+            f"The database is not up to date with this version ({told}). Run `python "
+            "manage.py migrate` (`make run` does it automatically)."
         )
     if isinstance(error, OperationalError):
-        return f"The database did not do what it was asked ({told})."
+        return f"The database reported an error ({told})."
     return None

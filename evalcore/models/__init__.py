@@ -1,4 +1,4 @@
-"""The tables of what is judged and of its automatic scores, a module a topic.
+"""Models of benchmarks, outputs and automatic scores, one module per topic.
 
 Comes in: users of `settings.AUTH_USER_MODEL`, who are members of benchmarks.
 Goes out: one class a table with its named constraints. Django finds them here, so this

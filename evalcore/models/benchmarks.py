@@ -1,4 +1,4 @@
-"""Benchmarks, and who may see them."""
+"""Benchmarks and their members."""
 
 from django.conf import settings
 from django.db import models

@@ -9,23 +9,23 @@ from django.db.models.expressions import BaseExpression
 
 
 def once(name: str, *fields: str, where: Q | None = None) -> models.UniqueConstraint:
-    """Return the constraint that no two rows (of those `where`) share these columns."""
+    """Return a constraint: no two rows (matching `where`) share these columns."""
     return models.UniqueConstraint(fields=fields, condition=where, name=name)
 
 
 def holds(name: str, condition: Q | BaseExpression) -> models.CheckConstraint:
-    """Return the constraint that every row meets a condition."""
+    """Return a constraint: every row meets a condition."""
     return models.CheckConstraint(condition=condition, name=name)
 
 
 def known(name: str, **values: Iterable[str]) -> models.CheckConstraint:
-    """Return the constraint that a column has one of these values."""
+    """Return a constraint: a column has one of these values."""
     ((column, those),) = values.items()
     return holds(name, Q(**{f"{column}__in": [*those]}))
 
 
 def most_letters(table: type[models.Model], column: str) -> int:
-    """Return how long the text in a column may be."""
+    """Return the maximum length of the text in a column."""
     field = cast("models.CharField[str, str]", table._meta.get_field(column))
     assert field.max_length is not None
     return field.max_length

@@ -1,4 +1,4 @@
-"""Scores of metrics, and why there is none."""
+"""Scores of metrics, and reasons for missing ones."""
 
 from django.db import models
 from django.db.models import Q
@@ -12,7 +12,7 @@ from evalcore.models.stories import Shot, Story
 
 
 def _one_per_subject(what: str, *scope: str) -> list[models.BaseConstraint]:
-    """Return that a metric has one such row for a method, an output and a shot."""
+    """Return constraints: a metric has one row per method, output or shot."""
     metric = [*scope, "metric", "metric_version", "backend", "method"]
     return [
         once(

@@ -12,13 +12,13 @@ from django.core.exceptions import ImproperlyConfigured
 
 SHORTEST_KEY = 32
 OTHERS = 0o077
-# So long a file may lack the key that another process is writing into it.
+# Time limit for another process to write the key into the file.
 WAIT_SECONDS, LOOK_AGAIN_SECONDS = 1.0, 0.05
-INSTEAD = "or set SECRET_KEY to a long random text"
+INSTEAD = "or set SECRET_KEY to a long random string"
 
 
 def kept_key(path: Path) -> str:
-    """Return the key that a file keeps; the first process to ask makes one."""
+    """Return the key stored in a file; the first process creates it."""
     try:
         if not path.exists():
             _make(path)
@@ -30,18 +30,21 @@ def kept_key(path: Path) -> str:
         is_open = path.stat().st_mode & OTHERS
     except (OSError, UnicodeDecodeError) as error:
         raise ImproperlyConfigured(
-            f"The signing key in {path} cannot be kept or read ({error}); let this "
-            f"user write there, {INSTEAD}."
+            f"Cannot read or write the signing key {path} ({error}). Give this user "
+            f"write access, {INSTEAD}."
         ) from error
     if is_open:
-        what = f"Others may read the signing key in {path}"
+        what = f"Other users can read the signing key {path}"
     elif len(key) < SHORTEST_KEY:
-        what = f"{path} holds no signing key of at least {SHORTEST_KEY} letters"
+        what = (
+            f"{path} does not contain a signing key of at least {SHORTEST_KEY} "
+            "characters"
+        )
     else:
         return key
     raise ImproperlyConfigured(
-        f"{what}: delete the file, so that a new one is made (everybody logs in anew; "
-        f"on a disk without permissions mount it with umask=077), {INSTEAD}."
+        f"{what}. Delete the file to create a new key (all users must log in again; if "
+        f"the disk has no permissions, mount it with umask=077), {INSTEAD}."
     )
 
 
@@ -65,7 +68,7 @@ LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 SHORTEST_TOKEN = 24
 NAME = r"[\w-]+(?:\.[\w-]+)*|\[[0-9A-Fa-f:.]+\]"
 ADDRESS = re.compile(rf"https?://(?P<host>{NAME})(?::\d+)?")
-# As often a connection of PostgreSQL is asked something before it keeps the plan.
+# PostgreSQL's plan of a query is kept after so many executions.
 PREPARE_AFTER = 5
 
 
@@ -83,12 +86,12 @@ def flag(name: str) -> bool:
 
 
 def one_of(name: str, *choices: str) -> str:
-    """Read one of some words; the first one where none is given."""
+    """Read one of several words; the first is the default."""
     return read(name, choices[0], "|".join(choices), f"{' or '.join(choices)}.")
 
 
 def parse_port(text: str) -> int:
-    """Return a port's number; raise ValueError, which says what would be right."""
+    """Return a port number; raise ValueError with the expected value."""
     if not (re.fullmatch("[0-9]{1,5}", text) and 1 <= int(text) <= 65535):
         raise ValueError("write a number from 1 to 65535")
     return int(text)
@@ -113,7 +116,7 @@ def count(name: str, default: int, *, least: int = 1, most: int) -> int:
 
 
 def processors() -> int:
-    """Return how many processes can serve pages: one a processor, 2 to 8."""
+    """Return the number of web processes: one per processor, 2 to 8."""
     own = getattr(os, "sched_getaffinity", None)  # macOS knows the number alone
     return min(max(len(own(0)) if own else os.cpu_count() or 1, 2), 8)
 
@@ -126,7 +129,7 @@ def own_folder(name: str, default: Path) -> Path:
 
 
 def make_folder(name: str, path: Path) -> None:
-    """Make a folder that follows from the variable `name`; it is this user's alone.
+    """Make a folder named by the variable `name`, private to this user.
 
     The database contains everybody's links. Folders above it are made in the same way:
     the demo's folder lies in that of the user's data.
@@ -139,20 +142,23 @@ def make_folder(name: str, path: Path) -> None:
         why = f"created ({error.strerror})"
     if why:
         raise ImproperlyConfigured(
-            f"{name}: {path} cannot be {why}; name a folder that this user may write."
+            f"{name}: {path} cannot be {why}. Name a folder that this user can write "
+            "to."
         )
 
 
 def existing_folder(name: str) -> str:
-    """Read the name of a folder that must be there; empty where none is named."""
+    """Read the name of an existing folder; empty if unset."""
     value = read(name)
     if value and not Path(value).is_dir():
-        raise ImproperlyConfigured(f"{name}={value!r}: name a folder that exists.")
+        raise ImproperlyConfigured(
+            f"{name}={value!r}: this folder does not exist. Name an existing folder."
+        )
     return value
 
 
 def location(name: str) -> str:
-    """Read the path of a location of nginx; empty where none is named."""
+    """Read the path of an nginx location; empty if unset."""
     expected = "a path between slashes, as in /media-files/"
     return read(name, pattern=r"/(?:[\w-]+/)+", expected=expected)
 
@@ -164,13 +170,14 @@ def database(data_dir: Path) -> dict[str, Any]:
         parsed = dj_database_url.parse(url, conn_max_age=600, conn_health_checks=True)
     except (ValueError, dj_database_url.ParseError) as error:
         raise ImproperlyConfigured(
-            "DATABASE_URL is not a database address "
-            "(sqlite:///path or postgres://user:password@host/name)."
+            "DATABASE_URL is not a database address: write sqlite:///path or "
+            "postgres://user:password@host/name."
         ) from error
     engine, name = parsed["ENGINE"].rsplit(".", 1)[-1], parsed["NAME"]
     if engine not in ("sqlite3", "postgresql"):
         raise ImproperlyConfigured(
-            f"DATABASE_URL names {engine}: Plumbline runs on sqlite or postgres."
+            f"DATABASE_URL names {engine}, but Plumbline supports only sqlite and "
+            "postgres."
         )
     if name in ("", ":memory:"):  # each process would have a separate memory
         raise ImproperlyConfigured(
@@ -185,7 +192,7 @@ def database(data_dir: Path) -> dict[str, Any]:
     path = Path(name)
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise ImproperlyConfigured(
-            f"DATABASE_URL: {path} is no file in a folder that exists."
+            f"DATABASE_URL: {path} is not a file in an existing folder."
         )
     # WAL lets annotators read while one writes; IMMEDIATE takes the write lock up
     # front, so that a transaction waits instead of failing half-way. FULL: what was
@@ -219,33 +226,34 @@ def broker() -> str:
 
 
 def secret_key(*, production: bool, key_file: Path) -> str:
-    """Read SECRET_KEY, which production demands; else there is one in a file."""
+    """Read SECRET_KEY; outside production it can come from a file."""
     key = read("SECRET_KEY")
     if not key and production:
         raise ImproperlyConfigured(
-            "SECRET_KEY is missing: with PRODUCTION=1 set it to a long random text."
+            "SECRET_KEY is missing. With PRODUCTION=1, set it to a long random string."
         )
     if key and len(key) < SHORTEST_KEY:
         raise ImproperlyConfigured(
-            "SECRET_KEY can be guessed: set it to a random text of at least "
-            f"{SHORTEST_KEY} letters, or leave it out."
+            "SECRET_KEY is too easy to guess. Set it to a random string of at least "
+            f"{SHORTEST_KEY} characters, or leave it out."
         )
     return key or kept_key(key_file)
 
 
 def token(name: str) -> str:
-    """Read what a program shows to be let in; empty where none is named."""
+    """Read an access token of programs; empty if unset."""
     value = read(name)
     if value and not re.fullmatch(f"[!-~]{{{SHORTEST_TOKEN},}}", value):
         raise ImproperlyConfigured(
-            f"{name} can be guessed or is no word: set it to a random text of at least "
-            f"{SHORTEST_TOKEN} letters and digits, or leave it out."
+            f"{name} is too easy to guess or has characters that are not allowed. Set "
+            f"it to a random string of at least {SHORTEST_TOKEN} letters and digits, "
+            "or leave it out."
         )
     return value
 
 
 def base_url() -> str:
-    """Read BASE_URL, the address that annotators reach; empty where none is named."""
+    """Read BASE_URL, the address that annotators use; empty if unset."""
     expected = "scheme and host, as in https://study.example.org"
     return read("BASE_URL", "", f"{ADDRESS.pattern}/*", expected).rstrip("/")
 
@@ -264,6 +272,7 @@ def allowed_hosts(*, production: bool, base: str) -> list[str]:
         hosts.append(address["host"])
     if production and not hosts:
         raise ImproperlyConfigured(
-            "ALLOWED_HOSTS is missing: with PRODUCTION=1 name the server's host."
+            "ALLOWED_HOSTS is missing. With PRODUCTION=1, set it to the server's host "
+            "name."
         )
     return [*hosts, *LOCAL_HOSTS]

@@ -1,4 +1,4 @@
-"""Answers to probes: what keeps pages from being served, and what lets work wait."""
+"""Health checks: reasons why pages cannot be served or jobs wait."""
 
 import socket
 import tempfile
@@ -26,13 +26,13 @@ PORTS = {"redis": 6379, "rediss": 6379, "amqp": 5672, "amqps": 5671}
 
 
 def missing() -> dict[str, str]:
-    """Return what pages cannot do without and do not have, in a sentence each."""
+    """Return a sentence for each missing requirement of pages."""
     found = {"database": _about_database(), "media": _about_media()}
     return {what: sentence for what, sentence in found.items() if sentence}
 
 
 def waiting() -> dict[str, str]:
-    """Return what lets work wait while pages go on, in a sentence each."""
+    """Return a sentence for each reason why jobs wait while pages work."""
     found = {"broker": about_broker(), "workers": _about_workers()}
     return {what: sentence for what, sentence in found.items() if sentence}
 
@@ -42,23 +42,23 @@ def _about_database() -> str:
         n = len(missing_migrations())
     except Error:
         return "The database cannot be reached."
-    return f"{n} migrations are not applied: manage.py migrate" if n else ""
+    return f"{n} migrations are not applied. Run manage.py migrate." if n else ""
 
 
 def missing_migrations() -> frozenset[tuple[str, str]]:
-    """Return the migrations of this version that the database has not seen."""
+    """Return the migrations that are not applied to the database."""
     applied = MigrationRecorder(connection).applied_migrations()
     return _migrations() - set(applied)
 
 
 @lru_cache
 def _migrations() -> frozenset[tuple[str, str]]:
-    """Return the migrations that this version consists of; they do not change."""
+    """Return all migrations of this version, cached."""
     return frozenset(MigrationLoader(None).graph.nodes)
 
 
 def can_store_media() -> bool:
-    """Say whether a file can be written where pictures lie, by writing one."""
+    """Say whether the media folder is writable, by writing a file."""
     try:
         with tempfile.TemporaryFile(dir=settings.MEDIA_ROOT, buffering=0) as file:
             file.write(b"x")
@@ -68,11 +68,11 @@ def can_store_media() -> bool:
 
 
 def _about_media() -> str:
-    return "" if can_store_media() else "MEDIA_ROOT cannot be written."
+    return "" if can_store_media() else "MEDIA_ROOT is not writable."
 
 
 def about_broker() -> str:
-    """Say that the broker does not answer; a folder of this machine always does."""
+    """Return a sentence if the broker does not respond; a local folder always does."""
     parts = urlsplit(settings.CELERY_BROKER_URL)
     if parts.scheme not in PORTS:
         return ""
@@ -80,7 +80,7 @@ def about_broker() -> str:
     listens = cache.get_or_set(
         f"broker-{host}-{port}", partial(_listens, host, port), BROKER_SECONDS
     )
-    return "" if listens else "The broker does not answer: jobs wait."
+    return "" if listens else "The message broker does not respond, so jobs wait."
 
 
 def _listens(host: str, port: int) -> bool:
@@ -96,7 +96,7 @@ def _about_workers() -> str:
         still = [row.kind for row in workers.standing_still()]
     except Error:
         return ""  # the database says so itself
-    return f"No sign of life of workers: {', '.join(still)}." if still else ""
+    return f"No heartbeat from workers: {', '.join(still)}." if still else ""
 
 
 # Middleware is loaded at the start, before the web server's processes part.
@@ -113,7 +113,7 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Answer 200 when this process can serve pages, and say what keeps it from that.
+    """Answer 200 when this process can serve pages, else 503 with the reasons.
 
     Problems of workers are reported but do not change the status: a balancer must not
     take web servers away because a worker died.
@@ -130,7 +130,7 @@ PROBES = {"/healthz": healthz, "/readyz": readyz}
 def health_middleware(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Answer probes before anything asks for a host name, HTTPS or a session.
+    """Answer probes before the checks of host name, HTTPS and session.
 
     Probes come by the machine's address, which no setting lists.
     """
@@ -157,7 +157,7 @@ def only_this_machine(
         if is_here(request.META.get("REMOTE_ADDR", "")):
             return get_response(request)
         return HttpResponseForbidden(
-            "Set BASE_URL to the address by which other machines reach this server.",
+            "Set BASE_URL to the address at which other machines reach this server.",
             content_type="text/plain",
         )
 

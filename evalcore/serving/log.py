@@ -2,7 +2,7 @@
 
 What a line is about (request or task, study, account or annotator, by their keys) is
 recorded where it becomes known. Every line that this process logs is a `RedactedLine`,
-also those of Django, gunicorn, Celery or a library. Credentials (links,
+also those of Django, gunicorn, Celery or a library. Every credential (in links,
 tokens, proofs) becomes a mark, `~` and eight digits, the same wherever that secret
 stands, so that two lines about one link can be matched.
 `docs/how-to/observe-the-server.md` says what JSON lines hold.
@@ -23,29 +23,29 @@ from urllib.parse import unquote
 from django.http import HttpRequest
 from django.views.debug import ExceptionReporter, SafeExceptionReporterFilter
 
-# What is known of the request or task at hand; None outside of both.
+# Context of the current request or task; None outside of both.
 _known: ContextVar[dict[str, object] | None] = ContextVar("known", default=None)
 
 
 def begin(**known: object) -> None:
-    """Forget what the lines before were about, and begin with what is known."""
+    """Start a new context for log lines."""
     _known.set(known)
 
 
 def note(**known: object) -> None:
-    """Put down what has become known of the request or task at hand."""
+    """Add to the context of the current request or task."""
     context = _known.get()
     if context is not None:
         context.update(known)
 
 
 def end() -> None:
-    """Say that what follows belongs to no request or task."""
+    """Clear the context."""
     _known.set(None)
 
 
 def known() -> dict[str, object]:
-    """Return what is known, in the order in which it became so."""
+    """Return the context in the order in which it was added."""
     return dict(_known.get() or {})
 
 
@@ -55,7 +55,7 @@ STROKE, EQUALS, MORE = (
     rf"(?:{sign}|%(?:25)*(?:{code}))"
     for sign, code in (("/", "2F"), ("=", "3D"), (r"\b", "3F|26"))
 )
-# What comes before a secret, and the secret.
+# Text before a secret, and the secret.
 SECRETS = [
     re.compile(pattern, re.VERBOSE)
     for pattern in (
@@ -81,7 +81,7 @@ SECRETS = [
 
 
 def redact(text: str) -> str:
-    """Return a text with a mark in the place of each secret."""
+    """Return a text with a mark in place of each secret."""
     for pattern in SECRETS:
         text = pattern.sub(_marked, text)
     return text
@@ -93,9 +93,9 @@ def _marked(found: re.Match[str]) -> str:
 
 
 class RedactedLine(logging.LogRecord):
-    """A line of a log, which has no secrets from the beginning, and what it is about.
+    """A log record without secrets, with its context.
 
-    `known` is that, and `context` the same in words.
+    `known` is the context, and `context` the same as text.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -144,7 +144,7 @@ class ErrorReport(ExceptionReporter):
 
 
 class ReportFilter(SafeExceptionReporterFilter):
-    """Hides by their names what `redact` does not know by its look.
+    """Hides values by their names, where `redact` cannot recognise them.
 
     Django does so with settings and headers; here cookies, forms and local variables
     are treated alike.
@@ -207,5 +207,5 @@ class JsonLine(logging.Formatter):
 
 
 def _plain(value: object) -> object:
-    """Return a value as JSON has it; what is no number is text, and has no secrets."""
+    """Return a value for JSON: a number, or text without secrets."""
     return value if isinstance(value, (int, float)) else redact(str(value))

@@ -1,4 +1,4 @@
-"""Every request has an id: its lines of the log say it, and an answer that failed.
+"""Request ids in log lines and failed responses.
 
 A line for each request is written where `LOG_REQUESTS` asks for it.
 """
@@ -27,7 +27,7 @@ WELL_FORMED = re.compile(r"[\w.-]{8,64}", re.ASCII)
 
 
 def connect() -> None:
-    """Have every request begin and end what its lines say, streams included."""
+    """Connect the log context to the start and end of requests."""
     request_started.connect(_begin, dispatch_uid=f"{__name__}.begin")
     request_finished.connect(_end, dispatch_uid=f"{__name__}.end")
 
@@ -41,7 +41,7 @@ def _end(**_signal: object) -> None:
 
 
 def _request_id(environ: dict[str, Any]) -> str:
-    """Return the id that a proxy gave, if there is one to trust, or a new one."""
+    """Return the id from a trusted proxy, or a new one."""
     given = environ.get("HTTP_X_REQUEST_ID", "") if settings.TRUSTED_PROXIES else ""
     is_id = WELL_FORMED.fullmatch(given) and log.redact(given) == given
     return str(given) if is_id else secrets.token_hex(8)
@@ -78,7 +78,7 @@ def _log(request: HttpRequest, status: int, milliseconds: float) -> None:
 
 
 def route_of(request: HttpRequest) -> str:
-    """Return the pattern of the address: the address itself may let people in."""
+    """Return the URL pattern: the address itself may contain credentials."""
     found = request.resolver_match
     if found is not None:
         return _simple(found.route)
@@ -88,12 +88,12 @@ def route_of(request: HttpRequest) -> str:
 
 @lru_cache
 def _simple(route: str) -> str:
-    """Return a pattern without what its words may look like."""
+    """Return a pattern without the regular expressions of its parameters."""
     return re.sub(r"<\w+:", "<", simplify_regex(route))
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Say that something failed, and under which id the log has it."""
+    """Return the error page with the request id."""
     page = loader.get_template("500.html")
     request_id = log.known().get("request")
     return HttpResponseServerError(page.render({"request_id": request_id}))

@@ -25,7 +25,7 @@ REFUSED = ("55P03", "40P01")
 
 
 def is_too_old(applied: Collection[tuple[str, str]], loader: MigrationLoader) -> bool:
-    """Say whether a database has only some of the migrations that one replaces."""
+    """Say whether only a part of a squashed migration was applied."""
     squashed = [set(one.replaces) for one in loader.replacements.values()]
     return any(
         len(those.intersection(applied)) in range(1, len(those)) for those in squashed
@@ -33,13 +33,13 @@ def is_too_old(applied: Collection[tuple[str, str]], loader: MigrationLoader) ->
 
 
 def refuse_old_tables(using: str, **_kwargs: object) -> None:
-    """Raise NodeNotFoundError where a migration to come replaces one that is missing.
+    """Raise NodeNotFoundError if a pending squashed migration is partly applied.
 
     Django does so only where another migration depends on it, and else does nothing.
     """
     loader = MigrationLoader(connections[using])
     if is_too_old(loader.applied_migrations, loader):
-        raise NodeNotFoundError("Migrations that were squashed are missing.", ("", ""))
+        raise NodeNotFoundError("Squashed migrations are missing.", ("", ""))
 
 
 def bring_up_to_date() -> None:
@@ -59,7 +59,7 @@ def bring_up_to_date() -> None:
 
 
 def _wait_for_turn() -> None:
-    """Wait until no other process migrates; asking holds no lock, as waiting would."""
+    """Wait until no other process migrates, by polling without a lock."""
     with connection.cursor() as cursor:
         while True:
             cursor.execute("SELECT pg_try_advisory_lock(hashtext('migrations'))")
@@ -78,7 +78,8 @@ def _migrate_patiently() -> None:
             if not left or getattr(error.__cause__, "sqlstate", "") not in REFUSED:
                 raise
             logger.warning(
-                "A migration was refused a table in use; next try in %.0f s.",
+                "A migration could not lock a table that is in use. Retrying in %.0f "
+                "s.",
                 STAND_BACK_SECONDS,
             )
             time.sleep(STAND_BACK_SECONDS)

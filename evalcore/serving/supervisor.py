@@ -1,4 +1,4 @@
-"""Web server and workers of one machine: started, kept at work, and none left behind.
+"""Supervisor of the web server and workers of one machine.
 
 The web server decides how long it lasts. A worker that ends is started again, each time
 a little later, until it has run well for a while.
@@ -27,7 +27,7 @@ from evalcore.models import MetricChunk
 from evalcore.serving import workers
 from evalcore.serving.web_server import end_with
 
-# A worker a queue: hours of scoring keep nothing else waiting.
+# One worker per queue, so that hours of scoring delay nothing else.
 QUEUES = tuple(MetricChunk.Queue.values)
 # One of them alone, or one of several workers of a queue: `gpu`, `gpu-2`.
 PART = re.compile(rf"web|beat|(?:{'|'.join(QUEUES)})(?:-\w+)?", re.ASCII)
@@ -40,7 +40,7 @@ BEAT = [*CELERY, "beat", "--loglevel", "warning"]
 
 
 def web_command(bind: str, port: int) -> list[str]:
-    """Return what serves the pages."""
+    """Return the command of the web server."""
     # Read before the processes part, so that they share what they have read.
     options = (
         f"--workers {settings.WEB_WORKERS} --threads {THREADS} --preload "
@@ -63,12 +63,12 @@ def forget_counts(folder: Path) -> None:
 
 
 def host(bind: str) -> str:
-    """Return the address as it stands before a port's colon."""
+    """Return the address for use before a port; IPv6 in brackets."""
     return f"[{bind}]" if ":" in bind else bind
 
 
 def worker_command(name: str) -> list[str]:
-    """Return what works for a queue: for `gpu`, and so do `gpu-2` and `gpu-3`."""
+    """Return the command of a worker; `gpu-2` also serves the queue `gpu`."""
     # One process that works by itself: no child outlives it when it is killed.
     options = (
         f"worker --pool solo --queues {name.partition('-')[0]} --hostname {name}@%h "
@@ -78,7 +78,7 @@ def worker_command(name: str) -> list[str]:
 
 
 def become(part: str, *, bind: str, port: int) -> None:
-    """Become one of the processes; the caller restarts it."""
+    """Replace this process by one of the parts; the caller restarts it."""
     if part == "web":
         command = web_command(bind, port)
     else:
@@ -107,7 +107,7 @@ class Child(subprocess.Popen[bytes]):
         super().__init__(command, process_group=0, preexec_fn=own)
 
     def end(self, deadline: float) -> None:
-        """Wait until it has ended; what is left of its group then is killed."""
+        """Wait until it has ended, then kill the rest of its group."""
         with suppress(subprocess.TimeoutExpired):
             self.wait(max(0.0, deadline - time.monotonic()))
         # Nobody is left, as a rule; macOS says it the other way.
@@ -117,7 +117,7 @@ class Child(subprocess.Popen[bytes]):
 
 
 class KeptWorker:
-    """A worker that is started again whenever it ends; `kind` names what it does."""
+    """A worker that restarts whenever it ends; `kind` names its queue."""
 
     def __init__(self, kind: str, command: Sequence[str]) -> None:
         self.kind = kind
@@ -127,7 +127,7 @@ class KeptWorker:
         self._started = self._due = time.monotonic()
 
     def keep(self) -> None:
-        """Start it if it is time; kill what is left of it if it has ended."""
+        """Start it when due; clean up after it has ended."""
         now = time.monotonic()
         if self.child is None and now >= self._due:
             self._started = now
@@ -139,9 +139,9 @@ class KeptWorker:
             self.child.end(now)
             self.child = None
             self._start_later(
-                f"was ended by {signal.Signals(-status).name}"
+                f"was stopped by {signal.Signals(-status).name}"
                 if status < 0
-                else f"ended by itself (exit status {status})"
+                else f"exited (status {status})"
             )
 
     def _start_later(self, why: str) -> None:
@@ -149,7 +149,8 @@ class KeptWorker:
         wait = FIRST_WAIT if now - self._started >= WELL_SECONDS else self._wait
         self._due, self._wait = now + wait, min(2 * wait, LONGEST_WAIT)
         logger.warning(
-            "The %s worker %s. The pages go on; it is started again in %.0f s.",
+            "The %s worker %s. The website keeps running; the worker restarts in %.0f "
+            "s.",
             self.kind,
             why,
             wait,
@@ -159,13 +160,13 @@ class KeptWorker:
 
 
 def _tell_pages(put_down: Callable[[], object]) -> None:
-    """Write something in a thread: nothing here waits for a busy database."""
+    """Write to the database in a thread, so that nothing here waits for it."""
 
     def tell() -> None:
         try:
             put_down()
         except Error as error:
-            logger.warning("The pages are not told of the workers (%s)", error)
+            logger.warning("Could not record the state of the workers (%s)", error)
         finally:
             connection.close()  # this thread's own
 

@@ -27,14 +27,14 @@ def end_with(parent: int) -> None:
             os._exit(1)
 
 
-# For each connection that a process holds it stands back so long, up to the longest.
+# Delay per open connection, up to the longest delay.
 STEP_SECONDS, LONGEST_SECONDS = 0.001, 0.005
-# So long is a turn while others wait; Python's own are five times as long.
+# Thread switch interval; Python's default is five times as long.
 TURN_SECONDS = 0.001
 
 
 class EvenWorker(ThreadWorker):
-    """A worker that takes a new connection the later, the more it holds."""
+    """A worker that accepts connections later the more it has open."""
 
     def init_process(self) -> None:
         """Begin to serve; end with the arbiter, which would leave the port taken."""
@@ -43,7 +43,7 @@ class EvenWorker(ThreadWorker):
         super().init_process()
 
     def accept(self, listener: socket.socket) -> None:
-        """Take a connection, if nobody else has done so meanwhile."""
+        """Accept a connection unless another process has taken it."""
         time.sleep(min(STEP_SECONDS * self.nr_conns, LONGEST_SECONDS))
         super().accept(listener)
 
@@ -52,7 +52,7 @@ class JsonLines(Logger):
     """Logger of gunicorn in the same format, also before Django is loaded."""
 
     def setup(self, cfg: Config) -> None:
-        """Set its logs up, and how their lines are written."""
+        """Configure the loggers and their format."""
         super().setup(cfg)
         for log in (self.error_log, self.access_log):
             for handler in log.handlers:

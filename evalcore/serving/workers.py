@@ -1,4 +1,4 @@
-"""Heartbeats of worker processes, and work that waits without them.
+"""Heartbeats of worker processes, and the workers that are missing.
 
 They may run anywhere, started by anybody: what counts is their last sign of life, which
 stands in the database, where every web process sees it. Being started is such a sign.
@@ -19,7 +19,7 @@ from evalcore.models import MetricChunk, MetricRun, Worker
 
 logger = logging.getLogger(__name__)
 
-# How often a sign of life is given.
+# Interval between heartbeats.
 SIGN_SECONDS = 20.0
 
 
@@ -46,19 +46,19 @@ class Heartbeat(threading.Thread):
         self.join()
 
     def run(self) -> None:
-        """Give a sign every so often until the work is over."""
+        """Send heartbeats until the work is over."""
         try:
             while not self._over.wait(SIGN_SECONDS):
                 try:
                     self.lost = not self._sign()
                 except Error:
-                    logger.warning("%s: no sign given", self._what)
+                    logger.warning("%s: could not record a heartbeat", self._what)
                     connection.close()
         finally:
             connection.close()  # this thread's own
 
 
-# Two signs may fail before anybody worries, and none where a process is known to have
+# Two heartbeats may fail before a warning, and none where a process is known to have
 # ended: another one of its kind may live.
 LATE = timedelta(seconds=3 * SIGN_SECONDS)
 LATE_IF_ENDED = timedelta(seconds=1.5 * SIGN_SECONDS)
@@ -67,14 +67,14 @@ FOR_SCORES = (Worker.Kind.GPU, Worker.Kind.JUDGE)
 
 
 def give_signs(kinds: Iterable[str]) -> None:
-    """Put down that this process lives, now and as long as it does."""
+    """Record heartbeats of this process as long as it runs."""
     own = sorted(KINDS.intersection(kinds))
     Heartbeat(f"worker {', '.join(own)}", partial(sign, own)).start()
     sign(own)
 
 
 def sign(kinds: Iterable[str]) -> bool:
-    """Put down that kinds of workers live, unless somebody has just done so."""
+    """Record heartbeats of kinds of workers, unless one was just recorded."""
     now = timezone.now()
     recent = now - timedelta(seconds=SIGN_SECONDS / 2)
     for kind in kinds:
@@ -87,7 +87,7 @@ def sign(kinds: Iterable[str]) -> bool:
 
 
 def expect(kind: str, restart_at: datetime) -> None:
-    """Put down that a worker of this kind has ended, and when it is started again."""
+    """Record that a worker of this kind has ended, and its restart time."""
     Worker.objects.update_or_create(kind=kind, defaults={"restart_at": restart_at})
 
 
@@ -98,7 +98,7 @@ def of_every_kind() -> list[Worker]:
 
 
 def standing_still() -> list[Worker]:
-    """Return the kinds of workers that do not live and for which something waits.
+    """Return the missing kinds of workers for which jobs wait.
 
     Networks and judges are not everywhere: their workers are missed once scores wait.
     """
@@ -120,5 +120,5 @@ def is_late(row: Worker, now: datetime) -> bool:
 
 
 def context(_request: HttpRequest) -> dict[str, object]:
-    """Let pages ask what stands still; those that do not ask cost nothing."""
+    """Provide the missing workers to templates, computed on use."""
     return {"standing_still": standing_still}

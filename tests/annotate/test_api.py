@@ -51,14 +51,14 @@ def test_api_serves_studies_coverage_and_exports(study):
 
 
 @pytest.mark.parametrize("table", ["ratings", "choices", "scores"])
-def test_tables_with_a_token(study, table):
+def test_token_gives_access_to_tables(study, table):
     rob(study)
     response = api("rob").get(reverse("api-table", args=[study.slug, table]))
     assert response.getvalue().startswith(b"story,method")
 
 
 @pytest.mark.parametrize("name", ["api-study", "api-coverage", "api-scores"])
-def test_eve_finds_nothing(study, name):
+def test_api_hides_studies_from_other_users(study, name):
     eve()
     client = api("eve")
     url = reverse(name, args=[study.slug])
@@ -70,7 +70,7 @@ def test_eve_finds_nothing(study, name):
     assert APIClient().get(table).status_code == 401
 
 
-def test_posting_scores(study):
+def test_posted_scores_are_stored(study):
     alice(study)
     url = reverse("api-scores", args=[study.slug])
     rows = [{"story": "01", "method": "Alder", "metric": "cids", "score": 0.5}]
@@ -86,7 +86,7 @@ def test_posting_scores(study):
     assert (stored.value, stored.posted_to) == (0.5, study.slug)
 
 
-def test_scores_of_methods_that_another_study_judges_are_refused(study):
+def test_scores_of_another_studys_methods_are_refused(study):
     """The benchmark is shared; its other methods are not even named."""
     study.units.filter(output_a__method__name="Cedar").delete()
     alice(study)
@@ -96,7 +96,9 @@ def test_scores_of_methods_that_another_study_judges_are_refused(study):
         for body in ({"scores": [row]}, {"scores": [row], "replace": True}):
             response = api("alice").post(url, body, format="json")
             assert response.status_code == 400
-            expected = f"scores:1: {story} / Cedar: expected an output of this study"
+            expected = (
+                f"scores:1: {story} / Cedar: expected a story and method of this study"
+            )
             assert response.json()["problems"] == [expected]
     near = {"story": "01", "method": "Ceda", "metric": "cids", "score": 0.5}
     response = api("alice").post(url, {"scores": [near]}, format="json")
@@ -104,7 +106,7 @@ def test_scores_of_methods_that_another_study_judges_are_refused(study):
     assert not MetricScore.everything.exists()
 
 
-def test_posting_bad_scores_lists_every_problem_and_writes_nothing(study):
+def test_bad_scores_are_refused_with_every_problem(study):
     alice(study)
     rows = [
         {"story": "01", "method": "Alder", "metric": "cids", "score": 0.5},
@@ -130,7 +132,7 @@ def test_posting_bad_scores_lists_every_problem_and_writes_nothing(study):
         (0.5, None),
     ],
 )
-def test_posted_score_is_a_number_by_the_rule_of_files(study, score, told):
+def test_posted_score_is_parsed_like_a_file(study, score, told):
     alice(study)
     row = {"story": "01", "method": "Alder", "metric": "occm", "score": score}
     body = json.dumps({"scores": [row]})
@@ -160,7 +162,7 @@ def test_researchers_cannot_post_scores(study):
     assert api("rob").post(url, {"scores": []}, format="json").status_code == 403
 
 
-def test_taking_and_submitting_every_slot(study):
+def test_api_takes_and_submits_every_slot(study):
     client = seat(study)
     taken = 0
     while (response := client.post(reverse("api-slot"))).status_code == 200:
@@ -178,7 +180,7 @@ def test_taking_and_submitting_every_slot(study):
     assert study.annotators.get(name="A01").finished_at is not None
 
 
-def test_asking_twice_returns_the_same_slot(study):
+def test_repeated_request_returns_the_same_slot(study):
     client = seat(study)
     first = client.post(reverse("api-slot")).json()["code"]
     assert client.post(reverse("api-slot")).json()["code"] == first
@@ -207,7 +209,7 @@ def test_slot_of_another_annotator_is_not_found(study):
     assert response.status_code == 404
 
 
-def test_consent_and_a_valid_link_are_needed(study):
+def test_api_requires_consent_and_a_valid_link(study):
     client = seat(study)
     Annotator.objects.update(consented_at=None)
     assert client.post(reverse("api-slot")).status_code == 409
@@ -219,7 +221,7 @@ def test_schema_has_no_warnings():
     call_command("spectacular", "--validate", "--fail-on-warn", stdout=io.StringIO())
 
 
-def test_checklist_is_ticked_shot_by_shot():
+def test_checklist_is_submitted_by_shot():
     study = make_study(kind="checklist", consented=True)
     client = seat(study)
     slot = client.post(reverse("api-slot")).json()
@@ -249,7 +251,7 @@ def test_checklist_is_ticked_shot_by_shot():
     assert Rating.objects.count() == 18
 
 
-def test_answers_are_needed(study):
+def test_submission_requires_answers(study):
     client = seat(study)
     code = client.post(reverse("api-slot")).json()["code"]
     url = reverse("api-submit", args=[code])
@@ -262,5 +264,8 @@ def test_submission_refuses_more_answers_than_the_limit(study):
     sent = {"ticked": {str(n): [] for n in range(1, 202)}}
     reply = client.post(reverse("api-submit", args=[code]), sent, format="json")
     assert reply.status_code == 413
-    assert "at most 200 answers and ticked shots, not 201" in reply.json()["detail"]
+    assert (
+        "at most 200 answers and ticked shots in one request, not 201"
+        in reply.json()["detail"]
+    )
     assert not Rating.objects.exists()

@@ -78,7 +78,7 @@ def test_story_without_shots_is_refused():
         prepare(Setup("blank", benchmark, load_definition("storybench-diagnostics"), 3))
 
 
-def test_form_says_the_same_as_the_template():
+def test_setup_form_equals_the_template():
     benchmark = make_benchmark(stories=2, methods=("Alder",))
     definition = load_definition("storybench-diagnostics")
     form = StudyForm.of(Setup("signs", benchmark, definition, 3))
@@ -95,7 +95,7 @@ def test_form_says_the_same_as_the_template():
 # Checking
 
 
-def test_annotator_who_ticks_nothing_is_seen(study):
+def test_annotator_without_ticks_is_flagged(study):
     study.rules = [{"key": "blank", "signal": "flat", "above": 0.9, "action": "warn"}]
     study.save()
     person = study.annotators.get(name="A01")
@@ -106,7 +106,7 @@ def test_annotator_who_ticks_nothing_is_seen(study):
     assert monitoring.warning_text(flag).startswith("You ticked nothing in many shots")
 
 
-def test_others_ticks_are_compared(study):
+def test_ticks_are_compared_with_other_annotators(study):
     keys = ["pan|text", "people|video"]
     for slot in study.slots.select_related("annotator"):
         same = slot.annotator.name == "A01" or slot.unit_id % 3
@@ -134,7 +134,7 @@ def test_others_ticks_are_compared(study):
     assert monitoring.signals_of(person)["ticks_agreement"] == signal
 
 
-def test_repeat_is_compared_by_what_is_ticked(study):
+def test_repeats_are_compared_by_ticks(study):
     person = study.annotators.get(name="A01")
     slot = person.slots.first()
     again = Slot.objects.create(
@@ -178,7 +178,7 @@ def test_agreement_is_shown_by_category(study):
     assert len(list(cells(study))) == 6
 
 
-def test_slot_page_says_what_is_ticked_in_each_shot(study):
+def test_slot_page_shows_ticks_by_shot(study):
     slot = study.slots.select_related("annotator").first()
     leasing.start_lease(slot)
     for shot in (1, 2):
@@ -210,7 +210,7 @@ def test_slot_page_says_what_is_ticked_in_each_shot(study):
     assert "not finished" in text
 
 
-def test_every_page_of_the_manager_opens(study):
+def test_every_managers_page_opens(study):
     answer_everything(study, 1)
     client = alice(study)
     for name in (
@@ -235,7 +235,7 @@ def test_planned_checklist_is_verified():
     assert verifying.problems(study) == []
 
 
-def test_shots_of_several_slots_equal_those_of_each(study):
+def test_shots_of_several_slots_equal_single_queries(study):
     answer_everything(study, 1)
     slots = list(study.slots.all())
     assert checklist_sheets.told_by_slot(slots) == {

@@ -23,7 +23,7 @@ def typed(monkeypatch, password: str) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(password + "\n"))
 
 
-def test_unknown_study_is_answered_with_those_there_are():
+def test_unknown_study_error_lists_the_studies():
     make_study(slug="pilot")
     for command in ("coverage", "launch", "verify", "score", "invite"):
         with pytest.raises(CommandError, match="There are: pilot") as caught:
@@ -51,14 +51,14 @@ def test_launch_opens_a_study_once(capsys):
     assert Study.objects.get().state == Study.State.OPEN
 
 
-def test_coverage_runs_no_formula_in_a_spreadsheet(capsys):
+def test_coverage_table_defuses_formulas(capsys):
     study = make_study(benchmark=make_benchmark(methods=("=1+2",), stories=1))
     call_command("coverage", study.slug, csv="cells")
     first = capsys.readouterr().out.splitlines()[1]
     assert first == "'=1+2,01,character,0,0,0,2,0"
 
 
-def test_list_has_links_that_work_and_codes_of_those_who_finished(capsys):
+def test_list_has_valid_links_and_completion_codes(capsys):
     study = make_study(annotators=3)
     ann, bob, eve = study.annotators.order_by("name")
     Annotator.objects.filter(name__in=["A01", "A03"]).update(
@@ -91,7 +91,7 @@ def test_list_has_links_that_work_and_codes_of_those_who_finished(capsys):
     assert Invitation.objects.count() == before
 
 
-def test_links_to_this_machine_come_with_a_note(capsys):
+def test_local_links_are_printed_with_a_note(capsys):
     study = make_study()
     call_command("invite", study.slug, list=True)
     output, errors = capsys.readouterr()
@@ -100,7 +100,7 @@ def test_links_to_this_machine_come_with_a_note(capsys):
 
 
 @pytest.mark.parametrize("name", ["", "bad name", "bad/..", "x" * 151])
-def test_name_that_is_none_makes_no_account(monkeypatch, name):
+def test_invalid_name_makes_no_account(monkeypatch, name):
     typed(monkeypatch, "a-good-password-4711")
     with pytest.raises(CommandError, match=r"^Name '") as caught:
         call_command("create_manager", name)
@@ -131,7 +131,7 @@ def test_researcher_reads_one_study_and_then_another(monkeypatch, capsys):
     found = StudyMember.objects.filter(user=rob).values_list("study", "role")
     assert set(found) == {(first.pk, "researcher"), (second.pk, "researcher")}
     assert found.count() == 2
-    assert "rob may read second." in capsys.readouterr().out
+    assert "rob can now read second." in capsys.readouterr().out
 
 
 def test_short_password_makes_no_account(monkeypatch):

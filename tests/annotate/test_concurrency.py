@@ -66,7 +66,7 @@ def test_free_slot_goes_to_a_single_annotator():
     assert Slot.objects.get(pk=slot.pk).annotator in people
 
 
-def test_slot_that_two_choose_at_once_goes_to_one(monkeypatch):
+def test_slot_goes_to_one_of_two_concurrent_annotators(monkeypatch):
     """The chosen slot is locked before it is reported."""
     study = make_grid("trial", stories=1, methods=1, redundancy=1)
     choose, both = choosing.best, Barrier(2)
@@ -84,7 +84,7 @@ def test_slot_that_two_choose_at_once_goes_to_one(monkeypatch):
     assert problems(study) == []
 
 
-def test_two_tabs_sending_the_same_answer_store_it_once():
+def test_same_answer_from_two_tabs_is_stored_once():
     study = make_study(annotators=1, consented=True)
     ann = study.annotators.get()
     slot = leasing.take(choosing.next_slot(ann), ann)
@@ -102,7 +102,7 @@ def test_two_tabs_sending_the_same_answer_store_it_once():
     assert Rating.objects.count() <= 5
 
 
-def test_submitting_from_two_tabs_submits_once():
+def test_submission_from_two_tabs_counts_once():
     study = make_study(annotators=1, consented=True)
     ann = study.annotators.get()
     slot = leasing.take(choosing.next_slot(ann), ann)
@@ -113,7 +113,7 @@ def test_submitting_from_two_tabs_submits_once():
     assert Study.objects.get().slots.filter(state="submitted").count() == 1
 
 
-def test_lease_that_two_release_at_once_runs_out_once(monkeypatch):
+def test_lease_expires_once_when_released_concurrently(monkeypatch):
     study = make_grid("trial", stories=1, methods=2, redundancy=1)
     for person in add_people(study, 2):
         choosing.next_for(person)
@@ -125,7 +125,7 @@ def test_lease_that_two_release_at_once_runs_out_once(monkeypatch):
     assert problems(study) == []
 
 
-def test_unit_that_three_skip_at_once_is_set_aside(monkeypatch):
+def test_unit_is_set_aside_after_three_concurrent_skips(monkeypatch):
     study = make_study(annotators=3, consented=True)
     unit = study.units.first()
     meet(monkeypatch, giving_back, "_leave", 3)
@@ -140,7 +140,7 @@ def test_unit_that_three_skip_at_once_is_set_aside(monkeypatch):
     assert problems(study) == []
 
 
-def test_excluding_the_slots_of_one_unit_at_once_opens_as_many_replacements():
+def test_concurrent_exclusions_open_one_replacement_each():
     study = make_study(annotators=3)
     answer_everything(study)
     unit = study.units.first()
@@ -152,7 +152,7 @@ def test_excluding_the_slots_of_one_unit_at_once_opens_as_many_replacements():
     assert sorted(ordinals) == [4, 5, 6]
 
 
-def test_last_two_slots_submitted_at_once_finish_the_annotator():
+def test_concurrent_last_submissions_finish_the_annotator():
     study = make_study(annotators=1, consented=True)
     ann = study.annotators.get()
     slots = list(leasing.own_slots(ann))
@@ -173,7 +173,7 @@ def test_last_two_slots_submitted_at_once_finish_the_annotator():
     assert study.events.filter(kind="annotator finished").count() == 1
 
 
-def test_revoking_while_submitting_neither_fails_nor_loses_a_submitted_answer():
+def test_revocation_keeps_a_concurrent_submission():
     for _ in range(5):
         study = make_study(
             annotators=1,
@@ -206,7 +206,7 @@ def test_revoking_while_submitting_neither_fails_nor_loses_a_submitted_answer():
         assert problems(study) == []
 
 
-def test_undoing_an_exclusion_never_loses_what_is_submitted_meanwhile():
+def test_undone_exclusion_keeps_a_concurrent_submission():
     for n in range(5):
         study = make_study(
             annotators=1, slug=f"u{n}", benchmark=make_benchmark(slug=f"c{n}")

@@ -44,7 +44,7 @@ def run(work, *arguments):
         connection.close()
 
 
-def test_stop_rule_is_met_while_the_study_is_extended(monkeypatch):
+def test_stop_rule_and_extension_can_run_concurrently(monkeypatch):
     benchmark = make_benchmark(stories=2, shots=1)
     study = make_planned(PAIRWISE + ADAPTIVE, benchmark=benchmark, redundancy=3)
     person = join(study)

@@ -120,4 +120,4 @@ def test_example_has_whatever_is_required(tmp_path, name):
     assert name in EXAMPLE
     done = checked(tmp_path, **{name: ""})
     assert done.returncode == 1
-    assert " is missing: with PRODUCTION=1" in done.stderr
+    assert " is missing. With PRODUCTION=1" in done.stderr

@@ -94,8 +94,8 @@ def test_verify_goes_on_when_a_value_cannot_be_read(database):
         opened.commit()
     done = manage(database.parent, "verify")
     told, last = done.stderr.strip().splitlines()
-    assert told.startswith("trial: a stored value cannot be read (")
-    assert "promises are broken" in last
+    assert told.startswith("trial: cannot read a stored value (")
+    assert "Problems found: 1." in last
     assert done.returncode == 1
 
 
@@ -109,11 +109,11 @@ def test_migrate_shows_the_databases_own_message(tmp_path, command):
     done = manage(tmp_path, *command)
     check_told(
         done,
-        "The migration evalcore.0001_squashed_0004_worker_for_judges could not be",
+        "The migration evalcore.0001_squashed_0004_worker_for_judges failed",
         'table "evalcore_benchmark" already exists',
     )
 
 
 def test_command_shows_the_databases_own_message_when_tables_are_missing(tmp_path):
     done = manage(tmp_path, "coverage", "pilot")
-    check_told(done, "not prepared", "no such table: annotate_study")
+    check_told(done, "not up to date", "no such table: annotate_study")

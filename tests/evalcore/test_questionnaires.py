@@ -66,7 +66,7 @@ def test_written_questionnaires_are_read_by_the_metric(
     write(out)
     # Two questions of 1,000 and 100 tokens: .4 cents, two dollars a thousand.
     said = capsys.readouterr().out
-    assert "0.00 dollars paid to the judge: 2.00 for a thousand prompts" in said
+    assert "The judge cost 0.00 dollars, or 2.00 per thousand prompts" in said
     assert "Wrote 2 questionnaires to 1 file (1 new, 0 replaced)." in said
     poster, fox = rows(out)
     assert poster["prompt"] == '[GD-TR] A poster {text="SALE"}'
@@ -85,7 +85,7 @@ def test_written_questionnaires_are_read_by_the_metric(
         assert story.extra["vistar"]["questionnaire"]["levels"] == LEVELS
         assert story.extra["vistar"]["role"] in ("GD", "SA")
     write(out)
-    assert "each prompt has a questionnaire" in capsys.readouterr().out
+    assert "every prompt already has a questionnaire" in capsys.readouterr().out
     assert len(judge.asked) == 2
 
 
@@ -95,7 +95,7 @@ def test_refused_questionnaire_is_reported_by_story(judge, benchmark, tmp_path, 
         if "poster" in asked.text
         else json.dumps({"levels": LEVELS})
     )
-    with pytest.raises(CommandError, match="1 prompt got none"):
+    with pytest.raises(CommandError, match="No questionnaire for 1 prompt"):
         write(tmp_path / "out")
     errors = capsys.readouterr().err
     assert "note: story 0001: the judge gave no usable answer in 3 attempts" in errors
@@ -142,7 +142,7 @@ def test_wrong_reply_is_reported_by_story(
     judge, benchmark, tmp_path, capsys, reply, reason
 ):
     judge.then = answers(reply, usage=USAGE)
-    with pytest.raises(CommandError, match="2 prompts got none"):
+    with pytest.raises(CommandError, match="No questionnaire for 2 prompts"):
         write(tmp_path / "out")
     assert reason in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

@@ -36,7 +36,7 @@ def manage(tmp_path: Path, *arguments: str, **variables: str):
         ("PRODUCTION", "yes", "write 1 (yes) or 0 (no)"),
         ("TRUSTED_PROXIES", "nginx", "write a whole number from 0 to 9"),
         ("PRODUCTION", "1", "SECRET_KEY is missing"),
-        ("DATABASE_URL", "mysql://x/y", "runs on sqlite or postgres"),
+        ("DATABASE_URL", "mysql://x/y", "supports only sqlite and postgres"),
         ("DATA_DIR", "/proc", "DATA_DIR: /proc/static cannot be created"),
         ("MEDIA_ROOT", "/etc/passwd", "MEDIA_ROOT: /etc/passwd cannot be created"),
         ("REPORTS_ROOT", "/etc/passwd", "REPORTS_ROOT: /etc/passwd cannot be created"),
@@ -57,7 +57,7 @@ def test_database_that_is_not_prepared_is_explained(tmp_path):
     done = manage(tmp_path, "coverage", "pilot")
     assert done.returncode == 1
     assert done.stdout == ""
-    assert done.stderr.startswith("plumbline: The database is not prepared")
+    assert done.stderr.startswith("plumbline: The database is not up to date")
     assert done.stderr.count("\n") == 1
 
 
@@ -176,7 +176,7 @@ def test_given_key_is_taken_if_nobody_guesses_it(monkeypatch, tmp_path, producti
     monkeypatch.setenv("SECRET_KEY", KEY)
     assert environment.secret_key(**asked) == KEY
     monkeypatch.setenv("SECRET_KEY", "x" * 31)
-    with pytest.raises(ImproperlyConfigured, match="SECRET_KEY can be guessed"):
+    with pytest.raises(ImproperlyConfigured, match="SECRET_KEY is too easy to guess"):
         environment.secret_key(**asked)
     assert list(tmp_path.iterdir()) == []
 
@@ -246,7 +246,7 @@ def test_weights_folder_must_exist(monkeypatch, tmp_path):
     monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path))
     assert environment.existing_folder("EVALCORE_WEIGHTS_DIR") == str(tmp_path)
     monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path / "nope"))
-    with pytest.raises(ImproperlyConfigured, match="name a folder that exists"):
+    with pytest.raises(ImproperlyConfigured, match="Name an existing folder"):
         environment.existing_folder("EVALCORE_WEIGHTS_DIR")
 
 

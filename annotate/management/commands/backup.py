@@ -11,18 +11,20 @@ from evalcore.backup.databases import BackupError
 
 class Command(BaseCommand):
     help = (
-        "Back up database, pictures, videos, reports and the signing key while the "
-        "server serves. A folder takes many backups, which share their files. "
-        "Example: backup /mnt/backups --keep 14"
+        "Back up the database, pictures, videos, reports and the signing key while the "
+        "server runs. Backups in one folder share unchanged files. Example: backup "
+        "/mnt/backups --keep 14"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("folder", type=Path, help="of all backups; made if new")
+        parser.add_argument(
+            "folder", type=Path, help="folder for the backups; created if missing"
+        )
         parser.add_argument(
             "--keep",
             type=count_from_one,
             metavar="N",
-            help="remove all but the newest N afterwards; by default all are kept",
+            help="keep only the newest N backups; default: keep all",
         )
 
     def handle(self, *, folder: Path, keep: int | None, **_options: object) -> None:
@@ -37,17 +39,20 @@ class Command(BaseCommand):
         )
         if making.KEY not in manifest["files"]:
             self.stderr.write(
-                "note: SECRET_KEY comes from the environment and is not in the backup; "
-                "keep it elsewhere."
+                "note: SECRET_KEY is set in the environment, so the backup does not "
+                "contain it. Keep a copy elsewhere."
             )
         if keep is not None:
             self._rotate(keep, made)
         for name in manifest["missing"]:
-            self.stderr.write(f"{name} is missing or damaged, and not in the backup.")
+            self.stderr.write(
+                f"{name} is missing or damaged, so it is not in the backup."
+            )
         if manifest["missing"]:
             raise CommandError(
-                f"The backup is complete but for {len(manifest['missing'])} originals, "
-                "which the server does not have either.",
+                "The backup is complete except for "
+                f"{counted(len(manifest['missing']), 'original')}, missing or damaged "
+                "on the server.",
                 returncode=1,
             )
 
@@ -56,7 +61,7 @@ class Command(BaseCommand):
             removed = making.rotate(made.parent, keep, made)
         except (BackupError, OSError) as error:
             raise CommandError(
-                f"The backup was made; older ones could not be removed. {error}",
+                f"The backup was made, but older backups could not be removed. {error}",
                 returncode=1,
             ) from error
         self.stdout.write(f"{counted(removed, 'older backup')} removed.")

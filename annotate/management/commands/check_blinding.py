@@ -13,8 +13,8 @@ from annotate.models import Study
 
 class Command(StudyCommand):
     help = (
-        "Fetch what annotators can fetch, and fail on whatever gives a method away. "
-        "Nothing is stored. Example: check_blinding pilot --all"
+        "Fetch everything that annotators can fetch, and fail if anything reveals a "
+        "method. Nothing is stored. Example: check_blinding pilot --all"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -25,10 +25,13 @@ class Command(StudyCommand):
             type=count_from_one,
             default=SLOTS,
             metavar="N",
-            help="units to look at; every method is among them (default %(default)s)",
+            help="number of units to check; they cover every method (default "
+            "%(default)s)",
         )
-        how_many.add_argument("--all", action="store_true", help="look at every unit")
-        parser.add_argument("--json", action="store_true", help="print it as JSON")
+        how_many.add_argument("--all", action="store_true", help="check every unit")
+        parser.add_argument(
+            "--json", action="store_true", help="print the result as JSON"
+        )
 
     def work(self, study: Study, **options: Any) -> None:
         number = None if options["all"] else options["slots"]
@@ -45,7 +48,7 @@ class Command(StudyCommand):
             self._print(check.report)
         if not check.report.is_blind:
             raise CommandError(
-                f"{study.slug} is not blind: {len(check.report.leaks)} leaks.",
+                f"{study.slug} is not blind. Leaks: {len(check.report.leaks)}.",
                 returncode=1,
             )
 
@@ -58,4 +61,6 @@ class Command(StudyCommand):
             self.stdout.write(f"note: {note}")
         self.stdout.write(report.summary())
         if report.is_blind:
-            self.stdout.write("Nothing that annotators can fetch tells a method.")
+            self.stdout.write(
+                "No leaks: nothing that annotators can fetch reveals a method."
+            )

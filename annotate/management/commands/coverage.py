@@ -10,8 +10,8 @@ from annotate.spreadsheet import csv_lines
 
 class Command(StudyCommand):
     help = (
-        "Show how far a study is and what needs attention. Example: coverage pilot, or "
-        "coverage pilot --csv annotators"
+        "Show the progress of a study and what needs attention. Example: coverage "
+        "pilot, or coverage pilot --csv annotators"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -21,7 +21,7 @@ class Command(StudyCommand):
             nargs="?",
             const="cells",
             choices=sorted(coverage_tables.TABLES),
-            help="print a table instead; cells by default",
+            help="print a table as CSV instead; default: cells",
         )
 
     def work(self, study: Study, **options: Any) -> None:

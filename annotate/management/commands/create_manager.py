@@ -13,20 +13,19 @@ from annotate.models import StudyMember, User
 
 class Command(BaseCommand):
     help = (
-        "Create an account that may see and run every study, or with --researcher one "
-        "that may read a single study. The password is asked for, or read from "
-        "standard input. Example: create_manager alice, or "
-        "create_manager rob --researcher pilot"
+        "Create an account that can see and run every study, or with --researcher one "
+        "that can read a single study. The command prompts for the password or reads "
+        "it from standard input. Example: create_manager alice, or create_manager rob "
+        "--researcher pilot"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument(
-            "name", help="to log in with: letters, digits and @ . + - _"
-        )
+        parser.add_argument("name", help="username: letters, digits and @ . + - _")
         parser.add_argument(
             "--researcher",
             metavar="STUDY",
-            help="may only read this study; an existing account gains the study",
+            help="give read access to this study only; also works for an existing "
+            "account",
         )
 
     @transaction.atomic
@@ -34,7 +33,7 @@ class Command(BaseCommand):
         study = find_study(researcher) if researcher else None
         user = User.objects.filter(username=name).first()
         if user is not None and study is None:
-            raise CommandError(f"There is a user {name!r} already.", returncode=2)
+            raise CommandError(f"User {name!r} already exists.", returncode=2)
         if user is None:
             user = _create(name, every_study=study is None)
             self.stdout.write(f"Created {name}.")
@@ -42,7 +41,7 @@ class Command(BaseCommand):
             StudyMember.objects.get_or_create(
                 study=study, user=user, defaults={"role": StudyMember.Role.RESEARCHER}
             )
-            self.stdout.write(f"{name} may read {study.slug}.")
+            self.stdout.write(f"{name} can now read {study.slug}.")
 
 
 def _create(name: str, *, every_study: bool) -> User:

@@ -18,37 +18,48 @@ LISTED = ("annotator", "note", "state", "link", "completion_code", "outcome")
 
 class Command(StudyCommand):
     help = (
-        "Invite planned annotators and print their links as CSV, or print them again; "
-        "lists of people and caps are given on the study's page. "
-        "Example: invite pilot --count 20 --base-url https://study.example.org, "
-        "then invite pilot --list"
+        "Create personal links for planned annotators and print them as CSV, or print "
+        "existing links again. To invite a list of people or limit their stories, use "
+        "the study's page. Example: invite pilot --count 20 --base-url "
+        "https://study.example.org, then invite pilot --list"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         super().add_arguments(parser)
         what = parser.add_mutually_exclusive_group()
-        what.add_argument("--count", type=int, help="default: everybody planned")
         what.add_argument(
-            "--new", action="store_true", help="add a person, who takes over free slots"
+            "--count",
+            type=int,
+            help="number of annotators to invite; default: all who are planned",
+        )
+        what.add_argument(
+            "--new",
+            action="store_true",
+            help="add an annotator, who takes over free slots",
         )
         what.add_argument(
             "--list",
             action="store_true",
-            help="invite nobody; print everybody invited, and the completion codes of "
-            "those who finished",
+            help="print all existing links, with the completion codes of those who "
+            "finished",
         )
         what.add_argument(
             "--join",
             type=int,
             metavar="MOST",
-            help="make a link for so many to join by",
+            help="create a public link with this many places",
         )
-        parser.add_argument("--language", default="", help="with --new or --join")
-        parser.add_argument("--note", default="", help="seen by managers only")
+        parser.add_argument(
+            "--language",
+            default="",
+            help="language of the annotators, with --new or --join",
+        )
+        parser.add_argument("--note", default="", help="note that only managers see")
         parser.add_argument(
             "--base-url",
             default=settings.BASE_URL or f"http://127.0.0.1:{settings.PORT}",
-            help="the links' beginning; default: BASE_URL, or this machine",
+            help="address at the start of the links; default: BASE_URL, or this "
+            "machine",
         )
 
     def work(self, study: Study, **options: Any) -> None:
@@ -61,13 +72,13 @@ class Command(StudyCommand):
             writer.writerows(_made(study, base, options))
         if study.state != Study.State.OPEN:
             self.stderr.write(
-                f"note: the study is {study.state}: nobody can answer or join until "
-                f"`launch {study.slug}`"
+                f"note: the study is {study.state}. Nobody can answer or join until "
+                f"you run `launch {study.slug}`"
             )
         if urlsplit(base).hostname in ("127.0.0.1", "localhost", "::1"):
             self.stderr.write(
-                "note: these links work on this machine only; name the address that "
-                "annotators reach with --base-url, or for good with BASE_URL"
+                "note: these links work on this machine only. Give the address that "
+                "annotators use with --base-url, or set BASE_URL permanently"
             )
 
 
@@ -85,9 +96,12 @@ def _made(study: Study, base: str, options: dict[str, Any]) -> list[list[str]]:
         else:
             made = inviting.invite(study, count=options["count"], note=note)
     except inviting.NobodyWaitsError as error:
-        join = "--join 20 makes a link for 20 to join by, " if study.is_open else ""
+        join = (
+            "--join 20 creates a public link with 20 places, " if study.is_open else ""
+        )
         raise CommandError(
-            f"{error} {join}--new adds one person, --list prints every link there is.",
+            f"{error} {join}--new adds one annotator, --list prints all existing "
+            "links.",
             returncode=2,
         ) from error
     except inviting.InvitingError as error:

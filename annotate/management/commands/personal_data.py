@@ -14,14 +14,16 @@ Work = Callable[..., None]
 
 class Command(BaseCommand):
     help = (
-        "Find people, and hand out or erase the personal data of accounts; those of "
-        "annotators stand on the study's pages. "
-        "Example: personal_data find ada@example.org"
+        "Find people, and export or erase the personal data of accounts. For the data "
+        "of annotators, use the study's pages. Example: personal_data find "
+        "ada@example.org"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         what = parser.add_subparsers(
-            required=True, metavar="WHAT", help="each of them has a --help of its own"
+            required=True,
+            metavar="WHAT",
+            help="use --help after the subcommand for details",
         )
 
         def add(name: str, work: Work, told: str) -> argparse.ArgumentParser:
@@ -29,17 +31,27 @@ class Command(BaseCommand):
             made.set_defaults(work=work)
             return made
 
-        find = add("find", self._find, "where somebody is known by a name or id")
-        find.add_argument("text", help="a name, an e-mail address, an id, or a part")
-        add("due", self._due, "who will be erased, and when; erases nobody")
-        own = add("export_account", self._export_account, "print all of an account")
-        own.add_argument("name", help="which somebody logs in with")
-        gone = add("erase_account", self._erase_account, "take the person out of it")
-        gone.add_argument("name", help="which somebody logs in with")
+        find = add("find", self._find, "find where a person appears, by name or ID")
+        find.add_argument(
+            "text", help="all or part of a name, an e-mail address or an ID"
+        )
+        add(
+            "due", self._due, "list who will be erased and when, without erasing anyone"
+        )
+        own = add(
+            "export_account", self._export_account, "print all data of an account"
+        )
+        own.add_argument("name", help="username of the account")
+        gone = add(
+            "erase_account",
+            self._erase_account,
+            "erase the personal data of an account",
+        )
+        gone.add_argument("name", help="username of the account")
         gone.add_argument(
             "--for-good",
             action="store_true",
-            help="do it; without, only say what it is",
+            help="erase for real; without this option, only show what would happen",
         )
 
     def handle(self, *, work: Work, **options: Any) -> None:
@@ -53,14 +65,14 @@ class Command(BaseCommand):
         for line in found:
             self.stdout.write(line)
         if not found:
-            raise CommandError(f"Nobody is known as {text!r}.", returncode=1)
+            raise CommandError(f"Found nobody for {text!r}.", returncode=1)
 
     def _due(self, **_options: Any) -> None:
         for study, at, people in erasing.plans():
             when = "now" if at <= timezone.now() else f"on {at:%Y-%m-%d}"
             names = ", ".join(person.name for person in people)
             self.stdout.write(f"{study.slug}: {when}: {names}")
-        self.stdout.write("Nothing was erased by this command.")
+        self.stdout.write("Nothing was erased: this command only lists.")
 
     def _export_account(self, *, name: str, **_options: Any) -> None:
         found = accounts.record(_account(name))
@@ -71,15 +83,15 @@ class Command(BaseCommand):
         user = _account(name)
         if not for_good:
             self.stdout.write(
-                f"This would erase the account {name}. It cannot be undone; add "
-                "--for-good to do it."
+                f"This would erase the account {name}, which cannot be undone. Add "
+                "--for-good to erase it."
             )
             return
-        self.stdout.write(f"{name} is erased; the log says {accounts.erase(user)}.")
+        self.stdout.write(f"Erased {name}; logs now show {accounts.erase(user)}.")
 
 
 def _account(name: str) -> User:
     user = User.objects.filter(username=name).first()
     if user is None:
-        raise CommandError(f"There is no account {name!r}.", returncode=2)
+        raise CommandError(f"No account {name!r}.", returncode=2)
     return user

@@ -25,27 +25,31 @@ from annotate.reports.writing import ReportError, write_study_report
 class Command(WritingCommand):
     refused = (ReportError, InputError, OptionError, MomentError)
     help = (
-        "Write a report of a study. Example: report pilot --out report/. "
-        "Numbers of an earlier report again: report pilot --out again/ --view main "
-        "--as-of 1234"
+        "Write the report of a study. Example: report pilot --out report/. To "
+        "reproduce an earlier report: report pilot --out again/ --view main --as-of "
+        "1234"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--view", default=MAIN, help="analysis view; default main")
+        parser.add_argument("--view", default=MAIN, help="analysis view; default: main")
         parser.add_argument(
-            "--as-of", type=int, help="event of the study's log; default now"
+            "--as-of",
+            type=int,
+            help="number of an event in the study's log: report "
+            "the data as of this event; default: now",
         )
         parser.add_argument(
             "--hypotheses",
             type=Path,
-            help="instead of what the study declares: columns question, metric; an "
-            "empty file declares nothing",
+            help="CSV file of hypotheses (columns question, metric) to use instead of "
+            "the study's; an empty file declares none",
         )
         parser.add_argument(
             "--composites",
             type=Path,
-            help="instead of those of the study; .yaml or .json; an empty file: none",
+            help="YAML or JSON file of composites to use instead of the study's; an "
+            "empty file defines none",
         )
         add(parser, ALIGNMENT)
         add(parser, RESAMPLING)
@@ -69,8 +73,8 @@ class Command(WritingCommand):
         files = _files(hypotheses=hypotheses, composites=composites)
         if as_of is None and (missing := study_scores.missing_now(study)):
             self.stderr.write(
-                "note: scores are being computed; this report lacks, wholly or partly, "
-                f"{', '.join(missing)}"
+                "note: scores are still being computed, so some values are missing "
+                f"for {', '.join(missing)}"
             )
         names = [field.name for field in fields(AlignOptions)]
         options = AlignOptions(**{n: given[n] for n in names if n in given})

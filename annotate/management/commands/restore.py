@@ -18,21 +18,23 @@ from evalcore.serving import environment
 
 class Command(BaseCommand):
     help = (
-        "Restore a backup into an empty server: check every byte of it, put it in "
-        "place, migrate, verify. The server must not run. "
-        "Example: restore /mnt/backups/2026-11-27T031500Z"
+        "Restore a backup into an empty server: check all files, put them in place, "
+        "migrate and verify. Stop the server first. Example: restore "
+        "/mnt/backups/2026-11-27T031500Z"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("backup", type=Path, help="its folder")
+        parser.add_argument("backup", type=Path, help="folder of the backup")
         how = parser.add_mutually_exclusive_group()
         how.add_argument(
-            "--check", action="store_true", help="only check it, and touch nothing"
+            "--check",
+            action="store_true",
+            help="only check the backup, without changing anything",
         )
         how.add_argument(
             "--replace",
             action="store_true",
-            help="put what is there aside instead of refusing",
+            help="move existing data aside instead of refusing",
         )
 
     def handle(
@@ -42,7 +44,7 @@ class Command(BaseCommand):
             if check:
                 found = restoring.check(backup)
                 count = counted(len(found["files"]) - 1, "file")
-                self.stdout.write(f"{backup}: the database and {count} are whole.")
+                self.stdout.write(f"{backup}: the database and {count} are intact.")
                 return
             manifest, aside = restoring.restore(backup, replace=replace)
         except BackupError as error:
@@ -63,14 +65,14 @@ class Command(BaseCommand):
         )
         if not settings.DEMO and (names := permissions.disable_accounts()):
             self.stderr.write(
-                f"note: {', '.join(names)} had the demo's public password and cannot "
-                "log in any more; set another one with manage.py changepassword."
+                f"note: {', '.join(names)} had the demo's public password and can no "
+                "longer log in. Set a new password with manage.py changepassword."
             )
         for place in aside:
-            self.stdout.write(f"What was there before is now in {place}.")
+            self.stdout.write(f"The previous data are now in {place}.")
         for name in manifest["missing"]:
-            self.stderr.write(f"{name} was missing already when the backup was made.")
+            self.stderr.write(f"{name} was already missing when the backup was made.")
         if environment.read("SECRET_KEY") and (settings.DATA_DIR / KEY).exists():
             self.stderr.write(
-                "note: SECRET_KEY is set, so that the restored key is not used."
+                "note: SECRET_KEY is set, so the restored key is not used."
             )

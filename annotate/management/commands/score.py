@@ -12,41 +12,44 @@ from evalcore.scoring import metric_runs
 from evalcore.scoring.chunks import ScoringError
 
 MOST_REASONS = 20
-KEPT = "What is stored stays; asking for the same again goes on from there."
+KEPT = "Values computed so far are kept; the same command continues from there."
 
 
 class Command(BaseCommand):
     help = (
-        "Compute the metric scores that a study or a benchmark lacks. Example: "
-        "score pilot --metrics csd_self,aesthetic@vsb-paper; "
-        "score films --metrics fid,fvd --truth original"
+        "Compute the missing metric scores of a study or a benchmark. Example: score "
+        "pilot --metrics csd_self,aesthetic@vsb-paper; score films --metrics fid,fvd "
+        "--truth original"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("name", help="short name of a study or a benchmark")
+        parser.add_argument("name", help="identifier (slug) of a study or a benchmark")
         parser.add_argument(
             "--metrics",
-            help='"a,b@profile"; default: all that are ready here and need neither a '
-            "judge nor true outputs",
+            help='metrics, such as "a,b@profile"; default: all that are ready here '
+            "and need neither a judge nor true outputs",
         )
         parser.add_argument(
             "--truth",
             default="",
             metavar="METHOD",
-            help="the method that holds the true outputs, for metrics that need them",
+            help="method with the true outputs, for metrics that compare with them",
         )
         parser.add_argument(
             "--with-baselines",
             action="store_true",
-            help="compute the baselines that are ready here as well",
+            help="also compute the baselines that are ready here",
         )
         parser.add_argument(
-            "--background", action="store_true", help="leave it to the workers"
+            "--background",
+            action="store_true",
+            help="queue the run for the workers and return",
         )
         parser.add_argument(
             "--stop",
             action="store_true",
-            help="compute nothing; stop what is computed for it, wherever",
+            help="stop all runs of this benchmark, on every machine, and compute "
+            "nothing",
         )
 
     def handle(self, *, name: str, **options: object) -> None:
@@ -65,7 +68,7 @@ class Command(BaseCommand):
         except (registry.UnknownMetricError, ScoringError) as error:
             raise CommandError(str(error), returncode=2) from error
         if options["background"]:
-            self.stdout.write("Queued; the workers take it within a minute.")
+            self.stdout.write("Queued. The workers start within a minute.")
             if lacking := _lacking(wanted):
                 self.stdout.write(f"Not ready on this machine: {lacking}")
             return
@@ -83,7 +86,7 @@ class Command(BaseCommand):
         if run.state == MetricRun.State.FAILED:
             raise CommandError(run.error)
         if run.state == MetricRun.State.STOPPED:
-            raise CommandError(f"Somebody stopped it. {KEPT}")
+            raise CommandError(f"The run was stopped by somebody else. {KEPT}")
         self.stdout.write(_said(run))
 
 
@@ -119,8 +122,8 @@ def _check_ready(names: list[str]) -> None:
     """Refuse at once what cannot be computed on this machine."""
     if lacking := _lacking(names):
         raise ScoringError(
-            f"Not ready here: {lacking}. Leave it to workers elsewhere with "
-            "--background; see manage.py metrics."
+            f"Not ready here: {lacking}. For details, run manage.py metrics. To "
+            "compute on other machines, use --background."
         )
 
 
@@ -133,22 +136,22 @@ def _lacking(names: list[str]) -> str:
 def _said(run: MetricRun) -> str:
     """Return what was computed, as a sentence, and why some of it has no value."""
     values, absences = run.scores.count(), run.absences.count()
-    said = f"{run.total} pieces were missing; {values} values computed"
+    said = f"{run.total} tasks were missing; {values} values computed"
     if absences:
         said += f", {absences} undefined"
     if run.dollars:
-        said += f"; {run.dollars:.2f} dollars paid to the judge"
+        said += f"; the judge cost {run.dollars:.2f} dollars"
         judged = run.chunks.filter(queue=MetricChunk.Queue.JUDGE)
         if outputs := {key for chunk in judged for key in chunk.outputs}:
             each = 1000 * run.dollars / len(outputs)
-            said += f": {each:.2f} for a thousand outputs"
+            said += f", or {each:.2f} per thousand outputs"
     reasons = run.absences.values_list("metric", "reason").annotate(n=Count("pk"))
     undefined = [
         f"\n  {n} undefined: {metric}: {reason}"
         for metric, reason, n in reasons.order_by("metric", "-n")
     ]
     return f"{said}.{''.join(undefined[:MOST_REASONS])}" + (
-        f"\n  and {len(undefined) - MOST_REASONS} reasons more"
+        f"\n  and {len(undefined) - MOST_REASONS} more reasons"
         if len(undefined) > MOST_REASONS
         else ""
     )

@@ -10,11 +10,16 @@ from evalcore.database import damage
 
 class Command(BaseCommand):
     help = (
-        "Check every promise about a study from the raw tables. Example: verify pilot"
+        "Check the stored data of a study for errors and contradictions. Example: "
+        "verify pilot"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("study", nargs="?", help="default: every study")
+        parser.add_argument(
+            "study",
+            nargs="?",
+            help="identifier (slug) of the study; default: all studies",
+        )
 
     def handle(self, *, study: str | None, **_options: object) -> None:
         if reason := damage.find_damage():
@@ -30,9 +35,9 @@ class Command(BaseCommand):
             for problem in found:
                 self.stderr.write(f"{row.slug}: {problem}")
             if not found:
-                self.stdout.write(f"{row.slug}: every promise holds.")
+                self.stdout.write(f"{row.slug}: no problems found.")
         if broken:
-            raise CommandError(f"{broken} promises are broken.", returncode=1)
+            raise CommandError(f"Problems found: {broken}.", returncode=1)
 
 
 def _problems(study: Study) -> list[str]:
@@ -41,6 +46,6 @@ def _problems(study: Study) -> list[str]:
         return problems(study)
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         return [
-            "a stored value cannot be read "
-            f"({type(error).__name__}: {damage.message_of(error)})"
+            f"cannot read a stored value ({type(error).__name__}: "
+            f"{damage.message_of(error)})"
         ]

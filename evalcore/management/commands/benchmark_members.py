@@ -12,17 +12,17 @@ from evalcore.members import Role, UnknownAccountError
 
 class Command(ImportCommand):
     help = (
-        "Say who may see a benchmark, plan studies over it and compute its scores, and "
-        "change that. Owners may add others in the browser. Example: "
-        "benchmark_members vistory --owner alice --add bob,carol --remove eve"
+        "List or change the members of a benchmark. Members can see it, plan studies "
+        "with it and compute its scores. Owners can also add members in the browser. "
+        "Example: benchmark_members vistory --owner alice --add bob,carol --remove eve"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("benchmark", help="its short name here")
+        parser.add_argument("benchmark", help="identifier (slug) of the benchmark")
         for option, what in (
-            ("--owner", "these own it from now on"),
-            ("--add", "these are members from now on; owners stay owners"),
-            ("--remove", "these are members no more"),
+            ("--owner", "users to make owners"),
+            ("--add", "users to add as members; owners stay owners"),
+            ("--remove", "users to remove"),
         ):
             parser.add_argument(option, default="", metavar='"A,B"', help=what)
 
@@ -42,4 +42,4 @@ class Command(ImportCommand):
         for one in listed:
             self.stdout.write(f"{one.user.get_username()}: {one.get_role_display()}")
         if not listed:
-            self.stdout.write("Nobody but managers of everything.")
+            self.stdout.write("No members: only administrators have access.")

@@ -19,23 +19,23 @@ from evalcore.scoring.judge_budget import asking_for_command
 
 class Command(ImportCommand):
     help = (
-        "Say whether metrics score outputs above their degraded twins, see make_twins. "
-        "Reports have the scores (table sanity). Example: compare_twins vistory "
-        "--metrics csd_self,palette_consistency"
+        "Check whether metrics score original outputs better than their degraded "
+        "copies (made by make_twins). Reports show the scores in the table sanity. "
+        "Example: compare_twins vistory --metrics csd_self,palette_consistency"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("benchmark", help="its short name here")
+        parser.add_argument("benchmark", help="identifier (slug) of the benchmark")
         parser.add_argument(
             "--metrics",
             default="",
-            help='"a,b@profile"; default: all of single outputs that are ready here '
-            "and need neither a judge nor true outputs",
+            help='metrics, such as "a,b@profile"; default: all metrics of single '
+            "outputs that are ready here and need neither a judge nor true outputs",
         )
         parser.add_argument(
             "--out",
             type=Path,
-            help="also write the scores to this .csv, for `analysis align --twins`",
+            help="also write the scores to this CSV file, for `analysis align --twins`",
         )
 
     def handle(
@@ -45,7 +45,8 @@ class Command(ImportCommand):
         made = Output.twins.filter(story__benchmark=row).count()
         if not made:
             raise CommandError(
-                f"{benchmark} has no twins yet; `make_twins {benchmark}` makes them.",
+                f"{benchmark} has no degraded copies yet. Make them with `make_twins "
+                f"{benchmark}`.",
                 returncode=2,
             )
         try:
@@ -57,8 +58,8 @@ class Command(ImportCommand):
                 raise CommandError(f"{name} lacks {lacks}", returncode=2)
             if metric.info.scores not in ("shot", "output"):
                 raise CommandError(
-                    f"{name} scores no single outputs, so that an output "
-                    "cannot be held against its twin.",
+                    f"{name} does not score single outputs, so it cannot compare an "
+                    "output with its degraded copy.",
                     returncode=2,
                 )
         judged = [n for n, metric in chosen.items() if metric.info.queue == "judge"]
@@ -67,11 +68,11 @@ class Command(ImportCommand):
         store(scores)
         if outdated := made - len(current_perturbations(row)):
             self.stdout.write(
-                f"{counted(outdated, 'twin')} left out: made before shots or pictures "
-                "were added to the original."
+                f"Left out {counted(outdated, 'degraded copy', 'degraded copies')}: "
+                "the original has gained shots or pictures since."
             )
         self.stdout.write(
-            "Of how many outputs the original is better than its twin, or worse:"
+            "Number of originals that score better or worse than their degraded copy:"
         )
         self.stdout.write(
             f"{'metric':26} {'degradation':20} {'better':>6} {'alike':>6} {'worse':>6} "

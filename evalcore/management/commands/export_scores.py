@@ -17,31 +17,44 @@ def timestamp(text: str) -> str:
 
 class Command(ImportCommand):
     help = (
-        "Write a benchmark's scores as ViStoryBench's result folders, or as Envision's "
+        "Write a benchmark's scores as ViStoryBench result folders, or as Envision's "
         "records, rows and report. Example: export_scores vistory data/bench_results "
         "--format vistorybench"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("benchmark", help="its short name here")
-        parser.add_argument("folder", type=Path, help="where the files are written")
+        parser.add_argument("benchmark", help="identifier (slug) of the benchmark")
+        parser.add_argument("folder", type=Path, help="folder for the files")
         parser.add_argument(
             "--format",
             required=True,
             choices=sorted(SCORE_FORMATS),
-            help="whose programs",
+            help="format of the files",
         )
-        parser.add_argument("--methods", default="", help='"A,B": only of these')
-        parser.add_argument("--metrics", default="", help='"cids_self": only these')
-        parser.add_argument("--metric-version", default="", help="only this version")
-        parser.add_argument("--backend", default="", help="only by this backend")
+        parser.add_argument("--methods", default="", help="export only these methods")
+        parser.add_argument(
+            "--metrics",
+            default="",
+            help='export only these metrics, such as "cids_self"',
+        )
+        parser.add_argument(
+            "--metric-version",
+            default="",
+            help="export only scores of this metric version",
+        )
+        parser.add_argument(
+            "--backend", default="", help="export only scores of this backend"
+        )
         parser.add_argument(
             "--timestamp",
             type=timestamp,
-            help="of the folders of scores computed here; default: when that ended",
+            help="timestamp in the folder names of scores computed here; default: the "
+            "time when they were completed",
         )
         parser.add_argument(
-            "--replace", action="store_true", help="overwrite other files there"
+            "--replace",
+            action="store_true",
+            help="overwrite existing files that differ",
         )
 
     def handle(self, *, benchmark: str, folder: Path, **options: Any) -> None:

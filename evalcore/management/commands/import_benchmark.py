@@ -9,25 +9,35 @@ from evalcore.models import Benchmark
 
 class Command(ImportCommand):
     help = (
-        "Read a benchmark: a ViStoryBench data set (stories, shots, characters), "
-        "StoryBench's tasks, Envision's sequences, VISTAR's or OneIG's prompts. "
-        "Example: import_benchmark path/to/ViStory --benchmark vistory, or "
-        "import_benchmark data/tasks/oops-test/story_cont.json --benchmark oops"
+        "Import a benchmark: a ViStoryBench data set (stories, shots, characters), "
+        "StoryBench tasks, Envision sequences, or VISTAR or OneIG prompts. Example: "
+        "import_benchmark path/to/ViStory --benchmark vistory, or import_benchmark "
+        "data/tasks/oops-test/story_cont.json --benchmark oops"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "path", type=Path, help="folder with stories 01, 02, ..., or a list's file"
+            "path",
+            type=Path,
+            help="folder of stories named 01, 02, ..., or a file "
+            "with a list of stories",
         )
         parser.add_argument(
-            "--benchmark", required=True, type=short_name, help="its short name here"
+            "--benchmark",
+            required=True,
+            type=short_name,
+            help="identifier (slug) for the benchmark",
         )
-        parser.add_argument("--title", default="", help="default: the short name")
+        parser.add_argument(
+            "--title",
+            default="",
+            help="title of the benchmark; default: its identifier",
+        )
         parser.add_argument(
             "--format",
             default="",
             choices=sorted(FORMATS),
-            help="default: told by the file's fields",
+            help="format of the input; default: detected from the fields of the file",
         )
         self.add_owner(parser)
         self.add_skip_unreadable(parser)

@@ -10,33 +10,41 @@ from evalcore.scoring import metric_runs
 
 class Command(ImportCommand):
     help = (
-        "Read rendered stories from folders. Example: import_outputs path/to/outputs "
-        "--benchmark vistory (all methods), or import_outputs path/to/uno --method UNO "
-        "--benchmark vistory (one method's folder)"
+        "Import generated stories from folders. Example: import_outputs "
+        "path/to/outputs --benchmark vistory (all methods), or import_outputs "
+        "path/to/uno --method UNO --benchmark vistory (the folder of one method)"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("path", type=Path, help="folder with a folder per method")
         parser.add_argument(
-            "--benchmark", required=True, type=short_name, help="its short name here"
+            "path", type=Path, help="folder that contains one folder per method"
+        )
+        parser.add_argument(
+            "--benchmark",
+            required=True,
+            type=short_name,
+            help="identifier (slug) of the benchmark",
         )
         for option, what in (
-            ("--method", "PATH is this method's folder"),
-            ("--mode", "take only this folder below the method, such as base or ref"),
-            ("--language", "take only en or zh"),
-            ("--timestamp", "run to take; default: the newest"),
+            ("--method", "name of the method when PATH is the folder of one method"),
+            (
+                "--mode",
+                "import only this subfolder of each method, such as base or ref",
+            ),
+            ("--language", "import only this language: en or zh"),
+            ("--timestamp", "import this run; default: the newest"),
         ):
             parser.add_argument(option, default="", help=what)
         parser.add_argument(
             "--create-stories",
             action="store_true",
-            help="make stories without text (and the benchmark) from the folders",
+            help="create stories without text (and the benchmark) from the folders",
         )
         self.add_skip_unreadable(parser)
         parser.add_argument(
             "--without-baselines",
             action="store_true",
-            help="do not have workers compute the metrics that need no weights",
+            help="do not queue the metrics that need no weights",
         )
         self.add_owner(parser)
 
@@ -62,7 +70,8 @@ class Command(ImportCommand):
         if summary.new_outputs and not options["without_baselines"]:
             metric_runs.queue_run(benchmark, registry.ready_baselines())
             self.stdout.write(
-                f"Baselines are queued for the worker; `score {slug}` does them now."
+                "Baseline metrics are queued for the worker. To compute them now, run "
+                f"`score {slug}`."
             )
         self.report_unreadable(summary.unreadable, "their shots or videos are missing")
         self.report_unreadable(summary.spoilt, "what is stored stays")

@@ -22,48 +22,71 @@ OF_TABLES = ("wide", "value_columns", "lower_is_better")
 
 class Command(ImportCommand):
     help = (
-        "Read metric scores computed elsewhere: a table (story, method, metric, "
-        "score), a folder of ViStoryBench's results, Envision's records, DOVER's "
-        "table, StoryBench's result.txt. Example: import_scores cids.csv --benchmark "
-        "vistory, or import_scores data/bench_results --benchmark vistory"
+        "Import metric scores computed elsewhere: a table (story, method, metric, "
+        "score), a folder of ViStoryBench results, Envision records, a DOVER table, or "
+        "StoryBench's result.txt. Example: import_scores cids.csv --benchmark vistory, "
+        "or import_scores data/bench_results --benchmark vistory"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
-        add("path", type=Path, help="file, or folder of results")
-        add("--benchmark", required=True, type=short_name, help="its short name here")
-        how = "default: told by the name and the first line"
+        add("path", type=Path, help="file or folder with the scores")
+        add(
+            "--benchmark",
+            required=True,
+            type=short_name,
+            help="identifier (slug) of the benchmark",
+        )
+        how = (
+            "format of the input; default: detected from the file name and the first "
+            "line"
+        )
         add("--format", default="", choices=list(SCORE_FORMATS), help=how)
-        add("--wide", action="store_true", help="one column a metric")
+        add("--wide", action="store_true", help="the table has one column per metric")
         for column in ("method", "story"):
-            what = "its name in a wide table"
+            what = "name of this column in a wide table"
             add(f"--{column}-column", default=column, help=what)
         for option, example, what in (
             (
                 "--value-columns",
                 "A,B",
-                "of a wide table: metrics, though they look like ids or times",
+                "in a wide table, columns to read as metrics although they look like "
+                "ids or times",
             ),
             (
                 "--lower-is-better",
                 "fid,fvd",
-                "metrics of a table whose small values are good",
+                "metrics of a table for which lower values are better",
             ),
         ):
             add(option, default="", metavar=f'"{example}"', help=what)
         for option, what in (
-            ("--metric-version", "for rows that name none"),
-            ("--method", "whose results a file without methods has; or only this one"),
-            ("--metric", "which metric the numbers of result.txt are"),
-            ("--backend", "which judge or network the results come from"),
-            ("--mode", "of ViStoryBench's results only this"),
-            ("--language", "of ViStoryBench's results only en or zh"),
-            ("--timestamp", "run of ViStoryBench's results; default: the newest"),
+            (
+                "--metric-version",
+                "version of the metrics, for rows that do not name one",
+            ),
+            (
+                "--method",
+                "method of a file that names none; otherwise, import only this method",
+            ),
+            ("--metric", "metric of the numbers in result.txt"),
+            ("--backend", "judge or network that computed the scores"),
+            ("--mode", "import only this mode of ViStoryBench results"),
+            (
+                "--language",
+                "import only this language of ViStoryBench results: en or zh",
+            ),
+            (
+                "--timestamp",
+                "import this run of ViStoryBench results; default: the newest",
+            ),
         ):
             add(option, default="", help=what)
-        what = "make the benchmark, and missing stories, shots, methods and outputs"
+        what = "create the benchmark and missing stories, shots, methods and outputs"
         add("--create", action="store_true", help=what)
-        add("--replace", action="store_true", help="overwrite values that differ")
+        add(
+            "--replace", action="store_true", help="overwrite stored values that differ"
+        )
         self.add_owner(parser)
 
     def handle(self, *, path: Path, **options: Any) -> None:
@@ -107,13 +130,13 @@ class Command(ImportCommand):
             earlier=earlier,
         )
         self.warn(
-            f"{name}: nothing says whether higher is better; taken as such "
-            "(--lower-is-better, or a column higher_is_better, says otherwise)"
+            f"{name}: assumed higher-is-better, as the file does not say; change this "
+            "with --lower-is-better or a column higher_is_better"
             for name in summary.guessed
         )
         self.warn(
-            f"{name}: lower is taken to be better, by the name alone (a column "
-            "higher_is_better says otherwise)"
+            f"{name}: assumed lower-is-better because of its name; change this with a "
+            "column higher_is_better"
             for name in summary.turned
         )
         return summary
@@ -146,7 +169,8 @@ class Command(ImportCommand):
 def _refuse_options(form: str, given: dict[str, object]) -> None:
     problems = [
         Problem(
-            f"--{name.replace('_', '-')}", f"no such option for {SCORE_FORMATS[form]}"
+            f"--{name.replace('_', '-')}",
+            f"this option does not apply to {SCORE_FORMATS[form]}",
         )
         for name, value in given.items()
         if value

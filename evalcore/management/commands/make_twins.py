@@ -13,21 +13,35 @@ from evalcore.perturbations.degraded_copies import Degradation, make_perturbatio
 
 class Command(ImportCommand):
     help = (
-        "Make degraded twins of outputs, which people must rate lower than the "
-        "originals: so the study shows who looks closely. Example: make_twins vistory "
+        "Make degraded copies of outputs. Annotators who look closely rate them below "
+        "the originals, so a study can check attention. Example: make_twins vistory "
         "--methods UNO --degradations shuffled,blurred --seed 7"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("benchmark", help="its short name here")
-        parser.add_argument("--methods", default="", help='"A,B": only of these')
-        parser.add_argument("--stories", default="", help='"01,02": only of these')
+        parser.add_argument("benchmark", help="identifier (slug) of the benchmark")
+        parser.add_argument(
+            "--methods",
+            default="",
+            help='degrade only outputs of these methods, such as "A,B"',
+        )
+        parser.add_argument(
+            "--stories",
+            default="",
+            help='degrade only outputs of these stories, such as "01,02"',
+        )
         parser.add_argument(
             "--degradations",
             default="",
-            help=f"some of {', '.join(Degradation.values)}; default: all",
+            help=f"kinds of degradation, from {', '.join(Degradation.values)}; "
+            "default: all",
         )
-        parser.add_argument("--seed", type=int, default=0, help="same seed, same twins")
+        parser.add_argument(
+            "--seed",
+            type=int,
+            default=0,
+            help="random seed; the same seed gives the same copies",
+        )
 
     def handle(self, *, benchmark: str, seed: int, **options: Any) -> None:
         row = self.benchmark(benchmark)

@@ -14,13 +14,13 @@ WIDTH = 88
 
 class Command(BaseCommand):
     help = (
-        "List the metrics: what each measures, and whether it is ready here or what it "
-        "lacks. Example: metrics --name csd_self"
+        "List all metrics with what they measure and whether they can run on this "
+        "machine. Example: metrics --name csd_self"
     )
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--name", help="tell everything about one metric")
+        parser.add_argument("--name", help="show the details of one metric")
 
     def handle(self, *, name: str | None, **_options: object) -> None:
         if name is not None:
@@ -38,8 +38,8 @@ class Command(BaseCommand):
         if needing:
             self._lacking(needing)
         self.stdout.write(
-            f"\n{ready} of {len(registry.names())} metrics are ready here. "
-            "metrics --name NAME tells everything about one."
+            f"\n{ready} of {len(registry.names())} metrics are ready here. For "
+            "details, run metrics --name NAME."
         )
 
     def _line(self, name: str) -> MissingRequirements:
@@ -55,9 +55,9 @@ class Command(BaseCommand):
     def _lacking(self, needing: Mapping[MissingRequirement, Sequence[str]]) -> None:
         """Write how to get what is lacking, each thing once."""
         self.stdout.write(
-            "\nWhat is lacking, and how to get it. Nothing is downloaded by itself: "
-            "put files below\nthe folder that EVALCORE_WEIGHTS_DIR names, or leave "
-            "them in the hub's cache."
+            "\nMissing parts and how to get them. Nothing is downloaded automatically: "
+            "put files into\nthe folder set in EVALCORE_WEIGHTS_DIR, or leave them in "
+            "the Hugging Face cache."
         )
         for lack, names in needing.items():
             self.stdout.write(f"  {lack.what}")
@@ -77,7 +77,8 @@ class Command(BaseCommand):
         lines = {
             "measures": info.measures,
             "source": info.source,
-            "scores": f"each {info.scores}; {better} is better; {_range(info)}",
+            "scores": f"one value per {info.scores}; {better} is better; "
+            f"{_range(info)}",
             "version": info.full_version,
             "profiles": ", ".join(f"{info.name}@{p}" for p in profiles),
             "computed by": f"{info.backend}; queue {info.queue}",

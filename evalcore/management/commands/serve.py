@@ -31,7 +31,8 @@ def run_server(*, port: int, bind: str) -> None:
     if status is not None:
         # A shell reports who died of a signal in the same way.
         raise CommandError(
-            "The web server ended by itself; its last lines say why.",
+            "The web server stopped unexpectedly. See its last log lines for the "
+            "reason.",
             returncode=status if status >= 0 else 128 - status,
         )
 
@@ -43,12 +44,15 @@ def _near(bind: str) -> str:
 
 def _tell_where(bind: str, port: int) -> None:
     near = supervisor.host(_near(bind))
-    print(f"Plumbline serves on http://{near}:{port}/  (Ctrl-C stops it)", flush=True)
+    print(
+        f"Plumbline is running at http://{near}:{port}/  (press Ctrl-C to stop)",
+        flush=True,
+    )
     has_proxy = settings.PRODUCTION or settings.BASE_URL.startswith("https:")
     if has_proxy and not settings.TRUSTED_PROXIES:
         print(
-            "TRUSTED_PROXIES is not set: whoever asks through the proxy counts as one "
-            "address when wrong passwords and links are counted.",
+            "TRUSTED_PROXIES is not set: all users behind the proxy share one limit on "
+            "wrong passwords and links. Set it to the address of the proxy.",
             flush=True,
         )
 
@@ -70,21 +74,23 @@ def check_address(bind: str, port: int) -> None:
     except OSError as error:
         if error.errno in (errno.EADDRINUSE, errno.EACCES):
             what = (
-                f"Port {port} is in use or not allowed ({error.strerror}); choose "
-                f"another one, such as PORT={port % 65535 + 1}."
+                f"Port {port} is in use or not allowed ({error.strerror}). Choose "
+                f"another port, such as PORT={port % 65535 + 1}."
             )
         else:
             what = (
-                f"BIND={bind}: this machine cannot listen there ({error.strerror}); "
-                "write one of its addresses, or 0.0.0.0 for all."
+                f"BIND={bind}: this machine cannot listen on this address "
+                f"({error.strerror}). Use one of its own addresses, or 0.0.0.0 for all "
+                "of them."
             )
         raise CommandError(what, returncode=2) from error
     # A name may have several addresses, and gunicorn takes another one of them.
     is_here = all(ip_address(address[0]).is_loopback for *_how, address in found)
     if not (settings.BASE_URL or is_here):
         raise CommandError(
-            f"BIND={bind} listens beyond this machine, and BASE_URL is missing: set it "
-            f"to the address that annotators reach, as in http://192.168.1.20:{port}.",
+            f"BIND={bind} accepts connections from other machines, so BASE_URL is "
+            "required. Set it to the address that annotators use, such as "
+            f"http://192.168.1.20:{port}.",
             returncode=2,
         )
 
@@ -100,22 +106,25 @@ def _part(text: str) -> str:
     if supervisor.PART.fullmatch(text) is None:
         queues = ", ".join(supervisor.QUEUES)
         raise argparse.ArgumentTypeError(
-            f"{text}: write web, beat or a queue ({queues}); one of several workers of "
-            "a queue has a name of its own, such as gpu-2"
+            f"{text}: write web, beat or the name of a queue ({queues}). Add a suffix "
+            "for a second worker of the same queue, such as gpu-2"
         )
     return text
 
 
 class Command(BaseCommand):
     help = (
-        "Serve pages and run jobs in the foreground; `make run` calls this. With "
-        "--only it goes on as one of its processes, which others keep at work. "
-        "Example: manage.py serve --port 8123"
+        "Run the web server, the workers and the scheduler in the foreground (as `make "
+        "run` does). With --only, run one of these processes, for a supervisor such as "
+        "systemd to manage. Example: manage.py serve --port 8123"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "--port", type=_port, default=settings.PORT, help="default: PORT, or 8000"
+            "--port",
+            type=_port,
+            default=settings.PORT,
+            help="port to listen on; default: PORT, or 8000",
         )
         parser.add_argument(
             "--bind",
@@ -126,8 +135,9 @@ class Command(BaseCommand):
             "--only",
             type=_part,
             metavar="PART",
-            help=f"web, beat, or a worker of a queue: {', '.join(supervisor.QUEUES)}; "
-            "of several workers on one machine each has a name, such as gpu-2",
+            help="process to run: web, beat, or the worker of a queue "
+            f"({', '.join(supervisor.QUEUES)}); name further workers of a queue on one "
+            "machine with a suffix, such as gpu-2",
         )
 
     def handle(
@@ -146,7 +156,7 @@ class Command(BaseCommand):
         if not get_user_model().objects.filter(is_superuser=True).exists():
             python = os.path.relpath(sys.executable)
             self.stdout.write(
-                "Nobody can log in yet. In another terminal:\n"
-                f"    {python} manage.py create_manager YOUR-NAME"
+                "There is no account yet. Create one in another terminal:\n    "
+                f"{python} manage.py create_manager YOUR-NAME"
             )
         run_server(port=port, bind=bind)

@@ -32,17 +32,23 @@ Made = dict[str, HierarchicalQuestionnaire | Refusal]
 
 class Command(ImportCommand):
     help = (
-        "Have the judge write questionnaires (hwpq) for those of VISTAR's prompts that "
-        f"have none, to FOLDER/{FILE}. Look them over; import_benchmark then adds "
-        "them. Example: write_questionnaires vistar path/to/folder"
+        "Have the judge write questionnaires (hwpq) for VISTAR prompts that lack one, "
+        f"to FOLDER/{FILE}. Review the file, then add it with import_benchmark. "
+        "Example: write_questionnaires vistar path/to/folder"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("benchmark", help="its short name here")
-        parser.add_argument("folder", type=Path, help="where the file is written")
-        parser.add_argument("--stories", default="", help='"0001,0002": only for these')
+        parser.add_argument("benchmark", help="identifier (slug) of the benchmark")
+        parser.add_argument("folder", type=Path, help="folder for the file")
         parser.add_argument(
-            "--replace", action="store_true", help="overwrite another file there"
+            "--stories",
+            default="",
+            help='write only for these stories, such as "0001,0002"',
+        )
+        parser.add_argument(
+            "--replace",
+            action="store_true",
+            help="overwrite an existing file that differs",
         )
 
     def handle(
@@ -50,10 +56,12 @@ class Command(ImportCommand):
     ) -> None:
         row = self.benchmark(benchmark)
         if lacks := missing_judge():
-            raise CommandError(f"Nobody can be asked: {lacks}", returncode=2)
+            raise CommandError(f"No judge is available: {lacks}", returncode=2)
         prompts = prompts_without(row, split_names(stories))
         if not prompts:
-            self.stdout.write("Nothing to do: each prompt has a questionnaire.")
+            self.stdout.write(
+                "Nothing to do: every prompt already has a questionnaire."
+            )
             return
         asked = {key: prompt_for_judge(prompt) for key, prompt in prompts.items()}
         made = self._ask(row, asked)
@@ -69,7 +77,9 @@ class Command(ImportCommand):
         refused = {k: one for k, one in made.items() if isinstance(one, Refusal)}
         self.warn(f"story {key}: {why}; left out" for key, why in refused.items())
         if refused:
-            raise CommandError(f"{counted(len(refused), 'prompt')} got none.")
+            raise CommandError(
+                f"No questionnaire for {counted(len(refused), 'prompt')}."
+            )
 
     def _ask(self, benchmark: Benchmark, prompts: Mapping[str, PromptForJudge]) -> Made:
         """Return what the judge wrote, and say what that cost."""
@@ -89,7 +99,7 @@ class Command(ImportCommand):
         if judge.meter.spent:
             each = judge.meter.spent * 1000 / len(prompts)
             self.stdout.write(
-                f"{judge.meter.spent:.2f} dollars paid to the judge: {each:.2f} for a "
-                "thousand prompts. VISTAR wants at most 5, answers included."
+                f"The judge cost {judge.meter.spent:.2f} dollars, or {each:.2f} per "
+                "thousand prompts. VISTAR's limit is 5, answers included."
             )
         return made

@@ -40,7 +40,7 @@ def url_of(world: World, address, link: str) -> str:
     return address.url(world.words(address, link))
 
 
-def test_no_unsafe_request_is_taken_without_its_token(tmp_path):
+def test_unsafe_requests_require_a_csrf_token(tmp_path):
     """Attack: another site's page posts, in the browser of somebody who may."""
     world = World(tmp_path)
     client = Client(enforce_csrf_checks=True)
@@ -76,7 +76,7 @@ def test_requests_without_csrf_token_use_no_session(tmp_path):
 
 
 @pytest.mark.slow
-def test_no_address_does_anything_for_another_method(tmp_path):
+def test_addresses_refuse_other_http_methods(tmp_path):
     """Attack: a guard that looks at GET and POST only."""
     world = World(tmp_path)
     client, link = log_in("sue"), world.ann.invitation.token
@@ -108,7 +108,7 @@ def admin_addresses(patterns=None, before="/admin/"):
 
 
 @pytest.mark.parametrize("name", ["carol", *slow("", "rob")])
-def test_every_address_of_the_administration_asks_for_another_account(name):
+def test_admin_addresses_require_a_superuser(name):
     """Attack: a manager of a study guesses addresses of the administration."""
     study = make_study()
     log_in("carol", study, "manager")
@@ -126,7 +126,7 @@ def test_every_address_of_the_administration_asks_for_another_account(name):
             assert led or answer.status_code == 403, (url, answer.status_code)
 
 
-def test_ids_of_another_study_are_as_unknown_as_ids_that_nobody_has(tmp_path):
+def test_ids_of_another_study_are_not_found(tmp_path):
     """Attack: what is refused tells which ids there are.
 
     Eve asks below her own study for ids of Alice's, and for ids of nobody.
@@ -158,7 +158,7 @@ def test_ids_of_another_study_are_as_unknown_as_ids_that_nobody_has(tmp_path):
 # Sessions and cookies -----------------------------------------------------------------
 
 
-def test_session_is_new_after_the_login_and_ends_with_the_logout():
+def test_session_key_changes_at_login_and_logout():
     """Attack: Eve gives Alice a session of hers, and copies that of the login."""
     User.objects.create_user("alice", password="not-a-secret")
     victim, thief = Client(), Client()
@@ -175,7 +175,7 @@ def test_session_is_new_after_the_login_and_ends_with_the_logout():
     assert planted != own
 
 
-def test_cookies_are_kept_from_scripts_and_other_sites():
+def test_cookies_are_httponly_and_same_site():
     User.objects.create_user("alice", password="not-a-secret")
     client = Client()
     client.get(reverse("login"))
@@ -229,7 +229,7 @@ def test_page_is_refused_when_the_host_is_foreign(client):
         assert client.get(address).status_code != 400
 
 
-def test_headers_of_a_proxy_count_for_nothing_where_none_is_trusted():
+def test_proxy_headers_are_ignored_without_trusted_proxies():
     study = make_study()
     headers = {
         "X-Forwarded-Host": "evil.example",

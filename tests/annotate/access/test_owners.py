@@ -150,7 +150,7 @@ def test_another_labs_benchmark_is_not_offered(hers, own):
     assert client.post("/setup/", sent | {"benchmark": "nowhere"}).status_code == 422
 
 
-def test_benchmark_pages_show_members_only_what_is_theirs(hers, own):
+def test_benchmark_pages_show_only_own_benchmarks(hers, own):
     client = eve(own)
     assert "woods" not in client.get("/benchmarks/").content.decode().lower()
     assert client.get("/benchmarks/woods/").status_code == 404
@@ -207,7 +207,7 @@ def test_extra_fields_do_not_change_another_labs_report(hers, beside):
     assert b",0.9," in told
 
 
-def test_posted_score_stands_instead_of_the_benchmarks_and_the_report_says_so(beside):
+def test_posted_score_replaces_the_benchmarks_with_a_note(beside):
     metric_runs.run(metric_runs.queue_run(beside.benchmark, METRICS).pk)
     eve(beside)
     answer_everything(beside)
@@ -259,7 +259,7 @@ def test_score_is_left_out_when_the_study_does_not_show_its_output(kind):
 
 
 @pytest.mark.postgresql
-def test_every_cell_has_one_score_of_its_benchmark_and_one_of_each_study(beside):
+def test_scores_are_unique_per_benchmark_and_study(beside):
     from django.db import IntegrityError, transaction
 
     eve(beside)
@@ -277,7 +277,7 @@ def test_every_cell_has_one_score_of_its_benchmark_and_one_of_each_study(beside)
 # A study over a benchmark that one is no member of
 
 
-def test_study_stays_and_nothing_beyond_it_is_seen(beside):
+def test_removed_member_sees_only_the_study(beside):
     client = eve(beside)
     other = Output.objects.filter(method__name="Cedar").first()
     own = Output.objects.filter(method__name="Alder").first()
@@ -297,7 +297,7 @@ def test_study_stays_and_nothing_beyond_it_is_seen(beside):
     assert client.get(thumb).status_code == 404
 
 
-def test_planning_computing_and_adding_take_the_right_on_the_benchmark(beside):
+def test_planning_and_scoring_require_benchmark_membership(beside):
     client = eve(beside)
     run = metric_runs.queue_run(beside.benchmark, ["sharpness"]).pk
     for name, args, sent in (
@@ -390,7 +390,7 @@ def members_of(slug):
     return [(row.user.username, row.role) for row in rows.select_related("user")]
 
 
-def test_command_says_and_changes_who_may_see_a_benchmark(hers):
+def test_benchmark_members_lists_and_changes_members(hers):
     for name in ("bob", "carol"):
         User.objects.create_user(name)
     out = io.StringIO()

@@ -53,7 +53,7 @@ def later(minutes):
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_wrong_passwords_shut_the_door_to_the_right_one(manager, door):
+def test_right_password_is_refused_after_too_many_wrong_ones(manager, door):
     """Attack: a list of passwords, at each of the doors."""
     statuses = guess(10, door)
     assert 429 not in statuses[:4]
@@ -66,7 +66,7 @@ def test_wrong_passwords_shut_the_door_to_the_right_one(manager, door):
     assert is_in(try_password(door))
 
 
-def test_wrong_passwords_are_counted_over_all_doors_whatever_the_browser(manager):
+def test_wrong_passwords_are_counted_across_login_pages_and_browsers(manager):
     """Attack: door and name of the browser change with every password."""
     for i in range(6):
         guess(1, DOORS[i % 3], HTTP_USER_AGENT=f"browser {i}")
@@ -118,7 +118,7 @@ def test_wrong_guesses_lock_out_only_their_address(manager):
     assert is_in(try_password(at="192.0.2.1"))
 
 
-def test_guesses_from_many_addresses_do_not_get_through(manager):
+def test_guesses_from_many_addresses_are_locked_out(manager):
     """Attack: few passwords from each of many addresses."""
     for i in range(13):
         guess(4, "api-token", at=f"203.0.113.{i}")
@@ -165,7 +165,7 @@ def test_counts_of_guesses_contain_no_credentials(door):
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_right_password_makes_good_for_slips(manager, door):
+def test_right_password_resets_the_count(manager, door):
     for _day in range(3):
         guess(4, door)
         assert is_in(try_password(door))
@@ -194,7 +194,7 @@ def wrong(client, address="/rate/{}/", **headers):
 
 
 @pytest.mark.parametrize("address", ["/rate/{}/", "/rate/{}/story/x/", "/join/{}/"])
-def test_wrong_links_are_not_answered_for_ever(client, address):
+def test_wrong_links_are_rate_limited(client, address):
     """Attack: links are guessed as fast as the server answers."""
     statuses = [wrong(client, address).status_code for _ in range(60)]
     assert statuses == [404] * 50 + [429] * 10
@@ -209,7 +209,7 @@ def test_wrong_links_are_not_answered_for_ever(client, address):
 
 
 @pytest.mark.parametrize("scheme", ["Token", "Invitation"])
-def test_wrong_tokens_are_not_answered_for_ever(scheme):
+def test_wrong_tokens_are_rate_limited(scheme):
     """Attack: tokens are guessed as fast as the server answers."""
     client = APIClient()
     client.credentials(HTTP_AUTHORIZATION=f"{scheme} {'a1' * 20}")
@@ -220,7 +220,7 @@ def test_wrong_tokens_are_not_answered_for_ever(scheme):
     assert 0 < int(ask(address)["Retry-After"]) <= 900
 
 
-def test_right_link_or_token_works_where_wrong_ones_are_refused(client, manager):
+def test_right_link_or_token_works_during_a_block(client, manager):
     """Whole labs share an address, and one of them may be an attacker."""
     study = make_study(consented=True)
     for _ in range(60):
@@ -242,7 +242,7 @@ def test_right_link_or_token_works_where_wrong_ones_are_refused(client, manager)
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_guesses_at_once_are_all_counted():
+def test_concurrent_guesses_are_all_counted():
     """Attack: many at a time, in the hope that counts are lost between them."""
 
     def guess_three(_number):
@@ -257,7 +257,7 @@ def test_guesses_at_once_are_all_counted():
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_public_password_of_the_demo_opens_only_the_demo(manager, door, settings):
+def test_demo_password_works_only_in_the_demo(manager, door, settings):
     """Attack: somebody serves the demo's data folder as an ordinary server."""
     manager.set_password("plumbline-demo")
     manager.save()

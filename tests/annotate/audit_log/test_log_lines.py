@@ -39,7 +39,7 @@ def page(study, **query):
     return alice(study).get(reverse("event-list", args=[study.slug]), query)
 
 
-def test_handed_out_slots_are_listed_when_they_are_asked_for(study):
+def test_routine_events_are_listed_on_request(study):
     ann = study.annotators.first()
     slot = leasing.take(choosing.next_slot(ann), ann)
     note(study, Event.Kind.SLOT_OPENED, slot=slot, purpose="repeat")
@@ -53,23 +53,25 @@ def test_handed_out_slots_are_listed_when_they_are_asked_for(study):
     assert len(kinds(kind="everything")) == 4
 
 
-def test_details_are_words(study):
+def test_event_details_are_readable(study):
     assert words(study, before="finished") == ["state before: finished"]
     assert words(study, purpose="twin") == ["purpose: twin"]
     assert words(study, reason="broken") == ["reason: A picture is missing or broken"]
     assert words(study, reason="asleep") == ["reason: asleep"]
-    assert words(study, cap={"before": None, "after": 7}) == ["cap: – → 7"]
-    assert words(study, shares={"A01": 3, "A02": 4}) == ["slots received: A01 3, A02 4"]
+    assert words(study, cap={"before": None, "after": 7}) == ["most stories: – → 7"]
+    assert words(study, shares={"A01": 3, "A02": 4}) == [
+        "ratings received: A01 3, A02 4"
+    ]
     assert words(study, hidden=[[1, ["main"]], [2, []]]) == ["exclusions set again: 2"]
     assert words(study, methods=[], stories=["01", "02"]) == ["stories: 01, 02"]
     assert words(study, lease=3, holder=4, ordinal=None) == []
     assert words(study, on_the_device_of="A02") == ["on the device of: A02"]
-    assert words(study, free=0) == ["free slots: 0"]
+    assert words(study, free=0) == ["free ratings: 0"]
     assert words(study, probability=0.123456) == ["probability: 0.123"]
     assert words(study, something_new="x") == ["something_new: x"]
 
 
-def test_exclusion_of_everything_says_so(study):
+def test_exclusion_of_an_annotator_is_named_in_the_log(study):
     answer_everything(study)
     person = study.annotators.first()
     exclusion.exclude_annotator(person, reason="a bot", author=None)
@@ -77,7 +79,7 @@ def test_exclusion_of_everything_says_so(study):
     assert [words for _event, words in found] == 6 * [
         [
             "reason: a bot",
-            "hidden from the views: main",
-            "with all slots of the annotator",
+            "hidden from the filters: main",
+            "with all ratings of the annotator",
         ]
     ]

@@ -104,7 +104,7 @@ questions:
         pytest.param(CHECKLIST, "closed", marks=pytest.mark.slow),
     ],
 )
-def test_clean_study_passes_and_nothing_of_the_look_stays(text, state):
+def test_blind_study_passes_and_nothing_is_stored(text, state):
     made = make_planned(text, benchmark=uneven(shots=2), annotators=3)
     Study.objects.update(state=state)
     before = counts(), list(Study.objects.values())
@@ -116,7 +116,7 @@ def test_clean_study_passes_and_nothing_of_the_look_stays(text, state):
 
 
 @pytest.mark.slow
-def test_behind_nginx_the_files_themselves_are_looked_at(study, settings):
+def test_check_reads_files_behind_nginx(study, settings):
     """Headers for nginx differ between methods, and no browser sees them."""
     settings.MEDIA_ACCEL = "/media-files/"
     drawn_anew("Birch", size=(48, 32))
@@ -136,7 +136,7 @@ def test_training_gold_repeats_and_twins_pass():
     assert report.counts["slots"] == made.units.count()
 
 
-def test_every_method_is_looked_at():
+def test_check_covers_every_method():
     made = make_planned(PAIRWISE, benchmark=make_benchmark(stories=6), annotators=3)
     looked = BlindingCheck(made, slots=1)
     shown = [unit.output_a.method.name for unit in looked.units]
@@ -208,7 +208,7 @@ WRITTEN = (
 
 
 @pytest.mark.parametrize("written", WRITTEN)
-def test_name_anywhere_in_a_page(study, plant, written):
+def test_name_in_a_page_is_a_leak(study, plant, written):
     def change(slot, html):
         told = written.format(named(slot).lower())
         return html.replace("</main>", f"{told}</main>")
@@ -219,7 +219,7 @@ def test_name_anywhere_in_a_page(study, plant, written):
     assert {one.method for one in report.leaks} == {"Alder", "Birch", "Cedar"}
 
 
-def test_headers(study, plant):
+def test_headers_of_pictures_are_compared(study, plant):
     def change(response, output):
         name = output.method.name
         response["X-Cache"] = f"HIT {output.method.pk}"
@@ -245,7 +245,7 @@ def test_headers(study, plant):
     )
 
 
-def test_header_of_a_page(study, plant):
+def test_headers_of_pages_are_compared(study, plant):
     def apply(request, response, slot):
         if slot is not None and named(slot) == "Cedar":
             response["X-Render"] = "1"
@@ -275,7 +275,7 @@ def test_content_type_of_a_single_method_is_a_leak(study, plant):
     each(
         check(study),
         ("Cedar: picture (", "have header content-type: image/png, elsewhere image/"),
-        ("Cedar: a file (image/png) that cannot be read",),
+        ("Cedar: an unreadable file (image/png)",),
     )
 
 
@@ -293,7 +293,7 @@ def drawn_anew(method: str, **how) -> None:
         rewrite(output, **how)
 
 
-def test_metadata_of_files(study):
+def test_file_metadata_is_a_leak(study):
     exif = Image.Exif()
     exif[0x010E] = "drawn by somebody"
     drawn_anew("Alder", exif=exif.tobytes())
@@ -303,26 +303,26 @@ def test_metadata_of_files(study):
     path.write_bytes(path.read_bytes() + b"run 7 of the wood")
     each(
         check(study, None),
-        ("Alder: metadata of a file: EXIF 'drawn by somebody'",),
-        ("Birch: metadata of a file: ICCP",),
-        ("Cedar: metadata of a file: bytes after the end 'run 7",),
+        ("Alder: file metadata: EXIF 'drawn by somebody'",),
+        ("Birch: file metadata: ICCP",),
+        ("Cedar: file metadata: bytes after the end 'run 7",),
     )
 
 
-def test_xmp_and_a_name_in_the_bytes(study):
+def test_xmp_and_names_in_bytes_are_leaks(study):
     """Short names stand in the bytes of many a file; only long ones are found there."""
     Method.objects.filter(name="Alder").update(name="AlderTree")
     drawn_anew("AlderTree", xmp=b"<x>aldertree</x>")
     drawn_anew("Birch", xmp=b"<x>Birch</x>")
     each(
         check(study),
-        ("AlderTree: metadata of a file: XMP '<x>aldertree</x>'",),
+        ("AlderTree: file metadata: XMP '<x>aldertree</x>'",),
         ("AlderTree: name “AlderTree” in the bytes of a file",),
-        ("Birch: metadata of a file: XMP '<x>Birch</x>'",),
+        ("Birch: file metadata: XMP '<x>Birch</x>'",),
     )
 
 
-def test_shots_that_one_method_lacks(study):
+def test_missing_shots_of_one_method_are_a_warning(study):
     """The page says the same of every missing shot, but one method alone lacks one."""
     lacking = Frame.objects.filter(output__method__name="Birch", number=1)
     stories = lacking.count()
@@ -330,26 +330,26 @@ def test_shots_that_one_method_lacks(study):
     (warning,) = [
         one.line()
         for one in check(study, units=False).warnings
-        if "lack shots" in one.line()
+        if "missing shots" in one.line()
     ]
     assert f"Birch {stories} of {stories}" in warning
     assert f"Cedar 0 of {stories}" in warning
     Frame.objects.filter(number=1).update(media=None)
     report = check(study, units=False)
-    assert not [one for one in report.warnings if "lack shots" in one.line()]
+    assert not [one for one in report.warnings if "missing shots" in one.line()]
 
 
-def test_sizes_that_differ(study):
+def test_different_sizes_are_a_leak(study):
     drawn_anew("Birch", size=(48, 32))
     only(
         check(study),
         "Birch: picture (display) are 48 x 32 pixels, elsewhere 96 x 64",
-        "all in one size, 96 x 64",
+        "the same size for all, 96 x 64",
     )
 
 
 @pytest.mark.slow
-def test_sizes_are_a_warning_where_each_keeps_its_own():
+def test_sizes_are_a_warning_when_originals_are_shown():
     text = LIKERT + "presentation: {same_size: false}"
     made = make_planned(text, benchmark=uneven(stories=1, shots=1), annotators=3)
     report = check(made)
@@ -358,20 +358,20 @@ def test_sizes_are_a_warning_where_each_keeps_its_own():
     assert any("same_size" in note for note in report.notes)
 
 
-def test_shape_of_its_own_is_a_warning():
+def test_unusual_aspect_ratio_is_a_warning():
     made = make_planned(LIKERT, benchmark=uneven(shots=1), annotators=3)
     warnings = [one.line() for one in check(made, units=False).warnings]
     assert any("Birch: 2 of 2 pictures or videos of Birch" in line for line in warnings)
 
 
-def test_size_in_an_attribute(study, plant):
+def test_size_in_an_attribute_is_a_leak(study, plant):
     sizes = {"Alder": 512, "Birch": 512, "Cedar": 768}
     plant(in_page(lambda s, h: h.replace('alt=""', f'width="{sizes[named(s)]}"')))
     only(check(study), "Cedar: number 768; in width, more often")
 
 
 @pytest.mark.slow
-def test_another_number_is_a_warning_and_a_name_within_a_word_is_none(study, plant):
+def test_number_is_a_warning_but_not_a_name_within_a_word(study, plant):
     plant(in_page(lambda s, h: h.replace('alt=""', f'data-n="{len(named(s))}7"')))
     plant(in_page(lambda s, h: h.replace("</main>", "<p>Alderney birches</p></main>")))
     Method.objects.filter(name="Cedar").update(name="Hazelnut")
@@ -391,39 +391,39 @@ def in_address(told):
     )
 
 
-def test_hash_in_an_address(study, plant):
+def test_hash_in_an_address_is_a_leak(study, plant):
     plant(in_address(lambda o: o.frames.first().media.sha256[:16]))
     each(
         check(study),
         ("hash of a picture (", "; in line ", " at /rate/…/story/…/"),
-        ("” stands only in addresses of this method",),
+        ("” occurs only in addresses of this method",),
     )
 
 
 @pytest.mark.parametrize("plus", [0, 1000])
-def test_number_of_an_output_in_an_address(study, plant, plus):
+def test_output_number_in_an_address_is_a_leak(study, plant, plus):
     """A small number is no excuse: the number of a shot has a separate place."""
     plant(in_address(lambda o: plus + o.pk))
     report = check(study)
-    only(report, "stands only in addresses of this method")
+    only(report, "occurs only in addresses of this method")
     assert {one.method for one in report.leaks} == {"Alder", "Birch", "Cedar"}
 
 
-def test_part_of_an_address_of_one_method(study, plant):
+def test_address_part_of_one_method_is_a_leak(study, plant):
     plant(in_address(lambda o: "b" if o.method.name == "Birch" else "a"))
-    only(check(study), "Birch: “b” stands only in addresses of this method")
+    only(check(study), "Birch: “b” occurs only in addresses of this method")
 
 
-def test_address_that_two_slots_share(study, plant):
+def test_shared_picture_address_is_a_leak(study, plant):
     def change(slot, html):
         at = f'src="/rate/{slot.annotator.invitation.token}/story/{slot.code}/'
         return html.replace(at, f'src="/rate/pictures/{slot.unit_id}/')
 
     plant(in_page(change))
-    only(check(study), "the same address of a picture in two slots", "/rate/pictures/")
+    only(check(study), "two slots use the same picture address", "/rate/pictures/")
 
 
-def test_code_that_holds_a_name(study):
+def test_name_in_a_code_is_a_leak(study):
     slot = study.slots.filter(unit__output_a__method__name="Cedar").first()
     Slot.objects.filter(pk=slot.pk).update(code="cedar-1")
     only(check(study, units=False), "Cedar: name “Cedar”; in the code of slot cedar-1")
@@ -432,7 +432,7 @@ def test_code_that_holds_a_name(study):
 # Other answers
 
 
-def test_name_in_json_and_an_answer_that_fails_which_is_no_proof(study, plant):
+def test_name_in_json_and_failed_response_are_leaks(study, plant):
     def apply(request, response, slot):
         if request.path.endswith("/thumb/"):
             return HttpResponse("no", status=500)
@@ -441,17 +441,17 @@ def test_name_in_json_and_an_answer_that_fails_which_is_no_proof(study, plant):
         return response
 
     plant(apply)
-    each(check(study), (" at /rate/…/story/…/save/",), ("answered 500",))
+    each(check(study), (" at /rate/…/story/…/save/",), ("status 500",))
 
 
-def test_page_that_shows_nothing_is_no_proof(study, plant):
+def test_page_without_pictures_is_a_leak(study, plant):
     def change(slot, html):
         if named(slot) != "Birch":
             return html
         return html.replace('src="/', 'src="#').replace('href="/', 'href="#')
 
     plant(in_page(change))
-    only(check(study), "Birch: no picture or video of it could be looked at")
+    only(check(study), "Birch: none of its pictures or videos could be checked")
 
 
 # Common words
@@ -465,7 +465,7 @@ def common(study):
     return study
 
 
-def test_method_called_like_a_word_of_the_pages_is_noted(common):
+def test_method_named_like_a_page_word_is_noted(common):
     report = check(common)
     assert report.leaks == []
     assert any("3, A, Left" in note for note in report.notes)
@@ -474,7 +474,7 @@ def test_method_called_like_a_word_of_the_pages_is_noted(common):
 @pytest.mark.parametrize(
     ("written", "place"), [('alt="{}"', "alt"), ('alt="">by {}<img ', "text")]
 )
-def test_method_called_like_a_word_of_the_pages_is_found_at_its_own(
+def test_method_named_like_a_page_word_is_found_when_frequent(
     common, plant, written, place
 ):
     plant(in_page(lambda s, h: h.replace('alt=""', written.format(named(s)))))
@@ -518,7 +518,7 @@ def as_videos(change):
     return in_picture(apply)
 
 
-def test_title_and_an_encoder_in_a_video(study, plant):
+def test_title_and_encoder_of_a_video_are_leaks(study, plant):
     files = {
         "Alder": mp4("Alder"),
         "Birch": mp4(),
@@ -527,7 +527,7 @@ def test_title_and_an_encoder_in_a_video(study, plant):
     plant(as_videos(lambda output: files[output.method.name]))
     each(
         check(study),
-        ("Alder: metadata of a file: title 'Alder'",),
+        ("Alder: file metadata: title 'Alder'",),
         ("Cedar: picture (", "differ in their encoder: h264", "elsewhere mpeg4"),
     )
 
@@ -542,7 +542,10 @@ def test_rates_and_lengths_of_videos_are_warnings(study, plant):
     assert told == {
         (name, f"picture ({rendition}){what}")
         for name, what in (
-            ("Alder", " have 8.00 frames a second, elsewhere 12.00 frames a second"),
+            (
+                "Alder",
+                " have 8.00 frames per second, elsewhere 12.00 frames per second",
+            ),
             ("Alder", " of story 01 last 1.0 s, elsewhere 0.7 s"),
         )
         for rendition in ("display", "thumb")
@@ -555,12 +558,12 @@ def test_rates_and_lengths_of_videos_are_warnings(study, plant):
 def test_command_fails_with_a_line_for_each_leak(study, capsys, monkeypatch):
     call_command("check_blinding", study.slug, slots=2)
     told = capsys.readouterr().out
-    assert "Looked at " in told
-    assert "Nothing that annotators can fetch tells a method." in told
+    assert "Checked " in told
+    assert "No leaks: nothing that annotators can fetch reveals a method." in told
     monkeypatch.setattr(blinding_check, "visit_pages", lambda *_given: [])
     monkeypatch.setattr(blinding_check, "choose_units", lambda *_given: [])
     Slot.objects.filter(pk=study.slots.first().pk).update(code="cedar-1")
-    with pytest.raises(CommandError, match="trial is not blind: 1 leaks") as error:
+    with pytest.raises(CommandError, match=r"trial is not blind\. Leaks: 1") as error:
         call_command("check_blinding", study.slug, slots=2)
     assert error.value.returncode == 1
     assert "leak: Cedar: name “Cedar”; in the code" in capsys.readouterr().out

@@ -48,19 +48,19 @@ def test_similar_words_are_not_reported(name, text):
     assert not list(telltales(name).find(text))
 
 
-def test_words_of_a_kind_are_words_of_the_interface():
+def test_interface_texts_are_not_telltales():
     told = Telltale("Own words", "name", frozenset(["Own words"]))
     found = Telltales([told], leak_scan.interface()).find("In your own words")
     assert not list(found)
 
 
-def test_bytes_hold_long_words_only():
+def test_short_words_are_not_searched_in_bytes():
     found = telltales("Alder-XL", "UNO").find_bytes(b"\0\xffalder-xl\0 uno \xfe")
     assert [one.text for one in found] == ["Alder-XL"]
 
 
 @pytest.mark.django_db
-def test_values_shared_by_all_methods_are_not_signs():
+def test_values_shared_by_all_methods_are_not_telltales():
     benchmark = make_benchmark(stories=1, shots=1, methods=("UNO", "Dos"))
     for output in Output.objects.select_related("method"):
         name = output.method.name.lower()

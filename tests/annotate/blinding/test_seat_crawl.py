@@ -23,7 +23,7 @@ def by_name(answers) -> dict[str, list[int]]:
 
 
 @pytest.mark.parametrize("text", [LIKERT, PAIRWISE, CHECKLIST])
-def test_slot_is_looked_at_answered_and_submitted(text):
+def test_crawl_reads_answers_and_submits_a_slot(text):
     study = make_planned(text, benchmark=make_benchmark(stories=1), annotators=3)
     unit = study.units.first()
     before = [m.objects.count() for m in (Annotator, Invitation, Slot, Event)]
@@ -48,7 +48,7 @@ def test_crawl_continues_after_a_check_of_an_open_study():
         assert by_name(found.answers)["submit"][-1] == 302, unit.purpose
 
 
-def test_feedback_on_the_training_is_looked_at():
+def test_crawl_reads_training_feedback():
     study = make_planned(
         LIKERT + CHECKED,
         benchmark=make_benchmark(stories=5),
@@ -62,7 +62,7 @@ def test_feedback_on_the_training_is_looked_at():
     assert "See how it keeps the hat." in feedback[0].body.decode()
 
 
-def test_pages_around_are_looked_at():
+def test_crawl_reads_pages_outside_slots():
     study = make_planned(LIKERT, benchmark=make_benchmark(stories=1), annotators=3)
     Study.objects.update(state="paused")
     found = visit_pages(study, Seat(Counter()))

@@ -257,11 +257,11 @@ def break_scale(study):
         (break_units, "another story or benchmark"),
         (break_answers, "0 current ratings for 2 questions"),
         (break_redundancy, "3 slots in round 1"),
-        (break_plan, "1 slots in round 1, redundancy is 2"),
-        (break_exclusion, "an exclusion is in force, but it is submitted"),
+        (break_plan, "1 slots in round 1, but the redundancy is 2"),
+        (break_exclusion, "an exclusion is in force, but the state is submitted"),
         (lose_exclusion, "excluded, but no exclusion is in force"),
-        (strand_slots, "open, but held by somebody who may not work"),
-        (answer_another_study, "answers another study's question"),
+        (strand_slots, "open, but its annotator may not work"),
+        (answer_another_study, "answers a question of another study"),
         (break_scale, "outside its question's scale"),
     ],
 )
@@ -269,9 +269,9 @@ def test_verify_finds_damage(damage, message, capsys):
     study = make_study()
     answer_everything(study)
     call_command("verify", study.slug)
-    assert "every promise holds" in capsys.readouterr().out
+    assert "no problems found" in capsys.readouterr().out
     damage(study)
-    with pytest.raises(CommandError, match="broken") as caught:
+    with pytest.raises(CommandError, match="Problems found") as caught:
         call_command("verify", study.slug)
     assert caught.value.returncode == 1
     assert message in capsys.readouterr().err
@@ -291,5 +291,5 @@ def test_verify_finds_damaged_pairs(damage):
             output_a=unit.output_b, output_b=unit.output_a
         )
         assert problems(study) == [
-            f"unit {unit.pk}: its methods are not in alphabetical order, each once"
+            f"unit {unit.pk}: its methods are repeated or not in alphabetical order"
         ]

@@ -9,7 +9,7 @@ from tests.factories import make_benchmark, make_study
 NOW = datetime(2026, 3, 9, 12, tzinfo=UTC)
 
 
-def test_two_folders_of_one_disk_are_one_disk(settings):
+def test_folders_on_one_disk_count_once(settings):
     settings.MEDIA_ROOT.mkdir()
     (found,) = gauges.disks()
     assert found.names == ("DATA_DIR", "MEDIA_ROOT")
@@ -17,20 +17,20 @@ def test_two_folders_of_one_disk_are_one_disk(settings):
     assert 0 < found.free < found.total
 
 
-def test_folder_that_is_gone_is_left_out(settings):
+def test_missing_folder_is_left_out(settings):
     settings.MEDIA_ROOT = Path("/nowhere")
     assert [one.names for one in gauges.disks()] == [("DATA_DIR",)]
 
 
 @pytest.mark.postgresql
 @pytest.mark.django_db
-def test_database_takes_room():
+def test_database_size_is_measured():
     assert gauges.database_bytes() > 100_000
 
 
 @pytest.mark.sqlite
 @pytest.mark.django_db
-def test_no_count_reads_all_slots():
+def test_counts_use_indexes():
     make_study(benchmark=make_benchmark(shots=1, pictures=False))
     for slots in (gauges.in_hand(), gauges.submitted(NOW, NOW)):
         assert "SEARCH annotate_slot USING" in slots.order_by().explain()

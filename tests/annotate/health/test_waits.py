@@ -31,7 +31,7 @@ def waiting() -> dict[str, float]:
     return {kind: round(n, -1) for kind, n in waits(timezone.now()).items()}
 
 
-def test_report_waits_until_somebody_works_on_it(study):
+def test_report_waits_until_a_worker_takes_it(study):
     row = report(study)
     for state in ("done", "failed", "cancelled"):
         report(study, state=state)
@@ -40,12 +40,12 @@ def test_report_waits_until_somebody_works_on_it(study):
     assert waiting() == {}
 
 
-def test_report_of_a_killed_worker_waits_since_its_last_sign(study):
+def test_report_of_a_killed_worker_waits_since_its_last_heartbeat(study):
     report(study, state="running", heartbeat_at=ago(300))
     assert waiting() == {"report": 300}
 
 
-def test_run_waits_while_none_of_its_chunks_is_at_work(study):
+def test_run_waits_while_no_chunk_is_running(study):
     run = metric_runs.queue_run(study.benchmark, ["sharpness"])
     MetricRun.objects.update(created_at=ago(HALF_HOUR))
     assert waiting() == {"scores": HALF_HOUR}

@@ -204,7 +204,7 @@ def test_story_without_labels_has_no_missing_boxes(apart):
     signals = monitoring.signals_of(person)
     assert (signals["ticks_flat"].value, signals["ticks_flat"].n) == (0, 2)
     labels.looks.filter(shot=2).delete()
-    assert problems(apart) == [f"slot {labels.code}: 1 of its shots were looked at"]
+    assert problems(apart) == [f"slot {labels.code}: only 1 of its shots were viewed"]
 
 
 def test_tick_signals_ignore_training():

@@ -154,7 +154,7 @@ def test_verify_finds_unit_with_two_outputs_of_one_method(study):
         story=shown.story, method=shown.method, twin_of=shown, degradation="blurred"
     )
     unit.save()
-    told = f"unit {unit.pk}: its methods are not in alphabetical order, each once"
+    told = f"unit {unit.pk}: its methods are repeated or not in alphabetical order"
     assert told in problems(study)
 
 

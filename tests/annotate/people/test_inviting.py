@@ -255,7 +255,8 @@ def test_command_reports_links_without_effect(options):
     for move, state in ((lifecycle.pause, "paused"), (lifecycle.close, "closed")):
         move(study)
         assert (
-            f"the study is {state}: nobody can answer or join until `launch small`"
+            f"the study is {state}. Nobody can answer or join until you run "
+            "`launch small`"
         ) in told()
 
 

@@ -51,18 +51,18 @@ def study():
     return row
 
 
-def test_people_are_found_by_a_part_of_the_name(study, capsys):
+def test_people_are_found_by_part_of_a_name(study, capsys):
     call_command("personal_data", "find", "LOVELACE")
     assert capsys.readouterr().out == "trial A01\n"
     call_command("personal_data", "find", "lab.example")
     assert capsys.readouterr().out == "account alice\n"
     call_command("personal_data", "find", "room 5")
     assert capsys.readouterr().out == "trial A01\n"
-    with pytest.raises(CommandError, match="Nobody is known as 'nobody'"):
+    with pytest.raises(CommandError, match="Found nobody for 'nobody'"):
         call_command("personal_data", "find", "nobody")
 
 
-def test_account_is_handed_out_without_its_password(study, capsys):
+def test_account_export_has_no_password(study, capsys):
     call_command("personal_data", "export_account", "alice")
     text = capsys.readouterr().out
     told = json.loads(text)
@@ -77,7 +77,7 @@ def test_account_is_handed_out_without_its_password(study, capsys):
     assert user.auth_token.key not in text
 
 
-def test_erased_account_is_nobodys_and_its_deeds_stay(study):
+def test_erased_account_is_anonymous_and_its_actions_stay(study):
     User.objects.create(username="sue", is_superuser=True)
     user = User.objects.get(username="alice")
     client = alice(study)
@@ -105,9 +105,9 @@ def test_erased_account_is_nobodys_and_its_deeds_stay(study):
     assert ADA in left
 
 
-def test_last_manager_of_everything_stays(study):
+def test_last_administrator_cannot_be_erased(study):
     User.objects.update(is_superuser=True)
-    with pytest.raises(CommandError, match="only manager of everything"):
+    with pytest.raises(CommandError, match="only administrator"):
         call_command("personal_data", "erase_account", "alice", "--for-good")
-    with pytest.raises(CommandError, match="no account 'bob'"):
+    with pytest.raises(CommandError, match="No account 'bob'"):
         call_command("personal_data", "export_account", "bob")

@@ -27,7 +27,7 @@ def counted(study: Study, view: str) -> int:
     return sum(row[name] == "A01" and row[at] == "false" for row in rows)
 
 
-def test_from_further_work_the_answers_stay():
+def test_withdrawal_from_further_work_keeps_answers():
     ada = known_person()
     shown = {view: counted(ada.study, view) for view in ("main", "everything")}
     assert shown == {"main": 2, "everything": 4}
@@ -39,7 +39,7 @@ def test_from_further_work_the_answers_stay():
 
 
 @pytest.mark.postgresql
-def test_with_the_answers_no_view_shows_any_and_others_are_asked():
+def test_withdrawal_of_answers_hides_them_and_reopens_slots():
     ada = known_person()
     study = ada.study
     analysis_views.add_view(study, key="loose", title="Loose", author=None)
@@ -76,7 +76,7 @@ def test_withdrawal_cannot_be_undone_by_a_manager():
     assert problems(study) == []
 
 
-def test_first_the_work_and_the_answers_later_but_each_once():
+def test_withdrawal_of_answers_can_follow_once():
     ada = known_person()
     erasing.withdraw(ada, answers=False)
     erasing.withdraw(ada, answers=False)
@@ -100,11 +100,12 @@ def test_verify_reports_withdrawn_answers_that_count():
     row.views.set(ada.study.analysis_views.all())
     row.slot.unit.slots.filter(pk=row.slot_id).update(state="submitted")
     found = problems(ada.study)
-    assert f"slot {row.slot.code}: counts, although its annotator withdrew the " in (
-        " ".join(found)
+    assert (
+        f"slot {row.slot.code}: still counted, although its annotator withdrew the "
+        in (" ".join(found))
     )
     Annotator.objects.filter(pk=ada.pk).update(state="active")
-    assert "A01: withdrew the consent, but may go on" in " ".join(problems(ada.study))
+    assert "A01: withdrew consent, but may still work" in " ".join(problems(ada.study))
 
 
 def withdraw_page(person: Annotator) -> str:
@@ -113,7 +114,7 @@ def withdraw_page(person: Annotator) -> str:
 
 @pytest.mark.postgresql
 @pytest.mark.parametrize("state", ["open", "paused", "closed"])
-def test_annotator_withdraws_in_whatever_state_the_study_is(state):
+def test_annotator_can_withdraw_in_any_study_state(state):
     ada = known_person()
     Study.objects.update(state=state)
     seat = Client()
@@ -145,7 +146,7 @@ def test_annotator_withdraws_in_whatever_state_the_study_is(state):
     assert counted(ada.study, "everything") == 0
 
 
-def test_links_that_lead_nowhere_withdraw_nothing():
+def test_invalid_links_withdraw_nothing():
     ada = known_person()
     form = {"wish": "answers", "sure": "1"}
     unknown = reverse("rate-withdraw", args=["x" * 24])
@@ -164,7 +165,7 @@ def test_links_that_lead_nowhere_withdraw_nothing():
     assert not Annotator.objects.filter(answers_withdrawn=True).exists()
 
 
-def test_manager_withdraws_for_somebody():
+def test_manager_can_withdraw_for_an_annotator():
     ada = known_person()
     study = ada.study
     button = reverse("annotator-withdraw", args=[study.slug, ada.pk])

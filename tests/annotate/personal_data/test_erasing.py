@@ -53,7 +53,7 @@ def test_erasure_removes_comments_when_requested():
     assert problems(ada.study) == []
 
 
-def test_tables_and_their_view_are_the_same_before_and_after():
+def test_erasure_keeps_exported_tables():
     ada = known_person()
     before = tables(ada.study)
     assert "A01" in before["ratings main"]
@@ -61,7 +61,7 @@ def test_tables_and_their_view_are_the_same_before_and_after():
     assert tables(ada.study) == before
 
 
-def test_their_work_is_freed_for_others_and_the_log_follows():
+def test_erasure_frees_open_slots_and_logs_it():
     ada = known_person()
     study = ada.study
     assert ada.slots.filter(state=Slot.State.LEASED).count() == 1
@@ -74,14 +74,14 @@ def test_their_work_is_freed_for_others_and_the_log_follows():
     assert problems(study) == []
 
 
-def test_comments_that_were_left_can_go_later():
+def test_comments_can_be_erased_later():
     ada = known_person()
     erasing.erase(ada)
     assert erasing.erase(ada, comments=True).comments == 3
     assert WORDS.casefold() not in whole_database()
 
 
-def test_reasons_name_the_pseudonym_instead():
+def test_erasure_replaces_names_in_reasons():
     ada = known_person()
     erasing.erase(ada)
     assert Exclusion.objects.get().reason == "A01 was asleep"
@@ -99,7 +99,7 @@ def test_reasons_name_the_pseudonym_instead():
         ("Ada", "Adam was asleep", "Adam was asleep"),
     ],
 )
-def test_names_in_reasons_need_no_spaces_beside_them(name, reason, left):
+def test_erasure_replaces_names_without_spaces(name, reason, left):
     ada = known_person()
     Annotator.objects.filter(pk=ada.pk).update(external_id=name)
     Exclusion.objects.update(reason=reason)
@@ -118,7 +118,7 @@ def test_erased_person_can_join_again_as_new():
     assert problems(study) == []
 
 
-def test_name_that_came_with_a_file_becomes_a_pseudonym():
+def test_erasure_renames_imported_annotators():
     import pandas as pd
 
     people = ("Ada Lovelace", "A07", "Grace")
@@ -152,7 +152,7 @@ def test_name_that_came_with_a_file_becomes_a_pseudonym():
 def test_erase_requires_an_invited_annotator():
     study = make_planned(LIKERT, redundancy=1, annotators=1)
     study.annotators.update(state="planned")
-    with pytest.raises(erasing.ErasingError, match="Nobody was invited as A01"):
+    with pytest.raises(erasing.ErasingError, match="A01 was never invited"):
         erasing.erase(study.annotators.get())
 
 
@@ -161,11 +161,11 @@ def test_verify_reports_remaining_personal_data():
     erasing.erase(ada)
     Invitation.objects.filter(annotator=ada).update(note="it was Ada")
     assert problems(ada.study) == [
-        "annotator A01: erased, but the link or a note is still there"
+        "annotator A01: erased, but the link or a note remains"
     ]
 
 
-def test_manager_erases_after_a_tick_and_nobody_else_does():
+def test_erasure_requires_a_manager_and_a_tick():
     ada = known_person()
     study = ada.study
     page = reverse("annotator-data", args=[study.slug, ada.pk])

@@ -36,7 +36,7 @@ def pointing(table, *to: str) -> set[str]:
     }
 
 
-def test_every_column_about_people_has_one_class():
+def test_every_column_about_people_has_one_category():
     """A new column of a table about annotators, or one that points to an account."""
     columns_of = stored()
     for table in apps.get_models(include_auto_created=True):
@@ -65,7 +65,7 @@ def test_page_names_every_column_about_a_person(says):
     assert left == set()
 
 
-def test_page_names_every_table_of_deeds_and_no_column_about_nothing():
+def test_page_names_tables_of_actions_but_no_neutral_columns():
     text = PAGE.read_text("utf-8")
     whole = set(re.findall(r"`([A-Z]\w*)`", text))
     assert {column.partition(".")[0] for column in columns(Says.DEED)} <= whole

@@ -33,7 +33,7 @@ def rows(files: dict[str, str], name: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(files[name])))
 
 
-def test_all_that_is_known_of_a_person_is_in_it():
+def test_record_contains_all_personal_data():
     ada = known_person()
     files = record.files(ada)
     whole = "\n".join(files.values())
@@ -55,7 +55,7 @@ def test_all_that_is_known_of_a_person_is_in_it():
     [(COMMENTED, "3"), (PAIRWISE + ASKED, "left"), (RANKING + ASKED, "2>1>3")],
     ids=["likert", "choice", "ranking"],
 )
-def test_no_method_is_named_and_answers_are_as_they_were_seen(protocol, value):
+def test_record_names_no_method_and_shows_answers_as_seen(protocol, value):
     ada = known_person(protocol, value)
     Flag.objects.create(
         annotator=ada, rule="r", signal="x", action="note", n=1, text="likes Alder"
@@ -82,7 +82,7 @@ def test_record_does_not_reveal_checks():
     assert [after[name] for name in same] == [before[name] for name in same]
 
 
-def test_boxes_of_a_checklist_say_of_which_shot():
+def test_record_names_the_shot_of_checklist_boxes():
     from tests.factories import make_study
     from tests.people import answer_everything
 
@@ -97,7 +97,7 @@ def test_boxes_of_a_checklist_say_of_which_shot():
     assert looked == {"1", "3"}
 
 
-def test_manager_downloads_it_and_nobody_else():
+def test_record_requires_a_manager():
     ada = known_person()
     study = ada.study
     address = reverse("annotator-data-zip", args=[study.slug, ada.pk])

@@ -37,7 +37,7 @@ def closed(days: int) -> Study:
     return study
 
 
-def test_after_so_many_days_the_people_go_and_their_words_stay(settings, capsys):
+def test_retention_erases_people_but_keeps_comments(settings, capsys):
     settings.RETENTION_DAYS = 30
     study = closed(31)
     call_command("personal_data", "due")
@@ -67,7 +67,7 @@ def test_failed_erasure_does_not_stop_the_others(settings, monkeypatch):
     assert [person.name for person in erasing.kept(study)] == ["A01"]
     (error,) = raised.value.exceptions
     assert str(error) == "a reason of its own"
-    assert error.__notes__ == ["A01 of trial is due, and stays."]
+    assert error.__notes__ == ["A01 of trial is due, but could not be erased."]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_failed_erasure_does_not_stop_the_others(settings, monkeypatch):
         (31, 30, {"template": ""}),  # an imported table is left to people
     ],
 )
-def test_before_that_nobody_goes(settings, days, setting, fields):
+def test_retention_erases_nothing_before_its_end(settings, days, setting, fields):
     settings.RETENTION_DAYS = setting
     study = closed(days)
     Study.objects.filter(pk=study.pk).update(**fields)
@@ -88,7 +88,7 @@ def test_before_that_nobody_goes(settings, days, setting, fields):
     assert ADA in whole_database()
 
 
-def test_pages_say_when(settings, capsys):
+def test_pages_show_the_erasure_date(settings, capsys):
     settings.RETENTION_DAYS = 30
     study = closed(29)
     day = f"{timezone.now() + timedelta(days=1):%Y-%m-%d}"
@@ -106,7 +106,7 @@ def test_pages_say_when(settings, capsys):
     assert "erased 30 days after it is closed" in page.content.decode()
 
 
-def test_old_logins_and_addresses_are_forgotten():
+def test_old_logins_and_addresses_are_deleted():
     now = timezone.now()
     about = {"ip_address": "192.0.2.1", "user_agent": "", "path_info": "/login/"}
     for minutes in (1, 16):

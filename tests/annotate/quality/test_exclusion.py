@@ -157,7 +157,7 @@ def test_verify_finds_exclusions_that_contradict_the_log(study):
     row = exclusion.exclude(study.slots.first(), reason="x", author=None)
     strict = AnalysisView.objects.create(study=study, key="strict", title="Strict")
     row.views.add(strict)
-    assert [text for text in problems(study) if "than the log tells" in text]
+    assert [text for text in problems(study) if "differ from the log" in text]
     row.views.set([strict])
     assert [text for text in problems(study) if "expected main" in text]
     row.views.set(study.analysis_views.filter(key__in=["main", "everything"]))

@@ -177,7 +177,7 @@ def test_verify_finds_faults_of_a_checklist(study):
     gone = Rating.objects.filter(slot=slot, shot=2, question__key="pan|text")
     gone.update(shot=9)
     (alien,) = verifying.problems(study)
-    assert alien.endswith("is about shot 9, which is not asked")
+    assert alien.endswith("is about shot 9, but the question does not ask about it")
     gone = Rating.objects.filter(slot=slot, shot=9)
     gone.delete()
     assert verifying.problems(study) == [
@@ -192,7 +192,7 @@ def test_verify_requires_every_shot_to_be_done(study):
     answering.submit(slot=slot, annotator=person)
     slot.looks.filter(shot=2).delete()
     assert verifying.problems(study) == [
-        f"slot {slot.code}: 2 of its shots were looked at"
+        f"slot {slot.code}: only 2 of its shots were viewed"
     ]
 
 

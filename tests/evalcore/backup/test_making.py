@@ -40,7 +40,7 @@ def files_of_at_most(size: int):
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
 
 
-def test_backup_says_what_it_holds(study, report, key, back_up, folder):
+def test_manifest_lists_the_contents(study, report, key, back_up, folder):
     media.rendition_path(MediaFile.objects.first(), "thumb")
     backup = back_up()
     manifest = json.loads((backup / "manifest.json").read_text())
@@ -67,7 +67,9 @@ def test_backup_is_readable_by_its_owner_only(study, report, key, back_up, folde
     assert folder.stat().st_mode & 0o077 == 0
 
 
-def test_known_file_is_linked_to_the_backup_before(study, back_up, capsys, folder):
+def test_unchanged_file_is_linked_to_the_previous_backup(
+    study, back_up, capsys, folder
+):
     first = back_up()
     store_picture(picture_bytes("new"))
     call_command("backup", str(folder))
@@ -78,7 +80,7 @@ def test_known_file_is_linked_to_the_backup_before(study, back_up, capsys, folde
     assert stored_in(second) == originals()
 
 
-def test_rotation_leaves_newest_backups_whole(study, back_up, folder):
+def test_rotation_keeps_the_newest_backups_intact(study, back_up, folder):
     back_up()
     back_up()
     third, fourth = back_up("--keep", "3"), back_up("--keep", "2")
@@ -88,7 +90,7 @@ def test_rotation_leaves_newest_backups_whole(study, back_up, folder):
 
 
 @pytest.mark.parametrize("size", [2_000, 300_000])
-def test_full_disk_leaves_no_half_backup(study, back_up, folder, settings, size):
+def test_full_disk_leaves_no_partial_backup(study, back_up, folder, settings, size):
     """It is full before the database is written, or when one of the originals is."""
     back_up()
     if connection.vendor == "sqlite" and size > 2_000:
@@ -114,23 +116,23 @@ def test_full_disk_leaves_no_half_backup(study, back_up, folder, settings, size)
     assert tree(folder) == before
 
 
-def test_two_backups_at_once_do_not_mix(study, back_up, folder):
+def test_concurrent_backup_is_refused(study, back_up, folder):
     back_up()
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(CommandError, match="Another backup is being made"):
+        with pytest.raises(CommandError, match="Another backup is already running"):
             call_command("backup", str(folder))
 
 
 @pytest.mark.parametrize("content", [None, b"rotten"])
-def test_original_that_is_gone_or_damaged_is_named(
+def test_missing_or_damaged_originals_are_reported(
     study, back_up, folder, capsys, content
 ):
     path = media.original_path(MediaFile.objects.first())
     path.unlink()
     if content:
         path.write_bytes(content)
-    with pytest.raises(CommandError, match="complete but for 1 original"):
+    with pytest.raises(CommandError, match="complete except for 1 original"):
         back_up()
     told = capsys.readouterr().err
     assert f"media/original/{path.parent.name}/{path.name} is missing" in told
@@ -141,17 +143,17 @@ def test_original_that_is_gone_or_damaged_is_named(
     assert len(stored_in(manifest.parent)) == len(originals()) - 1
 
 
-def test_key_of_the_environment_is_not_in_it_and_that_is_said(
+def test_key_from_the_environment_is_left_out_with_a_note(
     study, key, back_up, folder, capsys
 ):
     key.write_text("another key that is not in use, as it is of long ago\n")
     call_command("backup", str(folder))
-    assert "SECRET_KEY comes from the environment" in capsys.readouterr().err
+    assert "SECRET_KEY is set in the environment" in capsys.readouterr().err
     assert not list(folder.glob("2*/secret_key"))
 
 
 @pytest.mark.sqlite
-def test_damaged_database_is_no_backup(folder, tmp_path, monkeypatch):
+def test_damaged_database_is_not_backed_up(folder, tmp_path, monkeypatch):
     """Else it would push out the good ones, one by one.
 
     The rows of this table are counted by its index, which is whole.

@@ -70,7 +70,7 @@ def test_prepared_query_reads_related_rows(study, django_assert_num_queries):
         asked.one(pk=-1)
 
 
-def test_fields_that_are_left_out_come_when_they_are_asked_for(study):
+def test_deferred_fields_load_on_access(study):
     asked = Prepared(
         lambda pk: Study.objects.filter(pk=pk).defer("consent", "seed"), pk=int
     )
@@ -110,7 +110,7 @@ def test_lists_of_values_and_counts(study):
     assert listed.rows(study=study.pk) == list(rows)
 
 
-def test_times_are_asked_and_read_as_they_are(study):
+def test_times_are_converted_in_parameters_and_rows(study):
     slot = study.slots.first()
     slots = Slot.objects.filter(pk=slot.pk)
     slots.update(offered_at=NOON, in_sight={"1": 2.5})
@@ -126,7 +126,7 @@ def test_times_are_asked_and_read_as_they_are(study):
 
 @pytest.mark.django_db
 @given(text=st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20))
-def test_no_text_is_taken_for_anything_else(text):
+def test_text_values_are_never_interpreted(text):
     asked = Prepared(
         lambda title: Story.objects.filter(title=title).exclude(key="50%s 'x"),
         title=str,
@@ -173,14 +173,14 @@ def test_fields_are_written_as_save_writes_them(study):
     assert written[0] == written[1]
 
 
-def test_row_that_is_gone_is_not_written(study):
+def test_update_of_a_deleted_row_writes_nothing(study):
     slot = study.slots.first()
     Slot.objects.filter(pk=slot.pk).delete()
     with pytest.raises(Slot.DoesNotExist):
         store(slot, "lease")
 
 
-def test_new_row_is_stored_as_create_stores_it(study):
+def test_new_row_equals_one_from_create(study):
     slot = study.slots.first()
     said = {"kind": Event.Kind.SLOT_TAKEN, "slot": slot, "details": {"lease": 1}}
     event, later = (Event(study=study, at=NOON, **said) for _which in range(2))

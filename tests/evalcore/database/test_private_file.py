@@ -63,7 +63,7 @@ def test_database_becomes_private_with_a_warning_when_others_could_read_it(open_
     path.chmod(0o644)
     done = use(open_folder)
     assert done.stdout.splitlines() == [f"{name} 0o600" for name in PRIVATE]
-    assert f"Other accounts of this machine could read {path}" in done.stderr
+    assert f"Other users of this machine could read {path}" in done.stderr
 
 
 def test_database_is_refused_when_its_mode_cannot_change(tmp_path, monkeypatch):
@@ -75,8 +75,8 @@ def test_database_is_refused_when_its_mode_cannot_change(tmp_path, monkeypatch):
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(Path, "chmod", refused)
-    with pytest.raises(ImproperlyConfigured, match=f"run `chmod 600 {path}` as"):
+    with pytest.raises(ImproperlyConfigured, match=f"Run `chmod 600 {path}` as"):
         make_private(path)
     monkeypatch.setattr(Path, "chmod", lambda _path, _mode: None)  # as exFAT does it
-    with pytest.raises(ImproperlyConfigured, match="mount it with umask=077"):
+    with pytest.raises(ImproperlyConfigured, match="Mount it with umask=077"):
         make_private(path)

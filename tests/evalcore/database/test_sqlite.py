@@ -59,7 +59,7 @@ def test_sqlite_syncs_every_transaction_to_disk(sqlite):
 @pytest.mark.sqlite
 @pytest.mark.parametrize("named", [False, *slow(True)])
 @pytest.mark.parametrize("command", [WORKER, COMMAND], ids=["worker", "command"])
-def test_every_process_has_the_same_promise(tmp_path, command, named):
+def test_every_process_uses_the_same_sync_settings(tmp_path, command, named):
     url = f"sqlite:///{tmp_path}/own.sqlite3" if named else ""
     done = subprocess.run(
         command,

@@ -44,7 +44,7 @@ def hold(file: str, seconds: float) -> subprocess.Popen:
     return process
 
 
-def test_next_process_has_its_turn_when_the_first_one_is_done(file):
+def test_next_process_gets_the_lock_after_the_first(file):
     other = hold(file, 0.5)
     line = WritersLine(file, 5)
     assert line.enter()
@@ -65,7 +65,7 @@ def test_killed_writer_frees_the_queue(file):
     line.close()
 
 
-def test_threads_come_one_after_the_other(file):
+def test_threads_write_in_turn(file):
     inside, seen = [], []
 
     def work() -> None:
@@ -100,7 +100,7 @@ def test_writer_behind_another_thread_times_out(file):
     second.close()
 
 
-def test_lock_belongs_to_this_user_alone(file):
+def test_lock_file_is_private(file):
     line = WritersLine(file, 5)
     line.enter()
     assert Path(f"{file}-line").stat().st_mode & 0o777 == 0o600
@@ -116,7 +116,7 @@ def can_write() -> bool:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_transaction_has_the_turn_from_its_beginning_to_its_end():
+def test_transaction_holds_the_lock_until_its_end():
     if connection.vendor != "sqlite":
         pytest.skip("asks SQLite")
     assert can_write()

@@ -94,12 +94,12 @@ def test_direction_defaults_to_that_of_our_metric(tmp_path, benchmark, capsys):
         arrow: False,
     }
     notes = capsys.readouterr().err.splitlines()
-    assert [note.removeprefix("note: ").split(" is ")[0] for note in notes] == [
-        "blur: nothing says whether higher",
-        "Copy-Paste: lower",
-        "FID: lower",
-        f"{arrow}: lower",
-        "LPIPS-x: lower",
+    assert [note.removeprefix("note: ").split("-is-better")[0] for note in notes] == [
+        "blur: assumed higher",
+        "Copy-Paste: assumed lower",
+        "FID: assumed lower",
+        f"{arrow}: assumed lower",
+        "LPIPS-x: assumed lower",
     ]
 
 

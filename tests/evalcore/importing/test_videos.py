@@ -161,7 +161,7 @@ def test_command_imports_videos(tmp_path, benchmark, place, capsys):
     call_command("import_outputs", tmp_path, benchmark="reel")
     out = capsys.readouterr().out
     assert "1 videos" in out
-    assert "Baselines are queued" in out
+    assert "Baseline metrics are queued" in out
     assert metric_runs.run(metric_runs.waiting_runs()[0]).state == "done"
     assert set(MetricScore.objects.values_list("metric", flat=True)) >= {"sharpness"}
     call_command("import_outputs", tmp_path, benchmark="reel")

@@ -1,7 +1,7 @@
 """Edge cases of the metrics, with the results that their sources demand.
 
-What is demanded stands in `edge_cases.md`. Everything is computed by the metrics
-themselves, in a small world where what must come out can be told by hand
+`edge_cases.md` lists the demands. The metrics themselves compute everything, in a
+small world whose results are known in advance
 (`vistorybench.paper_dolls`, `storybench.telling`).
 """
 
@@ -472,7 +472,7 @@ def shown(value: object) -> str:
 
 
 def rows(path: Path) -> dict[tuple[str, str], str]:
-    """Return what is demanded of each metric in each case, of the table's lines."""
+    """Return the demand for each metric in each case, from the table's lines."""
     lines = [line for line in path.read_text("utf-8").splitlines() if "|" in line]
     cells = [line.strip("| ").split(" | ") for line in lines[2:]]
     return {(metric, case): demanded for metric, case, demanded, *_remark in cells}

@@ -54,7 +54,7 @@ def test_command_reports_sensitivity(woods):
     call_command("compare_twins", "woods", metrics="sharpness", stdout=out)
     line = next(li for li in out.getvalue().splitlines() if "blurred" in li)
     assert line.split()[:6] == ["sharpness", "blurred", "9", "0", "0", "0"]
-    with pytest.raises(CommandError, match="scores no single outputs"):
+    with pytest.raises(CommandError, match="does not score single outputs"):
         call_command("compare_twins", "woods", metrics="mobilenet_diversity")
     with pytest.raises(CommandError, match="Did you mean"):
         call_command("compare_twins", "woods", metrics="sharpnes")

@@ -79,7 +79,7 @@ def who_took(port: int, browsers: int) -> Counter[bytes]:
     return found
 
 
-def test_each_process_has_its_share_of_the_connections(port):
+def test_connections_are_shared_evenly_by_processes(port):
     assert min(who_took(port, 20).values()) >= 6
 
 
@@ -94,7 +94,7 @@ def is_free(port: int) -> bool:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's prctl")
-def test_port_is_free_when_the_arbiter_was_killed_during_a_request(tmp_path):
+def test_port_is_free_after_the_arbiter_is_killed(tmp_path):
     """A worker would otherwise answer that request first, for up to 30 seconds."""
     with serving(tmp_path) as (arbiter, number):
         asking = http.client.HTTPConnection("127.0.0.1", number)

@@ -22,7 +22,7 @@ print(kept_key(Path(sys.argv[1])))
 """
 
 
-def test_processes_that_start_at_once_have_one_key(tmp_path):
+def test_concurrent_processes_share_one_key(tmp_path):
     path = tmp_path / "secret_key"
     processes = [
         subprocess.Popen(
@@ -40,7 +40,7 @@ def test_processes_that_start_at_once_have_one_key(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["secret_key"]
 
 
-def test_key_is_refused_where_everybody_reads_every_file(tmp_path, monkeypatch):
+def test_key_is_refused_when_the_disk_has_no_permissions(tmp_path, monkeypatch):
     """As exFAT mounts are by default."""
     monkeypatch.setattr(environment, "OTHERS", 0o700)
     with pytest.raises(ImproperlyConfigured, match=r"umask=077.*or set SECRET_KEY"):
@@ -57,7 +57,7 @@ def test_key_that_cannot_be_written_leaves_no_file(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_only_its_owner_reads_it(tmp_path):
+def test_key_file_is_private(tmp_path):
     before = os.umask(0)
     try:
         kept_key(tmp_path / "secret_key")
@@ -67,11 +67,13 @@ def test_only_its_owner_reads_it(tmp_path):
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620])
-def test_key_that_others_may_read_is_refused(tmp_path, mode):
+def test_key_is_refused_when_others_can_read_it(tmp_path, mode):
     path = tmp_path / "secret_key"
     kept_key(path)
     path.chmod(mode)
-    with pytest.raises(ImproperlyConfigured, match="Others may read the signing key"):
+    with pytest.raises(
+        ImproperlyConfigured, match="Other users can read the signing key"
+    ):
         kept_key(path)
 
 

@@ -45,7 +45,7 @@ def prepared(django_db_setup, migrated_file, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("prepared")
-def test_pages_and_a_worker_start_and_end(tmp_path):
+def test_web_server_and_worker_start_and_end_separately(tmp_path):
     port = free_port()
     notes = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     notes.bind(str(tmp_path / "notes"))
@@ -73,6 +73,6 @@ def test_pages_and_a_worker_start_and_end(tmp_path):
 
 
 @pytest.mark.parametrize("part", ["pages", "gpu-", "web-2", "cpu 2", ""])
-def test_no_such_part(part):
-    with pytest.raises(CommandError, match="write web, beat or a queue"):
+def test_unknown_part_is_refused(part):
+    with pytest.raises(CommandError, match="write web, beat or the name of a queue"):
         call_command("serve", f"--only={part}")

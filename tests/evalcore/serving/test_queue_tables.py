@@ -7,7 +7,7 @@ from kombu import Connection, Queue
 from evalcore.celery import make_queue_folders
 
 
-def test_empty_table_of_queues_does_not_silence_the_bell(tmp_path):
+def test_empty_queue_table_does_not_block_messages(tmp_path):
     options = {
         "data_folder_in": str(tmp_path / "messages"),
         "data_folder_out": str(tmp_path / "messages"),
@@ -32,7 +32,7 @@ def test_empty_table_of_queues_does_not_silence_the_bell(tmp_path):
     assert table.read_bytes() == kept != b"[]"
 
 
-def test_message_that_was_not_written_to_its_end_is_removed(tmp_path):
+def test_incomplete_message_is_removed(tmp_path):
     options = {"data_folder_out": str(tmp_path / "messages")}
     start = SimpleNamespace(broker_transport_options=options)
     make_queue_folders(start)

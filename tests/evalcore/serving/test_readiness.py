@@ -42,10 +42,10 @@ def test_server_is_not_ready_without_migrations(client):
     MigrationRecorder.Migration.objects.filter(app="annotate").last().delete()
     status, word, reasons = ask(client)
     assert (status, word, [*reasons]) == (503, "not ready", ["database"])
-    assert reasons["database"] == "1 migrations are not applied: manage.py migrate"
+    assert reasons["database"] == "1 migrations are not applied. Run manage.py migrate."
 
 
-def test_database_of_a_newer_version_is_no_lack(client):
+def test_server_is_ready_with_a_newer_database(client):
     MigrationRecorder.Migration.objects.create(app="annotate", name="9999_later")
     assert ask(client)[0] == 200
 
@@ -54,23 +54,23 @@ def test_server_is_not_ready_without_writable_media(client, settings):
     settings.MEDIA_ROOT.rmdir()
     status, _word, reasons = ask(client)
     assert status == 503
-    assert reasons == {"media": "MEDIA_ROOT cannot be written."}
+    assert reasons == {"media": "MEDIA_ROOT is not writable."}
     assert str(settings.MEDIA_ROOT) not in str(reasons)
 
 
-def test_broker_that_is_away_takes_no_web_server_away(client, settings):
+def test_server_is_ready_without_broker(client, settings):
     settings.CELERY_BROKER_URL = f"redis://:secret@127.0.0.1:{free_port()}/0"
     status, word, reasons = ask(client)
     assert (status, word) == (200, "degraded")
-    assert reasons == {"broker": "The broker does not answer: jobs wait."}
+    assert reasons == {"broker": "The message broker does not respond, so jobs wait."}
 
 
-def test_workers_that_are_silent_take_no_web_server_away(client):
+def test_server_is_ready_without_workers(client):
     Worker.objects.exclude(kind="gpu").update(seen_at=None)
     assert ask(client) == (
         200,
         "degraded",
-        {"workers": "No sign of life of workers: cpu, beat."},
+        {"workers": "No heartbeat from workers: cpu, beat."},
     )
 
 
@@ -107,7 +107,7 @@ def test_server_is_not_ready_without_database(tmp_path):
     assert str(tmp_path) not in done.stdout
 
 
-def test_probe_of_any_machine_is_answered(client, settings):
+def test_probes_are_answered_for_any_machine(client, settings):
     settings.SECURE_SSL_REDIRECT = True
     for address in ("/readyz", "/healthz"):
         got = client.get(address, REMOTE_ADDR="192.0.2.1", headers={"host": "10.0.0.7"})

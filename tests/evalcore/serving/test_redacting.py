@@ -139,7 +139,7 @@ def send(port: int, line: str, *headers: str, host: str = "127.0.0.1") -> int:
 
 
 @pytest.mark.sqlite
-def test_no_request_leaves_a_secret_in_the_logs(server):
+def test_logs_contain_no_secrets_of_requests(server):
     """Attack: a reader of the logs opens the links in them."""
     port, written = server
     study = make_study(consented=True)
@@ -227,7 +227,7 @@ def test_no_request_leaves_a_secret_in_the_logs(server):
         "('/rate/{}/',)",
     ],
 )
-def test_secret_becomes_a_mark_wherever_it_stands(text, secret):
+def test_secrets_become_marks_in_any_place(text, secret):
     told = redact(text.format(secret, secret))
     assert secret not in told
     assert redact(f"/rate/{secret}/")[6:-1] in told
@@ -244,7 +244,7 @@ def test_secret_becomes_a_mark_wherever_it_stands(text, secret):
         f"a {TOKEN} b",
     ],
 )
-def test_secret_is_known_by_its_look(text):
+def test_secrets_are_recognised_by_their_form(text):
     assert "~" in redact(text)
     assert LINK not in redact(text)
     assert TOKEN not in redact(text)
@@ -277,7 +277,7 @@ def test_other_texts_are_not_redacted(text):
     assert redact(text) == text
 
 
-def test_log_line_that_does_not_fit_its_values_is_logged():
+def test_log_line_with_wrong_arguments_is_logged():
     line = RedactedLine(
         "any", logging.ERROR, "x.py", 1, "%s and %s", (f"/rate/{LINK}/",), None
     )
@@ -295,7 +295,7 @@ def report(request) -> str:
     return reporter.get_traceback_html() + reporter.get_traceback_text()
 
 
-def test_report_of_an_error_has_no_secrets():
+def test_error_report_has_no_secrets():
     request = RequestFactory().post(
         f"/rate/{LINK}/consent/?proof={PROOF}",
         {"password": "of-somebody", "csrfmiddlewaretoken": LETTERS, "name": "kept"},

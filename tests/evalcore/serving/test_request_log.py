@@ -50,14 +50,16 @@ def test_each_failed_response_has_a_different_id(client):
         (1, TOKEN, False),
     ],
 )
-def test_id_is_taken_from_a_proxy_alone(client, settings, proxies, given, is_taken):
+def test_request_id_is_taken_from_trusted_proxies_only(
+    client, settings, proxies, given, is_taken
+):
     """Attack: a request writes lines or links into the log."""
     settings.TRUSTED_PROXIES = proxies
     got = client.get("/gone/", headers={"X-Request-ID": given})["X-Request-ID"]
     assert (got == given) is is_taken
 
 
-def test_line_says_whose_request_it_is_of(lines):
+def test_log_line_names_the_account(lines):
     study = make_study(consented=True)
     client = alice(study)
     user = User.objects.get(username="alice").pk
@@ -72,7 +74,7 @@ def test_line_says_whose_request_it_is_of(lines):
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]{12}\+00:00", told["time"])
 
 
-def test_annotator_stands_there_by_key_and_never_by_link(client, lines):
+def test_log_line_names_annotators_by_key_not_link(client, lines):
     study = make_study(consented=True)
     person = study.annotators.first()
     token = person.invitation.token
@@ -83,7 +85,7 @@ def test_annotator_stands_there_by_key_and_never_by_link(client, lines):
     assert token not in text + str(told)
 
 
-def test_line_of_each_request_has_its_route_and_no_address(client, lines):
+def test_request_line_has_route_but_no_address(client, lines):
     study = make_study(consented=True)
     token = study.annotators.first().invitation.token
     client.get(f"/rate/{token}/consent/?proof={TOKEN}")
@@ -112,7 +114,7 @@ def broken(monkeypatch, client):
     return client
 
 
-def test_page_of_a_failure_says_under_which_id_the_log_has_it(broken, lines):
+def test_error_page_shows_the_request_id(broken, lines):
     answer = broken.get("/")
     assert answer.status_code == 500
     request = answer["X-Request-ID"]
@@ -123,7 +125,7 @@ def test_page_of_a_failure_says_under_which_id_the_log_has_it(broken, lines):
     assert "TypeError" in told["exception"]
 
 
-def test_json_has_nothing_that_callers_add_and_no_secret():
+def test_json_line_drops_extra_fields_and_secrets():
     """Attack: what is added to a record is not looked at when it is made."""
     record = RedactedLine(
         "any", logging.ERROR, "x", 1, "at %s", (f"/rate/{TOKEN}/",), None

@@ -80,16 +80,16 @@ def in_use():
     call_command("migrate", verbosity=0)
 
 
-def test_table_in_use_is_waited_for_in_short_tries(in_use, monkeypatch, caplog):
+def test_migration_retries_when_a_table_is_in_use(in_use, monkeypatch, caplog):
     monkeypatch.setattr(schema, "LOCK_TIMEOUT", "20ms")
     monkeypatch.setattr(schema.time, "sleep", lambda _seconds: in_use.set())
     schema.bring_up_to_date()
-    assert "A migration was refused a table in use" in caplog.text
+    assert "A migration could not lock a table that is in use" in caplog.text
     assert not health.missing_migrations()
 
 
 @pytest.mark.usefixtures("in_use")
-def test_table_that_stays_in_use_ends_it(monkeypatch):
+def test_migration_fails_when_a_table_stays_in_use(monkeypatch):
     monkeypatch.setattr(schema, "LOCK_TIMEOUT", "20ms")
     monkeypatch.setattr(schema.time, "sleep", lambda _seconds: None)
     with pytest.raises(OperationalError, match="lock timeout"):

@@ -63,7 +63,7 @@ def test_serve_stops_every_process(served, how):
     assert "create_manager" in output
 
 
-def test_killed_worker_is_started_again_and_pages_go_on(served):
+def test_killed_worker_restarts_while_pages_work(served):
     served.wait_for_workers()
     killed = served.workers()
     for pids in killed.values():
@@ -79,7 +79,7 @@ def test_killed_worker_is_started_again_and_pages_go_on(served):
     alive = dict.fromkeys(ONE_OF_EACH)
     wait_until(lambda: signs_of_life(served) == alive, 180, "signs of life")
     output = served.stop()
-    assert output.count("was ended by SIGKILL") == len(killed)
+    assert output.count("was stopped by SIGKILL") == len(killed)
     assert served.process.returncode == 0
     wait_until(lambda: not served.pids(), 60, "the end of every process")
 
@@ -103,12 +103,12 @@ def test_port_in_use_is_explained(tmp_path):
 
 def test_address_of_another_machine_is_explained(tmp_path):
     told = refused(tmp_path, "--bind", "192.0.2.1")
-    assert "BIND=192.0.2.1: this machine cannot listen there" in told
+    assert "BIND=192.0.2.1: this machine cannot listen on this address" in told
 
 
 @pytest.mark.parametrize("bind", ["0.0.0.0", "::"])
 @pytest.mark.parametrize("command", ["serve", "demo"])
-def test_beyond_this_machine_it_demands_its_address(
+def test_serve_requires_base_url_when_other_machines_can_connect(
     settings, monkeypatch, command, bind
 ):
     settings.BASE_URL, settings.DEMO = "", True
@@ -119,9 +119,9 @@ def test_beyond_this_machine_it_demands_its_address(
 
     monkeypatch.setattr("evalcore.serving.schema.bring_up_to_date", begun)
     given = {"bind": bind, "port": settings.PORT} if command == "serve" else {}
-    with pytest.raises(CommandError, match="BASE_URL is missing") as told:
+    with pytest.raises(CommandError, match="BASE_URL is required") as told:
         call_command(command, **given)
-    assert f"BIND={bind} listens beyond this machine" in str(told.value)
+    assert f"BIND={bind} accepts connections from other machines" in str(told.value)
     settings.BASE_URL = "http://192.168.1.20"
     with pytest.raises(AssertionError, match="goes on"):
         call_command(command, **given)
@@ -150,7 +150,7 @@ def refused(tmp_path: Path, *options: str, **how: int) -> str:
     return output
 
 
-def test_web_worker_loads_its_pages_at_once_but_neither_torch_nor_pandas(tmp_path):
+def test_web_worker_loads_pages_without_torch_and_pandas(tmp_path):
     code = (
         "import sys; import evalcore.wsgi; from django.urls import get_resolver; "
         "loaded = set(sys.modules); get_resolver().url_patterns; "

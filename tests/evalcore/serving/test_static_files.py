@@ -10,7 +10,7 @@ IMPORT = re.compile(r'(?:from|import\()\s*"\./([^"]+)"')
 STORAGE = "evalcore.serving.web_server.HashedStaticFiles"
 
 
-def test_each_module_names_the_address_that_pages_preload(settings, tmp_path):
+def test_modules_import_the_preloaded_addresses(settings, tmp_path):
     settings.STATIC_ROOT = tmp_path
     settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": STORAGE}}
     call_command("collectstatic", interactive=False, verbosity=0)

@@ -82,15 +82,15 @@ def run_and_end(worker: KeptWorker, clock, seconds: float = 0) -> float:
     return clock.now - began
 
 
-def test_each_time_it_waits_twice_as_long_up_to_a_minute(keeping, clock, caplog):
+def test_restart_delay_doubles_up_to_a_minute(keeping, clock, caplog):
     worker = keeping("import time; time.sleep(600)")
     waits = [run_and_end(worker, clock) for _ in range(8)]
     assert waits == [1, 2, 4, 8, 16, 32, 60, 60]
-    assert "The gpu worker was ended by SIGTERM." in caplog.text
-    assert "it is started again in 60 s" in caplog.text
+    assert "The gpu worker was stopped by SIGTERM." in caplog.text
+    assert "the worker restarts in 60 s" in caplog.text
 
 
-def test_worker_that_cannot_start_is_tried_again_later(clock, caplog):
+def test_supervisor_retries_when_a_worker_cannot_start(clock, caplog):
     worker = KeptWorker("cpu", ["/nowhere/at/all"])
     for _ in range(3):
         worker.keep()
@@ -98,10 +98,10 @@ def test_worker_that_cannot_start_is_tried_again_later(clock, caplog):
     assert caplog.text.count("could not be started: No such file") == 1
     clock.now += 1
     worker.keep()
-    assert caplog.messages[-1].endswith("it is started again in 2 s.")
+    assert caplog.messages[-1].endswith("the worker restarts in 2 s.")
 
 
-def test_children_of_a_killed_worker_are_ended(keeping, tmp_path):
+def test_supervisor_ends_children_of_a_killed_worker(keeping, tmp_path):
     worker = keeping(PARENT, str(tmp_path / "child"))
     worker.keep()
     wait_until((tmp_path / "child").exists, 60, "its child")
