@@ -10,8 +10,8 @@ A row is one metric for one question by one statistic. The rules:
    family. In each question, composites of metrics are another family and explored
    metrics a third. The p-values of a family are adjusted together (Holm).
 3. A metric agrees if its adjusted p-value is at most `SIGNIFICANT` and its value is
-   above chance; it does not if the value is below chance. All other cases cannot be
-   told, and `reason` says why.
+   above chance; it does not if the value is below chance. All other cases are
+   undecided (`cannot be told`), and `reason` says why.
 4. Over fewer than `FEW_METHODS` method means, the exact test cannot distinguish even a
    perfect order from chance.
 5. Metrics are ordered by `cluster`; a new cluster begins if any metric of the cluster

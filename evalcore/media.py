@@ -221,7 +221,7 @@ def _decoded(
 
 
 def _check_still(picture: Image.Image) -> None:
-    """Refuse animations and documents, of which only the first frame would be shown."""
+    """Refuse animations and documents: only their first frame would be shown."""
     if not _moves(picture):
         return
     if picture.format == "TIFF":  # counting takes long where there are many

@@ -71,7 +71,9 @@ def texts_of(path: Path) -> Iterator[Text]:
     else:
         # Code and single words are names, which are a contract.
         for number, line in enumerate(content.splitlines(), 1):
-            text = re.sub(r"`[^`]*`|\"[^\" ]*\"", "", line)
+            if path.suffix == ".toml" and not re.search(r"[.,;!?]( |\"|$)|#", line):
+                continue
+            text = re.sub(r"`[^`]*`|\"[^\" ]*\"|\[[^\]]*\]\(#", "", line)
             yield Text(name, number, ANYWHERE, text)
 
 

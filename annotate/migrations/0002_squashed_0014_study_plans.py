@@ -30,7 +30,7 @@ class Migration(migrations.Migration):
                 ('title', models.CharField(max_length=200)),
                 ('outputs_at_once', models.PositiveSmallIntegerField(default=1, help_text='How many outputs of a story are shown at once.')),
                 ('template', models.CharField(blank=True, max_length=80)),
-                ('state', models.CharField(choices=[('draft', 'draft'), ('open', 'open'), ('paused', 'paused'), ('closed', 'closed')], default='draft', max_length=10)),
+                ('state', models.CharField(choices=[('draft', 'draft'), ('open', 'running'), ('paused', 'paused'), ('closed', 'closed')], default='draft', max_length=10)),
                 ('assignment', models.CharField(choices=[('planned', 'planned for known annotators'), ('open', 'open to anyone who joins')], default='planned', max_length=10)),
                 ('redundancy', models.PositiveSmallIntegerField(help_text='Slots per unit.')),
                 ('rounds', models.PositiveSmallIntegerField(default=1)),
@@ -78,7 +78,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(max_length=100)),
-                ('state', models.CharField(choices=[('planned', 'planned'), ('invited', 'invited'), ('active', 'active'), ('finished', 'finished'), ('paused', 'paused'), ('failed', 'not admitted'), ('revoked', 'revoked')], default='planned', max_length=10)),
+                ('state', models.CharField(choices=[('planned', 'planned'), ('invited', 'invited'), ('active', 'active'), ('finished', 'finished'), ('paused', 'paused'), ('failed', 'did not pass the training'), ('revoked', 'removed')], default='planned', max_length=10)),
                 ('is_simulated', models.BooleanField(default=False, help_text='Answers come from a program, not from a person.')),
                 ('language', models.CharField(blank=True, max_length=10)),
                 ('external_id', models.CharField(blank=True, help_text='Who this is elsewhere, if known.', max_length=100)),
@@ -157,7 +157,7 @@ class Migration(migrations.Migration):
             name='Unit',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('purpose', models.CharField(choices=[('real', 'real'), ('training', 'training'), ('gold', 'gold'), ('twin', 'twin'), ('repeat', 'repeat')], default='real', max_length=10)),
+                ('purpose', models.CharField(choices=[('real', 'real'), ('training', 'training'), ('gold', 'known-answer check'), ('twin', 'degraded copy'), ('repeat', 'repeat')], default='real', max_length=10)),
                 ('redundancy', models.PositiveSmallIntegerField(default=0)),
                 ('submitted', models.PositiveIntegerField(default=0)),
                 ('expected', models.JSONField(blank=True, default=dict, help_text='Right answers: {"character": [3, 4]}, or {"quality": "a"}.')),
@@ -238,10 +238,10 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('code', models.CharField(default=annotate.models.slots.new_code, max_length=20, unique=True)),
-                ('purpose', models.CharField(choices=[('real', 'real'), ('training', 'training'), ('gold', 'gold'), ('twin', 'twin'), ('repeat', 'repeat')], default='real', max_length=10)),
+                ('purpose', models.CharField(choices=[('real', 'real'), ('training', 'training'), ('gold', 'known-answer check'), ('twin', 'degraded copy'), ('repeat', 'repeat')], default='real', max_length=10)),
                 ('round', models.PositiveSmallIntegerField(default=1)),
                 ('ordinal', models.PositiveSmallIntegerField(blank=True, null=True)),
-                ('state', models.CharField(choices=[('open', 'open'), ('leased', 'leased'), ('submitted', 'submitted'), ('excluded', 'excluded'), ('withdrawn', 'withdrawn')], default='open', max_length=10)),
+                ('state', models.CharField(choices=[('open', 'not yet rated'), ('leased', 'being rated now'), ('submitted', 'submitted'), ('excluded', 'left out'), ('withdrawn', 'withdrawn')], default='open', max_length=10)),
                 ('session', models.PositiveSmallIntegerField(blank=True, help_text="The annotator's 1st, 2nd, ... sitting.", null=True)),
                 ('position', models.PositiveIntegerField(blank=True, help_text="Order among the annotator's slots, from 1.", null=True)),
                 ('a_is_left', models.BooleanField(default=True, help_text="Whether the pair's first method stands left; empty when imported answers do not tell.", null=True)),
@@ -276,7 +276,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('kind', models.CharField(choices=[('study planned', 'study planned'), ('study extended', 'study extended'), ('study edited', 'study edited'), ('study launched', 'study launched'), ('study paused', 'study paused'), ('study closed', 'study closed'), ('answers imported', 'answers imported'), ('annotator invited', 'annotator invited'), ('annotator added', 'annotator added'), ('annotator joined', 'annotator joined'), ('annotator paused', 'annotator paused'), ('annotator resumed', 'annotator resumed'), ('annotator not admitted', 'annotator not admitted'), ('training passed', 'training passed'), ('second link opened', 'second link opened'), ('flag raised', 'flag raised'), ('flag resolved', 'flag resolved'), ('join link made', 'join link made'), ('join link closed', 'join link closed'), ('stop rule met', 'stop rule met'), ('report asked for', 'report asked for'), ('annotator revoked', 'annotator revoked'), ('annotator finished', 'annotator finished'), ('link replaced', 'link replaced'), ('consent withdrawn', 'consent withdrawn'), ('personal data erased', 'personal data erased'), ('consent given', 'consent given'), ('slots listed', 'slots listed'), ('slots assigned', 'slots assigned'), ('slot taken', 'slot taken'), ('lease expired', 'lease expired'), ('slot skipped', 'slot skipped'), ('slot freed', 'slot freed'), ('slot opened', 'slot opened'), ('slot withdrawn', 'slot withdrawn'), ('slot surplus', 'slot made surplus'), ('late answer kept', 'late answer kept'), ('slot submitted', 'slot submitted'), ('slot excluded', 'slot excluded'), ('exclusion undone', 'exclusion undone')], max_length=40)),
+                ('kind', models.CharField(choices=[('study planned', 'study planned'), ('study extended', 'people or items added'), ('study edited', 'study edited'), ('study launched', 'study launched'), ('study paused', 'study paused'), ('study closed', 'study closed'), ('answers imported', 'answers imported'), ('annotator invited', 'annotator invited'), ('annotator added', 'annotator added'), ('annotator joined', 'annotator joined'), ('annotator paused', 'annotator paused'), ('annotator resumed', 'annotator resumed'), ('annotator not admitted', 'annotator did not pass the training'), ('training passed', 'training passed'), ('second link opened', 'second link opened'), ('flag raised', 'flag raised'), ('flag resolved', 'flag resolved'), ('join link made', 'public link created'), ('join link closed', 'public link closed'), ('stop rule met', 'stop rule met'), ('report asked for', 'report requested'), ('annotator revoked', 'annotator removed'), ('annotator finished', 'annotator finished'), ('link replaced', 'link replaced'), ('consent withdrawn', 'consent withdrawn'), ('personal data erased', 'personal data erased'), ('consent given', 'consent given'), ('slots listed', 'ratings planned'), ('slots assigned', 'ratings assigned'), ('slot taken', 'rating started'), ('lease expired', 'rating expired'), ('slot skipped', 'rating skipped'), ('slot freed', 'rating given back'), ('slot opened', 'rating added'), ('slot withdrawn', 'rating withdrawn'), ('slot surplus', 'rating made extra'), ('late answer kept', 'late answer kept'), ('slot submitted', 'rating submitted'), ('slot excluded', 'rating left out'), ('exclusion undone', 'rating counted again')], max_length=40)),
                 ('details', models.JSONField(blank=True, default=dict)),
                 ('annotator', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='annotate.annotator')),
                 ('user', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
@@ -305,7 +305,7 @@ class Migration(migrations.Migration):
                 ('view', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='reports', to='annotate.analysisview')),
                 ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='reports', to='annotate.study')),
                 ('inputs', models.JSONField(blank=True, default=dict, help_text='Texts that stand instead of what the study declares, by their part.')),
-                ('command', models.CharField(choices=[('align', 'Agreement of metrics with people'), ('power', 'What a larger study would show'), ('subset', 'Whether fewer stories are enough'), ('stability', 'How stable a judge is')], default='align', max_length=10)),
+                ('command', models.CharField(choices=[('align', 'Agreement of metrics with people'), ('power', 'Forecast of a larger study'), ('subset', 'Subsets of stories'), ('stability', 'Stability of a judge')], default='align', max_length=10)),
             ],
             options={
                 'ordering': ['-created_at', '-id'],

@@ -79,8 +79,8 @@ class Annotator(models.Model):
         ACTIVE = "active", _("active")  # has given consent
         FINISHED = "finished", _("finished")
         PAUSED = "paused", _("paused")  # by a rule or a manager; work stays theirs
-        FAILED = "failed", _("not admitted")  # did not pass the training round
-        REVOKED = "revoked", _("revoked")
+        FAILED = "failed", _("did not pass the training")
+        REVOKED = "revoked", _("removed")
 
     STOPPED = (State.PAUSED, State.FAILED, State.REVOKED)
 

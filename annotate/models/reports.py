@@ -93,9 +93,9 @@ class Report(Job):
 
     class Command(models.TextChoices):
         ALIGN = "align", _("Agreement of metrics with people")
-        POWER = "power", _("What a larger study would show")
-        SUBSET = "subset", _("Whether fewer stories are enough")
-        STABILITY = "stability", _("How stable a judge is")
+        POWER = "power", _("Forecast of a larger study")
+        SUBSET = "subset", _("Subsets of stories")
+        STABILITY = "stability", _("Stability of a judge")
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="reports")
     view = models.ForeignKey(

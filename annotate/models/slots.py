@@ -30,10 +30,10 @@ class Slot(models.Model):
     """One required judgement of a unit."""
 
     class State(models.TextChoices):
-        OPEN = "open", pgettext_lazy("slot", "open")
-        LEASED = "leased", pgettext_lazy("slot", "leased")
+        OPEN = "open", pgettext_lazy("slot", "not yet rated")
+        LEASED = "leased", pgettext_lazy("slot", "being rated now")
         SUBMITTED = "submitted", pgettext_lazy("slot", "submitted")
-        EXCLUDED = "excluded", pgettext_lazy("slot", "excluded")
+        EXCLUDED = "excluded", pgettext_lazy("slot", "left out")
         WITHDRAWN = "withdrawn", pgettext_lazy("slot", "withdrawn")
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="slots")

@@ -21,8 +21,8 @@ class Purpose(models.TextChoices):
 
     REAL = "real", pgettext_lazy("purpose", "real")
     TRAINING = "training", pgettext_lazy("purpose", "training")
-    GOLD = "gold", pgettext_lazy("purpose", "gold")
-    TWIN = "twin", pgettext_lazy("purpose", "twin")
+    GOLD = "gold", pgettext_lazy("purpose", "known-answer check")
+    TWIN = "twin", pgettext_lazy("purpose", "degraded copy")
     REPEAT = "repeat", pgettext_lazy("purpose", "repeat")
 
 
@@ -56,7 +56,7 @@ class Study(models.Model):
 
     class State(models.TextChoices):
         DRAFT = "draft", pgettext_lazy("study", "draft")
-        OPEN = "open", pgettext_lazy("study", "open")
+        OPEN = "open", pgettext_lazy("study", "running")
         PAUSED = "paused", pgettext_lazy("study", "paused")
         CLOSED = "closed", pgettext_lazy("study", "closed")
 

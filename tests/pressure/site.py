@@ -1,4 +1,4 @@
-"""A server with its broker, database and disk, each of which can fail.
+"""A server whose broker, database and disk can be made to fail.
 
 `manage.py serve`, a separate Redis as the broker, SQLite or a separate PostgreSQL,
 and, with the right to mount, a small disk.
