@@ -223,7 +223,7 @@ def title(command: str, *, with_metrics: bool = True) -> str:
     """Return the default heading of a report.
 
     >>> title("align", with_metrics=False)
-    'Report: people's judgements of methods'
+    "Report: people's judgements of methods"
     """
     if command == "align" and not with_metrics:
         return f"Report: {OF_PEOPLE}"

@@ -45,8 +45,8 @@ def test_launch_opens_a_study_once(capsys):
     for _time in range(2):
         call_command("launch", study.slug)
     assert capsys.readouterr().out.splitlines() == [
-        "trial is open.",
-        "trial is open already.",
+        "trial is running.",
+        "trial is running already.",
     ]
     assert Study.objects.get().state == Study.State.OPEN
 

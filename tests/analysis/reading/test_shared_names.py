@@ -53,13 +53,13 @@ def refused(people, scores):
     ],
 )
 def test_names_that_differ_in_their_form_alone(name, near, differs):
-    told = Nearest([near, "else", name[0]]).told(name)
+    told = Nearest([near, "else", name[0]]).describe(name)
     assert told == f"{near!r}, which differs only in {differs}"
 
 
 def test_nearest_name_is_one_that_is_near():
-    assert Nearest(["vq-diffusion", "uno"]).told("vq_difusion") == "'vq-diffusion'"
-    assert Nearest(["vq-diffusion", "uno"]).told("kandinsky") == ""
+    assert Nearest(["vq-diffusion", "uno"]).describe("vq_difusion") == "'vq-diffusion'"
+    assert Nearest(["vq-diffusion", "uno"]).describe("kandinsky") == ""
 
 
 def test_methods_of_which_none_meets_are_listed_with_their_lines():

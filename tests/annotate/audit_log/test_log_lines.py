@@ -55,7 +55,7 @@ def test_routine_events_are_listed_on_request(study):
 
 def test_event_details_are_readable(study):
     assert words(study, before="finished") == ["state before: finished"]
-    assert words(study, purpose="twin") == ["purpose: twin"]
+    assert words(study, purpose="twin") == ["purpose: degraded copy"]
     assert words(study, reason="broken") == ["reason: A picture is missing or broken"]
     assert words(study, reason="asleep") == ["reason: asleep"]
     assert words(study, cap={"before": None, "after": 7}) == ["most stories: – → 7"]

@@ -282,7 +282,7 @@ def test_resuming_restores_state_after_pause_by_rule(study):
 def test_revoked_annotator_cannot_be_paused_or_resumed(study):
     ann = study.annotators.get(name="A01")
     inviting.revoke(ann)
-    with pytest.raises(follow_up.HoldingError, match="revoked"):
+    with pytest.raises(follow_up.HoldingError, match="removed"):
         follow_up.pause(ann)
     with pytest.raises(follow_up.HoldingError, match="not paused"):
         follow_up.resume(ann)

@@ -181,11 +181,11 @@ def test_checks_are_counted_beside_slots_and_linked(study):
     listed = alice(study).get(link)
     assert listed.context["page"].paginator.count == 1
     text = listed.content.decode()
-    assert '<td class="number">gold</td>' in text
+    assert '<td class="number">known-answer check</td>' in text
     assert '<td class="number">extra (not counted)</td>' not in text
     slot = Slot.objects.get(purpose=Purpose.GOLD, state="submitted")
     own = reverse("slot-detail", args=[study.slug, slot.code])
-    assert "<dd>gold</dd>" in alice(study).get(own).content.decode()
+    assert "<dd>known-answer check</dd>" in alice(study).get(own).content.decode()
 
 
 def check(study, purpose, value, **of):
@@ -446,7 +446,7 @@ def test_log_is_paged_newest_first(study):
     rest = client.get(url, {"before": first.context["older"]})
     assert len(rest.context["lines"]) == 11
     assert rest.context["older"] is None
-    assert "slots: 12" in rest.content.decode()
+    assert "ratings: 12" in rest.content.decode()
     for odd in ("x", "-1", "9" * 30):
         assert client.get(url, {"before": odd}).status_code == 200
 

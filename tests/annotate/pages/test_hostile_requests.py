@@ -216,7 +216,7 @@ def test_huge_file_is_refused_unread(url):
         },
     )
     assert answer.status_code == 413
-    assert answer.content == b"Send at most 20 MB."
+    assert answer.content == b"Request too large: send at most 20 MB."
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def test_annotator_can_withdraw_in_any_study_state(state):
     assert seat.get(withdraw_page(ada)).status_code == 200
     unsure = seat.post(withdraw_page(ada), {"wish": "work"})
     assert unsure.status_code == 422
-    assert "tick that you are sure" in unsure.content.decode()
+    assert "and confirm below" in unsure.content.decode()
     assert 'value="work" required aria-describedby="wish-work" checked' in (
         unsure.content.decode()
     )

@@ -179,7 +179,7 @@ def test_erasure_requires_a_manager_and_a_tick():
     ada.refresh_from_db()
     assert ada.external_id == ADA
     done = client.post(button, {"sure": "1", "comments": "1"}, follow=True)
-    assert "erased, and 3 comments" in done.content.decode()
+    assert "and 3 comments were erased" in done.content.decode()
     shown = client.get(page).content.decode()
     assert ADA not in shown
     assert "nobody's name any more" in shown

@@ -45,7 +45,7 @@ def test_record_contains_all_personal_data():
     assert {row["question"] for row in answers} == {"Character", "Beauty"}
     comments = rows(files, "comments.csv")
     assert [row["about"] for row in comments] == ["story", "shot", "skipped", "broken"]
-    assert "slot skipped" in {row["event"] for row in rows(files, "log.csv")}
+    assert "rating skipped" in {row["event"] for row in rows(files, "log.csv")}
     (left_out,) = (row for row in rows(files, "stories.csv") if row["left_out"])
     assert left_out["reason"] == f"{ADA.title()} was asleep"
 

@@ -103,7 +103,7 @@ def test_pages_show_the_erasure_date(settings, capsys):
     assert f"trial: on {day}: A01, A02" in capsys.readouterr().out
     lifecycle.launch(study)
     page = alice(study).get(reverse("study-detail", args=[study.slug]))
-    assert "erased 30 days after it is closed" in page.content.decode()
+    assert "erased 30 days after the study is closed" in page.content.decode()
 
 
 def test_old_logins_and_addresses_are_deleted():

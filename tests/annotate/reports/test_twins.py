@@ -166,6 +166,6 @@ def test_scores_of_copies_are_stored_once_and_deleted_with_the_copy(study, capsy
     # Nor do they come back: its original is another one now.
     compare_twins()
     assert TwinScore.objects.count() == stored - 4
-    assert "1 twin left out" in capsys.readouterr().out
+    assert "Left out 1 degraded copy" in capsys.readouterr().out
     study.units.filter(pk=unit.pk).update(output_a=output)
     assert sanity(built(study))["sharpness", "blurred"] == (0, 11)

@@ -197,7 +197,7 @@ class TestStopping:
             yield
 
         monkeypatch.setattr(type(registry.load("shots_present")), "score", interrupted)
-        with pytest.raises(CommandError, match="goes on from there") as refused:
+        with pytest.raises(CommandError, match="continues from there") as refused:
             call_command("score", "woods", metrics="shots_present")
         assert refused.value.returncode == 130
         assert benchmark.metric_runs.get().state == "stopped"
