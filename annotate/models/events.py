@@ -38,7 +38,10 @@ class Event(models.Model):
         ANNOTATOR_JOINED = "annotator joined", _("annotator joined")
         ANNOTATOR_PAUSED = "annotator paused", _("annotator paused")
         ANNOTATOR_RESUMED = "annotator resumed", _("annotator resumed")
-        ANNOTATOR_FAILED = "annotator not admitted", _("annotator did not pass the training")
+        ANNOTATOR_FAILED = (
+            "annotator not admitted",
+            _("annotator did not pass the training"),
+        )
         TRAINING_PASSED = "training passed", _("training passed")
         SECOND_LINK = "second link opened", _("second link opened")
         FLAG_RAISED = "flag raised", _("flag raised")

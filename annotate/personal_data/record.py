@@ -94,9 +94,7 @@ def _read_me(annotator: Annotator) -> str:
         _("findings.csv: results of quality checks on your answers"),
         _("log.csv: events and their times"),
         "",
-        _(
-            "The methods are not named, because a known method biases ratings."
-        ),
+        _("The methods are not named, because a known method biases ratings."),
     ]
     return "\n".join(lines) + "\n"
 

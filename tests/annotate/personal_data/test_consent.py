@@ -135,12 +135,12 @@ def test_annotator_can_withdraw_in_any_study_state(state):
     done = seat.post(withdraw_page(ada), form, follow=True)
     assert done.status_code == 410
     page = done.content.decode()
-    assert "What you have submitted stays and counts" in page
+    assert "Your submitted answers are kept and count" in page
     assert withdraw_page(ada) in page
     more = seat.post(
         withdraw_page(ada), {"wish": "answers", "sure": "1"}, follow=True
     ).content.decode()
-    assert "None of your answers counts" in more
+    assert "None of your answers will count" in more
     assert withdraw_page(ada) not in more
     assert seat.get(withdraw_page(ada)).status_code == 410
     assert counted(ada.study, "everything") == 0

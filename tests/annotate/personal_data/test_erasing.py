@@ -182,7 +182,7 @@ def test_erasure_requires_a_manager_and_a_tick():
     assert "and 3 comments were erased" in done.content.decode()
     shown = client.get(page).content.decode()
     assert ADA not in shown
-    assert "nobody's name any more" in shown
+    assert "no longer identifies anybody" in shown
     assert 'id="erase"' not in shown
     listed = client.get(reverse("annotator-list", args=[study.slug])).content.decode()
     assert ADA not in listed

@@ -78,8 +78,9 @@ def test_feedback_describes_degradation_and_announces_comparison():
         != original.output_a.frames.get(number=number).media
     ]
     assert twin.feedback["en"] == (
-        f"This is the previous story, made worse on purpose. Shot {shots[0]} comes "
-        "from another story. It should score lower than the original on “Cast” and “Place”."
+        "This is the previous story, made worse on purpose. "
+        f"Shot {shots[0]} comes from another story. "
+        "It should score lower than the original on “Cast” and “Place”."
     )
     assert len(shots) == 1
     assert f"第 {shots[0]} 个镜头来自另一个故事。" in twin.feedback["zh"]
