@@ -71,7 +71,7 @@ def test_study_can_be_set_up_and_launched_by_keyboard(begun, template, units):
     assert real.count() == units
     page.focus("button:has-text('Launch')")
     page.keyboard.press("Enter")
-    expect(page.locator(".badge").first).to_have_text("open")
+    expect(page.locator(".badge").first).to_have_text("running")
     assert page.locator("a:has-text('Edit')").count() == 0
 
 

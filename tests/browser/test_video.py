@@ -120,7 +120,7 @@ def place(page) -> str:
 
 def watched(page):
     page.wait_for_function(
-        "() => document.querySelector('.to-watch').value.startsWith('Watched')"
+        "() => document.querySelector('.to-watch').value.startsWith('You have watched')"
     )
 
 

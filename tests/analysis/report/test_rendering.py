@@ -38,7 +38,7 @@ def test_two_runs_are_identical_and_names_are_text(drawn, tmp_path):
     if rendering.browser() is None:
         pytest.skip("needs Chromium")
     notes = [rendering.write_images(drawn, tmp_path / f, "svg") for f in ("a", "b")]
-    assert notes == ["Every figure lies in figures/ as SVG."] * 2
+    assert notes == ["All figures are in figures/ as SVG."] * 2
     first, second = ((tmp_path / f / "means.svg").read_bytes() for f in ("a", "b"))
     assert first == second
     text = "".join(ET.fromstring(first).itertext())
