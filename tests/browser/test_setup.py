@@ -72,7 +72,7 @@ def test_study_can_be_set_up_and_launched_by_keyboard(begun, template, units):
     page.focus("button:has-text('Launch')")
     page.keyboard.press("Enter")
     expect(page.locator(".badge").first).to_have_text("running")
-    assert page.locator("a:has-text('Edit')").count() == 0
+    assert page.locator("a.button:text-is('Edit')").count() == 0
 
 
 def test_preview_works_like_annotator_page_without_storing(begun):
