@@ -115,7 +115,7 @@ class Draft:
         rows = Shot.objects.filter(story__benchmark=self.setup.benchmark)
         shots = Counter(rows.values_list("story", flat=True))
         seconds = sum(
-            one.redundancy * self._seconds(shots[one.story.pk], len(one.outputs))
+            one.redundancy * self._seconds(one, shots[one.story.pk])
             for one in self.units
         )
         checks = 1 + self.definition.checks.per_session / self.definition.session_size
@@ -130,12 +130,13 @@ class Draft:
             for kind in kinds
         )
 
-    def _seconds(self, shots: int, outputs: int) -> int:
+    def _seconds(self, unit: UnitOutputs, shots: int) -> int:
         answering = 0
         for question in self.definition.questions:
             kind = KINDS[question.kind]
-            answering += kind.seconds * (shots if kind.of_shots else 1)
-        return SECONDS_PER_PICTURE * shots * outputs + answering
+            if unit.story.suits(question.stories):
+                answering += kind.seconds * (shots if kind.of_shots else 1)
+        return SECONDS_PER_PICTURE * shots * len(unit.outputs) + answering
 
 
 def prepare(setup: Setup, progress: Progress = silent) -> Draft:

@@ -33,8 +33,9 @@ class Command(StudyCommand):
         stands = standing(study)
         total, until = stands.totals, stands.outlook
         self.stdout.write(
-            f"{study.slug}, {study.title}: {total.submitted} of {total.wanted} slots "
-            f"({total.percent} %), {total.leased} leased, {total.open} open"
+            f"{study.slug}, {study.title}: {total.submitted} of {total.wanted} ratings "
+            f"({total.percent} %), {total.leased} being rated now, "
+            f"{total.open} not yet rated"
         )
         if until.has_date:
             self.stdout.write(f"{until.date}: {until.label}")

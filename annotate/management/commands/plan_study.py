@@ -117,16 +117,18 @@ class Command(BaseCommand):
             tuple(options["stories"]),
         )
         draft = prepare(setup)
-        self._print(draft)
         if options["dry_run"]:
             with transaction.atomic():
                 store(draft, user)
                 transaction.set_rollback(True)
+            self._print(draft)
             self.stdout.write("Dry run: nothing was stored.")
             return
         study = store(with_twins(draft), user)
         if options["launch"]:
             lifecycle.launch(study, user)
+        # A reader that closes the pipe early must not stop the study from being stored.
+        self._print(draft)
         following = "invite" if options["launch"] else "launch and invite"
         self.stdout.write(f"Planned {study.slug}. Next: {following}.")
         if user is not None and not can_use_benchmark(user, study):
@@ -138,9 +140,10 @@ class Command(BaseCommand):
 
     def _print(self, draft: Draft) -> None:
         self.stdout.write(
-            f"{len(draft.units)} items, {draft.slots} ratings, {draft.sessions} "
-            f"sittings, {draft.hours():.1f} annotator hours ({SECONDS_PER_PICTURE} s "
-            f"per picture and, per question, {draft.assumed()})"
+            f"{len(draft.units)} items, {draft.slots} ratings, "
+            f"at least {draft.sessions} sittings, {draft.hours():.1f} annotator hours "
+            f"({SECONDS_PER_PICTURE} s per picture and, per question, "
+            f"{draft.assumed()})"
         )
         if draft.plan is not None:
             for line in draft.plan.balance.lines():

@@ -54,6 +54,12 @@ def test_each_combination_of_tags_gets_requested_pairs():
         "key: quality,", "key: quality, stories: {angle: [TR]},"
     ).replace("key: text,", "key: text, stories: {angle: [LI]},")
     text += "pairs: {number: 4, by: [role, angle]}\n"
+    definition = read_definition(
+        text + "redundancy: 1\n", file="study.yaml", name="trial"
+    )
+    draft = prepare(Setup("trial", benchmark, definition, 2))
+    # Two pictures of 3 s and one of the two questions, 7 s, for each of 8 pairs.
+    assert draft.hours() * 3600 == pytest.approx(8 * (2 * 3 + 7))
     study = make_planned(text, benchmark=benchmark, annotators=2, redundancy=1)
     cells = Counter(unit.story.tags["angle"] for unit in study.units.all())
     assert cells == {"TR": 4, "LI": 4}
