@@ -28,7 +28,7 @@ def test_export_folder_is_refused_when_it_is_a_file(
 ):
     taken = tmp_path / "taken"
     taken.write_text("mine")
-    with pytest.raises(CommandError, match="(expected|Choose) a folder") as caught:
+    with pytest.raises(CommandError, match=r"(expected|Choose) a folder") as caught:
         call_command(command, scored_study.slug, out=taken, **options)
     assert caught.value.returncode == 2
     assert taken.read_text() == "mine"
