@@ -73,7 +73,7 @@ def texts_of(path: Path) -> Iterator[Text]:
         for number, line in enumerate(content.splitlines(), 1):
             if path.suffix == ".toml" and not re.search(r"[.,;!?]( |\"|$)|#", line):
                 continue
-            text = re.sub(r"`[^`]*`|\"[^\" ]*\"|\[[^\]]*\]\(#", "", line)
+            text = re.sub(r"`[^`]*`|\"[^\" ]*\"|\(#[^)]*\)", "", line)
             yield Text(name, number, ANYWHERE, text)
 
 

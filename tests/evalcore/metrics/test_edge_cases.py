@@ -452,7 +452,7 @@ OURS: dict[tuple[str, str], Callable[[Path], object]] = {
     ("OneIG text", "more than 100 edits"): lambda _: (
         text_score([compare("x" * 300, "Open")], "en").score
     ),
-    ("OneIG text", "no text is wanted"): lambda _: refusing(
+    ("OneIG text", "no text is requested"): lambda _: refusing(
         lambda: compare("Open", "...")
     ),
     # Networks
