@@ -55,7 +55,7 @@ def test_report_names_the_metrics_that_are_being_computed(study):
     first = build(study)
     page = page_of(first)
     assert WORDS in page
-    assert "colourfulness, sharpness. A report built after it has ended" in page
+    assert "colourfulness, sharpness. Build another report when it is." in page
     metric_runs.run(run.pk)
     again = building.build_report(building.build_again(first, user=None).pk)
     assert page_of(again) == page

@@ -97,7 +97,7 @@ def test_baselines_and_proxies_have_a_remark(study):
     page = client.get(reverse("report-page", args=[study.slug, row.pk]))
     page = page.content.decode()
     assert "before you trust it: sharpness, shots_present." in page
-    assert "never their equals: mobilenet_self." in page
+    assert "whose weights are missing: mobilenet_self." in page
 
 
 def test_files_and_archive(study, report):
