@@ -140,7 +140,7 @@ def _texts(node: ast.expr) -> list[str]:
 
 
 def metric_texts() -> list[str]:
-    """Return the texts by which metrics describe themselves.
+    """Return the texts that describe metrics.
 
     Metrics know nothing of translation; pages translate these texts.
     """

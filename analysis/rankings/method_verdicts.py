@@ -119,7 +119,7 @@ def _parts(tables: ResultTables) -> Iterator[tuple[TableRow, pd.DataFrame]]:
 
 
 def _boxes(tables: ResultTables) -> list[str]:
-    """Return the boxes of a checklist, by which no method is better."""
+    """Return the boxes of a checklist; these do not rank methods."""
     labels = tables.get("labels")
     if labels is None:
         return []

@@ -119,7 +119,7 @@ def agreement_dots(agreement: pd.DataFrame) -> Iterator[Part]:
 
 @figure("annotators")
 def annotator_dots(annotators: pd.DataFrame) -> Iterator[Part]:
-    """Draw the statistics by which annotators differ; the table has the others."""
+    """Draw the statistics that distinguish annotators; the table has the others."""
     known = annotators[
         annotators["value"].notna()
         & annotators["statistic"].isin(WORDS["annotators"])

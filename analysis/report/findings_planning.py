@@ -127,7 +127,7 @@ def subset_claims(subset: pd.DataFrame) -> Iterator[ClaimText]:
 
 
 def _order_claims(name: str, order: pd.DataFrame) -> Iterator[ClaimText]:
-    """Yield the scores by which a subset ranks the methods as all stories do.
+    """Yield the claims about how similarly a subset ranks the methods.
 
     An interval above 0 shows similarity, not an unchanged order; and with few methods
     every resample repeats the same few.

@@ -157,7 +157,7 @@ class Study(models.Model):
 
     @property
     def is_imported(self) -> bool:
-        """Say whether the answers were imported, so that there is no plan."""
+        """Return whether the answers were imported; such a study has no plan."""
         return not self.template
 
     @property

@@ -39,7 +39,7 @@ from evalcore.scoring.tasks import wake_workers
 
 logger = logging.getLogger(__name__)
 
-# The status by which htmx ends its polling.
+# htmx stops polling on this status.
 STOP_POLLING = 286
 SHOWN_RUNS, SHOWN_REASONS = 5, 3
 BASELINE = "baseline"

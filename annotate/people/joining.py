@@ -121,7 +121,7 @@ PRESSED_TWICE = timedelta(minutes=1)
 
 
 class JoiningError(ValueError):
-    """A link by which nobody can join now; the message tells the annotator why."""
+    """A link that nobody can join through now; the message says why."""
 
 
 def platform_id(query: Mapping[str, str]) -> str:

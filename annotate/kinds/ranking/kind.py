@@ -38,7 +38,7 @@ def _rank(value: Value, place: int) -> int:
 
 
 class RankingQuestion(DegradableQuestion):
-    """A criterion by which outputs are ranked."""
+    """A criterion for ranking outputs."""
 
     kind: Literal["ranking"]
 
