@@ -218,7 +218,7 @@ WHY_NO_DATE = {
         "is working. Invite people, or remind the people you invited."
     ),
     "waiting": gettext_lazy(
-        "No finish date: nobody who is working may do any of the %(n)d "
+        "No finish date: the people at work cannot do any of the %(n)d "
         "remaining ratings. See the alerts."
     ),
 }
@@ -264,8 +264,8 @@ def _pace(expected: Forecast, waits: Waiting) -> str:
         parts.append(held % {"n": waits.held, "names": _names(waits)})
     if others := waits.slots - waits.held:
         text = ngettext(
-            "Not included: %(n)d rating that nobody who is working may do.",
-            "Not included: %(n)d ratings that nobody who is working may do.",
+            "Not included: %(n)d rating that the people at work cannot do.",
+            "Not included: %(n)d ratings that the people at work cannot do.",
             others,
         )
         parts.append(text % {"n": others})

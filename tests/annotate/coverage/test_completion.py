@@ -182,9 +182,9 @@ def test_date_leaves_out_slots_that_nobody_may_do():
     unit.save()
     assert outlook(study).waiting.stuck == n
     assert f"Not included: {n} rating" in outlook(study).text
-    assert "that nobody who is working may do." in outlook(study).text
+    assert "that the people at work cannot do." in outlook(study).text
     study.units.update(set_aside_at=timezone.now())
-    assert outlook(study).text.startswith("No finish date: nobody who is working")
+    assert outlook(study).text.startswith("No finish date: the people at work")
 
 
 @pytest.mark.parametrize(
