@@ -140,7 +140,7 @@ def rate_and_kill(folder: Path, options: argparse.Namespace) -> int:
                 rater.over.set()
             for rater in raters:
                 rater.join(60)
-        told = served.stop() if served.process.poll() is None else ""
+        log = served.stop() if served.process.poll() is None else ""
         left = left_of(served)
     failed = [what for rater in raters for what in rater.failed]
     asked = [took for rater in raters for took in rater.times]
@@ -148,7 +148,7 @@ def rate_and_kill(folder: Path, options: argparse.Namespace) -> int:
     submitted = sum(rater.submitted for rater in raters)
     connection.close()
     print(
-        f"{told.count('is started again')} processes started again\n"
+        f"{log.count('the worker restarts')} workers restarted\n"
         f"scores stood after a kill: median {statistics.median(times):.1f} s, "
         f"longest {max(times):.1f} s\n"
         f"{len(asked)} requests, median {1000 * statistics.median(asked):.0f} ms, "

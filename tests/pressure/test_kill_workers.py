@@ -24,4 +24,4 @@ def test_killed_workers_cost_no_request_and_leave_no_process():
     )
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
     assert "0 requests failed, 0 processes left" in done.stdout
-    assert "5 processes started again" in done.stdout
+    assert "5 workers restarted" in done.stdout
