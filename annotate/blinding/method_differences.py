@@ -14,7 +14,7 @@ from evalcore.models import Output
 MORE_OFTEN = "more often on this method's pages than on others of the same stories"
 # A telltale or a number, and the attribute that it stands in, or the text.
 Key = tuple[Telltale | str, str]
-_ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
+_ATTRIBUTE = re.compile(r'([\w-]{1,60})="([^"]*)"')
 _NUMBER = re.compile(r"\d+(\.\d+)?(px|s)?")
 
 

@@ -29,7 +29,7 @@ from evalcore.models import Output
 LANGUAGES = [code for code, _name in settings.LANGUAGES]
 FOLLOWED = ("/rate/", "/join/")
 # An attribute of HTML, or a value of JSON, that is an address below the server's own.
-ADDRESS = re.compile(r"""([\w-]*)=?\s*"(/[^"\s]+)""")
+ADDRESS = re.compile(r"""([\w-]{0,60})=?\s*"(/[^"\s]+)""")
 PAGES = ("entry", "consent", "instructions", "pause", "done", "warning", "withdraw")
 # What an address may contain: its link, and the position of a picture.
 PLACED = {"token", "code", "side", "number"}
