@@ -57,6 +57,8 @@ PAGES = {
 SEATS = (demo.LIKERT, demo.PAIRWISE, demo.VIDEO)
 NOWHERE = "/nothing-here/"
 LOOKS = {"zh-hans": "light", "en": "dark"}
+# The documentation is in English only, once it is built.
+NOT_FOLLOWED = ("logout", "report-page", "documentation", "documentation-file")
 
 
 def name_of(address: str) -> str:
@@ -150,7 +152,7 @@ def follow_links(looker, addresses: list[str]) -> None:
     while addresses:
         address = addresses.pop(0)
         name = name_of(address)
-        if not name or name in done or name in ("logout", "report-page"):
+        if not name or name in done or name in NOT_FOLLOWED:
             continue
         done.add(name)
         if looker.look(address):
