@@ -4,10 +4,15 @@ PYTHON ?= python3
 PORT ?= 8000
 export PORT
 BIN := .venv/bin
-# Modules are compiled on import: most installed ones are never imported.
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+# Modules are compiled on import: most installed ones are never imported. The pinned
+# lists are complete, so dependencies need no resolution.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps
 WEB := .venv/web.stamp
-FULL := .venv/full.stamp
+# Everything except torch, which is most of what is installed: enough for `make lint`.
+TOOLS := .venv/tools.stamp
+TORCH := .venv/torch.stamp
+OF_TORCH := ^(torch|triton|nvidia-[a-z0-9-]+)==
+FULL := $(TOOLS) $(TORCH)
 DOCS := .venv/docs.stamp
 # The Chinese catalogues of pages and of reports; `make messages` collects new texts.
 PO := annotate/locale/zh_Hans/LC_MESSAGES/django.po analysis/report/locale/zh_Hans/LC_MESSAGES/report.po
@@ -22,14 +27,14 @@ PYTEST := $(BIN)/python -m pytest
 SPREAD := -n auto --dist worksteal
 # A browser often waits for its server, so two processors can run three.
 SPREAD_OF_BROWSERS := -n 3 --dist worksteal
-ON_POSTGRESQL := $(BIN)/python -m tests.with_postgres $(PYTEST) $(SPREAD)
+ON_POSTGRESQL := $(BIN)/python -m tests.with_postgres $(PYTEST)
 # Tests that use a database; those of metrics do not, and load slowly.
 STORED := tests/annotate tests/evalcore --ignore=tests/evalcore/metrics
 # Browser tests run in separate processes: after thousands of tests one becomes slow.
 BROWSER := $$(grep -rlE --include='test_*.py' 'mark\.browser' tests)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup install demo run metrics check test test-all lint rules types format messages bench wheel docs requirements clean
+.PHONY: help setup torch tools install demo run metrics check test test-browser test-postgresql test-all lint rules types format messages bench wheel docs requirements clean
 
 help:          ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 14
@@ -45,14 +50,22 @@ $(WEB): $(BIN)/python requirements-web.txt
 	$(PIP) -r requirements-web.txt
 	@touch "$@"
 
-$(FULL): $(WEB) requirements.txt requirements-proxies.txt
-	$(PIP) -r requirements.txt
-	$(PIP) --no-deps -r requirements-proxies.txt
+# Both can run at the same time.
+torch: $(TORCH)
+tools: $(TOOLS)
+
+$(TORCH): $(BIN)/python requirements.txt
+	grep -E '$(OF_TORCH)' requirements.txt | $(PIP) -r /dev/stdin
+	@touch "$@"
+
+$(TOOLS): $(WEB) requirements.txt requirements-proxies.txt
+	grep -vE '$(OF_TORCH)' requirements.txt | $(PIP) -r /dev/stdin
+	$(PIP) -r requirements-proxies.txt
 	@touch "$@"
 
 # A server builds its documentation without the metric stack.
 $(DOCS): $(WEB) requirements.txt
-	$(PIP) --constraint requirements.txt sphinx myst-parser furo
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.txt sphinx myst-parser furo
 	@touch "$@"
 
 $(MO): $(PO) $(WEB)
@@ -85,18 +98,24 @@ ifdef ARGS
 	$(PYTEST) $(ARGS)
 else
 	$(PYTEST) $(SPREAD) -m "not browser and not slow"
-	$(PYTEST) $(SPREAD_OF_BROWSERS) -m "browser and not slow" $(BROWSER)
-	$(ON_POSTGRESQL) -m "postgresql and not slow" $$(grep -rl --include='test_*.py' mark.postgresql tests)
+	$(MAKE) --no-print-directory --jobs=2 --output-sync test-browser test-postgresql
 endif
+
+test-browser: $(FULL) $(MO)
+	$(PYTEST) $(SPREAD_OF_BROWSERS) -m "browser and not slow" $(BROWSER)
+
+# One process ends before the browsers do, and computes while they wait.
+test-postgresql: $(FULL) $(MO)
+	$(ON_POSTGRESQL) -m "postgresql and not slow" $$(grep -rl --include='test_*.py' mark.postgresql tests)
 
 test-all: $(FULL) $(MO) ## run every test, on both databases, before a release
 	$(PYTEST) $(SPREAD) --hypothesis-profile=thorough -m "not browser"
 	$(PYTEST) $(SPREAD_OF_BROWSERS) -m browser $(BROWSER)
-	$(ON_POSTGRESQL) -m "not browser" $(STORED)
+	$(ON_POSTGRESQL) $(SPREAD) -m "not browser" $(STORED)
 
 lint: rules types ## check formatting, rules, dead code, imports, types and migrations
 
-rules: $(FULL)
+rules: $(TOOLS)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/python -m tests.plain_words
@@ -108,7 +127,7 @@ rules: $(FULL)
 	$(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
-types: $(FULL)
+types: $(TOOLS)
 	$(BIN)/mypy
 
 format: $(FULL) ## rewrite code and templates in the project's format

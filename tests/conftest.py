@@ -247,7 +247,7 @@ def page_errors() -> PageErrors:
 
 @pytest.fixture(autouse=True)
 def no_page_errors(page_errors, request):
-    """Fail a test whose pages have errors other than those of its `page_errors` mark."""
+    """Fail a test whose pages have errors that its `page_errors` mark does not name."""
     page_errors.heard.clear()
     yield
     marks = request.node.iter_markers("page_errors")
