@@ -178,11 +178,16 @@ def shared() -> Path:
 
 
 @pytest.fixture(scope="session")
-def migrated_file(request, django_db_modify_db_settings) -> Path | None:
-    """Path of the migrated database of an earlier run; None on PostgreSQL.
+def django_db_modify_db_settings(django_db_modify_db_settings, tmp_path_factory):
+    """Give each worker its own SQLite file, also when two runs are in progress."""
+    if is_sqlite():
+        database = tmp_path_factory.getbasetemp() / "test.sqlite3"
+        connection.settings_dict["TEST"]["NAME"] = str(database)
 
-    The modified settings name another database for each worker.
-    """
+
+@pytest.fixture(scope="session")
+def migrated_file(request, django_db_modify_db_settings) -> Path | None:
+    """Path of the migrated database of an earlier run; None on PostgreSQL."""
     cache = cache_of(request.config)
     if cache is None or not is_sqlite():
         return None
