@@ -25,16 +25,16 @@ REPORT := analysis/report/templates
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest
 SPREAD := -n auto --dist worksteal
-# A browser often waits for its server, so two processors can run three.
+# A browser waits half of its time, so two processors can run three.
 SPREAD_OF_BROWSERS := -n 3 --dist worksteal
-ON_POSTGRESQL := $(BIN)/python -m tests.with_postgres $(PYTEST)
+ON_POSTGRESQL := $(BIN)/python -m tests.with_postgres $(PYTEST) $(SPREAD)
 # Tests that use a database; those of metrics do not, and load slowly.
 STORED := tests/annotate tests/evalcore --ignore=tests/evalcore/metrics
 # Browser tests run in separate processes: after thousands of tests one becomes slow.
 BROWSER := $$(grep -rlE --include='test_*.py' 'mark\.browser' tests)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup torch tools install demo run metrics check test test-browser test-postgresql test-all lint rules types format messages bench wheel docs requirements clean
+.PHONY: help setup torch tools install demo run metrics check test test-quick test-browser test-postgresql test-all lint rules types format messages bench wheel docs requirements clean
 
 help:          ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 14
@@ -52,7 +52,7 @@ $(WEB): $(BIN)/python requirements-web.txt
 
 # Both can run at the same time.
 torch: $(TORCH)
-tools: $(TOOLS)
+tools: $(TOOLS) $(MO)
 
 $(TORCH): $(BIN)/python requirements.txt
 	grep -E '$(OF_TORCH)' requirements.txt | $(PIP) -r /dev/stdin
@@ -93,25 +93,27 @@ metrics: $(FULL) ## install the packages of learned metrics and list the metrics
 check: lint $(MO) ## lint, then run the quick tests of changed code
 	$(BIN)/python -m tests.reached $(SPREAD)
 
-test: $(FULL) $(MO)  ## run all tests except slow ones; ARGS are passed to pytest
+# With --jobs=2 other tests compute while browsers wait.
 ifdef ARGS
+test: $(FULL) $(MO)
 	$(PYTEST) $(ARGS)
 else
-	$(PYTEST) $(SPREAD) -m "not browser and not slow"
-	$(MAKE) --no-print-directory --jobs=2 --output-sync test-browser test-postgresql
+test: test-quick test-browser test-postgresql ## run all tests except slow ones; ARGS are passed to pytest
 endif
+
+test-quick: $(FULL) $(MO)
+	$(PYTEST) $(SPREAD) -m "not browser and not slow"
 
 test-browser: $(FULL) $(MO)
 	$(PYTEST) $(SPREAD_OF_BROWSERS) -m "browser and not slow" $(BROWSER)
 
-# One process ends before the browsers do, and computes while they wait.
 test-postgresql: $(FULL) $(MO)
 	$(ON_POSTGRESQL) -m "postgresql and not slow" $$(grep -rl --include='test_*.py' mark.postgresql tests)
 
 test-all: $(FULL) $(MO) ## run every test, on both databases, before a release
 	$(PYTEST) $(SPREAD) --hypothesis-profile=thorough -m "not browser"
 	$(PYTEST) $(SPREAD_OF_BROWSERS) -m browser $(BROWSER)
-	$(ON_POSTGRESQL) $(SPREAD) -m "not browser" $(STORED)
+	$(ON_POSTGRESQL) -m "not browser" $(STORED)
 
 lint: rules types ## check formatting, rules, dead code, imports, types and migrations
 
