@@ -4,10 +4,15 @@ PYTHON ?= python3
 PORT ?= 8000
 export PORT
 BIN := .venv/bin
-# Modules are compiled on import: most installed ones are never imported.
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+# Modules are compiled on import: most installed ones are never imported. The pinned
+# lists are complete, so dependencies need no resolution.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps
 WEB := .venv/web.stamp
-FULL := .venv/full.stamp
+# Everything except torch, which is most of what is installed: enough for `make lint`.
+TOOLS := .venv/tools.stamp
+TORCH := .venv/torch.stamp
+OF_TORCH := ^(torch|triton|nvidia-[a-z0-9-]+)==
+FULL := $(TOOLS) $(TORCH)
 DOCS := .venv/docs.stamp
 # The Chinese catalogues of pages and of reports; `make messages` collects new texts.
 PO := annotate/locale/zh_Hans/LC_MESSAGES/django.po analysis/report/locale/zh_Hans/LC_MESSAGES/report.po
@@ -20,7 +25,7 @@ REPORT := analysis/report/templates
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest
 SPREAD := -n auto --dist worksteal
-# A browser often waits for its server, so two processors can run three.
+# A browser waits half of its time, so two processors can run three.
 SPREAD_OF_BROWSERS := -n 3 --dist worksteal
 ON_POSTGRESQL := $(BIN)/python -m tests.with_postgres $(PYTEST) $(SPREAD)
 # Tests that use a database; those of metrics do not, and load slowly.
@@ -29,7 +34,7 @@ STORED := tests/annotate tests/evalcore --ignore=tests/evalcore/metrics
 BROWSER := $$(grep -rlE --include='test_*.py' 'mark\.browser' tests)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup install demo run metrics check test test-all lint rules types format messages bench wheel docs requirements clean
+.PHONY: help setup torch tools install demo run metrics check test test-quick test-browser test-postgresql test-all lint rules types format messages bench wheel docs requirements clean
 
 help:          ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 14
@@ -45,14 +50,22 @@ $(WEB): $(BIN)/python requirements-web.txt
 	$(PIP) -r requirements-web.txt
 	@touch "$@"
 
-$(FULL): $(WEB) requirements.txt requirements-proxies.txt
-	$(PIP) -r requirements.txt
-	$(PIP) --no-deps -r requirements-proxies.txt
+# Both can run at the same time.
+torch: $(TORCH)
+tools: $(TOOLS) $(MO)
+
+$(TORCH): $(BIN)/python requirements.txt
+	grep -E '$(OF_TORCH)' requirements.txt | $(PIP) -r /dev/stdin
+	@touch "$@"
+
+$(TOOLS): $(WEB) requirements.txt requirements-proxies.txt
+	grep -vE '$(OF_TORCH)' requirements.txt | $(PIP) -r /dev/stdin
+	$(PIP) -r requirements-proxies.txt
 	@touch "$@"
 
 # A server builds its documentation without the metric stack.
 $(DOCS): $(WEB) requirements.txt
-	$(PIP) --constraint requirements.txt sphinx myst-parser furo
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.txt sphinx myst-parser furo
 	@touch "$@"
 
 $(MO): $(PO) $(WEB)
@@ -80,14 +93,22 @@ metrics: $(FULL) ## install the packages of learned metrics and list the metrics
 check: lint $(MO) ## lint, then run the quick tests of changed code
 	$(BIN)/python -m tests.reached $(SPREAD)
 
-test: $(FULL) $(MO)  ## run all tests except slow ones; ARGS are passed to pytest
+# With --jobs=2 other tests compute while browsers wait.
 ifdef ARGS
+test: $(FULL) $(MO)
 	$(PYTEST) $(ARGS)
 else
-	$(PYTEST) $(SPREAD) -m "not browser and not slow"
-	$(PYTEST) $(SPREAD_OF_BROWSERS) -m "browser and not slow" $(BROWSER)
-	$(ON_POSTGRESQL) -m "postgresql and not slow" $$(grep -rl --include='test_*.py' mark.postgresql tests)
+test: test-quick test-browser test-postgresql ## run all tests except slow ones; ARGS are passed to pytest
 endif
+
+test-quick: $(FULL) $(MO)
+	$(PYTEST) $(SPREAD) -m "not browser and not slow"
+
+test-browser: $(FULL) $(MO)
+	$(PYTEST) $(SPREAD_OF_BROWSERS) -m "browser and not slow" $(BROWSER)
+
+test-postgresql: $(FULL) $(MO)
+	$(ON_POSTGRESQL) -m "postgresql and not slow" $$(grep -rl --include='test_*.py' mark.postgresql tests)
 
 test-all: $(FULL) $(MO) ## run every test, on both databases, before a release
 	$(PYTEST) $(SPREAD) --hypothesis-profile=thorough -m "not browser"
@@ -96,7 +117,7 @@ test-all: $(FULL) $(MO) ## run every test, on both databases, before a release
 
 lint: rules types ## check formatting, rules, dead code, imports, types and migrations
 
-rules: $(FULL)
+rules: $(TOOLS)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/python -m tests.plain_words
@@ -108,7 +129,7 @@ rules: $(FULL)
 	$(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
-types: $(FULL)
+types: $(TOOLS)
 	$(BIN)/mypy
 
 format: $(FULL) ## rewrite code and templates in the project's format

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.core.management.color import no_style
 from django.db import connection
+from django.test import TransactionTestCase
 from django.utils import translation
 from hypothesis import settings as hypothesis_settings
 from playwright.sync_api import expect, sync_playwright
@@ -20,59 +22,73 @@ from tests.page_errors import PageErrors
 # to touch the database there.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 
-# Processes of tests share the cores. Threads beside them would spend as much time again
-# on waiting for one another, and what is computed in tests is small.
+# Test processes already use every core, and what tests compute is small: more threads
+# would only wait for one another.
 for library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
-# A busy machine takes its time; what is expected may come as late as all else.
+# A busy machine may take long.
 expect.set_options(timeout=30_000)
 
-# Time on a busy machine is no property of the code, and a run that failed must fail
-# again; `--hypothesis-profile=explore` looks for new examples.
+# No deadline: a busy machine is slow. The same examples in every run, so that a failure
+# repeats; `--hypothesis-profile=explore` looks for new ones.
 hypothesis_settings.register_profile("explore", deadline=None)
 hypothesis_settings.register_profile("thorough", deadline=None, derandomize=True)
 hypothesis_settings.register_profile(
-    "repeatable", hypothesis_settings.get_profile("thorough"), max_examples=20
+    "repeatable", hypothesis_settings.get_profile("thorough"), max_examples=10
 )
 hypothesis_settings.load_profile("repeatable")
 
-# What makes a password slow to guess makes a test slow, and nothing else.
+# A hash that is slow to guess only slows tests down.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
-# The first to see a view's answer: what comes after knows its length.
+# The innermost middleware: the outer ones see the final length of a page.
 settings.MIDDLEWARE = [*settings.MIDDLEWARE, "tests.one_line.middleware"]
 
-# Every client has a new middleware, which would read each static file again.
-looked_at: dict = {}
-look_at_static_files = WhiteNoiseMiddleware.add_files_from_finders
+# Every test client creates its own middleware, which would list all static files again.
+static_files: dict = {}
+list_static_files = WhiteNoiseMiddleware.add_files_from_finders
 
 
-def look_once(middleware):
-    if not looked_at:
-        look_at_static_files(middleware)
-        looked_at.update(middleware.files)
-    middleware.files.update(looked_at)
+def add_static_files(middleware):
+    if not static_files:
+        list_static_files(middleware)
+        static_files.update(middleware.files)
+    middleware.files.update(static_files)
 
 
-WhiteNoiseMiddleware.add_files_from_finders = look_once
+WhiteNoiseMiddleware.add_files_from_finders = add_static_files
+
+# What migrations put into the database; nothing else does.
+MIGRATED = {"auth_permission", "django_content_type", "django_migrations"}
+
+
+def empty_tables(_test):
+    """Empty all tables but `MIGRATED`: Django would write theirs again."""
+    tables = connection.introspection.django_table_names(
+        only_existing=True, include_views=False
+    )
+    filled = sorted(set(tables) - MIGRATED)
+    connection.ops.execute_sql_flush(connection.ops.sql_flush(no_style(), filled))
+
+
+TransactionTestCase._fixture_teardown = empty_tables
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
-
-# How long each test took, and where that is kept between runs.
+# Seconds that each test took, stored in pytest's cache between runs.
 seconds: dict[str, float] = {}
 SECONDS = "plumbline/seconds"
-# What one is taken to take that never ran.
+# The estimate for a test that never ran.
 USUAL_SECONDS = 0.4
 
-# What a test asks for that touches the database.
+# Fixtures that use the database.
 DATABASE = {"db", "transactional_db", "live_server"}
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file():
-    """Look for no doctests below tests, where there are none."""
+    """Collect no doctests below tests, where there are none."""
     found = yield
     return [one for one in found if type(one) is pytest.Module]
 
@@ -89,12 +105,12 @@ def pytest_addoption(parser):
         "--most-seconds",
         type=float,
         default=float("inf"),
-        help="leave out the slowest tests, as they last ran, until the rest takes less",
+        help="leave out the slowest tests of the last run until the rest takes less",
     )
 
 
 def cache_of(config) -> pytest.Cache | None:
-    """Return what is kept between runs; with `-p no:cacheprovider` nothing is."""
+    """Return pytest's cache; None with `-p no:cacheprovider`."""
     return getattr(config, "cache", None)
 
 
@@ -103,17 +119,14 @@ def pytest_runtest_logreport(report):
 
 
 def pytest_sessionfinish(session):
-    """Keep how long each test took; a worker's reports are the controller's, too."""
+    """Store how long each test took; the controller gets its workers' reports, too."""
     cache = cache_of(session.config)
     if cache is not None and not hasattr(session.config, "workerinput"):
         cache.set(SECONDS, cache.get(SECONDS, {}) | seconds)
 
 
 def too_slow(config, items) -> set:
-    """Return the slowest tests: without them all take no longer than was asked for.
-
-    Of tests that never ran here those that stand first are taken.
-    """
+    """Return the slowest tests; the others together keep to `--most-seconds`."""
     cache, left = cache_of(config), config.getoption("--most-seconds")
     known = {} if cache is None else cache.get(SECONDS, {})
     took = {item: known.get(item.nodeid, USUAL_SECONDS) for item in items}
@@ -151,7 +164,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_collection_finish():
-    """Look for garbage less often, and never among tests and modules, which stay."""
+    """Collect garbage less often, and never among tests and modules, which stay."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
 
@@ -165,11 +178,16 @@ def shared() -> Path:
 
 
 @pytest.fixture(scope="session")
-def migrated_file(request, django_db_modify_db_settings) -> Path | None:
-    """Path of the migrated database of an earlier run; None on PostgreSQL.
+def django_db_modify_db_settings(django_db_modify_db_settings, tmp_path_factory):
+    """Give each worker its own SQLite file, also when two runs are in progress."""
+    if is_sqlite():
+        database = tmp_path_factory.getbasetemp() / "test.sqlite3"
+        connection.settings_dict["TEST"]["NAME"] = str(database)
 
-    The modified settings name another database for each worker.
-    """
+
+@pytest.fixture(scope="session")
+def migrated_file(request, django_db_modify_db_settings) -> Path | None:
+    """Path of the migrated database of an earlier run; None on PostgreSQL."""
     cache = cache_of(request.config)
     if cache is None or not is_sqlite():
         return None
@@ -187,14 +205,14 @@ def django_db_keepdb(migrated_file) -> bool:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup, django_db_keepdb, migrated_file):
-    """Keep a database that had to be migrated, before any test has seen it."""
+    """Store a newly migrated database before any test uses it."""
     if migrated_file is not None and not django_db_keepdb:
         migrated.copy(Path(connection.settings_dict["NAME"]), migrated_file)
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept():
-    """Let each test ask the database, which is emptied, and not what was kept of it."""
+def empty_caches():
+    """Clear what is cached of the database, which is emptied after each test."""
     from annotate.models import studies  # once Django is set up
 
     yield
@@ -202,22 +220,22 @@ def nothing_kept():
 
 
 @pytest.fixture(autouse=True)
-def english_again():
-    """Let no test speak the language of the last page that the one before asked for."""
+def default_language():
+    """Return to English after a test that requested a page in another language."""
     yield
     translation.deactivate()
 
 
 @pytest.fixture(scope="session")
 def data_folders(tmp_path_factory):
-    """One folder after the other; pytest's own would look at all earlier ones first."""
+    """New folders, one after another; `tmp_path` would list all earlier ones first."""
     root = tmp_path_factory.mktemp("data")
     return (root / str(number) for number in itertools.count())
 
 
 @pytest.fixture(autouse=True)
 def own_data_folders(settings, data_folders):
-    """Keep pictures and reports of a test out of the real data."""
+    """Store pictures and reports of a test away from the real data."""
     folder = next(data_folders)
     folder.mkdir()
     settings.DATA_DIR = folder
@@ -234,7 +252,7 @@ def page_errors() -> PageErrors:
 
 @pytest.fixture(autouse=True)
 def no_page_errors(page_errors, request):
-    """Fail a test whose pages throw or complain, but for what its mark names."""
+    """Fail a test whose pages have errors that its `page_errors` mark does not name."""
     page_errors.heard.clear()
     yield
     marks = request.node.iter_markers("page_errors")

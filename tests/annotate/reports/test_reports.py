@@ -45,11 +45,22 @@ def study():
 
 @pytest.fixture
 def report(study):
+    """Return a report that says it is done, with the files that tests request."""
+    row = Report.objects.create(study=study, state="done", options={"resamples": 10})
+    folder = building.folder(row)
+    (folder / "tables").mkdir(parents=True)
+    for name in ("report.html", "report.json", "tables/correlations.csv"):
+        (folder / name).write_text("written by a test")
+    return row
+
+
+def built(study):
     row = Report.objects.create(study=study, options={"resamples": 10})
     return building.build_report(row.pk)
 
 
-def test_report_is_built_and_served(study, report):
+def test_report_is_built_and_served(study):
+    report = built(study)
     assert report.state == "done", report.error
     client = rob(study)
     page = client.get(reverse("report-page", args=[study.slug, report.pk]))
@@ -61,14 +72,17 @@ def test_report_is_built_and_served(study, report):
     assert "unsafe-inline" not in policy.replace("style-src-attr 'unsafe-inline'", "")
     listed = client.get(reverse("report-list", args=[study.slug])).content.decode()
     assert reverse("report-page", args=[study.slug, report.pk]) in listed
-
-
-def test_report_folder_is_private_when_the_folder_above_is_open(report):
-    """Other accounts of the machine cannot read unpublished results."""
+    url = reverse("report-file", args=[study.slug, report.pk, "correlations.csv"])
+    assert b"dimension,metric,level" in client.get(url).getvalue()
+    archive = client.get(reverse("report-zip", args=[study.slug, report.pk]))
+    names = zipfile.ZipFile(io.BytesIO(archive.getvalue())).namelist()
+    assert {"report.html", "report.json", "tables/run.csv"} <= set(names)
+    # Other accounts of the machine cannot read unpublished results.
     assert building.folder(report).stat().st_mode & 0o777 == 0o700
 
 
-def test_click_on_an_output_leads_to_its_page(study, report, settings):
+def test_click_on_an_output_leads_to_its_page(study, settings):
+    report = built(study)
     client = rob(study)
     url = reverse("report-page", args=[study.slug, report.pk])
     page = client.get(url).content.decode()
@@ -91,22 +105,12 @@ def test_baselines_and_proxies_have_a_remark(study):
         for name in ("mobilenet_self", "csd_self"):
             score.pk, score.metric = None, name
             score.save()
-    row = Report.objects.create(study=study, options={"resamples": 10})
-    row = building.build_report(row.pk)
+    row = built(study)
     client = rob(study)
     page = client.get(reverse("report-page", args=[study.slug, row.pk]))
     page = page.content.decode()
     assert "before you trust it: sharpness, shots_present." in page
     assert "whose weights are missing: mobilenet_self." in page
-
-
-def test_files_and_archive(study, report):
-    client = rob(study)
-    url = reverse("report-file", args=[study.slug, report.pk, "correlations.csv"])
-    assert b"dimension,metric,level" in client.get(url).getvalue()
-    archive = client.get(reverse("report-zip", args=[study.slug, report.pk]))
-    names = zipfile.ZipFile(io.BytesIO(archive.getvalue())).namelist()
-    assert {"report.html", "report.json", "tables/run.csv"} <= set(names)
 
 
 def test_only_files_of_the_report_are_served(study, report, subtests):
@@ -324,7 +328,6 @@ def test_outsider_gets_404(study, report, subtests):
 
 
 def test_report_of_another_study_is_not_found(study, report):
-
     other = make_study(slug="other", benchmark=make_benchmark(slug="b2"))
     client = alice(other)
     url = reverse("report-page", args=[other.slug, report.pk])
