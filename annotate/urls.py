@@ -12,7 +12,7 @@ from drf_spectacular.views import SpectacularAPIView
 from annotate.api import views as api
 from annotate.models.studies import PLACES
 from annotate.pages import account, documentation, glossary, reports, scores
-from annotate.pages.annotator import answering, invitation, media_files, slot
+from annotate.pages.annotator import answering, invitation, joining, media_files, slot
 from annotate.pages.manage import (
     benchmarks,
     coverage_pages,
@@ -159,13 +159,14 @@ scoring_urls = [
 
 # /rate/<token>/...: what an annotator sees
 rate_urls = [
-    page("join/<token>/", invitation.join),
+    page("join/<token>/", joining.join),
     under_link("", invitation.entry, "rate-entry"),
     under_link("consent/", invitation.consent, "rate-consent"),
     under_link("instructions/", invitation.instructions, "rate-instructions"),
     under_link("pause/", invitation.pause, "rate-pause"),
     under_link("done/", invitation.done, "rate-done"),
     under_link("stop/", invitation.stop, "rate-stop"),
+    under_link("return/", invitation.come_back, "rate-return"),
     under_link("withdraw/", invitation.withdraw, "rate-withdraw"),
     under_link("note/", invitation.warning, "rate-warning"),
     under_link("story/<code>/", slot.slot, "rate-slot"),
