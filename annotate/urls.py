@@ -18,6 +18,7 @@ from annotate.pages.manage import (
     coverage_pages,
     people,
     preview,
+    recruitment,
     setup,
     studies,
     study_changes,
@@ -54,6 +55,10 @@ def of_study(rest: str, view: Any, name: str = "", **fixed: str) -> URLPattern:
 
 def of_person(rest: str, view: Any, name: str = "") -> URLPattern:
     return of_study(f"annotators/<int:pk>/{rest}", view, name)
+
+
+def of_link(rest: str, view: Any) -> URLPattern:
+    return of_study(f"annotators/join-link/<int:pk>/{rest}", view)
 
 
 def under_link(rest: str, view: Any, name: str) -> URLPattern:
@@ -109,9 +114,12 @@ people_urls = [
     of_study("annotators/links.csv", people.annotator_links),
     of_study("annotators/invite/", people.annotator_invite),
     of_study("annotators/list/", people.annotator_list_invite),
-    of_study("annotators/join-link/", people.join_link_make),
-    of_study("annotators/join-link/<int:pk>/close/", people.join_link_close),
-    of_study("annotators/join-link/<int:pk>/devices/", people.join_link_devices),
+    of_study("annotators/recruitment/", recruitment.study_recruitment),
+    of_study("annotators/visits/<int:pk>/admit/", recruitment.visit_admit),
+    of_study("annotators/join-link/", recruitment.join_link_make),
+    of_link("places/", recruitment.join_link_places),
+    of_link("close/", recruitment.join_link_close),
+    of_link("devices/", recruitment.join_link_devices),
     of_person("cap/", people.annotator_cap),
     of_person("reissue/", people.annotator_reissue),
     of_person("revoke/", people.annotator_revoke),

@@ -18,6 +18,10 @@ def place_those_who_joined(apps, _editor):
         if link in links:
             holders = people.objects.filter(pk=annotator).exclude(state__in=('revoked', 'failed'))
             holders.update(place=link)
+    for link in apps.get_model('annotate', 'JoinLink').objects.all():
+        # People who were removed had kept their place.
+        link.joined = people.objects.filter(place=link).count()
+        link.save(update_fields=['joined'])
 
 
 class Migration(migrations.Migration):
@@ -57,7 +61,6 @@ class Migration(migrations.Migration):
             name='place',
             field=models.ForeignKey(blank=True, help_text='The public link that has a place for this person.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='people', to='annotate.joinlink'),
         ),
-        migrations.RunPython(place_those_who_joined, migrations.RunPython.noop),
         migrations.AddField(
             model_name='joinlink',
             name='unknown_parameters',
@@ -91,4 +94,5 @@ class Migration(migrations.Migration):
             model_name='visit',
             constraint=models.UniqueConstraint(fields=('annotator', 'browser', 'session'), name='visit_once_per_browser'),
         ),
+        migrations.RunPython(place_those_who_joined, migrations.RunPython.noop),
     ]

@@ -20,7 +20,7 @@ from annotate.responses.leasing import locked_annotator
 
 
 class Outcome(StrEnum):
-    """How somebody's part in a study ended; the keys of a study file."""
+    """Outcome of a person's part in a study, as a study file names it."""
 
     COMPLETED = "completed"
     NO_CONSENT = "no_consent"

@@ -23,7 +23,7 @@ MOST_NAMES, MOST_REQUESTS = 5, 5
 
 @dataclass(frozen=True)
 class Arrival:
-    """What the address of a visit says of a person and their attempt."""
+    """Person and attempt in the address of a visit."""
 
     external_id: str = ""
     session: str = ""

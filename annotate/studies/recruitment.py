@@ -84,7 +84,7 @@ class Recruitment(Part):
     require_id: Switch = Field(
         False,
         title=_("Require the platform's ID"),
-        description=_("People without an ID in the link are told what to do."),
+        description=_("People without an ID in the link see what to do."),
         exclude_if=lambda required: not required,
     )
     outcomes: Outcomes = Outcomes()

@@ -38,7 +38,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
 def _answer(
     request: HttpRequest, link: JoinLink, came: Arrival, browser: str
 ) -> HttpResponse:
-    """Return the page of a visit, or lead a person who may go on to their work."""
+    """Return the page of a visit, or lead a person who may continue to their work."""
     study = link.study
     visits.note_unknown(link, came)
     if study.recruitment.get("require_id") and not came.external_id:
