@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import ceil
 from statistics import median
 
-from django.db.models import Count, Max
+from django.db.models import Count, Max, Q
 
 from annotate.models import Annotator, Purpose, Study
 from annotate.people import inviting
@@ -68,7 +68,20 @@ def _people(study: Study) -> int:
     least = each.aggregate(most=Max("n"))["most"] or 0
     stories = free.values("unit__story").distinct().count()
     share = min(study.session_size, study.cap or study.session_size, stories)
-    return max(least, ceil(free.count() / share)) if share else 0
+    if not share:
+        return 0
+    left = free.count() - _to_come(study, share)
+    return max(least, ceil(left / share)) if left > 0 else 0
+
+
+def _to_come(study: Study, share: int) -> int:
+    """Return how many ratings people who have joined will still take."""
+    people = study.annotators.filter(
+        state__in=(Annotator.State.INVITED, Annotator.State.ACTIVE)
+    )
+    real = Q(slots__purpose=Purpose.REAL)
+    taken = people.annotate(n=Count("slots", filter=real)).values_list("n", flat=True)
+    return sum(max(0, share - n) for n in taken)
 
 
 def _minutes(study: Study) -> list[float]:

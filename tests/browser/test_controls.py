@@ -273,7 +273,7 @@ def consent(seat: Seat) -> list[Use]:
     return [
         TO_CHINESE,
         TO_ENGLISH,
-        Use("text=I do not agree", shows(".completion-code")),
+        Use("button[name=decline]", shows(".completion-code")),
         # The page of the consent text is that of people who declined now.
         Use("text=Read the consent text again", leads("**/consent/")),
         Use("text=I agree and continue", leads("**/instructions/")),
@@ -329,8 +329,8 @@ def asking_to_continue(seat: Seat) -> list[Use]:
     address = reverse("join", args=[link.token], query={"PROLIFIC_PID": "5f3a"})
     seat.page.goto(seat.site + address)
     return [
-        Use("text=Ask to continue here", shows(".completion-code")),
-        Use("text=Try again", shows(".completion-code")),
+        Use("button[name=ask]", shows(".completion-code")),
+        Use("main a.button", shows(".completion-code")),
     ]
 
 

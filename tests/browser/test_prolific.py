@@ -33,7 +33,7 @@ def test_link_leads_from_prolific_to_code_and_back(page, live_server):
     seat.goto(live_server.url + ann.address)
     seat.click("button:has-text('Take part')")
     other.goto(live_server.url + ann.on_another_device(session="later").address)
-    other.click("text=Ask to continue here")
+    other.click("button[name=ask]")
     code = other.inner_text(".completion-code")
     page.goto(recruitment)
     expect(page.locator("#requests code", has_text=code)).to_be_visible()
