@@ -1,4 +1,4 @@
-"""How many places to order on a crowd platform, and what they cost."""
+"""Places to order on a crowd platform, and their cost."""
 
 from dataclasses import dataclass
 from math import ceil

@@ -19,6 +19,8 @@ KNOWN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")
 PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
 # More names in one link, or requests of one person, are no mistakes.
 MOST_NAMES, MOST_REQUESTS = 5, 5
+# Prolific's attempts have names of 24 letters; a short one may have been typed.
+SHORTEST_SECRET = 16
 
 
 @dataclass(frozen=True)
@@ -36,15 +38,16 @@ def arrival(study: Study, query: Mapping[str, str]) -> Arrival:
     """Return what a platform passes with the study's link."""
     platform = platform_of(study)
     external_id = ""
+    is_preview = query.get("assignmentId") == PREVIEW
     for name in platform.ids:
         external_id = external_id or _value(query, name)
     known = {*platform.ids, *platform.parameters}
     return Arrival(
         external_id,
-        _value(query, platform.session),
+        "" if is_preview else _value(query, platform.session),
         _value(query, platform.study),
         tuple(one for one in query if one not in known and LIKE_AN_ID.fullmatch(one)),
-        query.get("assignmentId") == PREVIEW,
+        is_preview,
     )
 
 
@@ -74,12 +77,12 @@ def note_unknown(link: JoinLink, came: Arrival) -> None:
 def is_known(person: Annotator, browser: str, session: str) -> bool:
     """Say whether a person came before in this browser, or in the same attempt.
 
-    Only the platform and the person know the name of an attempt.
+    Only the platform and the person know the name of an attempt, unless it is short.
     """
     admitted = person.visits.filter(admitted_at__isnull=False)
     in_browser = admitted.filter(browser=browser)
     return in_browser.exists() or (
-        bool(session) and admitted.filter(session=session).exists()
+        SHORTEST_SECRET <= len(session) and admitted.filter(session=session).exists()
     )
 
 

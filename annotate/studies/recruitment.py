@@ -71,7 +71,7 @@ Pay = Annotated[
 
 
 class Recruitment(Part):
-    """The platform that people come from, and what they are told and paid."""
+    """Crowd platform, codes, advertised time and pay of a study."""
 
     platform: Literal["prolific", "mturk", "sona", "codes"] | None = Field(
         None,

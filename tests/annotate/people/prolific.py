@@ -46,7 +46,7 @@ def code_of(study: Study, outcome: str) -> str:
 
 @dataclass
 class Participant:
-    """Somebody on Prolific, with a browser and an attempt."""
+    """Participant of Prolific with a browser and an attempt."""
 
     link: JoinLink
     pid: str = field(default_factory=lambda: secrets.token_hex(12))

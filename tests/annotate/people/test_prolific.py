@@ -93,7 +93,7 @@ def test_recruitment_survives_writing():
 # Outcomes -----------------------------------------------------------------------------
 
 
-def test_everybody_who_completes_gets_one_code_and_its_address():
+def test_completion_code_is_one_for_all_and_has_an_address():
     study, link = recruiting_study(3, redundancy=4)
     codes = set()
     for _number in range(2):
@@ -216,11 +216,14 @@ def test_lost_reply_leads_back_to_the_same_place():
 
 
 def test_same_attempt_is_known_in_another_browser_but_an_id_is_not():
-    _study, link = recruiting_study(2, redundancy=4)
+    _study, link = recruiting_study(3, redundancy=4)
     ann = Participant(link)
     ann.join()
     ann.agree()
     assert ann.on_another_device().open().count("already taking part") == 0
+    short = Participant(link, session="1")
+    short.join()
+    assert short.on_another_device().open().count("already taking part") > 0
     eve = ann.on_another_device(session="guessed")
     eve.open()
     assert (eve.status, "already taking part in another browser" in eve.page) == (
@@ -230,7 +233,7 @@ def test_same_attempt_is_known_in_another_browser_but_an_id_is_not():
     assert ann.browser.token not in eve.page
     eve.press()
     assert eve.status == 403
-    assert places_of(link) == (1, 1)
+    assert places_of(link) == (2, 2)
 
 
 def test_manager_lets_one_browser_in():
