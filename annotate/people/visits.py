@@ -82,7 +82,7 @@ def is_known(person: Annotator, browser: str, session: str) -> bool:
     admitted = person.visits.filter(admitted_at__isnull=False)
     in_browser = admitted.filter(browser=browser)
     return in_browser.exists() or (
-        SHORTEST_SECRET <= len(session) and admitted.filter(session=session).exists()
+        len(session) >= SHORTEST_SECRET and admitted.filter(session=session).exists()
     )
 
 
