@@ -229,6 +229,8 @@ def come_back(request: SeatRequest, token: str) -> HttpResponse:
     if invitation is None:
         return rate_limits.refuse_link(request)
     request.token = token
+    if invitation.revoked_at and not places.may_come_back(invitation.annotator):
+        return revoked(request, invitation.annotator)
     try:
         places.come_back(invitation.annotator)
     except places.JoiningError as error:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -129,9 +129,9 @@ def join_link_devices(request: UserRequest, study: Study, link: JoinLink) -> str
 @links_button
 def visit_admit(request: UserRequest, study: Study, **address: Any) -> str:
     """Let a browser in as the person who asked."""
-    waiting = Visit.objects.filter(annotator__study=study, pk=address["pk"])
-    visit = waiting.select_related("annotator").first()
-    if visit is None or not visits.admit(visit, user=request.user):
+    own = Visit.objects.filter(annotator__study=study).select_related("annotator")
+    visit = get_object_or_404(own, pk=address["pk"])
+    if not visits.admit(visit, user=request.user):
         return ""
     return _("%(name)s can continue in that browser by opening the link again.") % {
         "name": visit.annotator.name
