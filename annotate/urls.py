@@ -12,12 +12,13 @@ from drf_spectacular.views import SpectacularAPIView
 from annotate.api import views as api
 from annotate.models.studies import PLACES
 from annotate.pages import account, documentation, glossary, reports, scores
-from annotate.pages.annotator import answering, invitation, media_files, slot
+from annotate.pages.annotator import answering, invitation, joining, media_files, slot
 from annotate.pages.manage import (
     benchmarks,
     coverage_pages,
     people,
     preview,
+    recruitment,
     setup,
     studies,
     study_changes,
@@ -54,6 +55,10 @@ def of_study(rest: str, view: Any, name: str = "", **fixed: str) -> URLPattern:
 
 def of_person(rest: str, view: Any, name: str = "") -> URLPattern:
     return of_study(f"annotators/<int:pk>/{rest}", view, name)
+
+
+def of_link(rest: str, view: Any) -> URLPattern:
+    return of_study(f"annotators/join-link/<int:pk>/{rest}", view)
 
 
 def under_link(rest: str, view: Any, name: str) -> URLPattern:
@@ -109,9 +114,12 @@ people_urls = [
     of_study("annotators/links.csv", people.annotator_links),
     of_study("annotators/invite/", people.annotator_invite),
     of_study("annotators/list/", people.annotator_list_invite),
-    of_study("annotators/join-link/", people.join_link_make),
-    of_study("annotators/join-link/<int:pk>/close/", people.join_link_close),
-    of_study("annotators/join-link/<int:pk>/devices/", people.join_link_devices),
+    of_study("annotators/recruitment/", recruitment.study_recruitment),
+    of_study("annotators/visits/<int:pk>/admit/", recruitment.visit_admit),
+    of_study("annotators/join-link/", recruitment.join_link_make),
+    of_link("places/", recruitment.join_link_places),
+    of_link("close/", recruitment.join_link_close),
+    of_link("devices/", recruitment.join_link_devices),
     of_person("cap/", people.annotator_cap),
     of_person("reissue/", people.annotator_reissue),
     of_person("revoke/", people.annotator_revoke),
@@ -159,13 +167,14 @@ scoring_urls = [
 
 # /rate/<token>/...: what an annotator sees
 rate_urls = [
-    page("join/<token>/", invitation.join),
+    page("join/<token>/", joining.join),
     under_link("", invitation.entry, "rate-entry"),
     under_link("consent/", invitation.consent, "rate-consent"),
     under_link("instructions/", invitation.instructions, "rate-instructions"),
     under_link("pause/", invitation.pause, "rate-pause"),
     under_link("done/", invitation.done, "rate-done"),
     under_link("stop/", invitation.stop, "rate-stop"),
+    under_link("return/", invitation.come_back, "rate-return"),
     under_link("withdraw/", invitation.withdraw, "rate-withdraw"),
     under_link("note/", invitation.warning, "rate-warning"),
     under_link("story/<code>/", slot.slot, "rate-slot"),

@@ -26,6 +26,7 @@ ELSEWHERE = {
     "wholesale",
     "page",
     "network",
+    "visit",
 }
 # In the order of display; not every database keeps the order of keys.
 LABELS = {
@@ -44,6 +45,9 @@ LABELS = {
     "most": gettext_lazy("places"),
     "language": gettext_lazy("language"),
     "cap": gettext_lazy("most stories"),
+    "places": gettext_lazy("places"),
+    "platform": gettext_lazy("crowd platform"),
+    "codes": gettext_lazy("codes"),
     "any_device": gettext_lazy("people may switch device"),
     "version": gettext_lazy("version"),
     "questions": gettext_lazy("order of questions"),
@@ -114,7 +118,7 @@ def _value(key: str, value: Any) -> str:
         return str(NAMES[key](value).label)
     if key in COUNTED and isinstance(value, list):
         return str(len(value))
-    if key == "cap" and isinstance(value, Mapping):
+    if key in ("cap", "places") and isinstance(value, Mapping):
         return " → ".join(str(value.get(end) or "–") for end in ("before", "after"))
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {n}" for name, n in value.items())

@@ -100,6 +100,12 @@ def _broken_rows(study: Study) -> Iterator[tuple[QuerySet[Model], str]]:
         "slot {0.code}: an exclusion is in force, but the state is {0.state}",
     )
 
+    yield (
+        study.join_links.annotate(n=Count("people")).exclude(n=F("joined")),
+        "public link {0.pk}: counter says {0.joined} places are taken, but {0.n} "
+        "people have one",
+    )
+
     people = study.annotators.all()
     is_left = ~Q(invitation__token__startswith="~") | ~Q(invitation__note="")
     is_let_in = Q(invitation__revoked_at__isnull=True)

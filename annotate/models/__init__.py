@@ -15,6 +15,7 @@ from annotate.models.people import (
     Invitation,
     JoinLink,
     User,
+    Visit,
     mark_of,
     new_token,
 )
@@ -65,6 +66,7 @@ __all__ = [
     "StudyPlan",
     "Unit",
     "User",
+    "Visit",
     "localised",
     "mark_of",
     "new_token",

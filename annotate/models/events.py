@@ -55,6 +55,8 @@ class Event(models.Model):
         LINK_REPLACED = "link replaced", _("link replaced")
         CONSENT_WITHDRAWN = "consent withdrawn", _("consent withdrawn")
         PERSON_ERASED = "personal data erased", _("personal data erased")
+        CONSENT_REFUSED = "consent refused", _("did not agree")
+        WAY_BACK_GIVEN = "way back given", _("let in from another browser")
         CONSENT_GIVEN = "consent given", _("consent given")
         SLOTS_LISTED = "slots listed", _("ratings planned")
         SLOTS_ASSIGNED = "slots assigned", _("ratings assigned")

@@ -103,6 +103,20 @@ class Annotator(models.Model):
     )
     training_attempts = models.PositiveSmallIntegerField(default=0)
     trained_at = models.DateTimeField(null=True, blank=True)
+    place = models.ForeignKey(
+        "JoinLink",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="people",
+        help_text="The public link that has a place for this person.",
+    )
+    left_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the place went to other people."
+    )
+    declined_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the consent was refused."
+    )
     consented_at = models.DateTimeField(null=True, blank=True)
     consent_version = models.CharField(max_length=20, blank=True)
     instructed_at = models.DateTimeField(null=True, blank=True)
@@ -157,6 +171,11 @@ class Annotator(models.Model):
                 "annotator_withdrew_answers_and_consent",
                 Q(answers_withdrawn=False) | Q(withdrawn_at__isnull=False),
             ),
+            holds(
+                "annotator_without_place_after_leaving",
+                Q(place__isnull=True)
+                | Q(left_at__isnull=True, declined_at__isnull=True),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -201,6 +220,12 @@ class JoinLink(models.Model):
         help_text="Whoever joined goes on by the platform's id on any device.",
     )
     note = models.CharField(max_length=200, blank=True)
+    unknown_parameters = models.JSONField(
+        default=list,
+        db_default=[],
+        blank=True,
+        help_text="Names in the link that look like an id, but are not read.",
+    )
     created_by = account_if_known()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     closed_at = models.DateTimeField(null=True, blank=True)
@@ -217,3 +242,34 @@ class JoinLink(models.Model):
     def is_open(self) -> bool:
         """Say whether the link has places left while the study is open."""
         return self.closed_at is None and not self.is_full
+
+
+class Visit(models.Model):
+    """A browser in which somebody came through a public link, or asks to come back."""
+
+    annotator = models.ForeignKey(
+        Annotator, on_delete=models.CASCADE, related_name="visits"
+    )
+    browser = models.CharField(
+        max_length=64, help_text="Digest of the secret in the browser's cookie."
+    )
+    session = models.CharField(
+        max_length=100, blank=True, help_text="The attempt, as the platform names it."
+    )
+    platform_study = models.CharField(max_length=100, blank=True)
+    code = models.CharField(
+        max_length=12,
+        default=new_completion_code,
+        help_text="What somebody who asks to come back tells a manager.",
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    admitted_at = models.DateTimeField(
+        null=True, blank=True, help_text="Empty: waits for a manager."
+    )
+    admitted_by = account_if_known()
+
+    class Meta:
+        ordering = ["annotator_id", "id"]
+        constraints = [
+            once("visit_once_per_browser", "annotator", "browser", "session")
+        ]

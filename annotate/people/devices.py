@@ -1,7 +1,9 @@
-"""Cookies that remember the annotators of a browser, one for each study."""
+"""Cookies that remember a browser, and its annotators in each study."""
 
 import hmac
 import re
+import secrets
+from hashlib import sha256
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -12,6 +14,36 @@ LASTS = 180 * 24 * 3600
 # The oldest of more people on one device are forgotten.
 MOST_PEOPLE = 20
 REMEMBERED = re.compile(r"([0-9]{1,18})-([0-9a-f]{32})")
+
+
+# The first visit of a public link gives the browser a secret.
+FIRST_VISIT = "first-visit"
+SECRET = re.compile(r"[\w-]{43}")
+
+
+def first_visit(request: HttpRequest) -> str:
+    """Return the secret of this browser, a new one on its first visit."""
+    known = request.COOKIES.get(FIRST_VISIT, "")
+    return known if SECRET.fullmatch(known) else secrets.token_urlsafe(32)
+
+
+def browser(secret: str, study_id: int) -> str:
+    """Return a digest of a browser's secret, another one in each study."""
+    return sha256(f"{study_id} {secret}".encode()).hexdigest()
+
+
+def keep_first_visit(response: HttpResponse, secret: str) -> HttpResponse:
+    """Store the browser's secret, which proves later who came in it."""
+    response.set_cookie(
+        FIRST_VISIT,
+        secret,
+        max_age=LASTS,
+        path="/join/",
+        httponly=True,
+        secure=settings.SESSION_COOKIE_SECURE,
+        samesite="Lax",
+    )
+    return response
 
 
 def _name(study_id: int) -> str:

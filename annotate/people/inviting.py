@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -14,6 +14,7 @@ from annotate.models import (
     Annotator,
     Event,
     Invitation,
+    JoinLink,
     Purpose,
     Slot,
     Study,
@@ -208,7 +209,22 @@ def revoke(annotator: Annotator, *, user: User | None = None) -> int:
     person.save(update_fields=["state"])
     freed = giving_back.free_unfinished(person)
     _log(Event.Kind.ANNOTATOR_REVOKED, annotator, user, freed_slots=freed)
+    if person.finished_at is None:
+        release_place(person)
     return freed
+
+
+def release_place(person: Annotator) -> None:
+    """Free the place of a locked person at their public link, if they have one.
+
+    Only people who work or finished have a place. Nothing locks annotators after this.
+    """
+    if person.place_id is None:
+        return
+    link = JoinLink.objects.filter(pk=person.place_id, joined__gt=0)
+    Annotator.objects.filter(pk=person.pk).update(place=None)
+    link.update(joined=F("joined") - 1)
+    person.place = None
 
 
 @transaction.atomic

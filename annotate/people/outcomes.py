@@ -1,4 +1,4 @@
-"""Completion codes of annotators, and the end of their work."""
+"""Outcomes of annotators, their completion codes, and the end of their work."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,33 +8,58 @@ from django.db import transaction
 from django.db.models import Count, Max, Q
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext as _
 
 from annotate import event_log
 from annotate.assignment import choosing
-from annotate.models import Annotator, Event, Purpose, Skip, Slot, Study
+from annotate.models import Annotator, Event, Flag, Purpose, Skip, Slot, Study
 from annotate.models.people import CODE_LETTERS
+from annotate.people.platforms import Platform, platform_named
 from annotate.responses import giving_back, leasing
 from annotate.responses.leasing import locked_annotator
 
 
 class Outcome(StrEnum):
-    """Kind of a completion code."""
+    """Outcome of a person's part in a study, as a study file names it."""
 
     COMPLETED = "completed"
-    ENDED = "ended early"
-    SCREENED_OUT = "screened out"
+    NO_CONSENT = "no_consent"
+    FAILED = "failed"
+    NO_WORK = "no_work"
+    STOPPED = "stopped"
+
+    @property
+    def title(self) -> str:
+        return {
+            Outcome.COMPLETED: _("completed"),
+            Outcome.NO_CONSENT: _("did not agree"),
+            Outcome.FAILED: _("did not pass training or checks"),
+            Outcome.NO_WORK: _("no work left"),
+            Outcome.STOPPED: _("stopped half-way"),
+        }[self]
 
 
-PREFIXES = {Outcome.ENDED: "E", Outcome.SCREENED_OUT: "S"}
+# The first letter of a person's own code, and what it is derived from.
+DERIVED = {
+    Outcome.STOPPED: ("E", "code ended early"),
+    Outcome.FAILED: ("S", "code screened out"),
+    Outcome.NO_CONSENT: ("N", "code no consent"),
+    Outcome.NO_WORK: ("W", "code no work"),
+}
 
 
 @dataclass(frozen=True)
 class CompletionCode:
-    """A completion code and the work it stands for; `judged` includes checks."""
+    """A completion code and the work it stands for; `judged` includes checks.
+
+    The address hands the code in on the platform, which has the title.
+    """
 
     outcome: Outcome
     judged: int
     code: str
+    address: str = ""
+    platform: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,8 +74,9 @@ class _Done:
 
 
 def current_code(annotator: Annotator) -> CompletionCode | None:
-    """Return the code for an annotator who leaves now; None before consent."""
-    if annotator.consented_at is None or not annotator.completion_code:
+    """Return the code for an annotator who leaves now; None before a decision."""
+    is_known = annotator.consented_at or annotator.declined_at or annotator.left_at
+    if not is_known or not annotator.completion_code:
         return None
     done = _done([annotator.pk]).get(annotator.pk, _Done())
     return _code(annotator, done, _stories(annotator.study))
@@ -59,7 +85,8 @@ def current_code(annotator: Annotator) -> CompletionCode | None:
 def given_codes(study: Study) -> dict[int, CompletionCode]:
     """Return by annotator the codes that people of a study have been shown."""
     is_over = study.state in (Study.State.PAUSED, Study.State.CLOSED)
-    people = study.annotators.filter(consented_at__isnull=False, erased_at=None)
+    decided = Q(consented_at__isnull=False) | Q(declined_at__isnull=False)
+    people = study.annotators.filter(decided, erased_at=None)
     if not is_over:
         stopped = Q(state__in=Annotator.STOPPED) | Q(finished_at__isnull=False)
         people = people.filter(stopped)
@@ -88,13 +115,47 @@ def settle(person: Annotator) -> None:
 
 
 def _code(person: Annotator, done: _Done, stories: int) -> CompletionCode:
+    outcome = _outcome(person, done, stories)
+    own = "" if platform_of(person.study).has_shared_codes else code_of(person, outcome)
+    return ending(person.study, outcome, judged=done.judged, own=own)
+
+
+def ending(
+    study: Study, outcome: Outcome, *, judged: int = 0, own: str = ""
+) -> CompletionCode:
+    """Return the code of an outcome: one's own, else the study's, with its address."""
+    platform = platform_of(study)
+    stored = study.recruitment.get("outcomes", {}).get(outcome, {})
+    code = own or stored.get("code", "")
+    address = stored.get("url") or platform.address(code)
+    return CompletionCode(outcome, judged, code, address, platform.title)
+
+
+def platform_of(study: Study) -> Platform:
+    return platform_named(study.recruitment.get("platform", ""))
+
+
+def _outcome(person: Annotator, done: _Done, stories: int) -> Outcome:
+    if person.declined_at is not None:
+        return Outcome.NO_CONSENT
     if person.state == Annotator.State.FAILED:
-        outcome = Outcome.SCREENED_OUT
-    elif person.completed_at is not None or _is_complete(person, done, stories):
-        outcome = Outcome.COMPLETED
-    else:
-        outcome = Outcome.ENDED
-    return CompletionCode(outcome, done.judged, code_of(person, outcome))
+        return Outcome.FAILED
+    if person.completed_at is not None or _is_complete(person, done, stories):
+        return Outcome.COMPLETED
+    if person.state == Annotator.State.PAUSED and _is_paused_by_rule(person):
+        return Outcome.FAILED
+    through = done.real + done.skipped >= _needed(person, stories)
+    if person.state == Annotator.State.FINISHED and not through:
+        return Outcome.NO_WORK
+    is_shut_out = person.left_at or person.study.state != Study.State.OPEN
+    if is_shut_out and not done.judged:
+        return Outcome.NO_WORK
+    return Outcome.STOPPED
+
+
+def _is_paused_by_rule(person: Annotator) -> bool:
+    paused = person.flags.filter(action=Flag.Action.PAUSE, resolved_at=None)
+    return paused.exists()
 
 
 def _is_complete(person: Annotator, done: _Done, stories: int) -> bool:
@@ -143,10 +204,10 @@ def code_of(person: Annotator, outcome: Outcome) -> str:
     """Return the code for an outcome; the other codes cannot be derived from it."""
     if outcome == Outcome.COMPLETED or not person.completion_code:
         return person.completion_code
-    kind = f"code {outcome}"
+    letter, kind = DERIVED[outcome]
     digest = salted_hmac(kind, person.completion_code, algorithm="sha256").digest()
     letters = (CODE_LETTERS[byte % len(CODE_LETTERS)] for byte in digest[:8])
-    return f"{PREFIXES[outcome]}-{''.join(letters)}"
+    return f"{letter}-{''.join(letters)}"
 
 
 @transaction.atomic

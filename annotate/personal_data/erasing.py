@@ -129,6 +129,7 @@ def _forget(person: Annotator) -> None:
     person.external_id = person.completion_code = ""
     person.erased_at = timezone.now()
     person.save(update_fields=["name", "external_id", "completion_code", "erased_at"])
+    person.visits.all().delete()
     invitation = Invitation.objects.filter(annotator=person).first()
     if invitation is not None:
         invitation.token, invitation.note = mark_of(invitation.token), ""

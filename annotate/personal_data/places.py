@@ -28,13 +28,19 @@ PLACES: dict[str, dict[Says, str]] = {
         WHO: "external_id completion_code",
         DEED: "name state language cap training_attempts trained_at consented_at "
         "consent_version instructed_at last_seen_at finished_at completed_at "
-        "created_at withdrawn_at answers_withdrawn erased_at",
+        "created_at withdrawn_at answers_withdrawn erased_at place left_at declined_at",
         NOTHING: "id study is_simulated",
     },
     "annotate.Invitation": {
         WHO: "token note",
         DEED: "annotator created_at revoked_at",
         ACCOUNT: "created_by",
+        NOTHING: "id",
+    },
+    "annotate.Visit": {
+        WHO: "browser session platform_study code",
+        DEED: "annotator created_at admitted_at",
+        ACCOUNT: "admitted_by",
         NOTHING: "id",
     },
     "annotate.JoinLink": {WORDS: "note", ACCOUNT: "created_by"},

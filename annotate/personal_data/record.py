@@ -111,6 +111,8 @@ def known(annotator: Annotator) -> Iterator[tuple[str, str]]:
         (_("most stories"), str(annotator.cap or "")),
         (_("trained"), _stamp(annotator.trained_at)),
         (_("consent given"), _stamp(annotator.consented_at)),
+        (_("consent refused"), _stamp(annotator.declined_at)),
+        (_("left"), _stamp(annotator.left_at)),
         (_("version of the consent text"), annotator.consent_version),
         (_("consent withdrawn"), _stamp(annotator.withdrawn_at)),
         (_("instructions read"), _stamp(annotator.instructed_at)),
@@ -120,6 +122,9 @@ def known(annotator: Annotator) -> Iterator[tuple[str, str]]:
         (_("personal data erased"), _stamp(annotator.erased_at)),
         (_("recorded"), _stamp(annotator.created_at)),
     ]
+    for visit in annotator.visits.all():
+        what = (_stamp(visit.created_at), visit.session, visit.platform_study)
+        rows.append((_("visit"), " · ".join(filter(None, what))))
     if invitation is not None:
         rows += [
             (_("note of managers"), _blind(annotator.study)(invitation.note)),

@@ -13,6 +13,7 @@ from annotate import event_log
 from annotate.assignment import control_slots
 from annotate.kinds.registry import kind_of
 from annotate.models import Annotator, Event, Purpose, Question, Slot, Unit
+from annotate.people import inviting
 from annotate.quality_rules.signals import below
 from annotate.responses import giving_back
 from annotate.responses.leasing import is_training_needed, locked_annotator
@@ -170,6 +171,8 @@ def conclude(annotator: Annotator) -> bool | None:
         giving_back.free_unfinished(person)
         _note(Event.Kind.ANNOTATOR_FAILED, person, outcome)
     person.save(update_fields=["trained_at", "training_attempts", "state"])
+    if failed:
+        inviting.release_place(person)
     annotator.trained_at = person.trained_at
     annotator.training_attempts = person.training_attempts
     if not outcome.passed and not failed:

@@ -8,10 +8,12 @@ from annotated_types import Ge
 from django.utils.translation import gettext as _
 from pydantic.fields import FieldInfo
 
+from annotate.people.outcomes import Outcome
 from annotate.schema import Part
 from annotate.setup_form.values import AS_YAML, FormValues
 from annotate.studies import parts
 from annotate.studies.definition import StudyDefinition
+from annotate.studies.recruitment import Ending, Recruitment
 
 Choices = Sequence[tuple[str, str]]
 
@@ -28,6 +30,8 @@ PARTS: dict[str, type[Part]] = {
     "presentation": parts.Presentation,
     "adaptive": parts.Adaptive,
     "consent": parts.Consent,
+    "recruitment": Recruitment,
+    **{f"recruitment.outcomes.{one}": Ending for one in Outcome},
 }
 
 

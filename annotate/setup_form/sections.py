@@ -6,6 +6,8 @@ from django.utils.translation import get_language, pgettext
 from django.utils.translation import gettext as _
 
 from annotate.kinds.base import Kind
+from annotate.people.outcomes import Outcome
+from annotate.people.platforms import PLATFORMS
 from annotate.setup_form.fields import (
     Choices,
     Field,
@@ -176,6 +178,33 @@ class Sections(FieldMaker):
         names = [f"presentation.{key}" for key in Presentation.model_fields]
         title = _("Presentation")
         return Section("presentation", title, [self.row(*names)], folded=True)
+
+    def recruitment(self) -> Section:
+        """Return the fields about a crowd platform, its codes and pay."""
+        platforms = [("", _("none")), *((p.key, p.title) for p in PLATFORMS.values())]
+        platforms[-1] = ("codes", _("a list of people, each with an own code"))
+        key = "recruitment"
+        which = self.one(f"{key}.platform", kind="select", choices=platforms)
+        number = partial(self.one, kind="number")
+        pay = [
+            number(f"{key}.minutes", least=1),
+            number(f"{key}.pay_per_hour", least=0, step="any"),
+            self.one(f"{key}.currency"),
+        ]
+        groups = [
+            FieldGroup([which, self.one(f"{key}.require_id")]),
+            FieldGroup(pay),
+        ]
+        for outcome in Outcome:
+            code = self.one(f"{key}.outcomes.{outcome}.code")
+            address = self.one(f"{key}.outcomes.{outcome}.url")
+            for one in (code, address):
+                one.label = f"{outcome.title} · {one.label}"
+            groups.append(FieldGroup([code, address]))
+        for group in groups[3:]:
+            for one in group.fields:
+                one.help = ""
+        return Section(key, _("Recruitment and payment"), groups, folded=True)
 
     def composites(self) -> Section:
         groups = [self.row("composites")]

@@ -105,6 +105,7 @@ class StudyForm:
                 keys = [card.more[-1].fields[0].value for card in self.cards]
                 self.after.append(sections.adaptive(keys))
             self.after += [sections.composites(), sections.wording()]
+            self.after.append(sections.recruitment())
         listed = [*self.before, *self.cards, *self.after]
         fields = [self.file] if self.in_file else []
         fields += [one for section in listed for one in section.fields]

@@ -45,7 +45,7 @@ def to_values(definition: StudyDefinition) -> FormValues:
         "checks": definition.checks.model_dump(),
         "presentation": definition.presentation.model_dump(),
     }
-    values = FormValues(dict(_leaves(data, "")))
+    values = FormValues(dict(leaves(data, "")))
     for index, question in enumerate(definition.questions):
         for name in switches(type(question)):
             if getattr(question, name):
@@ -59,7 +59,8 @@ def switches(part: type[Part]) -> list[str]:
     return [key for key, one in part.model_fields.items() if one.annotation is bool]
 
 
-def _leaves(value: Any, name: str) -> Iterator[tuple[str, list[str]]]:
+def leaves(value: Any, name: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the form values below a part of a definition."""
     if name in ("pairs", "sets"):
         if isinstance(value, dict):
             yield f"{name}.number", [str(value["number"])]
@@ -83,7 +84,7 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, list[str]]]:
             yield "adaptive.on", ["1"]
         parts = value.items() if isinstance(value, dict) else enumerate(value)
         for key, part in parts:
-            yield from _leaves(part, f"{name}.{key}" if name else str(key))
+            yield from leaves(part, f"{name}.{key}" if name else str(key))
     elif isinstance(value, bool):
         yield from [(name, ["1"])] * value
     else:
@@ -99,7 +100,7 @@ def to_data(values: FormValues, problems: list[DefinitionError]) -> Data:
 
     Fields with invalid YAML are left out and added to `problems`.
     """
-    data = _nested(values, problems)
+    data = nested(values, problems)
     by_index = data.get("questions", {}).items()
     data["questions"] = [
         _question(question, kind_named(question.get("kind") or data.get("kind")))
@@ -124,7 +125,7 @@ def to_data(values: FormValues, problems: list[DefinitionError]) -> Data:
     return {key: value for key, value in data.items() if value not in (None, {})}
 
 
-def _nested(values: FormValues, problems: list[DefinitionError]) -> Data:
+def nested(values: FormValues, problems: list[DefinitionError]) -> Data:
     """Return the values whose names are paths of a study file, nested by path."""
     data: Data = {}
     left_out: list[str] = []

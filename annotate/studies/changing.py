@@ -23,6 +23,8 @@ from annotate.models import Annotator, Event, Purpose, Slot, Study, Unit, User
 from annotate.people.presence import Presence, answers_by_day, calendar, patience_days
 from annotate.responses import giving_back
 from annotate.responses.leasing import UNFINISHED
+from annotate.studies.recruitment import Recruitment
+from annotate.studies.study_file import read_definition, write_definition
 
 Names = tuple[set[str], set[str]]
 
@@ -77,6 +79,32 @@ def names_now(study: Study) -> Names:
 def shows(unit: Unit, methods: set[str], stories: set[str]) -> bool:
     """Return whether a unit has one of these stories or methods."""
     return unit.story.key in stories or bool(methods & set(unit.methods))
+
+
+@transaction.atomic
+def change_recruitment(
+    study: Study, recruitment: Recruitment, *, user: User | None = None
+) -> None:
+    """Change a study's platform, codes, addresses and pay, also in its file."""
+    stored = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    stored.recruitment = recruitment.stored()
+    if stored.definition:
+        definition = read_definition(stored.definition, file="", name=stored.template)
+        changed = definition.with_changes(recruitment=recruitment)
+        stored.definition = write_definition(changed)
+    stored.save(update_fields=["recruitment", "definition"])
+    event_log.note(
+        Event.Kind.STUDY_EDITED,
+        stored.pk,
+        user=user,
+        platform=recruitment.platform or "",
+        codes={
+            name: one["code"]
+            for name, one in stored.recruitment.get("outcomes", {}).items()
+            if one.get("code")
+        },
+    )
+    study.refresh_from_db()
 
 
 # Withdrawing

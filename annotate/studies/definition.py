@@ -53,6 +53,7 @@ from annotate.studies.parts import (
     is_scale,
     problems_of_composites,
 )
+from annotate.studies.recruitment import Recruitment
 
 TEMPLATES = Path(__file__).resolve().parent / "protocols"
 
@@ -116,6 +117,7 @@ class StudyDefinition(Part):
     checks: Checks = Checks()
     rules: Rules = []
     presentation: Presentation = Presentation()
+    recruitment: Recruitment = Recruitment()
 
     @model_validator(mode="before")
     @classmethod
@@ -178,7 +180,7 @@ class StudyDefinition(Part):
         if self.kind:
             for question in data["questions"]:
                 del question["kind"]
-        for key in ("consent", "checks", "presentation"):
+        for key in ("consent", "checks", "presentation", "recruitment"):
             if getattr(self, key) == type(getattr(self, key))():
                 del data[key]
         return {k: value for k, value in data.items() if not is_empty(value)}

@@ -369,6 +369,7 @@ def _create_study(setup: Setup, previous: Study | None) -> Study:
         consent_version=definition.consent.version,
         instructions=definition.instructions,
         presentation=dict(definition.presentation),
+        recruitment=definition.recruitment.stored(),
     )
     _check_fields(study, "the study")
     try:

@@ -45,6 +45,7 @@ from annotate.models import (
     StudyPlan,
     Unit,
     User,
+    Visit,
 )
 from annotate.quality import exclusion
 from annotate.reports import building
@@ -172,6 +173,7 @@ class World:
                 revoked_at=timezone.now(),
             )
         self.join_link = JoinLink.objects.create(study=self.trial, most=9)
+        self.visit = Visit.objects.create(annotator=self.ann, browser="x")
         JoinLink.objects.create(study=self.hills, most=9)
         self.hills.annotators.create(name="A08", state="planned")  # whom one becomes
         JoinLink.objects.create(study=self.trial, most=9, closed_at=timezone.now())
@@ -219,6 +221,7 @@ class World:
             "output": output,
             "report": self.report,
             "plan": self.plan,
+            "visit": self.visit,
             "frame": frame,
             "member": study.benchmark.members.first(),
         }

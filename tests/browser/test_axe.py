@@ -49,6 +49,7 @@ PAGES = {
     "study-extend",
     "study-list",
     "study-preview",
+    "study-recruitment",
     "study-redistribute",
     "study-scoring",
     "study-version",

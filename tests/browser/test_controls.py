@@ -28,6 +28,7 @@ from annotate.models import (
     Study,
 )
 from annotate.people import joining
+from annotate.people.visits import Arrival
 from annotate.personal_data import erasing as withdrawal
 from annotate.responses import leasing
 from evalcore.models import Character
@@ -272,7 +273,10 @@ def consent(seat: Seat) -> list[Use]:
     return [
         TO_CHINESE,
         TO_ENGLISH,
-        Use("main form button", leads("**/instructions/")),
+        Use("button[name=decline]", shows(".completion-code")),
+        # The page of the consent text is that of people who declined now.
+        Use("text=Read the consent text again", leads("**/consent/")),
+        Use("text=I agree and continue", leads("**/instructions/")),
     ]
 
 
@@ -317,6 +321,32 @@ def a_link_that_is_closed(seat: Seat) -> list[Use]:
     joining.close_link(link)
     seat.page.goto(seat.site + reverse("join", args=[link.token]))
     return [Use("main a.button", leads("**/consent/"))]
+
+
+def asking_to_continue(seat: Seat) -> list[Use]:
+    link = joining.make_link(seat.open_study(), most=5)
+    joining.join(link, Arrival("5f3a"))
+    address = reverse("join", args=[link.token], query={"PROLIFIC_PID": "5f3a"})
+    seat.page.goto(seat.site + address)
+    return [
+        Use("button[name=ask]", shows(".completion-code")),
+        Use("main a.button", shows(".completion-code")),
+    ]
+
+
+def handing_in_a_code(seat: Seat) -> list[Use]:
+    study = seat.open_study()
+    recruitment = {"platform": "prolific", "outcomes": {"completed": {"code": "C1"}}}
+    Study.objects.filter(pk=study.pk).update(recruitment=recruitment)
+    person = join(study)
+    work(person, always("3"), most=1)
+    Annotator.objects.filter(pk=person.pk).update(state="finished")
+    seat.open(person, "done")
+    button = "text=Return to Prolific"
+    where = "https://app.prolific.com/submissions/complete?cc=C1"
+    return [
+        Use(button, has(button, "href", where), lambda _hand, control: control.focus())
+    ]
 
 
 def pause(seat: Seat) -> list[Use]:
@@ -711,6 +741,8 @@ STATES = [
     instructions,
     joining_by_a_link,
     a_link_that_is_closed,
+    asking_to_continue,
+    handing_in_a_code,
     pause,
     withdrawing,
     withdrawn,

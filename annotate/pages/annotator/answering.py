@@ -19,7 +19,6 @@ from django.http import (
 )
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
@@ -27,11 +26,12 @@ from annotate.access import rate_limits
 from annotate.assignment import choosing
 from annotate.kinds.base import NotNowError, NotYetError
 from annotate.models import Annotator, Invitation, Purpose, Slot, Study, mark_of
+from annotate.pages.annotator.stopped import revoked, stopped_page, wants_json
 from annotate.pages.study_views import SeatRequest
 from annotate.people import outcomes
 from annotate.presentation.broken_media import FaultRow
 from annotate.presentation.shot_comments import ShotCommentRow
-from annotate.quality import follow_up, monitoring, training
+from annotate.quality import follow_up, monitoring
 from annotate.responses import writing
 from annotate.responses.checklists import TicksRow
 from annotate.responses.late import offered_at
@@ -73,21 +73,21 @@ def for_annotator(view: View, held_too: str = "") -> View:
             return revoked(request, annotator)
         held = HELD.get(annotator.state)
         if held is not None and annotator.state != held_too:
-            return _stopped(request, annotator, held, 403)
+            return stopped_page(request, annotator, held, 403)
         study = annotator.study
         finished = annotator.state == Annotator.State.FINISHED
         if study.state != Study.State.OPEN and not finished:
-            return _stopped(request, annotator, study.state, 403)
+            return stopped_page(request, annotator, study.state, 403)
         try:
             return view(request, annotator, **kwargs)
         except NotYetError as error:
-            if _wants_json(request):
+            if wants_json(request):
                 return JsonResponse({"error": str(error)}, status=403)
             return redirect("rate-entry", token)
         except Http404:
             if study.state != Study.State.OPEN:  # the slot may return to its annotator
-                return _stopped(request, annotator, study.state, 403)
-            return _stopped(request, annotator, "gone", 404)
+                return stopped_page(request, annotator, study.state, 403)
+            return stopped_page(request, annotator, "gone", 404)
 
     return wrapped
 
@@ -100,48 +100,6 @@ def for_trainee(view: View) -> View:
 def invitation_of(token: str) -> Invitation | None:
     """Return the invitation of a token, also after its person's data were erased."""
     return INVITED.first(token=token) or INVITED.first(token=mark_of(token))
-
-
-def revoked(request: SeatRequest, annotator: Annotator) -> HttpResponse:
-    """Return the page of a revoked link or a withdrawn annotator."""
-    has_withdrawn = annotator.withdrawn_at and not annotator.erased_at
-    return _stopped(
-        request, annotator, "withdrawn" if has_withdrawn else "revoked", 410
-    )
-
-
-def _wants_json(request: SeatRequest) -> bool:
-    return "application/json" in request.headers.get("Accept", "")
-
-
-def _stopped(
-    request: SeatRequest, annotator: Annotator, why: str, status: int
-) -> HttpResponse:
-    if _wants_json(request):
-        texts = {
-            "revoked": _("This invitation is no longer valid."),
-            "withdrawn": _("You have withdrawn from this study."),
-            "gone": _("This story is now assigned to somebody else."),
-            "failed": _(
-                "You did not pass the training round, so you cannot take part in this "
-                "study."
-            ),
-            "held": _("Your work is paused; the study's manager can tell you why."),
-        }
-        paused = _("The study is not accepting answers at the moment.")
-        return JsonResponse({"error": texts.get(why, paused)}, status=status)
-    context = {
-        "annotator": annotator,
-        "study": annotator.study,
-        "why": why,
-        "token": request.token,
-        "worth": None if why in ("gone", "draft") else outcomes.current_code(annotator),
-    }
-    if why == "failed":
-        context["result"] = training.result(annotator, annotator.training_attempts)
-    if why == "held":
-        context["text"] = monitoring.pause_text(annotator)
-    return render(request, "rate/stopped.html", context, status=status)
 
 
 def annotator_page(

@@ -1,10 +1,9 @@
-"""Pages of an invitation: join, consent, instructions, breaks, done, withdraw."""
+"""Pages of an invitation: consent, instructions, breaks, done, return, withdraw."""
 
 from typing import Any
 
-from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import redirect, render
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -18,7 +17,7 @@ from annotate import event_log
 from annotate.access import rate_limits
 from annotate.assignment import choosing
 from annotate.kinds.registry import kind_of
-from annotate.models import Annotator, Event, JoinLink, Slot, Study, new_token
+from annotate.models import Annotator, Event, Slot, Study
 from annotate.pages.annotator.answering import (
     annotator_page,
     for_annotator,
@@ -27,10 +26,10 @@ from annotate.pages.annotator.answering import (
     next_address,
     revoked,
 )
+from annotate.pages.annotator.joining import remember_person
 from annotate.pages.annotator.session_progress import progress
 from annotate.pages.study_views import SeatRequest
-from annotate.people import devices, joining, outcomes
-from annotate.people.joining import JoiningError
+from annotate.people import outcomes, places
 from annotate.personal_data import erasing
 from annotate.presentation import same_size
 from annotate.presentation.slot_view import in_order
@@ -41,89 +40,6 @@ from evalcore.serving import log
 
 
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-def join(request: HttpRequest, token: str) -> HttpResponse:
-    """Show the page of a public link; agreeing creates an annotator."""
-    link = JoinLink.objects.select_related("study").filter(token=token).first()
-    if link is None:
-        return rate_limits.refuse_link(request)
-    log.note(study=link.study.slug)
-    page = request.POST.get("page") or new_token()
-    try:
-        external_id = joining.platform_id(request.GET)
-        person = joining.find_joined(link.study, external_id)
-        if person is None and request.method == "POST":
-            person = joining.join(
-                link,
-                external_id=external_id,
-                language=request.POST.get("language", ""),
-                page=page,
-                address=rate_limits.client_address(request),
-            )
-        if person is not None and not _is_own(request, link, person, page):
-            return _page(request, link, status=403, elsewhere=True)
-    except JoiningError as error:
-        return _page(request, link, str(error), 409)
-    if person is not None:
-        log.note(annotator=person.pk)
-        response = redirect("rate-entry", person.invitation.token)
-        return _remember(request, response, person)
-    here = None if external_id else devices.at_work(request, link.study_id)
-    if reason := joining.obstacle(link):
-        return _page(request, link, reason, 403, here=here)
-    return _page(request, link, here=here, page=page)
-
-
-def _is_own(request: HttpRequest, link: JoinLink, person: Annotator, page: str) -> bool:
-    """Return whether this browser may continue as the annotator with its ID."""
-    return (
-        link.any_device
-        or devices.knows(request, person)
-        or joining.joined_on(person, page)
-    )
-
-
-def _page(
-    request: HttpRequest,
-    link: JoinLink,
-    reason: str = "",
-    status: int = 200,
-    **context: object,
-) -> HttpResponse:
-    study = link.study
-    context |= {
-        "study": study,
-        "link": link,
-        "reason": reason,
-        "languages": [] if link.language else _languages(study),
-        "preview": request.GET.get("assignmentId") == joining.PREVIEW,
-    }
-    response = render(request, "rate/join.html", context, status=status)
-    response["Referrer-Policy"] = "same-origin"
-    return response
-
-
-def _languages(study: Study) -> list[tuple[str, str]]:
-    names = {code.split("-")[0]: name for code, name in settings.LANGUAGES}
-    return [(code, names.get(code, code)) for code in study.languages]
-
-
-def _remember(
-    request: HttpRequest, response: HttpResponse, annotator: Annotator
-) -> HttpResponse:
-    """Store the annotator in a cookie; log other annotators on this device."""
-    if (other := devices.other(request, annotator)) is not None:
-        event_log.note(
-            Event.Kind.SECOND_LINK,
-            annotator.study_id,
-            annotator=annotator,
-            on_the_device_of=other.name,
-            went_on_as=annotator.name,
-        )
-    return devices.remember(request, response, annotator)
-
-
-@never_cache
 @require_safe
 @for_annotator
 def entry(request: SeatRequest, annotator: Annotator) -> HttpResponse:
@@ -131,7 +47,7 @@ def entry(request: SeatRequest, annotator: Annotator) -> HttpResponse:
     if annotator.consented_at is None:
         return redirect("rate-consent", request.token)
     response = redirect(_place(annotator), request.token)
-    return _remember(request, response, annotator)
+    return remember_person(request, response, annotator)
 
 
 def _place(annotator: Annotator) -> str:
@@ -146,7 +62,10 @@ def _place(annotator: Annotator) -> str:
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_annotator
 def consent(request: SeatRequest, annotator: Annotator) -> HttpResponse:
-    """Show the consent text; agreeing stores its time and version."""
+    """Show the consent text; agreeing or declining stores its time."""
+    if request.method == "POST" and request.POST.get("decline"):
+        places.decline(annotator)
+        return redirect("rate-entry", request.token)
     if request.method == "POST":
         agreed = (
             Annotator.objects.filter(pk=annotator.pk, consented_at__isnull=True)
@@ -167,7 +86,7 @@ def consent(request: SeatRequest, annotator: Annotator) -> HttpResponse:
                 **_order(annotator),
             )
         response = redirect("rate-instructions", request.token)
-        return _remember(request, response, annotator)
+        return remember_person(request, response, annotator)
     return annotator_page(request, annotator, "rate/consent.html")
 
 
@@ -300,6 +219,23 @@ def done(request: SeatRequest, annotator: Annotator) -> HttpResponse:
         minutes=following.minutes,
         previous=last_answered(annotator),
     )
+
+
+@never_cache
+@require_POST
+def come_back(request: SeatRequest, token: str) -> HttpResponse:
+    """Give a place again to somebody who left or declined, or say why not."""
+    invitation = invitation_of(token)
+    if invitation is None:
+        return rate_limits.refuse_link(request)
+    request.token = token
+    if invitation.revoked_at and not places.may_come_back(invitation.annotator):
+        return revoked(request, invitation.annotator)
+    try:
+        places.come_back(invitation.annotator)
+    except places.JoiningError as error:
+        return revoked(request, invitation.annotator, str(error))
+    return redirect("rate-entry", token)
 
 
 @never_cache

@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 
 from annotate.coverage.slot_counts import people
-from annotate.models import Annotator, Event, Invitation, JoinLink, Study
+from annotate.models import Annotator, Event, Invitation, Study
 from annotate.pages.study_views import (
     UserRequest,
     attachment,
@@ -23,7 +23,7 @@ from annotate.pages.study_views import (
     study_page,
     whole_number,
 )
-from annotate.people import inviting, joining, outcomes
+from annotate.people import inviting, outcomes, visits
 from annotate.people.invitation_list import LONGEST_NOTE, ListError, invite_list
 from annotate.personal_data import erasing, record
 from annotate.spreadsheet import csv_text
@@ -71,10 +71,6 @@ def _page(
     request: UserRequest, study: Study, status: int = 200, **context: Any
 ) -> HttpResponse:
     rows = _rows(request, study)
-    links = [
-        (link, _base(request) + reverse("join", args=[link.token]))
-        for link in study.join_links.all()
-    ]
     waiting = sum(row.person.state == Annotator.State.PLANNED for row in rows)
     return render_page(
         request,
@@ -85,9 +81,8 @@ def _page(
         waiting=waiting,
         free=inviting.free_slots(study).count(),
         most_links=min(waiting or MOST_AT_ONCE, MOST_AT_ONCE),
-        open_links=sum(link.is_open for link, _address in links),
-        links=[row for row in links if row[0].closed_at is None],
-        closed_links=[link for link, _address in links if link.closed_at],
+        open_links=sum(link.is_open for link in study.join_links.all()),
+        requests=len(visits.requests(study)),
         languages=list(study.languages),
         due=erasing.due_at(study),
         **context,
@@ -107,7 +102,7 @@ def _rows(request: UserRequest, study: Study) -> list[AnnotatorRow]:
         AnnotatorRow(
             person,
             row,
-            _base(request) + reverse("rate-entry", args=[row.token])
+            base_of(request) + reverse("rate-entry", args=[row.token])
             if row is not None and row.revoked_at is None
             else "",
             other_names.get(person.pk) or "",
@@ -118,7 +113,7 @@ def _rows(request: UserRequest, study: Study) -> list[AnnotatorRow]:
     ]
 
 
-def _base(request: UserRequest) -> str:
+def base_of(request: UserRequest) -> str:
     return settings.BASE_URL or request.build_absolute_uri("/").rstrip("/")
 
 
@@ -152,7 +147,7 @@ def _link_row(row: AnnotatorRow) -> tuple[object, ...]:
 @people_button
 def annotator_invite(request: UserRequest, study: Study) -> str:
     """Create links for the next planned annotators, or for new people."""
-    note = _note(request)
+    note = note_of(request)
     if request.POST.get("new"):
         return _created(_invite_new(request, study, note))
     count = whole_number(request.POST.get("count", "")) or 0
@@ -172,7 +167,7 @@ def _invite_new(request: UserRequest, study: Study, note: str) -> list[Invitatio
     ]
 
 
-def _note(request: UserRequest) -> str:
+def note_of(request: UserRequest) -> str:
     note = request.POST.get("note", "")
     if len(note) > LONGEST_NOTE:
         text = _("Please write at most %(most)d characters; these are %(n)d.")
@@ -220,42 +215,6 @@ def _file_text(request: UserRequest) -> str:
         raise inviting.InvitingError(
             _("The file is not text in UTF-8. Save it as “CSV UTF-8”.")
         ) from error
-
-
-@people_button
-def join_link_make(request: UserRequest, study: Study) -> str:
-    """Create a public link."""
-    joining.make_link(
-        study,
-        note=_note(request),
-        most=whole_number(request.POST.get("most", "")) or 0,
-        language=request.POST.get("language", ""),
-        cap=whole_number(request.POST.get("cap", "")),
-        any_device=bool(request.POST.get("any_device")),
-        user=request.user,
-    )
-    return _("The link is open. Copy it from the list.")
-
-
-@study_button("annotator-list", of="join_links")
-def join_link_close(request: UserRequest, study: Study, link: JoinLink) -> str:
-    joining.close_link(link, user=request.user)
-    return _("The link is closed. People who have joined can continue.")
-
-
-@study_button("annotator-list", of="join_links")
-def join_link_devices(request: UserRequest, study: Study, link: JoinLink) -> str:
-    """Set whether people who joined may switch device."""
-    any_device = bool(request.POST.get("any_device"))
-    joining.trust_ids(link, any_device=any_device, user=request.user)
-    if any_device:
-        return _(
-            "With this link, people can switch device: their ID is enough to continue."
-        )
-    return _(
-        "With this link, people continue in the browser where they joined, or "
-        "with their personal link."
-    )
 
 
 @person_button

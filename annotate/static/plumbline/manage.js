@@ -7,6 +7,20 @@
     if (event.target.matches(".link-field")) event.target.select();
   });
 
+  // Buttons that copy a text; without HTTPS, too.
+  document.querySelectorAll("[data-copy]").forEach((button) => { button.hidden = false; });
+  document.addEventListener("click", ({ target }) => {
+    const button = target.closest("[data-copy]");
+    if (!button) return;
+    const field = document.createElement("textarea");
+    field.value = button.dataset.copy;
+    document.body.append(field);
+    field.select();
+    if (document.execCommand("copy")) button.textContent = button.dataset.copied;
+    field.remove();
+    button.focus();
+  });
+
   // A refreshed part keeps its scroll position, focus and open details.
   const places = (part) => [...part.querySelectorAll("a, button, summary, .scroll-x")];
   const name = (place) =>

@@ -1,7 +1,7 @@
 """Exits from annotators' pages: their texts and codes.
 
-Codes begin with E- after partial work and with S- after failed training; codes for
-complete work have no prefix.
+Codes begin with E- after partial work, S- after failed training, N- without consent
+and W- where nothing was left; codes for complete work have no prefix.
 """
 
 import re
@@ -40,9 +40,9 @@ def kind_of_code(page: str, person) -> str:
         return "none"
     if code == person.completion_code:
         return "completed"
-    assert re.fullmatch(r"[ES]-[A-Z2-9]{8}", code)
+    assert re.fullmatch(r"[ESNW]-[A-Z2-9]{8}", code)
     assert person.completion_code not in page
-    return {"E": "ended", "S": "screened out"}[code[0]]
+    return {"E": "stopped", "S": "failed", "N": "no consent", "W": "no work"}[code[0]]
 
 
 def out(client, person) -> str:
@@ -133,7 +133,7 @@ def training_failed(client):
     browser.fill(character="4", beauty="1")
     told = browser.text()
     assert "Expected" in told, "what was expected is told of the last story, too"
-    assert kind_of_code(told, person) == "screened out"
+    assert kind_of_code(told, person) == "failed"
     assert "There is nothing that you have to do" not in out(client, person)
     return person, out(client, person)
 
@@ -153,7 +153,8 @@ def withdrawn_with_answers(client):
 def declined(client):
     study = make_planned(OPEN, redundancy=2)
     person = inviting.invite_new(study).annotator
-    return person, out(client, person)
+    consent = Browser(client, person).address("consent")
+    return person, client.post(consent, {"decline": "1"}, follow=True).content.decode()
 
 
 def removed(client):
@@ -213,23 +214,23 @@ def skipped_nearly_all(client):
     [
         (whole_plan, "completed", "you have rated"),
         (sitting_of_a_small_study, "completed", "you have rated 4 stories"),
-        (all_with_others, "ended", "You have rated 2 stories, which is part"),
-        (nothing_left, "ended", "You have not rated any stories"),
-        (paused_study, "ended", "You have rated 1 story"),
-        (closed_study, "ended", "It no longer accepts answers"),
+        (all_with_others, "no work", "You have rated 2 stories, which is part"),
+        (nothing_left, "no work", "there was nothing left for you to rate"),
+        (paused_study, "stopped", "You have rated 1 story"),
+        (closed_study, "stopped", "It no longer accepts answers"),
         (study_closed_after_a_sitting, "completed", "you have rated 4 stories"),
         (closed_before_anything, "none", "It no longer accepts answers"),
-        (training_failed, "screened out", "In all, 1 of 2 answers were as expected"),
-        (withdrawn, "ended", "Your submitted answers are kept"),
-        (withdrawn_with_answers, "ended", "None of your answers will count"),
-        (declined, "none", "You will not get a completion code."),
-        (removed, "ended", "This link is no longer valid"),
-        (left_out_by_a_rule, "ended", "You have rated 1 story"),
+        (training_failed, "failed", "In all, 1 of 2 answers were as expected"),
+        (withdrawn, "stopped", "Your submitted answers are kept"),
+        (withdrawn_with_answers, "stopped", "None of your answers will count"),
+        (declined, "no consent", "You have not agreed to take part"),
+        (removed, "stopped", "This link is no longer valid"),
+        (left_out_by_a_rule, "stopped", "You have rated 1 story"),
         (removed_when_finished, "completed", "This link is no longer valid"),
-        (held, "ended", "Your work is paused"),
+        (held, "stopped", "Your work is paused"),
         (replaced_link, "none", "If it was replaced, ask"),
         (full_join_link, "none", "there is no code"),
-        (skipped_nearly_all, "ended", "You have rated 1 story"),
+        (skipped_nearly_all, "stopped", "You have rated 1 story"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
@@ -243,9 +244,10 @@ def test_exit_pages_show_the_right_code(client, way, kind, says):
 def test_partial_code_depends_on_the_secret_key(client, settings):
     """Attack: an annotator who ended early tries all completion codes offline."""
     person, page = all_with_others(client)
+    person.refresh_from_db()
     settings.SECRET_KEY = "another key, of at least 32 letters"
     worth = outcomes.current_code(person)
-    assert worth.outcome == "ended early"
+    assert worth.outcome == "no_work"
     assert worth.code != code_on(page)
 
 
@@ -255,7 +257,7 @@ def test_table_of_links_has_the_displayed_codes(client, django_user_model):
     client.force_login(manager)
     address = reverse("annotator-links", args=["trial"])
     table = client.get(address).content.decode()
-    assert f"{code_on(page)},ended early,1," in table
+    assert f"{code_on(page)},stopped,1," in table
     lifecycle.launch(person.study)
     table = client.get(address).content.decode()
     assert code_on(page) not in table

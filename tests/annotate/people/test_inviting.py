@@ -107,11 +107,14 @@ def test_page_hides_links_and_ids_from_researcher():
     study = planned_study()
     invite_list(study, "ada@example.org")
     link = joining.make_link(study, most=5, note="Prolific")
-    address = reverse("annotator-list", args=[study.slug])
-    page = alice(study).get(address).content.decode()
+    public = reverse("study-recruitment", args=[study.slug])
+    page = alice(study).get(public).content.decode()
     assert f"/join/{link.token}/" in page
-    assert "ada@example.org" in page
-    assert "0 / 5" in page
+    assert "0 of 5 places taken" in " ".join(page.split())
+    assert rob(study).get(public).status_code == 403
+    assert eve().get(public).status_code == 404
+    address = reverse("annotator-list", args=[study.slug])
+    assert "ada@example.org" in alice(study).get(address).content.decode()
     other = rob(study).get(address).content.decode()
     assert "ada@example.org" not in other
     assert link.token not in other
@@ -312,9 +315,11 @@ def test_full_and_closed_links_are_not_open():
     joining.join(joining.make_link(study, most=1))
     joining.close_link(joining.make_link(study, most=1))
     assert "0 open" in people_page(study)
-    assert ">full<" in people_page(study)
+    address = reverse("study-recruitment", args=[study.slug])
+    assert ">full<" in alice(study).get(address).content.decode()
     joining.make_link(study, most=1)
     assert "1 open" in people_page(study)
-    assert "Nobody can join" not in people_page(study)
+    assert "Nobody can join" not in alice(study).get(address).content.decode()
     lifecycle.pause(study)
-    assert "Nobody can join while the study is not running" in people_page(study)
+    page = alice(study).get(address).content.decode()
+    assert "Nobody can join while the study is not running" in page

@@ -15,7 +15,8 @@ from annotate.audit_log.verifying import problems
 from annotate.models import Annotator, Invitation, JoinLink, Rating, Slot
 from annotate.people import inviting, joining
 from annotate.people.invitation_list import invite_list
-from annotate.people.joining import JoiningError
+from annotate.people.places import JoiningError
+from annotate.people.visits import Arrival
 from tests.annotate.studies.test_extending import planned_study
 from tests.factories import make_study
 from tests.people import alice, rob
@@ -84,8 +85,8 @@ def test_id_alone_is_refused_on_another_device(client):
     ):
         assert guess.status_code == 403
         text = guess.content.decode()
-        assert "on another device or in another browser" in text
-        assert "the person who invited you" in text
+        assert "already taking part in another browser" in text
+        assert "Ask to continue here" in text
         assert study.annotators.get(name="A01").invitation.token not in text
         assert "Take part" not in text
     agree(client, study.annotators.get(name="A01"))
@@ -150,15 +151,6 @@ def test_concurrent_request_is_not_the_joining_person(monkeypatch):
 
     monkeypatch.setattr(joining, "join", after_the_person)
     assert Client().post(own).status_code == 403
-
-
-def test_join_page_proves_device_for_limited_time(clock):
-    link = joining.make_link(planned_study(), most=3)
-    own = address(link, rater="5f3a")
-    page = Client().get(own).context["page"]
-    Client().post(own, {"page": page})
-    clock.move(16)
-    assert Client().post(own, {"page": page}).status_code == 403
 
 
 def test_manager_can_allow_ids_on_any_device():
@@ -266,7 +258,7 @@ def test_concurrent_clicks_of_one_person_join_once():
 
     def ask(_number):
         try:
-            return joining.join(link, external_id="5f3a").pk
+            return joining.join(link, Arrival("5f3a")).pk
         finally:
             connection.close()
 

@@ -9,10 +9,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate.audit_log.verifying import problems
-from annotate.models import Annotator, Event, Slot
-from annotate.people import joining
+from annotate.models import Annotator, Event, Invitation, Slot
+from annotate.people import joining, places
 from annotate.personal_data import erasing
-from annotate.responses.leasing import locked_annotator
 from tests.annotate.studies.test_extending import planned_study
 from tests.people import alice
 
@@ -31,6 +30,7 @@ def age(study, **ago) -> None:
     """Move everything so far into the past."""
     past = timezone.now() - timedelta(**ago)
     QuerySet.update(Event.objects.filter(study=study), at=past)  # else never changed
+    Invitation.objects.filter(annotator__study=study).update(created_at=past)
     for sign in ("last_seen_at", "instructed_at", "consented_at"):
         study.annotators.filter(**{f"{sign}__isnull": False}).update(**{sign: past})
 
@@ -89,12 +89,11 @@ def test_place_is_kept_by_a_person_who_begins_while_another_asks(study, monkeypa
     age(study, minutes=31)
     first, second = study.annotators.filter(state="invited").order_by("pk")
 
-    def begin(person):
-        if person.pk == first.pk:
-            study.annotators.filter(pk=person.pk).update(last_seen_at=timezone.now())
-        return locked_annotator(person)
+    def begin(people):
+        assert first.pk in people
+        study.annotators.filter(pk=first.pk).update(last_seen_at=timezone.now())
 
-    monkeypatch.setattr(joining, "locked_annotator", begin)
+    monkeypatch.setattr(places, "_lock", begin)
     assert ask(link).status_code == 302
     states = study.annotators.in_bulk([first.pk, second.pk])
     assert [states[pk].state for pk in (first.pk, second.pk)] == ["invited", "revoked"]
@@ -146,15 +145,22 @@ def test_people_who_have_submitted_do_not_count_against_their_address(
     assert ask(link).status_code == 302
 
 
-def test_person_whose_place_was_given_on_can_join_again_by_the_same_id(study):
+def test_person_whose_place_was_given_on_takes_it_again_by_the_same_id(study):
     link = joining.make_link(study, most=2)
     first = ask(link, PROLIFIC_PID="ada")
     ask(link)
     age(study, minutes=31)
     ask(link, PROLIFIC_PID="bob")
-    assert Client().get(first.url).status_code == 410
+    page = Client().get(first.url).content.decode()
+    assert "Your place went to somebody else" in page
     assert ask(link, PROLIFIC_PID="ada").status_code == 302
+    assert study.annotators.get(external_id="ada").state == "invited"
     assert study.annotators.exclude(external_id="").count() == 2
+    # The first browser, which had the old link, is not let in any more.
+    assert Client().get(first.url).status_code == 404
+    link.refresh_from_db()
+    assert link.joined == study.annotators.filter(place=link).count() == 2
+    assert problems(study) == []
 
 
 def test_log_keeps_no_address(study):

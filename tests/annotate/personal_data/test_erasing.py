@@ -7,6 +7,7 @@ from annotate.audit_log.verifying import problems
 from annotate.imported_judgements.importing import import_ratings
 from annotate.models import Annotator, Event, Exclusion, Invitation, Slot
 from annotate.people import joining
+from annotate.people.visits import Arrival
 from annotate.personal_data import accounts, erasing
 from annotate.studies.changing import redistribute
 from tests.annotate.personal_data.people_of_studies import (
@@ -111,9 +112,9 @@ def test_erasure_replaces_names_without_spaces(name, reason, left):
 def test_erased_person_can_join_again_as_new():
     study = make_planned(f"{LIKERT}\nassignment: open\n", redundancy=3)
     link = joining.make_link(study, most=5)
-    person = joining.join(link, external_id="5f1b0c")
+    person = joining.join(link, Arrival("5f1b0c"))
     erasing.erase(person)
-    again = joining.join(link, external_id="5f1b0c")
+    again = joining.join(link, Arrival("5f1b0c"))
     assert again != person
     assert problems(study) == []
 

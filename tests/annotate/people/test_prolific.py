@@ -1,0 +1,457 @@
+"""Prolific from link to code: outcomes, places and ways back."""
+
+import random
+from collections import Counter
+
+import pytest
+from django.urls import reverse
+
+from annotate.audit_log.verifying import problems
+from annotate.models import Visit
+from annotate.people import joining, ordering, platforms
+from annotate.schema import DefinitionError
+from annotate.studies.study_file import read_definition, write_definition
+from tests.annotate.people.prolific import (
+    RECRUITED,
+    Participant,
+    code_of,
+    recruiting_study,
+)
+from tests.people import alice, rob
+
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
+TRAINING = """
+training:
+  attempts: 1
+  pass_mark: 0.6
+  units:
+    - {story: "01", method: Alder, expected: {character: 4, beauty: 4}}
+"""
+
+
+def read(extra: str):
+    return read_definition(RECRUITED + extra, file="s.yaml", name="s")
+
+
+def places_of(link) -> tuple[int, int]:
+    """Return the counter of a link, and the number of people with a place."""
+    link.refresh_from_db()
+    return link.joined, link.people.count()
+
+
+# Study file ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("https://app.prolific.com/submissions/complete?cc=X1", ""),
+        ("https://evil.example/submissions/complete?cc=X1", "not to evil.example"),
+        ("https://app.prolific.com.evil.example/", "not to app.prolific.com.evil"),
+        ("https://app.prolific.com@evil.example/", "begins with https://"),
+        ("http://app.prolific.com/submissions/complete", "begins with https://"),
+        ("https://app.prolific.com:8443/", "begins with https://"),
+        ("https://evil.example\\@app.prolific.com/", "begins with https://"),
+        ("javascript:alert(1)", "begins with https://"),
+        ("//app.prolific.com/", "begins with https://"),
+        ("https://[", "write a web address"),
+    ],
+)
+def test_completion_address_is_refused_on_foreign_hosts(address, reason):
+    found = platforms.problem_of_address(platforms.PROLIFIC, address)
+    assert (reason in found) if reason else found == ""
+    data = f"  outcomes: {{completed: {{url: '{address}'}}}}\n"
+    if not reason:
+        assert read(data).recruitment.outcomes.completed.url == address
+        return
+    with pytest.raises(DefinitionError) as error:
+        read(data)
+    assert "recruitment.outcomes.completed.url" in str(error.value)
+    assert reason in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("extra", "reason"),
+    [
+        ("  outcomes: {completed: {code: 'a b'}}", "letters, digits"),
+        ("  outcomes: {completed: {code: X}, failed: {code: X}}", "another code"),
+        ("  outcomes: {finished: {code: X}}", "expected completed"),
+    ],
+)
+def test_wrong_codes_are_refused(extra, reason):
+    with pytest.raises(DefinitionError, match=reason):
+        read(extra + "\n")
+
+
+def test_recruitment_survives_writing():
+    definition = read("  outcomes: {completed: {code: C1}, no_consent: {code: N1}}\n")
+    text = write_definition(definition)
+    assert read_definition(text, file="s.yaml", name="s") == definition
+    assert "no_work" not in text
+
+
+# Outcomes -----------------------------------------------------------------------------
+
+
+def test_completion_code_is_one_for_all_and_has_an_address():
+    study, link = recruiting_study(3, redundancy=4)
+    codes = set()
+    for _number in range(2):
+        person = Participant(link)
+        person.join()
+        person.agree()
+        person.rate()
+        assert "Return to Prolific" in person.page
+        codes.add(person.handed_in)
+    assert codes == {code_of(study, "completed")}
+    assert len(set(study.recruitment["outcomes"])) == 5
+    visit = Visit.objects.filter(annotator=person.annotator).get()
+    assert (visit.session, visit.platform_study) == (person.session, "5e9")
+
+
+def test_declining_ends_with_a_code_and_frees_the_place():
+    study, link = recruiting_study(1, redundancy=4)
+    ann = Participant(link)
+    assert "I do not agree" in ann.join()
+    ann.decline()
+    assert ann.handed_in == code_of(study, "no_consent")
+    assert (ann.status, ann.annotator.declined_at is not None) == (200, True)
+    assert places_of(link) == (0, 0)
+    ann.open()
+    assert ann.handed_in == code_of(study, "no_consent")
+    bob = Participant(link)
+    bob.join()
+    again = ann.browser.address("return")
+    assert "Enough people" in ann.press(again) or "All places" in ann.page
+    bob.decline()
+    assert "I agree and continue" in ann.press(again)
+    assert places_of(link) == (1, 1)
+    assert problems(study) == []
+
+
+def test_failing_the_training_frees_the_place():
+    study, link = recruiting_study(1, RECRUITED + TRAINING, redundancy=4)
+    person = Participant(link)
+    person.join()
+    browser = person.browser
+    browser.start()
+    browser.fill(character="0", beauty="0")
+    person.open()
+    assert person.handed_in == code_of(study, "failed")
+    assert places_of(link) == (0, 0)
+
+
+def test_full_link_hands_in_that_no_work_is_left():
+    study, link = recruiting_study(1, redundancy=4)
+    Participant(link).join()
+    late = Participant(link)
+    late.join()
+    assert late.handed_in == code_of(study, "no_work")
+    assert late.annotator is None
+
+
+# Places -------------------------------------------------------------------------------
+
+
+def test_place_of_a_person_who_left_half_way_goes_to_another(clock):
+    study, link = recruiting_study(1, redundancy=4)
+    ann, bob = Participant(link), Participant(link)
+    ann.join()
+    ann.agree()
+    ann.rate(1)
+    bob.join()
+    assert bob.annotator is None, "Ann has just worked"
+    clock.move(31)
+    bob.join()
+    assert bob.annotator is not None
+    assert "Your place went to somebody else" in ann.open()
+    assert ann.handed_in == code_of(study, "stopped")
+    assert "All places are taken" in ann.press(ann.browser.address("return"))
+    bob.decline()
+    ann.press(ann.browser.address("return"))
+    ann.rate(1)
+    assert ann.handed_in == code_of(study, "completed")
+    assert places_of(link) == (1, 1)
+    assert problems(study) == []
+
+
+def test_place_of_a_person_who_finished_is_kept(clock):
+    study, link = recruiting_study(1, redundancy=4)
+    ann = Participant(link)
+    ann.join()
+    ann.agree()
+    ann.rate()
+    clock.move(24 * 60)
+    bob = Participant(link)
+    bob.join()
+    assert (bob.annotator, bob.handed_in) == (None, code_of(study, "no_work"))
+    alice(study).post(reverse("annotator-revoke", args=[study.slug, ann.annotator.pk]))
+    assert places_of(link) == (1, 1)
+
+
+def test_places_are_changed_without_another_address():
+    study, link = recruiting_study(1, redundancy=4)
+    Participant(link).join()
+    change = reverse("join-link-places", args=[study.slug, link.pk])
+    assert rob(study).post(change, {"most": "2"}).status_code == 403
+    manager, token = alice(study), link.token
+    manager.post(change, {"most": "2"})
+    Participant(link).join()
+    assert places_of(link) == (2, 2)
+    refused = manager.post(change, {"most": "1"}, follow=True).content.decode()
+    assert "Enter a number of places from 2" in refused
+    link.refresh_from_db()
+    assert (link.most, link.token) == (2, token)
+
+
+# Ways back ----------------------------------------------------------------------------
+
+
+def test_lost_reply_leads_back_to_the_same_place():
+    _study, link = recruiting_study(2, redundancy=4)
+    ann = Participant(link)
+    ann.lose_reply()
+    assert "I agree and continue" in ann.open()
+    assert places_of(link) == (1, 1)
+
+
+def test_same_attempt_is_known_in_another_browser_but_an_id_is_not():
+    _study, link = recruiting_study(3, redundancy=4)
+    ann = Participant(link)
+    ann.join()
+    ann.agree()
+    assert ann.on_another_device().open().count("already taking part") == 0
+    short = Participant(link, session="1")
+    short.join()
+    assert short.on_another_device().open().count("already taking part") > 0
+    eve = ann.on_another_device(session="guessed")
+    eve.open()
+    assert (eve.status, "already taking part in another browser" in eve.page) == (
+        403,
+        True,
+    )
+    assert ann.browser.token not in eve.page
+    eve.press()
+    assert eve.status == 403
+    assert places_of(link) == (2, 2)
+
+
+def test_manager_lets_one_browser_in():
+    study, link = recruiting_study(2, redundancy=4)
+    ann = Participant(link)
+    ann.join()
+    ann.agree()
+    new, eve = (ann.on_another_device(session=s) for s in ("second", "guessed"))
+    for browser in (new, eve):
+        browser.press(ask="1")
+        assert "Your request" in browser.page
+    page = alice(study).get(reverse("study-recruitment", args=[study.slug]))
+    wanted, _other = Visit.objects.filter(admitted_at=None).order_by("pk")
+    assert [wanted.code in one.page for one in (new, eve)] == [True, False]
+    assert wanted.code in page.content.decode()
+    admit = reverse("visit-admit", args=[study.slug, wanted.pk])
+    assert rob(study).post(admit).status_code == 403
+    alice(study).post(admit)
+    for browser in (new, eve):
+        browser.open()
+    assert (new.status, eve.status) == (200, 403)
+    assert study.events.filter(kind="way back given").count() == 1
+    assert places_of(link) == (1, 1)
+    for number in range(9):
+        ann.on_another_device(session=f"more{number}").press(ask="1")
+    assert Visit.objects.filter(admitted_at=None).count() == 5
+
+
+def test_page_without_an_id_says_what_to_do_and_the_manager_learns_the_name():
+    study, link = recruiting_study(2, redundancy=4)
+    visitor = Participant(link)
+    page = visitor.open(
+        reverse("join", args=[link.token], query={"participantId": "7"})
+    )
+    assert "Your participant ID is missing" in page
+    assert "Take part" not in page
+    visitor.press(reverse("join", args=[link.token]))
+    assert study.annotators.count() == 0
+    told = alice(study).get(reverse("study-recruitment", args=[study.slug]))
+    words = " ".join(told.content.decode().split())
+    assert "People came with participantId=…, which is not read as an ID." in words
+    assert "?PROLIFIC_PID={{%PROLIFIC_PID%}}&amp;STUDY_ID={{%STUDY_ID%}}" in words
+
+
+# The manager's page -------------------------------------------------------------------
+
+
+def test_order_counts_people_places_and_cost():
+    study, link = recruiting_study(9, redundancy=10)
+    # 12 items of 10 ratings, 2 for each person: 60 people, and 6 in reserve.
+    first = ordering.order(study)
+    assert (first.people, first.places, first.minutes) == (60, 66, 12)
+    assert first.cost == 66 * 12 / 60 * 9
+    page = alice(study).get(reverse("study-recruitment", args=[study.slug]))
+    words = " ".join(page.content.decode().split())
+    assert "Order 66 places (60 people for the ratings that nobody has, and 6" in words
+    assert "At 9.00 GBP an hour this costs 118.80 GBP" in words
+    for _number in range(3):
+        person = Participant(link)
+        person.join()
+        person.agree()
+        person.rate()
+    later = ordering.order(study)
+    assert (later.people, later.measured, later.minutes) == (57, 3, 1)
+
+
+def test_platform_and_codes_are_changed_while_the_study_runs():
+    study, _link = recruiting_study(2, redundancy=4)
+    before = code_of(study, "no_work")
+    address = reverse("study-recruitment", args=[study.slug])
+    form = {
+        "recruitment.platform": "prolific",
+        "recruitment.outcomes.completed.code": "CABC123",
+        "recruitment.outcomes.no_work.code": before,
+        "recruitment.outcomes.failed.url": "http://app.prolific.com/",
+    }
+    manager = alice(study)
+    refused = manager.post(address, form)
+    assert refused.status_code == 422
+    assert "begins with https://" in refused.content.decode()
+    form["recruitment.outcomes.failed.url"] = ""
+    assert manager.post(address, form).status_code == 302
+    study.refresh_from_db()
+    assert code_of(study, "completed") == "CABC123"
+    assert code_of(study, "no_work") == before
+    assert "CABC123" in study.definition
+    assert not study.recruitment.get("require_id")
+    assert manager.post(address, {"recruitment.platform": "codes"}).status_code == 302
+    study.refresh_from_db()
+    assert study.recruitment == {"platform": "codes"}
+    assert joining.find_joined(study, "x") is None
+
+
+# Everything at once -------------------------------------------------------------------
+
+
+class Crowd:
+    """Participants who come, work, leave, double and return in a random order."""
+
+    def __init__(self, study, link, clock, seed: int) -> None:
+        self.study, self.link, self.clock = study, link, clock
+        self.random = random.Random(seed)
+        self.people: list[Participant] = []
+        self.paid: Counter[str] = Counter()
+
+    def visit(self) -> None:
+        person = Participant(self.link)
+        getattr(self, self.random.choice(WAYS))(person)
+        if person.annotator is not None:
+            self.people.append(person)
+        joined, holders = places_of(self.link)
+        assert joined == holders <= self.link.most
+        self.clock.move(self.random.choice([1, 2, 5]))
+
+    def work(self, person: Participant, most: int = 2) -> None:
+        if person.annotator is None:
+            assert person.handed_in == code_of(self.study, "no_work")
+            return
+        person.agree()
+        person.rate(most)
+
+    def completes(self, person: Participant) -> None:
+        person.join()
+        self.work(person)
+
+    def doubles(self, person: Participant) -> None:
+        person.join()
+        person.press()
+        person.on_another_device().join()
+        self.work(person)
+
+    def loses_replies(self, person: Participant) -> None:
+        person.lose_reply()
+        person.open()
+        self.work(person)
+
+    def declines(self, person: Participant) -> None:
+        person.join()
+        if person.annotator is not None:
+            person.decline()
+            assert person.handed_in == code_of(self.study, "no_consent")
+
+    def leaves_at_once(self, person: Participant) -> None:
+        person.join()
+
+    def leaves_half_way(self, person: Participant) -> None:
+        person.join()
+        self.work(person, 1)
+
+    def steals(self, person: Participant) -> None:
+        if not self.people:
+            return
+        victim = self.random.choice(self.people)
+        token = victim.browser.token
+        thief = victim.on_another_device(session=person.session)
+        thief.open()
+        thief.press(ask="1")
+        assert token not in thief.page
+        assert code_of(self.study, "completed") not in thief.page
+
+    def comes_back(self, person: Participant) -> None:
+        """Come later in a new attempt, on the old device."""
+        if self.people:
+            known = self.random.choice(self.people)
+            known.session = person.session
+            self.go_on(known)
+
+    def go_on(self, person: Participant) -> None:
+        page = person.open()
+        assert person.status == 200, page
+        if "Take a place again" in page and "Your place went" in page:
+            page = person.press(person.browser.address("return"))
+        if person.annotator.state in ("invited", "active"):
+            self.work(person)
+
+
+WAYS = [
+    "completes",
+    "completes",
+    "completes",
+    "doubles",
+    "loses_replies",
+    "declines",
+    "leaves_at_once",
+    "leaves_half_way",
+    "steals",
+    "comes_back",
+]
+
+
+@pytest.mark.parametrize(
+    ("visits", "most", "redundancy"),
+    [(20, 6, 4), pytest.param(200, 40, 10, marks=pytest.mark.slow)],
+)
+def test_crowd_fills_places_exactly_and_locks_nobody_out(
+    clock, visits, most, redundancy, monkeypatch
+):
+    """Returns, time-outs, doubles, lost replies and foreign ids in a random order."""
+    monkeypatch.setattr("annotate.people.joining.MOST_OF_AN_ADDRESS", 1000)
+    study, link = recruiting_study(most, redundancy=redundancy)
+    crowd = Crowd(study, link, clock, seed=visits)
+    for _number in range(visits):
+        crowd.visit()
+    people = study.annotators.exclude(external_id="")
+    assert people.count() == len({one.external_id for one in people})
+    finished = people.filter(state="finished").count()
+    assert 0 < finished <= most
+    codes = Counter()
+    for person in {one.pid: one for one in crowd.people}.values():
+        page = person.open()
+        assert person.status == 200, page
+        state = person.annotator.state
+        if state in ("finished", "revoked"):
+            codes[person.handed_in] += 1
+        else:
+            assert person.handed_in == ""
+    assert codes[code_of(study, "completed")] == finished
+    assert set(codes) <= {one["code"] for one in study.recruitment["outcomes"].values()}
+    declined = people.filter(declined_at__isnull=False).count()
+    assert codes[code_of(study, "no_consent")] == declined
+    assert problems(study) == []
