@@ -16,6 +16,7 @@ from annotate.pages.annotator import answering, invitation, media_files, slot
 from annotate.pages.manage import (
     benchmarks,
     coverage_pages,
+    payment,
     people,
     preview,
     setup,
@@ -106,7 +107,8 @@ coverage_urls = [
 # /studies/.../annotators/ and what changes while a study is under way
 people_urls = [
     of_study("annotators/", people.annotator_list),
-    of_study("annotators/links.csv", people.annotator_links),
+    of_study("annotators/pay/", payment.annotator_pay),
+    of_study("annotators/<slug:name>.csv", payment.annotator_file),
     of_study("annotators/invite/", people.annotator_invite),
     of_study("annotators/list/", people.annotator_list_invite),
     of_study("annotators/join-link/", people.join_link_make),
@@ -114,7 +116,6 @@ people_urls = [
     of_study("annotators/join-link/<int:pk>/devices/", people.join_link_devices),
     of_person("cap/", people.annotator_cap),
     of_person("reissue/", people.annotator_reissue),
-    of_person("revoke/", people.annotator_revoke),
     of_person("personal-data/", people.annotator_data),
     of_person("personal-data/all.zip", people.annotator_data_zip),
     of_person("personal-data/withdraw/", people.annotator_withdraw),

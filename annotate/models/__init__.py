@@ -10,6 +10,7 @@ from annotate.models.flags import (
     Exclusion,
     Flag,
 )
+from annotate.models.payments import Payment
 from annotate.models.people import (
     Annotator,
     Invitation,
@@ -50,6 +51,7 @@ __all__ = [
     "Invitation",
     "JoinLink",
     "Look",
+    "Payment",
     "Purpose",
     "Question",
     "Ranking",

@@ -55,6 +55,7 @@ class Event(models.Model):
         LINK_REPLACED = "link replaced", _("link replaced")
         CONSENT_WITHDRAWN = "consent withdrawn", _("consent withdrawn")
         PERSON_ERASED = "personal data erased", _("personal data erased")
+        PAYMENT_DECIDED = "payment decided", _("pay decided")
         CONSENT_GIVEN = "consent given", _("consent given")
         SLOTS_LISTED = "slots listed", _("ratings planned")
         SLOTS_ASSIGNED = "slots assigned", _("ratings assigned")

@@ -99,6 +99,12 @@ class Study(models.Model):
         blank=True,
         help_text='{"same_size": true, "must_watch": true, "must_see": 0.5}',
     )
+    recruitment = models.JSONField(
+        default=dict,
+        db_default={},
+        blank=True,
+        help_text='{"platform": "prolific", "outcomes": {"completed": {"code": ...}}}',
+    )
     definition = models.TextField(
         blank=True, help_text="The study file (YAML) that it was planned from."
     )

@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 from django_htmx.middleware import HtmxDetails
 
@@ -88,7 +89,10 @@ def study_page(
 def study_button(
     back_to: str, *errors: type[Exception], of: str = ""
 ) -> Callable[[Callable[..., str | HttpResponseBase]], View]:
-    """Run a manager's action, show its message, and redirect to a page of the study."""
+    """Run a manager's action, show its message, and redirect to a page of the study.
+
+    A form on the page of people names it in `back`; the query of its address is kept.
+    """
 
     def decorate(view: Callable[..., str | HttpResponseBase]) -> View:
         @study_page("POST", role="manager", of=of)
@@ -105,7 +109,9 @@ def study_button(
                 return answer
             if answer:
                 messages.success(request, answer)
-            return redirect(back_to, study.slug)
+            page = "annotator-list" if request.POST.get("back") == "people" else back_to
+            query = f"?{request.GET.urlencode()}" if request.GET else ""
+            return redirect(reverse(page, args=[study.slug]) + query)
 
         return wrapped
 
