@@ -22,7 +22,7 @@ Decision = Payment.Decision
 
 @dataclass(frozen=True)
 class Terms:
-    """What is decided about one person's pay."""
+    """Decision, bonus and payment of one person."""
 
     decision: str = Decision.NONE
     reason: str = ""
@@ -46,7 +46,7 @@ class _UnchangedError(ValueError):
 
 @dataclass(frozen=True)
 class Decided:
-    """How many people were decided about, and why others were not."""
+    """Number of people decided about, and the reasons of the others."""
 
     changed: int
     unchanged: tuple[tuple[str, str], ...]  # name and reason

@@ -22,7 +22,7 @@ class PayError(ValueError):
 
 
 class BonusRule(models.TextChoices):
-    """What an amount is given for."""
+    """Unit of work that earns an amount."""
 
     STORY = "story", pgettext_lazy("bonus", "for each story")
     CHECK = "check", pgettext_lazy("bonus", "for each passed check")

@@ -34,7 +34,7 @@ PASSED = ("gold", "twin")
 
 
 class Verdict(models.TextChoices):
-    """Whether the answers of an annotator can be used."""
+    """Judgement about the answers of an annotator."""
 
     NONE = "none", pgettext_lazy("verdict", "no answers")
     GOOD = "good", pgettext_lazy("verdict", "good")

@@ -25,7 +25,7 @@ PLATFORM_PATIENCE = timedelta(hours=3)
 
 
 class Status(models.TextChoices):
-    """How far an annotator has come."""
+    """Progress of an annotator, in one word."""
 
     NOT_STARTED = "not_started", pgettext_lazy("person", "not started")
     NO_CONSENT = "no_consent", pgettext_lazy("person", "did not agree")

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 @pytest.fixture
 def opened(page, live_server):
-    """Return the page of people of a study with 20, of whom two left."""
+    """Return the page of people of a study with 20 people; two left."""
     study = crowd_study()
     log_in(page, live_server, study)
     page.goto(live_server.url + reverse("annotator-list", args=[study.slug]))

@@ -1,4 +1,4 @@
-"""Twenty people of a crowd platform, of whom two vanished and one never agreed."""
+"""Twenty people of a crowd platform: two vanished, and one did not agree."""
 
 from datetime import timedelta
 

@@ -73,7 +73,7 @@ def test_ticked_people_are_approved_rejected_and_paid(study):
     assert names(page(study, show="paid")) == ["A01"]
 
 
-def test_everybody_means_the_filter(study):
+def test_box_for_everybody_means_the_filter(study):
     text = pay(study, "approve", query="?show=finished", everybody="1").content.decode()
     assert "8 people approved." in text
     assert Payment.objects.count() == 8

@@ -64,7 +64,7 @@ def test_status_of_removed_withdrawn_paused_and_paid_people(study):
     assert status[4] == Status.PAID
 
 
-def test_nobody_works_on_a_closed_study(study):
+def test_status_of_a_closed_study_is_never_working(study):
     study.state = "closed"
     study.save()
     assert found(study)[9] == Status.LEFT
