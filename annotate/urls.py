@@ -16,6 +16,7 @@ from annotate.pages.annotator import answering, invitation, joining, media_files
 from annotate.pages.manage import (
     benchmarks,
     coverage_pages,
+    payment,
     people,
     preview,
     recruitment,
@@ -111,7 +112,8 @@ coverage_urls = [
 # /studies/.../annotators/ and what changes while a study is under way
 people_urls = [
     of_study("annotators/", people.annotator_list),
-    of_study("annotators/links.csv", people.annotator_links),
+    of_study("annotators/pay/", payment.annotator_pay),
+    of_study("annotators/<slug:name>.csv", payment.annotator_file),
     of_study("annotators/invite/", people.annotator_invite),
     of_study("annotators/list/", people.annotator_list_invite),
     of_study("annotators/recruitment/", recruitment.study_recruitment),
@@ -122,7 +124,6 @@ people_urls = [
     of_link("devices/", recruitment.join_link_devices),
     of_person("cap/", people.annotator_cap),
     of_person("reissue/", people.annotator_reissue),
-    of_person("revoke/", people.annotator_revoke),
     of_person("personal-data/", people.annotator_data),
     of_person("personal-data/all.zip", people.annotator_data_zip),
     of_person("personal-data/withdraw/", people.annotator_withdraw),

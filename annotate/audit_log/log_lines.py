@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotate.models import Annotator, Event, Flag, Purpose, Skip
+from annotate.models import Annotator, Event, Flag, Payment, Purpose, Skip
 from annotate.quality_rules import findings
 
 # Frequent events of little interest: a slot was leased, a check was added.
@@ -32,7 +32,10 @@ ELSEWHERE = {
 LABELS = {
     "rule": gettext_lazy("rule"),
     "before": gettext_lazy("state before"),
+    "pay": gettext_lazy("pay"),
     "reason": gettext_lazy("reason"),
+    "bonus": gettext_lazy("bonus"),
+    "paid": gettext_lazy("paid"),
     "purpose": gettext_lazy("purpose"),
     "instead_of": gettext_lazy("instead of rating"),
     "views": gettext_lazy("hidden from the filters"),
@@ -81,6 +84,7 @@ NAMES = {
     "before": Annotator.State,
     "purpose": Purpose,
     "reason": Skip.Reason,
+    "pay": Payment.Decision,
 }
 COUNTED = ("slots", "hidden")  # lists of rows, shown by their number
 

@@ -8,7 +8,8 @@ from annotate.coverage import dashboard, snapshots
 from annotate.coverage.completion import times
 from annotate.coverage.counts import UnitCount, of_question, totals, units
 from annotate.kinds.registry import counted, kind_of
-from annotate.models import Skip, StoryComment, Study
+from annotate.models import Event, Skip, StoryComment, Study
+from annotate.payment.table import people_rows
 from annotate.presentation import shot_comments
 from annotate.responses.writing import of_holder
 
@@ -46,8 +47,9 @@ def _by_question(study: Study) -> Iterator[tuple[str, list[UnitCount]]]:
 
 def _annotators(study: Study) -> Iterator[tuple[object, ...]]:
     """Yield each annotator's progress, speed, checks, agreement and flags."""
-    figures = _figures(study)
-    for row in dashboard.person_rows(study, figures):
+    counts = _figures(study).tallies.get("people", {})
+    for row in people_rows(study):
+        counted_slots = counts.get(str(row.annotator.pk), {})
         checks = row.signals.get("checks", {})
         gold, repeat, twin = (
             checks.get(kind, ["", 0]) for kind in ("gold", "repeat", "twin")
@@ -58,12 +60,12 @@ def _annotators(study: Study) -> Iterator[tuple[object, ...]]:
             row.annotator.name,
             row.annotator.state,
             int(row.annotator.is_simulated),
-            *(row.counted.get(name, "") for name in COUNTED),
+            *(counted_slots.get(name, "") for name in COUNTED),
             *gold,
             *repeat,
             *twin,
             *rest,
-            row.counted.get("expired", ""),
+            counted_slots.get("expired", ""),
             flags,
             row.last.isoformat() if row.last else "",
         )
@@ -97,7 +99,9 @@ def _alerts(study: Study) -> Iterator[tuple[object, ...]]:
 
 
 def _events(study: Study) -> Iterator[tuple[object, ...]]:
-    rows = study.events.order_by("id").values_list(
+    # Researchers read this table, and pay is for managers only.
+    events = study.events.exclude(kind=Event.Kind.PAYMENT_DECIDED)
+    rows = events.order_by("id").values_list(
         "id", "at", "kind", "annotator__name", "user__username", "slot__code", "details"
     )
     for pk, at, *columns, details in rows.iterator(2000):

@@ -1,12 +1,10 @@
 """Contents of the progress page."""
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any
 
-from django.db.models import Count
 from django.utils import timezone
 
 from annotate.coverage import forecast, snapshots
@@ -22,46 +20,11 @@ from annotate.coverage.counts import (
 )
 from annotate.coverage.snapshots import Topic, topics
 from annotate.kinds.registry import counted, kind_of
-from annotate.models import CHECKS, Annotator, Flag, Question, Slot, Study
-from annotate.people.presence import last_seen
+from annotate.models import Question, Study
+from annotate.payment.table import PersonRow, people_rows
 
 PEOPLE_SHOWN = 30
 VERSION_LASTS = 600  # seconds until a page is rendered again: alerts may be due
-SEVERITY = {"exclude": 0, "pause": 1, "warn": 2, "note": 3}
-
-
-@dataclass(frozen=True)
-class PersonRow:
-    """An annotator with counts, signals and flags."""
-
-    annotator: Annotator
-    counted: Mapping[str, Any]
-    signals: Mapping[str, Any]
-    flags: tuple[Flag, ...]
-    n_checks: int
-
-    @property
-    def last(self) -> datetime | None:
-        """Return when the annotator was last seen or last submitted."""
-        answered = self.counted.get("last")
-        return last_seen(
-            self.annotator, datetime.fromisoformat(answered) if answered else None
-        )
-
-    @property
-    def rest(self) -> float | None:
-        """Return the agreement with the others."""
-        return cast("float | None", self.signals.get("rest", [None])[0])
-
-    @property
-    def checks(self) -> list[tuple[str, int, int]]:
-        """Return kind, percentage and number of each kind of check."""
-        checks = self.signals.get("checks", {})
-        return [
-            (kind, round(100 * value), n)
-            for kind, (value, n) in checks.items()
-            if value is not None
-        ]
 
 
 @dataclass(frozen=True)
@@ -118,10 +81,6 @@ class Dashboard(StudyStanding):
     people: list[PersonRow]
     n_people: int
 
-    @property
-    def has_checks(self) -> bool:
-        return any(row.n_checks for row in self.people)
-
 
 def version(study: Study, now: datetime | None = None) -> str:
     """Return a text that changes whenever the page does."""
@@ -167,6 +126,7 @@ def dashboard(
     questions = [q for q in counted(study.asked) if not kind_of(q).of_shots]
     chosen = next((q for q in questions if q.key == question), None)
     counts = units(study)
+    people = people_rows(study, now, signals=figures.signals, with_codes=False)
     chart, by_day = _chart(figures.tallies, total.wanted)
     return Dashboard(
         **vars(stands),
@@ -186,46 +146,9 @@ def dashboard(
         questions=questions,
         question=chosen,
         alphas=[_alpha_row(topic, figures, total) for topic in topics(study)],
-        people=person_rows(study, figures, None if everybody else PEOPLE_SHOWN),
-        n_people=study.annotators.count(),
+        people=people if everybody else people[:PEOPLE_SHOWN],
+        n_people=len(people),
     )
-
-
-def person_rows(
-    study: Study, figures: snapshots.Figures, most: int | None = None
-) -> list[PersonRow]:
-    """Return the annotators' rows, or the first: those with flags, then by name."""
-    flags: dict[int, list[Flag]] = defaultdict(list)
-    for flag in Flag.objects.filter(annotator__study=study, resolved_at__isnull=True):
-        flags[flag.annotator_id].append(flag)
-    everybody = study.annotators.order_by("name")
-    flagged = sorted(
-        everybody.filter(pk__in=flags), key=lambda one: _gravity(flags[one.pk])
-    )
-    room = None if most is None else max(most - len(flagged), 0)
-    shown = [*flagged[:most], *everybody.exclude(pk__in=flags)[:room]]
-    # An index on the annotator serves this query.
-    slots = study.slots.filter(
-        annotator__in=[person.pk for person in shown],
-        purpose__in=CHECKS,
-        state=Slot.State.SUBMITTED,
-    )
-    counted = slots.order_by().values_list("annotator").annotate(n=Count("pk"))
-    checks = dict(counted)
-    return [
-        PersonRow(
-            person,
-            figures.tallies.get("people", {}).get(str(person.pk), {}),
-            figures.signals.get(str(person.pk), {}),
-            tuple(flags.get(person.pk, ())),
-            checks.get(person.pk, 0),
-        )
-        for person in shown
-    ]
-
-
-def _gravity(flags: list[Flag]) -> int:
-    return min(SEVERITY[flag.action] for flag in flags)
 
 
 def _chart(

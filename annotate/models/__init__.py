@@ -10,6 +10,7 @@ from annotate.models.flags import (
     Exclusion,
     Flag,
 )
+from annotate.models.payments import Payment
 from annotate.models.people import (
     Annotator,
     Invitation,
@@ -51,6 +52,7 @@ __all__ = [
     "Invitation",
     "JoinLink",
     "Look",
+    "Payment",
     "Purpose",
     "Question",
     "Ranking",

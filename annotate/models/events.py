@@ -57,6 +57,7 @@ class Event(models.Model):
         PERSON_ERASED = "personal data erased", _("personal data erased")
         CONSENT_REFUSED = "consent refused", _("did not agree")
         WAY_BACK_GIVEN = "way back given", _("let in from another browser")
+        PAYMENT_DECIDED = "payment decided", _("pay decided")
         CONSENT_GIVEN = "consent given", _("consent given")
         SLOTS_LISTED = "slots listed", _("ratings planned")
         SLOTS_ASSIGNED = "slots assigned", _("ratings assigned")

@@ -118,6 +118,12 @@ class Annotator(models.Model):
         null=True, blank=True, help_text="When the consent was refused."
     )
     consented_at = models.DateTimeField(null=True, blank=True)
+    left_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the place went to other people."
+    )
+    declined_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the consent was refused."
+    )
     consent_version = models.CharField(max_length=20, blank=True)
     instructed_at = models.DateTimeField(null=True, blank=True)
     last_seen_at = models.DateTimeField(null=True, blank=True)

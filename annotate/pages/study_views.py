@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterable
 from functools import wraps
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 from django_htmx.middleware import HtmxDetails
 
@@ -33,6 +35,11 @@ class SeatRequest(PageRequest):
 
 
 View = Callable[..., HttpResponseBase]
+
+
+def base_of(request: HttpRequest) -> str:
+    """Return the address with which links begin."""
+    return settings.BASE_URL or request.build_absolute_uri("/").rstrip("/")
 
 
 def attachment(
@@ -88,7 +95,10 @@ def study_page(
 def study_button(
     back_to: str, *errors: type[Exception], of: str = ""
 ) -> Callable[[Callable[..., str | HttpResponseBase]], View]:
-    """Run a manager's action, show its message, and redirect to a page of the study."""
+    """Run a manager's action, show its message, and redirect to a page of the study.
+
+    A form on the page of people names it in `back`; the query of its address is kept.
+    """
 
     def decorate(view: Callable[..., str | HttpResponseBase]) -> View:
         @study_page("POST", role="manager", of=of)
@@ -105,7 +115,9 @@ def study_button(
                 return answer
             if answer:
                 messages.success(request, answer)
-            return redirect(back_to, study.slug)
+            page = "annotator-list" if request.POST.get("back") == "people" else back_to
+            query = f"?{request.GET.urlencode()}" if request.GET else ""
+            return redirect(reverse(page, args=[study.slug]) + query)
 
         return wrapped
 

@@ -18,6 +18,7 @@ from annotate.models import (
     Event,
     Exclusion,
     Invitation,
+    Payment,
     Study,
     User,
     mark_of,
@@ -151,7 +152,13 @@ def _strike_out(names: list[str], person: Annotator) -> None:
         reason = replaced(row.reason, names, person.name)[:LONGEST_REASON]
         if reason != row.reason:
             Exclusion.objects.filter(pk=row.pk).update(reason=reason)
-    events = person.study.events.filter(kind=Kind.SLOT_EXCLUDED)
+    for payment in Payment.objects.filter(annotator__study=person.study_id):
+        reason = replaced(payment.reason, names, person.name)[:LONGEST_REASON]
+        if reason != payment.reason:
+            Payment.objects.filter(pk=payment.pk).update(reason=reason)
+    events = person.study.events.filter(
+        kind__in=(Kind.SLOT_EXCLUDED, Kind.PAYMENT_DECIDED)
+    )
     for event, details in events.values_list("pk", "details"):
         reason = replaced(details.get("reason", ""), names, person.name)
         if reason != details.get("reason", ""):

@@ -27,8 +27,8 @@ PLACES: dict[str, dict[Says, str]] = {
     "annotate.Annotator": {
         WHO: "external_id completion_code",
         DEED: "name state language cap training_attempts trained_at consented_at "
-        "consent_version instructed_at last_seen_at finished_at completed_at "
-        "created_at withdrawn_at answers_withdrawn erased_at place left_at declined_at",
+        "place left_at declined_at consent_version instructed_at last_seen_at "
+        "finished_at completed_at created_at withdrawn_at answers_withdrawn erased_at",
         NOTHING: "id study is_simulated",
     },
     "annotate.Invitation": {
@@ -74,6 +74,12 @@ PLACES: dict[str, dict[Says, str]] = {
         DEED: "annotator rule signal action value n finding text created_at shown_at "
         "resolved_at",
         ACCOUNT: "resolved_by",
+        NOTHING: "id",
+    },
+    "annotate.Payment": {
+        WORDS: "reason",
+        DEED: "annotator decision bonus decided_at paid_at",
+        ACCOUNT: "decided_by",
         NOTHING: "id",
     },
     "annotate.Exclusion": {

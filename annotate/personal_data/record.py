@@ -13,7 +13,16 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate.kinds.registry import kind_of, tables_of
-from annotate.models import Annotator, Answer, Event, Exclusion, Invitation, Slot, Study
+from annotate.models import (
+    Annotator,
+    Answer,
+    Event,
+    Exclusion,
+    Invitation,
+    Payment,
+    Slot,
+    Study,
+)
 from annotate.presentation.slot_view import sides
 from annotate.spreadsheet import csv_text
 
@@ -119,6 +128,7 @@ def known(annotator: Annotator) -> Iterator[tuple[str, str]]:
         (_("last seen"), _stamp(annotator.last_seen_at)),
         (_("finished"), _stamp(annotator.finished_at)),
         (_("completion code earned"), _stamp(annotator.completed_at)),
+        *_pay(annotator),
         (_("personal data erased"), _stamp(annotator.erased_at)),
         (_("recorded"), _stamp(annotator.created_at)),
     ]
@@ -135,6 +145,20 @@ def known(annotator: Annotator) -> Iterator[tuple[str, str]]:
             address = reverse("rate-entry", args=[invitation.token])
             rows.append((_("link"), settings.BASE_URL + address))
     yield from (row for row in rows if row[1])
+
+
+def _pay(annotator: Annotator) -> list[tuple[str, str]]:
+    payment = Payment.objects.filter(annotator=annotator).first()
+    if payment is None:
+        return []
+    decision = str(payment.get_decision_display())
+    reason = _blind(annotator.study)(payment.reason)
+    return [
+        (_("pay"), f"{decision}: {reason}" if reason else decision),
+        (_("bonus"), str(payment.bonus or "")),
+        (_("pay decided"), _stamp(payment.decided_at)),
+        (_("paid"), _stamp(payment.paid_at)),
+    ]
 
 
 def _stories(annotator: Annotator) -> Iterator[Row]:

@@ -245,9 +245,10 @@ class World:
             "run": self.run.pk,
             "action": "pause",
             "table": "cells" if "coverage" in address.name else "ratings",
-            "name": (
-                "index.html" if address.name == "documentation-file" else "report.json"
-            ),
+            "name": {
+                "documentation-file": "index.html",
+                "annotator-file": "people",
+            }.get(address.name, "report.json"),
         }
         return {word: known[word] for word in address.words}
 

@@ -96,7 +96,8 @@ def test_refresh_keeps_focus_menus_and_scrolling(page, live_server):
     page.locator("#arrivals-table summary").click()
     page.locator(f"#act-{person.pk}").evaluate("one => { one.open = true; }")
     page.focus(f"#revoke-{person.pk} summary")
-    page.evaluate("document.querySelector('.people').scrollLeft = 120")
+    scrolled = "document.querySelector('#agreement-scroll').scrollLeft"
+    page.evaluate(f"{scrolled} = 120")
     before = page.evaluate("scrollY")
     old = page.locator(".figures").element_handle()
     exclusion.exclude(
@@ -108,7 +109,7 @@ def test_refresh_keeps_focus_menus_and_scrolling(page, live_server):
     assert page.evaluate(focused)
     assert page.locator(f"#act-{person.pk}").get_attribute("open") is not None
     assert page.locator("#arrivals-table").get_attribute("open") is not None
-    assert page.evaluate("document.querySelector('.people').scrollLeft") == 120
+    assert page.evaluate(scrolled) == 120
     assert abs(page.evaluate("scrollY") - before) < 60
 
 

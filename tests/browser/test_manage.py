@@ -48,20 +48,21 @@ def test_manager_pauses_invites_and_revokes(page, live_server, study):
     page.click("button:has-text('Add people')")
     page.wait_for_selector("text=link created")
     assert Invitation.objects.filter(annotator__name="A03").exists()
-    link = page.locator(".link-field").last.input_value()
+    row = page.locator(".people-table tr:has-text('A03')")
+    link = row.locator(".link-field").input_value()
     guest = page.context.browser.new_page()
     guest.goto(link)
     assert "Consent" in guest.inner_text("main")
     guest.close()
-    page.locator(".link-field").last.click()
+    row.locator(".link-field").click()
     assert page.evaluate("getSelection().toString()") == link
-    page.locator("summary:has-text('Change')").last.click()
-    page.locator("summary:has-text('Remove from the study')").last.click()
-    page.locator("button:has-text('Remove A03 from the study')").click()
+    row.locator(".menu > summary").click()
+    row.locator("summary:has-text('Remove from the study')").click()
+    row.locator("button:has-text('Remove A03 from the study')").click()
     page.wait_for_selector("text=was removed")
     with page.expect_download() as table:
-        page.click("text=All links and completion codes")
-    assert table.value.suggested_filename == "trial-links.csv"
+        page.click("text=Table of people (CSV)")
+    assert table.value.suggested_filename == "trial-people.csv"
 
 
 def test_report_draws_figures_without_requests(page, live_server, study):

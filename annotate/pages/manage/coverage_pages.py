@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
+from annotate.access.permissions import can_manage
 from annotate.audit_log.log_lines import ROUTINE, details
 from annotate.coverage import coverage_tables
 from annotate.coverage.dashboard import dashboard, version
@@ -165,6 +166,8 @@ def _filtered_events(study: Study, request: UserRequest) -> QuerySet[Event]:
         "slot__unit__story",
         *study.output_paths("slot__unit__", "__method"),
     ).order_by("-id")
+    if not can_manage(request.user, study):
+        events = events.exclude(kind=Event.Kind.PAYMENT_DECIDED)
     kind = request.GET.get("kind")
     if not kind:
         events = events.exclude(ROUTINE)

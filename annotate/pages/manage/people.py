@@ -1,20 +1,17 @@
-"""Page of a study's annotators: links, limits and personal data."""
+"""Page of a study's people: invitations, limits and personal data."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpResponse
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 
-from annotate.coverage.slot_counts import people
-from annotate.models import Annotator, Event, Invitation, Study
+from annotate.models import Annotator, Invitation, Study
+from annotate.pages.manage.payment import people_context
 from annotate.pages.study_views import (
     UserRequest,
     attachment,
@@ -23,24 +20,10 @@ from annotate.pages.study_views import (
     study_page,
     whole_number,
 )
-from annotate.people import inviting, outcomes, visits
+from annotate.people import inviting, visits
 from annotate.people.invitation_list import LONGEST_NOTE, ListError, invite_list
 from annotate.personal_data import erasing, record
-from annotate.spreadsheet import csv_text
 
-LINK_COLUMNS = (
-    "annotator",
-    "state",
-    "link",
-    "completion_code",
-    "outcome",
-    "submitted",
-    "planned",
-    "note",
-    "person",
-    "language",
-    "cap",
-)
 LARGEST_LIST = 1_000_000
 # The most people that one press of a button invites.
 MOST_AT_ONCE = 500
@@ -49,35 +32,22 @@ people_button = study_button("annotator-list", inviting.InvitingError)
 person_button = study_button("annotator-list", inviting.InvitingError, of="annotators")
 
 
-@dataclass(frozen=True)
-class AnnotatorRow:
-    """An annotator with progress, invitation, working link and completion code."""
-
-    person: Any  # an annotator with the numbers of `slot_counts.people`
-    invitation: Invitation | None
-    link: str
-    other_name: str  # another annotator on the same device
-    code: outcomes.CompletionCode | None
-
-
 @never_cache
 @study_page(role="manager")
 def annotator_list(request: UserRequest, study: Study) -> HttpResponse:
-    """List the annotators with their links and progress, and invite more."""
+    """Show the table of people, and invite more."""
     return _page(request, study)
 
 
 def _page(
     request: UserRequest, study: Study, status: int = 200, **context: Any
 ) -> HttpResponse:
-    rows = _rows(request, study)
-    waiting = sum(row.person.state == Annotator.State.PLANNED for row in rows)
+    waiting = study.annotators.filter(state=Annotator.State.PLANNED).count()
     return render_page(
         request,
         study,
         "manage/annotators.html",
         status,
-        rows=rows,
         waiting=waiting,
         free=inviting.free_slots(study).count(),
         most_links=min(waiting or MOST_AT_ONCE, MOST_AT_ONCE),
@@ -85,62 +55,8 @@ def _page(
         requests=len(visits.requests(study)),
         languages=list(study.languages),
         due=erasing.due_at(study),
+        **people_context(request, study),
         **context,
-    )
-
-
-def _rows(request: UserRequest, study: Study) -> list[AnnotatorRow]:
-    rows = Invitation.objects.filter(annotator__study=study)
-    invitations = {row.annotator_id: row for row in rows}
-    other_names = dict(
-        study.events.filter(kind=Event.Kind.SECOND_LINK)
-        .order_by("pk")
-        .values_list("annotator", "details__on_the_device_of")
-    )
-    codes = outcomes.given_codes(study)
-    return [
-        AnnotatorRow(
-            person,
-            row,
-            base_of(request) + reverse("rate-entry", args=[row.token])
-            if row is not None and row.revoked_at is None
-            else "",
-            other_names.get(person.pk) or "",
-            codes.get(person.pk),
-        )
-        for person in people(study)
-        for row in [invitations.get(person.pk)]
-    ]
-
-
-def base_of(request: UserRequest) -> str:
-    return settings.BASE_URL or request.build_absolute_uri("/").rstrip("/")
-
-
-@never_cache
-@study_page(role="manager")
-def annotator_links(request: UserRequest, study: Study) -> HttpResponse:
-    """Send every link and completion code as a table."""
-    rows = [_link_row(row) for row in _rows(request, study)]
-    return HttpResponse(
-        csv_text(LINK_COLUMNS, rows), headers=attachment(f"{study.slug}-links.csv")
-    )
-
-
-def _link_row(row: AnnotatorRow) -> tuple[object, ...]:
-    annotator = row.person
-    return (
-        annotator.name,
-        annotator.state,
-        row.link,
-        row.code.code if row.code else "",
-        row.code.outcome if row.code else "",
-        row.person.submitted + row.person.submitted_surplus,
-        row.person.planned,
-        row.invitation.note if row.invitation else "",
-        annotator.external_id,
-        annotator.language,
-        annotator.cap or "",
     )
 
 
@@ -235,16 +151,6 @@ def annotator_reissue(request: UserRequest, study: Study, annotator: Annotator) 
         raise Http404
     inviting.reissue(annotator, user=request.user)
     return _("%(name)s has a new link.") % {"name": annotator.name}
-
-
-@person_button
-def annotator_revoke(request: UserRequest, study: Study, annotator: Annotator) -> str:
-    """Revoke an annotator's link and free their unfinished slots."""
-    if annotator.state == Annotator.State.REVOKED:
-        text = _("%(name)s was already removed from the study.")
-        messages.info(request, text % {"name": annotator.name})
-        return ""
-    return revoke(request, annotator)
 
 
 def revoke(request: UserRequest, annotator: Annotator) -> str:

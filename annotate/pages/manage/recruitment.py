@@ -10,9 +10,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 
 from annotate.models import JoinLink, Study, Visit
-from annotate.pages.manage.people import base_of, note_of
+from annotate.pages.manage.people import note_of
 from annotate.pages.study_views import (
     UserRequest,
+    base_of,
     render_page,
     study_button,
     study_page,

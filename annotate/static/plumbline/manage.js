@@ -66,6 +66,37 @@
     });
   });
 
+  // A box for everybody ticks the boxes in sight; changing one of those unticks it.
+  document.addEventListener("change", ({ target }) => {
+    const all = document.querySelector("[data-everybody]");
+    const same = all ? [...document.getElementsByName(all.dataset.everybody)] : [];
+    if (target === all) same.forEach((box) => { box.checked = all.checked; });
+    else if (same.includes(target)) all.checked = false;
+  });
+
+  // Copying needs HTTPS; elsewhere the browser copies a selected field.
+  const selectAndCopy = (text) => {
+    const field = document.createElement("textarea");
+    field.value = text;
+    document.body.append(field);
+    field.select();
+    document.execCommand("copy");
+    field.remove();
+  };
+  document.addEventListener("click", async ({ target }) => {
+    const button = target.closest("[data-copy]");
+    if (!button) return;
+    const { copy, copied } = button.dataset;
+    try {
+      await navigator.clipboard.writeText(copy);
+    } catch {
+      selectAndCopy(copy);
+      button.focus();
+    }
+    button.textContent = copied;
+    button.setAttribute("aria-label", copied);
+  });
+
   // A row's menu is positioned above the table, which would otherwise clip it.
   document.documentElement.classList.add("js");
   const menus = () => document.querySelectorAll(".menu[open]");

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from annotate.assignment import choosing
 from annotate.models import Annotator, Event, Invitation, Slot, Study, StudyMember, User
+from annotate.people import inviting
 from annotate.quality import exclusion
 from annotate.responses import leasing
 from tests.factories import make_benchmark, make_study
@@ -88,7 +89,7 @@ def test_annotators_are_invited_revoked_and_added(study):
     assert Invitation.objects.filter(note="friends").count() == 2
     ann = study.annotators.get(name="A01")
     page = client.post(
-        reverse("annotator-revoke", args=[study.slug, ann.pk]), follow=True
+        reverse("annotator-action", args=[study.slug, ann.pk, "revoke"]), follow=True
     )
     assert "6 ratings are available to others" in page.content.decode()
     Annotator.objects.create(study=study, name="A00")
@@ -264,10 +265,10 @@ def test_links_and_codes_share_a_table(study):
     first, second = Invitation.objects.order_by("annotator__name")
     Invitation.objects.filter(pk=first.pk).update(note="=HYPERLINK(1)")
     client = alice(study)
-    client.post(reverse("annotator-revoke", args=[study.slug, second.annotator_id]))
-    answer = client.get(reverse("annotator-links", args=[study.slug]))
+    inviting.revoke(second.annotator)
+    answer = client.get(reverse("annotator-file", args=[study.slug, "people"]))
     assert "no-store" in answer["Cache-Control"]
-    assert "trial-links.csv" in answer["Content-Disposition"]
+    assert "trial-people.csv" in answer["Content-Disposition"]
     rows = list(csv.DictReader(io.StringIO(answer.content.decode())))
     assert [row["annotator"] for row in rows] == ["A01", "A02"]
     entry = reverse("rate-entry", args=[first.token])
@@ -277,7 +278,7 @@ def test_links_and_codes_share_a_table(study):
     assert rows[0]["completion_code"] == first.annotator.completion_code
     assert rows[0]["outcome"] == "completed"
     assert rows[1]["completion_code"] == "", "has not agreed to anything"
-    assert (rows[0]["submitted"], rows[0]["planned"]) == ("6", "6")
+    assert (rows[0]["stories"], rows[0]["planned"]) == ("6", "6")
 
 
 def test_completion_codes_require_manager(study):

@@ -255,9 +255,9 @@ def test_table_of_links_has_the_displayed_codes(client, django_user_model):
     person, page = paused_study(client)
     manager = django_user_model.objects.create_superuser("alice", password="x")
     client.force_login(manager)
-    address = reverse("annotator-links", args=["trial"])
+    address = reverse("annotator-file", args=["trial", "people"])
     table = client.get(address).content.decode()
-    assert f"{code_on(page)},stopped,1," in table
+    assert f"{code_on(page)},stopped," in table
     lifecycle.launch(person.study)
     table = client.get(address).content.decode()
     assert code_on(page) not in table
