@@ -75,7 +75,8 @@ account_urls = [
 # /studies/...: what managers and researchers see
 study_urls = [
     page("studies/", studies.study_list),
-    of_study("", studies.study_detail),
+    of_study("", coverage_pages.study_detail),
+    of_study("settings/", studies.study_settings),
     of_study("slots/", studies.slot_list),
     of_study("slots/<code>/", studies.slot_detail),
     of_study("slots/<code>/exclude/", studies.slot_exclude),
@@ -99,7 +100,8 @@ coverage_urls = [
     of_study("events/", coverage_pages.event_list),
     of_person("do/<slug:action>/", coverage_pages.annotator_action),
     of_study("flags/<int:pk>/resolve/", coverage_pages.flag_resolve),
-    of_study("faults/settle/", coverage_pages.faults_settle),
+    of_study("alerts/settle/", coverage_pages.alert_settle),
+    of_study("deadline/", coverage_pages.study_deadline),
     of_study("units/<int:pk>/hand-out/", coverage_pages.unit_hand_out),
 ]
 
@@ -112,6 +114,7 @@ people_urls = [
     of_study("annotators/join-link/", people.join_link_make),
     of_study("annotators/join-link/<int:pk>/close/", people.join_link_close),
     of_study("annotators/join-link/<int:pk>/devices/", people.join_link_devices),
+    of_study("annotators/join-link/<int:pk>/places/", coverage_pages.join_link_places),
     of_person("cap/", people.annotator_cap),
     of_person("reissue/", people.annotator_reissue),
     of_person("revoke/", people.annotator_revoke),

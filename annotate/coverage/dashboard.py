@@ -1,16 +1,19 @@
 """Contents of the progress page."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, cast
 
+from django.core.cache import cache
 from django.db.models import Count
 from django.utils import timezone
+from django.utils.translation import get_language
 
 from annotate.coverage import forecast, snapshots
-from annotate.coverage.alerts import Alert, alerts
+from annotate.coverage.alert_lines import Alert
+from annotate.coverage.alerts import alerts
 from annotate.coverage.completion import Outlook, outlook, times, waiting
 from annotate.coverage.counts import (
     HeatMap,
@@ -21,9 +24,11 @@ from annotate.coverage.counts import (
     units,
 )
 from annotate.coverage.snapshots import Topic, topics
+from annotate.coverage.summary import late, sentence
 from annotate.kinds.registry import counted, kind_of
 from annotate.models import CHECKS, Annotator, Flag, Question, Slot, Study
 from annotate.people.presence import last_seen
+from annotate.people.status import Status, statuses
 
 PEOPLE_SHOWN = 30
 VERSION_LASTS = 600  # seconds until a page is rendered again: alerts may be due
@@ -102,6 +107,7 @@ class StudyStanding:
     totals: Totals
     alerts: list[Alert]
     outlook: Outlook
+    sentence: str
 
 
 @dataclass(frozen=True)
@@ -117,6 +123,12 @@ class Dashboard(StudyStanding):
     alphas: list[AlphaRow]
     people: list[PersonRow]
     n_people: int
+    by_status: list[tuple[Status, int]]
+
+    @property
+    def minutes(self) -> float | None:
+        """Return the median minutes of people who finished, with their training."""
+        return cast("float | None", self.figures.tallies.get("minutes"))
 
     @property
     def has_checks(self) -> bool:
@@ -130,8 +142,10 @@ def version(study: Study, now: datetime | None = None) -> str:
     return f"{event}-{taken}-{seconds // VERSION_LASTS}"
 
 
-def standing(study: Study, now: datetime | None = None) -> StudyStanding:
-    """Return the status of a study."""
+def standing(
+    study: Study, now: datetime | None = None, *, base: str = ""
+) -> StudyStanding:
+    """Return the status of a study; links in its alerts begin with `base`."""
     now = now or timezone.now()
     total = totals(study, surplus=0)
     figures = snapshots.current_figures(study, total.wanted, now)
@@ -142,13 +156,24 @@ def standing(study: Study, now: datetime | None = None) -> StudyStanding:
         figures.tallies,
         waits=waits,
         left=total.left,
+        alphas=figures.alphas,
         now=now,
+        base=base,
     )
     stalled = any(alert.kind == "stalled" for alert in needed)
     until = outlook(
         study, figures.tallies, waits, total.left, has_stalled=stalled, now=now
     )
-    return StudyStanding(figures, total, needed, until)
+    needed += late(study, figures.tallies, until, total, now)
+    needed.sort(key=lambda alert: -alert.weight)
+    return StudyStanding(figures, total, needed, until, sentence(study, total, until))
+
+
+def first_alert(study: Study) -> Alert | None:
+    """Return the most important alert of a study, cached until the page changes."""
+    key = f"first-alert-{study.pk}-{version(study)}-{get_language()}"
+    found = cache.get_or_set(key, lambda: standing(study).alerts[:1], VERSION_LASTS)
+    return next(iter(found or ()), None)
 
 
 def dashboard(
@@ -159,15 +184,17 @@ def dashboard(
     rows: str = "",
     everybody: bool = False,
     now: datetime | None = None,
+    base: str = "",
 ) -> Dashboard:
     """Return the contents of the page, in a number of queries that does not grow."""
-    stands = standing(study, now)
+    stands = standing(study, now, base=base)
     figures, total = stands.figures, stands.totals
     # A checklist is submitted as a whole, so its questions share their counts.
     questions = [q for q in counted(study.asked) if not kind_of(q).of_shots]
     chosen = next((q for q in questions if q.key == question), None)
     counts = units(study)
     chart, by_day = _chart(figures.tallies, total.wanted)
+    by_status = Counter(statuses(study.annotators.all(), now).values())
     return Dashboard(
         **vars(stands),
         sessions=forecast.sessions_left(
@@ -187,7 +214,8 @@ def dashboard(
         question=chosen,
         alphas=[_alpha_row(topic, figures, total) for topic in topics(study)],
         people=person_rows(study, figures, None if everybody else PEOPLE_SHOWN),
-        n_people=study.annotators.count(),
+        n_people=sum(by_status.values()),
+        by_status=[(status, by_status[status]) for status in Status],
     )
 
 

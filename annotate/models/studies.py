@@ -113,6 +113,9 @@ class Study(models.Model):
     consent_version = models.CharField(max_length=20, default="1")
     instructions = models.JSONField(default=dict, blank=True, help_text='{"en": ...}')
     balance_report = models.JSONField(default=dict, blank=True)
+    deadline = models.DateTimeField(
+        null=True, blank=True, help_text="When the last answer is wanted."
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     # Long fields that annotators' pages do not need.

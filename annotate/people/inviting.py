@@ -14,6 +14,7 @@ from annotate.models import (
     Annotator,
     Event,
     Invitation,
+    JoinLink,
     Purpose,
     Slot,
     Study,
@@ -22,6 +23,8 @@ from annotate.models import (
 )
 from annotate.responses import giving_back
 from annotate.responses.leasing import locked_annotator
+
+MOST_JOINERS = 100_000  # by one public link
 
 
 def name_people(
@@ -229,6 +232,25 @@ def set_cap(annotator: Annotator, cap: int | None, *, user: User | None = None) 
         freed_slots=len(freed),
     )
     return len(freed)
+
+
+@transaction.atomic
+def add_places(link: JoinLink, more: int, *, user: User | None = None) -> int:
+    """Let more people join by a public link; return how many can join in all."""
+    locked = JoinLink.objects.select_for_update(no_key=True).get(pk=link.pk)
+    if more < 1 or locked.most + more > MOST_JOINERS:
+        text = _("Enter a number of places from 1 to %(most)d.")
+        raise InvitingError(text % {"most": MOST_JOINERS - locked.most})
+    locked.most = link.most = locked.most + more
+    locked.save(update_fields=["most"])
+    event_log.note(
+        Event.Kind.STUDY_EDITED,
+        locked.study_id,
+        user=user,
+        link=locked.pk,
+        most=locked.most,
+    )
+    return locked.most
 
 
 def check_cap(cap: int | None) -> None:

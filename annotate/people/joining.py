@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from annotate import event_log
 from annotate.models import Annotator, Event, JoinLink, Slot, Study, User
 from annotate.people import inviting
-from annotate.people.inviting import InvitingError
+from annotate.people.inviting import MOST_JOINERS, InvitingError
 from annotate.responses.leasing import locked_annotator
 
 # Enough for a class that starts together behind one address.
@@ -113,7 +113,6 @@ PARAMETERS = ("PROLIFIC_PID", "workerId", "rater")
 KNOWN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")
 # Mechanical Turk passes this to people who preview a task.
 PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
-MOST_JOINERS = 100_000
 # For so long the page on which somebody joined proves who they are.
 PAGE_LASTS = timedelta(minutes=15)
 # Later, somebody else may sit before a page that a browser restored.

@@ -44,7 +44,7 @@ PAGES = {
     "setup-start",
     "slot-detail",
     "slot-list",
-    "study-coverage",
+    "study-detail",
     "study-detail",
     "study-extend",
     "study-list",

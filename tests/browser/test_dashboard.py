@@ -27,7 +27,7 @@ def log_in(page, live_server, *studies):
     page.wait_for_url("**/studies/")
 
 
-def address(live_server, study, name="study-coverage"):
+def address(live_server, study, name="study-detail"):
     return live_server.url + reverse(name, args=[study.slug])
 
 

@@ -95,7 +95,7 @@ def test_report_draws_figures_without_requests(page, live_server, study):
 PAGES = [
     "study-list",
     "study-detail",
-    "study-coverage",
+    "study-detail",
     "slot-list",
     "annotator-list",
     "study-scoring",

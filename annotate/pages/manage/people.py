@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpResponse
@@ -18,6 +17,7 @@ from annotate.models import Annotator, Event, Invitation, JoinLink, Study
 from annotate.pages.study_views import (
     UserRequest,
     attachment,
+    base_address,
     render_page,
     study_button,
     study_page,
@@ -72,7 +72,7 @@ def _page(
 ) -> HttpResponse:
     rows = _rows(request, study)
     links = [
-        (link, _base(request) + reverse("join", args=[link.token]))
+        (link, base_address(request) + reverse("join", args=[link.token]))
         for link in study.join_links.all()
     ]
     waiting = sum(row.person.state == Annotator.State.PLANNED for row in rows)
@@ -107,7 +107,7 @@ def _rows(request: UserRequest, study: Study) -> list[AnnotatorRow]:
         AnnotatorRow(
             person,
             row,
-            _base(request) + reverse("rate-entry", args=[row.token])
+            base_address(request) + reverse("rate-entry", args=[row.token])
             if row is not None and row.revoked_at is None
             else "",
             other_names.get(person.pk) or "",
@@ -116,10 +116,6 @@ def _rows(request: UserRequest, study: Study) -> list[AnnotatorRow]:
         for person in people(study)
         for row in [invitations.get(person.pk)]
     ]
-
-
-def _base(request: UserRequest) -> str:
-    return settings.BASE_URL or request.build_absolute_uri("/").rstrip("/")
 
 
 @never_cache

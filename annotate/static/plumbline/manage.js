@@ -7,6 +7,18 @@
     if (event.target.matches(".link-field")) event.target.select();
   });
 
+  // The button beside a text to send copies it. Without permission, it stays selected.
+  document.addEventListener("click", async ({ target }) => {
+    if (!target.matches("[data-copy]")) return;
+    const text = target.parentElement.querySelector("textarea");
+    text.select();
+    try {
+      await navigator.clipboard.writeText(text.value);
+    } catch {
+      document.execCommand("copy");
+    }
+  });
+
   // A refreshed part keeps its scroll position, focus and open details.
   const places = (part) => [...part.querySelectorAll("a, button, summary, .scroll-x")];
   const name = (place) =>

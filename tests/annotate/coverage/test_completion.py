@@ -25,7 +25,7 @@ def vanished():
     return study_with_vanished(timezone.now())
 
 
-def page(study, name="study-coverage", client=None, **query):
+def page(study, name="study-detail", client=None, **query):
     url = reverse(name, args=[study.slug])
     return (client or alice(study)).get(url, query).content.decode()
 

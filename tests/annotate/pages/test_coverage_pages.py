@@ -53,7 +53,7 @@ def running():
 
 
 def page(study, client=None, **query):
-    url = reverse("study-coverage", args=[study.slug])
+    url = reverse("study-detail", args=[study.slug])
     return (client or alice(study)).get(url, query).content.decode()
 
 
@@ -315,7 +315,7 @@ def test_many_stories_are_folded_and_unfold():
 def test_page_is_sent_only_after_changes(study, clock):
     clock.stop()
     client = alice(study)
-    url = reverse("study-coverage", args=[study.slug])
+    url = reverse("study-detail", args=[study.slug])
     htmx = {"hx-request": "true"}
     part = client.get(url, headers=htmx).content.decode()
     since = re.search(r'name="since" value="([^"]+)"', part)[1]

