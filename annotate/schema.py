@@ -271,7 +271,7 @@ Count = Annotated[
 ]
 Day = Annotated[
     date,
-    BeforeValidator(_refuse_other_than_text, json_schema_input_type=str),
+    BeforeValidator(_refuse_other_than_text, json_schema_input_type=date),
     says("write a day, such as 2026-12-31"),
 ]
 Share = Annotated[

@@ -85,7 +85,7 @@ def press(
 
 def ratings(study: Study, query: Mapping[str, object]) -> Button:
     """Return a link to the ratings that an alert is about."""
-    label = _("Show the comparisons") if study.is_side_by_side else _("Show ratings")
+    label = _("Show comparisons") if study.is_side_by_side else _("Show ratings")
     address = reverse("slot-list", args=[study.slug])
     asked = urlencode(query, doseq=True)
     return Button(label, f"{address}?{asked}", for_all=True)

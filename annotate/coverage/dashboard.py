@@ -143,12 +143,18 @@ def version(study: Study, now: datetime | None = None) -> str:
 
 
 def standing(
-    study: Study, now: datetime | None = None, *, base: str = ""
+    study: Study,
+    now: datetime | None = None,
+    *,
+    base: str = "",
+    stored_only: bool = False,
 ) -> StudyStanding:
     """Return the status of a study; links in its alerts begin with `base`."""
     now = now or timezone.now()
     total = totals(study, surplus=0)
-    figures = snapshots.current_figures(study, total.wanted, now)
+    figures = snapshots.current_figures(
+        study, total.wanted, now, stored_only=stored_only
+    )
     total = replace(total, surplus=figures.tallies.get("surplus", 0))
     waits = waiting(study, figures.tallies, total.left, now)
     needed = alerts(
@@ -170,10 +176,13 @@ def standing(
 
 
 def first_alert(study: Study) -> Alert | None:
-    """Return the most important alert of a study, cached until the page changes."""
+    """Return the most important alert by stored figures, cached until they change."""
     key = f"first-alert-{study.pk}-{version(study)}-{get_language()}"
-    found = cache.get_or_set(key, lambda: standing(study).alerts[:1], VERSION_LASTS)
-    return next(iter(found or ()), None)
+
+    def found() -> list[Alert]:
+        return standing(study, stored_only=True).alerts[:1]
+
+    return next(iter(cache.get_or_set(key, found, VERSION_LASTS) or ()), None)
 
 
 def dashboard(

@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='study',
             name='deadline',
-            field=models.DateTimeField(blank=True, help_text='When the last answer is wanted.', null=True),
+            field=models.DateTimeField(blank=True, help_text='End of the last day for answers.', null=True),
         ),
     ]

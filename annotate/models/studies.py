@@ -114,7 +114,7 @@ class Study(models.Model):
     instructions = models.JSONField(default=dict, blank=True, help_text='{"en": ...}')
     balance_report = models.JSONField(default=dict, blank=True)
     deadline = models.DateTimeField(
-        null=True, blank=True, help_text="When the last answer is wanted."
+        null=True, blank=True, help_text="End of the last day for answers."
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

@@ -1,4 +1,4 @@
-"""What an annotator is doing, for managers."""
+"""Status of annotators, for managers."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -12,7 +12,7 @@ from annotate.people.presence import USUAL_DAYS, last_seen
 
 
 class Status(models.TextChoices):
-    """What an annotator is doing."""
+    """Stage of an annotator's work."""
 
     NOT_STARTED = "not started", _("not started")
     NO_CONSENT = "no consent", _("did not agree")

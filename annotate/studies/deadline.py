@@ -1,4 +1,4 @@
-"""The last day on which answers of a study are wanted."""
+"""Deadline of a study: the last day for answers."""
 
 from datetime import date, datetime, time, timedelta
 

@@ -215,7 +215,7 @@ def test_every_managers_page_opens(study):
     client = alice(study)
     for name in (
         "study-detail",
-        "study-detail",
+        "study-settings",
         "annotator-list",
         "slot-list",
         "view-list",
@@ -224,7 +224,7 @@ def test_every_managers_page_opens(study):
     ):
         page = client.get(reverse(name, args=[study.slug]))
         assert page.status_code == 200, name
-    text = client.get(reverse("study-detail", args=[study.slug])).content.decode()
+    text = client.get(reverse("study-settings", args=[study.slug])).content.decode()
     assert text.count("What pan means.") == 1  # two boxes, one label
 
 

@@ -45,12 +45,12 @@ PAGES = {
     "slot-detail",
     "slot-list",
     "study-detail",
-    "study-detail",
     "study-extend",
     "study-list",
     "study-preview",
     "study-redistribute",
     "study-scoring",
+    "study-settings",
     "study-version",
     "view-list",
 }
