@@ -1,6 +1,7 @@
 """Types of the study schema, each with a correction for wrong values."""
 
 from collections.abc import Callable, Collection, Iterable
+from datetime import date
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from pydantic import (
@@ -200,6 +201,12 @@ def _refuse_number(value: Any) -> Any:
     return value
 
 
+def _refuse_other_than_text(value: Any) -> Any:
+    if not isinstance(value, str | date):
+        raise refusal("write a day, such as 2026-12-31")
+    return value
+
+
 def _as_text(value: Any) -> str:
     """Return a single value as text, as it is written."""
     if isinstance(value, bool):
@@ -261,6 +268,11 @@ Count = Annotated[
     BeforeValidator(refuse_boolean),
     Field(ge=1, le=MOST),
     says("write a whole number of at least 1"),
+]
+Day = Annotated[
+    date,
+    BeforeValidator(_refuse_other_than_text, json_schema_input_type=date),
+    says("write a day, such as 2026-12-31"),
 ]
 Share = Annotated[
     float,

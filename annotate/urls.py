@@ -81,7 +81,8 @@ account_urls = [
 # /studies/...: what managers and researchers see
 study_urls = [
     page("studies/", studies.study_list),
-    of_study("", studies.study_detail),
+    of_study("", coverage_pages.study_detail),
+    of_study("settings/", studies.study_settings),
     of_study("slots/", studies.slot_list),
     of_study("slots/<code>/", studies.slot_detail),
     of_study("slots/<code>/exclude/", studies.slot_exclude),
@@ -105,7 +106,8 @@ coverage_urls = [
     of_study("events/", coverage_pages.event_list),
     of_person("do/<slug:action>/", coverage_pages.annotator_action),
     of_study("flags/<int:pk>/resolve/", coverage_pages.flag_resolve),
-    of_study("faults/settle/", coverage_pages.faults_settle),
+    of_study("alerts/settle/", coverage_pages.alert_settle),
+    of_study("deadline/", coverage_pages.study_deadline),
     of_study("units/<int:pk>/hand-out/", coverage_pages.unit_hand_out),
 ]
 

@@ -92,7 +92,7 @@ def main() -> None:
         for answers in map(int, given.answers.split(",")):
             study = large_study(answers)
             work = timed(lambda one=study: snapshots.refresh(one), 2)
-            url = f"/studies/{study.slug}/coverage/"
+            url = f"/studies/{study.slug}/"
             poll = f"{url}?since={version(study)}"
             cells = [asked(url), asked(poll, headers={"hx-request": "true"})]
             cells += [asked("/server/"), asked("/metrics")]

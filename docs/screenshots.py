@@ -164,7 +164,7 @@ def main() -> None:
             rater.close()
             answer(study, others)
             workers.sign(Worker.Kind.values)
-            page.goto(f"{address}/studies/pilot/coverage/")
+            page.goto(f"{address}/studies/pilot/")
             take(page, "progress", 900)
             answer(study, [first])
             names = ",".join(registry.ready_baselines())
@@ -184,7 +184,7 @@ def main() -> None:
                 for slug in (demo.PAIRWISE, demo.LIKERT)
             )
             workers.sign(Worker.Kind.values)
-            page.goto(f"{address}/studies/{demo.CROWD}/coverage/")
+            page.goto(f"{address}/studies/{demo.CROWD}/")
             whole = assemble(
                 (photograph(pair, 1280, 800), (0, 0, 800, 500)),
                 (photograph(single, 1120, 1000), (812, 0, 560, 500)),

@@ -26,6 +26,7 @@ TYPES = {
     "checks": "[keys](#checks)",
     "composites": "[names with keys](#composites)",
     "consent": "[keys](#consent)",
+    "deadline": "a day: `2026-12-31`",
     "expected": "answers by question",
     "kind": "`likert`, `choice`, `checklist`, `ranking`, `text`",
     "languages": "integers by language",

@@ -66,6 +66,8 @@ LABELS = {
     "slots": gettext_lazy("ratings"),
     "annotators": gettext_lazy("annotators"),
     "redundancy": gettext_lazy("ratings per item"),
+    "deadline": gettext_lazy("deadline"),
+    "handled": gettext_lazy("marked as handled"),
     "given_up": gettext_lazy("ratings given up"),
     "shares": gettext_lazy("ratings received"),
     "moved": gettext_lazy("ratings moved"),

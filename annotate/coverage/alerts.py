@@ -1,56 +1,44 @@
 """Alerts for the manager of a study, the most important first."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
+from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlsplit
 
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotate.coverage.completion import Holder, Waiting
+from annotate.coverage.absence_alerts import absent, not_begun
+from annotate.coverage.alert_lines import (
+    Alert,
+    Button,
+    first,
+    handled,
+    link,
+    press,
+    ratings,
+    settle,
+    unit_name,
+    when,
+)
+from annotate.coverage.completion import Waiting
 from annotate.coverage.counts import leases
 from annotate.coverage.forecast import WINDOW
-from annotate.models import Annotator, Flag, Purpose, Slot, Study, Unit
-from annotate.people.presence import NOT_BEGUN, openings
+from annotate.coverage.people_alerts import of_people
+from annotate.models import Annotator, JoinLink, Purpose, Slot, Study
+from annotate.people import places
+from annotate.people.inviting import free_slots
+from annotate.people.presence import openings
 from annotate.presentation import broken_media
-from annotate.quality_rules import findings
+from annotate.studies import lifecycle
 
 # A study is stalled after a day, or after three of its usual gaps between answers.
 QUIET, QUIET_GAPS = timedelta(hours=24), 3
-EXPIRIES = 3
-SHOWN = 5  # names or units that an alert lists
-# The first of these of a person's flags is the headline.
-GRAVEST = (Flag.Action.EXCLUDE, Flag.Action.PAUSE, Flag.Action.WARN)
-GRAVE = 70  # alerts of this weight are errors
-
-
-@dataclass(frozen=True)
-class Alert:
-    """One alert; `weight` orders them, `evidence` is what a reader unfolds."""
-
-    kind: str
-    weight: int
-    text: str
-    todo: str
-    since: datetime | None = None
-    query: str = ""
-    unit: int | None = None
-    flags: tuple[int, ...] = ()
-    faults: tuple[int, ...] = ()
-    annotator: Annotator | None = None
-    answers: int = 0
-    brief: str = ""
-    notes: tuple[str, ...] = ()
-    evidence: tuple[str, ...] = ()
-
-    @property
-    def level(self) -> str:
-        return "error" if self.weight >= GRAVE else "warning"
+SHOWN = 5  # units and pictures with an alert of their own
+# Agreement is near zero if alpha and its upper limit are below these.
+ALPHA, ALPHA_HIGH, ALPHA_UNITS = 0.1, 0.3, 10
 
 
 def alerts(
@@ -59,41 +47,80 @@ def alerts(
     *,
     waits: Waiting,
     left: int,
+    alphas: Mapping[str, Mapping[str, Any]] | None = None,
     now: datetime | None = None,
+    base: str = "",
 ) -> list[Alert]:
-    """Return the alerts of a study, the most important first."""
+    """Return the alerts of a study, the most important first.
+
+    Links in them begin with `base`; without it, there are none.
+    """
     now = now or timezone.now()
+    done = handled(study)
     unsorted = [
+        *_next_step(study, left),
         *_set_aside(study),
         *_broken(study),
-        *_flagged(study),
-        *_expiring(study, counted.get("people", {})),
+        *of_people(study, counted.get("people", {}), done),
+        *_disagreeing(study, alphas or {}, done),
     ]
     if study.state == Study.State.OPEN and not study.adaptive.get("stopped"):
         if left > 0:
             unsorted += _stalled(study, counted, now)
-        unsorted += _away(waits, left)
-        unsorted += _not_begun(study, waits, now)
+            unsorted += _full(study, counted)
+        unsorted += absent(study, waits, left, base)
+        unsorted += not_begun(study, waits, now, base)
+        unsorted += _local(study, base, done)
     if study.state != Study.State.CLOSED:
         unsorted += _blocked(study, counted.get("blocked", []))
-    return _merge_by_person(sorted(unsorted, key=lambda alert: -alert.weight))
+    return sorted(unsorted, key=lambda alert: -alert.weight)
 
 
-def _merge_by_person(ordered: Iterable[Alert]) -> list[Alert]:
-    """Merge the alerts about one person into the most important of them."""
-    merged: dict[object, Alert] = {}
-    for alert in ordered:
-        key = alert.annotator.pk if alert.annotator else object()
-        first = merged.get(key)
-        merged[key] = alert
-        if first is not None:
-            merged[key] = replace(
-                first,
-                flags=(*first.flags, *alert.flags),
-                notes=(*first.notes, alert.brief),
-                evidence=(*first.evidence, *alert.evidence),
-            )
-    return list(merged.values())
+def _next_step(study: Study, left: int) -> Iterator[Alert]:
+    """Yield what a study needs that takes no answers, or needs no more."""
+    launch = "study-action", "launch"
+    if study.state == Study.State.DRAFT:
+        yield Alert(
+            "draft",
+            110,
+            _("The study is a draft: nobody can answer yet."),
+            _("Check it in the preview, then launch it."),
+            buttons=(
+                press(_("Launch"), study, *launch),
+                link(_("Preview"), study, "study-preview"),
+                link(_("Settings"), study, "study-settings"),
+            ),
+            is_step=True,
+        )
+    elif study.state == Study.State.PAUSED:
+        yield Alert(
+            "paused",
+            110,
+            _("The study is paused: nobody can answer."),
+            _("Links stay valid."),
+            buttons=(press(_("Reopen"), study, *launch),),
+            is_step=True,
+        )
+    elif left <= 0 and not study.is_imported:
+        buttons: tuple[Button, ...] = (link(_("Make a report"), study, "report-list"),)
+        if study.state == Study.State.OPEN:
+            buttons += (press(_("Close the study"), study, "study-action", "close"),)
+        yield Alert(
+            "complete",
+            30,
+            _("All ratings are collected."),
+            _("Make a report. Once everybody has their code, close the study."),
+            buttons=buttons,
+            is_step=True,
+        )
+    elif lifecycle.waits_for_links(study):
+        yield Alert(
+            "no links",
+            105,
+            _("The study is running, but nobody can take part: nobody has a link yet."),
+            "",
+            buttons=(link(_("Invite people"), study, "annotator-list"),),
+        )
 
 
 def _stalled(
@@ -123,7 +150,17 @@ def _stalled(
         "Send the links again, or invite more people. If you are not collecting "
         "answers now, pause the study."
     )
-    yield Alert("stalled", 100, text % {"since": _when(since)}, todo, since=since)
+    yield Alert(
+        "stalled",
+        100,
+        text % {"since": when(since)},
+        todo,
+        since=since,
+        buttons=(
+            link(_("People and pay"), study, "annotator-list"),
+            press(_("Pause the study"), study, "study-action", "pause"),
+        ),
+    )
 
 
 def usual_gap(counted: Mapping[str, Any], until: datetime) -> timedelta:
@@ -144,11 +181,13 @@ def _set_aside(study: Study) -> Iterator[Alert]:
         yield Alert(
             "set aside",
             90,
-            text % {"unit": _unit_name(unit)},
+            text % {"unit": unit_name(unit)},
             _("Check its pictures. Once they are right, offer it to others again."),
             since=unit.set_aside_at,
-            unit=unit.pk,
-            query=urlencode(cell, doseq=True),
+            buttons=(
+                press(_("Offer to others"), study, "unit-hand-out", unit.pk),
+                ratings(study, cell),
+            ),
             notes=tuple(
                 f"{skip.annotator.name}: {skip.comment or skip.get_reason_display()}"
                 for skip in unit.skips.all()
@@ -177,8 +216,7 @@ def _broken(study: Study) -> Iterator[Alert]:
             text % {"n": report.people, "where": where},
             _("Check it. If it is broken, import it again."),
             since=report.since,
-            query=urlencode(query),
-            faults=report.faults,
+            buttons=(settle(study, "fault", *report.faults), ratings(study, query)),
         )
 
 
@@ -200,178 +238,120 @@ def _blocked(study: Study, blocked: list[int]) -> Iterator[Alert]:
         "cannot be filled",
         80,
         text % {"n": len(blocked)},
-        _("Add a person, or resume somebody who is paused."),
-        notes=_first(_unit_name(unit) for unit in units),
-        query=urlencode({"state": Slot.State.OPEN, "part": "wanted"}),
-    )
-
-
-def _flagged(study: Study) -> Iterator[Alert]:
-    """Yield an alert for each flag that is more than a note."""
-    flags = Flag.objects.filter(annotator__study=study, resolved_at__isnull=True)
-    flags = flags.exclude(action=Flag.Action.NOTE).select_related("annotator")
-    of_person: dict[int, list[Flag]] = defaultdict(list)
-    for flag in flags:
-        of_person[flag.annotator_id].append(flag)
-    # An exclusion can still leave out these slots of theirs.
-    slots = study.slots.filter(
-        annotator__in=list(of_person),
-        purpose=Purpose.REAL,
-        state=Slot.State.SUBMITTED,
-    )
-    answers = Counter(slots.values_list("annotator", flat=True) if of_person else ())
-    for pk, raised in of_person.items():
-        for flag in sorted(raised, key=lambda flag: GRAVEST.index(flag.action)):
-            person, finding = flag.annotator, flag.finding
-            action = flag.get_action_display()
-            yield Alert(
-                "annotator",
-                60 if flag.action == Flag.Action.WARN else GRAVE,
-                findings.headline(person.name, finding)
-                if finding
-                else f"{person.name}: {flag.text}",
-                _what_next(person, answers[pk]),
-                since=flag.created_at,
-                query=urlencode({"annotator": person.name}),
-                flags=(flag.pk,),
-                annotator=person,
-                answers=answers[pk],
-                brief=_("Also (%(action)s): %(text)s")
-                % {"action": action, "text": flag.brief},
-                evidence=(
-                    _("Rule %(rule)s (%(action)s). %(evidence)s")
-                    % {
-                        "rule": flag.rule,
-                        "action": action,
-                        "evidence": findings.evidence(finding),
-                    },
-                )
-                if finding
-                else (),
-            )
-
-
-def _what_next(person: Annotator, answers: int) -> str:
-    """Return what a manager can do about a flagged annotator."""
-    if person.state == Annotator.State.PAUSED and not answers:
-        return _(
-            "They are paused and none of their answers count. Resume them, or "
-            "remove them so that others can take over."
-        )
-    if person.state == Annotator.State.PAUSED:
-        return _(
-            "They are paused until you decide. Read some answers, then resume them, "
-            "leave the answers out, or remove them from the study."
-        )
-    if person.state != Annotator.State.REVOKED:
-        return _("Read some answers, then pause them or mark this as handled.")
-    if answers:
-        return _(
-            "They were removed, but their answers count. Leave the answers out, or "
-            "mark this as handled to keep them."
-        )
-    return _("They were removed and none of their answers count. Mark this as handled.")
-
-
-def _expiring(study: Study, people: Mapping[str, Any]) -> Iterator[Alert]:
-    """Yield an alert for each annotator who keeps letting leases expire."""
-    often = {int(k): n for k, p in people.items() if (n := p["expired"]) >= EXPIRIES}
-    working = study.annotators.exclude(state__in=Annotator.STOPPED)
-    for row in working.filter(pk__in=often):
-        text = _("%(name)s has let %(n)d stories time out since their last answer.")
-        text %= {"name": row.name, "n": often[row.pk]}
-        yield Alert(
-            "leases expire",
-            50,
-            text,
-            _(
-                "Ask whether the page works for them. If you remove them, others can "
-                "take over."
+        _("Add a person and send them the link, or resume somebody who is paused."),
+        notes=first(unit_name(unit) for unit in units),
+        buttons=(
+            press(
+                _("Add a person"),
+                study,
+                "annotator-invite",
+                fields=[("new", 1), ("count", 1)],
             ),
-            query=urlencode({"annotator": row.name}),
-            annotator=row,
-            brief=text,
+            ratings(study, {"state": Slot.State.OPEN, "part": "wanted"}),
+        ),
+    )
+
+
+def _disagreeing(
+    study: Study, alphas: Mapping[str, Mapping[str, Any]], done: set[str]
+) -> Iterator[Alert]:
+    """Yield the questions whose answers agree no better than by chance."""
+    low = {
+        key
+        for key, row in alphas.items()
+        if row.get("alpha", 1) < ALPHA
+        and row.get("high", 1) < ALPHA_HIGH
+        and row["n_units"] >= ALPHA_UNITS
+        and f"alpha:{key}" not in done
+    }
+    titles = {question.key: question.title for question in study.asked if low}
+    for key in sorted(low):
+        text = _("People do not agree on “%(question)s”: alpha is %(alpha).2f.")
+        values = {"question": titles.get(key, key.strip("|")), "alpha": 0.0}
+        values["alpha"] = alphas[key]["alpha"]
+        show = (ratings(study, {"disputed": key}),) if key in titles else ()
+        yield Alert(
+            "no agreement",
+            72,
+            text % values,
+            _(
+                "Look at the items with the most different answers. Is the question "
+                "clear, and can people see what it asks about?"
+            ),
+            buttons=(*show, settle(study, "key", f"alpha:{key}")),
         )
 
 
-def _away(waits: Waiting, left: int) -> Iterator[Alert]:
-    """Yield an alert about people who hold slots and have been away for too long."""
-    missed = [holder for holder in waits.holders if holder.presence.is_missed]
-    if not missed:
+def _full(study: Study, counted: Mapping[str, Any]) -> Iterator[Alert]:
+    """Yield a full public link while ratings wait for somebody new."""
+    links = list(study.join_links.filter(closed_at__isnull=True))
+    if not links or not all(one.is_full for one in links):
         return
-    slots = sum(holder.slots for holder in missed)
+    free = free_slots(study).count()
+    full = links[-1]
+    if not free or places.has_unused_place(full):
+        return
+    n = -(-free // _stories_each(study, full, counted))
     text = ngettext(
-        "%(people)d person has been away for long and holds %(n)d of the "
-        "%(left)d remaining ratings.",
-        "%(people)d people have been away for long and hold %(n)d of the "
-        "%(left)d remaining ratings.",
-        len(missed),
+        "The public link is full, but %(n)d rating is free.",
+        "The public link is full, but %(n)d ratings are free.",
+        free,
     )
+    label = ngettext("Add %(n)d place", "Add %(n)d places", n) % {"n": n}
     yield Alert(
-        "away",
-        95 if slots >= left else 65,
-        text % {"n": slots, "left": left, "people": len(missed)},
-        _("Send them their links again, or give their work to others."),
-        since=min(holder.presence.since for holder in missed),
-        notes=_first(map(_held_since, missed)),
+        "link full",
+        78,
+        text % {"n": free},
+        _("Add places: the address stays the same."),
+        buttons=(
+            press(
+                label,
+                study,
+                "join-link-places",
+                full.pk,
+                fields=[("most", full.most + n)],
+            ),
+            press(_("Close the link"), study, "join-link-close", full.pk),
+        ),
     )
 
 
-def _held_since(holder: Holder) -> str:
-    """Return how many slots somebody holds, and when they were last seen."""
-    presence, person = holder.presence, holder.presence.person
-    if presence.has_begun and person.state in Annotator.STOPPED:
-        text = _("%(name)s: %(n)d (%(state)s; last seen %(at)s)")
-    elif presence.has_begun:
-        text = _("%(name)s: %(n)d (last seen %(at)s)")
-    elif person.state == Annotator.State.PLANNED:
-        text = _("%(name)s: %(n)d (not invited)")
-    else:
-        text = _("%(name)s: %(n)d (invited %(at)s, not started)")
-    return text % {
-        "name": person.name,
-        "n": holder.slots,
-        "at": _when(presence.since),
-        "state": person.get_state_display(),
-    }
+def _stories_each(study: Study, full: JoinLink, counted: Mapping[str, Any]) -> int:
+    """Return how many stories another person is likely to rate."""
+    done = [p["submitted"] for p in counted.get("people", {}).values()]
+    begun = sorted(n for n in done if n)
+    usual = begun[len(begun) // 2] if begun else study.session_size
+    return min(filter(None, (full.cap, study.cap, usual)))
 
 
-def _not_begun(study: Study, waits: Waiting, now: datetime) -> Iterator[Alert]:
-    """Yield an alert about people invited some days ago who have not started."""
-    waiting = study.annotators.filter(
-        state=Annotator.State.INVITED, invitation__created_at__lt=now - NOT_BEGUN
-    ).exclude(pk__in=[holder.presence.person.pk for holder in waits.holders])
-    names = list(waiting.values_list("name", flat=True))
-    if not names:
+def _local(study: Study, base: str, done: set[str]) -> Iterator[Alert]:
+    """Yield an alert if links work on the server's own computer only."""
+    if not is_local(base) or "links" in done:
         return
-    text = ngettext(
-        "%(n)d person was invited more than %(days)d days ago and has not "
-        "started: %(names)s.",
-        "%(n)d people were invited more than %(days)d days ago and have not "
-        "started: %(names)s.",
-        len(names),
+    invited = study.annotators.filter(
+        state__in=(Annotator.State.INVITED, Annotator.State.ACTIVE),
+        is_simulated=False,
+        invitation__revoked_at=None,
+        invitation__isnull=False,
     )
-    values = {
-        "n": len(names),
-        "days": NOT_BEGUN.days,
-        "names": ", ".join(_first(names)),
-    }
-    todo = _("Send them their link again, or remove them so that others can take over.")
-    yield Alert("not begun", 40, text % values, todo)
+    if invited.exists() or any(one.is_open for one in study.join_links.all()):
+        yield Alert(
+            "local links",
+            45,
+            _("Links begin with %(base)s and open on this computer only.")
+            % {"base": base},
+            _(
+                "Start the server with its public address in BASE_URL before you send "
+                "links."
+            ),
+            buttons=(settle(study, "key", "links"),),
+        )
 
 
-def _first(lines: Iterable[str]) -> tuple[str, ...]:
-    """Return the first lines, with an ellipsis if there are more."""
-    listed = tuple(lines)
-    return listed if len(listed) <= SHOWN else (*listed[:SHOWN], "…")
-
-
-def _unit_name(unit: Unit) -> str:
-    return _("story %(story)s, %(methods)s") % {
-        "story": unit.story.key,
-        "methods": " / ".join(unit.methods),
-    }
-
-
-def _when(at: datetime) -> str:
-    return date_format(timezone.localtime(at), "Y-m-d H:i T")
+def is_local(base: str) -> bool:
+    """Return whether an address names the computer itself."""
+    host = urlsplit(base).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

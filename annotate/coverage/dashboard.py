@@ -1,14 +1,18 @@
 """Contents of the progress page."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
+from django.core.cache import cache
 from django.utils import timezone
+from django.utils.translation import get_language
 
 from annotate.coverage import forecast, snapshots
-from annotate.coverage.alerts import Alert, alerts
+from annotate.coverage.alert_lines import Alert
+from annotate.coverage.alerts import alerts
 from annotate.coverage.completion import Outlook, outlook, times, waiting
 from annotate.coverage.counts import (
     HeatMap,
@@ -19,9 +23,11 @@ from annotate.coverage.counts import (
     units,
 )
 from annotate.coverage.snapshots import Topic, topics
+from annotate.coverage.summary import late, sentence
 from annotate.kinds.registry import counted, kind_of
 from annotate.models import Question, Study
 from annotate.payment.table import PersonRow, people_rows
+from annotate.people.status import Status
 
 PEOPLE_SHOWN = 30
 VERSION_LASTS = 600  # seconds until a page is rendered again: alerts may be due
@@ -65,6 +71,7 @@ class StudyStanding:
     totals: Totals
     alerts: list[Alert]
     outlook: Outlook
+    sentence: str
 
 
 @dataclass(frozen=True)
@@ -80,6 +87,12 @@ class Dashboard(StudyStanding):
     alphas: list[AlphaRow]
     people: list[PersonRow]
     n_people: int
+    by_status: list[tuple[Status, int]]
+
+    @property
+    def minutes(self) -> float | None:
+        """Return the median minutes of people who finished, with their training."""
+        return cast("float | None", self.figures.tallies.get("minutes"))
 
 
 def version(study: Study, now: datetime | None = None) -> str:
@@ -89,11 +102,19 @@ def version(study: Study, now: datetime | None = None) -> str:
     return f"{event}-{taken}-{seconds // VERSION_LASTS}"
 
 
-def standing(study: Study, now: datetime | None = None) -> StudyStanding:
-    """Return the status of a study."""
+def standing(
+    study: Study,
+    now: datetime | None = None,
+    *,
+    base: str = "",
+    stored_only: bool = False,
+) -> StudyStanding:
+    """Return the status of a study; links in its alerts begin with `base`."""
     now = now or timezone.now()
     total = totals(study, surplus=0)
-    figures = snapshots.current_figures(study, total.wanted, now)
+    figures = snapshots.current_figures(
+        study, total.wanted, now, stored_only=stored_only
+    )
     total = replace(total, surplus=figures.tallies.get("surplus", 0))
     waits = waiting(study, figures.tallies, total.left, now)
     needed = alerts(
@@ -101,13 +122,27 @@ def standing(study: Study, now: datetime | None = None) -> StudyStanding:
         figures.tallies,
         waits=waits,
         left=total.left,
+        alphas=figures.alphas,
         now=now,
+        base=base,
     )
     stalled = any(alert.kind == "stalled" for alert in needed)
     until = outlook(
         study, figures.tallies, waits, total.left, has_stalled=stalled, now=now
     )
-    return StudyStanding(figures, total, needed, until)
+    needed += late(study, figures.tallies, until, total, now)
+    needed.sort(key=lambda alert: -alert.weight)
+    return StudyStanding(figures, total, needed, until, sentence(study, total, until))
+
+
+def first_alert(study: Study) -> Alert | None:
+    """Return the most important alert by stored figures, cached until they change."""
+    key = f"first-alert-{study.pk}-{version(study)}-{get_language()}"
+
+    def found() -> list[Alert]:
+        return standing(study, stored_only=True).alerts[:1]
+
+    return next(iter(cache.get_or_set(key, found, VERSION_LASTS) or ()), None)
 
 
 def dashboard(
@@ -118,9 +153,10 @@ def dashboard(
     rows: str = "",
     everybody: bool = False,
     now: datetime | None = None,
+    base: str = "",
 ) -> Dashboard:
     """Return the contents of the page, in a number of queries that does not grow."""
-    stands = standing(study, now)
+    stands = standing(study, now, base=base)
     figures, total = stands.figures, stands.totals
     # A checklist is submitted as a whole, so its questions share their counts.
     questions = [q for q in counted(study.asked) if not kind_of(q).of_shots]
@@ -128,6 +164,7 @@ def dashboard(
     counts = units(study)
     people = people_rows(study, now, signals=figures.signals, with_codes=False)
     chart, by_day = _chart(figures.tallies, total.wanted)
+    by_status = Counter(row.status for row in people)
     return Dashboard(
         **vars(stands),
         sessions=forecast.sessions_left(
@@ -148,6 +185,7 @@ def dashboard(
         alphas=[_alpha_row(topic, figures, total) for topic in topics(study)],
         people=people if everybody else people[:PEOPLE_SHOWN],
         n_people=len(people),
+        by_status=[(status, by_status[status]) for status in Status],
     )
 
 

@@ -76,6 +76,7 @@ def tallies(study: Study, now: datetime | None = None) -> dict[str, Any]:
             for person in counted
         },
         "surplus": study.slots.filter(SURPLUS).count(),
+        "minutes": _median_minutes(study),
         "sessions": begun.values("annotator", "session").distinct().count(),
         "hours": _arrivals(_real(study), since),
         "pace": _arrivals(continuing, since),
@@ -130,6 +131,18 @@ def _median_seconds(study: Study) -> dict[int, float]:
     for annotator, seconds in timed.iterator(5000):
         by_annotator[annotator].append(seconds)
     return {pk: round(median(values), 1) for pk, values in by_annotator.items()}
+
+
+def _median_minutes(study: Study) -> float | None:
+    """Return the median minutes that finished people spent, training and checks too."""
+    done = study.slots.filter(
+        submitted_at__isnull=False, annotator__state=Annotator.State.FINISHED
+    )
+    spent: Counter[int] = Counter()
+    timed = done.annotate(measured=submission.measured()).order_by()
+    for annotator, seconds in timed.values_list("annotator", "measured").iterator(5000):
+        spent[annotator] += seconds or 0
+    return round(median(spent.values()) / 60, 1) if spent else None
 
 
 def _expired(study: Study, counted: Iterable[Any]) -> Counter[int]:

@@ -88,12 +88,17 @@ class Figures:
     counted_live: bool
 
 
-def current_figures(study: Study, wanted: int, now: datetime | None = None) -> Figures:
-    """Return the latest figures; ask the worker for new ones if they are stale."""
+def current_figures(
+    study: Study, wanted: int, now: datetime | None = None, *, stored_only: bool = False
+) -> Figures:
+    """Return the latest figures; ask the worker for new ones if they are stale.
+
+    Small studies are counted now, unless `stored_only`.
+    """
     if is_stale(study):
         request_refresh(study)
     row = Snapshot.objects.filter(study=study).first()
-    live = wanted <= SMALL
+    live = wanted <= SMALL and not stored_only
     stored = row.data if row else {}
     counted = tallies(study, now) if live else stored.get("tallies", {})
     return Figures(

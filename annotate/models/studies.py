@@ -119,6 +119,9 @@ class Study(models.Model):
     consent_version = models.CharField(max_length=20, default="1")
     instructions = models.JSONField(default=dict, blank=True, help_text='{"en": ...}')
     balance_report = models.JSONField(default=dict, blank=True)
+    deadline = models.DateTimeField(
+        null=True, blank=True, help_text="End of the last day for answers."
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     # Long fields that annotators' pages do not need.

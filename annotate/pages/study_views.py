@@ -37,11 +37,6 @@ class SeatRequest(PageRequest):
 View = Callable[..., HttpResponseBase]
 
 
-def base_of(request: HttpRequest) -> str:
-    """Return the address with which links begin."""
-    return settings.BASE_URL or request.build_absolute_uri("/").rstrip("/")
-
-
 def attachment(
     name: str, content_type: str = "text/csv; charset=utf-8"
 ) -> dict[str, str]:
@@ -139,6 +134,11 @@ def row_numbers(texts: Iterable[str]) -> list[int]:
         for text in texts
         if text.isascii() and text.isdecimal() and len(text) < 18
     ]
+
+
+def base_address(request: HttpRequest) -> str:
+    """Return the beginning of links that are sent to people."""
+    return settings.BASE_URL or request.build_absolute_uri("/").rstrip("/")
 
 
 def query_without(request: HttpRequest, name: str) -> str:

@@ -41,7 +41,7 @@ class Field:
 
     name: str
     label: str = ""
-    # text, number, area, code (YAML), tick, radio, many, select
+    # text, number, date, area, code (YAML), tick, radio, many, select
     kind: str = "text"
     # Only the kind `many` has several values.
     values: Sequence[str] = ()

@@ -141,6 +141,7 @@ class Sections(FieldMaker):
         groups = [
             FieldGroup([self._radio("assignment", "planned", assignments)]),
             FieldGroup(numbers),
+            FieldGroup([self.one("deadline", kind="date")]),
         ]
         return Section("people", _("Annotators"), groups)
 

@@ -26,6 +26,7 @@ from annotate.kinds.registry import KINDS, AnyQuestion, kinds_named
 from annotate.models.studies import LETTERS
 from annotate.schema import (
     Count,
+    Day,
     Number,
     Part,
     Problem,
@@ -92,6 +93,11 @@ class StudyDefinition(Part):
         30,
         title=_("Inactivity timeout in minutes"),
         description=_("A story is released after this time without activity."),
+    )
+    deadline: Day | None = Field(
+        None,
+        title=_("Deadline"),
+        description=_("Last day for answers. It can be moved while the study runs."),
     )
     seed: Number = Field(
         0, title=_("Seed"), description=_("The same seed gives the same plan.")

@@ -20,7 +20,7 @@ from analysis.options import Progress, silent
 from annotate import event_log
 from annotate.models import Annotator, Event, Slot, Study, StudyMember, User
 from annotate.presentation import same_size
-from annotate.studies import lifecycle, planning
+from annotate.studies import deadline, lifecycle, planning
 from annotate.studies.changing import names_now, withdrawn_names
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.parts import Checks
@@ -95,10 +95,11 @@ def setup_of(study: Study) -> Setup:
     planned = study.events.filter(kind=Event.Kind.STUDY_PLANNED).first()
     chosen = planned.details if planned else {}
     name = study.template or study.slug
+    planned_as = read_definition(study.definition, file=f"{study.slug}.yaml", name=name)
     setup = Setup(
         study.slug,
         study.benchmark,
-        read_definition(study.definition, file=f"{study.slug}.yaml", name=name),
+        planned_as.with_changes(deadline=deadline.day_of(study)),
         _annotators(study),
         tuple(chosen.get("methods", ())),
         tuple(chosen.get("stories", ())),
@@ -254,6 +255,7 @@ def _only_questions(definition: StudyDefinition) -> StudyDefinition:
     return definition.without_degradations().with_changes(
         assignment="open",
         redundancy=1,
+        deadline=None,
         rounds=1,
         languages={},
         stories=None,

@@ -18,7 +18,7 @@ from annotate.models import Event, Question, Slot, Study, StudyMember, Unit, Use
 from annotate.people.inviting import name_people
 from annotate.presentation.same_size import ShapeNote, aspect_ratio_notes
 from annotate.responses.analysis_views import add_views
-from annotate.studies import training_material
+from annotate.studies import deadline, training_material
 from annotate.studies.check_units import (
     KnownUnitOutputs,
     Twin,
@@ -153,6 +153,10 @@ def outline(setup: Setup) -> Draft:
         The study is impossible, or too large to plan.
     """
     definition = setup.definition
+    try:
+        deadline.check(definition.deadline)
+    except deadline.DeadlineError as error:
+        raise PlanningError(str(error), field="deadline") from error
     people = _people(definition, setup.annotators)
     outputs = choose_outputs(setup.benchmark, setup.methods, setup.stories)
     units = tuple(choose_units(definition, outputs))
@@ -359,6 +363,7 @@ def _create_study(setup: Setup, previous: Study | None) -> Study:
         session_size=definition.session_size,
         cap=definition.cap,
         lease_minutes=definition.lease_minutes,
+        deadline=deadline.end_of(definition.deadline) if definition.deadline else None,
         seed=definition.seed,
         training=training.model_dump(include=PASSING) if training else {},
         checks={"per_session": checks.per_session, "kinds": list(checks.kinds)},

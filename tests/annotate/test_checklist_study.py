@@ -172,7 +172,7 @@ def test_agreement_is_shown_by_category(study):
     # 6 outputs of 3 shots, 2 boxes of camera and 4 of entities, 2 annotators
     assert (camera.n_units, camera.n_answers) == (36, 72)
     assert (entities.n_units, entities.n_answers) == (72, 144)
-    text = alice(study).get(reverse("study-coverage", args=[study.slug])).content
+    text = alice(study).get(reverse("study-detail", args=[study.slug])).content
     assert b"Entities" in text
     _header, cells = coverage_tables.TABLES["cells"]
     assert len(list(cells(study))) == 6
@@ -215,7 +215,7 @@ def test_every_managers_page_opens(study):
     client = alice(study)
     for name in (
         "study-detail",
-        "study-coverage",
+        "study-settings",
         "annotator-list",
         "slot-list",
         "view-list",
@@ -224,7 +224,7 @@ def test_every_managers_page_opens(study):
     ):
         page = client.get(reverse(name, args=[study.slug]))
         assert page.status_code == 200, name
-    text = client.get(reverse("study-detail", args=[study.slug])).content.decode()
+    text = client.get(reverse("study-settings", args=[study.slug])).content.decode()
     assert text.count("What pan means.") == 1  # two boxes, one label
 
 

@@ -44,7 +44,6 @@ PAGES = {
     "setup-start",
     "slot-detail",
     "slot-list",
-    "study-coverage",
     "study-detail",
     "study-extend",
     "study-list",
@@ -52,6 +51,7 @@ PAGES = {
     "study-recruitment",
     "study-redistribute",
     "study-scoring",
+    "study-settings",
     "study-version",
     "view-list",
 }

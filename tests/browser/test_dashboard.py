@@ -1,5 +1,7 @@
 """The dashboard in Chromium: keyboard, touch, live updates."""
 
+import re
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
@@ -9,6 +11,7 @@ from annotate.coverage import snapshots
 from annotate.models import StudyMember, User
 from annotate.quality import exclusion, follow_up
 from annotate.responses import leasing
+from evalcore.serving import workers
 from tests.browser.accessibility import violations_of_both_themes
 from tests.factories import make_benchmark, make_study
 from tests.studies import flag, running_study, set_aside, study_with_vanished
@@ -27,7 +30,7 @@ def log_in(page, live_server, *studies):
     page.wait_for_url("**/studies/")
 
 
-def address(live_server, study, name="study-coverage"):
+def address(live_server, study, name="study-detail"):
     return live_server.url + reverse(name, args=[study.slug])
 
 
@@ -84,7 +87,7 @@ def test_alerts_are_handled_by_keyboard(page, live_server):
     paused.refresh_from_db()
     assert paused.state == "active"
     page.click("button:has-text('Mark as handled') >> nth=0")
-    page.wait_for_selector("text=marked as handled")
+    page.wait_for_selector(".notice:has-text('marked as handled')")
 
 
 def test_refresh_keeps_focus_menus_and_scrolling(page, live_server):
@@ -93,6 +96,7 @@ def test_refresh_keeps_focus_menus_and_scrolling(page, live_server):
     page.set_viewport_size({"width": 390, "height": 740})
     page.goto(address(live_server, study))
     person = study.annotators.get(name="A01")
+    page.locator("#time > summary").click()
     page.locator("#arrivals-table summary").click()
     page.locator(f"#act-{person.pk}").evaluate("one => { one.open = true; }")
     page.focus(f"#revoke-{person.pk} summary")
@@ -104,7 +108,7 @@ def test_refresh_keeps_focus_menus_and_scrolling(page, live_server):
         study.slots.filter(state="submitted").first(), reason="asleep", author=None
     )
     page.wait_for_function("old => !old.isConnected", arg=old)
-    expect(page.locator(".figures")).to_contain_text("left out")
+    expect(page.locator(".parts")).to_contain_text("left out")
     focused = f"document.activeElement.parentElement.id === 'revoke-{person.pk}'"
     assert page.evaluate(focused)
     assert page.locator(f"#act-{person.pk}").get_attribute("open") is not None
@@ -117,30 +121,47 @@ def test_refresh_keeps_focus_menus_and_scrolling(page, live_server):
     ("width", "hand"),
     [(390, "finger"), pytest.param(1440, "mouse", marks=pytest.mark.slow)],
 )
-def test_alert_leads_to_reassigning_work(chromium, live_server, width, hand):
-    """Two annotators disappeared with all remaining slots: one alert, one click."""
-    study = study_with_vanished(timezone.now())
+def test_alert_reassigns_work_by_one_press(chromium, live_server, width, hand):
+    """Two annotators disappeared with 25 slots: one alert, one press."""
+    study = study_with_vanished(timezone.now(), others_left=1)
+    workers.sign(workers.KINDS)
     context = chromium.new_context(
         viewport={"width": width, "height": 900}, has_touch=hand == "finger"
     )
     page = context.new_page()
     log_in(page, live_server, study)
     page.goto(address(live_server, study))
-    assert "expected finish" not in page.inner_text("#coverage").lower()
-    expect(page.locator(".outlook")).to_contain_text(
-        "all 25 remaining ratings belong to people who are not working (A01, A02)"
-    )
-    alert = page.locator(".alert")
-    expect(alert).to_have_count(1)
+    alert = page.locator(".alert:has-text('have been away')")
     expect(alert).to_contain_text("A01: 13 (last seen")
     expect(alert).to_contain_text("A02: 12 (last seen")
-    link = alert.locator("a:has-text('Give work to others')")
-    expect(link).to_be_visible()
+    give = alert.get_by_role("button", name="Give work to others")
+    expect(give).to_be_in_viewport()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    link.click() if hand == "mouse" else link.tap()
-    page.wait_for_url("**/redistribute/**")
-    chosen = page.locator("input[name=annotator]:checked")
-    assert [box.input_value() for box in chosen.all()] == ["A01", "A02"]
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    alert.locator("summary:has-text('Copy a reminder')").click()
+    link = study.annotators.get(name="A02").invitation.token
+    expect(alert.locator("textarea")).to_have_value(re.compile(f"A02: http.*/{link}/"))
     has_no_faults(page)
+    give.click() if hand == "mouse" else give.tap()
+    expect(page.locator(".notice.success")).to_contain_text("Given to others.")
+    expect(alert).to_have_count(0)
     context.close()
+
+
+def test_header_is_one_line_and_a_menu_on_phones(page, live_server):
+    study = make_study(benchmark=make_benchmark(slug="two"))
+    log_in(page, live_server, study)
+    page.set_viewport_size({"width": 390, "height": 740})
+    page.goto(address(live_server, study, "event-list"))
+    assert page.locator(".topbar").bounding_box()["height"] < 60
+    expect(page.get_by_role("link", name="Benchmarks")).to_be_hidden()
+    page.focus(".topbar-more")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Benchmarks").focus()
+    expect(page.get_by_role("link", name="Benchmarks")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("link", name="Benchmarks")).to_be_hidden()
+    page.set_viewport_size({"width": 1280, "height": 720})
+    expect(page.get_by_role("link", name="Benchmarks")).to_be_visible()
+    expect(page.locator(".topbar-more")).to_be_hidden()
+    tabs = page.locator(".tabs a[aria-current]").all_inner_texts()
+    assert tabs == ["Settings", "Log"]

@@ -35,7 +35,7 @@ def log_in(page, live_server):
 
 def test_manager_pauses_invites_and_revokes(page, live_server, study):
     log_in(page, live_server)
-    page.goto(live_server.url + reverse("study-detail", args=[study.slug]))
+    page.goto(live_server.url + reverse("study-settings", args=[study.slug]))
     page.click("button:has-text('Pause')")
     study.refresh_from_db()
     assert study.state == "paused"
@@ -96,7 +96,7 @@ def test_report_draws_figures_without_requests(page, live_server, study):
 PAGES = [
     "study-list",
     "study-detail",
-    "study-coverage",
+    "study-settings",
     "slot-list",
     "annotator-list",
     "study-scoring",

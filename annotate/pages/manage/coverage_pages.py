@@ -4,14 +4,18 @@ from hashlib import sha256
 from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from annotate import event_log
 from annotate.access.permissions import can_manage
 from annotate.audit_log.log_lines import ROUTINE, details
 from annotate.coverage import coverage_tables
@@ -22,18 +26,23 @@ from annotate.pages.manage.people import revoke
 from annotate.pages.study_views import (
     UserRequest,
     attachment,
+    base_address,
     query_without,
     render_page,
     row_numbers,
     study_button,
     study_page,
 )
+from annotate.payment.costs import costs
 from annotate.presentation import broken_media
-from annotate.quality import follow_up, monitoring
+from annotate.presentation.same_size import aspect_ratio_notes, outputs_of
+from annotate.quality import exclusion, follow_up, monitoring
 from annotate.spreadsheet import csv_lines
-from annotate.studies import lifecycle
+from annotate.studies import deadline
 
+State = Annotator.State
 STEPS_SHOWN = 60
+MOST_KEYS, LONGEST_KEY = 5, 200
 TITLES = {
     "cells": gettext_lazy("counts by method and story"),
     "annotators": gettext_lazy("annotators"),
@@ -46,28 +55,41 @@ TITLES = {
 NOTHING_NEW = 204  # htmx changes nothing then
 
 
+@never_cache
 @study_page()
-def study_coverage(request: UserRequest, study: Study) -> HttpResponse:
-    """Show the dashboard; htmx polls for changes of its live part."""
+def study_detail(request: UserRequest, study: Study) -> HttpResponse:
+    """Show the progress of a study; htmx polls for changes of its live part."""
     now = timezone.now()
     current = version(study, now)
     if request.htmx and request.GET.get("since") == current:
         return HttpResponse(status=NOTHING_NEW)
     part = {key: request.GET.get(key, "") for key in ("question", "stories", "rows")}
     everybody = bool(request.GET.get("people"))
-    board = dashboard(study, **part, everybody=everybody, now=now)
+    base = base_address(request)
+    board = dashboard(study, **part, everybody=everybody, now=now, base=base)
     chosen = {"question": board.question.key} if board.question else {}
+    is_draft = study.state == Study.State.DRAFT
     return render_page(
         request,
         study,
-        "manage/_coverage.html" if request.htmx else "manage/coverage.html",
+        "manage/_progress.html" if request.htmx else "manage/progress.html",
         dashboard=board,
+        costs=costs(study) if can_manage(request.user, study) else None,
         version=current,
-        waits_for_links=lifecycle.waits_for_links(study),
+        simulated=study.annotators.filter(is_simulated=True).count(),
+        shape_notes=aspect_ratio_notes(outputs_of(study)) if is_draft else [],
         recent=board.chart.table[: -STEPS_SHOWN - 1 : -1] if board.chart else (),
         question_query=f"&{urlencode(chosen)}" if chosen else "",
         tables=[(table, str(title)) for table, title in TITLES.items()],
     )
+
+
+@study_page()
+def study_coverage(request: UserRequest, study: Study) -> HttpResponse:
+    """Redirect from the former address of the progress page."""
+    address = reverse("study-detail", args=[study.slug])
+    query = request.GET.urlencode()
+    return redirect(f"{address}?{query}" if query else address, permanent=True)
 
 
 @study_page()
@@ -83,7 +105,7 @@ def coverage_csv(
     return StreamingHttpResponse(lines, headers=attachment(name))
 
 
-@study_button("study-coverage", follow_up.HoldingError, of="annotators")
+@study_button("study-detail", follow_up.HoldingError, of="annotators")
 def annotator_action(
     request: UserRequest, study: Study, annotator: Annotator, action: str
 ) -> str:
@@ -100,34 +122,91 @@ def annotator_action(
     return text % {"name": annotator.name}
 
 
-@study_button("study-coverage")
+@study_button("study-detail")
 def flag_resolve(request: UserRequest, study: Study, pk: int) -> str:
-    """Resolve a flag, and the other flags in the form."""
+    """Resolve a flag."""
     flag = get_object_or_404(Flag, pk=pk, annotator__study=study)
-    others = row_numbers(request.POST.getlist("also"))
-    for one in (flag, *flag.annotator.flags.filter(pk__in=others)):
-        monitoring.resolve(one, user=request.user)
-    text = (
-        _("The findings about %(name)s are marked as handled.")
-        if others
-        else _("The finding about %(name)s is marked as handled.")
+    monitoring.resolve(flag, user=request.user)
+    return _about_findings(flag.annotator, 1)
+
+
+@study_button("study-detail", follow_up.HoldingError, exclusion.ExclusionError)
+@transaction.atomic
+def alert_settle(request: UserRequest, study: Study) -> str:
+    """Act on a line of *Do now*: pause, leave out or remove a person, or nothing.
+
+    The findings, reports and keys in the form are marked as handled.
+    """
+    form = request.POST
+    people = study.annotators.filter(pk__in=row_numbers([form.get("person", "0")]))
+    person = people.first()
+    texts = []
+    if person is not None:
+        texts.append(_decide(request, person, form.get("then", "")))
+        numbers = row_numbers(form.getlist("flag"))
+        flags = list(person.flags.filter(pk__in=numbers))
+        for flag in flags:
+            monitoring.resolve(flag, user=request.user)
+        texts += [_about_findings(person, len(flags))] if flags else []
+    if broken_media.settle(study, row_numbers(form.getlist("fault"))):
+        texts.append(_("The report is marked as handled."))
+    for key in form.getlist("key")[:MOST_KEYS]:
+        event_log.note(
+            Event.Kind.STUDY_EDITED,
+            study.pk,
+            annotator=person,
+            user=request.user,
+            handled=key[:LONGEST_KEY],
+        )
+        texts.append(_("The line is marked as handled; the log keeps it."))
+    return " ".join(filter(None, texts))
+
+
+def _decide(request: UserRequest, person: Annotator, then: str) -> str:
+    """Pause a person, leave their answers out, or remove them; return a message."""
+    if then == "remove":
+        return revoke(request, person)
+    if then not in ("pause", "leave out"):
+        return ""
+    texts = []
+    if then == "leave out":
+        reason = request.POST.get("reason", "")
+        rows = exclusion.exclude_annotator(person, reason=reason, author=request.user)
+        text = ngettext(
+            "%(n)d rating of %(name)s was left out.",
+            "%(n)d ratings of %(name)s were left out.",
+            len(rows),
+        )
+        texts.append(text % {"n": len(rows), "name": person.name})
+    if then == "pause" or person.state in (State.INVITED, State.ACTIVE):
+        follow_up.pause(person, user=request.user)
+        text = _("%(name)s is paused. Their work stays theirs.")
+        texts.append(text % {"name": person.name})
+    return " ".join(texts)
+
+
+def _about_findings(person: Annotator, n: int) -> str:
+    text = ngettext(
+        "The finding about %(name)s is marked as handled.",
+        "The findings about %(name)s are marked as handled.",
+        n,
     )
-    if flag.annotator.state == Annotator.State.PAUSED:
+    if person.state == State.PAUSED:
         text += " " + _("%(name)s stays paused.")
-    return text % {"name": flag.annotator.name}
+    return text % {"name": person.name}
 
 
-@study_button("study-coverage")
-def faults_settle(request: UserRequest, study: Study) -> str:
-    named = row_numbers(request.POST.getlist("fault"))
-    return (
-        _("The report is marked as handled.")
-        if broken_media.settle(study, named)
-        else ""
-    )
+@study_button("study-detail", deadline.DeadlineError)
+def study_deadline(request: UserRequest, study: Study) -> str:
+    """Set, move or remove the deadline."""
+    day = deadline.parse(request.POST.get("deadline", ""))
+    deadline.move(study, day, user=request.user)
+    if day is None:
+        return _("The study has no deadline.")
+    return _("The deadline is %(day)s.") % {"day": day}
 
 
-@study_button("study-coverage", of="units")
+@study_button("study-detail", of="units")
 def unit_hand_out(request: UserRequest, study: Study, unit: Unit) -> str:
     """Offer a unit again that several people skipped."""
     if unit.purpose != Purpose.REAL:

@@ -16,7 +16,7 @@ from annotate.models import Study
 from annotate.pages.study_views import (
     UserRequest,
     attachment,
-    base_of,
+    base_address,
     query_without,
     row_numbers,
     study_button,
@@ -70,7 +70,7 @@ def people_context(request: UserRequest, study: Study) -> dict[str, Any]:
         "longest_reason": deciding.LONGEST_REASON,
         "has_platform": platform in PLATFORM_FILES,
         "files": [(name, FILES[name][0]) for name in named],
-        "links_to": base_of(request),
+        "links_to": base_address(request),
     }
 
 
@@ -90,7 +90,7 @@ def annotator_file(request: UserRequest, study: Study, name: str) -> HttpRespons
     _label, contents = FILES[name]
     text = contents(
         people_rows(study),
-        lambda token: base_of(request) + reverse("rate-entry", args=[token]),
+        lambda token: base_address(request) + reverse("rate-entry", args=[token]),
     )
     return HttpResponse(text, headers=attachment(f"{study.slug}-{name}.csv"))
 

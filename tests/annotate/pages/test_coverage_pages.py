@@ -53,7 +53,7 @@ def running():
 
 
 def page(study, client=None, **query):
-    url = reverse("study-coverage", args=[study.slug])
+    url = reverse("study-detail", args=[study.slug])
     return (client or alice(study)).get(url, query).content.decode()
 
 
@@ -124,17 +124,18 @@ def test_alert_has_actions_for_paused_annotator(study):
     client.post(reverse("annotator-action", args=[study.slug, ann.pk, "pause"]))
     box = re.search('<article class="alert.*?</article>', page(study, client), re.S)[0]
     views = reverse("view-list", args=[study.slug])
-    assert f'href="{views}?annotator={ann.name}#exclude-all"' in box
-    for action in ("resume", "revoke"):
-        assert reverse("annotator-action", args=[study.slug, ann.pk, action]) in box
+    assert 'name="then" value="leave out"' in box
+    assert reverse("annotator-action", args=[study.slug, ann.pk, "resume"]) in box
+    assert 'name="then" value="remove"' in box
     chosen = client.get(views, {"annotator": ann.name}).content.decode()
     assert f'<option value="{ann.name}" selected>' in chosen
     assert 'id="exclude-all"' in chosen
     assert 'value="faster"' in chosen
-    settle = reverse("flag-resolve", args=[study.slug, pause.pk])
-    assert settle in box
-    assert f'name="also" value="{warning.pk}"' in box
-    told = client.post(settle, {"also": [warning.pk, "x"]}, follow=True)
+    settle = reverse("alert-settle", args=[study.slug])
+    for found in (warning, pause):
+        assert f'name="flag" value="{found.pk}"' in box
+    sent = {"person": ann.pk, "flag": [pause.pk, warning.pk, "x"], "then": ""}
+    told = client.post(settle, sent, follow=True)
     assert f"about {ann.name} are marked as handled. {ann.name} stays paused." in (
         told.content.decode()
     )
@@ -145,8 +146,8 @@ def test_alert_has_actions_for_paused_annotator(study):
 def test_flag_of_another_annotator_is_not_resolved(study):
     first, second = study.annotators.all()
     mine, other = flag(first, "warn", "fast"), flag(second, "warn", "fast")
-    url = reverse("flag-resolve", args=[study.slug, mine.pk])
-    alice(study).post(url, {"also": [other.pk]})
+    url = reverse("alert-settle", args=[study.slug])
+    alice(study).post(url, {"person": first.pk, "flag": [mine.pk, other.pk]})
     assert list(Flag.objects.filter(resolved_at=None)) == [other]
 
 
@@ -310,10 +311,47 @@ def test_many_stories_are_folded_and_unfold():
     assert counts.fold([], "", 15) == []
 
 
+def test_former_address_leads_to_progress(study):
+    url = reverse("study-coverage", args=[study.slug])
+    moved = alice(study).get(url, {"stories": "1-3"})
+    assert moved.status_code == 301
+    assert moved["Location"] == f"/studies/{study.slug}/?stories=1-3"
+
+
+@pytest.mark.parametrize(
+    ("name", "current"),
+    [
+        ("study-detail", {"Progress": "page"}),
+        ("study-redistribute", {"Progress": "true"}),
+        ("annotator-list", {"Progress": "true", "People and pay": "page"}),
+        ("slot-list", {"Ratings": "page"}),
+        ("view-list", {"Ratings": "true", "Filters": "page"}),
+        ("report-list", {"Reports": "page"}),
+        ("study-scoring", {"Reports": "true", "Metric scores": "page"}),
+        ("study-settings", {"Settings": "page"}),
+        ("study-extend", {"Settings": "true"}),
+        ("event-list", {"Settings": "true", "Log": "page"}),
+    ],
+)
+def test_four_tabs_say_where_a_page_belongs(study, name, current):
+    shown = alice(study).get(reverse(name, args=[study.slug])).content.decode()
+    tabs = re.search('(?s)<nav class="tabs".*?</nav>', shown)[0]
+    links = re.findall(
+        r'(?s)<a href="[^"]+"\s*(?:aria-current="(.*?)")?\s*>(.*?)</a>', tabs
+    )
+    assert [title for _state, title in links][:4] == [
+        "Progress",
+        "Ratings",
+        "Reports",
+        "Settings",
+    ]
+    assert {title: state for state, title in links if state} == current
+
+
 def test_page_is_sent_only_after_changes(study, clock):
     clock.stop()
     client = alice(study)
-    url = reverse("study-coverage", args=[study.slug])
+    url = reverse("study-detail", args=[study.slug])
     htmx = {"hx-request": "true"}
     part = client.get(url, headers=htmx).content.decode()
     since = re.search(r'name="since" value="([^"]+)"', part)[1]

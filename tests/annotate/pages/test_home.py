@@ -46,7 +46,7 @@ def test_wrong_password_changes_nothing(client):
 
 def test_htmx_reloads_page_after_logout(client):
     study = make_study()
-    url = reverse("study-coverage", args=[study.slug])
+    url = reverse("study-detail", args=[study.slug])
     answer = client.get(url, headers={"HX-Request": "true"}, follow=True)
     assert answer["HX-Refresh"] == "true"
     assert answer.content == b""

@@ -47,7 +47,7 @@ def put_down(seconds_ago: float, *kinds: str) -> None:
 
 @pytest.mark.parametrize(
     "page",
-    ["study-list", "metric-list", "study-detail", "study-coverage", "report-list"],
+    ["study-list", "metric-list", "study-detail", "study-settings", "report-list"],
 )
 def test_manager_pages_report_silent_workers(study, page):
     manager = alice(study)

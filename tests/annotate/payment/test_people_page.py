@@ -157,7 +157,7 @@ def test_researcher_sees_no_ids_codes_or_pay(study):
     assert all(client.get(url).status_code in (403, 405) for url in urls)
     log = client.get(reverse("event-list", args=[study.slug]) + "?kind=payment+decided")
     table = client.get(reverse("coverage-csv", args=[study.slug, "events"]))
-    progress = client.get(reverse("study-coverage", args=[study.slug])).content
+    progress = client.get(reverse("study-detail", args=[study.slug])).content
     texts = [log.content, b"".join(table.streaming_content), progress]
     for text in texts:
         for secret in (
@@ -178,7 +178,7 @@ def test_button_of_a_row_returns_to_the_filter(study):
     people = reverse("annotator-list", args=[study.slug])
     assert answer["Location"] == f"{people}?show=working"
     assert alice(study).post(url)["Location"] == reverse(
-        "study-coverage", args=[study.slug]
+        "study-detail", args=[study.slug]
     )
 
 

@@ -94,7 +94,7 @@ def test_pages_show_the_erasure_date(settings, capsys):
     day = f"{timezone.now() + timedelta(days=1):%Y-%m-%d}"
     ada = study.annotators.get(name="A01")
     for address in (
-        reverse("study-detail", args=[study.slug]),
+        reverse("study-settings", args=[study.slug]),
         reverse("annotator-list", args=[study.slug]),
         reverse("annotator-data", args=[study.slug, ada.pk]),
     ):
@@ -102,7 +102,7 @@ def test_pages_show_the_erasure_date(settings, capsys):
     call_command("personal_data", "due")
     assert f"trial: on {day}: A01, A02" in capsys.readouterr().out
     lifecycle.launch(study)
-    page = alice(study).get(reverse("study-detail", args=[study.slug]))
+    page = alice(study).get(reverse("study-settings", args=[study.slug]))
     assert "erased 30 days after the study is closed" in page.content.decode()
 
 

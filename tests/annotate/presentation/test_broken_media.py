@@ -32,13 +32,13 @@ def test_fault_report_reaches_the_manager_and_is_handled(client, study, admin_us
         assert reply["refused"] == {}
     assert Fault.objects.count() == 2
     client.force_login(admin_user)
-    page = client.get(reverse("study-coverage", args=[study.slug]))
+    page = client.get(reverse("study-detail", args=[study.slug]))
     text = "2 people reported a broken picture or video: Birch / 01, shot 2."
     assert text in page.content.decode()
     named = {"fault": list(Fault.objects.values_list("pk", flat=True))}
-    settled = reverse("faults-settle", args=[study.slug])
+    settled = reverse("alert-settle", args=[study.slug])
     assert client.post(settled, named, follow=True).status_code == 200
-    page = client.get(reverse("study-coverage", args=[study.slug]))
+    page = client.get(reverse("study-detail", args=[study.slug]))
     assert text not in page.content.decode()
     assert broken_media.reported(study) == []
 

@@ -74,7 +74,7 @@ def test_pages_show_finding_in_readers_language(translated):
     study, _flag = raised("warn", chance=0.4)
     client = alice(study)
     client.cookies["django_language"] = "zh-hans"
-    for name in ("study-coverage", "event-list", "study-detail"):
+    for name in ("study-detail", "event-list"):
         shown = client.get(reverse(name, args=[study.slug])).content.decode()
         assert "Übrigens." in shown, name
 
@@ -93,7 +93,7 @@ def test_flag_of_older_version_keeps_its_text():
         details={"rule": "old", "action": "warn", "text": "Said before."},
     )
     client = alice(study)
-    for name in ("study-coverage", "event-list"):
+    for name in ("study-detail", "event-list"):
         shown = client.get(reverse(name, args=[study.slug])).content.decode()
         assert "Said before." in shown
 
