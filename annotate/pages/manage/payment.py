@@ -56,7 +56,12 @@ def people_context(request: UserRequest, study: Study) -> dict[str, Any]:
         if (n := sum(map(is_shown, rows))) or key == show
     ]
     platform = study.recruitment.get("platform", "")
-    named = PLATFORM_FILES.get(platform) or sum(PLATFORM_FILES.values(), ())
+    named = [
+        name
+        for key, names in PLATFORM_FILES.items()
+        if platform not in PLATFORM_FILES or key == platform
+        for name in names
+    ]
     return {
         "rows": page.object_list,
         "page": page,
