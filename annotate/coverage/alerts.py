@@ -267,8 +267,10 @@ def _disagreeing(
     titles = {question.key: question.title for question in study.asked if low}
     for key in sorted(low):
         text = _("People do not agree on “%(question)s”: alpha is %(alpha).2f.")
-        values = {"question": titles.get(key, key.strip("|")), "alpha": 0.0}
-        values["alpha"] = alphas[key]["alpha"]
+        values = {
+            "question": titles.get(key, key.strip("|")),
+            "alpha": alphas[key]["alpha"],
+        }
         show = (ratings(study, {"disputed": key}),) if key in titles else ()
         yield Alert(
             "no agreement",

@@ -38,4 +38,4 @@ def _spread(kind: Kind, values: Sequence[Any]) -> float:
     """Return how much answers differ: a variance, or the share outside the majority."""
     if kind.is_nominal or not all(isinstance(value, int) for value in values):
         return 1 - max(Counter(values).values()) / len(values)
-    return pvariance(values)
+    return float(pvariance(values))
