@@ -316,7 +316,7 @@ def _stories_each(study: Study, full: JoinLink, counted: Mapping[str, Any]) -> i
     """Return how many stories another person is likely to rate."""
     done = [p["submitted"] for p in counted.get("people", {}).values()]
     begun = sorted(n for n in done if n)
-    usual = begun[len(begun) // 2] if begun else study.session_size
+    usual: int = begun[len(begun) // 2] if begun else study.session_size
     return min(filter(None, (full.cap, study.cap, usual)))
 
 

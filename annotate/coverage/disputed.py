@@ -17,7 +17,7 @@ SHOWN = 10
 def disputed_units(study: Study, question: Question) -> list[int]:
     """Return the units with the most different answers, the most different first."""
     kind = kind_of(question)
-    rows = kind.model.objects.filter(
+    rows: Any = kind.model.objects.filter(
         question=question,
         is_current=True,
         annotator=F("slot__annotator"),
