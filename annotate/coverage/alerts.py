@@ -267,8 +267,10 @@ def _disagreeing(
     titles = {question.key: question.title for question in study.asked if low}
     for key in sorted(low):
         text = _("People do not agree on “%(question)s”: alpha is %(alpha).2f.")
-        values = {"question": titles.get(key, key.strip("|")), "alpha": 0.0}
-        values["alpha"] = alphas[key]["alpha"]
+        values = {
+            "question": titles.get(key, key.strip("|")),
+            "alpha": alphas[key]["alpha"],
+        }
         show = (ratings(study, {"disputed": key}),) if key in titles else ()
         yield Alert(
             "no agreement",
@@ -320,7 +322,7 @@ def _stories_each(study: Study, full: JoinLink, counted: Mapping[str, Any]) -> i
     """Return how many stories another person is likely to rate."""
     done = [p["submitted"] for p in counted.get("people", {}).values()]
     begun = sorted(n for n in done if n)
-    usual = begun[len(begun) // 2] if begun else study.session_size
+    usual: int = begun[len(begun) // 2] if begun else study.session_size
     return min(filter(None, (full.cap, study.cap, usual)))
 
 

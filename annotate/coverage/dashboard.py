@@ -142,7 +142,8 @@ def first_alert(study: Study) -> Alert | None:
     def found() -> list[Alert]:
         return standing(study, stored_only=True).alerts[:1]
 
-    return next(iter(cache.get_or_set(key, found, VERSION_LASTS) or ()), None)
+    listed = cast("list[Alert]", cache.get_or_set(key, found, VERSION_LASTS))
+    return listed[0] if listed else None
 
 
 def dashboard(

@@ -17,7 +17,7 @@ SHOWN = 10
 def disputed_units(study: Study, question: Question) -> list[int]:
     """Return the units with the most different answers, the most different first."""
     kind = kind_of(question)
-    rows = kind.model.objects.filter(
+    rows: Any = kind.model.objects.filter(
         question=question,
         is_current=True,
         annotator=F("slot__annotator"),
@@ -38,4 +38,4 @@ def _spread(kind: Kind, values: Sequence[Any]) -> float:
     """Return how much answers differ: a variance, or the share outside the majority."""
     if kind.is_nominal or not all(isinstance(value, int) for value in values):
         return 1 - max(Counter(values).values()) / len(values)
-    return pvariance(values)
+    return float(pvariance(values))

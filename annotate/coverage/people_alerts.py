@@ -203,13 +203,16 @@ def _what_next(person: Annotator, answers: int) -> str:
 def _buttons(study: Study, concerns: list[Concern], answers: int) -> tuple[Button, ...]:
     """Return what a manager can do about a person; each of them settles the line."""
     person = concerns[0].person
-    found = [("flag", one.flag) for one in concerns if one.flag]
+    found: list[tuple[str, object]] = [
+        ("flag", one.flag) for one in concerns if one.flag
+    ]
     found += [("key", one.key) for one in concerns if one.key]
     is_paused = person.state == State.PAUSED
     why = " ".join(one.text for one in concerns)[:LONGEST_REASON]
 
     def decide(label: str, then: str, warning: str = "") -> Button:
-        fields = [("person", person.pk), *found, ("then", then)]
+        fields: list[tuple[str, object]] = [("person", person.pk), *found]
+        fields.append(("then", then))
         fields += [("reason", why)] if then == "leave out" else []
         return press(label, study, "alert-settle", fields=fields, warning=warning)
 

@@ -90,7 +90,8 @@ def study_tabs(context: Context) -> dict[str, Any]:
             if can_manage or not page.is_managers
         ]
 
-    tabs, below = [], []
+    tabs: list[tuple[str, str, str]] = []
+    below: list[tuple[str, str, str]] = []
     for first, *others in TABS:
         ((address, title, state),) = links([first])
         if any(_state(page, current) for page in others):

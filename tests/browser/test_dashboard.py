@@ -114,7 +114,7 @@ def test_refresh_keeps_focus_menus_and_scrolling(page, live_server):
     assert page.locator(f"#act-{person.pk}").get_attribute("open") is not None
     assert page.locator("#arrivals-table").get_attribute("open") is not None
     assert page.evaluate(scrolled) == 120
-    assert abs(page.evaluate("scrollY") - before) < 60
+    assert abs(page.evaluate("scrollY") - before) < 120  # the top lines have changed
 
 
 @pytest.mark.parametrize(

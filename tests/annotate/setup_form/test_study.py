@@ -521,7 +521,7 @@ def test_presentation_is_stored_and_edited(manager, woods):
         "shuffle_questions": True,
         "skip_share": 0.25,
     }
-    page = manager.get("/studies/pilot/").content.decode()
+    page = manager.get("/studies/pilot/settings/").content.decode()
     assert "Each picture must be on screen for 0.5 s before answers count" in page
     form = manager.get("/studies/pilot/edit/").content.decode()
     ticked = re.findall(r'name="presentation\.(\w+)" value="1"[^>]* checked', form)
@@ -607,7 +607,7 @@ def test_study_cannot_be_edited_when_annotators_may_have_seen_it(manager, woods,
         response = send("/studies/pilot/edit/")
         assert response.url == "/studies/pilot/"
     assert Study.objects.get().pk == study.pk
-    text = manager.get("/studies/pilot/").content.decode()
+    text = manager.get("/studies/pilot/settings/").content.decode()
     assert "Use “Copy and edit” instead" in text
     assert "/studies/pilot/edit/" not in text.split('class="notice')[0]
     page = manager.get("/studies/pilot/new-version/").content.decode()
@@ -661,13 +661,13 @@ def test_versions_link_to_each_other_when_visible(manager, woods):
     Study.objects.filter(pk=second.pk).update(previous_version=first)
     assert (
         '<a href="/studies/pilot-2/">'
-        in manager.get("/studies/pilot/").content.decode()
+        in manager.get("/studies/pilot/settings/").content.decode()
     )
     assert (
         '<a href="/studies/pilot/">'
-        in manager.get("/studies/pilot-2/").content.decode()
+        in manager.get("/studies/pilot-2/settings/").content.decode()
     )
-    assert "pilot-2" not in rob(first).get("/studies/pilot/").content.decode()
+    assert "pilot-2" not in rob(first).get("/studies/pilot/settings/").content.decode()
 
 
 def test_launched_study_offers_extension_instead_of_edit(manager, woods):
@@ -679,14 +679,14 @@ def test_launched_study_offers_extension_instead_of_edit(manager, woods):
         redundancy=2,
     )
     button, edit = 'href="/studies/small/extend/"', 'href="/studies/small/edit/"'
-    page = alice(study).get("/studies/small/").content.decode()
+    page = alice(study).get("/studies/small/settings/").content.decode()
     assert edit in page
     assert button not in page
     lifecycle.launch(study)
-    page = alice(study).get("/studies/small/").content.decode()
+    page = alice(study).get("/studies/small/settings/").content.decode()
     assert edit not in page
     assert button in page
-    assert button not in rob(study).get("/studies/small/").content.decode()
+    assert button not in rob(study).get("/studies/small/settings/").content.decode()
 
 
 def test_questions_use_language_of_page(manager, woods):
