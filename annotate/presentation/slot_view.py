@@ -44,7 +44,7 @@ TEXT_FIELDS = (
     "prompt",
     "explanation",
 )
-# With more options than this, numbers without words stand in rows, or a slider is shown.
+# With more options than this, only numbers stand in a row, or a slider is shown.
 LONGEST_ROW = 7
 LONGEST_LIST = 11
 # The field that describes a shot is the first of these that a benchmark has.

@@ -90,7 +90,7 @@ def rank_of(answer: str, place: str) -> str:
 
 @register.filter
 def shared_scale(questions: Sequence[ShownQuestion], kind: Kind) -> tuple[Option, ...]:
-    """Return the scale of a kind's questions if they form a table; else nothing."""
+    """Return the common scale of questions that form a table; else nothing."""
     scales = [shown.options for shown in questions if shown.kind == kind]
     is_table = kind.is_numeric and len(scales) >= LEAST_ROWS and len(set(scales)) == 1
     return scales[0] if is_table and len(scales[0]) <= LONGEST_ROW else ()

@@ -771,7 +771,7 @@ def test_controls_have_effects(chromium, live_server, clip, subtests, hand):
 
 
 # Controls that only the other input's window shows.
-ELSEWHERE = {Mouse: ".turn, .more", Finger: "#strip a"}
+ELSEWHERE = {Mouse: ".turn, .more", Finger: "#strip a, .ranks input"}
 PLACES = """(all, elsewhere) => all
   .filter((one) => !one.matches(elsewhere) || one.checkVisibility())
   .map((one) => one.dataset.place ?? one.outerHTML)"""

@@ -94,7 +94,7 @@ export function open(main, host) {
   function choose(look) {
     const name = look === "text" && isOn("all") ? "textAll" : look;
     const more = look === "stories" ? { all: true } : look === "alone" ? { all: false } : {};
-    passing = {};
+    if (look === "all" || "all" in more) passing = {};
     host.setSetting("viewer", { ...host.setting("viewer"), ...more, [name]: !isOn(look) });
     arrange();
   }
