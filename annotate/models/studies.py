@@ -179,11 +179,6 @@ class Study(models.Model):
         return self.pk, self.created_at, self.presentation
 
     @property
-    def shows_overview(self) -> bool:
-        """Return whether stories open with all shots at once."""
-        return bool(self.presentation.get("overview", False))
-
-    @property
     def must_see(self) -> float:
         """Return the seconds for which each picture must be in sight; 0: no limit."""
         return float(self.presentation.get("must_see", 0))
