@@ -44,7 +44,8 @@ TEXT_FIELDS = (
     "prompt",
     "explanation",
 )
-# With more options than this, a slider is shown.
+# With more options than this, only numbers stand in a row, or a slider is shown.
+LONGEST_ROW = 7
 LONGEST_LIST = 11
 # The field that describes a shot is the first of these that a benchmark has.
 CAPTION_FIELDS = ("caption", "prompt", "plot")
@@ -123,6 +124,11 @@ class ShownQuestion:
     def is_slider(self) -> bool:
         """Return whether there are too many options for a list."""
         return len(self.options) > LONGEST_LIST
+
+    @property
+    def is_long(self) -> bool:
+        """Return whether the anchors stand below the numbers."""
+        return len(self.options) > LONGEST_ROW
 
     @property
     def field(self) -> str:

@@ -208,6 +208,11 @@ class Presentation(Part):
         title=_("Show all pictures and videos in one size"),
         description=_("Borders are added, so that resolution reveals no method."),
     )
+    overview: Switch = Field(
+        False,
+        title=_("Show all shots at once first"),
+        description=_("Annotators can change to one shot at a time."),
+    )
     must_watch: Switch = Field(True, title=_("Require videos to be watched to the end"))
     must_see: Seconds = Field(
         0.0,

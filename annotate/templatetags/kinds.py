@@ -4,6 +4,7 @@ Parts that are the same for all annotators are rendered with placeholders for th
 token and the slot's code, and cached by the values that they show.
 """
 
+import re
 import secrets
 from collections.abc import Iterable, Sequence
 from copy import copy
@@ -19,10 +20,14 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
+from annotate.kinds.base import Kind, Option
 from annotate.kinds.registry import answer_tables, kind_of, kinds_of
 from annotate.models import Question, Study
 from annotate.presentation.examples import example_of
-from annotate.presentation.slot_view import ShownQuestion
+from annotate.presentation.slot_view import LONGEST_ROW, ShownQuestion
+
+# Fewer questions with the same scale are lists rather than a table.
+LEAST_ROWS = 4
 
 register = template.Library()
 register.filter("kinds", kinds_of)
@@ -81,6 +86,20 @@ def rank_of(answer: str, place: str) -> str:
     """Return the rank of a position in an answer such as `2>1>3`; empty: none."""
     ranked = answer.split(">")
     return str(ranked.index(place) + 1) if place in ranked else ""
+
+
+@register.filter
+def shared_scale(questions: Sequence[ShownQuestion], kind: Kind) -> tuple[Option, ...]:
+    """Return the common scale of questions that form a table; else nothing."""
+    scales = [shown.options for shown in questions if shown.kind == kind]
+    is_table = kind.is_numeric and len(scales) >= LEAST_ROWS and len(set(scales)) == 1
+    return scales[0] if is_table and len(scales[0]) <= LONGEST_ROW else ()
+
+
+@register.filter
+def halves(label: str) -> list[str]:
+    """Return a label up to its colon, and the rest; `Fair: small errors`."""
+    return [*re.split("(?=[:：])", label, maxsplit=1), ""][:2]
 
 
 @register.filter

@@ -695,6 +695,9 @@ def ranking(seat: Seat) -> list[Use]:
     slot = seat.open_next(join(study, "A01"))
     orders = Ranking.objects.filter(slot=slot, is_current=True)
     first = "[data-question=character]"
+    # A phone has no room for single ranks.
+    is_narrow = seat.page.viewport_size["width"] < 700
+    rank = "[name='q:character:1'][value='3']"
     return [
         opened(f"{first} details"),
         Use(
@@ -702,7 +705,7 @@ def ranking(seat: Seat) -> list[Use]:
             checked("[name='q:character:2'][value='1']"),
         ),
         Use(
-            "[name='q:character:1'][value='3']",
+            f"{first} [data-place='1'] button" if is_narrow else rank,
             stored(orders, question__key="character"),
         ),
         Use(
@@ -800,7 +803,7 @@ def test_controls_have_effects(chromium, live_server, clip, subtests, hand):
 
 
 # Controls that only the other input's window shows.
-ELSEWHERE = {Mouse: ".turn, .more", Finger: "#strip a"}
+ELSEWHERE = {Mouse: ".turn, .more", Finger: "#strip a, .ranks input"}
 PLACES = """(all, elsewhere) => all
   .filter((one) => !one.matches(elsewhere) || one.checkVisibility())
   .map((one) => one.dataset.place ?? one.outerHTML)"""

@@ -106,6 +106,7 @@ TOTALS = Prepared[tuple[Any, ...]](
                 filter=Q(state=Slot.State.SUBMITTED) & ~Q(purpose=Purpose.TRAINING),
             ),
             real=Count("pk", filter=Q(purpose=Purpose.REAL)),
+            left=Count("pk", filter=~Q(state=Slot.State.SUBMITTED)),
             skipped=Subquery(
                 Skip.objects.filter(annotator=annotator)
                 .order_by()
@@ -115,7 +116,7 @@ TOTALS = Prepared[tuple[Any, ...]](
             ),
             first=Subquery(first_since(annotator, since)),
         )
-        .values_list("sessions", "submitted", "real", "skipped", "first")
+        .values_list("sessions", "submitted", "real", "left", "skipped", "first")
     ),
     annotator=int,
     since=datetime,
@@ -123,11 +124,12 @@ TOTALS = Prepared[tuple[Any, ...]](
 
 
 class Totals(NamedTuple):
-    """Totals of an annotator: last session, submitted slots without checks, skips."""
+    """Totals of an annotator: last session, submitted slots, slots left, skips."""
 
     sessions: int | None
     submitted: int
     real: int
+    left: int
     skipped: int
     first: datetime | None
 
@@ -136,9 +138,9 @@ def totals_of(annotator: Annotator) -> Totals:
     """Return an annotator's totals."""
     row = TOTALS.first(annotator=annotator.pk, since=rest_begins())
     if row is None:  # the annotator has no slot
-        return Totals(None, 0, 0, annotator.skips.count(), None)
-    sessions, submitted, real, skipped, first = row
-    return Totals(sessions, submitted, real, skipped or 0, first)
+        return Totals(None, 0, 0, 0, annotator.skips.count(), None)
+    sessions, submitted, real, left, skipped, first = row
+    return Totals(sessions, submitted, real, left, skipped or 0, first)
 
 
 def progress(
@@ -171,9 +173,12 @@ def progress(
         number = ahead or len(here) + 1
     to_come = _to_come(annotator, totals.real, here) if is_joined else 0
     size = len(here) + to_come
-    left = to_come + sum(slot.state != Slot.State.SUBMITTED for slot in here)
+    unfinished = sum(slot.state != Slot.State.SUBMITTED for slot in here)
+    left = to_come + unfinished
     if ahead:  # earlier stories are done by then
         left = max(size, number) - number + 1
+    if not is_joined:  # the code follows the last sitting
+        left += max(totals.left - unfinished, 0)
     return {
         "is_training": is_training,
         "session": session,
@@ -181,6 +186,7 @@ def progress(
         "number": number,
         "size": max(size, number),
         "submitted": totals.submitted,
+        "left": left,
         "minutes": (None if is_training else minutes_for(annotator, left, seconds)),
         "before": _before(annotator, at, here),
     }

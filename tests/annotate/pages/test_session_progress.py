@@ -39,6 +39,7 @@ def test_progress_within_a_session(person):
     assert (told["session"], told["sessions"]) == (1, 3)
     assert (told["number"], told["size"], told["submitted"]) == (3, 3, 2)
     assert told["before"].code == own(person)[1].code
+    assert told["left"] == 7, "of all nine, since the code follows the last sitting"
 
 
 def test_previous_slot_is_of_the_same_session(person):

@@ -508,12 +508,13 @@ def test_draft_is_edited_under_same_name(manager, woods):
 
 def test_presentation_is_stored_and_edited(manager, woods):
     chosen = {"must_watch": None, "must_see": ["0.5"]}
-    switched = ["comments", "shot_comments", "shuffle_questions"]
+    switched = ["overview", "comments", "shot_comments", "shuffle_questions"]
     chosen |= {key: ["1"] for key in switched}
     post(manager, filled(**{f"presentation__{k}": v for k, v in chosen.items()}))
     study = Study.objects.get()
     assert study.presentation == {
         "same_size": True,
+        "overview": True,
         "must_watch": False,
         "must_see": 0.5,
         "comments": True,

@@ -157,6 +157,7 @@ def definitions(draw):
     presentation = st.builds(
         Presentation,
         same_size=st.booleans(),
+        overview=st.booleans(),
         must_watch=st.booleans(),
         must_see=st.floats(0, 60),
         comments=st.booleans(),
@@ -262,7 +263,7 @@ MERGED = "a: &a {k: v}\n" + "".join(
         ),
         (
             "kind: choice\nquestions: [{key: a}]\npresentation: {size: 1}",
-            "expected comments, must_see, must_watch, same_size",
+            "expected comments, must_see, must_watch, overview, same_size",
         ),
         ("kind: choice\nquestions: [{key: a}]\npresentation: yes", "write key: value"),
         *(

@@ -36,8 +36,12 @@ export function open(main, host) {
   // With the focus on the question, Enter submits and Space does nothing.
   const focus = () => questions[current].focus({ preventScroll: true });
 
-  function turn() {
-    mark(nextOpen());
+  // Shows another question; a second tap must not answer it.
+  function turn(index) {
+    const panel = questions[current].closest(".panel");
+    const { scrollTop } = panel;
+    mark(index);
+    if (!isNarrow() && panel.scrollTop === scrollTop) return;
     const question = questions[current];
     question.inert = true;
     setTimeout(() => {
@@ -122,9 +126,14 @@ export function open(main, host) {
       if (about === question && typed) type("");
       if (host.isGated()) set(question, question.dataset.before);
       else give(question, target.value);
-      if (isNarrow() && !target.matches(":focus-visible")) setTimeout(turn, TURN);
+      if (!target.matches(":focus-visible")) setTimeout(() => turn(nextOpen()), TURN);
       // Arrow keys pass through other answers first.
       if (firstOpen() < 0 && !target.matches(":focus-visible")) host.answered();
+    });
+    // Tapping the chosen answer goes on, too.
+    host.on(question, "click", ({ target }) => {
+      const isChosen = target.type === "radio" && target.value === question.dataset.before;
+      if (isChosen && isNarrow() && !target.matches(":focus-visible")) turn(i + 1);
     });
     // On a radio button or slider, arrow keys would change the answer, not the shot.
     host.on(question, "pointerup", ({ target }) =>
@@ -147,6 +156,13 @@ export function open(main, host) {
     hear(question, i);
   });
   mark(firstOpen(), false);
+  // A table has no room for the words of each answer.
+  for (const kind of ["pointerover", "focusin"]) {
+    host.on(main, kind, ({ target }) => {
+      const option = target.closest?.(".table .option");
+      if (option) main.querySelector(".meaning").textContent = option.textContent;
+    });
+  }
 
   const keys = {
     ArrowUp: () => mark(current - 1),

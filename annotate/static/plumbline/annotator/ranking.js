@@ -1,4 +1,18 @@
-// Rankings: a digit or a version's button assigns the next rank; ranks can be set singly.
+// Rankings: a digit or a version's button assigns the next rank; ranks can be set singly,
+// and versions dragged to a rank or to the place of another version.
+
+const FAR = 8; // px; a shorter way is a tap
+
+// Gives one version a rank; the version that had it moves on.
+function place(ranks, at, rank, by) {
+  const other = ranks.indexOf(rank);
+  ranks[at] = rank;
+  if (other < 0) return;
+  const next = rank + by;
+  const free = ranks.findIndex((_, i) => !ranks.includes(i + 1)) + 1;
+  place(ranks, other, next < 1 || next > ranks.length ? free : next, by);
+}
+
 export function open(main, host) {
   const rankings = [...main.querySelectorAll("[data-part=ranking]")];
   const steps = []; // rankings with their previous ranks, for undo
@@ -21,6 +35,7 @@ export function open(main, host) {
       for (const input of row.querySelectorAll("input")) input.checked = Number(input.value) === ranks[i];
     });
     ranking.ranks = ranks;
+    rowsOf(ranking).forEach((row, i) => { row.firstElementChild.dataset.rank = ranks[i] || ""; });
     ranking.querySelector(".clear").disabled = ranks.every((rank) => !rank);
   }
 
@@ -55,6 +70,42 @@ export function open(main, host) {
     give(ranking, ranks);
     // With the focus here, Enter submits and Space does nothing.
     if (!isOpen(ranking)) ranking.focus({ preventScroll: true });
+  }
+
+  // Moves a version to the rank, or to the place of the version, under the pointer.
+  function drop(ranking, at, { clientX, clientY }) {
+    const target = document.elementFromPoint(clientX, clientY)?.closest(".option, .ranks");
+    if (!ranking.contains(target)) return;
+    const ranks = [...ranking.ranks];
+    const before = ranks[at];
+    const { value, dataset } = target.firstElementChild; // a rank's input, or a version's button
+    const rank = Number(value || dataset.rank) || free(ranks);
+    if (!rank || rank === before) return;
+    ranks[at] = 0;
+    place(ranks, at, rank, before && before < rank ? -1 : 1);
+    give(ranking, ranks);
+  }
+
+  function follow(ranking, button) {
+    let start;
+    const move = (x, y) => { button.style.translate = `${x}px ${y}px`; };
+    host.on(button, "pointerdown", (event) => {
+      start = event;
+      button.setPointerCapture(event.pointerId);
+    });
+    host.on(button, "pointermove", ({ clientX, clientY }) => {
+      const way = start ? [clientX - start.clientX, clientY - start.clientY] : [0];
+      if (Math.hypot(...way) > FAR) button.classList.add("dragged");
+      if (button.matches(".dragged")) move(...way);
+    });
+    host.on(button, "pointerup", (event) => {
+      if (button.matches(".dragged")) drop(ranking, rowsOf(ranking).indexOf(button.closest(".ranks")), event);
+    });
+    host.on(button, "lostpointercapture", () => setTimeout(() => { // after the click
+      start = null;
+      move(0, 0);
+      button.classList.remove("dragged");
+    }));
   }
 
   function clear(ranking) {
@@ -92,9 +143,10 @@ export function open(main, host) {
     if (host.isFirst && `${sent}` !== `${ranking.ranks}`) answer(ranking, sent);
     host.on(ranking, "click", ({ target }) => {
       if (target.closest(".clear")) return clear(ranking);
-      const row = target.closest("button") && target.closest(".ranks");
+      const row = target.closest("button:not(.dragged)")?.closest(".ranks");
       if (row) take(ranking, rowsOf(ranking).indexOf(row));
     });
+    for (const button of ranking.querySelectorAll(".ranks button:enabled")) follow(ranking, button);
     // Arrow keys pass through other ranks; the one with the focus at the end counts.
     host.on(ranking, "change", ({ target }) => target.matches(":focus-visible") || settle(ranking));
     host.on(ranking, "focusout", ({ target, relatedTarget }) =>

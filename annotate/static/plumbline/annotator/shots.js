@@ -23,6 +23,7 @@ export function open(main, host) {
   let at = 0; // the current side, in the one-at-a-time view
   let side = 0; // px, the longer side of a picture in the overview
   let enlarged = 1;
+  let passing; // a look for this story only
   let waits;
   let over; // the figure under the pointer
 
@@ -43,7 +44,7 @@ export function open(main, host) {
       zoom.fit();
       sheet.scrollTop = 0; // back to the picture after reading the script
     }
-    const seen = isOn("stories") ? ofShot(shot) : [(isOn("all") ? shots : links)[shot]];
+    const seen = isOn("stories") ? ofShot(shot) : (isOn("all") ? shots : links).slice(shot, shot + 1);
     if (host.showShot) seen.forEach((each) => each.scrollIntoView({ block: "nearest", inline: "center" }));
     host.shotShown?.(numberOf(shot));
   }
@@ -67,8 +68,10 @@ export function open(main, host) {
   }
 
   function arrange() {
-    const { text = true, ...chosen } = host.setting("viewer") || {};
-    const looks = { all: false, large: false, swipe: false, alone: false, ...chosen, one: !chosen.all };
+    const overview = { all: "overview" in grid.dataset };
+    const { text = true, ...chosen } = { ...overview, ...host.setting("viewer"), ...passing };
+    chosen.all &&= shots.length > 1;
+    const looks = { large: false, swipe: false, alone: false, ...chosen, one: !chosen.all };
     looks.text = chosen.all ? Boolean(chosen.textAll) : text;
     looks.stories = Boolean(looks.all && chosen.stories && stories.length);
     looks.alone = Boolean(looks.one && looks.alone && stories.length);
@@ -91,6 +94,7 @@ export function open(main, host) {
   function choose(look) {
     const name = look === "text" && isOn("all") ? "textAll" : look;
     const more = look === "stories" ? { all: true } : look === "alone" ? { all: false } : {};
+    if (look === "all" || "all" in more) passing = {};
     host.setSetting("viewer", { ...host.setting("viewer"), ...more, [name]: !isOn(look) });
     arrange();
   }
@@ -194,7 +198,8 @@ export function open(main, host) {
     if (figure && isOn("all") && zoom.isStill()) {
       peek();
       shot = shots.indexOf(find(`#shot-${figure.dataset.shot}`));
-      choose("all");
+      passing = { all: false };
+      arrange();
     } else if (!event.detail && target.matches("a.pane")) keys.z();
   });
   on(sheet, "pointermove", ({ target, pointerType }) => {

@@ -6,7 +6,7 @@
   if (main && hasModules) {
     const { viewer = {} } = JSON.parse(localStorage.getItem("plumbline-seat")) || {};
     classList.add("js");
-    main.classList.add(viewer.all ? "all" : "one");
+    main.classList.add(viewer.all ?? "overview" in main.dataset ? "all" : "one");
     if (viewer.text !== false) main.classList.add("text");
     main.style.setProperty("--ratio", main.dataset.ratio);
     // If a script fails before the page is ready, the plain page is restored.
