@@ -31,6 +31,7 @@ from annotate.models.studies import (
     localised,
 )
 from annotate.models.units import Unit
+from annotate.models.uploads import Upload
 
 __all__ = [
     "BOXES",
@@ -64,6 +65,7 @@ __all__ = [
     "StudyMember",
     "StudyPlan",
     "Unit",
+    "Upload",
     "User",
     "localised",
     "mark_of",
