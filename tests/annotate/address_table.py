@@ -44,6 +44,7 @@ from annotate.models import (
     Study,
     StudyPlan,
     Unit,
+    Upload,
     User,
 )
 from annotate.quality import exclusion
@@ -52,6 +53,7 @@ from annotate.responses.bulk import SlotAnswers, store_judgements
 from annotate.studies import drafting
 from annotate.studies.planning import Setup
 from annotate.studies.study_file import load_definition
+from annotate.uploads import storage
 from evalcore.models import BenchmarkMember
 from evalcore.perturbations.degraded_copies import make_perturbation
 from evalcore.scoring import metric_runs
@@ -183,6 +185,12 @@ class World:
         self.plan = StudyPlan.objects.create(
             benchmark=woods, action="check", created_by=author, chosen={"slug": "large"}
         )
+        self.upload = Upload.objects.create(
+            created_by=author, name="mine", stage="inspect", state="done"
+        )
+        drawn = storage.thumbs_folder(self.upload)
+        drawn.mkdir(parents=True)
+        (drawn / "1.webp").write_bytes(b"")
         kept = building.folder(self.report)
         kept.mkdir(parents=True)
         (kept / "report.html").write_text("<main></main>")
@@ -219,6 +227,7 @@ class World:
             "output": output,
             "report": self.report,
             "plan": self.plan,
+            "upload": self.upload,
             "frame": frame,
             "member": study.benchmark.members.first(),
         }
@@ -446,7 +455,9 @@ def main() -> None:
         with (
             tempfile.TemporaryDirectory() as folder,
             override_settings(
-                MEDIA_ROOT=Path(folder, "media"), REPORTS_ROOT=Path(folder, "reports")
+                DATA_DIR=Path(folder),
+                MEDIA_ROOT=Path(folder, "media"),
+                REPORTS_ROOT=Path(folder, "reports"),
             ),
             transaction.atomic(),
         ):

@@ -4,6 +4,9 @@ from django.utils.translation import gettext as _
 
 from annotate.models import Upload
 
+# The column of videos, which most outputs do without.
+VIDEOS = 3
+
 
 def kind_labels() -> dict[str, str]:
     """Return what an upload can be, with the page's words."""
@@ -64,6 +67,9 @@ def table_of(upload: Upload) -> dict[str, object]:
         ),
     }.get(kind, ((_("Question"), False), (_("Answers"), True)))
     rows = upload.found.get("rows", [])
+    if kind == "outputs" and not any(row[VIDEOS] for row in rows):
+        columns = columns[:VIDEOS] + columns[VIDEOS + 1 :]
+        rows = [row[:VIDEOS] + row[VIDEOS + 1 :] for row in rows]
     are_numbers = [is_number for _label, is_number in columns]
     return {
         "columns": columns,

@@ -72,6 +72,8 @@ def upload_start(request: UserRequest) -> HttpResponse:
         "entries": queue.entries(),
         "most_mb": settings.UPLOAD_MAX_MB,
         "most_files": settings.UPLOAD_MAX_FILES,
+        "mb_text": f"{settings.UPLOAD_MAX_MB:,}",
+        "files_text": f"{settings.UPLOAD_MAX_FILES:,}",
         "largest_part": receiving.LARGEST_PART,
     }
     return render(request, "manage/upload_start.html", context)
@@ -160,6 +162,8 @@ def upload_detail(request: UserRequest, upload: Upload) -> HttpResponse:
     """Show what is done with an upload, its preview, or what follows; htmx polls."""
     if upload.state == Upload.State.CANCELLED:
         return redirect("upload-start")
+    owned = owned_benchmarks(request.user).order_by("title")
+    slug = upload.chosen.get("benchmark")
     waits = [row for row in workers.of_every_kind() if row.kind == Worker.Kind.JUDGE]
     context = {
         "upload": upload,
@@ -170,7 +174,8 @@ def upload_detail(request: UserRequest, upload: Upload) -> HttpResponse:
         ).exists(),
         "kinds": kind_labels(),
         "kind": kind_labels().get(upload.chosen.get("kind", ""), ""),
-        "benchmarks": owned_benchmarks(request.user).order_by("title"),
+        "benchmarks": owned,
+        "into": next((row.title for row in owned if row.slug == slug), ""),
         "no_worker": any(workers.is_late(row, timezone.now()) for row in waits),
         "parts": [
             (at, kind_labels()[part["kind"]], part["path"])

@@ -200,5 +200,4 @@
     say(paused ? words.paused : words.continued);
   });
   addEventListener("beforeunload", (event) => { if (sending) event.preventDefault(); });
-  chooser.hidden = false;
 })();
