@@ -23,7 +23,10 @@ def alice():
     return client
 
 
-def begin(client, files=(("mine/a.csv", len(DATA), 1),), name="mine"):
+ONE = [["mine/a.csv", len(DATA), 1]]
+
+
+def begin(client, files=ONE, name="mine"):
     body = json.dumps({"name": name, "files": files})
     return client.post("/uploads/begin/", body, content_type="application/json")
 
