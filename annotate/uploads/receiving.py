@@ -134,7 +134,7 @@ def receive(upload: Upload, offset: int, checksum: int, part: bytes) -> int:
     Raises
     ------
     OutOfPlaceError
-        The part begins elsewhere; the browser goes on from `upload.received`.
+        The part begins elsewhere; the browser continues from `upload.received`.
     DamagedPartError
         Its checksum is wrong, or it differs from what was received there.
     """

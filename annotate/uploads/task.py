@@ -1,4 +1,4 @@
-"""What one part of an upload is imported as: where it lies, and into what."""
+"""Part of an upload with its target and options."""
 
 import re
 from collections.abc import Callable, Iterable

@@ -81,7 +81,7 @@ def test_interrupted_upload_goes_on(benchmarks, folder, monkeypatch):
     page = benchmarks
     monkeypatch.setattr(uploads, "wake_uploads", tasks.work_on_uploads)
     page.goto(page.url.replace("benchmarks", "uploads"))
-    # Parts of 1,000 bytes, of which the first one arrives; then the network is gone.
+    # The first part of 1,000 bytes arrives; then the network is gone.
     page.route("**/upload.js", small_parts)
     page.reload()
     arrived = []

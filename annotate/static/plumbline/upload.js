@@ -1,4 +1,4 @@
-// Upload of a zip, a table or a folder in parts; an interrupted upload goes on.
+// Upload of a zip, a table or a folder in parts; an interrupted upload continues.
 (() => {
   "use strict";
 

@@ -1,4 +1,4 @@
-"""What uploads are recognised as, previewed, and imported."""
+"""Recognition, preview and import of uploads."""
 
 import json
 
