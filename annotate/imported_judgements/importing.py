@@ -73,7 +73,7 @@ def import_ratings(
     create: bool = False,
     earlier: Sequence[Problem] = (),
     check_only: bool = False,
-    also: Callable[[Study], None] = bool,
+    also: Callable[[Study], object] = bool,
 ) -> JudgementImport:
     """Store ratings as a closed study; importing them again changes nothing.
 
@@ -117,7 +117,7 @@ def import_choices(
     create: bool = False,
     earlier: Sequence[Problem] = (),
     check_only: bool = False,
-    also: Callable[[Study], None] = bool,
+    also: Callable[[Study], object] = bool,
 ) -> JudgementImport:
     """Store choices as a closed study of pairs; importing them again changes nothing.
 
@@ -156,7 +156,7 @@ def _import(
     names: Names,
     file: str,
     kind: Kind,
-    also: Callable[[Study], None],
+    also: Callable[[Study], object],
     scale: tuple[int | None, int | None] = (None, None),
 ) -> JudgementImport:
     existing = Study.objects.filter(slug=slug).select_related("benchmark").first()

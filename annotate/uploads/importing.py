@@ -28,6 +28,7 @@ def store(task: ImportTask, done: Done) -> None:
     In the same transaction a new benchmark gets its owner, and `done` is called.
     """
     is_new, user = task.is_new, task.upload.created_by
+    assert user is not None  # else there is no task
 
     def also(study: Study | None = None) -> None:
         benchmark = Benchmark.objects.get(slug=task.benchmark.slug)

@@ -41,8 +41,13 @@ class DamagedPartError(Exception):
     """A part is not what the browser sent, or not what was received before."""
 
 
-def begin(user: User, name: str, listed: Sequence[object]) -> Upload:
-    """Start an upload, or return the user's unfinished one of the same files."""
+def begin(
+    user: User, name: str, listed: Sequence[object], benchmark: str = ""
+) -> Upload:
+    """Start an upload, or return the user's unfinished one of the same files.
+
+    `benchmark` is the one that the user came from.
+    """
     files = _checked(listed)
     total = sum(size for _path, size, _at in files)
     if total > settings.UPLOAD_MAX_MB * 10**6:
@@ -71,6 +76,7 @@ def begin(user: User, name: str, listed: Sequence[object]) -> Upload:
             state=State.RUNNING,
             heartbeat_at=timezone.now(),
             language=get_language() or "",
+            chosen={"benchmark": benchmark} if benchmark else {},
         )
         storage.write_list(upload, files)
     return upload

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
@@ -78,12 +78,13 @@ class ImportTask:
             options["wide"] = LONG[self.kind] not in columns_of(self.path)
         if self.kind == "ratings":
             options["scale"] = self.scale
+        problems: list[Problem] = []
         try:
-            table, problems = readers[self.kind](self.path, **options), []
+            table = readers[self.kind](self.path, **options)
         except InputError as error:
             if error.table is None:
                 raise
-            table, problems = error.table, error.problems
+            table, problems = cast("pd.DataFrame", error.table), error.problems
         return table, problems, remarks_on(table, self.kind)
 
     def read_foreign(self) -> ForeignScores | None:

@@ -7,7 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -152,7 +152,7 @@ def _split(data: BinaryIO, files: list[storage.Listed], target: Path) -> None:
             _copy(data, file, size)
 
 
-def _copy(source: BinaryIO, target: BinaryIO, size: int) -> None:
+def _copy(source: IO[bytes], target: IO[bytes], size: int) -> None:
     while size:
         block = source.read(min(size, BLOCK))
         if not block:

@@ -65,7 +65,7 @@ def _attempt(upload: Upload) -> None:
 def _carry_out(upload: Upload) -> None:
     _step(upload, _("unpacking the files"))
     folder = unpack(upload)
-    if not upload.chosen:
+    if "kind" not in upload.chosen:
         _choose(upload, detecting.detect(folder, upload.name))
     task = task_of(upload, folder)
     parts = {"parts": upload.found.get("parts", [])}
@@ -103,7 +103,7 @@ def _choose(upload: Upload, parts: list[detecting.Part]) -> None:
         low, high = scale_of(unpack(upload) / first.path) or USUAL_SCALE
     upload.chosen = {
         **first._asdict(),
-        "benchmark": "",
+        "benchmark": upload.chosen.get("benchmark", ""),
         "title": title_of(upload.name),
         "create": False,
         "skip": False,

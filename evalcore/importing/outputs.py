@@ -89,7 +89,7 @@ def import_outputs(
     timestamp: str = "",
     create_stories: bool = False,
     skip_unreadable: bool = False,
-    also: Callable[[], None] = bool,
+    also: Callable[[], object] = bool,
 ) -> OutputImport:
     """Import every rendered story below `root`; a second call changes nothing.
 

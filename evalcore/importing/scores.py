@@ -71,7 +71,7 @@ def import_scores(
     earlier: Sequence[Problem] = (),
     posted_to: str = "",
     check_only: bool = False,
-    also: Callable[[], None] = bool,
+    also: Callable[[], object] = bool,
 ) -> ScoreImport:
     """Store a table of scores that `analysis.reading.inputs` has checked.
 
@@ -115,7 +115,7 @@ def import_rows(
     posted_to: str = "",
     untold: Collection[str] = (),
     check_only: bool = False,
-    also: Callable[[], None] = bool,
+    also: Callable[[], object] = bool,
 ) -> ScoreImport:
     """Store rows of scores; see `import_scores`."""
     names = Names(benchmark, create=create)
@@ -183,7 +183,7 @@ def import_foreign_scores(
     create: bool = False,
     replace: bool = False,
     check_only: bool = False,
-    also: Callable[[], None] = bool,
+    also: Callable[[], object] = bool,
 ) -> ScoreImport:
     """Store scores from other programs; see `import_scores`."""
     rows: list[ScoreRow] = [

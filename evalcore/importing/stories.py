@@ -51,7 +51,7 @@ def import_benchmark(
     title: str = "",
     form: str = "",
     skip_unreadable: bool = False,
-    also: Callable[[], None] = bool,
+    also: Callable[[], object] = bool,
 ) -> StoryImport:
     """Import a data set into a benchmark; a second call changes nothing.
 

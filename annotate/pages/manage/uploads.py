@@ -68,6 +68,7 @@ def upload_start(request: UserRequest) -> HttpResponse:
     own = Upload.objects.filter(created_by=request.user)
     own = own.exclude(state=Upload.State.CANCELLED)
     context = {
+        "benchmark": _owned(request, request.GET.get("benchmark", "")),
         "unfinished": [upload for upload in own if not upload.is_imported],
         "entries": queue.entries(),
         "most_mb": settings.UPLOAD_MAX_MB,
@@ -86,10 +87,11 @@ def upload_begin(request: UserRequest) -> HttpResponse:
     try:
         given = json.loads(request.read(LARGEST_BODY))
         name, files = str(given["name"]), list(given["files"])
+        benchmark = _owned(request, str(given.get("benchmark", "")))
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return _refusal(_("The list of files cannot be read."))
     try:
-        upload = receiving.begin(request.user, name, files)
+        upload = receiving.begin(request.user, name, files, benchmark)
     except RefusedUploadError as error:
         return _refusal(str(error))
     return JsonResponse(
@@ -99,6 +101,12 @@ def upload_begin(request: UserRequest) -> HttpResponse:
             "received": upload.received,
         }
     )
+
+
+def _owned(request: UserRequest, slug: str) -> str:
+    """Return the name of a benchmark if the user may add to it, else nothing."""
+    owned = owned_benchmarks(request.user)
+    return slug if owned.filter(slug=slug).exists() else ""
 
 
 def _refusal(error: str, status: int = 400, **values: object) -> JsonResponse:
@@ -216,12 +224,13 @@ def upload_import(request: UserRequest, upload: Upload) -> HttpResponse:
 
 def _choices(request: UserRequest, upload: Upload) -> dict[str, object]:
     """Return the choices in the form; what is wrong stays as it was."""
-    given, chosen = request.POST, {}
+    given = request.POST
+    chosen: dict[str, object] = {}
     kind = given.get("kind", "")
     if kind in KINDS:
         chosen["kind"] = kind
     slug = given.get("benchmark", "")
-    if not slug or owned_benchmarks(request.user).filter(slug=slug).exists():
+    if not slug or _owned(request, slug):
         chosen["benchmark"] = slug
     title = given.get("title", "").strip()
     if title:

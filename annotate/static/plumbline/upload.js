@@ -81,7 +81,7 @@
     if (total > Number(words.mostMb) * MB) return say(filled(words.tooLarge, { total: megabytes(total) }), true);
     if (!total) return say(words.nothing, true);
     const listed = files.map(({ path, file }) => [path, file.size, file.lastModified]);
-    const begun = await post(words.begin, JSON.stringify({ name, files: listed }));
+    const begun = await post(words.begin, JSON.stringify({ name, files: listed, benchmark: words.benchmark }));
     if (!begun) return say(words.offline, true);
     const place = await answer(begun);
     if (!begun.ok) return say(place.error, true);
@@ -179,11 +179,11 @@
     event.preventDefault();
     zone.classList.remove("over");
     const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
-    if (!entries.length) return;
+    const dropped = [...event.dataTransfer.files].map((file) => ({ path: file.name, file }));
     say(words.reading);
     try {
-      const files = (await Promise.all(entries.map((entry) => collect(entry, "")))).flat();
-      start(entries[0].name, files);
+      const files = entries.length ? (await Promise.all(entries.map((entry) => collect(entry, "")))).flat() : dropped;
+      start(entries[0]?.name || files[0]?.path || "", files);
     } catch {
       say(words.unreadable, true);
     }

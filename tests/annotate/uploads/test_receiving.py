@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from annotate.models import Upload, User
 from annotate.uploads import queue, receiving, storage
+from tests.factories import make_benchmark
 from tests.people import log_in
 
 pytestmark = pytest.mark.django_db
@@ -53,6 +54,14 @@ def test_same_files_go_on_where_the_upload_stopped(alice):
     changed = begin(alice, [("mine/a.csv", len(DATA), 2)]).json()
     assert changed["received"] == 0
     assert changed["page"] != place["page"]
+
+
+def test_upload_begins_with_the_benchmark_that_the_user_owns(alice):
+    make_benchmark(pictures=False)
+    for benchmark, chosen in (("woods", {"benchmark": "woods"}), ("hills", {})):
+        body = {"name": benchmark, "files": ONE, "benchmark": benchmark}
+        alice.post("/uploads/begin/", body, content_type="application/json")
+        assert Upload.objects.get(name=benchmark).chosen == chosen
 
 
 def test_doubled_part_changes_nothing(alice):
