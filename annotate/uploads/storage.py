@@ -47,6 +47,7 @@ def write_list(upload: Upload, files: list[Listed]) -> None:
     """Store the list of files beside the data."""
     folder(upload).mkdir(mode=0o700, parents=True)
     (folder(upload) / "list.json").write_text(json.dumps(files), "utf-8")
+    data_file(upload).touch(0o600)
 
 
 def read_list(upload: Upload) -> list[Listed]:

@@ -83,6 +83,7 @@
     const listed = files.map(({ path, file }) => [path, file.size, file.lastModified]);
     const begun = await post(words.begin, JSON.stringify({ name, files: listed, benchmark: words.benchmark }));
     if (!begun) return say(words.offline, true);
+    if (begun.redirected) return say(words.loggedOut, true);
     const place = await answer(begun);
     if (!begun.ok) return say(place.error, true);
     let { received } = place;
@@ -105,6 +106,7 @@
         return stop(words.unreadable);
       }
       const response = await post(`${place.part}?offset=${received}&crc=${crc32(bytes)}`, bytes);
+      if (response?.redirected) return stop(words.loggedOut);
       if (response?.ok) {
         ({ received } = await answer(response));
         const seconds = (performance.now() - began) / 1000;

@@ -45,6 +45,9 @@ def test_parts_are_appended_and_file_waits_for_inspection(alice):
     upload = Upload.objects.get()
     assert (upload.stage, upload.state) == ("inspect", "queued")
     assert storage.data_file(upload).read_bytes() == DATA
+    storage.data_file(upload).unlink()  # as the worker does; a second window is late
+    assert send(alice, place, 700, DATA[700:]).json() == {"received": len(DATA)}
+    assert not storage.data_file(upload).exists()
 
 
 def test_same_files_go_on_where_the_upload_stopped(alice):
