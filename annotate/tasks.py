@@ -14,6 +14,8 @@ from annotate.presentation import same_size
 from annotate.reports import building
 from annotate.responses import giving_back
 from annotate.studies import plan_queue
+from annotate.uploads import queue
+from evalcore.models import MetricChunk
 from evalcore.serving import log
 
 
@@ -83,3 +85,31 @@ def sweep_reports() -> None:
         building.build_report(report_id)
         if building.waiting_reports():
             sweep_reports.delay()
+
+
+@shared_task
+def sweep_uploads() -> None:
+    """Remove what is left of uploads, and wake their worker if some wait."""
+    queue.tidy_up()
+    if queue.waiting():
+        wake_uploads()
+
+
+def wake_uploads() -> None:
+    """Wake the worker of uploads.
+
+    It is that of judges, which wait for others most of the time: checking thousands of
+    pictures would keep the worker of everything else from its periodic tasks.
+    """
+    work_on_uploads.apply_async(queue=MetricChunk.Queue.JUDGE)
+
+
+@shared_task
+def work_on_uploads() -> None:
+    """Inspect or import the next upload, and wake for the one after it."""
+    from annotate.uploads import working  # loads pandas, which web servers do without
+
+    for upload_id in queue.waiting()[:1]:
+        working.work_on(upload_id)
+        if queue.waiting():
+            wake_uploads()

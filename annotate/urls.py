@@ -23,6 +23,7 @@ from annotate.pages.manage import (
     setup,
     studies,
     study_changes,
+    uploads,
     view_pages,
 )
 from annotate.reports.downloads import TABLES
@@ -144,6 +145,21 @@ benchmark_urls = [
     page(f"{BENCHMARK}members/<int:pk>/remove/", benchmarks.member_remove),
 ]
 
+# /uploads/...: what is brought in, until it is imported
+UPLOAD = "uploads/<int:pk>/"
+upload_urls = [
+    page("uploads/", uploads.upload_start),
+    page("uploads/begin/", uploads.upload_begin),
+    page("uploads/server/", uploads.upload_entry),
+    page(UPLOAD, uploads.upload_detail),
+    page(f"{UPLOAD}part/", uploads.upload_part),
+    page(f"{UPLOAD}check/", uploads.upload_change),
+    page(f"{UPLOAD}import/", uploads.upload_import),
+    page(f"{UPLOAD}continue/", uploads.upload_continue),
+    page(f"{UPLOAD}discard/", uploads.upload_discard),
+    page(f"{UPLOAD}pictures/<int:number>/", uploads.upload_picture),
+]
+
 # /setup/...: a new study; and what leads from a study to the next
 setup_urls = [
     page("setup/", setup.setup_start),
@@ -231,6 +247,7 @@ urlpatterns = (
     api_urls
     + account_urls
     + benchmark_urls
+    + upload_urls
     + setup_urls
     + study_urls
     + coverage_urls

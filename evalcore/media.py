@@ -177,6 +177,20 @@ def check_picture(data: bytes) -> list[str]:
         return notes
 
 
+def measure_picture(path: Path) -> Box:
+    """Return the size of a picture as people see it, from its header alone."""
+    with _in_words(), Image.open(path, formats=FORMATS) as header:
+        turned = header.getexif().get(ExifTags.Base.Orientation, 1) > 4
+        return header.size[::-1] if turned else header.size
+
+
+def draw_thumb(source: Path, target: Path) -> None:
+    """Draw a small WebP picture of a file that is not stored."""
+    with _decoded(read(source)) as picture:
+        picture.thumbnail((LONGEST_SIDE["thumb"],) * 2, Image.Resampling.LANCZOS)
+        picture.save(target, "WEBP", quality=90, method=3)
+
+
 @contextmanager
 def stored_picture(media: MediaFile) -> Iterator[Image.Image]:
     """Yield the stored original, decoded; its size is not checked again."""

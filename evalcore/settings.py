@@ -44,6 +44,9 @@ MEDIA_ROOT = environment.own_folder("MEDIA_ROOT", DATA_DIR / "media")
 MEDIA_MAX_MEGAPIXELS = environment.count("MEDIA_MAX_MEGAPIXELS", 40, most=1000)
 MEDIA_ACCEL = environment.location("MEDIA_ACCEL")
 REPORTS_ROOT = environment.own_folder("REPORTS_ROOT", DATA_DIR / "reports")
+UPLOAD_MAX_MB = environment.count("UPLOAD_MAX_MB", 4000, most=1_000_000)
+UPLOAD_MAX_FILES = environment.count("UPLOAD_MAX_FILES", 50_000, most=1_000_000)
+UPLOAD_FOLDER = environment.existing_folder("UPLOAD_FOLDER")
 FEATURES_ROOT = DATA_DIR / "features"
 EVALCORE_WEIGHTS_DIR = environment.existing_folder("EVALCORE_WEIGHTS_DIR")
 
@@ -242,6 +245,7 @@ CELERY_BEAT_SCHEDULE = {
     "scores": {"task": "evalcore.scoring.tasks.sweep", "schedule": 60},
     "reports": {"task": "annotate.tasks.sweep_reports", "schedule": 60},
     "plans": {"task": "annotate.tasks.plan_studies", "schedule": 60},
+    "uploads": {"task": "annotate.tasks.sweep_uploads", "schedule": 60},
     "leases": {"task": "annotate.tasks.release_expired", "schedule": 60},
     "pictures": {"task": "annotate.tasks.draw_pictures", "schedule": 60},
     "snapshots": {"task": "annotate.tasks.refresh_snapshots", "schedule": 60},

@@ -71,6 +71,12 @@ def visible_benchmarks(user: SomeUser) -> QuerySet[Benchmark]:
     return _of_member(Benchmark.objects.all(), user)
 
 
+def owned_benchmarks(user: SomeUser) -> QuerySet[Benchmark]:
+    """Return the benchmarks that this user may change."""
+    role = BenchmarkMember.Role.OWNER
+    return _of_member(Benchmark.objects.all(), user, members__role=role)
+
+
 def get_benchmark_for(user: SomeUser, slug: str, role: str | None = None) -> Benchmark:
     """Return the benchmark if this user may use it."""
     benchmark = visible_benchmarks(user).filter(slug=slug).first()
@@ -82,11 +88,8 @@ def get_benchmark_for(user: SomeUser, slug: str, role: str | None = None) -> Ben
 
 
 def owns(user: SomeUser, benchmark: Benchmark) -> bool:
-    """Say whether this user may change the members of the benchmark."""
-    if not user.is_authenticated:
-        return False
-    owners = benchmark.members.filter(role=BenchmarkMember.Role.OWNER)
-    return user.is_superuser or owners.filter(user=user).exists()
+    """Say whether this user may change the benchmark and its members."""
+    return owned_benchmarks(user).filter(pk=benchmark.pk).exists()
 
 
 def can_use_benchmark(user: SomeUser, study: Study) -> bool:

@@ -1,7 +1,7 @@
 """Import of ratings and choices that were collected elsewhere."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -72,11 +72,14 @@ def import_ratings(
     scale: tuple[int, int],
     create: bool = False,
     earlier: Sequence[Problem] = (),
+    check_only: bool = False,
+    also: Callable[[Study], object] = bool,
 ) -> JudgementImport:
     """Store ratings as a closed study; importing them again changes nothing.
 
     All dimensions of one (story, method, annotator, round) become one slot. Mean
-    ratings and answers about shots are refused.
+    ratings and answers about shots are refused. `check_only` stores nothing; `also` is
+    called with a new study at the end of the transaction.
 
     Raises
     ------
@@ -100,7 +103,9 @@ def import_ratings(
         row["outputs"] = (row["method"],)
         row["question"] = row["dimension"]
         row["answer"] = int(row["rating"])
-    return _import(rows, study, names, file, kind_of_table("ratings"), scale)
+    if check_only:
+        return _only_checked(rows)
+    return _import(rows, study, names, file, kind_of_table("ratings"), also, scale)
 
 
 def import_choices(
@@ -111,8 +116,12 @@ def import_choices(
     file: str,
     create: bool = False,
     earlier: Sequence[Problem] = (),
+    check_only: bool = False,
+    also: Callable[[Study], object] = bool,
 ) -> JudgementImport:
     """Store choices as a closed study of pairs; importing them again changes nothing.
+
+    The options are those of `import_ratings`.
 
     Raises
     ------
@@ -132,7 +141,13 @@ def import_choices(
     problems += spelling_problems(rows, file, "criterion")
     if problems:
         raise InputError(by_line(problems))
-    return _import(rows, study, names, file, kind_of_table("choices"))
+    if check_only:
+        return _only_checked(rows)
+    return _import(rows, study, names, file, kind_of_table("choices"), also)
+
+
+def _only_checked(rows: Rows) -> JudgementImport:
+    return JudgementImport(len(rows), len(set(map(slot_key, rows))), _notes(rows))
 
 
 def _import(
@@ -141,6 +156,7 @@ def _import(
     names: Names,
     file: str,
     kind: Kind,
+    also: Callable[[Study], object],
     scale: tuple[int | None, int | None] = (None, None),
 ) -> JudgementImport:
     existing = Study.objects.filter(slug=slug).select_related("benchmark").first()
@@ -163,6 +179,7 @@ def _import(
             answers=len(rows),
             slots=slots,
         )
+        also(study)
     return JudgementImport(len(rows), slots, _notes(rows))
 
 

@@ -33,6 +33,7 @@ from annotate.models.studies import (
     localised,
 )
 from annotate.models.units import Unit
+from annotate.models.uploads import Upload
 
 __all__ = [
     "BOXES",
@@ -67,6 +68,7 @@ __all__ = [
     "StudyMember",
     "StudyPlan",
     "Unit",
+    "Upload",
     "User",
     "Visit",
     "localised",

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -158,8 +158,13 @@ class ShapeNote(NamedTuple):
 
 def aspect_ratio_notes(outputs: QuerySet[Output]) -> list[ShapeNote]:
     """Return notes on methods whose pictures differ in shape from most others."""
-    stories: dict[int, dict[str, Counter[Box]]] = defaultdict(dict)
-    for story, method, size, number in _stored_sizes(outputs.filter(twin_of=None)):
+    return shape_notes(_stored_sizes(outputs.filter(twin_of=None)))
+
+
+def shape_notes(pictures: Iterable[tuple[object, str, Box, int]]) -> list[ShapeNote]:
+    """Return such notes from story, method, size and number of pictures."""
+    stories: dict[object, dict[str, Counter[Box]]] = defaultdict(dict)
+    for story, method, size, number in pictures:
         stories[story].setdefault(method, Counter())[size] += number
     compared: Counter[str] = Counter()
     odd: dict[str, Counter[tuple[Box, Box]]] = defaultdict(Counter)

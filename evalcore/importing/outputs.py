@@ -1,6 +1,6 @@
 """Import rendered stories: outputs with a video, or with one frame a shot."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from evalcore.formats import renderings as reading
 from evalcore.formats.file_checks import (
     ANOTHER,
     VIDEO,
+    BadFile,
     PreparedFiles,
     StoredMedia,
     check_files,
@@ -66,6 +67,18 @@ class OutputImport:
         return f"Imported {counts} ({new} are new)."
 
 
+@dataclass
+class ReadOutputs:
+    """Outputs of a folder after every check, before anything is stored."""
+
+    renderings: list[FolderRendering]
+    # shots of the benchmark's stories, with those that the outputs add
+    shots: Shots
+    stored: StoredMedia
+    warnings: list[str]
+    left_out: list[BadFile]
+
+
 def import_outputs(
     root: Path,
     *,
@@ -76,8 +89,60 @@ def import_outputs(
     timestamp: str = "",
     create_stories: bool = False,
     skip_unreadable: bool = False,
+    also: Callable[[], object] = bool,
 ) -> OutputImport:
-    """Import every rendered story below `root`; a second call changes nothing."""
+    """Import every rendered story below `root`; a second call changes nothing.
+
+    `also` is called at the end of the transaction.
+    """
+    read = read_outputs(
+        root,
+        benchmark=benchmark,
+        method=method,
+        mode=mode,
+        language=language,
+        timestamp=timestamp,
+        create_stories=create_stories,
+        skip_unreadable=skip_unreadable,
+    )
+    pictures = (
+        path
+        for rendering in read.renderings
+        for number, path in rendering.by_shot.items()
+        if (rendering.method, rendering.story, number) not in read.stored
+    )
+    prepared = written(pictures, media.prepare_file, "pictures")
+    videos = (
+        rendering.video
+        for rendering in read.renderings
+        if rendering.video is not None
+        and (rendering.method, rendering.story, VIDEO) not in read.stored
+    )
+    films = written(videos, storing.prepare_video, "videos")
+    with transaction.atomic():
+        if not benchmark.pk:
+            benchmark.save()
+        summary = _store(benchmark, read.shots, read.renderings, prepared, films)
+        analyze(Output, Frame)
+        also()
+    summary.warnings = read.warnings
+    summary.unreadable = [str(one) for one in read.left_out if not one.is_stored]
+    summary.spoilt = [str(one) for one in read.left_out if one.is_stored]
+    return summary
+
+
+def read_outputs(
+    root: Path,
+    *,
+    benchmark: Benchmark,
+    method: str = "",
+    mode: str = "",
+    language: str = "",
+    timestamp: str = "",
+    create_stories: bool = False,
+    skip_unreadable: bool = False,
+) -> ReadOutputs:
+    """Read and check every rendered story below `root`; store nothing."""
     if not root.is_dir():
         raise InputError([Problem(str(root), "a folder of outputs")])
     stories = Story.objects.filter(benchmark__slug=benchmark.slug)
@@ -122,29 +187,7 @@ def import_outputs(
     if problems:
         raise InputError(problems)
     reading.note_absent(found, warnings)
-    pictures = (
-        path
-        for rendering in found
-        for number, path in rendering.by_shot.items()
-        if (rendering.method, rendering.story, number) not in stored
-    )
-    prepared = written(pictures, media.prepare_file, "pictures")
-    videos = (
-        rendering.video
-        for rendering in found
-        if rendering.video is not None
-        and (rendering.method, rendering.story, VIDEO) not in stored
-    )
-    films = written(videos, storing.prepare_video, "videos")
-    with transaction.atomic():
-        if not benchmark.pk:
-            benchmark.save()
-        summary = _store(benchmark, shots, found, prepared, films)
-        analyze(Output, Frame)
-    summary.warnings = warnings
-    summary.unreadable = [str(one) for one in left_out if not one.is_stored]
-    summary.spoilt = [str(one) for one in left_out if one.is_stored]
-    return summary
+    return ReadOutputs(found, shots, stored, warnings, left_out)
 
 
 def _stored(benchmark: Benchmark) -> StoredMedia:

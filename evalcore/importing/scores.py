@@ -1,7 +1,7 @@
 """Import metric scores computed elsewhere."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -70,8 +70,13 @@ def import_scores(
     metric_version: str = "",
     earlier: Sequence[Problem] = (),
     posted_to: str = "",
+    check_only: bool = False,
+    also: Callable[[], object] = bool,
 ) -> ScoreImport:
-    """Store a table of scores that `analysis.reading.inputs` has checked."""
+    """Store a table of scores that `analysis.reading.inputs` has checked.
+
+    `check_only` stores nothing; `also` is called at the end of the transaction.
+    """
     columns = {"story", "method", "shot", "metric", "score", "metric_version"}
     columns |= {"backend", "higher_is_better", LINE}
     rows = [
@@ -91,6 +96,8 @@ def import_scores(
         earlier=earlier,
         posted_to=posted_to,
         untold=scores.attrs.get(UNTOLD, ()),
+        check_only=check_only,
+        also=also,
     )
 
 
@@ -107,6 +114,8 @@ def import_rows(
     once: bool = False,
     posted_to: str = "",
     untold: Collection[str] = (),
+    check_only: bool = False,
+    also: Callable[[], object] = bool,
 ) -> ScoreImport:
     """Store rows of scores; see `import_scores`."""
     names = Names(benchmark, create=create)
@@ -150,22 +159,20 @@ def import_rows(
             problems.append(against)
     if problems:
         raise InputError(_in_order(problems))
-    if changes:
+    made = [*changes.fresh, *changes.absent]
+    if not check_only:
         with transaction.atomic():
             if not benchmark.pk:
                 benchmark.save()
-            made = [*changes.fresh, *changes.absent]
-            names.add_missing({(row["story"], row["method"]) for row in made})
-            write(names, rows, changes, options or {}, posted_to)
-            if replace:
-                directions = {key_of(row)[:3]: row["higher"] for row in rows}
-                turn_others(benchmark, directions, posted_to)
+            if changes:
+                names.add_missing({(row["story"], row["method"]) for row in made})
+                write(names, rows, changes, options or {}, posted_to)
+                if replace:
+                    directions = {key_of(row)[:3]: row["higher"] for row in rows}
+                    turn_others(benchmark, directions, posted_to)
+            also()
     return ScoreImport(
-        len(rows),
-        len(made) if changes else 0,
-        changes.replaced,
-        sorted(guessed),
-        sorted(turned),
+        len(rows), len(made), changes.replaced, sorted(guessed), sorted(turned)
     )
 
 
@@ -175,6 +182,8 @@ def import_foreign_scores(
     benchmark: Benchmark,
     create: bool = False,
     replace: bool = False,
+    check_only: bool = False,
+    also: Callable[[], object] = bool,
 ) -> ScoreImport:
     """Store scores from other programs; see `import_scores`."""
     rows: list[ScoreRow] = [
@@ -203,6 +212,8 @@ def import_foreign_scores(
         replace=replace,
         options=found.options,
         once=True,
+        check_only=check_only,
+        also=also,
     )
 
 

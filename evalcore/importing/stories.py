@@ -1,6 +1,6 @@
 """Storing of a data set's stories, shots, characters and reference pictures."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -51,17 +51,38 @@ def import_benchmark(
     title: str = "",
     form: str = "",
     skip_unreadable: bool = False,
+    also: Callable[[], object] = bool,
 ) -> StoryImport:
     """Import a data set into a benchmark; a second call changes nothing.
 
     `root` is a folder or file in one of `formats.FORMATS`; `form` names the format if
     it is ambiguous. Empty fields of a stored story (created from folders or tables) are
-    filled in. `skip_unreadable` leaves out unreadable reference pictures.
+    filled in. `skip_unreadable` leaves out unreadable reference pictures. `also` is
+    called at the end of the transaction.
     """
     left_out: list[str] = []
-    source, stories, warnings = read_stories(
-        root, form, left_out if skip_unreadable else None
+    source, stories, warnings = read_benchmark(
+        root, slug, form, left_out if skip_unreadable else None
     )
+    prepared = written(pictures_of(stories), media.prepare_file, "pictures")
+    summary = StoryImport(warnings=warnings, unreadable=left_out)
+    with transaction.atomic():
+        benchmark, _created = Benchmark.objects.get_or_create(
+            slug=slug,
+            defaults={"title": title or slug, "source": source},
+        )
+        media.store_prepared(prepared.values())
+        for story in tqdm(stories, desc="stories", disable=None):
+            _store_story(benchmark, story, prepared, summary)
+        also()
+    return summary
+
+
+def read_benchmark(
+    root: Path, slug: str, form: str = "", left_out: list[str] | None = None
+) -> tuple[str, list[ReadStory], list[str]]:
+    """Return source, stories and notes of a data set, compared with what is stored."""
+    source, stories, warnings = read_stories(root, form, left_out)
     stored = {
         story.key: story
         for story in Story.objects.filter(benchmark__slug=slug).prefetch_related(
@@ -76,20 +97,11 @@ def import_benchmark(
     ]
     if problems:
         raise InputError(problems)
-    prepared = written(_pictures(stories), media.prepare_file, "pictures")
-    summary = StoryImport(warnings=warnings, unreadable=left_out)
-    with transaction.atomic():
-        benchmark, _created = Benchmark.objects.get_or_create(
-            slug=slug,
-            defaults={"title": title or slug, "source": source},
-        )
-        media.store_prepared(prepared.values())
-        for story in tqdm(stories, desc="stories", disable=None):
-            _store_story(benchmark, story, prepared, summary)
-    return summary
+    return source, stories, warnings
 
 
-def _pictures(stories: Iterable[ReadStory]) -> Iterator[Path]:
+def pictures_of(stories: Iterable[ReadStory]) -> Iterator[Path]:
+    """Yield the reference pictures of stories."""
     for story in stories:
         for character in story.characters:
             yield from character.images.values()

@@ -44,6 +44,7 @@ from annotate.models import (
     Study,
     StudyPlan,
     Unit,
+    Upload,
     User,
     Visit,
 )
@@ -53,6 +54,7 @@ from annotate.responses.bulk import SlotAnswers, store_judgements
 from annotate.studies import drafting
 from annotate.studies.planning import Setup
 from annotate.studies.study_file import load_definition
+from annotate.uploads import storage
 from evalcore.models import BenchmarkMember
 from evalcore.perturbations.degraded_copies import make_perturbation
 from evalcore.scoring import metric_runs
@@ -185,6 +187,12 @@ class World:
         self.plan = StudyPlan.objects.create(
             benchmark=woods, action="check", created_by=author, chosen={"slug": "large"}
         )
+        self.upload = Upload.objects.create(
+            created_by=author, name="mine", stage="inspect", state="done"
+        )
+        drawn = storage.thumbs_folder(self.upload)
+        drawn.mkdir(parents=True)
+        (drawn / "1.webp").write_bytes(b"")
         kept = building.folder(self.report)
         kept.mkdir(parents=True)
         (kept / "report.html").write_text("<main></main>")
@@ -222,6 +230,7 @@ class World:
             "report": self.report,
             "plan": self.plan,
             "visit": self.visit,
+            "upload": self.upload,
             "frame": frame,
             "member": study.benchmark.members.first(),
         }
@@ -450,7 +459,9 @@ def main() -> None:
         with (
             tempfile.TemporaryDirectory() as folder,
             override_settings(
-                MEDIA_ROOT=Path(folder, "media"), REPORTS_ROOT=Path(folder, "reports")
+                DATA_DIR=Path(folder),
+                MEDIA_ROOT=Path(folder, "media"),
+                REPORTS_ROOT=Path(folder, "reports"),
             ),
             transaction.atomic(),
         ):

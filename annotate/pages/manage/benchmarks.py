@@ -9,11 +9,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.access.permissions import (
+    can_create,
     get_benchmark_for,
     owns,
     visible_benchmarks,
     visible_studies,
 )
+from annotate.pages.manage.upload_words import figures_of
 from evalcore import members
 from evalcore.members import LastOwnerError, Role, UnknownAccountError
 from evalcore.models import Benchmark, BenchmarkMember
@@ -23,7 +25,10 @@ from evalcore.models import Benchmark, BenchmarkMember
 @login_required
 def benchmark_list(request: HttpRequest) -> HttpResponse:
     """List the benchmarks that the user may plan studies with."""
-    context = {"benchmarks": counted_benchmarks(request)}
+    context = {
+        "benchmarks": counted_benchmarks(request),
+        "can_create": can_create(request.user),
+    }
     return render(request, "manage/benchmarks.html", context)
 
 
@@ -39,7 +44,7 @@ def counted_benchmarks(request: HttpRequest) -> QuerySet[Benchmark]:
 @require_safe
 @login_required
 def benchmark_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the members of a benchmark, and the user's studies with it."""
+    """Show the members of a benchmark, its imports and the user's studies with it."""
     benchmark = get_benchmark_for(request.user, slug)
     context = {
         "benchmark": benchmark,
@@ -48,6 +53,11 @@ def benchmark_detail(request: HttpRequest, slug: str) -> HttpResponse:
         ),
         "owns": owns(request.user, benchmark),
         "studies": visible_studies(request.user).filter(benchmark=benchmark),
+        "uploads": [
+            (upload, figures_of(upload))
+            for upload in benchmark.uploads.select_related("created_by")
+            if upload.is_imported
+        ],
     }
     return render(request, "manage/benchmark.html", context)
 

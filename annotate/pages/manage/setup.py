@@ -200,7 +200,7 @@ def _start_page(
             )
         ],
         "error": error,
-        "given": request.POST,
+        "given": request.POST or request.GET,
     }
     return render(request, "manage/setup_start.html", context, status=status)
 

@@ -1,0 +1,109 @@
+"""Imports of uploads through the import functions: everything, or nothing."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from annotate.imported_judgements.importing import import_choices, import_ratings
+from annotate.models import Study, StudyMember
+from annotate.uploads.names import RefusedUploadError
+from annotate.uploads.task import ImportTask
+from evalcore import members
+from evalcore.importing.outputs import import_outputs
+from evalcore.importing.scores import import_foreign_scores, import_scores
+from evalcore.importing.stories import import_benchmark
+from evalcore.metrics import registry
+from evalcore.models import Benchmark
+from evalcore.scoring import metric_runs
+
+# Called in the transaction of the import, with what was made.
+Done = Callable[[Benchmark, Study | None], None]
+Also = Callable[..., None]
+
+
+def store(task: ImportTask, done: Done) -> None:
+    """Import a part of an upload.
+
+    In the same transaction a new benchmark gets its owner, and `done` is called.
+    """
+    is_new, user = task.is_new, task.upload.created_by
+    assert user is not None  # else there is no task
+
+    def also(study: Study | None = None) -> None:
+        benchmark = Benchmark.objects.get(slug=task.benchmark.slug)
+        if is_new:
+            if benchmark.members.exists():
+                raise RefusedUploadError(
+                    _("Somebody else just took this name. Press Import again.")
+                )
+            members.add(benchmark, user, members.Role.OWNER)
+        if study is not None:
+            study.title = task.upload.chosen["title"]
+            study.save(update_fields=["title"])
+            role = StudyMember.Role.MANAGER
+            StudyMember.objects.create(study=study, user=user, role=role)
+        done(benchmark, study)
+
+    writers = {
+        "stories": _store_stories,
+        "outputs": _store_outputs,
+        "scores": _store_scores,
+        "ratings": _store_judgements,
+        "choices": _store_judgements,
+    }
+    writers[task.kind](task, also)
+
+
+def _store_stories(task: ImportTask, also: Also) -> None:
+    import_benchmark(
+        task.path,
+        slug=task.benchmark.slug,
+        title=task.benchmark.title,
+        skip_unreadable=task.skip_unreadable,
+        also=also,
+    )
+
+
+def _store_outputs(task: ImportTask, also: Also) -> None:
+    summary = import_outputs(
+        task.path,
+        benchmark=task.benchmark,
+        method=task.method,
+        create_stories=task.may_create,
+        skip_unreadable=task.skip_unreadable,
+        also=also,
+    )
+    if summary.new_outputs:
+        metric_runs.queue_run(task.benchmark, registry.ready_baselines())
+
+
+def _store_scores(task: ImportTask, also: Also) -> None:
+    common: dict[str, Any] = {
+        "benchmark": task.benchmark,
+        "create": task.may_create,
+        "replace": task.replace,
+        "also": also,
+    }
+    foreign = task.read_foreign()
+    if foreign is not None:
+        import_foreign_scores(foreign, **common)
+    else:
+        table, problems, _remarks = task.read_table()
+        import_scores(table, file=task.path.name, earlier=problems, **common)
+
+
+def _store_judgements(task: ImportTask, also: Also) -> None:
+    table, problems, _remarks = task.read_table()
+    common: dict[str, Any] = {
+        "study": task.study,
+        "benchmark": task.benchmark,
+        "file": task.path.name,
+        "create": task.may_create,
+        "earlier": problems,
+        "also": also,
+    }
+    if task.kind == "ratings":
+        import_ratings(table, scale=task.scale, **common)
+    else:
+        import_choices(table, **common)
