@@ -28,6 +28,7 @@ PARTS: dict[str, type[Part]] = {
     "presentation": parts.Presentation,
     "adaptive": parts.Adaptive,
     "consent": parts.Consent,
+    "goals": parts.Goals,
 }
 
 

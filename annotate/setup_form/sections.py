@@ -15,7 +15,7 @@ from annotate.setup_form.fields import (
     language_name,
 )
 from annotate.setup_form.values import FormValues, kind_at, questions, sets_key, steps
-from annotate.studies.parts import Adaptive, Presentation
+from annotate.studies.parts import Adaptive, Goals, Presentation, goals_of
 from evalcore.metrics import registry
 from evalcore.models import Benchmark, Output, Story
 
@@ -176,6 +176,16 @@ class Sections(FieldMaker):
         names = [f"presentation.{key}" for key in Presentation.model_fields]
         title = _("Presentation")
         return Section("presentation", title, [self.row(*names)], folded=True)
+
+    def goals(self) -> Section:
+        kinds = [kind_at(self.values, i) for i in range(len(questions(self.values)))]
+        possible = {key for kind in kinds for key in goals_of(kind)}
+        fields = [
+            self.one(f"goals.{key}", kind="number", step="1" if key == "top" else "any")
+            for key in Goals.model_fields
+            if key in possible or self.values.get(f"goals.{key}")
+        ]
+        return Section("goals", _("Goals"), [FieldGroup(fields)], folded=True)
 
     def composites(self) -> Section:
         groups = [self.row("composites")]

@@ -42,6 +42,7 @@ from annotate.studies.parts import (
     Checks,
     Composites,
     Consent,
+    Goals,
     KnownUnit,
     Pairs,
     Presentation,
@@ -52,6 +53,7 @@ from annotate.studies.parts import (
     Training,
     is_scale,
     problems_of_composites,
+    problems_of_goals,
 )
 
 TEMPLATES = Path(__file__).resolve().parent / "protocols"
@@ -116,6 +118,7 @@ class StudyDefinition(Part):
     checks: Checks = Checks()
     rules: Rules = []
     presentation: Presentation = Presentation()
+    goals: Goals = Goals()
 
     @model_validator(mode="before")
     @classmethod
@@ -247,6 +250,7 @@ def _problems(study: StudyDefinition) -> Iterator[Problem]:
     yield from _rules(study)
     yield from _adaptive(study)
     yield from _composites(study)
+    yield from problems_of_goals(study.goals, study.kinds)
 
 
 def _outputs(study: StudyDefinition) -> Iterator[Problem]:

@@ -23,7 +23,7 @@ from annotate.presentation import same_size
 from annotate.studies import lifecycle, planning
 from annotate.studies.changing import names_now, withdrawn_names
 from annotate.studies.definition import StudyDefinition
-from annotate.studies.parts import Checks
+from annotate.studies.parts import Checks, Goals
 from annotate.studies.planning import Setup
 from annotate.studies.study_file import read_definition, write_definition
 from annotate.studies.units import (
@@ -95,10 +95,11 @@ def setup_of(study: Study) -> Setup:
     planned = study.events.filter(kind=Event.Kind.STUDY_PLANNED).first()
     chosen = planned.details if planned else {}
     name = study.template or study.slug
+    file = read_definition(study.definition, file=f"{study.slug}.yaml", name=name)
     setup = Setup(
         study.slug,
         study.benchmark,
-        read_definition(study.definition, file=f"{study.slug}.yaml", name=name),
+        file.with_changes(goals=Goals(**study.goals)),
         _annotators(study),
         tuple(chosen.get("methods", ())),
         tuple(chosen.get("stories", ())),

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 from annotate.audit_log.log_lines import ROUTINE, details
 from annotate.coverage import coverage_tables
 from annotate.coverage.dashboard import dashboard, version
+from annotate.coverage.enough import enough, goal_fields
 from annotate.health.troubles import status
 from annotate.models import Annotator, Event, Flag, Purpose, Study, Unit
 from annotate.pages.manage.people import revoke
@@ -31,6 +32,8 @@ from annotate.presentation import broken_media
 from annotate.quality import follow_up, monitoring
 from annotate.spreadsheet import csv_lines
 from annotate.studies import lifecycle
+from annotate.studies.goals import set_goals
+from annotate.studies.units import PlanningError
 
 STEPS_SHOWN = 60
 TITLES = {
@@ -63,6 +66,8 @@ def study_coverage(request: UserRequest, study: Study) -> HttpResponse:
         dashboard=board,
         version=current,
         waits_for_links=lifecycle.waits_for_links(study),
+        enough=enough(study),
+        goal_fields=goal_fields(study),
         recent=board.chart.table[: -STEPS_SHOWN - 1 : -1] if board.chart else (),
         question_query=f"&{urlencode(chosen)}" if chosen else "",
         tables=[(table, str(title)) for table, title in TITLES.items()],
@@ -80,6 +85,14 @@ def coverage_csv(
     name = f"{study.slug}-{table}.csv"
     lines = csv_lines(header, rows(study))
     return StreamingHttpResponse(lines, headers=attachment(name))
+
+
+@study_button("study-coverage", PlanningError)
+def study_goals(request: UserRequest, study: Study) -> str:
+    """Change the goals of the study."""
+    if set_goals(study, request.POST.dict(), request.user):
+        return _("The goals are changed, and the log says so.")
+    return _("The goals are as before.")
 
 
 @study_button("study-coverage", follow_up.HoldingError, of="annotators")
