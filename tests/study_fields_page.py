@@ -27,6 +27,7 @@ TYPES = {
     "composites": "[names with keys](#composites)",
     "consent": "[keys](#consent)",
     "expected": "answers by question",
+    "goals": "[keys](#goals)",
     "kind": "`likert`, `choice`, `checklist`, `ranking`, `text`",
     "languages": "integers by language",
     "pairs": "`all`, `ring`, a list of pairs, or `{number, by}`",

@@ -282,7 +282,7 @@ def smallest_goal(span: float, n_stories: int, alpha: float) -> float:
 
 @dataclass(frozen=True)
 class Needed:
-    """How much more a goal needs, as far as the evidence tells.
+    """Estimated numbers of answers, stories or people that a goal needs.
 
     `answers` is None where more answers to the same stories by the same people do not
     suffice; then `stories` or `people` are the numbers that would be needed in all.

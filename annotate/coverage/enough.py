@@ -1,4 +1,4 @@
-"""Whether a study has enough answers for its goals, however often one looks."""
+"""Precision of a study against its goals, valid however often one looks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -108,12 +108,10 @@ class GoalRow:
         texts = {
             "": _("The numbers are being computed."),
             "none": _("There is no rating yet."),
-            "stories": _(
-                "Every method needs %(least)s rated stories; one has %(n)s."
-            ),
+            "stories": _("Every method needs %(least)s rated stories; one has %(n)s."),
             "people": _("Ratings of %(least)s people are needed; there are %(n)s."),
             "adaptive": _(
-                "The pairs were chosen by earlier answers, so that their shares of wins "
+                "The pairs were chosen by earlier answers, so that shares of wins "
                 "are no estimate."
             ),
             "scores": _("No metric has scores for these items."),

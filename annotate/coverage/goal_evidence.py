@@ -1,4 +1,4 @@
-"""What answers say of a study's goals; the worker computes it for the snapshot."""
+"""Precision of a study's answers, which the worker computes for the snapshot."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any

@@ -21,7 +21,7 @@ CONFIDENCE = 0.95
 
 
 class Size(NamedTuple):
-    """What bounds the precision of a study: the lengths of its scales, and counts."""
+    """Numbers that bound the precision of a study: lengths of scales, and counts."""
 
     scales: tuple[int, ...]
     methods: int

@@ -240,20 +240,26 @@ class Consent(Part, extra="allow"):
 Half = Annotated[
     float,
     BeforeValidator(refuse_boolean),
-    Field(gt=0, le=1000, allow_inf_nan=False),
-    says("write a number above 0"),
+    Field(ge=0.001, le=100, allow_inf_nan=False),
+    says("write a number from 0.001 to 100"),
+]
+HalfOfShare = Annotated[
+    float,
+    BeforeValidator(refuse_boolean),
+    Field(ge=0.001, le=0.49, allow_inf_nan=False),
+    says("write a number from 0.001 to 0.49"),
 ]
 
 
 class Goals(Part):
-    """How precisely a study is to answer its questions; it has enough answers then."""
+    """Precision at which a study has enough answers."""
 
     mean: Half | None = Field(
         None,
         title=_("Means within ±"),
         description=_("Half-width on the scale of the ratings, such as 0.2."),
     )
-    win_rate: Half | None = Field(
+    win_rate: HalfOfShare | None = Field(
         None,
         title=_("Win rates within ±"),
         description=_("For comparisons: half-width of shares, such as 0.05."),
@@ -263,7 +269,7 @@ class Goals(Part):
         title=_("Best methods to separate"),
         description=_("Number of best methods, such as 3."),
     )
-    correlation: Half | None = Field(
+    correlation: HalfOfShare | None = Field(
         None,
         title=_("Correlation with metrics within ±"),
         description=_("Half-width of Pearson's correlation, such as 0.1."),
@@ -276,7 +282,7 @@ GOALS_OF_COMPARISONS = ("win_rate", "top")
 
 
 def goals_of(kind: Kind) -> tuple[str, ...]:
-    """Return the goals that questions of a kind can have."""
+    """Return the goals that a kind's questions can have."""
     if kind.of_shots or not kind.is_counted:
         return ()
     return GOALS_OF_RATINGS if kind.is_numeric else GOALS_OF_COMPARISONS
@@ -294,8 +300,6 @@ def problems_of_goals(goals: Goals, kinds: Iterable[Kind]) -> Iterator[Problem]:
             if not known:
                 text = "only ratings on a scale and comparisons have goals; remove it"
             yield Problem(["goals", key], text)
-        elif key in ("win_rate", "correlation") and size >= 0.5:
-            yield Problem(["goals", key], "write a number below 0.5")
 
 
 def problems_of_composites(

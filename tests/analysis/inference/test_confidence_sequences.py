@@ -10,7 +10,7 @@ from benchmarks import stopping
 
 
 def crossed(rng, stories=40, people=12, methods=3):
-    """Everybody rates every output, from 0 to 4."""
+    """Return ratings of every output by every person, from 0 to 4."""
     shape = (stories, people, methods)
     opinion = 2 + rng.normal(size=(stories, 1, methods)) * 0.6
     severity = rng.normal(size=(1, people, 1)) * 0.5
@@ -61,7 +61,7 @@ def test_goal_half_width_stays_at_goal_after_it_is_reached():
     assert list(half[1:]) == pytest.approx([0.3 * max(1, 0.01 * 5.4978 / 0.09), 0.3])
 
 
-def test_mixture_is_tightest_where_asked():
+def test_mixture_is_tightest_near_given_half_width():
     variances = np.geomspace(1e-5, 1, 400)
     errors = Errors(variances, np.full(400, 1e9))
     half = sequences.mixture_half_widths(errors, 0.2, 0.05)

@@ -1,4 +1,4 @@
-"""Whether a study has enough answers: rows, reasons, goals and their form."""
+"""Goals of a study: rows, reasons, form and study file."""
 
 import random
 
@@ -31,7 +31,7 @@ METHODS = ("Alder", "Birch", "Elm")  # 3.2, 2.4 and 0.9
 
 
 def rated_study(goals, *, people=6, stories=12, kind="likert", share=1.0):
-    """Everybody rates everything, in the order of the plan, up to a share of it."""
+    """Return a study whose items people rate in order, up to a share of them."""
     benchmark = make_benchmark(
         stories=stories, shots=1, methods=METHODS, pictures=False
     )
@@ -207,12 +207,12 @@ def test_changed_goals_wait_for_the_worker_and_are_logged():
     [
         ({"mean": "0.1"}, "The smallest goal is ±0.644"),
         ({"mean": "2"}, "Write less than 2"),
-        ({"mean": "x"}, "write a number above 0"),
-        ({"mean": "nan"}, "write a number above 0"),
+        ({"mean": "x"}, "write a number from 0.001 to 100"),
+        ({"mean": "nan"}, "write a number from 0.001 to 100"),
         ({"top": "3"}, "There are 3 methods; write a number from 1 to 2"),
         ({"top": "1.5"}, "write a whole number of at least 1"),
         ({"win_rate": "0.1"}, "no question has such a goal"),
-        ({"correlation": "0.7"}, "write a number below 0.5"),
+        ({"correlation": "0.7"}, "write a number from 0.001 to 0.49"),
     ],
 )
 def test_goal_that_nothing_reaches_is_refused(given, problem):
