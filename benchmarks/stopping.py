@@ -7,8 +7,9 @@ stops at the first look at which its goal is reached. Prints the share of studie
 stop although a true value is outside the goal, the coverage of the intervals at the
 stop and at all looks, and the answers at the stop beside those of a study of fixed size
 that knows the variances. Looks that cannot stop a study are skipped: while a half-width
-is r times its goal, the next one comes after (r - 1)/4 of the answers so far, at most
-2 % of all; `--every` looks after every answer. `benchmarks/results/stopping.md` has the results.
+is r times its goal, the next look comes after (r - 1)/4 of the answers so far, at most
+2 % of all; `--every` looks after every answer. The results are in
+`benchmarks/results/stopping.md`.
 """
 
 import os

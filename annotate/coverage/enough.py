@@ -57,11 +57,15 @@ class GoalRow:
         if self.state == "stop":
             return _("none")
         if answers := found.get("answers"):
-            text = ngettext("about %(n)s rating", "about %(n)s ratings", answers)
-            items = ngettext("%(n)s item per method", "%(n)s items per method", 2)
-            return " ".join(
-                (text % {"n": _about(answers)}, f"({items % {'n': found['items']}})")
-            )
+            if kind_of(self.question).is_numeric:
+                text = ngettext("about %(n)s rating", "about %(n)s ratings", answers)
+            else:
+                text = ngettext(
+                    "about %(n)s comparison", "about %(n)s comparisons", answers
+                )
+            n = found["items"]
+            items = ngettext("%(n)s item per method", "%(n)s items per method", n)
+            return f"{text % {'n': _about(answers)}} ({items % {'n': _about(n)}})"
         for key, text in (
             ("stories", _("about %(n)s stories in all")),
             ("people", _("about %(n)s people in all")),
@@ -126,31 +130,26 @@ class GoalRow:
 
 _SENTENCES = {
     ("mean", "stop"): lambda: _(
-        "If you stop, every mean is within ±%(size)s of the truth %(who)s."
+        "Every mean is within ±%(size)s of its true value, %(who)s."
     ),
     ("mean", "not_yet"): lambda: _(
-        "If you stop now, the mean of %(method)s is known to ±%(half)s only, %(who)s."
+        "The mean of %(method)s is known to ±%(half)s only, %(who)s."
     ),
     ("win_rate", "stop"): lambda: _(
-        "If you stop, every win rate is within ±%(size)s of the truth %(who)s."
+        "Every win rate is within ±%(size)s of its true value, %(who)s."
     ),
     ("win_rate", "not_yet"): lambda: _(
-        "If you stop now, the win rate of %(method)s is known to ±%(half)s only, "
-        "%(who)s."
+        "The win rate of %(method)s is known to ±%(half)s only, %(who)s."
     ),
-    ("top", "stop"): lambda: _(
-        "If you stop, you can say %(who)s: these are the best: %(best)s."
-    ),
+    ("top", "stop"): lambda: _("The best %(size)s are known, %(who)s: %(best)s."),
     ("top", "not_yet"): lambda: _(
-        "If you stop now, %(method)s and %(other)s may be in either order, %(who)s."
+        "%(method)s and %(other)s may be in either order, %(who)s."
     ),
     ("correlation", "stop"): lambda: _(
-        "If you stop, the correlation of each metric is within ±%(size)s of the truth "
-        "%(who)s."
+        "Every metric's correlation is within ±%(size)s of its true value, %(who)s."
     ),
     ("correlation", "not_yet"): lambda: _(
-        "If you stop now, the correlation of %(metric)s is known to ±%(half)s only, "
-        "%(who)s."
+        "The correlation of %(metric)s is known to ±%(half)s only, %(who)s."
     ),
 }
 
@@ -201,8 +200,8 @@ def goal_fields(study: Study) -> list[GoalField]:
     return [
         GoalField(
             key,
-            _(info.title or ""),
-            _(info.description or ""),
+            _(str(info.title)),
+            _(str(info.description)),
             f"{study.goals[key]:g}" if study.goals.get(key) else "",
             "1" if key == "top" else "any",
         )

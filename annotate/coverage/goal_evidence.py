@@ -20,17 +20,20 @@ ALPHA = 1 - CONFIDENCE
 TIGHTEST = 0.05
 # A correlation needs so many complete items.
 LEAST_ITEMS = 20
+# Scores by metric and unit.
+Scores = dict[str, dict[int, float]]
 
 
 def measure_goals(study: Study) -> list[dict[str, Any]]:
     """Return what is known of each question and goal, for the snapshot."""
+    scores = _scores(study) if study.goals.get("correlation") else {}
     measured = []
     for question in counted(study.asked):
         goals = goals_of(kind_of(question))
         asked = {goal: study.goals[goal] for goal in goals if study.goals.get(goal)}
         if not asked:
             continue
-        answers = GoalAnswers(study, question)
+        answers = GoalAnswers(study, question, scores)
         for goal, size in asked.items():
             found = _measure(answers, goal, size)
             measured.append(
@@ -42,7 +45,8 @@ def measure_goals(study: Study) -> list[dict[str, Any]]:
 class GoalAnswers:
     """The answers to a question, one row for each output that they are about."""
 
-    def __init__(self, study: Study, question: Question) -> None:
+    def __init__(self, study: Study, question: Question, scores: Scores) -> None:
+        self.scores = scores
         self.study, self.question, self.kind = study, question, kind_of(question)
         paths = study.output_paths("slot__unit__", "__method__name")
         rows = list(
@@ -122,7 +126,7 @@ class GoalAnswers:
         from analysis.inference.confidence_sequences import correlation_contributions
 
         complete = np.bincount(self.unit)[self.unit] >= self.wanted
-        for metric, scores in _scores(self.study).items():
+        for metric, scores in self.scores.items():
             score = np.array([scores.get(unit, np.nan) for unit in self.unit_ids])
             kept = complete & np.isfinite(score[self.unit])
             cells, cell = np.unique(self.unit[kept], return_inverse=True)
@@ -148,7 +152,7 @@ def _coded(values: Sequence[Any]) -> tuple[list[Any], np.ndarray[Any, Any]]:
     return names.tolist(), codes.ravel()
 
 
-def _scores(study: Study) -> dict[str, dict[int, float]]:
+def _scores(study: Study) -> Scores:
     """Return the scores of each metric by unit, averaged over shots."""
     of_output = {
         (story, method): unit
@@ -169,7 +173,7 @@ def _scores(study: Study) -> dict[str, dict[int, float]]:
         )
         .annotate(mean=Avg("value"))
     )
-    scores: dict[str, dict[int, float]] = {}
+    scores: Scores = {}
     for _posted, metric, version, backend, story, method, mean in rows:
         name = " ".join(filter(None, (metric, version, backend)))
         if (unit := of_output.get((story, method))) is not None:

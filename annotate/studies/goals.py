@@ -118,7 +118,7 @@ def set_goals(study: Study, given: Mapping[str, str], user: User) -> bool:
         refuse(problems_of_goals(goals, [kind_of(q) for q in study.asked]))
     except ValidationError as error:
         problem = problems_of(error)[0]
-        title = _(Goals.model_fields[str(problem.path[-1])].title or "")
+        title = _(str(Goals.model_fields[str(problem.path[-1])].title))
         raise PlanningError(f"{title}: {problem.text}") from error
     check_goals(goals, size_of(study))
     after: dict[str, Any] = goals.model_dump()
