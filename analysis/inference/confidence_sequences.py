@@ -12,6 +12,7 @@ people: a rating alone is no unit. Nothing here depends on what is estimated, so
 means, win rates, differences, accuracies and correlations share it.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -274,7 +275,7 @@ def smallest_goal(span: float, n_stories: int, alpha: float) -> float:
     No number of answers reaches less: the two stories at the ends of the scale, which
     `Contributions.evidence` adds, remain. `span` is the length of the scale.
     """
-    return goal_quantile(alpha) * span / (np.sqrt(2) * max(n_stories, 1))
+    return goal_quantile(alpha) * span / (math.sqrt(2) * max(n_stories, 1))
 
 
 # Planning
