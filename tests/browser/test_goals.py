@@ -34,11 +34,11 @@ def test_goal_is_set_by_keyboard_while_the_page_refreshes(page, live_server):
     page.locator("#enough-goals summary").press("Enter")
     page.fill("#goal-top", "2")
     page.keyboard.press("Enter")
-    expect(page.locator("#enough .badge").first).to_have_text("Cannot be told yet")
+    expect(page.locator("#enough .badge").first).to_have_text("Not known yet")
     study.refresh_from_db()
     assert study.goals == {"top": 2}
     snapshots.refresh(study)
     page.goto(live_server.url + reverse("study-coverage", args=[study.slug]))
-    expect(page.locator("#enough")).to_contain_text("10 rated stories; one has 8")
+    expect(page.locator("#enough")).to_contain_text("10 rated stories; one has 6")
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     assert violations_of_both_themes(page) == []
