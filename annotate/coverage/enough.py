@@ -84,7 +84,7 @@ class GoalRow:
 
     @property
     def sentence(self) -> str:
-        """Return what stopping means, or why it cannot be told."""
+        """Return what stopping means, or why nothing is known."""
         if self.state in ("unknown", "waiting"):
             return self._reason
         values = {
