@@ -104,6 +104,7 @@ study_urls = [
 coverage_urls = [
     of_study("coverage/", coverage_pages.study_coverage),
     of_study("coverage/<slug:table>.csv", coverage_pages.coverage_csv),
+    of_study("goals/", coverage_pages.study_goals),
     of_study("events/", coverage_pages.event_list),
     of_person("do/<slug:action>/", coverage_pages.annotator_action),
     of_study("flags/<int:pk>/resolve/", coverage_pages.flag_resolve),

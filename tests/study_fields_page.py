@@ -28,6 +28,7 @@ TYPES = {
     "consent": "[keys](#consent)",
     "deadline": "a day: `2026-12-31`",
     "expected": "answers by question",
+    "goals": "[keys](#goals)",
     "kind": "`likert`, `choice`, `checklist`, `ranking`, `text`",
     "languages": "integers by language",
     "pairs": "`all`, `ring`, a list of pairs, or `{number, by}`",

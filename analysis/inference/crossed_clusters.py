@@ -125,7 +125,7 @@ class CrossedCovariance:
     def of(self, contrasts: Array) -> Errors:
         """Return the errors of K sums of estimates, whose weights are (K, P)."""
         matrix, n_both = self.both
-        both, ones = _squared(contrasts, matrix), np.ones(len(contrasts))
+        both, ones = squared(contrasts, matrix), np.ones(len(contrasts))
         weights = np.eye(len(matrix))
         if self.model is not None:
             known = np.linalg.pinv(self.model, rcond=SINGULAR, hermitian=True)
@@ -133,7 +133,7 @@ class CrossedCovariance:
         single = float((weights * matrix).sum())
         kinds = [
             ClusteredVariance(
-                _squared(contrasts, own),
+                squared(contrasts, own),
                 n * ones,
                 ones * (float((weights * own).sum()) / single if single > 0 else 1.0),
             )
@@ -143,7 +143,7 @@ class CrossedCovariance:
         if self.model is None or not self.is_least:
             return errors
         # A larger value is not identified by the clusters.
-        least = _squared(contrasts, self.model)
+        least = squared(contrasts, self.model)
         freedom = np.where(least > errors.variance, max(n_both - 1, 1), errors.freedom)
         return Errors(np.maximum(errors.variance, least), freedom)
 
@@ -214,7 +214,8 @@ def widened_clusters(sizes: Array | Counts, of: Counts, n: int) -> Array:
     return np.asarray(np.sqrt(np.maximum(number - 1, 1) / number) / rest)
 
 
-def _squared(contrasts: Array, covariance: Array) -> Array:
+def squared(contrasts: Array, covariance: Array) -> Array:
+    """Return the variances of contrasts."""
     return np.asarray(((contrasts @ covariance) * contrasts).sum(axis=1))
 
 

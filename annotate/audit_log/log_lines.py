@@ -51,6 +51,7 @@ LABELS = {
     "places": gettext_lazy("places"),
     "platform": gettext_lazy("crowd platform"),
     "codes": gettext_lazy("codes"),
+    "goals": gettext_lazy("goals"),
     "any_device": gettext_lazy("people may switch device"),
     "version": gettext_lazy("version"),
     "questions": gettext_lazy("order of questions"),
@@ -124,8 +125,9 @@ def _value(key: str, value: Any) -> str:
         return str(NAMES[key](value).label)
     if key in COUNTED and isinstance(value, list):
         return str(len(value))
-    if key in ("cap", "places") and isinstance(value, Mapping):
-        return " → ".join(str(value.get(end) or "–") for end in ("before", "after"))
+    if key in ("cap", "places", "goals") and isinstance(value, Mapping):
+        ends = (value.get(end) or "–" for end in ("before", "after"))
+        return " → ".join(_value("", end) for end in ends)
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {n}" for name, n in value.items())
     if isinstance(value, list):

@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from kombu.exceptions import OperationalError
 
 from annotate.coverage import forecast
+from annotate.coverage.goal_evidence import measure_goals
 from annotate.coverage.slot_counts import tallies
 from annotate.kinds.base import Kind
 from annotate.kinds.registry import counted, kind_of, kinds_of
@@ -149,6 +150,7 @@ def refresh(study: Study, now: datetime | None = None) -> Snapshot:
     data = {
         "tallies": tallies(study, now),
         "alphas": alphas(study),
+        "enough": measure_goals(study),
         "signals": _signals(study, before.data.get("signals", {}) if before else {}),
     }
     row, _created = Snapshot.objects.update_or_create(

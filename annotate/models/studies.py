@@ -105,6 +105,12 @@ class Study(models.Model):
         blank=True,
         help_text='{"platform": "prolific", "outcomes": {"completed": {"code": ...}}}',
     )
+    goals = models.JSONField(
+        default=dict,
+        db_default=models.Value({}, models.JSONField()),
+        blank=True,
+        help_text='Precision asked for: {"mean": 0.2}.',
+    )
     definition = models.TextField(
         blank=True, help_text="The study file (YAML) that it was planned from."
     )

@@ -32,6 +32,7 @@ PARTS: dict[str, type[Part]] = {
     "consent": parts.Consent,
     "recruitment": Recruitment,
     **{f"recruitment.outcomes.{one}": Ending for one in Outcome},
+    "goals": parts.Goals,
 }
 
 

@@ -17,7 +17,7 @@ from annotate.setup_form.fields import (
     language_name,
 )
 from annotate.setup_form.values import FormValues, kind_at, questions, sets_key, steps
-from annotate.studies.parts import Adaptive, Presentation
+from annotate.studies.parts import Adaptive, Goals, Presentation, goals_of
 from evalcore.metrics import registry
 from evalcore.models import Benchmark, Output, Story
 
@@ -206,6 +206,16 @@ class Sections(FieldMaker):
             for one in group.fields:
                 one.help = ""
         return Section(key, _("Recruitment and payment"), groups, folded=True)
+
+    def goals(self) -> Section:
+        kinds = [kind_at(self.values, i) for i in range(len(questions(self.values)))]
+        possible = {key for kind in kinds for key in goals_of(kind)}
+        fields = [
+            self.one(f"goals.{key}", kind="number", step="1" if key == "top" else "any")
+            for key in Goals.model_fields
+            if key in possible or self.values.get(f"goals.{key}")
+        ]
+        return Section("goals", _("Goals"), [FieldGroup(fields)], folded=True)
 
     def composites(self) -> Section:
         groups = [self.row("composites")]

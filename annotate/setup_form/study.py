@@ -104,8 +104,8 @@ class StudyForm:
             if sets_key(self.values) == "pairs":
                 keys = [card.more[-1].fields[0].value for card in self.cards]
                 self.after.append(sections.adaptive(keys))
-            self.after += [sections.composites(), sections.wording()]
-            self.after.append(sections.recruitment())
+            self.after += [sections.goals(), sections.composites()]
+            self.after += [sections.wording(), sections.recruitment()]
         listed = [*self.before, *self.cards, *self.after]
         fields = [self.file] if self.in_file else []
         fields += [one for section in listed for one in section.fields]

@@ -43,6 +43,7 @@ from annotate.studies.parts import (
     Checks,
     Composites,
     Consent,
+    Goals,
     KnownUnit,
     Pairs,
     Presentation,
@@ -53,6 +54,7 @@ from annotate.studies.parts import (
     Training,
     is_scale,
     problems_of_composites,
+    problems_of_goals,
 )
 from annotate.studies.recruitment import Recruitment
 
@@ -124,6 +126,7 @@ class StudyDefinition(Part):
     rules: Rules = []
     presentation: Presentation = Presentation()
     recruitment: Recruitment = Recruitment()
+    goals: Goals = Goals()
 
     @model_validator(mode="before")
     @classmethod
@@ -255,6 +258,7 @@ def _problems(study: StudyDefinition) -> Iterator[Problem]:
     yield from _rules(study)
     yield from _adaptive(study)
     yield from _composites(study)
+    yield from problems_of_goals(study.goals, study.kinds)
 
 
 def _outputs(study: StudyDefinition) -> Iterator[Problem]:

@@ -23,7 +23,7 @@ from annotate.presentation import same_size
 from annotate.studies import deadline, lifecycle, planning
 from annotate.studies.changing import names_now, withdrawn_names
 from annotate.studies.definition import StudyDefinition
-from annotate.studies.parts import Checks
+from annotate.studies.parts import Checks, Goals
 from annotate.studies.planning import Setup
 from annotate.studies.study_file import read_definition, write_definition
 from annotate.studies.units import (
@@ -99,7 +99,9 @@ def setup_of(study: Study) -> Setup:
     setup = Setup(
         study.slug,
         study.benchmark,
-        planned_as.with_changes(deadline=deadline.day_of(study)),
+        planned_as.with_changes(
+            deadline=deadline.day_of(study), goals=Goals(**study.goals)
+        ),
         _annotators(study),
         tuple(chosen.get("methods", ())),
         tuple(chosen.get("stories", ())),

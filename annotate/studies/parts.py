@@ -1,7 +1,7 @@
 """Parts of a study definition, with the titles and descriptions of the form."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -240,6 +240,71 @@ class Consent(Part, extra="allow"):
     @property
     def texts(self) -> dict[str, str]:
         return dict(self.model_extra or {})
+
+
+Half = Annotated[
+    float,
+    BeforeValidator(refuse_boolean),
+    Field(ge=0.001, le=100, allow_inf_nan=False),
+    says("write a number from 0.001 to 100"),
+]
+HalfOfShare = Annotated[
+    float,
+    BeforeValidator(refuse_boolean),
+    Field(ge=0.001, le=0.49, allow_inf_nan=False),
+    says("write a number from 0.001 to 0.49"),
+]
+
+
+class Goals(Part):
+    """Precision at which a study has enough answers."""
+
+    mean: Half | None = Field(
+        None,
+        title=_("Means within ±"),
+        description=_("Half-width on the scale of the ratings, such as 0.2."),
+    )
+    win_rate: HalfOfShare | None = Field(
+        None,
+        title=_("Win rates within ±"),
+        description=_("For comparisons: half-width of shares, such as 0.05."),
+    )
+    top: Count | None = Field(
+        None,
+        title=_("Best methods to separate"),
+        description=_("Number of best methods, such as 3."),
+    )
+    correlation: HalfOfShare | None = Field(
+        None,
+        title=_("Correlation with metrics within ±"),
+        description=_("Half-width of Pearson's correlation, such as 0.1."),
+    )
+
+
+# The goals of ratings on a scale, and those of comparisons and rankings.
+GOALS_OF_RATINGS = ("mean", "top", "correlation")
+GOALS_OF_COMPARISONS = ("win_rate", "top")
+
+
+def goals_of(kind: Kind) -> tuple[str, ...]:
+    """Return the goals that a kind's questions can have."""
+    if kind.of_shots or not kind.is_counted:
+        return ()
+    return GOALS_OF_RATINGS if kind.is_numeric else GOALS_OF_COMPARISONS
+
+
+def problems_of_goals(goals: Goals, kinds: Iterable[Kind]) -> Iterator[Problem]:
+    """Yield the goals that no question of these kinds can have."""
+    possible = {key for kind in kinds for key in goals_of(kind)}
+    for key, size in goals:
+        if size is None:
+            continue
+        if key not in possible:
+            known = [name for name in Goals.model_fields if name in possible]
+            text = f"no question has such a goal; write {', '.join(known)}"
+            if not known:
+                text = "only ratings on a scale and comparisons have goals; remove it"
+            yield Problem(["goals", key], text)
 
 
 def problems_of_composites(

@@ -27,6 +27,7 @@ from annotate.studies.check_units import (
     make_twins,
 )
 from annotate.studies.definition import StudyDefinition
+from annotate.studies.goals import check_planned
 from annotate.studies.study_file import write_definition
 from annotate.studies.units import (
     PlanningError,
@@ -70,8 +71,7 @@ class Setup:
 class Draft:
     """A study that is not stored yet.
 
-    `people` counts the annotators by language ("" if the study has no languages). An
-    open study has no plan.
+    `people` counts the annotators by language; "" stands for all of them.
     """
 
     setup: Setup
@@ -160,6 +160,7 @@ def outline(setup: Setup) -> Draft:
     people = _people(definition, setup.annotators)
     outputs = choose_outputs(setup.benchmark, setup.methods, setup.stories)
     units = tuple(choose_units(definition, outputs))
+    check_planned(definition, units)
     known = choose_known(definition, setup.benchmark, units)
     material = training_material.choose(definition, setup.benchmark, units, known)
     draft = Draft(setup, units, known, people, material)
@@ -369,6 +370,7 @@ def _create_study(setup: Setup, previous: Study | None) -> Study:
         checks={"per_session": checks.per_session, "kinds": list(checks.kinds)},
         rules=definition.rules,
         adaptive=dict(definition.adaptive) if definition.adaptive else {},
+        goals=definition.goals.model_dump(),
         definition=write_definition(definition),
         consent=definition.consent.texts,
         consent_version=definition.consent.version,

@@ -20,6 +20,7 @@ from annotate.access.permissions import can_manage
 from annotate.audit_log.log_lines import ROUTINE, details
 from annotate.coverage import coverage_tables
 from annotate.coverage.dashboard import dashboard, version
+from annotate.coverage.enough import enough, goal_fields
 from annotate.health.troubles import status
 from annotate.models import Annotator, Event, Flag, Purpose, Study, Unit
 from annotate.pages.manage.people import revoke
@@ -39,6 +40,8 @@ from annotate.presentation.same_size import aspect_ratio_notes, outputs_of
 from annotate.quality import exclusion, follow_up, monitoring
 from annotate.spreadsheet import csv_lines
 from annotate.studies import deadline
+from annotate.studies.goals import set_goals
+from annotate.studies.units import PlanningError
 
 State = Annotator.State
 STEPS_SHOWN = 60
@@ -78,6 +81,8 @@ def study_detail(request: UserRequest, study: Study) -> HttpResponse:
         version=current,
         simulated=study.annotators.filter(is_simulated=True).count(),
         shape_notes=aspect_ratio_notes(outputs_of(study)) if is_draft else [],
+        enough=enough(study),
+        goal_fields=goal_fields(study),
         recent=board.chart.table[: -STEPS_SHOWN - 1 : -1] if board.chart else (),
         question_query=f"&{urlencode(chosen)}" if chosen else "",
         tables=[(table, str(title)) for table, title in TITLES.items()],
@@ -103,6 +108,14 @@ def coverage_csv(
     name = f"{study.slug}-{table}.csv"
     lines = csv_lines(header, rows(study))
     return StreamingHttpResponse(lines, headers=attachment(name))
+
+
+@study_button("study-detail", PlanningError)
+def study_goals(request: UserRequest, study: Study) -> str:
+    """Change the goals of the study."""
+    if set_goals(study, request.POST.dict(), request.user):
+        return _("The goals are changed, and the log says so.")
+    return _("The goals are as before.")
 
 
 @study_button("study-detail", follow_up.HoldingError, of="annotators")
