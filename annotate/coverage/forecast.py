@@ -86,7 +86,7 @@ CHANGES = 0.35, 0.2
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody who has begun, with their answers by hour, the oldest first.
+    """An annotator who has begun, with their answers by hour, the oldest first.
 
     `held` ratings are planned for them. They have `left` if they hold some and have
     been away for long; people who neither work nor have left are done.

@@ -1,4 +1,4 @@
-"""Who holds the remaining ratings, at whose pace, for the forecast of the finish."""
+"""Shares of the remaining ratings by person, and the forecast of the finish."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from annotate.coverage.forecast import WINDOW, Forecast, Person, forecast
 from annotate.models import Annotator, Study
 from annotate.people.presence import Presence, calendar
 
-# Forecasts are made anew after so long, and whenever somebody answers.
+# A forecast lasts so long, unless somebody answers.
 STEP = timedelta(minutes=10)
 NOT_COME = (Annotator.State.PLANNED, Annotator.State.INVITED)
 

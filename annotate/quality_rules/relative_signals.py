@@ -77,8 +77,8 @@ def _same_side(one: Array, other: Array) -> Array:
 def _same_order(one: Array, other: Array) -> Array:
     """Return how far both place each unit above or below the earlier ones.
 
-    The rank among earlier units tells nothing of the next one's, so that random answers
-    come to zero however the earlier ones fell out.
+    The ranks among earlier units are independent of each other for random answers,
+    whose agreement is therefore zero on average, whatever came before.
     """
     agreed = np.full(one.shape, np.nan)
     known = one + other
