@@ -96,7 +96,8 @@ def test_server_compares_each_person_with_the_others():
     study = make_planned(PAIRWISE, annotators=4, redundancy=4)
     for name, choice in (("A01", "a"), ("A02", "a"), ("A03", "a"), ("A04", "b")):
         person = join(study, name)
-        work(person, always(choice))
+        sides = {choice == "a": "left", choice != "a": "right"}
+        work(person, lambda slot, _key, sides=sides: sides[slot.a_is_left])
     signal = monitoring.signals_of(person)["relative_agreement"]
     assert set(signal.expected) == {1.0}
     assert set(signal.observations) == {-1.0}
