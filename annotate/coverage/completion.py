@@ -10,7 +10,8 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from annotate.coverage.forecast import LEAST_ANSWERS, Forecast, forecast
+from annotate.coverage.forecast import LEAST_ANSWERS, Forecast
+from annotate.coverage.shares import Share, forecast_of, shares
 from annotate.models import Annotator, Study
 from annotate.people.presence import Calendar, Presence, calendar
 
@@ -58,6 +59,7 @@ class Outlook:
     forecast: Forecast
     waiting: Waiting
     text: str
+    shares: tuple[Share, ...] = ()
 
     @property
     def has_date(self) -> bool:
@@ -68,6 +70,31 @@ class Outlook:
         """Return the expected finish."""
         median = self.forecast.median
         return _day(median) if median else _("in over 10 years")
+
+    @property
+    def held(self) -> list[Share]:
+        """Return the shares of people who hold ratings, those at work first."""
+        return [one for one in self.shares if one.held]
+
+    @property
+    def without_date(self) -> list[str]:
+        """Return which ratings have no date, and why."""
+        parts = [one.without_date for one in self.held if not one.is_counted]
+        if self.waiting.stuck:
+            text = ngettext(
+                "%(n)d rating that nobody at work can do.",
+                "%(n)d ratings that nobody at work can do.",
+                self.waiting.stuck,
+            )
+            parts.append(text % {"n": self.waiting.stuck})
+        if self.waiting.free:
+            text = ngettext(
+                "%(n)d unassigned rating: nobody is working.",
+                "%(n)d unassigned ratings: nobody is working.",
+                self.waiting.free,
+            )
+            parts.append(text % {"n": self.waiting.free})
+        return parts
 
     @property
     def label(self) -> str:
@@ -150,11 +177,12 @@ def outlook(
 ) -> Outlook:
     """Return the expected finish of the slots in work, or why there is none."""
     reason = _reason(study, waits, left, has_stalled)
+    people = shares(study, counted, now) if counted and left > 0 else []
     if reason:
         expected = Forecast(reason, left)
     else:
-        expected = forecast(times(counted.get("pace", [])), left - waits.slots, now)
-    return Outlook(expected, waits, _sentence(study, expected, waits))
+        expected = forecast_of(study, counted, people, left - waits.slots, now)
+    return Outlook(expected, waits, _sentence(study, expected, waits), tuple(people))
 
 
 def answered(counted: Mapping[str, Any], annotator: int) -> datetime | None:
@@ -197,12 +225,15 @@ WHY_NO_DATE = {
     ),
     "none": gettext_lazy("No finish date yet: no answers have come in."),
     "none lately": gettext_lazy(
-        "No finish date: people who are not done have submitted nothing in the "
-        "last 14 days."
+        "No finish date: nobody has submitted anything in the last 14 days."
     ),
     "few": gettext_lazy(
-        "Too early to predict: people who are not done submitted %(n)d ratings "
-        "in the last 14 days; %(least)d are needed."
+        "Too early to predict: %(n)d ratings were submitted in the last 14 days; "
+        "%(least)d are needed."
+    ),
+    "leaving": gettext_lazy(
+        "No finish date: if people leave as they did so far, nobody is left to do all "
+        "%(left)d ratings. Invite more people."
     ),
     "young": gettext_lazy("Too early to predict (needs answers over 6 hours)."),
     "not begun": gettext_lazy(
@@ -238,7 +269,12 @@ def _sentence(study: Study, expected: Forecast, waits: Waiting) -> str:
     elif why == "none lately":
         submitted = study.slots.filter(submitted_at__isnull=False)
         why = why if submitted.exists() else "none"
-    values = {"n": n, "least": LEAST_ANSWERS, "names": _names(waits)}
+    values = {
+        "n": n,
+        "least": LEAST_ANSWERS,
+        "names": _names(waits),
+        "left": expected.remaining,
+    }
     return str(WHY_NO_DATE[why]) % values
 
 

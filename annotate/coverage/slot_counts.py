@@ -16,7 +16,7 @@ from annotate.people.presence import answers_by_day, patience_days
 from annotate.responses import submission
 
 SlotState = Slot.State
-HOURS_KEPT = timedelta(days=15)
+HOURS_KEPT, PACE_KEPT = timedelta(days=15), timedelta(weeks=8)
 MOST_BLOCKED = 50
 # Counts of each annotator.
 NUMBERS = (
@@ -54,17 +54,13 @@ def tallies(study: Study, now: datetime | None = None) -> dict[str, Any]:
     counted = people(study)
     seconds = _median_seconds(study)
     expired = _expired(study, counted)
-    since = (now or timezone.now()) - HOURS_KEPT
+    now = now or timezone.now()
     by_day = answers_by_day(study)
     days: Counter[datetime] = Counter()
     for _annotator, day, n in by_day:
         days[day] += n
     blocked = _blocked(study, counted)
     begun = _real(study).filter(session__isnull=False)
-    # With open enrolment anybody may continue; with a plan, people who are not done.
-    continuing = _real(study)
-    if not study.is_open:
-        continuing = continuing.filter(annotator__state=Annotator.State.ACTIVE)
     return {
         "people": {
             str(person.pk): {
@@ -78,8 +74,8 @@ def tallies(study: Study, now: datetime | None = None) -> dict[str, Any]:
         "surplus": study.slots.filter(SURPLUS).count(),
         "minutes": _median_minutes(study),
         "sessions": begun.values("annotator", "session").distinct().count(),
-        "hours": _arrivals(_real(study), since),
-        "pace": _arrivals(continuing, since),
+        "hours": _arrivals(_real(study), now - HOURS_KEPT),
+        "by_person": _by_person(_real(study), now - PACE_KEPT),
         "days": [[day.isoformat(), n] for day, n in days.items()],
         "patience": patience_days(by_day),
         "left": _left(study, blocked),
@@ -122,6 +118,21 @@ def _arrivals(rows: QuerySet[Slot], since: datetime) -> list[list[Any]]:
         .order_by("at")
     )
     return [[row["at"].isoformat(), row["n"]] for row in counted]
+
+
+def _by_person(rows: QuerySet[Slot], since: datetime) -> dict[str, list[list[int]]]:
+    """Count submissions of each person by hour, in hours since 1970."""
+    counted = (
+        rows.filter(submitted_at__gte=since)
+        .values(at=Trunc("submitted_at", "hour", tzinfo=UTC))
+        .annotate(n=Count("pk"))
+        .order_by("at")
+        .values_list("annotator", "at", "n")
+    )
+    of_person: dict[str, list[list[int]]] = defaultdict(list)
+    for annotator, at, n in counted:
+        of_person[str(annotator)].append([int(at.timestamp()) // 3600, n])
+    return dict(of_person)
 
 
 def _median_seconds(study: Study) -> dict[int, float]:

@@ -1,8 +1,8 @@
 """Quality monitoring of answers as they arrive, by the study's rules."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import cast
+from typing import Any, cast
 
 from django.db import transaction
 from django.db.models import Count, F
@@ -30,7 +30,7 @@ from annotate.quality.checklist_ticks import SubmittedSlot, tick_signals
 from annotate.quality_rules.findings import finding, in_english
 from annotate.quality_rules.judged import JudgedUnit, Signal
 from annotate.quality_rules.rules import Breach, Rule, evaluate, parse_rules
-from annotate.quality_rules.signals import below, measure
+from annotate.quality_rules.signals import COMPARED, below, measure
 from annotate.quality_rules.time_signals import GLANCE
 from annotate.responses.leasing import locked_annotator
 from annotate.responses.submission import time_problem
@@ -38,7 +38,7 @@ from evalcore.models import Shot
 
 # Comparing with others is slow, and the result changes slowly.
 OTHERS_EVERY = 5
-OTHERS = ("agreement", "majority")
+OTHERS = COMPARED
 # Slots for these purposes have no right answers.
 UNKNOWN = (Purpose.REAL, Purpose.REPEAT)
 # A resolved flag is raised again only with so many times the answers.
@@ -49,6 +49,10 @@ FAST = gettext_lazy(
 )
 REPEATED = gettext_lazy(
     "You gave the same answers many times in a row. Please judge each story on its own."
+)
+SKIPS = gettext_lazy(
+    "You are skipping many stories. Please skip only stories that you "
+    "cannot judge, and say why."
 )
 WARNINGS = {
     "seconds_per_unit": FAST,
@@ -64,10 +68,8 @@ WARNINGS = {
         "You choose one side far more often than the other. The sides are "
         "assigned at random; please judge only the stories."
     ),
-    "skips": gettext_lazy(
-        "You are skipping many stories. Please skip only stories that you "
-        "cannot judge, and say why."
-    ),
+    "skips": SKIPS,
+    "skips_one_method": SKIPS,
 }
 WARNING = gettext_lazy(
     "Some of your answers differ from what was expected. Please read the "
@@ -97,11 +99,14 @@ def signals_of(
     with_others = rules is None or (
         any(rule.signal in OTHERS for rule in rules) and len(slots) % OTHERS_EVERY == 0
     )
-    rest = _rest(annotator, slots) if with_others else {}
+    votes = _votes(annotator, slots) if with_others else {}
+    paths = annotator.study.output_paths(above="unit__", below="__method__name")
+    skips = list(annotator.skips.values_list("reason", "created_at", *paths))
     signals = measure(
-        _judged(annotator, slots, rest=rest),
+        _judged(annotator, slots, votes=votes),
         scales=_scales(annotator),
-        skipped=Skip.objects.filter(annotator=annotator).count(),
+        skipped=len(skips),
+        met=_met(annotator, skips),
         glance=annotator.study.must_see or GLANCE,
     )
     if asks_of_shots(annotator.study):
@@ -145,13 +150,13 @@ def _scales(annotator: Annotator) -> dict[str, tuple[int, int]]:
     }
 
 
-Rest = dict[int, dict[str, float]]
+Votes = dict[int, dict[str, dict[int, float]]]
 Given = dict[int, dict[str, int | str]]
 Expected = dict[str, list[int] | str]
 
 
 def _judged(
-    annotator: Annotator, slots: list[SubmittedSlot], *, rest: Rest
+    annotator: Annotator, slots: list[SubmittedSlot], *, votes: Votes
 ) -> list[JudgedUnit]:
     answers = _answers(annotator)
     shots = dict(
@@ -170,6 +175,9 @@ def _judged(
         for slot in slots
         if slot.purpose == Purpose.TRAINING
     }
+    others = {
+        slot.pk: votes.get(slot.unit) for slot in slots if slot.purpose == Purpose.REAL
+    }
     return [
         JudgedUnit(
             purpose=slot.purpose,
@@ -181,7 +189,7 @@ def _judged(
             a_is_left=slot.a_is_left if annotator.study.outputs_at_once == 2 else None,
             expected=_expected(slot, originals),
             earlier=_earlier(slot, answers, of_unit),
-            rest=rest.get(slot.unit) if slot.purpose == Purpose.REAL else None,
+            others=others.get(slot.pk),
         )
         for slot in slots
     ]
@@ -233,35 +241,44 @@ def _earlier(
     return None
 
 
-def _rest(annotator: Annotator, slots: list[SubmittedSlot]) -> Rest:
-    """Return the others' mean rating of each unit, or their share of votes for a."""
-    rest: Rest = defaultdict(dict)
-    totals: dict[tuple[int, str], float] = defaultdict(float)
-    people: Counter[tuple[int, str]] = Counter()
-    fields = "slot__unit", "question__key", "question__kind", "value"
+def _votes(annotator: Annotator, slots: list[SubmittedSlot]) -> Votes:
+    """Return the others' answers as numbers, by unit, question and person."""
+    votes: Votes = defaultdict(lambda: defaultdict(dict))
+    fields = "slot__unit", "annotator", "question__key", "question__kind", "value"
     for model, names in _whole(annotator.study):
-        rows = (
-            model.objects.filter(
-                slot__unit__in={slot.unit for slot in slots},
-                slot__purpose=Purpose.REAL,
-                slot__state=Slot.State.SUBMITTED,
-                is_current=True,
-                annotator=F("slot__annotator"),
-                question__kind__in=names,
-            )
-            .exclude(annotator=annotator)
-            .values_list(*fields)
-            .annotate(n=Count("pk"))
-            .order_by()
-        )
-        for unit, key, name, value, n in rows:
+        rows = model.objects.filter(
+            slot__unit__in={slot.unit for slot in slots},
+            slot__purpose=Purpose.REAL,
+            slot__state=Slot.State.SUBMITTED,
+            is_current=True,
+            annotator=F("slot__annotator"),
+            question__kind__in=names,
+        ).exclude(annotator=annotator)
+        for unit, who, key, name, value in rows.order_by("pk").values_list(*fields):
             kind = KINDS[name]
             for part, judgement in kind.judgements(key, value).items():
-                totals[unit, part] += n * kind.numeric_value(judgement)
-                people[unit, part] += n
-    for (unit, part), total in totals.items():
-        rest[unit][part] = total / people[unit, part]
-    return rest
+                votes[unit][part][who] = kind.numeric_value(judgement)
+    return votes
+
+
+def _met(annotator: Annotator, skips: list[Any]) -> list[tuple[list[str], bool]]:
+    """Return the methods of each story answered or skipped, in order, and which.
+
+    Stories with a broken picture are not counted as skipped.
+    """
+    stories = [
+        (at, methods, True)
+        for reason, at, *methods in skips
+        if reason != Skip.Reason.BROKEN
+    ]
+    if not stories:
+        return []
+    paths = annotator.study.output_paths(above="unit__", below="__method__name")
+    done = annotator.slots.filter(submitted_at__isnull=False, purpose=Purpose.REAL)
+    for at, *methods in done.values_list("submitted_at", *paths):
+        stories.append((at, methods, False))
+    stories.sort(key=lambda story: story[0])
+    return [(methods, skipped) for _at, methods, skipped in stories]
 
 
 @transaction.atomic

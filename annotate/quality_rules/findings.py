@@ -56,7 +56,15 @@ SENTENCES = {
     "majority": gettext_lazy(
         "%(value)s of the choices in %(n)s stories agree with a clear majority"
     ),
+    "relative_agreement": gettext_lazy(
+        "answers to %(n)s stories agree with others %(value)s as well as others do "
+        "with each other"
+    ),
     "skips": gettext_lazy("%(count)s of %(n)s stories were skipped"),
+    "skips_one_method": gettext_lazy(
+        "of %(n)s stories with method %(about)s, the share skipped is %(value)s higher "
+        "than of other stories"
+    ),
     "no_time": gettext_lazy("%(count)s of %(n)s stories have no recorded time"),
     "impossible_time": gettext_lazy(
         "%(count)s of %(n)s stories have an impossible time"
@@ -92,7 +100,9 @@ HEADLINES = {
     "twin": gettext_lazy("%(name)s misses degraded copies"),
     "agreement": DISAGREES,
     "majority": DISAGREES,
+    "relative_agreement": gettext_lazy("%(name)s may answer at random"),
     "skips": gettext_lazy("%(name)s skips many stories"),
+    "skips_one_method": gettext_lazy("%(name)s skips one method more than others"),
     "no_time": gettext_lazy("%(name)s has no recorded times"),
     "impossible_time": gettext_lazy("%(name)s has impossible times"),
 }
@@ -110,6 +120,7 @@ def finding(breach: Breach) -> dict[str, Any]:
         "limit": rule.limit,
         "p": breach.p,
         "of_ticks": True if breach.of_ticks else None,
+        "about": breach.about or None,
     }
     return {key: value for key, value in known.items() if value is not None}
 
@@ -137,6 +148,7 @@ def _finding_text(data: Finding) -> str:
         "count": round(data["value"] * data["n"]),
         "n": data["n"],
         "limit": _limit(signal, data.get("limit", 0)),
+        "about": data.get("about", ""),
     }
 
 

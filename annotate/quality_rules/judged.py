@@ -7,6 +7,7 @@ from statistics import fmean
 PURPOSES = ("real", "training", "gold", "repeat", "twin")
 
 Answers = Mapping[str, int | str]
+PLACE = {"a": 1.0, "tie": 0.5, "both_bad": 0.5, "b": 0.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +33,15 @@ class JudgedUnit:
     # The others' mean rating, or their share of votes for a (ties count half). None
     # for repeats.
     rest: Mapping[str, float] | None = None
+    # The same of each of the others, by question and person; `rest` follows from it.
+    others: Mapping[str, Mapping[int, float]] | None = None
 
     def __post_init__(self) -> None:
         if self.purpose not in PURPOSES:
             raise ValueError(f"{self.purpose!r} is not one of {', '.join(PURPOSES)}")
+        if self.others is not None and self.rest is None:
+            means = {key: fmean(votes.values()) for key, votes in self.others.items()}
+            object.__setattr__(self, "rest", means)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,11 @@ class Signal:
     observations: tuple[float, ...] = field(default=(), repr=False)
     # True if it was measured from the ticks of a checklist, shot by shot.
     of_ticks: bool = False
+    # What the observations are compared with, where it is not a constant.
+    expected: tuple[float, ...] = field(default=(), repr=False)
+    # The method that it is about, the worst of so many.
+    about: str = ""
+    tries: int = 1
 
 
 def mean_of(

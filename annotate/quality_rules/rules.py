@@ -138,6 +138,7 @@ class Breach:
     n: int
     p: float | None
     of_ticks: bool = False
+    about: str = ""
 
 
 # Simulations chose the thresholds (docs/explanation/quality.md). A pause needs strong
@@ -169,7 +170,9 @@ DEFAULT_RULES = (
     Rule("agreement", "agreement", "note", below=0.3, chance=0.05),
     Rule("majority", "majority", "note", below=0.65, chance=0.01),
     Rule("skips", "skips", "warn", above=0.5, at_least=4),
+    Rule("random", "relative_agreement", "warn", below=0.6, chance=0.005),
     Rule("skips-often", "skips", "pause", above=0.25, chance=0.001),
+    Rule("skips-one", "skips_one_method", "warn", above=0.2, chance=0.01),
     Rule("no-time", "no_time", "note", above=0.5, chance=0.01),
     Rule("impossible-time", "impossible_time", "note", above=0.1, chance=0.01),
 )
@@ -201,16 +204,25 @@ def _breach(rule: Rule, signal: Signal) -> Breach | None:
         return None
     p = None
     if rule.chance is not None:
-        p = _p(rule, value, signal.n, observations)
+        p = _p(rule, value, signal, observations)
         if p > rule.chance:
             return None
-    return Breach(rule, value, signal.n, p, signal.of_ticks)
+    return Breach(rule, value, signal.n, p, signal.of_ticks, signal.about)
 
 
-def _p(rule: Rule, value: float, n: int, observations: Sequence[float]) -> float:
+def _p(
+    rule: Rule, value: float, signal: Signal, observations: Sequence[float]
+) -> float:
     below = rule.below is not None
     if rule.signal in CORRELATIONS:
-        return correlation_p(value, n, rule.threshold, below=below)
+        return correlation_p(value, signal.n, rule.threshold, below=below)
+    if rule.signal == "relative_agreement":
+        return share_p(observations, signal.expected, rule.threshold, below=below)
+    if rule.signal == "skips_one_method":
+        # The others' share is taken as known.
+        bound = min(signal.expected[0] + rule.threshold, 1.0)
+        p = always_valid_p(observations, bound, below=below)
+        return min(1.0, signal.tries * p)
     if rule.signal == "side_bias":
         # A bias to each side is tested separately, with half the chance.
         left = always_valid_p(observations, 0.5 + rule.threshold, below=False)
@@ -244,6 +256,21 @@ def always_valid_p(
         logs = (n * log(1 + stake * (threshold - x)) for x, n in counts.items())
         capitals.append(exp(min(700.0, sum(logs))))
     return 1 / max(fmean(capitals), 1.0)
+
+
+def share_p(
+    own: Sequence[float], others: Sequence[float], share: float, *, below: bool
+) -> float:
+    """Return a p value, valid at every look, for agreement beyond a share of others'.
+
+    Both are from -1 to 1 by unit. Tested is whether own - share * others, moved and
+    scaled to 0 to 1, is 1/2 on average. So nobody stands out where nobody agrees.
+    """
+    most = 2 * (1 + share)
+    differences = [
+        0.5 + (x - share * y) / most for x, y in zip(own, others, strict=True)
+    ]
+    return always_valid_p(differences, 0.5, below=below)
 
 
 def correlation_p(r: float, n: int, threshold: float, *, below: bool) -> float:

@@ -10,7 +10,11 @@ from math import comb, hypot
 from operator import mul
 from statistics import fmean
 
-from annotate.quality_rules.judged import Answers, JudgedUnit, Signal, mean_of
+from annotate.quality_rules.judged import PLACE, Answers, JudgedUnit, Signal, mean_of
+from annotate.quality_rules.relative_signals import (
+    relative_agreement,
+    skips_one_method,
+)
 from annotate.quality_rules.time_signals import (
     GLANCE,
     seconds,
@@ -21,15 +25,15 @@ from annotate.quality_rules.time_signals import (
 
 # Groups of signals.
 HASTE = ("seconds_per_unit", "seconds_per_shot", "seconds_in_sight", "shots_seen")
-EFFORT = ("skips", "no_time", "impossible_time")
+EFFORT = ("skips", "skips_one_method", "no_time", "impossible_time")
 SAMENESS = ("straight_line", "same_answer", "flat", "side_bias")
-CHECKED = ("training", "gold", "repeat", "twin", "agreement", "majority")
+COMPARED = ("agreement", "majority", "relative_agreement")
+CHECKED = ("training", "gold", "repeat", "twin", *COMPARED)
 SIGNALS = (*HASTE, *SAMENESS, *CHECKED, *EFFORT)
 
 # A majority is clear at two thirds of the votes, which is 1/6 away from one half.
 CLEAR = 1 / 6 - 1e-9
 FEWEST_FOR_CORRELATION = 5
-PLACE = {"a": 1.0, "tie": 0.5, "both_bad": 0.5, "b": 0.0}
 
 Scales = Mapping[str, tuple[int, int]]
 Rows = Sequence[Answers | None]
@@ -40,13 +44,14 @@ def measure(
     *,
     scales: Scales | None = None,
     skipped: int = 0,
+    met: Iterable[tuple[Sequence[str], bool]] = (),
     glance: float = GLANCE,
 ) -> dict[str, Signal]:
     """Return every signal of one annotator; training counts for `training` only.
 
     `units` are the submitted slots in the order of submission. `scales` has the lowest
-    and highest rating by question, which `repeat` needs. A shot counts as seen after
-    `glance` seconds in sight.
+    and highest rating by question, which `repeat` needs. `met` is explained at
+    `skips_one_method`. A shot counts as seen after `glance` seconds in sight.
     """
     work = [unit for unit in units if unit.purpose != "training"]
     rows = [_as_seen(unit) for unit in work]
@@ -65,7 +70,9 @@ def measure(
         degraded_copies(work),
         agreement(work),
         majority(work),
+        relative_agreement(work),
         skips(len(work), skipped),
+        skips_one_method(met),
         time_problems(work, "no_time", "missing"),
         time_problems(work, "impossible_time", "impossible"),
     ]

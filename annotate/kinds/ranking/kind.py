@@ -80,7 +80,7 @@ class RankingKind(ChoiceKind):
     table = "rankings"
     controls = ("repeat",)
     # There is no left or right, and orders hardly repeat by chance.
-    signals = (*HASTE, "repeat", "majority", *EFFORT)
+    signals = (*HASTE, "repeat", "majority", "relative_agreement", *EFFORT)
     seconds = 20
     definition = RankingQuestion
     columns = ("story", "method", "criterion", "annotator", "rank", "place")
