@@ -125,7 +125,7 @@ class GoalRow:
             ),
             "constant": _("All ratings, or all scores of a metric, are the same."),
         }
-        return texts[found.get("reason", "")] % found.get("numbers", {})
+        return str(texts[found.get("reason", "")] % found.get("numbers", {}))
 
 
 _SENTENCES = {

@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 
 from annotate.coverage.forecast import WINDOW, Forecast, Person, forecast
 from annotate.models import Annotator, Study
-from annotate.people.presence import Presence, calendar
+from annotate.people.presence import USUAL_DAYS, Presence, calendar
 
 # A forecast lasts so long, unless somebody answers.
 STEP = timedelta(minutes=10)
@@ -51,7 +51,7 @@ class Share:
     def _why(self) -> str:
         person, presence = self.presence.person, self.presence
         if person.state in Annotator.STOPPED:
-            return cast("str", person.get_state_display())
+            return person.get_state_display()
         if not presence.has_begun:
             return _("not started")
         days = (datetime.now(UTC) - presence.since).days
@@ -101,11 +101,12 @@ def forecast_of(
     free = max(remaining - sum(one.held for one in people if one.works), 0)
     at = now - (now - datetime.fromtimestamp(0, UTC)) % STEP
     places = _places(study, held) if study.is_open else None
-    given = (tuple(people), free, at, counted["patience"], places)
+    patience = counted.get("patience", USUAL_DAYS)
+    given = (tuple(people), free, at, patience, places)
     key = f"forecast-{hashlib.sha256(repr(given).encode()).hexdigest()}"
     found = cache.get(key)
     if found is None:
-        found = forecast(people, free, at, patience=counted["patience"], places=places)
+        found = forecast(people, free, at, patience=patience, places=places)
         cache.set(key, found, STEP.total_seconds())
     return cast("Forecast", found)
 
@@ -120,5 +121,5 @@ def _answers(
 def _places(study: Study, people: Sequence[Share]) -> int:
     """Return how many people may still come."""
     links = study.join_links.filter(closed_at__isnull=True, joined__lt=F("most"))
-    free = sum(links.values_list(F("most") - F("joined"), flat=True))
+    free: int = sum(links.values_list(F("most") - F("joined"), flat=True))
     return free + sum(one.presence.person.state in NOT_COME for one in people)

@@ -90,4 +90,4 @@ def _minutes(study: Study) -> list[float]:
         consented_at__isnull=False, completed_at__isnull=False, is_simulated=False
     )
     times = done.values_list("consented_at", "completed_at")
-    return [(end - start).total_seconds() / 60 for start, end in times]
+    return [(end - start).total_seconds() / 60 for start, end in times if start and end]

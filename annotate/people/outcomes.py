@@ -29,7 +29,7 @@ class Outcome(StrEnum):
     STOPPED = "stopped"
 
     @property
-    def title(self) -> str:
+    def label(self) -> str:
         return {
             Outcome.COMPLETED: _("completed"),
             Outcome.NO_CONSENT: _("did not agree"),

@@ -223,7 +223,7 @@ def _link_of(person: Annotator) -> JoinLink | None:
     joined = Event.objects.filter(
         study=person.study_id, kind=Event.Kind.ANNOTATOR_JOINED, annotator=person
     )
-    pk = joined.values_list("details__link", flat=True).last()
+    pk = joined.values_list("details__link", flat=True).last() or 0
     return JoinLink.objects.select_related("study").filter(pk=pk).first()
 
 

@@ -200,7 +200,7 @@ class Sections(FieldMaker):
             code = self.one(f"{key}.outcomes.{outcome}.code")
             address = self.one(f"{key}.outcomes.{outcome}.url")
             for one in (code, address):
-                one.label = f"{outcome.title} · {one.label}"
+                one.label = f"{outcome.label} · {one.label}"
             groups.append(FieldGroup([code, address]))
         for group in groups[3:]:
             for one in group.fields:

@@ -24,10 +24,10 @@ from annotate.pages.annotator.answering import (
     invitation_of,
     is_done,
     next_address,
-    revoked,
 )
 from annotate.pages.annotator.joining import remember_person
 from annotate.pages.annotator.session_progress import progress
+from annotate.pages.annotator.stopped import revoked
 from annotate.pages.study_views import SeatRequest
 from annotate.people import outcomes, places
 from annotate.personal_data import erasing

@@ -48,7 +48,7 @@ def people_context(request: UserRequest, study: Study) -> dict[str, Any]:
         request.GET.get("page")
     )
     counts = Counter(row.status for row in rows)
-    filters = [("", _("everybody"), len(rows))]
+    filters: list[tuple[str, Any, int]] = [("", _("everybody"), len(rows))]
     filters += [(one.value, one.label, counts[one]) for one in Status if counts[one]]
     filters += [
         (key, label, n)
