@@ -4,7 +4,7 @@
 
 Half of the studies have a plan: everybody holds ratings, works in sittings of uneven
 size on uneven days, may stall for days or vanish. The others are open: people come,
-some in bursts, and do one or more sittings each. Every study is looked at once, at a
+some in bursts, and do one or more sittings each. Each study has one forecast, at a
 random time; the manager gives the work of people who stay away to others. Prints how
 many intervals hold the end; `benchmarks/results/forecasts.md` has the results.
 """

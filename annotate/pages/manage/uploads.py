@@ -132,7 +132,7 @@ def upload_part(request: UserRequest, upload: Upload) -> HttpResponse:
     try:
         received = receiving.receive(upload, offset, checksum, part)
     except OutOfPlaceError:
-        text = _("The part does not continue what is there.")
+        text = _("The part does not continue the file received so far.")
         return _refusal(text, 409, received=upload.received)
     except DamagedPartError:
         return _refusal(_("The part was damaged on its way, or is of another file."))

@@ -43,7 +43,7 @@ def test_forecast_waits_for_the_slowest_person():
 
 
 def test_forecast_gives_work_of_vanished_people_to_others():
-    """Whoever was away for six days has probably left; others do their work then."""
+    """Somebody away for six days has probably left; others do their work then."""
     working = [person(*[10] * 12, held=30) for _ in range(4)]
     silent = person(*[10] * 6, *[0] * 6, held=30)
     assert found(*working).median < found(*working, silent).median < NOW + 20 * DAY
