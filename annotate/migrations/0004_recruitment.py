@@ -43,9 +43,12 @@ class Migration(migrations.Migration):
                 ('code', models.CharField(default=annotate.models.people.new_completion_code, help_text='What somebody who asks to come back tells a manager.', max_length=12)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('admitted_at', models.DateTimeField(blank=True, help_text='Empty: waits for a manager.', null=True)),
+                ('admitted_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='visits', to='annotate.annotator')),
             ],
             options={
                 'ordering': ['annotator_id', 'id'],
+                'constraints': [models.UniqueConstraint(fields=('annotator', 'browser', 'session'), name='visit_once_per_browser')],
             },
         ),
         migrations.AddField(
@@ -81,20 +84,6 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='annotator',
             constraint=models.CheckConstraint(condition=models.Q(('place__isnull', True), models.Q(('declined_at__isnull', True), ('left_at__isnull', True)), _connector='OR'), name='annotator_without_place_after_leaving'),
-        ),
-        migrations.AddField(
-            model_name='visit',
-            name='admitted_by',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='visit',
-            name='annotator',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='visits', to='annotate.annotator'),
-        ),
-        migrations.AddConstraint(
-            model_name='visit',
-            constraint=models.UniqueConstraint(fields=('annotator', 'browser', 'session'), name='visit_once_per_browser'),
         ),
         migrations.RunPython(place_those_who_joined, migrations.RunPython.noop),
     ]

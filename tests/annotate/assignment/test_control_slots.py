@@ -220,7 +220,8 @@ def structure(page: str, slot: Slot) -> str:
     page = page.replace(slot.code, "CODE")
     page = re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", page)
     page = re.sub(r"/story/[\w-]{12}/", "/story/BEFORE/", page)
-    return re.sub(r"A wood, part \d|Fox walks \d|Story \d of", "", page)
+    left = r"(about \d+ minutes?, *)?\d+ stor(y|ies) until your code"
+    return re.sub(rf"A wood, part \d|Fox walks \d|Story \d of|{left}", "", page)
 
 
 @pytest.mark.parametrize("text", [LIKERT + TWINS, PAIRWISE + TWINS, LIKERT + REPEATS])

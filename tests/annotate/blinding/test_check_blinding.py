@@ -61,7 +61,7 @@ def check(study: Study, slots: int | None = 1, **how: bool) -> BlindingReport:
 
 @pytest.fixture
 def study():
-    benchmark = make_benchmark(stories=1, shots=1)
+    benchmark = make_benchmark(stories=1, shots=2)
     for output in Output.objects.select_related("method"):
         name = output.method.name.lower()
         output.source = f"/data/results/{name}_run7/{output.story.key}"

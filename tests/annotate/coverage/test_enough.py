@@ -86,7 +86,7 @@ def first_row(study):
 
 
 def page(study, client=None):
-    address = reverse("study-coverage", args=[study.slug])
+    address = reverse("study-detail", args=[study.slug])
     return (client or alice(study)).get(address).content.decode()
 
 

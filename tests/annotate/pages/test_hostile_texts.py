@@ -62,6 +62,8 @@ def test_texts_are_escaped_in_every_response(world):
     shown = tables = cells = 0
     for url, answer in answers(world):
         kind = answer.get("Content-Type", "").partition(";")[0]
+        if answer.streaming and kind == "text/html":
+            continue  # the documentation, where it is built
         if kind == "text/html":
             shown += is_shown_as_text(url, answer.content.decode())
         elif kind == "application/json":

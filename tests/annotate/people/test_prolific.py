@@ -185,7 +185,8 @@ def test_place_of_a_person_who_finished_is_kept(clock):
     bob = Participant(link)
     bob.join()
     assert (bob.annotator, bob.handed_in) == (None, code_of(study, "no_work"))
-    alice(study).post(reverse("annotator-revoke", args=[study.slug, ann.annotator.pk]))
+    args = [study.slug, ann.annotator.pk, "revoke"]
+    alice(study).post(reverse("annotator-action", args=args))
     assert places_of(link) == (1, 1)
 
 
