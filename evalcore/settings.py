@@ -59,7 +59,6 @@ if METRICS:
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(METRICS_ROOT)
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -81,6 +80,7 @@ MIDDLEWARE = [
     "evalcore.serving.health.health_middleware",
     "evalcore.serving.request_log.request_middleware",
     "evalcore.serving.health.only_this_machine",
+    "annotate.access.server_address.accept_own_address",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "annotate.middleware.forbid_storing",
@@ -90,7 +90,7 @@ MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
+    "annotate.access.server_address.CsrfMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

@@ -7,7 +7,15 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotate.models import Annotator, Event, Flag, Purpose, Skip
+from annotate.models import (
+    Annotator,
+    Event,
+    Flag,
+    Purpose,
+    Skip,
+    StudyMember,
+    User,
+)
 from annotate.quality_rules import findings
 
 # Frequent events of little interest: a slot was leased, a check was added.
@@ -29,6 +37,8 @@ ELSEWHERE = {
 }
 # In the order of display; not every database keeps the order of keys.
 LABELS = {
+    "account": gettext_lazy("account"),
+    "role": gettext_lazy("role"),
     "rule": gettext_lazy("rule"),
     "before": gettext_lazy("state before"),
     "reason": gettext_lazy("reason"),
@@ -77,6 +87,7 @@ NAMES = {
     "before": Annotator.State,
     "purpose": Purpose,
     "reason": Skip.Reason,
+    "role": StudyMember.Role,
 }
 COUNTED = ("slots", "hidden")  # lists of rows, shown by their number
 
@@ -110,6 +121,8 @@ def _value(key: str, value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return _("yes") if value else _("no")
+    if key == "account":
+        return str(User.objects.filter(pk=value).first() or value)
     if key in NAMES and value in NAMES[key].values:
         return str(NAMES[key](value).label)
     if key in COUNTED and isinstance(value, list):

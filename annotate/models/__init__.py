@@ -19,6 +19,7 @@ from annotate.models.people import (
     new_token,
 )
 from annotate.models.reports import Report, StudyPlan
+from annotate.models.server import PasswordLink, ServerAddress
 from annotate.models.slots import Fault, ShotComment, Skip, Slot, StoryComment
 from annotate.models.studies import (
     BOXES,
@@ -50,11 +51,13 @@ __all__ = [
     "Invitation",
     "JoinLink",
     "Look",
+    "PasswordLink",
     "Purpose",
     "Question",
     "Ranking",
     "Rating",
     "Report",
+    "ServerAddress",
     "ShotComment",
     "Skip",
     "Slot",

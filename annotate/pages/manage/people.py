@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpResponse
@@ -13,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 
+from annotate.access.server_address import links_begin_with
 from annotate.coverage.slot_counts import people
 from annotate.models import Annotator, Event, Invitation, JoinLink, Study
 from annotate.pages.study_views import (
@@ -71,8 +71,9 @@ def _page(
     request: UserRequest, study: Study, status: int = 200, **context: Any
 ) -> HttpResponse:
     rows = _rows(request, study)
+    base = links_begin_with(request)
     links = [
-        (link, _base(request) + reverse("join", args=[link.token]))
+        (link, base + reverse("join", args=[link.token]))
         for link in study.join_links.all()
     ]
     waiting = sum(row.person.state == Annotator.State.PLANNED for row in rows)
@@ -103,11 +104,12 @@ def _rows(request: UserRequest, study: Study) -> list[AnnotatorRow]:
         .values_list("annotator", "details__on_the_device_of")
     )
     codes = outcomes.given_codes(study)
+    base = links_begin_with(request)
     return [
         AnnotatorRow(
             person,
             row,
-            _base(request) + reverse("rate-entry", args=[row.token])
+            base + reverse("rate-entry", args=[row.token])
             if row is not None and row.revoked_at is None
             else "",
             other_names.get(person.pk) or "",
@@ -116,10 +118,6 @@ def _rows(request: UserRequest, study: Study) -> list[AnnotatorRow]:
         for person in people(study)
         for row in [invitations.get(person.pk)]
     ]
-
-
-def _base(request: UserRequest) -> str:
-    return settings.BASE_URL or request.build_absolute_uri("/").rstrip("/")
 
 
 @never_cache

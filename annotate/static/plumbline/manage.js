@@ -7,6 +7,16 @@
     if (event.target.matches(".link-field")) event.target.select();
   });
 
+  // A copy button copies the field beside it; clipboards need HTTPS, selections do not.
+  document.addEventListener("click", async ({ target }) => {
+    const field = target.matches("[data-copy]") && target.parentElement.querySelector("input");
+    if (!field) return;
+    field.select();
+    if (navigator.clipboard) await navigator.clipboard.writeText(field.value).catch(() => {});
+    else document.execCommand("copy");
+    target.classList.add("copied");
+  });
+
   // A refreshed part keeps its scroll position, focus and open details.
   const places = (part) => [...part.querySelectorAll("a, button, summary, .scroll-x")];
   const name = (place) =>
