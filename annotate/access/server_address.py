@@ -7,7 +7,6 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.request import split_domain_port, validate_host
-from django.middleware.csrf import CsrfViewMiddleware
 from django.utils.translation import gettext as _
 
 from annotate.models import ServerAddress
@@ -68,30 +67,20 @@ def accept_own_address(
 ) -> Callable[[HttpRequest], HttpResponse]:
     """Accept requests to the address that a manager entered, as to BASE_URL.
 
-    Only requests to an unknown host look it up, once in each process.
+    Only requests to an unknown host look it up, once in each process. If the address
+    has HTTPS, a tunnel or proxy has ended it, and forms come from an HTTPS page.
     """
+    of_https: set[str] = set()
 
     def middleware(request: HttpRequest) -> HttpResponse:
         host, _port = split_domain_port(request.META.get("HTTP_HOST", ""))
         if host and not validate_host(host, settings.ALLOWED_HOSTS):
-            _accept(host)
+            address = urlsplit(server_address())
+            if address.hostname == host.strip("[]"):
+                settings.ALLOWED_HOSTS = [*settings.ALLOWED_HOSTS, host]
+                of_https.update([host] if address.scheme == "https" else [])
+        if host in of_https:
+            request.META["wsgi.url_scheme"] = "https"
         return get_response(request)
 
     return middleware
-
-
-def _accept(host: str) -> None:
-    """Add a host to the settings if it is the server's own."""
-    address = server_address()
-    if address and ADDRESS.fullmatch(address)["host"].lower() == host:  # type: ignore[index]  # saved ones match
-        settings.ALLOWED_HOSTS = [*settings.ALLOWED_HOSTS, host]
-        settings.CSRF_TRUSTED_ORIGINS = [*settings.CSRF_TRUSTED_ORIGINS, address]
-
-
-class CsrfMiddleware(CsrfViewMiddleware):
-    """Django's check of forms, which reads the trusted origins at every request."""
-
-    @property
-    def allowed_origins_exact(self) -> set[str]:  # type: ignore[override]  # cached there
-        """Return the origins that forms may come from."""
-        return set(settings.CSRF_TRUSTED_ORIGINS)

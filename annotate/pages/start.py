@@ -150,7 +150,7 @@ def first_account(request: HttpRequest, token: str) -> HttpResponse:
 
 @transaction.atomic
 def _create(form: FirstAccountForm) -> User:
-    user = form.save(commit=False)
+    user: User = form.save(commit=False)
     accounts.create_first(user)
     if not settings.BASE_URL:
         server_address.save(form.cleaned_data["address"])
