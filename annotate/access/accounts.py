@@ -25,7 +25,7 @@ class AccountError(ValueError):
 
 
 class Role(models.TextChoices):
-    """What an account may do beyond the studies that it is a member of."""
+    """The rights of an account beyond the studies that it is a member of."""
 
     EVERY_STUDY = "every", gettext_lazy("manager of every study")
     OWN_STUDIES = "own", gettext_lazy("manager of own studies")

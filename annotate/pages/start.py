@@ -50,7 +50,7 @@ class Step:
     text: str
     button: str
     address: str
-    result: str  # what is there already; empty until the step is done
+    result: str  # empty until the step is done
 
     @property
     def is_done(self) -> bool:

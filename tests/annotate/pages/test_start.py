@@ -143,6 +143,6 @@ def test_steps_lead_a_new_manager_to_sent_links():
     assert client.get(reverse("study-list")).status_code == 200
 
 
-def test_researcher_without_studies_is_told_to_ask(client):
+def test_researcher_without_studies_sees_no_steps(client):
     page = log_in("rob").get("/", follow=True).text
     assert "A manager can add you" in page
