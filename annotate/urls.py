@@ -11,11 +11,13 @@ from drf_spectacular.views import SpectacularAPIView
 
 from annotate.api import views as api
 from annotate.models.studies import PLACES
-from annotate.pages import account, documentation, glossary, reports, scores
+from annotate.pages import account, documentation, glossary, reports, scores, start
 from annotate.pages.annotator import answering, invitation, joining, media_files, slot
 from annotate.pages.manage import (
+    accounts,
     benchmarks,
     coverage_pages,
+    members,
     payment,
     people,
     preview,
@@ -68,13 +70,19 @@ def under_link(rest: str, view: Any, name: str) -> URLPattern:
 
 
 account_urls = [
-    page("", account.home),
+    page("", start.home),
+    page("first-start/<token>/", start.first_account, "first-start"),
+    page("password/<token>/", account.password_link),
     page("login/", account.Login.as_view(), "login"),
     page("logout/", LogoutView.as_view(), "logout"),
     page("account/", account.Account.as_view(), "account"),
+    page("account/token/create/", account.token_create),
     page("account/token/revoke/", account.token_revoke),
+    page("accounts/", accounts.account_list),
+    page("accounts/<int:pk>/<slug:action>/", accounts.account_change),
     page("glossary/", glossary.glossary),
     page("server/", coverage_pages.server),
+    page("server/address/", start.address, "server-address"),
     page("docs/", documentation.documentation),
     page("docs/<path:name>", documentation.documentation, "documentation-file"),
 ]
@@ -98,6 +106,9 @@ study_urls = [
     of_study("outputs/", scores.output_detail),
     of_study("outputs/<int:pk>/video/", studies.output_video),
     of_study("outputs/<int:pk>/still/", studies.output_still),
+    of_study("members/", members.study_member_list),
+    of_study("members/<int:pk>/role/", members.study_member_change),
+    of_study("members/<int:pk>/remove/", members.study_member_remove),
     of_study("do/<action>/", study_changes.study_action),
 ]
 

@@ -62,7 +62,6 @@ if METRICS:
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(METRICS_ROOT)
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -84,6 +83,7 @@ MIDDLEWARE = [
     "evalcore.serving.health.health_middleware",
     "evalcore.serving.request_log.request_middleware",
     "evalcore.serving.health.only_this_machine",
+    "annotate.access.server_address.accept_own_address",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "annotate.middleware.forbid_storing",

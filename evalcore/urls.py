@@ -1,13 +1,11 @@
 """The table of contents of the site; each app lists its own pages."""
 
 from django.conf import settings
-from django.contrib import admin
 from django.urls import include, path
 
 urlpatterns = [
     path("", include("annotate.urls")),
     path("i18n/", include("django.conf.urls.i18n")),
-    path("admin/", admin.site.urls),
 ]
 
 handler500 = "evalcore.serving.request_log.server_error"

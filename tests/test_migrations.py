@@ -154,13 +154,28 @@ def read_schema() -> dict[str, object]:
     }
 
 
+ENTRY = """
+INSERT INTO django_admin_log
+    (object_repr, action_flag, change_message, user_id, action_time)
+VALUES ('alice', 1, '', %s, CURRENT_TIMESTAMP)
+"""
+
+
 @pytest.mark.postgresql
 @pytest.mark.usefixtures("unsquashed")
 def test_database_of_the_version_before_squashing_migrates(fresh_schema):
-    User.objects.create(username="alice")
+    user = User.objects.create(username="alice")
+    with connection.cursor() as cursor:
+        cursor.execute(ENTRY, [user.pk])
     Benchmark.objects.create(slug="bench", title="A benchmark")
     call_command("migrate", verbosity=0)
-    assert read_schema() == fresh_schema
+    # Old programs may still use this table; its names are gone.
+    schema = read_schema()
+    ours = {name: schema[name] for name in schema if "django_admin_log" not in name}
+    assert ours == fresh_schema
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM django_admin_log")
+        assert cursor.fetchone() == (0,)
     assert User.objects.get().username == "alice"
     assert Benchmark.objects.get().title == "A benchmark"
     assert not health.missing_migrations()

@@ -50,6 +50,7 @@ def can_create(user: SomeUser) -> bool:
     """Say whether this user may set up studies on some benchmark."""
     return (
         user.is_superuser
+        or user.is_staff
         or managed_studies(user).exists()
         or visible_benchmarks(user).exists()
     )

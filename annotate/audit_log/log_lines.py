@@ -7,7 +7,16 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotate.models import Annotator, Event, Flag, Payment, Purpose, Skip
+from annotate.models import (
+    Annotator,
+    Event,
+    Flag,
+    Payment,
+    Purpose,
+    Skip,
+    StudyMember,
+    User,
+)
 from annotate.quality_rules import findings
 
 # Frequent events of little interest: a slot was leased, a check was added.
@@ -30,6 +39,8 @@ ELSEWHERE = {
 }
 # In the order of display; not every database keeps the order of keys.
 LABELS = {
+    "account": gettext_lazy("account"),
+    "role": gettext_lazy("role"),
     "rule": gettext_lazy("rule"),
     "before": gettext_lazy("state before"),
     "pay": gettext_lazy("pay"),
@@ -88,6 +99,7 @@ NAMES = {
     "purpose": Purpose,
     "reason": Skip.Reason,
     "pay": Payment.Decision,
+    "role": StudyMember.Role,
 }
 COUNTED = ("slots", "hidden")  # lists of rows, shown by their number
 
@@ -121,6 +133,8 @@ def _value(key: str, value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return _("yes") if value else _("no")
+    if key == "account":
+        return str(User.objects.filter(pk=value).first() or value)
     if key in NAMES and value in NAMES[key].values:
         return str(NAMES[key](value).label)
     if key in COUNTED and isinstance(value, list):

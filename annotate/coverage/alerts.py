@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
-from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotate.access.server_address import is_local
 from annotate.coverage.absence_alerts import absent, not_begun
 from annotate.coverage.alert_lines import (
     Alert,
@@ -342,18 +341,6 @@ def _local(study: Study, base: str, done: set[str]) -> Iterator[Alert]:
             45,
             _("Links begin with %(base)s and open on this computer only.")
             % {"base": base},
-            _(
-                "Start the server with its public address in BASE_URL before you send "
-                "links."
-            ),
+            _("Set the server's public address before you send links."),
             buttons=(settle(study, "key", "links"),),
         )
-
-
-def is_local(base: str) -> bool:
-    """Return whether an address names the computer itself."""
-    host = urlsplit(base).hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -21,6 +21,7 @@ from annotate.models.people import (
     new_token,
 )
 from annotate.models.reports import Report, StudyPlan
+from annotate.models.server import PasswordLink, ServerAddress
 from annotate.models.slots import Fault, ShotComment, Skip, Slot, StoryComment
 from annotate.models.studies import (
     BOXES,
@@ -53,12 +54,14 @@ __all__ = [
     "Invitation",
     "JoinLink",
     "Look",
+    "PasswordLink",
     "Payment",
     "Purpose",
     "Question",
     "Ranking",
     "Rating",
     "Report",
+    "ServerAddress",
     "ShotComment",
     "Skip",
     "Slot",

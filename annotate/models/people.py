@@ -17,7 +17,11 @@ from evalcore.models.columns import holds, known, once
 
 
 class User(AbstractUser):
-    """An account that logs in: a study manager or a researcher."""
+    """An account that logs in: a study manager or a researcher.
+
+    Superusers manage every study. `is_staff` says that an account may set up studies of
+    its own.
+    """
 
     _is_disabled = False
 

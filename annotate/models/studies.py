@@ -234,8 +234,8 @@ class StudyMember(models.Model):
     """A user's role in a study: managers run it, researchers read it."""
 
     class Role(models.TextChoices):
-        MANAGER = "manager"
-        RESEARCHER = "researcher"
+        MANAGER = "manager", _("manager")
+        RESEARCHER = "researcher", _("researcher")
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="members")
     user = models.ForeignKey(

@@ -1,24 +1,24 @@
-"""Front page, login and account page."""
+"""Login, one's own account, and the link by which one sets a password."""
 
 from typing import Any, cast
 
 from django.contrib import messages
+from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
 from django.contrib.auth.views import LoginView, PasswordChangeView
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
 from rest_framework.authtoken.models import Token
 
+from annotate.access import accounts, rate_limits
+from annotate.models import User
 from annotate.pages.study_views import PageRequest, UserRequest
-
-
-@require_safe
-def home(request: HttpRequest) -> HttpResponse:
-    return render(request, "home.html")
 
 
 class Login(LoginView):
@@ -38,14 +38,14 @@ class Login(LoginView):
 
 
 class Account(PasswordChangeView):
-    """Account page: change the password, and see the API token."""
+    """Account page: change the password, and make or revoke the API token."""
 
     template_name = "account.html"
     success_url = reverse_lazy("account")
     http_method_names = ("get", "post", "head", "options")
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
-        """Return the context with the API token."""
+        """Return the context with the API token, without its secret."""
         token = Token.objects.filter(user=self.request.user).first()
         return super().get_context_data(token=token, **context)
 
@@ -63,8 +63,47 @@ class Account(PasswordChangeView):
 
 @require_POST
 @login_required
+def token_create(request: UserRequest) -> HttpResponse:
+    """Create an API token and show it once; an earlier one ends."""
+    request.user.revoke_token()
+    token = Token.objects.create(user=request.user)
+    context = {
+        "token": token,
+        "new_token": token.key,
+        "form": PasswordChangeForm(request.user),
+    }
+    return render(request, "account.html", context)
+
+
+@require_POST
+@login_required
 def token_revoke(request: UserRequest) -> HttpResponse:
     """Revoke the user's API token."""
     if request.user.revoke_token():
         messages.success(request, _("Your API token was revoked."))
     return redirect("account")
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def password_link(request: HttpRequest, token: str) -> HttpResponse:
+    """Set a password by the link that a manager made, and log in."""
+    link = accounts.find_link(token)
+    if link is None:
+        return rate_limits.refuse_link(request)
+    is_valid = link.is_valid
+    form = SetPasswordForm(link.user, request.POST or None)
+    if is_valid and form.is_valid():
+        is_valid = accounts.use_link(link, form.cleaned_data["new_password1"])
+        if is_valid:
+            enter(request, link.user)
+            return redirect("home")
+    context = {"form": form if is_valid else None, "owner": link.user}
+    return render(
+        request, "password_link.html", context, status=200 if is_valid else 410
+    )
+
+
+def enter(request: HttpRequest, user: User) -> None:
+    """Log in somebody who has just set a password."""
+    login(request, user, backend="django.contrib.auth.backends.ModelBackend")

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable
 from functools import wraps
 
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -134,11 +133,6 @@ def row_numbers(texts: Iterable[str]) -> list[int]:
         for text in texts
         if text.isascii() and text.isdecimal() and len(text) < 18
     ]
-
-
-def base_address(request: HttpRequest) -> str:
-    """Return the beginning of links that are sent to people."""
-    return settings.BASE_URL or request.build_absolute_uri("/").rstrip("/")
 
 
 def query_without(request: HttpRequest, name: str) -> str:

@@ -5,15 +5,14 @@ from datetime import datetime
 from typing import Any
 
 from axes.models import AccessAttempt, AccessLog
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.hashers import make_password
-from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import Q
 from django.forms.models import model_to_dict
 from rest_framework.authtoken.models import Token
 
-from annotate.models import Annotator, Event, StudyMember, User
+from annotate.access.accounts import end_sessions
+from annotate.models import Annotator, Event, PasswordLink, StudyMember, User
 from evalcore.models import BenchmarkMember
 
 
@@ -45,7 +44,6 @@ def record(user: User) -> dict[str, Any]:
     missed = AccessAttempt.objects.filter(username=user.username).order_by("pk")
     visits = ("attempt_time", "ip_address", "user_agent", "path_info")
     done = Event.objects.filter(user=user).order_by("pk")
-    changes = LogEntry.objects.filter(user=user).order_by("pk")
     return {
         "account": own | {"date_joined": user.date_joined},
         "studies": list(user.memberships.values("study__slug", "role")),
@@ -56,7 +54,6 @@ def record(user: User) -> dict[str, Any]:
         "logins": list(seen.values(*visits, "logout_time")),
         "wrong_passwords": list(missed.values(*visits, "failures_since_start")),
         "events": list(done.values("at", "kind", "study__slug")),
-        "changes_in_admin": list(changes.values("action_time", "object_repr")),
     }
 
 
@@ -71,13 +68,10 @@ def erase(user: User) -> str:
     before, after = user.username, f"former-{user.pk}"
     StudyMember.objects.filter(user=user).delete()
     BenchmarkMember.objects.filter(user=user).delete()
-    Token.objects.filter(user=user).delete()
-    for session in Session.objects.all():
-        if session.get_decoded().get("_auth_user_id") == str(user.pk):
-            session.delete()
+    PasswordLink.objects.filter(user=user).delete()
+    end_sessions(user)
     for table in (AccessLog, AccessAttempt):
         table.objects.filter(username=before).delete()
-    _strike_out(user, after)
     user.groups.clear()
     user.user_permissions.clear()
     nobody = {
@@ -89,18 +83,6 @@ def erase(user: User) -> str:
     }
     User.objects.filter(pk=user.pk).update(**nobody)
     return after
-
-
-def _strike_out(user: User, after: str) -> None:
-    """Rename the account in the log of Django's admin."""
-    own = LogEntry.objects.filter(content_type__model="user", object_id=str(user.pk))
-    own.update(object_repr=after)
-    for entry in LogEntry.objects.filter(content_type__model="studymember"):
-        words = entry.object_repr.split(" ")
-        first = words[0].removesuffix(":")
-        if first == user.username:
-            words[0] = words[0].replace(user.username, after, 1)
-            LogEntry.objects.filter(pk=entry.pk).update(object_repr=" ".join(words))
 
 
 def as_text(value: object) -> str:

@@ -106,9 +106,7 @@ PLACES: dict[str, dict[Says, str]] = {
     },
     "annotate.User_groups": {ACCOUNT: "user group"},
     "annotate.User_user_permissions": {ACCOUNT: "user permission"},
-    "admin.LogEntry": {
-        ACCOUNT: "action_time user object_id object_repr change_message"
-    },
+    "annotate.PasswordLink": {ACCOUNT: "user token_hash expires_at used_at created_by"},
     "authtoken.Token": {ACCOUNT: "key user created"},
     "axes.AccessAttempt": {ACCOUNT: f"{_VISIT} get_data post_data"},
     "axes.AccessFailureLog": {ACCOUNT: _VISIT},

@@ -7,11 +7,11 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 
-from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotate.access.server_address import server_address
 from annotate.kinds.registry import kind_of, tables_of
 from annotate.models import (
     Annotator,
@@ -143,7 +143,7 @@ def known(annotator: Annotator) -> Iterator[tuple[str, str]]:
         ]
         if not annotator.erased_at:
             address = reverse("rate-entry", args=[invitation.token])
-            rows.append((_("link"), settings.BASE_URL + address))
+            rows.append((_("link"), server_address() + address))
     yield from (row for row in rows if row[1])
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
-from django.conf import settings
 from django.urls import reverse
 from django.utils import translation
 
 from analysis.commands.arguments import join_names
 from analysis.options import AlignOptions, Progress, drawn, report_date, silent
 from analysis.sentences import sentence
+from annotate.access.server_address import server_address
 from annotate.audit_log.as_of_event import Moment
 from annotate.kinds.registry import answer_tables
 from annotate.models import MAIN, Slot, Study
@@ -185,7 +185,7 @@ def _is_of_vistar(study: Study) -> bool:
 def _story_link(study: Study) -> str:
     """Return the address of an output's page."""
     outputs = reverse("output-detail", args=[study.slug])
-    return f"{settings.BASE_URL}{outputs}?story={{story}}&method={{method}}"
+    return f"{server_address()}{outputs}?story={{story}}&method={{method}}"
 
 
 def _titles(study: Study, metrics: Iterable[str], language: str) -> "Titles":

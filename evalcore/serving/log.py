@@ -60,7 +60,8 @@ SECRETS = [
     re.compile(pattern, re.VERBOSE)
     for pattern in (
         # The address of a link, also inside another address; templates have such, too.
-        rf"""(?P<before>(?i: {STROKE} (?:rate|join|preview) {STROKE}+ \s? ))
+        rf"""(?P<before>(?i: {STROKE}
+             (?:rate|join|preview|password|first-start) {STROKE}+ \s? ))
              {MARK} (?! [\w-]+\.html\b | HTTP/\d )
              (?P<secret> (?: (?!(?i:{STROKE})) [^\s?\#"'<>&\\,;)\]}}] )+ )""",
         # A query, a form, keyword arguments.

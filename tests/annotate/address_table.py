@@ -34,6 +34,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 from rest_framework.authtoken.models import Token
 
+from annotate.access import accounts
 from annotate.models import (
     Annotator,
     Flag,
@@ -58,6 +59,7 @@ from annotate.uploads import storage
 from evalcore.models import BenchmarkMember
 from evalcore.perturbations.degraded_copies import make_perturbation
 from evalcore.scoring import metric_runs
+from evalcore.serving import first_start
 from evalcore.serving.health import PROBES
 from tests.annotate.pages.test_videos import video_benchmark
 from tests.factories import make_benchmark, make_study
@@ -89,8 +91,8 @@ class Address:
 
     @property
     def is_link(self) -> bool:
-        """Say whether the address itself is the credential."""
-        return "token" in self.words and not self.name.startswith("preview-")
+        """Say whether the address is that of an annotator."""
+        return self.route.startswith(("rate/", "join/"))
 
     def url(self, words: dict[str, object]) -> str:
         """Return where it is; what has no name has no words either."""
@@ -98,7 +100,7 @@ class Address:
 
 
 def addresses() -> list[Address]:
-    """Return every address of the site; the admin's own stand for themselves.
+    """Return every address of the site.
 
     Probes are answered before the resolver is asked, and have no name.
     """
@@ -114,8 +116,6 @@ def _walk(resolver: URLResolver, before: str) -> Iterator[Address]:
                 pattern.pattern.regex.groupindex
             )
             yield Address(pattern.name or "", route, words)
-        elif pattern.namespace == "admin":
-            yield Address("admin:index", route, ())
         else:
             yield from _walk(pattern, route)
 
@@ -193,6 +193,8 @@ class World:
         drawn = storage.thumbs_folder(self.upload)
         drawn.mkdir(parents=True)
         (drawn / "1.webp").write_bytes(b"")
+        sue = User.objects.get(username="sue")
+        self.password_link = accounts.issue_link(sue, by=sue)
         kept = building.folder(self.report)
         kept.mkdir(parents=True)
         (kept / "report.html").write_text("<main></main>")
@@ -231,6 +233,8 @@ class World:
             "plan": self.plan,
             "visit": self.visit,
             "upload": self.upload,
+            "account": User.objects.get(username="eve"),
+            "study-member": study.members.get(user__username="rob"),
             "frame": frame,
             "member": study.benchmark.members.first(),
         }
@@ -252,7 +256,7 @@ class World:
             "rendition": "thumb",
             "pk": rows[kind].pk if kind else 0,
             "run": self.run.pk,
-            "action": "pause",
+            "action": "link" if address.name == "account-change" else "pause",
             "table": "cells" if "coverage" in address.name else "ratings",
             "name": {
                 "documentation-file": "index.html",
@@ -265,6 +269,10 @@ class World:
         """Return the word of that name: for joining, what is known beside a link."""
         if address.name.startswith("preview-"):
             return self.study(address).benchmark.slug
+        if address.name == "first-start":
+            return first_start.new_token()
+        if address.name == "password-link":
+            return self.password_link
         known = Invitation.objects.filter(token=link).first()
         if address.name != "join" or known is None:
             return link

@@ -2,13 +2,13 @@ import argparse
 import csv
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.management.base import CommandError
 from django.urls import reverse
 
 from analysis.tables import Lines, defused
+from annotate.access.server_address import is_local, server_address
 from annotate.management import StudyCommand
 from annotate.models import Invitation, Study
 from annotate.people import inviting, joining, outcomes
@@ -57,13 +57,13 @@ class Command(StudyCommand):
         parser.add_argument("--note", default="", help="note that only managers see")
         parser.add_argument(
             "--base-url",
-            default=settings.BASE_URL or f"http://127.0.0.1:{settings.PORT}",
-            help="address at the start of the links; default: BASE_URL, or this "
-            "machine",
+            help="address at the start of the links; default: BASE_URL, the address "
+            "entered in the browser, or this machine",
         )
 
     def work(self, study: Study, **options: Any) -> None:
-        base = str(options["base_url"]).rstrip("/")
+        here = f"http://127.0.0.1:{settings.PORT}"
+        base = str(options["base_url"] or server_address() or here).rstrip("/")
         writer = csv.writer(Lines(self.stdout))
         if options["list"]:
             writer.writerow(LISTED)
@@ -75,7 +75,7 @@ class Command(StudyCommand):
                 f"note: the study is {study.state}. Nobody can answer or join until "
                 f"you run `launch {study.slug}`"
             )
-        if urlsplit(base).hostname in ("127.0.0.1", "localhost", "::1"):
+        if is_local(base):
             self.stderr.write(
                 "note: these links work on this machine only. Give the address that "
                 "annotators use with --base-url, or set BASE_URL permanently"

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_safe
 
 from annotate import event_log
 from annotate.access.permissions import can_manage
+from annotate.access.server_address import links_begin_with
 from annotate.audit_log.log_lines import ROUTINE, details
 from annotate.coverage import coverage_tables
 from annotate.coverage.dashboard import dashboard, version
@@ -27,7 +28,6 @@ from annotate.pages.manage.people import revoke
 from annotate.pages.study_views import (
     UserRequest,
     attachment,
-    base_address,
     query_without,
     render_page,
     row_numbers,
@@ -68,7 +68,7 @@ def study_detail(request: UserRequest, study: Study) -> HttpResponse:
         return HttpResponse(status=NOTHING_NEW)
     part = {key: request.GET.get(key, "") for key in ("question", "stories", "rows")}
     everybody = bool(request.GET.get("people"))
-    base = base_address(request)
+    base = links_begin_with(request)
     board = dashboard(study, **part, everybody=everybody, now=now, base=base)
     chosen = {"question": board.question.key} if board.question else {}
     is_draft = study.state == Study.State.DRAFT

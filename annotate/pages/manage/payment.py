@@ -12,11 +12,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 
+from annotate.access.server_address import links_begin_with
 from annotate.models import Study
 from annotate.pages.study_views import (
     UserRequest,
     attachment,
-    base_address,
     query_without,
     row_numbers,
     study_button,
@@ -75,7 +75,7 @@ def people_context(request: UserRequest, study: Study) -> dict[str, Any]:
         "longest_reason": deciding.LONGEST_REASON,
         "has_platform": platform in PLATFORM_FILES,
         "files": [(name, FILES[name][0]) for name in named],
-        "links_to": base_address(request),
+        "links_to": links_begin_with(request),
     }
 
 
@@ -95,7 +95,7 @@ def annotator_file(request: UserRequest, study: Study, name: str) -> HttpRespons
     _label, contents = FILES[name]
     text = contents(
         people_rows(study),
-        lambda token: base_address(request) + reverse("rate-entry", args=[token]),
+        lambda token: links_begin_with(request) + reverse("rate-entry", args=[token]),
     )
     return HttpResponse(text, headers=attachment(f"{study.slug}-{name}.csv"))
 

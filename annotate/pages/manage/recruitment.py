@@ -9,11 +9,11 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 
+from annotate.access.server_address import links_begin_with
 from annotate.models import JoinLink, Study, Visit
 from annotate.pages.manage.people import note_of
 from annotate.pages.study_views import (
     UserRequest,
-    base_address,
     render_page,
     study_button,
     study_page,
@@ -70,7 +70,7 @@ def study_recruitment(request: UserRequest, study: Study) -> HttpResponse:
 def _row(request: UserRequest, link: JoinLink) -> LinkRow:
     platform = outcomes.platform_of(link.study)
     address = (
-        base_address(request) + reverse("join", args=[link.token]) + platform.query
+        links_begin_with(request) + reverse("join", args=[link.token]) + platform.query
     )
     unknown = ", ".join(f"{name}=…" for name in link.unknown_parameters)
     instead = " / ".join(f"{name}=…" for name in platform.ids)

@@ -78,10 +78,13 @@ def study_list(request: UserRequest) -> HttpResponse:
             people=_of_each(Annotator.objects.all(), Count("pk")),
         )
     )
+    may_create = can_create(request.user)
+    if may_create and not studies:
+        return redirect("home")
     context = {
         "studies": [(study, _first_alert(study)) for study in studies],
         "managed": managed_studies(request.user),
-        "can_create": can_create(request.user),
+        "can_create": may_create,
     }
     return render(request, "manage/studies.html", context)
 

@@ -13,10 +13,13 @@
     const button = target.closest("[data-copy]");
     if (!button) return;
     const field = document.createElement("textarea");
-    field.value = button.dataset.copy || button.parentElement.querySelector("textarea").value;
+    field.value = button.dataset.copy || button.parentElement.querySelector("textarea, input").value;
     document.body.append(field);
     field.select();
-    if (document.execCommand("copy")) button.textContent = button.dataset.copied;
+    if (document.execCommand("copy")) {
+      button.classList.add("copied");
+      button.textContent = button.dataset.copied || button.textContent;
+    }
     field.remove();
     button.focus();
   });

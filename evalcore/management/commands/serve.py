@@ -1,17 +1,14 @@
 import argparse
 import errno
-import os
 import socket
-import sys
 from functools import partial
 from ipaddress import ip_address
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from evalcore.serving import schema, supervisor
+from evalcore.serving import first_start, schema, supervisor
 from evalcore.serving.environment import parse_port
 
 
@@ -151,12 +148,10 @@ class Command(BaseCommand):
             call_command("collectstatic", interactive=False, verbosity=0)
         if serves_pages and settings.METRICS:
             supervisor.forget_counts(settings.METRICS_ROOT)
+        if serves_pages and not first_start.has_account():
+            base = settings.BASE_URL or f"http://{supervisor.host(_near(bind))}:{port}"
+            self.stdout.write(first_start.instructions(base))
+            self.stdout.flush()
         if only:
             supervisor.become(only, bind=bind, port=port)
-        if not get_user_model().objects.filter(is_superuser=True).exists():
-            python = os.path.relpath(sys.executable)
-            self.stdout.write(
-                "There is no account yet. Create one in another terminal:\n    "
-                f"{python} manage.py create_manager YOUR-NAME"
-            )
         run_server(port=port, bind=bind)

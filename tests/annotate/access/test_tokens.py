@@ -6,6 +6,7 @@ from django.test import Client
 from django.urls import reverse
 from rest_framework.authtoken.models import Token
 
+from annotate.access import accounts
 from annotate.models import User
 
 pytestmark = pytest.mark.django_db
@@ -39,7 +40,7 @@ def logged_in() -> Client:
 
 
 def is_logged_in(client: Client) -> bool:
-    return client.get(reverse("study-list")).status_code == 200
+    return client.get(reverse("account")).status_code == 200
 
 
 def on_the_page():
@@ -52,26 +53,22 @@ def on_the_page():
     assert is_logged_in(client)
 
 
-def in_the_administration():
-    User.objects.create_superuser("sue", password=OLD)
-    client = Client()
-    client.force_login(User.objects.get(username="sue"))
-    pk = User.objects.get(username="alice").pk
-    where = reverse("admin:auth_user_password_change", args=[pk])
-    fields = {"usable_password": "true", "password1": NEW, "password2": NEW}
-    assert client.post(where, fields).url != where
+def by_a_link():
+    sue = User.objects.create_superuser("sue", password=OLD)
+    token = accounts.issue_link(User.objects.get(username="alice"), by=sue)
+    fields = {"new_password1": NEW, "new_password2": NEW}
+    answer = Client().post(reverse("password-link", args=[token]), fields)
+    assert answer.status_code == 302
     assert User.objects.get(username="alice").check_password(NEW)
 
 
-def disabled_in_the_administration():
-    User.objects.create_superuser("sue", password=OLD)
-    client = Client()
-    client.force_login(User.objects.get(username="sue"))
-    pk = User.objects.get(username="alice").pk
-    where = reverse("admin:auth_user_password_change", args=[pk])
-    fields = {"usable_password": "false", "unset-password": "1"}
-    assert client.post(where, fields).status_code == 302
-    assert not User.objects.get(username="alice").has_usable_password()
+def deactivated():
+    sue = User.objects.create_superuser("sue", password=OLD)
+    accounts.deactivate(User.objects.get(username="alice"), by=sue)
+
+
+def logged_out_everywhere():
+    accounts.end_sessions(User.objects.get(username="alice"))
 
 
 def by_the_command(monkeypatch):
@@ -80,9 +77,9 @@ def by_the_command(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "change", [on_the_page, in_the_administration, disabled_in_the_administration]
+    "change", [on_the_page, by_a_link, deactivated, logged_out_everywhere]
 )
-def test_new_password_revokes_the_token_and_ends_other_sessions(alice, change):
+def test_end_of_access_revokes_the_token_and_ends_other_sessions(alice, change):
     token, elsewhere = token_of(OLD), logged_in()
     assert opens(token)
     change()
@@ -100,8 +97,11 @@ def test_changepassword_revokes_the_token_and_ends_sessions(alice, monkeypatch):
 
 def test_account_page_shows_and_revokes_the_token(alice):
     client = logged_in()
-    assert "You have no API token" in client.get(reverse("account")).content.decode()
-    token = token_of(OLD)
+    assert reverse("token-create") in client.get(reverse("account")).content.decode()
+    made = client.post(reverse("token-create")).content.decode()
+    token = Token.objects.get(user=alice).key
+    assert token in made
+    assert opens(token)
     page = client.get(reverse("account")).content.decode()
     created = Token.objects.get(user=alice).created
     assert f"{created:%Y-%m-%d}" in page
@@ -113,6 +113,6 @@ def test_account_page_shows_and_revokes_the_token(alice):
 
 
 def test_account_page_belongs_to_accounts():
-    for name in ("account", "token-revoke"):
+    for name in ("account", "token-create", "token-revoke"):
         answer = Client().post(reverse(name))
         assert answer.url.startswith(reverse("login"))

@@ -22,6 +22,8 @@ from tests.people import log_in
 OPEN_TO_ALL = {
     "/",
     "/login/",
+    "/first-start/<token>/",
+    "/password/<token>/",
     "/docs/",
     "/docs/<name>",
     "/healthz",
@@ -35,6 +37,7 @@ STRANGERS = {"nobody", "no link", "revoked link"}
 # These pages are open to every user and show the user's own things.
 ONES_OWN = {
     "/account/",
+    "/account/token/create/",
     "/account/token/revoke/",
     "/benchmarks/",
     "/studies/",

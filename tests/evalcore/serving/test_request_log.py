@@ -109,7 +109,7 @@ def test_request_line_has_route_but_no_address(client, lines):
 @pytest.fixture
 def broken(monkeypatch, client):
     """A page that fails, as a browser gets it."""
-    monkeypatch.setattr("annotate.pages.account.render", None)
+    monkeypatch.setattr("annotate.pages.start.render", None)
     client.raise_request_exception = False
     return client
 
