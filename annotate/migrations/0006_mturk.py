@@ -4,15 +4,16 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('annotate', '0005_payment_goals_and_uploads'),
+        ("annotate", "0005_payment_goals_and_uploads"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='visit',
-            name='submit_to',
-            field=models.CharField(blank=True, help_text='The server that takes the code.', max_length=100),
+            model_name="visit",
+            name="submit_to",
+            field=models.CharField(
+                blank=True, help_text="The server that takes the code.", max_length=100
+            ),
         ),
     ]

@@ -98,7 +98,7 @@ def current_code(annotator: Annotator) -> CompletionCode | None:
 
 
 def last_attempt(person: Annotator) -> Visit | None:
-    """Return the attempt that is handed in and paid.
+    """Return the attempt whose code counts and which is paid.
 
     It is the last one. A person who has completed the work gets nothing for another
     task of the platform.

@@ -74,7 +74,9 @@ def _answer(
     visits.record(person, browser, came)
     attempt = outcomes.last_attempt(person) if came.submit_to else None
     if attempt is not None and attempt.session != came.session:
-        text = _("You have already finished this study in another task. Return this one.")
+        text = _(
+            "You have already finished this study in another task. Return this one."
+        )
         return _page(request, link, came, text, 409, finished=True)
     response = redirect("rate-entry", person.invitation.token)
     return remember_person(request, response, person)

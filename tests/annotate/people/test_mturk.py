@@ -23,7 +23,9 @@ SONA = RECRUITED.replace("platform: prolific", "platform: sona") + (
     "  outcomes: {completed: {url: 'https://lab.sona-systems.com/webstudy_credit.aspx"
     "?experiment_id=12&credit_token=4e&survey_code=XXXX'}}\n"
 )
-FRAMES = "https://www.mturk.com https://worker.mturk.com https://workersandbox.mturk.com"
+FRAMES = (
+    "https://www.mturk.com https://worker.mturk.com https://workersandbox.mturk.com"
+)
 
 
 def directive(response, name: str) -> str:
