@@ -264,7 +264,10 @@ class Visit(models.Model):
     )
     platform_study = models.CharField(max_length=100, blank=True)
     submit_to = models.CharField(
-        max_length=100, blank=True, help_text="The server that takes the code."
+        max_length=100,
+        blank=True,
+        db_default="",
+        help_text="The server that takes the code.",
     )
     code = models.CharField(
         max_length=12,

@@ -46,10 +46,12 @@ def finished_worker(link) -> Worker:
 
 def test_preview_shows_instructions_and_takes_nothing():
     study, link = recruiting_study(3, MTURK, redundancy=4)
+    study.instructions = {"en": "Look at the whole story first."}
+    study.save()
     worker = Worker(link)
     page = worker.open(worker.preview)
     assert (worker.status, "This is a preview" in page) == (200, True)
-    assert study.instructions_text[:40] in page
+    assert "Look at the whole story first." in page
     assert "about 12 minutes" in page
     assert "Take part" not in page
     worker.press(worker.preview)
@@ -61,27 +63,27 @@ def test_preview_shows_instructions_and_takes_nothing():
     assert places_of(link) == (1, 1)
 
 
-@pytest.mark.parametrize(
-    "server",
-    [
-        "https://evil.example",
-        "https://www.mturk.com.evil.example",
-        "https://www.mturk.com@evil.example",
-        "http://www.mturk.com",
-        "https://www.mturk.com:8443",
-        "javascript:alert(1)",
-        "//www.mturk.com",
-        "https://evil.example\\@www.mturk.com",
-        "https://[",
-    ],
+FORGED = (
+    "https://evil.example",
+    "https://www.mturk.com.evil.example",
+    "https://www.mturk.com@evil.example",
+    "http://www.mturk.com",
+    "https://www.mturk.com:8443",
+    "javascript:alert(1)",
+    "//www.mturk.com",
+    "https://evil.example\\@www.mturk.com",
+    "https://[",
 )
-def test_forged_server_is_refused_and_takes_nothing(server):
+
+
+def test_forged_server_is_refused_and_takes_nothing():
     _study, link = recruiting_study(3, MTURK, redundancy=4)
-    worker = Worker(link, server=server)
-    for page in (worker.open(), worker.press()):
-        assert worker.status == 409
-        assert "which is not Mechanical Turk" in page
-        assert 'action="https' not in page
+    for server in FORGED:
+        worker = Worker(link, server=server)
+        for page in (worker.open(), worker.press()):
+            assert worker.status == 409, server
+            assert "which is not Mechanical Turk" in page
+            assert 'action="https' not in page
     assert (places_of(link), Visit.objects.count()) == ((0, 0), 0)
 
 
