@@ -1,6 +1,6 @@
 """Middleware that refuses requests, prevents caching and opens frames."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from http.cookies import Morsel
 
 from csp.constants import SELF
@@ -116,7 +116,7 @@ class _Partitioned(Morsel[str]):
     Python 3.14 knows the attribute by itself.
     """
 
-    def OutputString(self, attrs: list[str] | None = None) -> str:  # noqa: N802
+    def OutputString(self, attrs: Container[str] | None = None) -> str:  # noqa: N802
         return f"{super().OutputString(attrs)}; Partitioned"
 
 
