@@ -1,7 +1,10 @@
-"""Middleware that refuses requests and prevents caching."""
+"""Middleware that refuses requests, prevents caching and opens frames."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
+from http.cookies import Morsel
 
+from csp.constants import SELF
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, QueryDict
 from django.utils.cache import patch_cache_control
 
@@ -63,3 +66,67 @@ def _fields(given: QueryDict) -> Iterator[str]:
     for name, values in given.lists():
         yield name
         yield from values
+
+
+# Frames of crowd platforms
+
+# Addresses under a link, whose secret is the right to use them, and the language.
+UNDER_LINK = ("/join/", "/rate/", "/i18n/")
+
+
+def allow_frame(request: HttpRequest, origins: tuple[str, ...]) -> None:
+    """Let pages of these origins show the answer to a request in a frame."""
+    setattr(request, "frame_origins", origins)  # noqa: B010
+
+
+def allow_form(request: HttpRequest, origins: tuple[str, ...]) -> None:
+    """Let a form on the page that answers a request be posted to these origins."""
+    setattr(request, "form_origins", origins)  # noqa: B010
+
+
+def open_frames(get_response: Respond) -> Respond:
+    """Let a study's platform, and nobody else, show its annotators' pages in a frame.
+
+    Some browsers keep no cookie there. The browser's own word that a page of this
+    server sent a form then replaces the token in the cookie.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        is_own = request.headers.get("Sec-Fetch-Site") == "same-origin"
+        if is_own and request.path_info.startswith(UNDER_LINK):
+            setattr(request, "_dont_enforce_csrf_checks", True)  # noqa: B010
+        response = get_response(request)
+        frames = getattr(request, "frame_origins", ())
+        if frames:
+            del response["X-Frame-Options"]
+            setattr(response, "_csp_replace", {"frame-ancestors": frames})  # noqa: B010
+        if forms := getattr(request, "form_origins", ()):
+            update = {"form-action": [SELF, *forms]}
+            setattr(response, "_csp_update", update)  # noqa: B010
+        if frames or request.headers.get("Sec-Fetch-Dest") == "iframe":
+            _open_cookies(response)
+        return response
+
+    return middleware
+
+
+class _Partitioned(Morsel[str]):
+    """A cookie of a framed page, kept apart for each site around the frame.
+
+    Python 3.14 knows the attribute by itself.
+    """
+
+    def OutputString(self, attrs: Container[str] | None = None) -> str:  # noqa: N802
+        return f"{super().OutputString(attrs)}; Partitioned"
+
+
+def _open_cookies(response: HttpResponse) -> None:
+    """Mark cookies so that browsers keep them in a frame; without HTTPS none does."""
+    if not settings.SESSION_COOKIE_SECURE:
+        return
+    for name, cookie in list(response.cookies.items()):
+        partitioned = _Partitioned()
+        partitioned.set(cookie.key, cookie.value, cookie.coded_value)
+        partitioned.update(cookie)
+        partitioned["secure"], partitioned["samesite"] = True, "None"
+        response.cookies[name] = partitioned

@@ -90,6 +90,7 @@ MIDDLEWARE = [
     "annotate.middleware.refuse_large",
     "annotate.middleware.refuse_nul",
     "csp.middleware.CSPMiddleware",
+    "annotate.middleware.open_frames",  # outside of the CSRF and frame middleware
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",

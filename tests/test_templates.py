@@ -28,9 +28,13 @@ def test_templates_have_no_inline_style_or_script(name):
 
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_form_that_is_posted_has_its_token(name):
+    """A platform's server, which takes completion codes, must not get it."""
     forms = re.findall(r"<form\b.*?</form>", text(name), re.S)
     posted = [one for one in forms if 'method="post"' in one.lower()]
-    assert [one for one in posted if "{% csrf_token %}" not in one] == []
+    wrong = [
+        one for one in posted if ("{% csrf_token %}" in one) == ("worth.address" in one)
+    ]
+    assert wrong == []
 
 
 @pytest.mark.parametrize("name", TEMPLATES)

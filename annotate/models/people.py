@@ -267,6 +267,12 @@ class Visit(models.Model):
         max_length=100, blank=True, help_text="The attempt, as the platform names it."
     )
     platform_study = models.CharField(max_length=100, blank=True)
+    submit_to = models.CharField(
+        max_length=100,
+        blank=True,
+        db_default="",
+        help_text="The server that takes the code.",
+    )
     code = models.CharField(
         max_length=12,
         default=new_completion_code,

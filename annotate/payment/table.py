@@ -23,7 +23,7 @@ from annotate.models import (
     Snapshot,
     Study,
 )
-from annotate.people.outcomes import CompletionCode, given_codes
+from annotate.people.outcomes import CompletionCode, given_codes, last_attempt
 from annotate.people.presence import last_seen
 from annotate.people.status import Status, statuses
 from annotate.responses.submission import measured
@@ -83,7 +83,6 @@ class PersonRow:
     flags: tuple[Flag, ...]
     other_name: str  # another annotator on the same device
     code: CompletionCode | None
-    visit: tuple[str, str] = ("", "")  # HIT and assignment of Mechanical Turk
 
     @property
     def invitation(self) -> Invitation | None:
@@ -94,6 +93,12 @@ class PersonRow:
     def payment(self) -> Payment | None:
         """Return the decision about pay, if one was made."""
         return getattr(self.annotator, "payment", None)
+
+    @property
+    def visit(self) -> tuple[str, str]:
+        """Return the platform's study and attempt: HIT and assignment on MTurk."""
+        attempt = last_attempt(self.annotator)
+        return (attempt.platform_study, attempt.session) if attempt else ("", "")
 
     @property
     def token(self) -> str:
@@ -181,7 +186,9 @@ def people_rows(
 ) -> list[PersonRow]:
     """Return a row for each annotator; first those that need a look, then by name."""
     people = list(
-        study.annotators.select_related("invitation", "payment").order_by("name")
+        study.annotators.select_related("invitation", "payment")
+        .prefetch_related("visits")
+        .order_by("name")
     )
     for person in people:
         person.study = study

@@ -18,13 +18,11 @@ from annotate.people.inviting import InvitingError
 from annotate.people.places import (
     MOST_JOINERS,
     JoiningError,
-    come_back,
     free_one,
-    is_abandoned,
     lock_unused,
     obstacle,
 )
-from annotate.people.visits import Arrival, is_known, record
+from annotate.people.visits import Arrival, record
 
 # Enough for a class that starts together behind one address.
 MOST_OF_AN_ADDRESS = 40
@@ -91,9 +89,6 @@ def join(
         find_joined(study, external_id) if external_id else _just_joined(link, page)
     )
     if person is not None:
-        if is_abandoned(person):
-            come_back(person, new_link=not is_known(person, browser, came.session))
-            record(person, browser, came)
         return person
     if external_id and study.annotators.filter(external_id=external_id).exists():
         raise JoiningError(

@@ -1,8 +1,9 @@
 """Outcomes of annotators, their completion codes, and the end of their work."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Self
 
 from django.db import transaction
 from django.db.models import Count, Max, Q
@@ -12,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from annotate import event_log
 from annotate.assignment import choosing
-from annotate.models import Annotator, Event, Flag, Purpose, Skip, Slot, Study
+from annotate.models import Annotator, Event, Flag, Purpose, Skip, Slot, Study, Visit
 from annotate.models.people import CODE_LETTERS
 from annotate.people.platforms import Platform, platform_named
 from annotate.responses import giving_back, leasing
@@ -52,7 +53,8 @@ DERIVED = {
 class CompletionCode:
     """A completion code and the work it stands for; `judged` includes checks.
 
-    The address hands the code in on the platform, which has the title.
+    The address hands the code in on the platform, which has the title: a page to open,
+    or with an assignment, the place to post the code to.
     """
 
     outcome: Outcome
@@ -60,6 +62,14 @@ class CompletionCode:
     code: str
     address: str = ""
     platform: str = ""
+    assignment: str = ""
+
+    def submitted(self, platform: Platform, server: str, assignment: str) -> Self:
+        """Return the code as it is posted to a platform's server, if that takes it."""
+        if not (server and assignment):
+            return self
+        address = server + platform.submission
+        return replace(self, address=address, assignment=assignment)
 
 
 @dataclass(frozen=True)
@@ -79,7 +89,29 @@ def current_code(annotator: Annotator) -> CompletionCode | None:
     if not is_known or not annotator.completion_code:
         return None
     done = _done([annotator.pk]).get(annotator.pk, _Done())
-    return _code(annotator, done, _stories(annotator.study))
+    code = _code(annotator, done, _stories(annotator.study))
+    platform = platform_of(annotator.study)
+    attempt = last_attempt(annotator) if platform.submission else None
+    if attempt is None:
+        return code
+    return code.submitted(platform, attempt.submit_to, attempt.session)
+
+
+def last_attempt(person: Annotator) -> Visit | None:
+    """Return the attempt whose code counts and which is paid.
+
+    It is the last one. A person who has completed the work gets nothing for another
+    task of the platform.
+    """
+    ended, last = person.completed_at, None
+    for visit in person.visits.all():
+        if not visit.session or visit.admitted_at is None:
+            continue
+        is_late = ended is not None and visit.admitted_at > ended
+        if last and is_late and visit.platform_study != last.platform_study:
+            continue
+        last = visit
+    return last
 
 
 def given_codes(study: Study) -> dict[int, CompletionCode]:
@@ -117,18 +149,31 @@ def settle(person: Annotator) -> None:
 def _code(person: Annotator, done: _Done, stories: int) -> CompletionCode:
     outcome = _outcome(person, done, stories)
     own = "" if platform_of(person.study).has_shared_codes else code_of(person, outcome)
-    return ending(person.study, outcome, judged=done.judged, own=own)
+    person_id = person.external_id
+    return ending(person.study, outcome, judged=done.judged, own=own, person=person_id)
 
 
 def ending(
-    study: Study, outcome: Outcome, *, judged: int = 0, own: str = ""
+    study: Study,
+    outcome: Outcome,
+    *,
+    judged: int = 0,
+    own: str = "",
+    person: str | None = None,
 ) -> CompletionCode:
-    """Return the code of an outcome: one's own, else the study's, with its address."""
+    """Return the code of an outcome: one's own, else the study's, with its address.
+
+    With the id of a person, the address is theirs.
+    """
     platform = platform_of(study)
     stored = study.recruitment.get("outcomes", {}).get(outcome, {})
     code = own or stored.get("code", "")
     address = stored.get("url") or platform.address(code)
-    return CompletionCode(outcome, judged, code, address, platform.title)
+    if person is not None:
+        address = platform.personal(address, person)
+    # A platform that credits people by address takes no codes.
+    title = platform.title if address or not platform.credits_ids else ""
+    return CompletionCode(outcome, judged, code, address, title)
 
 
 def platform_of(study: Study) -> Platform:

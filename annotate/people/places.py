@@ -16,7 +16,6 @@ from annotate.models import (
     Slot,
     Study,
     User,
-    new_token,
 )
 from annotate.people import inviting
 from annotate.people.inviting import InvitingError
@@ -141,13 +140,6 @@ def may_come_back(person: Annotator) -> bool:
     return person.state == State.REVOKED and has_gone and not is_out
 
 
-def is_abandoned(person: Annotator) -> bool:
-    """Say whether somebody left without an answer that another could see."""
-    return may_come_back(person) and not (
-        person.slots.filter(submitted_at__isnull=False).exists()
-    )
-
-
 def obstacle(link: JoinLink) -> str:
     """Return why nobody can join by a link now; empty if they can."""
     if link.closed_at is not None:
@@ -175,11 +167,8 @@ def obstacle(link: JoinLink) -> str:
 
 
 @transaction.atomic
-def come_back(annotator: Annotator, *, new_link: bool = False) -> None:
-    """Give a place to somebody who left or declined, if one is free.
-
-    With `new_link`, the personal link changes: another browser has the old one.
-    """
+def come_back(annotator: Annotator) -> None:
+    """Give a place to somebody who left or declined, if one is free."""
     study = Study.objects.select_for_update(no_key=True).get(pk=annotator.study_id)
     link = _link_of(annotator)
     unused = lock_unused(study, link)
@@ -207,11 +196,7 @@ def come_back(annotator: Annotator, *, new_link: bool = False) -> None:
         declined_at=None,
         last_seen_at=timezone.now(),
     )
-    invitation = Invitation.objects.get(annotator=person)
-    invitation.revoked_at = None
-    if new_link:
-        invitation.token = new_token()
-    invitation.save(update_fields=["revoked_at", "token"])
+    Invitation.objects.filter(annotator=person).update(revoked_at=None)
     event_log.note(Event.Kind.ANNOTATOR_RESUMED, study.pk, annotator=person)
     if link is not None:
         JoinLink.objects.filter(pk=link.pk).update(joined=F("joined") + 1)

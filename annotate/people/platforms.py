@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,13 @@ class Platform:
     # The address that hands in a code, and the hosts that such an address may have.
     completion: str = ""
     hosts: tuple[str, ...] = ()
+    # The parameter with the server that takes a form at the end, and the path there.
+    submit_to: str = ""
+    submission: str = ""
+    # The origins of its pages that show a study in a frame.
+    frames: tuple[str, ...] = ()
+    # Whether a completion address names the person, by the first of `ids`.
+    credits_ids: bool = False
     # Whether everybody with the same outcome gets the same code.
     has_shared_codes: bool = True
     # Whether it gives the places of people who left to others.
@@ -38,12 +45,21 @@ class Platform:
         """Return what is added to a public link, for the platform to fill in."""
         if not self.placeholder:
             return ""
-        parts = (f"{one}={self.placeholder % one}" for one in self.parameters)
+        parts = (f"{one}={self.placeholder.format(one)}" for one in self.parameters)
         return "?" + "&".join(parts)
 
     def address(self, code: str) -> str:
         """Return the completion address of a code; empty if there is none."""
         return self.completion.format(code=code) if self.completion and code else ""
+
+    def personal(self, address: str, person: str) -> str:
+        """Return a completion address for a person, whom some platforms want named."""
+        if not self.credits_ids or not address:
+            return address
+        parts = urlsplit(address)
+        query = [one for one in parse_qsl(parts.query) if one[0] != self.ids[0]]
+        named = urlencode([*query, (self.ids[0], person)]) if person else ""
+        return urlunsplit(parts._replace(query=named)) if named else ""
 
 
 PROLIFIC = Platform(
@@ -52,7 +68,7 @@ PROLIFIC = Platform(
     ids=("PROLIFIC_PID",),
     session="SESSION_ID",
     study="STUDY_ID",
-    placeholder="{{%%%s%%}}",
+    placeholder="{{{{%{}%}}}}",
     completion="https://app.prolific.com/submissions/complete?cc={code}",
     hosts=("app.prolific.com", "app.prolific.co"),
 )
@@ -62,9 +78,23 @@ MTURK = Platform(
     ids=("workerId",),
     session="assignmentId",
     study="hitId",
+    submit_to="turkSubmitTo",
+    submission="/mturk/externalSubmit",
     hosts=("www.mturk.com", "workersandbox.mturk.com"),
+    frames=(
+        "https://www.mturk.com",
+        "https://worker.mturk.com",
+        "https://workersandbox.mturk.com",
+    ),
 )
-SONA = Platform("sona", "SONA", ids=("id",), hosts=(".sona-systems.com",))
+SONA = Platform(
+    "sona",
+    "SONA",
+    ids=("survey_code", "id"),
+    placeholder="%SURVEY_CODE%",
+    hosts=(".sona-systems.com",),
+    credits_ids=True,
+)
 CODES = Platform(
     "codes", "", ids=("rater",), has_shared_codes=False, refills_places=False
 )

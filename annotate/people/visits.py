@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from django.db import transaction
 from django.utils import timezone
@@ -12,7 +13,7 @@ from annotate import event_log
 from annotate.models import Annotator, Event, JoinLink, Study, User, Visit
 from annotate.people.outcomes import platform_of
 from annotate.people.places import JoiningError
-from annotate.people.platforms import LIKE_AN_ID
+from annotate.people.platforms import LIKE_AN_ID, Platform, problem_of_address
 
 KNOWN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")
 # Mechanical Turk passes this to people who preview a task.
@@ -32,6 +33,7 @@ class Arrival:
     platform_study: str = ""
     unknown: tuple[str, ...] = ()
     is_preview: bool = False
+    submit_to: str = ""
 
 
 def arrival(study: Study, query: Mapping[str, str]) -> Arrival:
@@ -41,14 +43,29 @@ def arrival(study: Study, query: Mapping[str, str]) -> Arrival:
     is_preview = query.get("assignmentId") == PREVIEW
     for name in platform.ids:
         external_id = external_id or _value(query, name)
-    known = {*platform.ids, *platform.parameters}
+    known = {*platform.ids, *platform.parameters, platform.submit_to}
     return Arrival(
         external_id,
         "" if is_preview else _value(query, platform.session),
         _value(query, platform.study),
         tuple(one for one in query if one not in known and LIKE_AN_ID.fullmatch(one)),
         is_preview,
+        "" if is_preview else _server(platform, query),
     )
+
+
+def _server(platform: Platform, query: Mapping[str, str]) -> str:
+    """Return the platform's server that takes the code at the end."""
+    server = query.get(platform.submit_to, "").strip() if platform.submit_to else ""
+    if server and problem_of_address(platform, server):
+        raise JoiningError(
+            _(
+                "This link would send your code to %(server)s, which is not "
+                "%(platform)s. Please open the task again on %(platform)s."
+            )
+            % {"server": server[:100], "platform": platform.title}
+        )
+    return f"https://{urlsplit(server).hostname}" if server else ""
 
 
 def _value(query: Mapping[str, str], name: str) -> str:
@@ -95,6 +112,7 @@ def record(person: Annotator, browser: str, came: Arrival) -> None:
         defaults={
             "admitted_at": timezone.now(),
             "platform_study": came.platform_study,
+            "submit_to": came.submit_to,
         },
     )
     if visit.admitted_at is None:
@@ -133,6 +151,7 @@ def ask(person: Annotator, browser: str, came: Arrival) -> str:
         browser=browser,
         session=came.session,
         platform_study=came.platform_study,
+        submit_to=came.submit_to,
     )
     return visit.code
 

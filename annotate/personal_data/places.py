@@ -39,7 +39,7 @@ PLACES: dict[str, dict[Says, str]] = {
     },
     "annotate.Visit": {
         WHO: "browser session platform_study code",
-        DEED: "annotator created_at admitted_at",
+        DEED: "annotator created_at admitted_at submit_to",
         ACCOUNT: "admitted_by",
         NOTHING: "id",
     },

@@ -25,8 +25,14 @@ from django.views.decorators.http import require_POST
 from annotate.access import rate_limits
 from annotate.assignment import choosing
 from annotate.kinds.base import NotNowError, NotYetError
+from annotate.middleware import allow_frame
 from annotate.models import Annotator, Invitation, Purpose, Slot, Study, mark_of
-from annotate.pages.annotator.stopped import revoked, stopped_page, wants_json
+from annotate.pages.annotator.stopped import (
+    offer_submission,
+    revoked,
+    stopped_page,
+    wants_json,
+)
 from annotate.pages.study_views import SeatRequest
 from annotate.people import outcomes
 from annotate.presentation.broken_media import FaultRow
@@ -63,11 +69,10 @@ def for_annotator(view: View, held_too: str = "") -> View:
 
     @wraps(view)
     def wrapped(request: SeatRequest, token: str, **kwargs: object) -> HttpResponseBase:
-        invitation = invitation_of(token)
+        invitation = invitation_of(request, token)
         if invitation is None:
             return rate_limits.refuse_link(request)
         annotator = invitation.annotator
-        request.token = token
         log.note(study=annotator.study.slug, annotator=annotator.pk)
         if invitation.revoked_at is not None:
             return revoked(request, annotator)
@@ -97,9 +102,17 @@ def for_trainee(view: View) -> View:
     return for_annotator(view, held_too=Annotator.State.FAILED)
 
 
-def invitation_of(token: str) -> Invitation | None:
-    """Return the invitation of a token, also after its person's data were erased."""
-    return INVITED.first(token=token) or INVITED.first(token=mark_of(token))
+def invitation_of(request: SeatRequest, token: str) -> Invitation | None:
+    """Return the invitation of a token, also after its person's data were erased.
+
+    Its pages can be shown in a frame of the study's platform.
+    """
+    invitation = INVITED.first(token=token) or INVITED.first(token=mark_of(token))
+    request.token = token
+    if invitation is not None:
+        study = invitation.annotator.study
+        allow_frame(request, outcomes.platform_of(study).frames)
+    return invitation
 
 
 def annotator_page(
@@ -115,6 +128,7 @@ def annotator_page(
         "study": annotator.study,
         "token": request.token,
     }
+    offer_submission(request, annotator.study, context.get("worth"))
     response = render(request, template, context, status=status)
     response["Referrer-Policy"] = "same-origin"
     return response

@@ -225,10 +225,9 @@ def done(request: SeatRequest, annotator: Annotator) -> HttpResponse:
 @require_POST
 def come_back(request: SeatRequest, token: str) -> HttpResponse:
     """Give a place again to somebody who left or declined, or say why not."""
-    invitation = invitation_of(token)
+    invitation = invitation_of(request, token)
     if invitation is None:
         return rate_limits.refuse_link(request)
-    request.token = token
     if invitation.revoked_at and not places.may_come_back(invitation.annotator):
         return revoked(request, invitation.annotator)
     try:
@@ -242,10 +241,10 @@ def come_back(request: SeatRequest, token: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def withdraw(request: SeatRequest, token: str) -> HttpResponse:
     """Withdraw the annotator, with or without their answers."""
-    invitation = invitation_of(token)
+    invitation = invitation_of(request, token)
     if invitation is None:
         return rate_limits.refuse_link(request)
-    annotator, request.token = invitation.annotator, token
+    annotator = invitation.annotator
     log.note(study=annotator.study.slug, annotator=annotator.pk)
     may_change = annotator.withdrawn_at and not annotator.answers_withdrawn
     if invitation.revoked_at and (annotator.erased_at or not may_change):

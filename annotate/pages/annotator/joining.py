@@ -3,12 +3,15 @@
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotate import event_log
 from annotate.access import rate_limits
+from annotate.middleware import allow_frame
 from annotate.models import Annotator, Event, JoinLink, Study, new_token
+from annotate.pages.annotator.stopped import offer_submission
 from annotate.people import devices, joining, outcomes, places, visits
 from annotate.people.outcomes import Outcome
 from annotate.people.places import JoiningError
@@ -24,6 +27,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     if link is None:
         return rate_limits.refuse_link(request)
     log.note(study=link.study.slug)
+    allow_frame(request, outcomes.platform_of(link.study).frames)
     secret = devices.first_visit(request)
     browser = devices.browser(secret, link.study_id)
     came = Arrival()
@@ -40,25 +44,22 @@ def _answer(
 ) -> HttpResponse:
     """Return the page of a visit, or lead a person who may continue to their work."""
     study = link.study
+    if came.is_preview:
+        return _page(request, link, came)
     visits.note_unknown(link, came)
     if study.recruitment.get("require_id") and not came.external_id:
         return _page(request, link, came, status=403, lacks_id=True)
     person = joining.find_joined(study, came.external_id)
-    if person is None or (
-        places.is_abandoned(person)
-        and not _is_own(request, link, person, came, browser)
-    ):
-        person = None
-        page = request.POST.get("page") or new_token()
-        if request.method == "POST":
-            person = joining.join(
-                link,
-                came,
-                browser=browser,
-                language=request.POST.get("language", ""),
-                page=page,
-                address=rate_limits.client_address(request),
-            )
+    page = request.POST.get("page") or new_token()
+    if person is None and request.method == "POST":
+        person = joining.join(
+            link,
+            came,
+            browser=browser,
+            language=request.POST.get("language", ""),
+            page=page,
+            address=rate_limits.client_address(request),
+        )
     if person is None:
         here = None
         if not came.external_id:
@@ -71,6 +72,12 @@ def _answer(
         return _elsewhere(request, link, person, came, browser)
     log.note(annotator=person.pk)
     visits.record(person, browser, came)
+    attempt = outcomes.last_attempt(person) if came.submit_to else None
+    if attempt is not None and attempt.session != came.session:
+        text = _(
+            "You have already finished this study in another task. Return this one."
+        )
+        return _page(request, link, came, text, 409, finished=True)
     response = redirect("rate-entry", person.invitation.token)
     return remember_person(request, response, person)
 
@@ -106,6 +113,12 @@ def _page(
 ) -> HttpResponse:
     study = link.study
     platform = outcomes.platform_of(study)
+    worth = None
+    is_elsewhere = context.get("here") or context.get("finished")
+    if reason and platform.has_shared_codes and not is_elsewhere:
+        nothing = outcomes.ending(study, Outcome.NO_WORK, person=came.external_id)
+        worth = nothing.submitted(platform, came.submit_to, came.session)
+        offer_submission(request, study, worth)
     context |= {
         "study": study,
         "link": link,
@@ -113,9 +126,7 @@ def _page(
         "languages": [] if link.language else _languages(study),
         "preview": came.is_preview,
         "platform": platform,
-        "worth": outcomes.ending(study, Outcome.NO_WORK)
-        if platform.has_shared_codes
-        else None,
+        "worth": worth,
     }
     response = render(request, "rate/join.html", context, status=status)
     response["Referrer-Policy"] = "same-origin"

@@ -1,12 +1,14 @@
 """Pages for annotators who cannot work: paused, removed, gone, or shut out."""
 
-from django.http import HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 
-from annotate.models import Annotator
+from annotate.middleware import allow_form
+from annotate.models import Annotator, Study
 from annotate.pages.study_views import SeatRequest
 from annotate.people import outcomes, places
+from annotate.people.outcomes import CompletionCode
 from annotate.quality import monitoring, training
 
 
@@ -21,6 +23,15 @@ def revoked(
     return stopped_page(
         request, annotator, "withdrawn" if has_withdrawn else "revoked", 410
     )
+
+
+def offer_submission(request: HttpRequest, study: Study, worth: object) -> None:
+    """Let the page post a code to the platform that waits for it.
+
+    Browsers follow what the platform answers only to its pages that are named here.
+    """
+    if isinstance(worth, CompletionCode) and worth.assignment:
+        allow_form(request, outcomes.platform_of(study).frames)
 
 
 def wants_json(request: SeatRequest) -> bool:
@@ -45,13 +56,15 @@ def stopped_page(
         }
         paused = _("The study is not accepting answers at the moment.")
         return JsonResponse({"error": texts.get(why, paused)}, status=status)
+    worth = None if why in ("gone", "draft") else outcomes.current_code(annotator)
+    offer_submission(request, annotator.study, worth)
     context = {
         "annotator": annotator,
         "study": annotator.study,
         "why": why,
         "problem": problem,
         "token": request.token,
-        "worth": None if why in ("gone", "draft") else outcomes.current_code(annotator),
+        "worth": worth,
     }
     if why == "failed":
         context["result"] = training.result(annotator, annotator.training_attempts)

@@ -24,18 +24,28 @@ from annotate.people.outcomes import CompletionCode, Outcome
 from annotate.setup_form.recruitment import RecruitmentForm
 
 BACK = "study-recruitment"
+# Height 0 lets the frame fill the worker's window.
+EXTERNAL_QUESTION = (
+    '<ExternalQuestion xmlns="http://mechanicalturk.amazonaws.com/'
+    'AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd">'
+    "<ExternalURL>{}</ExternalURL><FrameHeight>0</FrameHeight></ExternalQuestion>"
+)
 links_button = study_button(BACK, inviting.InvitingError)
 link_button = study_button(BACK, inviting.InvitingError, of="join_links")
 
 
 @dataclass(frozen=True)
 class LinkRow:
-    """A public link with its address, as a platform wants it, and unknown names."""
+    """A public link with its address, as a platform wants it, and unknown names.
+
+    The question is the text that Mechanical Turk wants instead of the address.
+    """
 
     link: JoinLink
     address: str
     unknown: str
     instead: str
+    question: str
 
 
 @never_cache
@@ -74,7 +84,8 @@ def _row(request: UserRequest, link: JoinLink) -> LinkRow:
     )
     unknown = ", ".join(f"{name}=…" for name in link.unknown_parameters)
     instead = " / ".join(f"{name}=…" for name in platform.ids)
-    return LinkRow(link, address, unknown, platform.query or instead)
+    question = EXTERNAL_QUESTION.format(address) if platform.frames else ""
+    return LinkRow(link, address, unknown, platform.query or instead, question)
 
 
 def _endings(study: Study) -> list[tuple[CompletionCode, int]]:

@@ -44,6 +44,12 @@ def code_of(study: Study, outcome: str) -> str:
     return outcomes.ending(study, outcomes.Outcome(outcome)).code
 
 
+def places_of(link: JoinLink) -> tuple[int, int]:
+    """Return the counter of a link, and the number of people with a place."""
+    link.refresh_from_db()
+    return link.joined, link.people.count()
+
+
 @dataclass
 class Participant:
     """Participant of Prolific with a browser and an attempt."""
@@ -73,6 +79,11 @@ class Participant:
         """Return the code that the button on the page hands in."""
         found = HANDS_IN.search(self.page)
         return found[1] if found else ""
+
+    @property
+    def submitted_session(self) -> str:
+        """Return the attempt that the platform pays: the last one."""
+        return self.session
 
     def open(self, address: str = "") -> str:
         return self._see(self.client.get(address or self.address, follow=True))
@@ -127,4 +138,4 @@ class Participant:
         return self.open(self.browser.address("entry"))
 
     def on_another_device(self, *, session: str = "") -> "Participant":
-        return Participant(self.link, self.pid, session or self.session)
+        return type(self)(self.link, self.pid, session or self.session)
