@@ -76,13 +76,21 @@ def test_same_answers_as_others_are_no_evidence():
 
 def test_method_skipped_most_is_named():
     met = [(["Alder"], True)] * 8 + [(["Birch"], False)] * 20 + [(["Cedar"], False)] * 9
-    signal = skips_one_method(met)
-    assert (signal.value, signal.n, signal.about) == (1.0, 8, "Alder")
-    (breach,) = breaches(met=met)
+    signal = skips_one_method(met, {"Alder": (0, 48)})
+    assert (signal.value, signal.n, signal.about) == (0.98, 8, "Alder")
+    (breach,) = breaches(met=met, of_others={"Alder": (0, 48)})
     assert headline("A01", finding(breach)) == (
         "A01 skips one method more than others: of 8 stories with method Alder, the "
-        "share skipped is 100 % higher than of other stories."
+        "share skipped is 98 % higher than of other stories, and than others skip."
     )
+
+
+@pytest.mark.parametrize("of_others", [{}, {"Alder": (2, 2)}, {"Alder": (24, 60)}])
+def test_method_that_others_skip_too_is_held_against_nobody(of_others):
+    """With no or few others, nobody knows whether it is the method."""
+    met = [(["Alder"], at % 2 == 0) for at in range(40)] + [(["Birch"], False)] * 80
+    assert breaches(met=met, of_others=of_others) == []
+    assert breaches(met=met, of_others={"Alder": (1, 60)})
 
 
 def test_even_skips_are_about_no_method():
