@@ -5,7 +5,7 @@
 
 Half of the studies have a plan: everybody holds ratings, works in sittings of uneven
 size on uneven days, may stall for days or vanish. The others are open: people come,
-some in bursts, and do one or more sittings each. Every study is looked at once, at a
+some in bursts, and do one or more sittings each. The manager looks once, at a
 random time; the manager gives the work of people who stay away to others. Prints how
 many intervals hold the end, with an exact 95 % interval of that share.
 `benchmarks.weekly_people` has other people, drawn by a generator written apart;

@@ -7,7 +7,7 @@ import pytest
 
 from annotate.coverage import forecast as forecasting
 from annotate.coverage.forecast import DAY, HOUR, Person, forecast
-from benchmarks.forecasts import outcome
+from benchmarks import forecasts, weekly_people
 
 NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
 
@@ -43,7 +43,7 @@ def test_forecast_waits_for_the_slowest_person():
 
 
 def test_forecast_gives_work_of_vanished_people_to_others():
-    """Whoever was away for six days has probably left; others do their work then."""
+    """Somebody away for six days has probably left; others do their work then."""
     working = [person(*[10] * 12, held=30) for _ in range(4)]
     silent = person(*[10] * 6, *[0] * 6, held=30)
     assert found(*working).median < found(*working, silent).median < NOW + 20 * DAY
@@ -101,7 +101,8 @@ def test_forecast_of_thirty_people_takes_below_a_tenth_of_a_second():
 
 
 @pytest.mark.slow
-def test_interval_holds_in_simulated_studies():
+@pytest.mark.parametrize("outcome", [forecasts.outcome, weekly_people.outcome])
+def test_interval_holds_in_simulated_studies(outcome):
     """The command of the benchmark counts a thousand."""
     outcomes = [outcome(number, seed=5) for number in range(60)]
     dated = [one for one in outcomes if one and not one.found.reason]

@@ -2,6 +2,7 @@
 
 import random
 
+import numpy as np
 import pytest
 
 from annotate.assignment import choosing
@@ -11,6 +12,7 @@ from annotate.quality_rules.judged import JudgedUnit
 from annotate.quality_rules.relative_signals import skips_one_method
 from annotate.quality_rules.rules import DEFAULT_RULES, evaluate, share_p
 from annotate.quality_rules.signals import measure
+from benchmarks import random_answers
 from tests.working import LIKERT, PAIRWISE, always, join, make_planned, work
 
 RULES = [rule for rule in DEFAULT_RULES if rule.key in ("random", "skips-one")]
@@ -67,6 +69,15 @@ def test_random_answers_are_found_and_careful_ones_are_not(pairs):
         "A01 may answer at random: answers to "
     )
     assert "At least 60 % is expected." in sentence(finding(breach))
+
+
+def test_benchmark_accuses_after_as_many_items_as_the_rule():
+    kind = random_answers.Kind(True, "high", 4, 1, power=True)
+    for seed in (1, 3):
+        made = random_answers.study(kind, np.random.default_rng(seed))
+        rows = random_answers.units(kind, made, 0)
+        looks = (n for n in range(1, len(rows) + 1) if breaches(rows[:n]))
+        assert random_answers.accused_after(rows) == next(looks, np.inf)
 
 
 def test_same_answers_as_others_are_no_evidence():
