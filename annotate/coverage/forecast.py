@@ -267,10 +267,9 @@ class _Plan:
 
     def _keep(self, those: Array) -> None:
         """Go on with these paths only."""
-        self.paths, self.held, self.last = (
-            values[those] for values in (self.paths, self.held, self.last)
-        )
+        self.paths, self.held = self.paths[those], self.held[those]
         self.stays, self.next = self.stays[those], self.next[those]
+        self.last = self.last[those]
 
     def _work(self, t: int) -> None:
         """Let everybody work who comes in this stretch."""

@@ -71,7 +71,7 @@ def _concordance(own: Array, votes: Array, is_choice: bool) -> tuple[Array, Arra
 
 
 def _same_side(one: Array, other: Array) -> Array:
-    return (2 * one - 1) * (2 * other - 1)
+    return np.asarray((2 * one - 1) * (2 * other - 1))
 
 
 def _same_order(one: Array, other: Array) -> Array:
