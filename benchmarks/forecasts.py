@@ -1,12 +1,15 @@
 """Do the 80 % intervals of the expected finish hold? Simulated studies, known ends.
 
     python -m benchmarks.forecasts [--studies 1000] [--seed 1] [--processes 2]
+                                   [--people bursts|weekly]
 
 Half of the studies have a plan: everybody holds ratings, works in sittings of uneven
 size on uneven days, may stall for days or vanish. The others are open: people come,
 some in bursts, and do one or more sittings each. Each study has one forecast, at a
 random time; the manager gives the work of people who stay away to others. Prints how
-many intervals hold the end; `benchmarks/results/forecasts.md` has the results.
+many intervals hold the end, with an exact 95 % interval of that share.
+`benchmarks.weekly_people` has other people, drawn by a generator written apart;
+`benchmarks/results/forecasts.md` has the results.
 """
 
 import argparse
@@ -23,6 +26,7 @@ from math import inf
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import beta
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -230,11 +234,11 @@ def outcome(number: int, seed: int) -> Outcome | None:
     study.give = patience
     if study.left == 0:
         return None
-    clock = time.perf_counter()
+    clock = time.process_time()
     moment = START + now * DAY
     places = inf if study.is_open else None
     found = forecast(people, study.free, moment, patience=patience, places=places)
-    spent = time.perf_counter() - clock
+    spent = time.process_time() - clock
     end = at = now
     while study.left and study.next_at < LONGEST:
         at = study.step(rng)
@@ -274,8 +278,13 @@ def main() -> None:
     parser.add_argument("--studies", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--people", choices=("bursts", "weekly"), default="bursts")
     given = parser.parse_args()
-    job = functools.partial(outcome, seed=given.seed)
+    # Imports this module.
+    from benchmarks import weekly_people
+
+    run = weekly_people.outcome if given.people == "weekly" else outcome
+    job = functools.partial(run, seed=given.seed)
     with temporary_site(), multiprocessing.Pool(given.processes) as pool:
         rows = [row for row in pool.map(job, range(given.studies), 10) if row]
     for name, part in (
@@ -289,7 +298,13 @@ def main() -> None:
 def show(name: str, rows: list[Outcome]) -> None:
     """Print a row of the table, and why forecasts have no date."""
     dated = [row for row in rows if not row.found.reason]
-    holds = np.mean([row.holds for row in dated])
+    n, k = len(dated), sum(row.holds for row in dated)
+    holds, low, high = (
+        k / n,
+        beta.ppf(0.025, k, n - k + 1),
+        beta.ppf(0.975, k + 1, n - k),
+    )
+    within = f"{holds:.1%} [{low:.1%}, {high:.1%}]"
     early = np.mean([row.ends_before for row in dated])
     endless = np.mean([row.found.late is None for row in dated])
     ratios = [row.ratio for row in dated if row.end < inf]
@@ -297,7 +312,7 @@ def show(name: str, rows: list[Outcome]) -> None:
     usual, slow = 1000 * np.quantile([row.seconds for row in dated], (0.5, 0.95))
     why = Counter(row.found.reason for row in rows if row.found.reason)
     print(
-        f"| {name} | {len(dated)} of {len(rows)} | {holds:.1%} | {early:.1%} "
+        f"| {name} | {len(dated)} of {len(rows)} | {within} | {early:.1%} "
         f"| {1 - holds - early:.1%} | {endless:.1%} "
         f"| {middle:.2f} ({low:.2f} to {high:.2f}) | {usual:.0f} / {slow:.0f} ms "
         f"| {dict(why)} |"

@@ -81,7 +81,7 @@ LEAVE, STAY = 0.5, 9.5
 ALIKE = 3
 # How much the pace of all together may change, as a standard deviation of its log: in
 # studies with a plan and in open ones.
-CHANGES = 0.35, 0.2
+CHANGES = 0.45, 0.3
 
 
 @dataclass(frozen=True)
@@ -201,6 +201,7 @@ class _Plan:
         self.shape = min(PATHS, max(FEWEST_PATHS, MOST_CELLS // n)), len(at_work)
         held = np.array([people[i].held for i in at_work], float) + free / n
         self.held = np.tile(held, (self.shape[0], 1))
+        self.paths = np.arange(self.shape[0])
         away = [min(one, default=0) for one in sittings]
         gaps = [np.diff(sorted(-ago for ago in one)) for one in sittings]
         sizes = [np.array(list(one.values()), float) for one in sittings]
@@ -255,22 +256,30 @@ class _Plan:
             self._work(t)
             others = t - self.last <= self.patience
             self._give_to(others)
-            done = (self.held.sum(1) < 0.5) & (ends == math.inf)
-            ends[done] = t + self.rng.random(done.sum())
-            goes_on = (others | (self.stays & (self.held > 0))).any(1)
-            if not (goes_on & (ends == math.inf)).any():
+            is_done = self.held.sum(1) < 0.5
+            ends[self.paths[is_done]] = t + self.rng.random(is_done.sum())
+            goes_on = (others | (self.stays & (self.held > 0))).any(1) & ~is_done
+            if not goes_on.any():
                 break
+            if not goes_on.all():
+                self._keep(goes_on)
         return ends
+
+    def _keep(self, those: Array) -> None:
+        """Go on with these paths only."""
+        self.paths, self.held = self.paths[those], self.held[those]
+        self.stays, self.next = self.stays[those], self.next[those]
+        self.last = self.last[those]
 
     def _work(self, t: int) -> None:
         """Let everybody work who comes in this stretch."""
         who = np.nonzero(self.stays & (self.next <= t) & (self.held > 0))
-        n = len(who[0])
-        sizes = self.sizes[*who, self.rng.integers(DRAWN, size=n)]
+        path, n = self.paths[who[0]], len(who[0])
+        sizes = self.sizes[path, who[1], self.rng.integers(DRAWN, size=n)]
         self.held[who] = np.maximum(self.held[who] - sizes, 0)
         self.last[who] = t
-        self.stays[who] = self.rng.random(n) >= self.leaves[who[0], 0]
-        gaps = self.gaps[*who, self.rng.integers(DRAWN, size=n)]
+        self.stays[who] = self.rng.random(n) >= self.leaves[path, 0]
+        gaps = self.gaps[path, who[1], self.rng.integers(DRAWN, size=n)]
         self.next[who] = t + np.maximum(gaps, 1)
 
     def _give_to(self, others: Array) -> None:

@@ -1,10 +1,9 @@
 """Alerts about annotators: findings, time-outs, and skips of one method."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from math import comb
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -12,16 +11,18 @@ from django.utils.translation import ngettext
 
 from annotate.coverage.alert_lines import GRAVE, Alert, Button, press, ratings
 from annotate.models import Annotator, Flag, Purpose, Skip, Slot, Study
+from annotate.quality import met_stories
 from annotate.quality.exclusion import LONGEST_REASON
 from annotate.quality_rules import findings
+from annotate.quality_rules.relative_signals import skips_one_method
+from annotate.quality_rules.rules import DEFAULT_RULES, evaluate
 
 State = Annotator.State
 EXPIRIES = 3
 # The first of these of a person's flags is the headline.
 GRAVEST = (Flag.Action.EXCLUDE, Flag.Action.PAUSE, Flag.Action.WARN)
-# Somebody skips one method if so many skips of it are less likely than this by chance,
-# whichever of the methods it is.
-LEAST_SKIPS, SKIP_CHANCE = 3, 0.01
+LEAST_SKIPS = 3
+SKIPS_ONE = next(rule for rule in DEFAULT_RULES if rule.key == "skips-one")
 
 
 @dataclass(frozen=True)
@@ -116,24 +117,18 @@ def _expiring(study: Study, people: Mapping[str, Any]) -> Iterator[Concern]:
 
 
 def _skipping(study: Study) -> Iterator[Concern]:
-    """Yield people who skip one method far more than the others."""
+    """Yield people who skip one method far more than is usual, by the default rule."""
     skips = Skip.objects.filter(unit__study=study, unit__purpose=Purpose.REAL)
     often = Counter(skips.order_by().values_list("annotator", flat=True))
     people = [pk for pk, n in often.items() if n >= LEAST_SKIPS]
-    if not people:
-        return
-    methods = study.output_paths("unit__", "__method__name")
-    skipped = _by_person(skips.filter(annotator__in=people), methods)
-    rated = study.slots.filter(
-        annotator__in=people, purpose=Purpose.REAL, submitted_at__isnull=False
-    )
-    answered = _by_person(rated, methods)
     for person in study.annotators.filter(pk__in=people).exclude(state=State.REVOKED):
-        odd = _odd_method(skipped[person.pk], answered[person.pk])
-        if odd is None:
+        _n, met = met_stories.met_by(person)
+        signal = skips_one_method(met, met_stories.met_by_others(person))
+        if not evaluate([SKIPS_ONE], {signal.name: signal}):
             continue
-        method, n, of = odd
-        values = {"name": person.name, "method": method, "n": n, "of": of}
+        values: dict[str, Any] = {"name": person.name, "method": signal.about}
+        values["n"] = round(sum(signal.observations))
+        values["of"] = sum(skipped for _methods, skipped in met)
         text = _("%(name)s skips %(method)s: %(n)d of their %(of)d skips.") % values
         yield Concern(
             person,
@@ -141,41 +136,12 @@ def _skipping(study: Study) -> Iterator[Concern]:
             55,
             text,
             text,
-            key=f"skips:{person.pk}:{method}",
+            key=f"skips:{person.pk}:{signal.about}",
             todo=_(
                 "Check whether its pictures load, and read their reasons (comments as "
                 "CSV). Skipping the worst stories makes a method look better."
             ),
         )
-
-
-def _by_person(rows: Any, methods: Iterable[str]) -> dict[int, list[tuple[str, ...]]]:
-    """Return the methods of each person's units."""
-    found: dict[int, list[tuple[str, ...]]] = defaultdict(list)
-    for annotator, *names in rows.order_by().values_list("annotator", *methods):
-        found[annotator].append(tuple(names))
-    return found
-
-
-def _odd_method(
-    skipped: list[tuple[str, ...]], answered: list[tuple[str, ...]]
-) -> tuple[str, int, int] | None:
-    """Return the method that is skipped too often, its skips, and all skips.
-
-    If skips were independent of methods, those of a method among all skips would be
-    hypergeometric (Fisher's exact test, one-sided; Bonferroni over the methods).
-    """
-    met = Counter(name for unit in (*skipped, *answered) for name in unit)
-    of_method = Counter(name for unit in skipped for name in unit)
-    total, all_skips = len(skipped) + len(answered), len(skipped)
-    for name, n in of_method.most_common(1):
-        p = sum(
-            comb(met[name], k) * comb(total - met[name], all_skips - k)
-            for k in range(n, min(met[name], all_skips) + 1)
-        ) / comb(total, all_skips)
-        if n >= LEAST_SKIPS and p * len(met) < SKIP_CHANCE:
-            return name, n, all_skips
-    return None
 
 
 def _what_next(person: Annotator, answers: int) -> str:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import cast
 
 from django.db import transaction
 from django.db.models import Count, F
@@ -19,13 +19,12 @@ from annotate.models import (
     Exclusion,
     Flag,
     Purpose,
-    Skip,
     Slot,
     Study,
     User,
 )
 from annotate.people import inviting
-from annotate.quality import exclusion
+from annotate.quality import exclusion, met_stories
 from annotate.quality.checklist_ticks import SubmittedSlot, tick_signals
 from annotate.quality_rules.findings import finding, in_english
 from annotate.quality_rules.judged import JudgedUnit, Signal
@@ -100,13 +99,13 @@ def signals_of(
         any(rule.signal in OTHERS for rule in rules) and len(slots) % OTHERS_EVERY == 0
     )
     votes = _votes(annotator, slots) if with_others else {}
-    paths = annotator.study.output_paths(above="unit__", below="__method__name")
-    skips = list(annotator.skips.values_list("reason", "created_at", *paths))
+    skipped, met = met_stories.met_by(annotator)
     signals = measure(
         _judged(annotator, slots, votes=votes),
         scales=_scales(annotator),
-        skipped=len(skips),
-        met=_met(annotator, skips),
+        skipped=skipped,
+        met=met,
+        of_others=met_stories.met_by_others(annotator) if met else {},
         glance=annotator.study.must_see or GLANCE,
     )
     if asks_of_shots(annotator.study):
@@ -259,26 +258,6 @@ def _votes(annotator: Annotator, slots: list[SubmittedSlot]) -> Votes:
             for part, judgement in kind.judgements(key, value).items():
                 votes[unit][part][who] = kind.numeric_value(judgement)
     return votes
-
-
-def _met(annotator: Annotator, skips: list[Any]) -> list[tuple[list[str], bool]]:
-    """Return the methods of each story answered or skipped, in order, and which.
-
-    Stories with a broken picture are not counted as skipped.
-    """
-    stories = [
-        (at, methods, True)
-        for reason, at, *methods in skips
-        if reason != Skip.Reason.BROKEN
-    ]
-    if not stories:
-        return []
-    paths = annotator.study.output_paths(above="unit__", below="__method__name")
-    done = annotator.slots.filter(submitted_at__isnull=False, purpose=Purpose.REAL)
-    for at, *methods in done.values_list("submitted_at", *paths):
-        stories.append((at, methods, False))
-    stories.sort(key=lambda story: story[0])
-    return [(methods, skipped) for _at, methods, skipped in stories]
 
 
 @transaction.atomic

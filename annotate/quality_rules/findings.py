@@ -63,7 +63,7 @@ SENTENCES = {
     "skips": gettext_lazy("%(count)s of %(n)s stories were skipped"),
     "skips_one_method": gettext_lazy(
         "of %(n)s stories with method %(about)s, the share skipped is %(value)s higher "
-        "than of other stories"
+        "than of other stories, and than others skip"
     ),
     "no_time": gettext_lazy("%(count)s of %(n)s stories have no recorded time"),
     "impossible_time": gettext_lazy(

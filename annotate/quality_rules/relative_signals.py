@@ -1,7 +1,7 @@
 """Signals relative to the other people, or to the other methods. Pure."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -81,13 +81,14 @@ def _same_order(one: Array, other: Array) -> Array:
     whose agreement is therefore zero on average, whatever came before.
     """
     agreed = np.full(one.shape, np.nan)
-    known = one + other
-    for at in range(1, one.shape[1]):
+    for person, (mine, theirs) in enumerate(zip(one, other.round(6), strict=True)):
+        known = np.flatnonzero(~np.isnan(mine + theirs))
+        earlier = np.arange(1, len(known))
         ranks = [
-            _means(np.sign(rows[:, [at]] - rows[:, :at] + 0 * known[:, :at]).T)
-            for rows in (one, other.round(6))
+            np.tril(np.sign(np.subtract.outer(row, row)), -1).sum(1)[1:] / earlier
+            for row in (mine[known], theirs[known])
         ]
-        agreed[:, at] = np.clip(2 * ranks[0] * ranks[1], -1, 1)
+        agreed[person, known[1:]] = np.clip(2 * ranks[0] * ranks[1], -1, 1)
     return agreed
 
 
@@ -97,12 +98,18 @@ def _means(values: Array) -> Array:
     return np.where(known, np.nansum(values, 0) / np.maximum(known, 1), np.nan)
 
 
-def skips_one_method(met: Iterable[tuple[Sequence[str], bool]]) -> Signal:
-    """Return by how much more often one method is skipped than all the others.
+def skips_one_method(
+    met: Iterable[tuple[Sequence[str], bool]],
+    of_others: Mapping[str, tuple[int, int]] | None = None,
+) -> Signal:
+    """Return by how much more one method is skipped than is usual.
 
     `met` has the methods of each story that was answered or skipped, in order, and
-    whether it was skipped. `about` names the method, and `expected` has the share of
-    the others' stories that were skipped.
+    whether it was skipped. `of_others` has for each method how many of its stories
+    other people skipped, and met. Usual is the larger one of the shares that the
+    person skips of other methods and that others skip of this one. With few others
+    their share is taken to be nearer to one half: (skipped + 1) / (met + 2). `about`
+    names the method, and `expected` has the usual share.
     """
     stories = list(met)
     name = "skips_one_method"
@@ -112,7 +119,8 @@ def skips_one_method(met: Iterable[tuple[Sequence[str], bool]]) -> Signal:
         mine = tuple(float(skipped) for shown, skipped in stories if method in shown)
         rest = [skipped for shown, skipped in stories if method not in shown]
         if any(mine) and rest:
-            usual = fmean(rest)
+            skipped, n = (of_others or {}).get(method, (0, 0))
+            usual = max(fmean(rest), (skipped + 1) / (n + 2))
             more = max(fmean(mine) - usual, 0.0)
             found.append(
                 Signal(

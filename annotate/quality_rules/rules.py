@@ -219,7 +219,7 @@ def _p(
     if rule.signal == "relative_agreement":
         return share_p(observations, signal.expected, rule.threshold, below=below)
     if rule.signal == "skips_one_method":
-        # The others' share is taken as known.
+        # The usual share is taken as known.
         bound = min(signal.expected[0] + rule.threshold, 1.0)
         p = always_valid_p(observations, bound, below=below)
         return min(1.0, signal.tries * p)

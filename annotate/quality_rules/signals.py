@@ -45,13 +45,15 @@ def measure(
     scales: Scales | None = None,
     skipped: int = 0,
     met: Iterable[tuple[Sequence[str], bool]] = (),
+    of_others: Mapping[str, tuple[int, int]] | None = None,
     glance: float = GLANCE,
 ) -> dict[str, Signal]:
     """Return every signal of one annotator; training counts for `training` only.
 
     `units` are the submitted slots in the order of submission. `scales` has the lowest
-    and highest rating by question, which `repeat` needs. `met` is explained at
-    `skips_one_method`. A shot counts as seen after `glance` seconds in sight.
+    and highest rating by question, which `repeat` needs. `met` and `of_others` are
+    explained at `skips_one_method`. A shot counts as seen after `glance` seconds in
+    sight.
     """
     work = [unit for unit in units if unit.purpose != "training"]
     rows = [_as_seen(unit) for unit in work]
@@ -72,7 +74,7 @@ def measure(
         majority(work),
         relative_agreement(work),
         skips(len(work), skipped),
-        skips_one_method(met),
+        skips_one_method(met, of_others),
         time_problems(work, "no_time", "missing"),
         time_problems(work, "impossible_time", "impossible"),
     ]

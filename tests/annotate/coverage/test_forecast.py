@@ -7,7 +7,7 @@ import pytest
 
 from annotate.coverage import forecast as forecasting
 from annotate.coverage.forecast import DAY, HOUR, Person, forecast
-from benchmarks.forecasts import outcome
+from benchmarks import forecasts, weekly_people
 
 NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
 
@@ -101,7 +101,8 @@ def test_forecast_of_thirty_people_takes_below_a_tenth_of_a_second():
 
 
 @pytest.mark.slow
-def test_interval_holds_in_simulated_studies():
+@pytest.mark.parametrize("outcome", [forecasts.outcome, weekly_people.outcome])
+def test_interval_holds_in_simulated_studies(outcome):
     """The command of the benchmark counts a thousand."""
     outcomes = [outcome(number, seed=5) for number in range(60)]
     dated = [one for one in outcomes if one and not one.found.reason]

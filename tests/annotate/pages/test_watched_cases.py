@@ -102,8 +102,9 @@ def random_answers():
 
 
 def skips_a_method():
-    """A01 skips all eight stories of one of five methods."""
+    """A01 skips all eight stories of one of five methods, and nobody else does."""
     study = woods()
+    answer(study, "A02", fair)
     person = study.annotators.get(name="A01")
     for slot in person.slots.filter(unit__output_a__method__name="Elm"):
         giving_back.skip(slot, person, reason="unclear")

@@ -2,6 +2,7 @@
 
 import random
 
+import numpy as np
 import pytest
 
 from annotate.assignment import choosing
@@ -11,6 +12,7 @@ from annotate.quality_rules.judged import JudgedUnit
 from annotate.quality_rules.relative_signals import skips_one_method
 from annotate.quality_rules.rules import DEFAULT_RULES, evaluate, share_p
 from annotate.quality_rules.signals import measure
+from benchmarks import random_answers
 from tests.working import LIKERT, PAIRWISE, always, join, make_planned, work
 
 RULES = [rule for rule in DEFAULT_RULES if rule.key in ("random", "skips-one")]
@@ -69,6 +71,15 @@ def test_random_answers_are_found_and_careful_ones_are_not(pairs):
     assert "At least 60 % is expected." in sentence(finding(breach))
 
 
+def test_benchmark_accuses_after_as_many_items_as_the_rule():
+    kind = random_answers.Kind(True, "high", 4, 1, power=True)
+    for seed in (1, 3):
+        made = random_answers.study(kind, np.random.default_rng(seed))
+        rows = random_answers.units(kind, made, 0)
+        looks = (n for n in range(1, len(rows) + 1) if breaches(rows[:n]))
+        assert random_answers.accused_after(rows) == next(looks, np.inf)
+
+
 def test_same_answers_as_others_are_no_evidence():
     assert share_p([0.5] * 50, [0.5] * 50, 0.6, below=True) == 1.0
     assert share_p([0.0] * 50, [0.0] * 50, 0.6, below=True) == 1.0
@@ -76,13 +87,21 @@ def test_same_answers_as_others_are_no_evidence():
 
 def test_method_skipped_most_is_named():
     met = [(["Alder"], True)] * 8 + [(["Birch"], False)] * 20 + [(["Cedar"], False)] * 9
-    signal = skips_one_method(met)
-    assert (signal.value, signal.n, signal.about) == (1.0, 8, "Alder")
-    (breach,) = breaches(met=met)
+    signal = skips_one_method(met, {"Alder": (0, 48)})
+    assert (signal.value, signal.n, signal.about) == (0.98, 8, "Alder")
+    (breach,) = breaches(met=met, of_others={"Alder": (0, 48)})
     assert headline("A01", finding(breach)) == (
         "A01 skips one method more than others: of 8 stories with method Alder, the "
-        "share skipped is 100 % higher than of other stories."
+        "share skipped is 98 % higher than of other stories, and than others skip."
     )
+
+
+@pytest.mark.parametrize("of_others", [{}, {"Alder": (2, 2)}, {"Alder": (24, 60)}])
+def test_method_that_others_skip_too_is_held_against_nobody(of_others):
+    """With no or few others, nobody knows whether it is the method."""
+    met = [(["Alder"], at % 2 == 0) for at in range(40)] + [(["Birch"], False)] * 80
+    assert breaches(met=met, of_others=of_others) == []
+    assert breaches(met=met, of_others={"Alder": (1, 60)})
 
 
 def test_even_skips_are_about_no_method():
