@@ -20,6 +20,7 @@ from annotate.pages.manage import (
     people,
     preview,
     recruitment,
+    repair,
     setup,
     studies,
     study_changes,
@@ -99,6 +100,10 @@ study_urls = [
     of_study("outputs/<int:pk>/video/", studies.output_video),
     of_study("outputs/<int:pk>/still/", studies.output_still),
     of_study("do/<action>/", study_changes.study_action),
+    of_study("rename/", repair.study_rename),
+    of_study("texts/", repair.study_texts),
+    of_study("archive/", repair.study_archive),
+    of_study("delete/", repair.study_delete),
 ]
 
 coverage_urls = [
