@@ -34,7 +34,7 @@ class DeletingError(ValueError):
 def ask_to_delete(study: Study, typed: str, *, user: User) -> bool:
     """Delete a study, or leave a large one to a worker; return whether it is gone."""
     if typed.strip() != study.slug:
-        text = _("Type the web address name %(name)s to delete the study.")
+        text = _("Type the web address name “%(name)s” to delete the study.")
         raise DeletingError(text % {"name": study.slug})
     with transaction.atomic():
         stored = _locked(study.pk)

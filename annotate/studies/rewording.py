@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -308,7 +309,10 @@ def text_versions(study: Study) -> list[TextVersion]:
                 if event
                 else (),
                 under.count(),
-                under.filter(started_at__lt=since).count(),
+                under.filter(
+                    Q(offered_at__lt=since)
+                    | Q(offered_at__isnull=True, started_at__lt=since)
+                ).count(),
                 event.user if event else None,
             )
         )

@@ -1,15 +1,21 @@
 """Corrections of texts while a study runs."""
 
+from types import SimpleNamespace
+
 import pytest
 from django.db import connection
 from django.urls import reverse
+from django.utils import timezone
 
-from annotate.models import Event, Study
+from annotate.assignment import choosing
+from annotate.models import Annotator, Event, Study
 from annotate.people import inviting
+from annotate.reports import downloads, writing
 from annotate.studies import lifecycle, rewording
 from annotate.studies.planning import plan_study
 from annotate.studies.rewording import RewordingError
 from annotate.studies.study_file import read_definition
+from tests import answering
 from tests.annotate.test_concurrency import at_once, meet
 from tests.factories import make_benchmark
 from tests.people import alice, answer_everything, rob
@@ -31,6 +37,15 @@ def study():
         redundancy=2,
     )
     return lifecycle.launch(study)
+
+
+def opened_slot(person):
+    now = timezone.now()
+    Annotator.objects.filter(pk=person.pk).update(
+        state="active", consented_at=now, instructed_at=now
+    )
+    person.refresh_from_db()
+    return choosing.next_for(person).slot
 
 
 def correct(study, version=1, **texts):
@@ -65,7 +80,7 @@ def test_correction_changes_nothing_but_texts(study):
     assert list(study.questions.values_list(*fields)) == before
 
 
-def test_ratings_are_counted_under_the_text_in_force(study):
+def test_ratings_are_counted_under_the_text_in_force(study, tmp_path):
     answer_everything(study)
     rewording.reword(study, {HELP: "Better."}, version=1)
     first, second = rewording.text_versions(study)
@@ -73,6 +88,23 @@ def test_ratings_are_counted_under_the_text_in_force(study):
     assert submitted
     assert (first.ratings, second.ratings) == (submitted, 0)
     assert [one.after for one in second.corrections] == ["Better."]
+    downloads.write_export(study, tmp_path)
+    header, row = (tmp_path / "corrections.csv").read_text().splitlines()
+    assert row.startswith(f"2,{second.since:%Y-%m-%dT%H:%M:%S}+00:00,{HELP},")
+    (note,) = writing._about_texts(study, SimpleNamespace(at=timezone.now()))
+    assert f"{submitted} of the study's ratings were submitted before" in note
+
+
+def test_answer_opened_before_a_correction_is_kept_and_counted_as_such(study):
+    (invitation,) = inviting.invite(study, count=1)
+    person = invitation.annotator
+    slot = opened_slot(person)
+    rewording.reword(study, {HELP: "Better."}, version=1)
+    for question in slot.study.asked:
+        answering.record_answer(slot=slot, annotator=person, question=question, value=3)
+    answering.submit(slot=slot, annotator=person)
+    second = rewording.text_versions(study)[-1]
+    assert (second.ratings, second.opened_before) == (1, 1)
 
 
 @pytest.mark.parametrize(("version", "raised"), [("1", "2"), ("may", "may-2")])
