@@ -76,7 +76,9 @@ def test_deletion_takes_everything_of_the_study_alone(
     report = study.reports.create(view=study.analysis_views.first(), state="done")
     building.folder(report).mkdir(parents=True)
     pictures = Frame.objects.count()
-    assert owner.post(address(study, "study-delete"), {"name": "sma"}).status_code == 422
+    assert (
+        owner.post(address(study, "study-delete"), {"name": "sma"}).status_code == 422
+    )
     assert Study.objects.filter(slug="small").get().deletion_asked_at is None
     with django_capture_on_commit_callbacks(execute=True):
         owner.post(address(study, "study-delete"), {"name": "small"})
@@ -119,9 +121,10 @@ def test_large_study_is_deleted_by_a_worker_which_goes_on_after_a_failure(
     monkeypatch.setattr(deleting, "SLOTS_AT_ONCE", 1)
     monkeypatch.setattr("annotate.pages.manage.repair.delete_studies.delay", list)
     owner.post(address(study, "study-delete"), {"name": "small"})
-    assert "being deleted" in owner.get(
-        reverse("study-list") + "?archived=1"
-    ).content.decode()
+    assert (
+        "being deleted"
+        in owner.get(reverse("study-list") + "?archived=1").content.decode()
+    )
     owner.post(address(study, "study-archive"), {"do": "restore"})
     assert Study.objects.get().archived_at is not None
     slots = Slot.objects.count()

@@ -89,7 +89,7 @@ def test_ratings_are_counted_under_the_text_in_force(study, tmp_path):
     assert (first.ratings, second.ratings) == (submitted, 0)
     assert [one.after for one in second.corrections] == ["Better."]
     downloads.write_export(study, tmp_path)
-    header, row = (tmp_path / "corrections.csv").read_text().splitlines()
+    _header, row = (tmp_path / "corrections.csv").read_text().splitlines()
     assert row.startswith(f"2,{second.since:%Y-%m-%dT%H:%M:%S}+00:00,{HELP},")
     (note,) = writing._about_texts(study, SimpleNamespace(at=timezone.now()))
     assert f"{submitted} of the study's ratings were submitted before" in note
