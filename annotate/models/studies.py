@@ -202,8 +202,8 @@ class Study(models.Model):
 
     @property
     def shown_as(self) -> tuple[object, ...]:
-        """Return the display settings shared by all pages of its stories."""
-        return self.pk, self.created_at, self.presentation
+        """Return what all pages of its stories share: display settings and texts."""
+        return self.pk, self.created_at, self.presentation, self.text_version
 
     @property
     def must_see(self) -> float:
