@@ -11,7 +11,7 @@ from annotate.coverage import snapshots
 from annotate.models import Study
 from annotate.personal_data import erasing
 from annotate.presentation import same_size
-from annotate.reports import building
+from annotate.reports import building, deleting
 from annotate.responses import giving_back
 from annotate.studies import plan_queue
 from annotate.uploads import queue
@@ -85,6 +85,13 @@ def sweep_reports() -> None:
         building.build_report(report_id)
         if building.waiting_reports():
             sweep_reports.delay()
+
+
+@shared_task
+def delete_studies() -> None:
+    """Delete the studies whose deletion was asked for."""
+    for pk in deleting.waiting():
+        deleting.delete(pk)
 
 
 @shared_task

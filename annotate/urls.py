@@ -22,6 +22,7 @@ from annotate.pages.manage import (
     people,
     preview,
     recruitment,
+    repair,
     setup,
     studies,
     study_changes,
@@ -110,6 +111,10 @@ study_urls = [
     of_study("members/<int:pk>/role/", members.study_member_change),
     of_study("members/<int:pk>/remove/", members.study_member_remove),
     of_study("do/<action>/", study_changes.study_action),
+    of_study("rename/", repair.study_rename),
+    of_study("texts/", repair.study_texts),
+    of_study("archive/", repair.study_archive),
+    of_study("delete/", repair.study_delete),
 ]
 
 coverage_urls = [

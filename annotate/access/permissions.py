@@ -46,6 +46,11 @@ def can_manage(user: SomeUser, study: Study) -> bool:
     return managed_studies(user).filter(pk=study.pk).exists()
 
 
+def can_delete(user: SomeUser, study: Study) -> bool:
+    """Say whether this user may delete a study: its manager who owns the benchmark."""
+    return can_manage(user, study) and owns(user, study.benchmark)
+
+
 def can_create(user: SomeUser) -> bool:
     """Say whether this user may set up studies on some benchmark."""
     return (

@@ -65,6 +65,8 @@ LABELS = {
     "goals": gettext_lazy("goals"),
     "any_device": gettext_lazy("people may switch device"),
     "version": gettext_lazy("version"),
+    "text_version": gettext_lazy("version of the texts"),
+    "corrected": gettext_lazy("corrected"),
     "questions": gettext_lazy("order of questions"),
     "right": gettext_lazy("right answers"),
     "of": gettext_lazy("answers checked"),
@@ -137,6 +139,8 @@ def _value(key: str, value: Any) -> str:
         return str(User.objects.filter(pk=value).first() or value)
     if key in NAMES and value in NAMES[key].values:
         return str(NAMES[key](value).label)
+    if key == "corrected":
+        return "; ".join(" → ".join(map(str, one)) for one in value)
     if key in COUNTED and isinstance(value, list):
         return str(len(value))
     if key in ("cap", "places", "goals") and isinstance(value, Mapping):

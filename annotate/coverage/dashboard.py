@@ -25,7 +25,7 @@ from annotate.coverage.counts import (
 from annotate.coverage.snapshots import Topic, topics
 from annotate.coverage.summary import late, sentence
 from annotate.kinds.registry import counted, kind_of
-from annotate.models import Question, Study
+from annotate.models import Question, Snapshot, Study
 from annotate.payment.table import PersonRow, people_rows
 from annotate.people.status import Status
 
@@ -140,6 +140,8 @@ def first_alert(study: Study) -> Alert | None:
     key = f"first-alert-{study.pk}-{version(study)}-{get_language()}"
 
     def found() -> list[Alert]:
+        if not Snapshot.objects.filter(study=study).exists():
+            return []
         return standing(study, stored_only=True).alerts[:1]
 
     listed = cast("list[Alert]", cache.get_or_set(key, found, VERSION_LASTS))

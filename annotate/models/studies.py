@@ -124,9 +124,18 @@ class Study(models.Model):
     consent = models.JSONField(default=dict, blank=True, help_text='{"en": ...}')
     consent_version = models.CharField(max_length=20, default="1")
     instructions = models.JSONField(default=dict, blank=True, help_text='{"en": ...}')
+    text_version = models.PositiveIntegerField(
+        default=1, db_default=1, help_text="Raised by each correction of a text."
+    )
     balance_report = models.JSONField(default=dict, blank=True)
     deadline = models.DateTimeField(
         null=True, blank=True, help_text="End of the last day for answers."
+    )
+    archived_at = models.DateTimeField(
+        null=True, blank=True, help_text="Hidden from the list, and read-only."
+    )
+    deletion_asked_at = models.DateTimeField(
+        null=True, blank=True, help_text="A worker deletes the study."
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -144,6 +153,10 @@ class Study(models.Model):
             known("study_state_known", state=["draft", "open", "paused", "closed"]),
             known("study_assignment_known", assignment=["planned", "open"]),
             holds(
+                "study_in_the_archive_is_at_rest",
+                Q(archived_at__isnull=True) | Q(state__in=["draft", "closed"]),
+            ),
+            holds(
                 "study_sizes_positive",
                 Q(redundancy__gte=1, session_size__gte=1, rounds__gte=1),
             ),
@@ -158,12 +171,11 @@ class Study(models.Model):
 
     @cached_property
     def asked(self) -> list["Question"]:
-        """Return the questions in order; once people answer, they stay as they are."""
+        """Return the questions in order; past the draft, kept until a text changes."""
         if self.state == self.State.DRAFT or self.is_imported:
             return _questions_of(self.pk)
-        return [
-            copy(question) for question in _kept_questions(self.pk, self.created_at)
-        ]
+        kept = _kept_questions(self.pk, self.created_at, self.text_version)
+        return [copy(question) for question in kept]
 
     def output_paths(self, above: str = "", below: str = "") -> tuple[str, ...]:
         """Return the lookups of the outputs of a unit, or of what is `below` each."""
@@ -190,8 +202,8 @@ class Study(models.Model):
 
     @property
     def shown_as(self) -> tuple[object, ...]:
-        """Return the display settings shared by all pages of its stories."""
-        return self.pk, self.created_at, self.presentation
+        """Return what all pages of its stories share: display settings and texts."""
+        return self.pk, self.created_at, self.presentation, self.text_version
 
     @property
     def must_see(self) -> float:
@@ -375,6 +387,9 @@ def _questions_of(study_id: int) -> list[Question]:
 
 
 @lru_cache(maxsize=KEPT)
-def _kept_questions(study_id: int, _made: datetime) -> list[Question]:
-    """Return the questions of a study that is past its draft, read once a process."""
+def _kept_questions(study_id: int, _made: datetime, _texts: int) -> list[Question]:
+    """Return the questions of a study that is past its draft, read once a process.
+
+    Texts are written before their version can be seen, so none is kept too long.
+    """
     return _questions_of(study_id)

@@ -13,6 +13,7 @@ from django_htmx.middleware import HtmxDetails
 
 from annotate.access.permissions import can_manage, get_study_for
 from annotate.models import Study, User
+from annotate.studies import lifecycle
 
 
 class PageRequest(HttpRequest):
@@ -59,11 +60,12 @@ def render_page(
 
 
 def study_page(
-    *methods: str, role: str | None = None, of: str = ""
+    *methods: str, role: str | None = None, of: str = "", in_archive: bool = False
 ) -> Callable[[View], View]:
     """Pass the view the study in the address, if the user may see it.
 
     If `of` names a relation of the study, also pass its row with the address's `pk`.
+    An archived study is changed only by what is allowed `in_archive`.
     """
 
     def decorate(view: View) -> View:
@@ -74,6 +76,9 @@ def study_page(
             request: UserRequest, slug: str, **kwargs: object
         ) -> HttpResponseBase:
             study = get_study_for(request.user, slug, role)
+            if study.archived_at and request.method == "POST" and not in_archive:
+                messages.error(request, str(lifecycle.ARCHIVED))
+                return redirect("study-settings", study.slug)
             rows = (
                 [get_object_or_404(getattr(study, of), pk=kwargs.pop("pk"))]
                 if of
@@ -87,7 +92,7 @@ def study_page(
 
 
 def study_button(
-    back_to: str, *errors: type[Exception], of: str = ""
+    back_to: str, *errors: type[Exception], of: str = "", in_archive: bool = False
 ) -> Callable[[Callable[..., str | HttpResponseBase]], View]:
     """Run a manager's action, show its message, and redirect to a page of the study.
 
@@ -95,7 +100,7 @@ def study_button(
     """
 
     def decorate(view: Callable[..., str | HttpResponseBase]) -> View:
-        @study_page("POST", role="manager", of=of)
+        @study_page("POST", role="manager", of=of, in_archive=in_archive)
         @wraps(view)
         def wrapped(
             request: UserRequest, study: Study, *rows: object, **kwargs: object

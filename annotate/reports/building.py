@@ -137,7 +137,7 @@ def build_report(report_id: int) -> Report:
             )
     except CancelledError:
         logger.info("report %s was cancelled", report_id)
-        _remove_files(report)
+        remove_files(report)
     except Exception as error:
         logger.exception("report %s failed", report_id)
         _end(report, Report.State.FAILED, str(error) or type(error).__name__)
@@ -154,10 +154,10 @@ def _end(report: Report, state: Report.State, error: str = "") -> None:
         state=state, error=error, finished_at=timezone.now()
     )
     if not ended:
-        _remove_files(report)
+        remove_files(report)
 
 
-def _remove_files(report: Report) -> None:
+def remove_files(report: Report) -> None:
     shutil.rmtree(folder(report), ignore_errors=True)
 
 

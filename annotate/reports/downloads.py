@@ -13,8 +13,10 @@ from annotate.kinds.registry import KINDS, answer_tables
 from annotate.models import MAIN, Study
 from annotate.presentation import shot_comments
 from annotate.reports import study_tables
+from annotate.studies import rewording
 
 TABLES = (*sorted({kind.table for kind in KINDS.values()}), "scores")
+CORRECTIONS_HEADER = ("text_version", "since", "text", "before", "after")
 WORDS = {True: "true", False: "false"}
 
 
@@ -58,6 +60,10 @@ def write_export(study: Study, out: Path) -> list[Path]:
         found["shot_comments.csv"] = spreadsheet.csv_lines(
             shot_comments.HEADER, shot_comments.rows(study)
         )
+    if study.text_version > 1:
+        found["corrections.csv"] = spreadsheet.csv_lines(
+            CORRECTIONS_HEADER, _correction_rows(study)
+        )
     found["study.json"] = iter([description])
     for name, lines in found.items():
         partial = out / f"{name}.part"
@@ -65,6 +71,14 @@ def write_export(study: Study, out: Path) -> list[Path]:
             stream.writelines(lines)
         os.replace(partial, out / name)
     return [out / name for name in found]
+
+
+def _correction_rows(study: Study) -> Iterator[list[object]]:
+    """Yield each correction of a text with the time from which it is in force."""
+    for version in rewording.text_versions(study):
+        for one in version.corrections:
+            since = version.since.isoformat(timespec="seconds")
+            yield [version.number, since, one.name, one.before, one.after]
 
 
 def describe(study: Study) -> dict[str, Any]:
@@ -83,6 +97,7 @@ def describe(study: Study) -> dict[str, Any]:
         "session_size": study.session_size,
         "seed": study.seed,
         "consent_version": study.consent_version,
+        "text_version": study.text_version,
         "simulated_annotators": list(
             study.annotators.filter(is_simulated=True).values_list("name", flat=True)
         ),

@@ -1,7 +1,7 @@
 """Write the report of a study, with the same functions as for files."""
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from hashlib import sha256
@@ -21,6 +21,7 @@ from annotate.kinds.registry import answer_tables
 from annotate.models import MAIN, Slot, Study
 from annotate.reports import downloads, study_scores, study_tables
 from annotate.reports.declarations import Files, declarations, keep, kept_name
+from annotate.studies import rewording
 from evalcore.metrics import registry
 from evalcore.models import Story
 
@@ -99,6 +100,7 @@ def write_study_report(
     )
     notes = (
         *_about_programs(study, moment),
+        *_about_texts(study, moment),
         *result.notes,
         *_about_metrics(result.metrics),
         *_about_pairs(study),
@@ -117,6 +119,20 @@ def write_study_report(
     )
     keep(files, out)
     return page
+
+
+def _about_texts(study: Study, moment: Moment) -> Iterator[str]:
+    """Yield a remark on each correction of texts while people answered."""
+    versions = rewording.text_versions(study)
+    for version in versions[1:]:
+        if version.since <= moment.at:
+            yield sentence(
+                "Texts were corrected on {day} ({texts}); {n} of the study's ratings "
+                "were submitted before.",
+                day=version.since.date().isoformat(),
+                texts=[one.name for one in version.corrections],
+                n=sum(one.ratings for one in versions[: version.number - 1]),
+            )
 
 
 def _completed(study: Study, options: AlignOptions) -> AlignOptions:

@@ -1,10 +1,11 @@
-"""States of a study: launch, pause, close, and the end of editing."""
+"""States of a study: launch, pause, close, the archive, and the end of editing."""
 
 from dataclasses import dataclass
 from functools import partial
 
 from django.db import transaction
 from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -23,6 +24,13 @@ ACTION_NAMES = {
 }
 
 
+AT_REST = (Study.State.DRAFT, Study.State.CLOSED)
+ARCHIVED = gettext_lazy(
+    "This study is archived, so it is read-only. To change it, take it out of the "
+    "archive under Settings."
+)
+
+
 class LifecycleError(ValueError):
     """A change that the state of the study does not allow; the message says why."""
 
@@ -34,6 +42,8 @@ def _move(
     current = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     if current.state == state:
         return current
+    if current.archived_at is not None:
+        raise LifecycleError(ARCHIVED)
     if current.state not in ALLOWED[state]:
         raise LifecycleError(
             _("%(action)s is not possible: the study is %(state)s.")
@@ -50,6 +60,40 @@ launch = partial(_move, Study.State.OPEN, Event.Kind.STUDY_LAUNCHED)
 # Stops answers for a while; links and drafts stay valid.
 pause = partial(_move, Study.State.PAUSED, Event.Kind.STUDY_PAUSED)
 close = partial(_move, Study.State.CLOSED, Event.Kind.STUDY_CLOSED)
+
+
+@transaction.atomic
+def archive(study: Study, user: User | None = None) -> Study:
+    """Hide a draft or closed study from the list, and make it read-only."""
+    current = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    check_at_rest(current)
+    if current.archived_at is None:
+        current.archived_at = timezone.now()
+        current.save(update_fields=["archived_at"])
+        event_log.note(Event.Kind.STUDY_ARCHIVED, current.pk, user=user)
+    return current
+
+
+@transaction.atomic
+def restore(study: Study, user: User | None = None) -> Study:
+    """Take a study out of the archive."""
+    current = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    if current.deletion_asked_at is not None:
+        raise LifecycleError(_("This study is being deleted."))
+    if current.archived_at is not None:
+        current.archived_at = None
+        current.save(update_fields=["archived_at"])
+        event_log.note(Event.Kind.STUDY_RESTORED, current.pk, user=user)
+    return current
+
+
+def check_at_rest(study: Study) -> None:
+    """Refuse to archive or delete a study that takes answers."""
+    if study.state not in AT_REST:
+        raise LifecycleError(
+            _("The study is %(state)s. Close it first.")
+            % {"state": study.get_state_display()}
+        )
 
 
 @dataclass(frozen=True)

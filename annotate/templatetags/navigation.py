@@ -49,7 +49,11 @@ TABS = (
         Page("study-scoring", gettext_lazy("Metric scores")),
     ),
     (
-        Page("study-settings", gettext_lazy("Settings"), ("study-extend",)),
+        Page(
+            "study-settings",
+            gettext_lazy("Settings"),
+            ("study-extend", "study-texts", "study-delete"),
+        ),
         Page("event-list", gettext_lazy("Log")),
     ),
 )

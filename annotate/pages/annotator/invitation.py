@@ -66,13 +66,16 @@ def consent(request: SeatRequest, annotator: Annotator) -> HttpResponse:
     if request.method == "POST" and request.POST.get("decline"):
         places.decline(annotator)
         return redirect("rate-entry", request.token)
+    version = annotator.study.consent_version
+    if request.POST.get("version", version) != version:
+        return annotator_page(request, annotator, "rate/consent.html", has_changed=True)
     if request.method == "POST":
         agreed = (
             Annotator.objects.filter(pk=annotator.pk, consented_at__isnull=True)
             .exclude(state__in=Annotator.STOPPED)
             .update(
                 consented_at=timezone.now(),
-                consent_version=annotator.study.consent_version,
+                consent_version=version,
                 state=Annotator.State.ACTIVE,
                 language=annotator.language or _language(),
             )
@@ -82,7 +85,7 @@ def consent(request: SeatRequest, annotator: Annotator) -> HttpResponse:
                 Event.Kind.CONSENT_GIVEN,
                 annotator.study_id,
                 annotator=annotator,
-                version=annotator.study.consent_version,
+                version=version,
                 **_order(annotator),
             )
         response = redirect("rate-instructions", request.token)

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 
 from annotate.access.permissions import (
     can_create,
+    can_delete,
     can_use_benchmark,
     managed_studies,
     visible_studies,
@@ -67,10 +68,11 @@ PARTS = {
 @require_safe
 @login_required
 def study_list(request: UserRequest) -> HttpResponse:
-    """List the studies that the user may see, newest first."""
+    """List the studies that the user may see, newest first, or the archived ones."""
     units = Unit.objects.filter(purpose=Purpose.REAL)
+    visible, shows_archive = visible_studies(request.user), "archived" in request.GET
     studies = (
-        visible_studies(request.user)
+        visible.filter(archived_at__isnull=not shows_archive)
         .select_related("benchmark")
         .annotate(
             wanted=_of_each(units, Sum("redundancy")) * F("rounds"),
@@ -79,12 +81,14 @@ def study_list(request: UserRequest) -> HttpResponse:
         )
     )
     may_create = can_create(request.user)
-    if may_create and not studies:
+    if may_create and not visible.exists():
         return redirect("home")
     context = {
         "studies": [(study, _first_alert(study)) for study in studies],
         "managed": managed_studies(request.user),
         "can_create": may_create,
+        "shows_archive": shows_archive,
+        "archived": visible.filter(archived_at__isnull=False).count(),
     }
     return render(request, "manage/studies.html", context)
 
@@ -102,7 +106,7 @@ def _of_each(rows: QuerySet[Any], number: Aggregate) -> Coalesce:
 
 @study_page()
 def study_settings(request: UserRequest, study: Study) -> HttpResponse:
-    """Show what a study is: its definition, versions, members and deadline."""
+    """Show what a study is, and what can be changed."""
     visible = visible_studies(request.user)
     return render_page(
         request,
@@ -114,6 +118,8 @@ def study_settings(request: UserRequest, study: Study) -> HttpResponse:
         members=study.members.select_related("user").order_by("role", "user"),
         deadline=deadline.day_of(study),
         editable=lifecycle.is_editable(study),
+        at_rest=study.state in lifecycle.AT_REST,
+        may_delete=can_delete(request.user, study),
         is_member=can_use_benchmark(request.user, study),
         due=erasing.due_at(study),
         retention_days=0 if study.is_imported else settings.RETENTION_DAYS,
