@@ -35,7 +35,6 @@ def test_first_manager_invites_a_colleague_without_a_shell(chromium, page, live_
     page.click("[data-copy]")
     page.wait_for_selector(".copied")
     link = page.input_value("main .link-field")
-    assert page.evaluate("getSelection().toString()") == link
     path = link.removeprefix("http://192.168.1.20:8000")
     bob = chromium.new_context().new_page()
     bob.goto(live_server.url + path)
