@@ -35,7 +35,7 @@ SPAN = re.compile(r"`([^`]+)`")
 FOREIGN = {"--hypothesis-profile", "--queues", "--concurrency"}
 # Lines that begin with other programs, whose options are not checked.
 OTHERS = re.compile(
-    r"\s*(?:apt-get|useradd|runuser|openssl|curl|systemctl|journalctl|certbot"
+    r"\s*(?:apt-get|useradd|runuser|openssl|curl|systemctl|journalctl|certbot|aws"
     r"|alias compose|compose)\b"
 )
 

@@ -27,8 +27,8 @@ def begun(page, live_server):
 
 
 def start(page, template: str) -> None:
-    """Open the form of a template from the list of studies, by keyboard."""
-    page.focus("text=New study")
+    """Open the form of a template from the front page, by keyboard."""
+    page.focus("a.button:has-text('Set up a study')")
     page.keyboard.press("Enter")
     page.wait_for_url("**/setup/")
     page.focus(f"input[value={template}]")

@@ -130,7 +130,7 @@ def test_steps_lead_a_new_manager_to_sent_links():
     def now() -> str:
         return client.get("/").context["now"].address
 
-    assert now() == reverse("benchmark-list")
+    assert now() == reverse("upload-start")
     benchmark = make_benchmark()
     benchmark.members.create(user=User.objects.get(), role="owner")
     assert now() == reverse("setup-start")
