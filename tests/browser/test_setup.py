@@ -100,10 +100,10 @@ def test_preview_works_like_annotator_page_without_storing(begun):
 
 
 @pytest.mark.page_errors("422 .*/setup/")
-def test_pages_fit_phone_and_pass_axe(begun):
+def test_pages_fit_phone_and_pass_axe(begun, live_server):
     page = begun
     page.set_viewport_size({"width": 360, "height": 740})
-    page.goto(page.url.replace("/studies/", "/setup/"))
+    page.goto(live_server.url + reverse("setup-start"))
     assert violations_of_both_themes(page) == []
     page.click("button:has-text('Continue')")
     page.wait_for_selector("#setup")
