@@ -237,7 +237,7 @@ def _blocked(study: Study, blocked: list[int]) -> Iterator[Alert]:
         "cannot be filled",
         80,
         text % {"n": len(blocked)},
-        _("Add a person and send them the link, or resume somebody who is paused."),
+        _("Add a person and send them the link, or resume a paused person."),
         notes=first(unit_name(unit) for unit in units),
         buttons=(
             press(

@@ -1,4 +1,4 @@
-"""The server's own address, and links by which people set their passwords."""
+"""Address of the server, and links to set a password."""
 
 from django.conf import settings
 from django.db import models
@@ -19,7 +19,7 @@ class ServerAddress(models.Model):
 
 
 class PasswordLink(models.Model):
-    """The latest link by which the owner of an account sets a password.
+    """The latest link with which an account's owner sets a password.
 
     The link itself is not stored, and works once.
     """

@@ -1,4 +1,4 @@
-"""Login, one's own account, and the link by which one sets a password."""
+"""Login, the user's own account, and the page to set a password."""
 
 from typing import Any, cast
 

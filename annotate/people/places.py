@@ -204,7 +204,7 @@ def come_back(annotator: Annotator) -> None:
 
 
 def _link_of(person: Annotator) -> JoinLink | None:
-    """Return the public link by which somebody joined, if any."""
+    """Return the public link that a person joined with, if any."""
     joined = Event.objects.filter(
         study=person.study_id, kind=Event.Kind.ANNOTATOR_JOINED, annotator=person
     )

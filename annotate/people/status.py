@@ -104,7 +104,7 @@ def _calendar(study: Study) -> Calendar:
 def _status(
     person: Annotator, *, has_begun: bool, has_left: bool, trains: bool
 ) -> Status:
-    """Return the status of somebody who is not paid yet."""
+    """Return the status of an unpaid person."""
     if person.declined_at is not None and person.consented_at is None:
         return Status.NO_CONSENT
     if person.left_at is not None:

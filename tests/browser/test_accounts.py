@@ -35,6 +35,12 @@ def test_first_manager_invites_a_colleague_without_a_shell(chromium, page, live_
     page.click("[data-copy]")
     page.wait_for_selector(".copied")
     link = page.input_value("main .link-field")
+    page.evaluate(
+        "document.querySelectorAll('details').forEach((one) => (one.open = true))"
+    )
+    page.focus("[name=name]")
+    page.keyboard.press("Control+v")
+    assert page.input_value("[name=name]") == link
     path = link.removeprefix("http://192.168.1.20:8000")
     bob = chromium.new_context().new_page()
     bob.goto(live_server.url + path)

@@ -42,7 +42,7 @@ class NewLink:
 
 
 def new_link(request: UserRequest, user: User) -> NewLink:
-    """Create a link by which the owner of an account sets a password."""
+    """Create a link to set the password of an account."""
     token = accounts.issue_link(user, by=request.user)
     path = reverse("password-link", args=[token])
     return NewLink(user, server_address.links_begin_with(request) + path)
