@@ -33,6 +33,7 @@ from annotate.presentation import checklist_sheets, slot_view
 from annotate.quality import follow_up
 from annotate.responses import checklists, late, submission, writing
 from annotate.responses.leasing import lacking
+from annotate.studies.lifecycle import ARCHIVED
 from evalcore.importing.scores import import_scores
 
 
@@ -119,6 +120,7 @@ class StudyScores(APIView):
         responses={
             200: serializers.SummarySerializer,
             400: OpenApiResponse(description="all problems found; nothing was stored"),
+            409: OpenApiResponse(description="the study is archived"),
         },
     )
     def post(self, request: Request, slug: str) -> Response:
@@ -128,6 +130,8 @@ class StudyScores(APIView):
         from analysis.reading.inputs import check_scores
 
         study = get_study_for(request.user, slug, role="manager")
+        if study.archived_at:
+            raise Conflict(str(ARCHIVED))
         given = serializers.ScoresSerializer(data=request.data)
         given.is_valid(raise_exception=True)
         problems = _outside(study, given.validated_data["scores"])

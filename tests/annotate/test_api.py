@@ -10,7 +10,7 @@ from django.utils import timezone
 from rest_framework.authtoken.models import Token
 from rest_framework.test import APIClient
 
-from annotate.models import Annotator, Invitation, Rating, Slot, User
+from annotate.models import Annotator, Invitation, Rating, Slot, Study, User
 from evalcore.models import MetricScore
 from tests.factories import METHODS, make_study
 from tests.people import alice, answer_everything, eve, rob
@@ -160,6 +160,15 @@ def test_researchers_cannot_post_scores(study):
     rob(study)
     url = reverse("api-scores", args=[study.slug])
     assert api("rob").post(url, {"scores": []}, format="json").status_code == 403
+
+
+def test_archived_study_takes_no_scores(study):
+    alice(study)
+    Study.objects.filter(pk=study.pk).update(state="closed", archived_at=timezone.now())
+    url = reverse("api-scores", args=[study.slug])
+    rows = [{"story": "01", "method": "Alder", "metric": "cids", "score": 0.5}]
+    assert api("alice").post(url, {"scores": rows}, format="json").status_code == 409
+    assert not MetricScore.everything.exists()
 
 
 def test_api_takes_and_submits_every_slot(study):
