@@ -176,8 +176,8 @@ SAME = 1e-9
 
 def mean_ranks(
     by_annotator: pd.DataFrame, *, parts: tuple[str, ...], confidence: float
-) -> tuple[pd.DataFrame, list[TableRow]]:
-    """Rank methods by their mean ratings, and compare every two of them.
+) -> tuple[dict[str, TableRow], list[TableRow]]:
+    """Return the rank of every method by its mean rating, and all comparisons.
 
     The ranks that a method may have follow from the comparisons.
     """
@@ -196,4 +196,8 @@ def mean_ranks(
         "rank_low": best,
         "rank_high": worst,
     }
-    return pd.DataFrame(columns, index=pd.Index(answers.methods)), compared
+    placed: dict[str, TableRow] = {
+        method: {name: float(values[i]) for name, values in columns.items()}
+        for i, method in enumerate(answers.methods)
+    }
+    return placed, compared

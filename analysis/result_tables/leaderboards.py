@@ -128,7 +128,7 @@ def add_means(question: QuestionData, found: TableCollector) -> None:
                 "n_stories": row.mean.n,
                 "low": row.mean.low,
                 "high": row.mean.high,
-                **ranks.loc[row.method],
+                **ranks[row.method],
                 "drawn": drawn if np.isfinite(row.mean.low) else "",
             },
         )

@@ -62,6 +62,6 @@ def test_ranks_say_what_comparisons_say():
         if row["p_adjusted"] <= 0.05
     }
     assert 0 < len(apart) < 10
-    for method, row in ranks.iterrows():
+    for method, row in ranks.items():
         assert row["rank_low"] == 1 + sum(b == method for _, b in apart)
         assert row["rank_high"] == 5 - sum(a == method for a, _ in apart)
