@@ -62,12 +62,12 @@ def find_messages() -> Catalog:
         lines = templatize(path.read_text(encoding="utf-8")).splitlines()
         source = "\n".join(line.strip() for line in lines)
         found = extract("python", io.BytesIO(source.encode()), keywords=KEYWORDS)
-        _add(catalogue, path, found)
+        _add(catalogue, found)
     for folder in SOURCES:
         for path in sorted((ROOT / folder).rglob("*.py")):
-            _add(catalogue, path, extract_from_file("python", path, KEYWORDS))
+            _add(catalogue, extract_from_file("python", path, KEYWORDS))
     for text in metric_texts():
-        catalogue.add(text, locations=[("evalcore/metrics", None)])  # type: ignore[list-item] # no line
+        catalogue.add(text)
     return catalogue
 
 
@@ -76,11 +76,11 @@ def find_report_messages() -> Catalog:
     catalogue = Catalog(locale="zh_Hans", domain="report", fuzzy=False)
     report = ROOT / "analysis" / "report"
     for path in sorted((ROOT / "analysis").rglob("*.py")):
-        _add(catalogue, path, extract_from_file(extract_calls, path, REPORT_KEYWORDS))  # type: ignore[arg-type]
+        _add(catalogue, extract_from_file(extract_calls, path, REPORT_KEYWORDS))  # type: ignore[arg-type]
     for path in sorted((ROOT / "annotate" / "reports").rglob("*.py")):
-        _add(catalogue, path, extract_from_file(extract_calls, path, SENTENCES))  # type: ignore[arg-type]
+        _add(catalogue, extract_from_file(extract_calls, path, SENTENCES))  # type: ignore[arg-type]
     for path in sorted((report / "templates").iterdir()):
-        _add(catalogue, path, extract_from_file(babel_extract, path, {"_": None}))  # type: ignore[arg-type]
+        _add(catalogue, extract_from_file(babel_extract, path, {"_": None}))  # type: ignore[arg-type]
         for noun in extract_from_file(babel_extract, path, {"counted": (2,)}):  # type: ignore[arg-type]
             catalogue.add(_of_noun(str(noun[1])))
     for path in (report / "words.toml", report / "figures.toml"):
@@ -89,9 +89,9 @@ def find_report_messages() -> Catalog:
         texts += [
             one["look"]["axis"] for one in tables if "axis" in one.get("look", {})
         ]
-        _add(catalogue, path, ((0, x, [], None) for x in texts if isinstance(x, str)))
+        _add(catalogue, ((0, x, [], None) for x in texts if isinstance(x, str)))
     for text in declared_texts() - {""}:
-        catalogue.add(text, locations=[("analysis/statistics.toml", None)])  # type: ignore[list-item] # no line
+        catalogue.add(text)
     return catalogue
 
 
@@ -152,10 +152,9 @@ def metric_texts() -> list[str]:
     )
 
 
-def _add(catalogue: Catalog, path: Path, found: Iterable[tuple[Any, ...]]) -> None:
+def _add(catalogue: Catalog, found: Iterable[tuple[Any, ...]]) -> None:
     for _line, message, _comments, context in found:
-        name = path.relative_to(ROOT).as_posix()
-        catalogue.add(message, locations=[(name, None)], context=context)  # type: ignore[list-item] # no line
+        catalogue.add(message, context=context)
 
 
 def read(path: Path = PO) -> Catalog:
@@ -175,7 +174,7 @@ def update(path: Path, find: Callable[[], Catalog]) -> Catalog:
     stored.project, stored.version = "Plumbline", "1"
     stored.creation_date = stored.revision_date = FIXED_DATE
     buffer = io.BytesIO()
-    write_po(buffer, stored, omit_header=False, sort_output=True, width=88)
+    write_po(buffer, stored, sort_output=True, width=88, no_location=True)
     path.write_bytes(buffer.getvalue())
     return stored
 

@@ -1,4 +1,4 @@
-"""Tests of two metrics against each other, and clusters of equally good ones."""
+"""Differences between metrics, and clusters of equally good ones."""
 
 import itertools
 import math
@@ -8,21 +8,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from analysis.correlations.level_estimates import Spread, coefficients_by_draw
-from analysis.correlations.levels import method_means
 from analysis.inference.cluster_variance import tested, with_holm
 from analysis.inference.resampling import (
     DECIMALS,
     bootstrap_p,
     interval,
-    near_one,
     no_draws,
 )
 from analysis.options import Sampling
 from analysis.reading.cells import CellGrid
-from analysis.results import NAN, PEOPLE_AND_METRIC, Array, TableRow
+from analysis.results import NAN, Array, TableRow
 from analysis.sentences import sentence
 
 # Two coefficients differ by no more.
@@ -81,78 +78,6 @@ def _drawn(
         "test": "+".join(parts) if drawn.size else "",
         "reason": reason,
     }
-
-
-def williams_t(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
-    r"""Compare two correlations with the same third variable.
-
-    :math:`t = (r_{12} - r_{13}) \sqrt{(n-1)(1+r_{23}) / (2 \frac{n-1}{n-3} K +
-    \bar r^2 (1-r_{23})^3)}` with :math:`K = 1 - r_{12}^2 - r_{13}^2 - r_{23}^2 +
-    2 r_{12} r_{13} r_{23}` and :math:`\bar r = (r_{12} + r_{13}) / 2`.
-
-    Source: Williams, E. J. (1959), The comparison of regression variables, JRSS B
-    21(2); Steiger, J. H. (1980), Tests for comparing elements of a correlation matrix,
-    Psychological Bulletin 87(2), equation 7.
-
-    Examples
-    --------
-    >>> [round(x, 3) for x in williams_t(0.79097, 0.69887, 0.91451, 10)]
-    [0.967, 0.366]
-    """
-    if n < 4 or any(math.isnan(r) for r in (r12, r13, r23)):
-        return NAN, NAN
-    k = max(1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23, 0.0)
-    mean = (r12 + r13) / 2
-    below = 2 * (n - 1) / (n - 3) * k + mean**2 * (1 - r23) ** 3
-    if below < 1e-15 or r23 >= 1:
-        return NAN, NAN
-    t = (r12 - r13) * math.sqrt((n - 1) * (1 + r23) / below)
-    return t, min(1.0, 2 * float(stats.t.sf(abs(t), n - 3)))
-
-
-def williams_rows(grid: CellGrid) -> list[TableRow]:
-    """Test every pair of metrics at method level, the one with independent points."""
-    human, scores, weights = method_means(grid, no_draws(*grid.cells.shape))
-    used = weights[0] > 0
-    n = int(used.sum())
-    points = near_one(np.vstack([human[:, used], scores[:, 0, used]]))
-    varies = np.ptp(points, axis=1) > 0 if n else np.zeros(len(points), bool)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        r = np.corrcoef(points) if n > 1 else np.full((len(points),) * 2, NAN)
-    r = np.where(varies[:, None] & varies, r, NAN)
-    rows: list[TableRow] = []
-    for a, b in itertools.combinations(range(len(grid.metrics)), 2):
-        r12, r13, r23 = (float(r[0, a + 1]), float(r[0, b + 1]), float(r[a + 1, b + 1]))
-        t, p_value = williams_t(r12, r13, r23, n)
-        rows.append(
-            {
-                "question": grid.question,
-                "metric_a": grid.metrics[a],
-                "metric_b": grid.metrics[b],
-                "level": "method",
-                "r_a": r12,
-                "r_b": r13,
-                "r_ab": r23,
-                "n": n,
-                "value": t,
-                "p_value": p_value,
-                "reason": _why_undefined(t, n, varies[[0, a + 1, b + 1]].tolist()),
-            }
-        )
-    return with_holm(rows)
-
-
-def _why_undefined(t: float, n: int, varies: list[bool]) -> str:
-    if not math.isnan(t):
-        return ""
-    if n < 4:
-        return sentence("{n} methods: four at least are needed", n=n)
-    people, metric = PEOPLE_AND_METRIC
-    if not varies[0]:
-        return sentence("{people}'s values are all the same", people=people)
-    if not all(varies):
-        return sentence("{metric}'s scores are all the same", metric=metric)
-    return sentence("the two metrics are the same up to scale")
 
 
 KEYS = ("dimension", "level", "coefficient")

@@ -6,11 +6,9 @@ epsilon below which a difference of scores is a tie is tuned: on other stories, 
 sample, on the same pairs, which flatters.
 """
 
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from statsmodels.stats.contingency_tables import mcnemar
 
 from analysis.inference.cluster_variance import (
     ClusterVariances,
@@ -19,15 +17,12 @@ from analysis.inference.cluster_variance import (
 )
 from analysis.inference.resampling import (
     DECIMALS,
-    divided,
     follow_test,
-    holm,
-    interval,
     rejects,
     stream,
 )
 from analysis.options import Sampling
-from analysis.pairwise.output_pairs import Pairs, resampled_sums, story_sums
+from analysis.pairwise.output_pairs import Pairs
 from analysis.results import NAN, Array, Counts, Estimate, Mask, TableRow
 from analysis.sentences import sentence
 
@@ -117,7 +112,6 @@ def _gains(human: Array, scores: Array) -> Counts:
 
 STATISTICS = ("ppa_half", "ppa_strict", "acc_eq")
 NO_TEST = sentence("it equals chance in every pair, so there is nothing to test")
-NO_PREFERENCE = sentence("people prefer neither output of any pair")
 
 
 # Half accuracy of a metric that guesses, or ties everything.
@@ -255,91 +249,3 @@ def accuracy_differences(
         }
         found += [keys | row for row in rows]
     return found
-
-
-def mcnemar_tests(
-    pairs: Pairs,
-    *,
-    parts: tuple[str, ...],
-    resamples: int,
-    confidence: float,
-    seed: int,
-) -> list[TableRow]:
-    r"""Test every two metrics for equal accuracy on the pairs that people decide.
-
-    `p_value` is McNemar's exact two-sided test: under the null hypothesis `only_a`
-    is binomial with probability 1/2 of only_a + only_b (McNemar 1947). It takes
-    pairs as independent, which those of one story and those that share an output
-    are not.
-
-    `p_stories` swaps the two metrics in whole stories at random and counts how often
-    the difference is at least as large, :math:`(c + 1)/(k + 1)`; `p_adjusted` is it
-    after Holm's adjustment for all pairs of metrics of the question.
-    """
-    decided = pairs.human != 0
-    hits = (np.sign(pairs.scores) == pairs.human) & decided
-    couples = list(itertools.combinations(range(len(pairs.metrics)), 2))
-    if not couples:
-        return []
-    a, b = np.array(couples).T
-    number, own = hits.sum(axis=1), hits.astype(float)
-    both = np.round(own @ own.T).astype(int)[a, b]
-    only_a, only_b = number[a] - both, number[b] - both
-    n = int(decided.sum())
-    drawn = _drawn_differences(pairs, hits, decided, (a, b), parts, resamples, seed)
-    by_story = story_sums(pairs.clusters, hits.T.astype(float))
-    p_stories = _swap_p(by_story[:, a] - by_story[:, b], resamples, pairs, seed)
-    tested = p_stories if n else np.full(len(a), NAN)
-    rows: list[TableRow] = []
-    for c, (i, j) in enumerate(couples):
-        low, high, why = interval(drawn[:, c], confidence)
-        left, right = int(only_a[c]), int(only_b[c])
-        rows.append(
-            {
-                "question": pairs.question,
-                "metric_a": pairs.metrics[i],
-                "metric_b": pairs.metrics[j],
-                "source": pairs.source,
-                "only_a": left,
-                "only_b": right,
-                "n": n,
-                "difference": (left - right) / n if n else NAN,
-                "low": low,
-                "high": high,
-                "p_value": float(mcnemar([[0, left], [right, 0]]).pvalue) if n else NAN,
-                "p_stories": float(tested[c]),
-                "reason": why if n else NO_PREFERENCE,
-            }
-        )
-    for row, adjusted in zip(rows, holm(tested), strict=True):
-        row["p_adjusted"] = float(adjusted)
-    return rows
-
-
-def _drawn_differences(
-    pairs: Pairs,
-    hits: Array,
-    decided: Array,
-    couples: tuple[Counts, Counts],
-    parts: tuple[str, ...],
-    resamples: int,
-    seed: int,
-) -> Array:
-    parts = tuple(part for part in parts if part != "annotators") or ("stories",)
-    features = np.vstack([decided, hits]).T
-    rng = stream(seed, "mcnemar", pairs.question, pairs.source)
-    sums = resampled_sums(pairs.clusters, features, parts, resamples, rng)
-    share = divided(sums[:, 1:], sums[:, :1])
-    return np.asarray(share[:, couples[0]] - share[:, couples[1]])
-
-
-def _swap_p(differences: Array, swaps: int, pairs: Pairs, seed: int) -> Array:
-    """Swap whole stories: from differences (S, C) to C two-sided p-values."""
-    if swaps == 0:
-        return np.full(differences.shape[1], NAN)
-    rng = stream(seed, "mcnemar swaps", pairs.question, pairs.source)
-    coins = rng.integers(0, 2, (swaps, len(differences))) * 2 - 1
-    # Whole numbers, so that equal is equal.
-    moved = np.abs(coins.astype(float) @ differences)
-    observed = np.abs(differences.sum(axis=0))
-    return np.asarray(((moved >= observed).sum(axis=0) + 1) / (swaps + 1))

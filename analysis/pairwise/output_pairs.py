@@ -71,35 +71,6 @@ def can_vary(clusters: Clusters, parts: tuple[str, ...], n_annotators: int = 1) 
     return any(sizes[part] > 1 for part in parts)
 
 
-def resampled_sums(
-    clusters: Clusters,
-    features: Array,
-    parts: tuple[str, ...],
-    resamples: int,
-    rng: np.random.Generator,
-) -> Array:
-    """Sum features of pairs, (P, F), in resamples of stories, methods or pairs."""
-    if not (resamples and can_vary(clusters, parts)):
-        return np.empty((0, features.shape[1]))
-    stories, methods = draw_clusters(clusters, parts, resamples, rng)
-    if stories is not None and methods is None and "units" not in parts:
-        return np.asarray(stories @ story_sums(clusters, features), float)
-    P = len(features)
-    step, found = max(1, CHUNK // P), []
-    for start in range(0, resamples, step):
-        rows = slice(start, min(start + step, resamples))
-        weights = np.ones((rows.stop - start, P))
-        if stories is not None:
-            weights *= stories[rows][:, clusters.story]
-        if methods is not None:
-            weights *= methods[rows][:, clusters.first]
-            weights *= methods[rows][:, clusters.second]
-        if "units" in parts:
-            weights *= cluster_counts(P, len(weights), rng)
-        found.append(weights @ features.astype(float))
-    return np.concatenate(found)
-
-
 # Pairs, what one annotator prefers in them, and what all others do.
 LeftOut = tuple[Counts, Array, Array]
 

@@ -1,1 +1,1 @@
-"""Rankings of methods: Bradley-Terry, means, a mixed model, composites."""
+"""Rankings of methods: Bradley-Terry, Plackett-Luce, means, composites."""

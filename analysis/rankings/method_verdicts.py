@@ -51,7 +51,7 @@ PREFERRED, OPEN, APART = "preferred", "open", "apart"
 # Of each kind of answers: its leaderboard, and there the question, what methods are
 # ranked by, their rank, and how many answers each rests on.
 BOARDS = {
-    "ratings": ("rating_leaderboard", "question", "mean", "mean_rank", "n_ratings"),
+    "ratings": ("method_means", "dimension", "mean", "rank", "n_ratings"),
     "choices": ("leaderboard", "criterion", "rating", "rank", "n_comparisons"),
     "rankings": ("ranking_leaderboard", "criterion", "rating", "rank", "n_rankings"),
 }

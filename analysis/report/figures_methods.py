@@ -45,13 +45,14 @@ def mean_dots(method_means: pd.DataFrame) -> Iterator[Part]:
 
 
 @figure("method-ranks")
-def rank_dots(rating_leaderboard: pd.DataFrame) -> Iterator[Part]:
+def rank_dots(method_means: pd.DataFrame) -> Iterator[Part]:
     """Draw the rank of each method by its mean rating, with the interval of the rank.
 
     Questions without intervals, or with two methods, are left out.
     """
-    names = {"mean_rank": "value", "mean_rank_low": "low", "mean_rank_high": "high"}
-    for question, rows in grouped(rating_leaderboard):
+    names = {"rank": "value", "rank_low": "low", "rank_high": "high"}
+    ranked = method_means.reindex(columns=["dimension", "method", *names])
+    for question, rows in grouped(ranked, "dimension"):
         rows = rows[["method", *names]].rename(columns=names).dropna()
         if len(rows) < 3:
             continue

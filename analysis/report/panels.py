@@ -240,7 +240,6 @@ def heat(
     colours: Colours,
     *,
     height: int,
-    gap: int = 1,
     angle: int | None = None,
     words: str = "",
     **look: object,
@@ -252,8 +251,8 @@ def heat(
     cells: Trace = {
         "type": "heatmap",
         "showscale": False,
-        "xgap": gap,
-        "ygap": gap,
+        "xgap": 1,
+        "ygap": 1,
         "z": [values(row) for row in z.to_numpy()],
         "text": text.to_numpy().tolist(),
         "texttemplate": "%{text}",

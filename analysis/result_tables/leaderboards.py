@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from analysis.options import OptionError, supported_parts
 from analysis.questions import QuestionData
 from analysis.rankings.bradley_terry import leaderboard
 from analysis.rankings.choice_votes import with_weights
-from analysis.rankings.method_means import mean_ratings, rating_leaderboard
+from analysis.rankings.method_means import mean_ranks, mean_ratings
 from analysis.rankings.method_verdicts import method_verdict_rows, top_rows
 from analysis.rankings.plackett_luce import ranking_leaderboard
 from analysis.rankings.standings import Standings
@@ -96,18 +96,24 @@ def _add_standings(
 
 
 def add_means(question: QuestionData, found: TableCollector) -> None:
-    """Add the mean rating of every method."""
+    """Add the mean rating and the rank of every method, and their differences."""
     assert question.by_annotator is not None
     options = found.options
     parts = supported_parts(options.resample, "stories+annotators", tuple(CLUSTERS))
     drawn = parts_drawn(question.answers, parts)
     if drawn:
         found.resample("method_means", tuple(drawn.split("+")))
+    sampled, confidence = parts if options.resamples else (), options.confidence
+    ranks, compared = mean_ranks(
+        question.by_annotator, parts=sampled, confidence=confidence
+    )
+    about = {"question": question.name, "source": "ratings", "part": 1, "drawn": drawn}
+    found.extend("method_comparisons", [about | row for row in compared], parts)
     for row in mean_ratings(
         question.answers,
         question.by_annotator,
-        parts=parts if options.resamples else (),
-        confidence=options.confidence,
+        parts=sampled,
+        confidence=confidence,
         scale=options.scale_of(question.name),
     ):
         found.add(
@@ -122,31 +128,10 @@ def add_means(question: QuestionData, found: TableCollector) -> None:
                 "n_stories": row.mean.n,
                 "low": row.mean.low,
                 "high": row.mean.high,
+                **ranks[row.method],
                 "drawn": drawn if np.isfinite(row.mean.low) else "",
             },
         )
-
-
-def add_rating_leaderboard(question: QuestionData, found: TableCollector) -> None:
-    """Add means of the methods in three ways, with ranks."""
-    assert question.by_annotator is not None
-    options = found.options
-    parts = supported_parts(options.resample, "stories+annotators", tuple(CLUSTERS))
-    rows, compared, notes = rating_leaderboard(
-        question.answers,
-        question.by_annotator,
-        question=question.name,
-        parts=parts if options.resamples else (),
-        confidence=options.confidence,
-        scale=options.scale_of(question.name),
-    )
-    drawn = parts_drawn(question.answers, parts)
-    for row in rows:
-        row["drawn"] = drawn if np.isfinite(cast("float", row["mean_rank_low"])) else ""
-    found.extend("rating_leaderboard", rows, parts)
-    compared = [row | {"drawn": drawn} for row in compared]
-    found.extend("method_comparisons", compared, parts)
-    found.notes.extend(notes, question.name)
 
 
 def add_method_verdicts(found: TableCollector, *, by_rates: bool = True) -> None:

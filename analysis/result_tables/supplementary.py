@@ -8,13 +8,12 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 
-from analysis.correlations.metric_differences import cluster_rows, williams_rows
+from analysis.correlations.metric_differences import cluster_rows
 from analysis.options import (
     check_known,
     resample_parts,
     supported_parts,
 )
-from analysis.pairwise.accuracy_differences import mcnemar_tests
 from analysis.pairwise.fitted_weights import calibrate
 from analysis.pairwise.human_ceiling import human_pairs
 from analysis.pairwise.metric_errors import (
@@ -57,7 +56,6 @@ from analysis.reliability.ranking_annotators import (
 )
 from analysis.reliability.retest import choice_repeats, rating_repeats
 from analysis.result_tables.contract import TableCollector
-from analysis.result_tables.leaderboards import add_rating_leaderboard
 from analysis.result_tables.parts import add_without_marked
 from analysis.results import NAN, TableRow
 from analysis.sentences import counted, sentence
@@ -68,10 +66,9 @@ MOST_UNITS_DRAWN = 100_000
 
 
 def add_rated(question: QuestionData, table: ScoreTable, found: TableCollector) -> None:
-    """Add the tables of ratings of stories: variance, leaderboards, accuracies."""
+    """Add the tables of ratings of stories: variance, reliability, accuracies."""
     assert question.by_annotator is not None
     assert question.grid is not None
-    add_rating_leaderboard(question, found)
     if question.is_method_level:
         return
     for table_name, analyse in (
@@ -83,8 +80,6 @@ def add_rated(question: QuestionData, table: ScoreTable, found: TableCollector) 
         )
         found.extend(table_name, rows, ("stories",))
     if question.grid.metrics:
-        if "pearson" in found.options.coefficients:
-            found.extend("williams", williams_rows(question.grid))
         rows = spa_differences(question.grid, sampling=found.options.sampling)
         found.extend("accuracy_comparisons", rows)
     for grid in question.judged_grids:
@@ -102,7 +97,6 @@ def add_pairs_further(
     options, drawn = found.options, found.options.sampling
     pairs = question.pairs
     parts = resample_parts(options.resample, default="stories+methods")
-    found.extend("mcnemar", mcnemar_tests(pairs, parts=parts, **drawn), parts)
     rows = human_pairs(
         pairs,
         parts=parts,

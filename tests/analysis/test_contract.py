@@ -27,7 +27,7 @@ PEOPLE = ("Ann", "Bö", "C, D")
 NONE = (False, False, False)
 COLUMNS = {
     "method_means": "dimension method mean sd_annotators n_ratings n_annotators "
-    "n_stories low high drawn",
+    "n_stories low high rank rank_low rank_high drawn",
     "agreement": "question statistic value low high n_units n_annotators n_answers "
     "reason",
     "correlations": "dimension metric level coefficient value low high n n_groups "
@@ -632,8 +632,6 @@ def test_agreement_of_choices(run):
 
 def test_without_resamples_there_are_no_intervals(aligned, by_tags):
     for name, frame in [*aligned.items(), *by_tags.items()]:
-        if name == "rating_leaderboard":  # its mixed model draws nothing
-            continue
         columns = [c for c in frame if re.search("(^|_)(low|high)$", c)]
         assert frame[columns].isna().all(axis=None), name
 

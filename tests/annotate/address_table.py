@@ -430,8 +430,7 @@ belongs to the other lab.
 | – | the method is not used there |
 
 `/metrics` exists only where the [settings](settings.md#log-and-prometheus) ask
-for it. `python -m tests.annotate.address_table` writes this page from requests
-of every visitor, and a test repeats them.
+for it.
 """
 
 

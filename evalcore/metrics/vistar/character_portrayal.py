@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -94,10 +95,7 @@ def _distance(joints: Floats, of: tuple[int, int]) -> float | None:
 
 PERSON = 1  # COCO's category number
 WIDER = 1.25  # enlargement of a person's box, as in the pose network's training
-PARTS = ("count", "posture", "expression")
 WORDS = {"posture": POSTURES, "expression": EXPRESSIONS}
-# The paper's weights come from an optimisation and are unpublished; these are ours.
-WEIGHTS = dict.fromkeys(PARTS, 1 / 3)
 
 
 # Formulas ----------------------------------------------------------------------------
@@ -123,19 +121,15 @@ def label_match(found: Sequence[str], wanted: Sequence[str]) -> float:
     return (Counter(found) & Counter(wanted)).total() / len(wanted)
 
 
-def character_portrayal(
-    parts: Mapping[str, float], weights: Mapping[str, float] = WEIGHTS
-) -> float:
-    """Return the weighted sum of the matches of count, posture and expression.
+def character_portrayal(parts: Mapping[str, float]) -> float:
+    """Return the mean of the matches of count, posture and expression, as asked for.
 
-    Parts not in the prompt give their weight to the others (ours).
+    The paper's weights come from an optimisation and are unpublished; equal ones are
+    ours.
 
     Source: VISTAR, section 3.3.4, CPA-Score.
     """
-    total = sum(weights[name] for name in parts)
-    if not total:
-        raise ValueError(f"of {', '.join(PARTS)} none of them has a weight")
-    return sum(weights[name] * match for name, match in parts.items()) / total
+    return fmean(parts.values())
 
 
 @dataclass(frozen=True)
@@ -212,7 +206,7 @@ class CharacterPortrayal:
         if wanted == ExpectedPeople():
             return _undefined(
                 rendering.rendered,
-                f"the prompt has none of the parameters {', '.join(PARTS)}",
+                "the prompt has none of the parameters count, posture, expression",
             )
         people = yield from self._look(rendering.images, wanted)
         return [

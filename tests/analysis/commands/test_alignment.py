@@ -469,17 +469,19 @@ def test_verdict_on_methods_is_what_comparisons_and_ranks_say(kind):
     ratings, choices, _ = study()
     answers = {"ratings": ratings, "choices": choices, "rankings": ranked(6)}[kind]
     found = align(**{kind: answers}, options=AlignOptions(resamples=25)).tables
-    name, rank = {
-        "ratings": ("rating_leaderboard", "mean_rank"),
-        "choices": ("leaderboard", "rank"),
-        "rankings": ("ranking_leaderboard", "rank"),
+    name = {
+        "ratings": "method_means",
+        "choices": "leaderboard",
+        "rankings": "ranking_leaderboard",
     }[kind]
-    board = found[name].rename(columns={"criterion": "question"})
+    board = found[name].rename(
+        columns={"criterion": "question", "dimension": "question"}
+    )
     for verdict in found["method_verdicts"].to_dict("records"):
         own = board[board["question"] == verdict["question"]].set_index("method")
         first = own.loc[verdict["method"]]
-        assert first[rank] == 1
-        alone = len(own) - first[f"{rank}_high"]
+        assert first["rank"] == 1
+        alone = len(own) - first["rank_high"]
         assert verdict["n_better"] == alone
         assert (verdict["verdict"] == "preferred") == (alone == len(own) - 1)
         pairs = found["method_comparisons"]

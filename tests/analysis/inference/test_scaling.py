@@ -53,7 +53,6 @@ SCALES = [-900, *slow(-30, 14), 45, *slow(900)]
 IN_UNITS = {
     "disagreement": ("score", "score_other"),
     "pairwise_accuracy": ("epsilon",),
-    "accuracy_levels": ("epsilon",),
 }
 OF_MEANS = ("value", "low", "high")
 

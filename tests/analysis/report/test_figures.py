@@ -85,14 +85,14 @@ STRATUM = {"tag": "style", "method": "", "statistic": "kendall", "level": "story
 LADDER = {"criterion": "q", "low": 900, "high": 1100, "rank_low": 1, "rank_high": 2}
 POWER = {"statistic": "kendall", "level": "story", "grows": "stories"}
 RATED = {
-    "question": "q",
+    "dimension": "q",
     "method": "A",
     "mean": 1.0,
-    "mean_low": 0.5,
-    "mean_high": 1.5,
-    "mean_rank": 1,
-    "mean_rank_low": 1,
-    "mean_rank_high": 2,
+    "low": 0.5,
+    "high": 1.5,
+    "rank": 1,
+    "rank_low": 1,
+    "rank_high": 2,
 }
 JUDGE = {"metric_a": "people", "coefficient": "kendall", "level": "story"}
 
@@ -134,7 +134,6 @@ FURTHER = {
             for r, n in zip((1.0, 5.0), counts, strict=True)
         ],
     ),
-    "rating_leaderboard": ("method-ranks", [RATED | {"method": m} for m in "ABC"]),
     "ranking_leaderboard": (
         "ranking-ladder",
         [
@@ -188,7 +187,6 @@ FURTHER = {
     ),
 }
 UNDEFINED = {"value", "low", "high", "share", "half_width", "mean", "rating"}
-UNDEFINED |= {"mean_rank"}
 
 
 @pytest.mark.parametrize("name", FURTHER)
@@ -467,19 +465,19 @@ def test_intervals_of_people_are_drawn_only_when_the_means_are_the_same():
 
 
 def test_ranks_have_their_intervals_best_on_top():
-    ranks = {"mean_rank_low": [2, 1, 1], "mean_rank_high": [3, 1, 3]}
+    ranks = {"rank_low": [2, 1, 1], "rank_high": [3, 1, 3]}
     rows = pd.DataFrame([RATED, RATED, RATED]).assign(
-        method=list("CAB"), mean_rank=[3, 1, 2], **ranks
+        method=list("CAB"), rank=[3, 1, 2], **ranks
     )
-    figure = figures(rating_leaderboard=rows)["method-ranks"]
+    figure = figures(method_means=rows)["method-ranks"]
     plot = drawn(figure)
     assert plot["layout"]["yaxis"]["ticktext"] == ["A", "B", "C"]
     assert plot["data"][0]["x"] == [1, 2, 3]
     assert plot["data"][0]["error_x"]["arrayminus"] == [0, 1, 1]
     assert plot["data"][0]["error_x"]["array"] == [0, 1, 0]
     assert figure.alt == "Ranks with intervals. q: 1 of 3 ranks certain."
-    for less in (rows[:2], rows.assign(mean_rank_low=NAN)):
-        assert "method-ranks" not in figures(rating_leaderboard=less)
+    for less in (rows[:2], rows.assign(rank_low=NAN)):
+        assert "method-ranks" not in figures(method_means=less)
 
 
 def test_means_of_metrics_are_not_drawn_as_ratings():

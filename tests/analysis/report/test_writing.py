@@ -263,7 +263,7 @@ def test_page_names_the_resampled_units(study):
     assert (
         "Percentile intervals at 0.8 come from 20 resamples of whole clusters" in html
     )
-    assert "calibration, mcnemar; items for annotators; stories for composites" in html
+    assert "calibration; items for annotators; stories for composites" in html
     assert "(stories for leaderboard, method_comparisons" in html
     run = dict(csv.reader((study / "out/tables/run.csv").open()))
     assert run["resample"] == "stories+methods"
