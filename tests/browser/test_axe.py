@@ -178,6 +178,7 @@ def test_pages_are_accessible_and_fit_in_both_languages_and_themes(
     page.click(".actions button")
     looker.look(page.url)
     page.context.clear_cookies()
+    looker.look("/")
     seats = Annotator.objects.filter(study__slug=demo.LIKERT)
     free = seats.get(is_simulated=False)
     visit(looker, free, "entry")
