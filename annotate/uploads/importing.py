@@ -1,21 +1,32 @@
 """Imports of uploads through the import functions: everything, or nothing."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext as _
 
-from annotate.imported_judgements.importing import import_choices, import_ratings
+from annotate.imported_judgements.importing import (
+    JudgementImport,
+    import_choices,
+    import_ratings,
+)
 from annotate.models import Study, StudyMember
 from annotate.uploads.names import RefusedUploadError
 from annotate.uploads.task import ImportTask
 from evalcore import members
 from evalcore.importing.outputs import import_outputs
-from evalcore.importing.scores import import_foreign_scores, import_scores
+from evalcore.importing.scores import (
+    ScoreImport,
+    import_foreign_scores,
+    import_scores,
+)
 from evalcore.importing.stories import import_benchmark
 from evalcore.metrics import registry
 from evalcore.models import Benchmark
 from evalcore.scoring import metric_runs
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Called in the transaction of the import, with what was made.
 Done = Callable[[Benchmark, Study | None], None]
@@ -45,14 +56,14 @@ def store(task: ImportTask, done: Done) -> None:
             StudyMember.objects.create(study=study, user=user, role=role)
         done(benchmark, study)
 
-    writers = {
+    writers: dict[str, Callable[..., object]] = {
         "stories": _store_stories,
         "outputs": _store_outputs,
-        "scores": _store_scores,
-        "ratings": _store_judgements,
-        "choices": _store_judgements,
+        "scores": store_scores,
+        "ratings": store_judgements,
+        "choices": store_judgements,
     }
-    writers[task.kind](task, also)
+    writers[task.kind](task, also=also)
 
 
 def _store_stories(task: ImportTask, also: Also) -> None:
@@ -66,44 +77,51 @@ def _store_stories(task: ImportTask, also: Also) -> None:
 
 
 def _store_outputs(task: ImportTask, also: Also) -> None:
-    summary = import_outputs(
-        task.path,
-        benchmark=task.benchmark,
-        method=task.method,
-        create_stories=task.may_create,
-        skip_unreadable=task.skip_unreadable,
-        also=also,
-    )
+    summary = import_outputs(task.path, **outputs_options(task), also=also)
     if summary.new_outputs:
         metric_runs.queue_run(task.benchmark, registry.ready_baselines())
 
 
-def _store_scores(task: ImportTask, also: Also) -> None:
-    common: dict[str, Any] = {
+def outputs_options(task: ImportTask) -> dict[str, Any]:
+    """Return how the outputs of an upload are read."""
+    return {
+        "benchmark": task.benchmark,
+        "method": task.method,
+        "create_stories": task.may_create,
+        "skip_unreadable": task.skip_unreadable,
+    }
+
+
+def store_scores(
+    task: ImportTask, **mode: Any
+) -> tuple[ScoreImport, list[tuple[str, str]], list[str]]:
+    """Store scores, or check them only; return metric and method of each, and notes."""
+    mode |= {
         "benchmark": task.benchmark,
         "create": task.may_create,
         "replace": task.replace,
-        "also": also,
     }
     foreign = task.read_foreign()
     if foreign is not None:
-        import_foreign_scores(foreign, **common)
-    else:
-        table, problems, _remarks = task.read_table()
-        import_scores(table, file=task.path.name, earlier=problems, **common)
+        names = [(score.metric, score.method) for score in foreign.scores]
+        return import_foreign_scores(foreign, **mode), names, list(foreign.notes)
+    table, problems, notes = task.read_table()
+    summary = import_scores(table, file=task.path.name, earlier=problems, **mode)
+    return summary, list(zip(table["metric"], table["method"], strict=True)), notes
 
 
-def _store_judgements(task: ImportTask, also: Also) -> None:
-    table, problems, _remarks = task.read_table()
-    common: dict[str, Any] = {
+def store_judgements(
+    task: ImportTask, **mode: Any
+) -> tuple[JudgementImport, "pd.DataFrame", list[str]]:
+    """Store ratings or choices, or check them only; return their rows and notes."""
+    table, problems, notes = task.read_table()
+    mode |= {
         "study": task.study,
         "benchmark": task.benchmark,
         "file": task.path.name,
         "create": task.may_create,
         "earlier": problems,
-        "also": also,
     }
     if task.kind == "ratings":
-        import_ratings(table, scale=task.scale, **common)
-    else:
-        import_choices(table, **common)
+        return import_ratings(table, scale=task.scale, **mode), table, notes
+    return import_choices(table, **mode), table, notes

@@ -8,15 +8,18 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from analysis.problems import InputError
-from annotate.imported_judgements.importing import import_choices, import_ratings
 from annotate.presentation.same_size import shape_notes
 from annotate.uploads import storage
+from annotate.uploads.importing import (
+    outputs_options,
+    store_judgements,
+    store_scores,
+)
 from annotate.uploads.task import SHOWN_OF_A_KIND, ImportTask
 from evalcore import media
 from evalcore.formats.folder_layouts import VIDEOS, natural
 from evalcore.formats.renderings import FolderRendering
 from evalcore.importing.outputs import ReadOutputs, read_outputs
-from evalcore.importing.scores import import_foreign_scores, import_scores
 from evalcore.importing.stories import pictures_of, read_benchmark
 from evalcore.video.decoding import UnreadableVideoError
 from evalcore.video.storing import picture_at
@@ -71,13 +74,7 @@ def _stories(task: ImportTask) -> Preview:
 
 
 def _outputs(task: ImportTask) -> Preview:
-    read = read_outputs(
-        task.path,
-        benchmark=task.benchmark,
-        method=task.method,
-        create_stories=task.may_create,
-        skip_unreadable=task.skip_unreadable,
-    )
+    read = read_outputs(task.path, **outputs_options(task))
     found = read.renderings
     sizes = Counter(_sizes(found))
     missing = list(_missing(read))
@@ -186,29 +183,15 @@ def _draw(path: Path, target: Path) -> None:
 
 
 def _scores(task: ImportTask) -> Preview:
-    common: dict[str, Any] = {
-        "benchmark": task.benchmark,
-        "create": task.may_create,
-        "replace": task.replace,
-        "check_only": True,
-    }
-    foreign = task.read_foreign()
-    if foreign is not None:
-        summary = import_foreign_scores(foreign, **common)
-        notes = list(foreign.notes)
-        counts = Counter(score.metric for score in foreign.scores)
-        methods = {score.method for score in foreign.scores}
-    else:
-        table, problems, notes = task.read_table()
-        summary = import_scores(table, file=task.path.name, earlier=problems, **common)
-        counts, methods = Counter(table["metric"]), set(table["method"])
+    summary, names, notes = store_scores(task, check_only=True)
+    counts = Counter(metric for metric, _method in names)
     return {
         "figures": {
             "scores": summary.rows,
             "new": summary.created,
             "replaced": summary.replaced,
             "metrics": len(counts),
-            "methods": len(methods),
+            "methods": len({method for _metric, method in names}),
         },
         "rows": [
             [metric, number, _direction(metric, summary.guessed, summary.turned)]
@@ -227,20 +210,10 @@ def _direction(metric: str, guessed: Sequence[str], turned: Sequence[str]) -> st
 
 
 def _judgements(task: ImportTask) -> Preview:
-    table, problems, notes = task.read_table()
-    common: dict[str, Any] = {
-        "study": task.study,
-        "benchmark": task.benchmark,
-        "file": task.path.name,
-        "create": task.may_create,
-        "earlier": problems,
-        "check_only": True,
-    }
+    summary, table, notes = store_judgements(task, check_only=True)
     if task.kind == "ratings":
-        summary = import_ratings(table, scale=task.scale, **common)
         questions, methods = table["dimension"], set(table["method"])
     else:
-        summary = import_choices(table, **common)
         questions = table["criterion"]
         methods = {*table["method_a"], *table["method_b"]}
     return {

@@ -33,7 +33,7 @@ def test_first_manager_invites_a_colleague_without_a_shell(chromium, page, live_
     page.fill("[name=name]", "bob")
     page.keyboard.press("Enter")
     page.click("[data-copy]")
-    page.wait_for_selector(".copied")
+    page.wait_for_selector("button:text-is('Copied')")
     link = page.input_value("main .link-field")
     page.evaluate(
         "document.querySelectorAll('details').forEach((one) => (one.open = true))"

@@ -1,4 +1,4 @@
-"""Accessibility of all pages of the demo, found by following links.
+"""Accessibility and layout of all pages of the demo, found by following links.
 
 Languages and themes are independent, so each is checked once.
 """
@@ -15,6 +15,7 @@ from annotate.assignment import choosing
 from annotate.models import Annotator, Invitation, JoinLink
 from fixtures import demo
 from tests.browser.accessibility import violations
+from tests.browser.page_layout import faults
 
 pytestmark = [
     pytest.mark.browser,
@@ -85,7 +86,7 @@ def is_page(response) -> bool:
 
 
 class Looker:
-    """Checker of pages in both languages and themes."""
+    """Checker of pages in both languages and themes, and at several widths."""
 
     def __init__(self, page, live_server) -> None:
         self.page = page
@@ -113,10 +114,10 @@ class Looker:
             shown = self.page.get_attribute("html", "lang")
             assert shown.lower() == language, (address, shown)
             self.page.emulate_media(color_scheme=theme)
-            self.wrong += [
-                (address, f"{language} {theme}", *found)
-                for found in violations(self.page)
-            ]
+            found = violations(self.page)
+            if not self.page.locator("#annotator").count():
+                found += faults(self.page)  # test_layout measures annotators' pages
+            self.wrong += [(address, f"{language} {theme}", *one) for one in found]
         self.seen[name] = address
         return True
 
@@ -162,7 +163,7 @@ def follow_links(looker, addresses: list[str]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.page_errors(f"404 .*{NOWHERE}")
-def test_pages_are_accessible_in_both_languages_and_themes(
+def test_pages_are_accessible_and_fit_in_both_languages_and_themes(
     page, live_server, monkeypatch
 ):
     monkeypatch.setattr(demo, "LANGUAGES", ())  # published scores have no page
@@ -177,6 +178,7 @@ def test_pages_are_accessible_in_both_languages_and_themes(
     page.click(".actions button")
     looker.look(page.url)
     page.context.clear_cookies()
+    looker.look("/")
     seats = Annotator.objects.filter(study__slug=demo.LIKERT)
     free = seats.get(is_simulated=False)
     visit(looker, free, "entry")

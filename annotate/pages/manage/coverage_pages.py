@@ -82,7 +82,7 @@ def study_detail(request: UserRequest, study: Study) -> HttpResponse:
         simulated=study.annotators.filter(is_simulated=True).count(),
         shape_notes=aspect_ratio_notes(outputs_of(study)) if is_draft else [],
         enough=enough(study),
-        goal_fields=goal_fields(study),
+        goal_fields=[] if study.archived_at else goal_fields(study),
         recent=board.chart.table[: -STEPS_SHOWN - 1 : -1] if board.chart else (),
         question_query=f"&{urlencode(chosen)}" if chosen else "",
         tables=[(table, str(title)) for table, title in TITLES.items()],

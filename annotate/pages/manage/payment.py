@@ -17,7 +17,6 @@ from annotate.models import Study
 from annotate.pages.study_views import (
     UserRequest,
     attachment,
-    query_without,
     row_numbers,
     study_button,
     study_page,
@@ -67,7 +66,6 @@ def people_context(request: UserRequest, study: Study) -> dict[str, Any]:
         "page": page,
         "show": show,
         "filters": filters,
-        "query": query_without(request, "page"),
         "here": request.GET.urlencode(),
         "costs": costs(study),
         "currency": study.recruitment.get("currency", ""),

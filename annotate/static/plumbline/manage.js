@@ -7,21 +7,29 @@
     if (event.target.matches(".link-field")) event.target.select();
   });
 
-  // Buttons that copy their own text, or the one in the field beside; without HTTPS, too.
-  document.querySelectorAll("[data-copy]").forEach((button) => { button.hidden = false; });
-  document.addEventListener("click", ({ target }) => {
-    const button = target.closest("[data-copy]");
-    if (!button) return;
+  // Buttons copy their own text or the field beside them. The clipboard needs HTTPS;
+  // elsewhere the browser copies a selected field.
+  const selectAndCopy = (text) => {
     const field = document.createElement("textarea");
-    field.value = button.dataset.copy || button.parentElement.querySelector("textarea, input").value;
+    field.value = text;
     document.body.append(field);
     field.select();
-    if (document.execCommand("copy")) {
-      button.classList.add("copied");
-      button.textContent = button.dataset.copied || button.textContent;
-    }
+    document.execCommand("copy");
     field.remove();
-    button.focus();
+  };
+  document.addEventListener("click", async ({ target }) => {
+    const button = target.closest("[data-copy]");
+    if (!button) return;
+    const { copy, copied } = button.dataset;
+    const text = copy || button.parentElement.querySelector("textarea, input").value;
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      selectAndCopy(text);
+      button.focus();
+    }
+    button.textContent = copied;
+    button.setAttribute("aria-label", copied);
   });
 
   // A refreshed part keeps its scroll position, focus and open details.
@@ -75,29 +83,6 @@
     const same = all ? [...document.getElementsByName(all.dataset.everybody)] : [];
     if (target === all) same.forEach((box) => { box.checked = all.checked; });
     else if (same.includes(target)) all.checked = false;
-  });
-
-  // Copying needs HTTPS; elsewhere the browser copies a selected field.
-  const selectAndCopy = (text) => {
-    const field = document.createElement("textarea");
-    field.value = text;
-    document.body.append(field);
-    field.select();
-    document.execCommand("copy");
-    field.remove();
-  };
-  document.addEventListener("click", async ({ target }) => {
-    const button = target.closest("[data-copy]");
-    if (!button) return;
-    const { copy, copied } = button.dataset;
-    try {
-      await navigator.clipboard.writeText(copy);
-    } catch {
-      selectAndCopy(copy);
-      button.focus();
-    }
-    button.textContent = copied;
-    button.setAttribute("aria-label", copied);
   });
 
   // A row's menu is positioned above the table, which would otherwise clip it.
