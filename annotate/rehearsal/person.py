@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -98,7 +98,7 @@ class SimulatedPerson:
         self.annotator = people.get(pk=self.annotator.pk)
         return self.annotator
 
-    def _sit(self) -> Iterator[timedelta]:
+    def _sit(self) -> Generator[timedelta, None, bool]:
         """Work through one sitting; return whether there will be another."""
         session: int | None = None
         while True:

@@ -172,10 +172,8 @@ def work_on(pk: int) -> None:
     except Exception as error:
         logger.exception("rehearsal %s failed", pk)
         result = {"error": str(error) or type(error).__name__}
-    error = result.pop("error", "")
-    if error:
-        _remove(pk)
-    if not _end(pk, error=error, result=result):
+    text = result.pop("error", "")
+    if not _end(pk, error=text, result=result) or text:
         _remove(pk)
 
 

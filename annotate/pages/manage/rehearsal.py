@@ -58,8 +58,15 @@ def _start(request: UserRequest, study: Study) -> HttpResponse:
         queue.ask(study, request.user, people, differences)
     except queue.RehearsalError as error:
         row = Rehearsal.objects.filter(study=study).first()
-        chosen = {"numbers": sent, "differences": differences}
-        return _page(request, study, row, 422, problem=str(error), **chosen)
+        return _page(
+            request,
+            study,
+            row,
+            422,
+            problem=str(error),
+            numbers=sent,
+            differences=differences,
+        )
     try:
         wake_rehearsals()
     except (OperationalError, OSError):
