@@ -61,7 +61,7 @@ COMMENT = "I cannot judge this one."
 
 @dataclass
 class SimulatedPerson:
-    """A person of one kind; `join` returns the annotator once the link is opened."""
+    """A simulated person; `join` returns the annotator once the link is opened."""
 
     kind: PersonKind
     join: Callable[[], Annotator]
