@@ -11,6 +11,7 @@ from annotate.coverage import snapshots
 from annotate.models import Study
 from annotate.personal_data import erasing
 from annotate.presentation import same_size
+from annotate.rehearsal import queue as rehearsals
 from annotate.reports import building, deleting
 from annotate.responses import giving_back
 from annotate.studies import plan_queue
@@ -120,3 +121,25 @@ def work_on_uploads() -> None:
         working.work_on(upload_id)
         if queue.waiting():
             wake_uploads()
+
+
+@shared_task
+def sweep_rehearsals() -> None:
+    """Forget old rehearsals, and wake their worker if some wait."""
+    rehearsals.tidy_up()
+    if rehearsals.waiting():
+        wake_rehearsals()
+
+
+def wake_rehearsals() -> None:
+    """Wake the worker of rehearsals, which is that of uploads for the same reason."""
+    work_on_rehearsals.apply_async(queue=MetricChunk.Queue.JUDGE)
+
+
+@shared_task
+def work_on_rehearsals() -> None:
+    """Carry out the next rehearsal, and wake for the one after it."""
+    for pk in rehearsals.waiting()[:1]:
+        rehearsals.work_on(pk)
+        if rehearsals.waiting():
+            wake_rehearsals()

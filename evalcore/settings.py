@@ -247,6 +247,7 @@ CELERY_BEAT_SCHEDULE = {
     "reports": {"task": "annotate.tasks.sweep_reports", "schedule": 60},
     "plans": {"task": "annotate.tasks.plan_studies", "schedule": 60},
     "uploads": {"task": "annotate.tasks.sweep_uploads", "schedule": 60},
+    "rehearsals": {"task": "annotate.tasks.sweep_rehearsals", "schedule": 60},
     "deletions": {"task": "annotate.tasks.delete_studies", "schedule": 60},
     "leases": {"task": "annotate.tasks.release_expired", "schedule": 60},
     "pictures": {"task": "annotate.tasks.draw_pictures", "schedule": 60},

@@ -83,10 +83,11 @@ def _next_step(study: Study, left: int) -> Iterator[Alert]:
             "draft",
             110,
             _("The study is a draft: nobody can answer yet."),
-            _("Check it in the preview, then launch it."),
+            _("Check it in the preview, rehearse it, then launch it."),
             buttons=(
                 press(_("Launch"), study, *launch),
                 link(_("Preview"), study, "study-preview"),
+                link(_("Rehearse"), study, "study-rehearsal"),
                 link(_("Settings"), study, "study-settings"),
             ),
             is_step=True,

@@ -20,7 +20,7 @@ from annotate.models.people import (
     mark_of,
     new_token,
 )
-from annotate.models.reports import Report, StudyPlan
+from annotate.models.reports import Rehearsal, Report, StudyPlan
 from annotate.models.server import PasswordLink, ServerAddress
 from annotate.models.slots import Fault, ShotComment, Skip, Slot, StoryComment
 from annotate.models.studies import (
@@ -60,6 +60,7 @@ __all__ = [
     "Question",
     "Ranking",
     "Rating",
+    "Rehearsal",
     "Report",
     "ServerAddress",
     "ShotComment",

@@ -1,4 +1,4 @@
-"""Report and plan jobs of studies, with their state."""
+"""Report, plan and rehearsal jobs of studies, with their state."""
 
 from typing import Any
 
@@ -76,6 +76,40 @@ class StudyPlan(Job):
         constraints = [
             known("study_plan_state_known", state=STATES),
             known("study_plan_action_known", action=["check", "create", "edit"]),
+        ]
+
+
+class Rehearsal(Job):
+    """A rehearsal of a study by simulated people, and its result.
+
+    The people answer in a database of their own; this row is all that the study has.
+    """
+
+    class Differences(models.TextChoices):
+        CLEAR = "clear", _("Clear differences")
+        SMALL = "small", _("Small differences")
+        NONE = "none", _("No differences")
+
+    study = models.OneToOneField(
+        Study, on_delete=models.CASCADE, related_name="rehearsal"
+    )
+    people = models.JSONField(default=dict, help_text='By kind: {"careful": 10, ...}.')
+    differences = models.CharField(
+        max_length=10, choices=Differences.choices, default=Differences.CLEAR
+    )
+    language = models.CharField(
+        max_length=20, blank=True, help_text="Language of the result."
+    )
+    rated = models.PositiveIntegerField(default=0)
+    wanted = models.PositiveIntegerField(default=0)
+    result = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        constraints = [
+            known("rehearsal_state_known", state=STATES),
+            known(
+                "rehearsal_differences_known", differences=["clear", "small", "none"]
+            ),
         ]
 
 

@@ -324,6 +324,12 @@ def unread_warning(annotator: Annotator) -> Flag | None:
     return Flag.unread_warnings(annotator.pk).order_by("pk").first()
 
 
+def confirm_warning(flag: Flag) -> None:
+    """Record that the annotator has read a warning."""
+    flag.shown_at = timezone.now()
+    flag.save(update_fields=["shown_at"])
+
+
 def warning_text(flag: Flag) -> str:
     """Return the warning for the annotator: the rule's message, or a default."""
     rules = parse_rules(flag.annotator.study.rules)

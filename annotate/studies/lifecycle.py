@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotate import event_log
-from annotate.models import Annotator, Event, Study, User
+from annotate.models import Annotator, Event, Rehearsal, Study, User
 
 ALLOWED = {
     Study.State.OPEN: (Study.State.DRAFT, Study.State.PAUSED, Study.State.CLOSED),
@@ -49,6 +49,8 @@ def _move(
             _("%(action)s is not possible: the study is %(state)s.")
             % {"action": ACTION_NAMES[state], "state": current.get_state_display()}
         )
+    if current.state == Study.State.DRAFT:
+        Rehearsal.objects.filter(study=current).delete()  # a worker deletes its files
     current.state = study.state = state
     current.save(update_fields=["state"])
     event_log.note(kind, study.pk, user=user)

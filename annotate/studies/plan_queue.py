@@ -48,19 +48,12 @@ def ask(
         The account has another study that is being planned.
     """
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
-    people = setup.annotators
     wanted = {
         "benchmark": setup.benchmark,
         "study": study,
         "action": action,
         "definition": write_definition(setup.definition),
-        "chosen": {
-            "slug": setup.slug,
-            "name": setup.definition.name,
-            "annotators": people if isinstance(people, int) else dict(people),
-            "methods": list(setup.methods),
-            "stories": list(setup.stories),
-        },
+        "chosen": chosen_of(setup),
     }
     own = StudyPlan.objects.filter(created_by=user)
     unfinished = own.filter(state__in=StudyPlan.UNFINISHED)
@@ -78,6 +71,18 @@ def ask(
             field="annotators",
         )
     return StudyPlan.objects.create(created_by=user, **wanted)
+
+
+def chosen_of(setup: Setup) -> dict[str, object]:
+    """Return what a setup adds to its definition, as it is stored."""
+    people = setup.annotators
+    return {
+        "slug": setup.slug,
+        "name": setup.definition.name,
+        "annotators": people if isinstance(people, int) else dict(people),
+        "methods": list(setup.methods),
+        "stories": list(setup.stories),
+    }
 
 
 def waiting_plans() -> list[int]:

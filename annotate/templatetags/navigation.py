@@ -52,7 +52,7 @@ TABS = (
         Page(
             "study-settings",
             gettext_lazy("Settings"),
-            ("study-extend", "study-texts", "study-delete"),
+            ("study-extend", "study-texts", "study-rehearsal", "study-delete"),
         ),
         Page("event-list", gettext_lazy("Log")),
     ),

@@ -40,6 +40,7 @@ from annotate.models import (
     Flag,
     Invitation,
     JoinLink,
+    Rehearsal,
     Report,
     Slot,
     Study,
@@ -50,6 +51,7 @@ from annotate.models import (
     Visit,
 )
 from annotate.quality import exclusion
+from annotate.rehearsal import queue as rehearsals
 from annotate.reports import building
 from annotate.responses.bulk import SlotAnswers, store_judgements
 from annotate.studies import drafting
@@ -195,6 +197,10 @@ class World:
         (drawn / "1.webp").write_bytes(b"")
         sue = User.objects.get(username="sue")
         self.password_link = accounts.issue_link(sue, by=sue)
+        rehearsal = Rehearsal.objects.create(study=self.trial, state="done")
+        rehearsed = rehearsals.folder(rehearsal.pk) / rehearsals.REPORT
+        rehearsed.parent.mkdir(parents=True)
+        rehearsed.write_text("<main></main>")
         kept = building.folder(self.report)
         kept.mkdir(parents=True)
         (kept / "report.html").write_text("<main></main>")

@@ -1,10 +1,8 @@
 """Pages of an invitation: consent, instructions, breaks, done, return, withdraw."""
 
-from typing import Any
-
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
-from django.utils import timezone, translation
+from django.utils import translation
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import (
@@ -13,11 +11,9 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from annotate import event_log
 from annotate.access import rate_limits
 from annotate.assignment import choosing
-from annotate.kinds.registry import kind_of
-from annotate.models import Annotator, Event, Slot, Study
+from annotate.models import Annotator, Slot, Study
 from annotate.pages.annotator.answering import (
     annotator_page,
     for_annotator,
@@ -29,7 +25,7 @@ from annotate.pages.annotator.joining import remember_person
 from annotate.pages.annotator.session_progress import progress
 from annotate.pages.annotator.stopped import revoked
 from annotate.pages.study_views import SeatRequest
-from annotate.people import outcomes, places
+from annotate.people import consenting, outcomes, places
 from annotate.personal_data import erasing
 from annotate.presentation import same_size
 from annotate.presentation.slot_view import in_order
@@ -70,37 +66,10 @@ def consent(request: SeatRequest, annotator: Annotator) -> HttpResponse:
     if request.POST.get("version", version) != version:
         return annotator_page(request, annotator, "rate/consent.html", has_changed=True)
     if request.method == "POST":
-        agreed = (
-            Annotator.objects.filter(pk=annotator.pk, consented_at__isnull=True)
-            .exclude(state__in=Annotator.STOPPED)
-            .update(
-                consented_at=timezone.now(),
-                consent_version=version,
-                state=Annotator.State.ACTIVE,
-                language=annotator.language or _language(),
-            )
-        )
-        if agreed:
-            event_log.note(
-                Event.Kind.CONSENT_GIVEN,
-                annotator.study_id,
-                annotator=annotator,
-                version=version,
-                **_order(annotator),
-            )
+        consenting.agree(annotator, _language())
         response = redirect("rate-instructions", request.token)
         return remember_person(request, response, annotator)
     return annotator_page(request, annotator, "rate/consent.html")
-
-
-def _order(annotator: Annotator) -> dict[str, Any]:
-    """Return the logged order of questions; empty if it is fixed."""
-    study = annotator.study
-    if not study.shuffle_questions:
-        return {}
-    whole = [question for question in study.asked if not kind_of(question).of_shots]
-    questions = in_order(whole, study, annotator)
-    return {"questions": [question.key for question in questions]}
 
 
 def _language() -> str:
@@ -116,9 +85,7 @@ def instructions(request: SeatRequest, annotator: Annotator) -> HttpResponse:
     if annotator.consented_at is None:
         return redirect("rate-consent", request.token)
     if request.method == "POST":
-        if annotator.instructed_at is None:
-            annotator.instructed_at = timezone.now()
-            annotator.save(update_fields=["instructed_at"])
+        consenting.begin(annotator)
         return HttpResponseRedirect(next_address(request, annotator))
     outputs = same_size.outputs_of(annotator.study)
     return annotator_page(
@@ -164,8 +131,7 @@ def warning(request: SeatRequest, annotator: Annotator) -> HttpResponse:
     if flag is None:
         return redirect("rate-entry", request.token)
     if request.method == "POST":
-        flag.shown_at = timezone.now()
-        flag.save(update_fields=["shown_at"])
+        monitoring.confirm_warning(flag)
         session = leasing.session_at_hand(annotator)
         return HttpResponseRedirect(next_address(request, annotator, session))
     text = monitoring.warning_text(flag)
