@@ -36,6 +36,7 @@ def test_rehearsal_is_started_read_and_deleted(page, live_server, monkeypatch):
     row = Rehearsal.objects.get()
     assert row.state == "done", row.error
     expect(page.get_by_role("heading", name="of the plan was filled")).to_be_visible()
+    expect(page.get_by_text("Rehearse again")).to_be_visible()
     for width in (1440, 390):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") == width

@@ -10,11 +10,11 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
+from django_htmx.http import HttpResponseClientRefresh
 from kombu.exceptions import OperationalError
 
 from annotate.models import Rehearsal, Study
 from annotate.pages.reports import page_of_report
-from annotate.pages.scores import STOP_POLLING
 from annotate.pages.study_views import (
     UserRequest,
     render_page,
@@ -42,10 +42,10 @@ def study_rehearsal(request: UserRequest, study: Study) -> HttpResponseBase:
     if request.method == "POST":
         return _start(request, study)
     if request.htmx:
-        is_over = row is None or not queue.is_at_work(row)
-        status = STOP_POLLING if is_over else 200
+        if row is None or not queue.is_at_work(row):
+            return HttpResponseClientRefresh()  # the form comes back, too
         context = {"study": study, **_shown(study, row)}
-        return render(request, "manage/_rehearsal.html", context, status=status)
+        return render(request, "manage/_rehearsal.html", context)
     return _page(request, study, row)
 
 
