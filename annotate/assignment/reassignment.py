@@ -163,7 +163,7 @@ def mix(study: Study, dealt: Sequence[Slot]) -> tuple[int, set[int]]:
     loose = [
         slot
         for slot in unbegun(study).filter(annotator__in=people).order_by("pk")
-        if slot.session > (sitting.get(slot.annotator_id) or 0)
+        if (slot.session or 0) > (sitting.get(slot.annotator_id) or 0)
     ]
     kept = own.exclude(pk__in=[slot.pk for slot in loose]).order_by()
     last = dict(kept.values_list("annotator").annotate(Max("position")))

@@ -78,7 +78,7 @@ LABELS = {
     "old": gettext_lazy("checksum before"),
     "new": gettext_lazy("checksum now"),
     "set_aside": gettext_lazy("ratings set aside"),
-    "renewed": gettext_lazy("ratings that begin anew"),
+    "renewed": gettext_lazy("ratings that begin again"),
     "answers": gettext_lazy("answers"),
     "methods": gettext_lazy("methods"),
     "stories": gettext_lazy("stories"),

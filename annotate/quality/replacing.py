@@ -72,13 +72,13 @@ class ReplacingError(ValueError):
 
 @dataclass(frozen=True)
 class Effect:
-    """What a replacement does to a study that shows the output."""
+    """Effects of a replacement on a study that shows the output."""
 
     study: Study
     seen: int
     """Ratings that are set aside."""
     begun: int
-    """Ratings that somebody has opened, and that begin anew."""
+    """Ratings that somebody has opened, and that begin again."""
 
     @property
     def is_fixed(self) -> bool:
@@ -199,8 +199,8 @@ def replace(
 ) -> list[Effect]:
     """Show another stored file from now on; `now` is the one that the user saw.
 
-    Ratings of the old picture are set aside and asked again, begun ones begin anew, and
-    scores of the output are forgotten.
+    Ratings of the old picture are set aside and asked again, begun ones start again,
+    and scores of the output are forgotten.
     """
     locked = Output.objects.select_for_update(no_key=True).get(pk=output.pk)
     stored = shown_now(locked, shot)

@@ -118,10 +118,16 @@ def test_replaced_picture_reaches_the_annotator(page, live_server, study, tmp_pa
     right = tmp_path / "right.png"
     right.write_bytes(picture_bytes("right", (120, 80)))
     manager.get_by_label("Shot 2").check()
-    manager.get_by_label("New file").set_input_files(right)
+    field = manager.get_by_label("New file")
+    large = {"name": "large.png", "mimeType": "image/png", "buffer": bytes(20 * 2**20)}
+    field.set_input_files(large)
+    message = "one => one.validationMessage"
+    assert field.evaluate(message) == "This file is too large."
+    field.set_input_files(right)
+    assert field.evaluate(message) == ""
     assert violations_of_both_themes(manager) == []
     manager.get_by_role("button", name="Compare").click()
-    expect(manager.get_by_text("1 rating that was begun starts anew")).to_be_visible()
+    expect(manager.get_by_text("1 rating that was begun starts again")).to_be_visible()
     for width in (1440, 390):
         manager.set_viewport_size({"width": width, "height": 900})
         assert violations_of_both_themes(manager) == []

@@ -142,7 +142,7 @@ def test_earlier_exclusion_cannot_be_undone_afterwards(study):
     assert problems(study) == []
 
 
-def test_draft_is_withdrawn_and_its_annotator_gets_the_page_anew(study, client):
+def test_draft_is_withdrawn_and_its_annotator_gets_the_page_again(study, client):
     output, person = output_of(study), join(study)
     held = take(study, person, output)
     page = address(person, held)
