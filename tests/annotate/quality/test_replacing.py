@@ -10,6 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
 
+from annotate import event_log
 from annotate.assignment import choosing
 from annotate.audit_log.verifying import problems
 from annotate.kinds.base import AnswerError
@@ -197,23 +198,26 @@ def test_planned_person_keeps_their_place():
     assert problems(study) == []
 
 
-def test_pairs_and_checks_of_the_output_are_affected_too():
-    text = PAIRWISE + (
-        "\nassignment: open\nredundancy: 2\nsession_size: 4\n"
-        "checks: {per_session: 2, kinds: [repeat, twin]}\n"
-    )
-    study = make_planned(text)
+def test_pairs_and_repeats_of_the_output_are_affected_too():
+    text = f"{PAIRWISE}\nassignment: open\nredundancy: 2\nsession_size: 4\n"
+    study = make_planned(text, benchmark=make_benchmark(stories=2))
     person = join(study)
-    work(person, always("left"), most=14)
-    output = study.slots.filter(purpose="repeat", state="submitted")[0].unit.output_a
-    showing = slots_of(study, output)
+    first, *_others = work(person, always("left"), most=4)
+    place = {"annotator": person, "session": 2, "position": 9000}
+    repeat = Slot.objects.create(
+        study=study, unit=first.unit, purpose="repeat", repeat_of=first, **place
+    )
+    event_log.note_slot(Event.Kind.SLOT_OPENED, repeat, purpose="repeat")
+    output = first.unit.output_a
     put_right(study, output)
-    assert not showing.filter(state="submitted").exists()
+    assert not slots_of(study, output).filter(state="submitted").exists()
+    repeat.refresh_from_db()
+    assert repeat.state == "withdrawn"
+    assert not study.slots.filter(purpose="repeat", state="open").exists()
     assert problems(study) == []
-    work(person, always("left"))
-    work(join(study), always("left"))
-    work(join(study), always("left"))
-    assert all(unit.submitted == 2 for unit in study.units.filter(purpose="real"))
+    for one in (person, join(study), join(study)):
+        work(one, always("left"))
+    assert all(unit.submitted == 2 for unit in study.units.all())
     assert problems(study) == []
 
 
