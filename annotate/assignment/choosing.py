@@ -296,7 +296,7 @@ def _seen(annotator: Annotator) -> tuple[SeenSoFar, LastPlace]:
     methods = annotator.study.output_paths("unit__", "__method")
     rows = _latest(number, methods).rows(annotator=annotator.pk)
     seen = SeenSoFar()
-    for _session, _position, purpose, state, story, left, *shown in rows:
+    for _session, _position, purpose, state, story, left, *shown in reversed(rows):
         if state in leasing.CLOSED:
             continue
         if purpose == Purpose.REAL:

@@ -3,13 +3,13 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from django.db.models import Max, QuerySet
+from django.db.models import Max, Q, QuerySet
 
 from annotate.assignment.designs.balance import measure
 from annotate.assignment.designs.planned_slots import Assignment, DesignUnit
-from annotate.assignment.designs.replanning import replan
+from annotate.assignment.designs.replanning import rearrange, replan
 from annotate.kinds.registry import drafted_pairs
-from annotate.models import Annotator, Purpose, Skip, Slot, Study, Unit
+from annotate.models import CHECKS, Annotator, Purpose, Skip, Slot, Study, Unit
 from annotate.responses.leasing import FIRST_POSITION, SPACING
 
 AnnotatorState = Annotator.State
@@ -148,6 +148,48 @@ def unbegun(study: Study) -> QuerySet[Slot]:
         ordinal__isnull=False,
         started_at__isnull=True,
     )
+
+
+def mix(study: Study, dealt: Sequence[Slot]) -> tuple[int, set[int]]:
+    """Mix new slots with older ones that their annotators have not begun.
+
+    The sitting that somebody is in stays as it is. Return how many older slots were
+    mixed, and who has only new ones.
+    """
+    new, people = {slot.pk for slot in dealt}, {slot.annotator_id for slot in dealt}
+    own = study.slots.filter(annotator__in=people)
+    begun = own.filter(Q(started_at__isnull=False) | Q(purpose__in=CHECKS))
+    sitting = dict(begun.order_by().values_list("annotator").annotate(Max("session")))
+    loose = [
+        slot
+        for slot in unbegun(study).filter(annotator__in=people).order_by("pk")
+        if (slot.session or 0) > (sitting.get(slot.annotator_id) or 0)
+    ]
+    kept = own.exclude(pk__in=[slot.pk for slot in loose]).order_by()
+    last = dict(kept.values_list("annotator").annotate(Max("position")))
+    place = {pk: at for at, pk in enumerate(sorted(filter(None, people)))}
+    at_place = list(place)
+    slots = {(slot.annotator_id, slot.unit_id, slot.round): slot for slot in loose}
+    rows = rearrange(
+        [
+            DesignUnit(unit.pk, unit.story.key, unit.methods)
+            for unit in judged_units(study)
+        ],
+        _rows(Slot.objects.filter(pk__in=[slot.pk for slot in loose]), place),
+        session_size=study.session_size,
+        seed=study.seed + len(loose),
+    )
+    for row in rows:
+        person = at_place[row.annotator]
+        slot = slots[person, row.unit, row.round]
+        slot.session = row.session + (sitting.get(person) or 0)
+        first = max(FIRST_POSITION, (last.get(person) or 0) + SPACING)
+        slot.position = first + (row.position - 1) * SPACING
+    # No two slots of a person may have one position, not even for a moment.
+    Slot.objects.filter(pk__in=[slot.pk for slot in loose]).update(position=None)
+    Slot.objects.bulk_update(loose, ["session", "position"], batch_size=500)
+    older = [slot for slot in loose if slot.pk not in new]
+    return len(older), set(place) - {slot.annotator_id for slot in older}
 
 
 def take_back(slots: Iterable[Slot]) -> list[Slot]:

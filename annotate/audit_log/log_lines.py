@@ -36,6 +36,7 @@ ELSEWHERE = {
     "page",
     "network",
     "visit",
+    "closed",
 }
 # In the order of display; not every database keeps the order of keys.
 LABELS = {
@@ -71,6 +72,13 @@ LABELS = {
     "right": gettext_lazy("right answers"),
     "of": gettext_lazy("answers checked"),
     "file": gettext_lazy("file"),
+    "story": gettext_lazy("story"),
+    "method": gettext_lazy("method"),
+    "shot": gettext_lazy("shot"),
+    "old": gettext_lazy("checksum before"),
+    "new": gettext_lazy("checksum now"),
+    "set_aside": gettext_lazy("ratings set aside"),
+    "renewed": gettext_lazy("ratings that begin again"),
     "answers": gettext_lazy("answers"),
     "methods": gettext_lazy("methods"),
     "stories": gettext_lazy("stories"),

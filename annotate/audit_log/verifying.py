@@ -11,7 +11,6 @@ from annotate.kinds.registry import is_required, kind_of, kinds_of, tables_of
 from annotate.models import (
     EVERYTHING,
     MAIN,
-    WITHDRAWN,
     Annotator,
     Answer,
     Exclusion,
@@ -207,9 +206,9 @@ def _views(study: Study) -> Iterator[str]:
     told = as_of_event.hidden_views(study.events.all())
     for row in in_force(study).select_related("slot").prefetch_related("views"):
         hidden = {view.key for view in row.views.all()}
-        if row.rule == WITHDRAWN and hidden != keys:
-            yield f"slot {row.slot.code}: withdrawn, but not hidden from every view"
-        elif MAIN not in hidden or (EVERYTHING in hidden and row.rule != WITHDRAWN):
+        if row.is_final and hidden != keys:
+            yield f"slot {row.slot.code}: {row.rule}, but not hidden from every view"
+        elif MAIN not in hidden or (EVERYTHING in hidden and not row.is_final):
             yield (
                 f"slot {row.slot.code}: excluded from "
                 f"{', '.join(sorted(hidden)) or 'no view'}; expected {MAIN} and any "

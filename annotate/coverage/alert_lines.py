@@ -63,10 +63,10 @@ class Alert:
         return self.buttons[0].id.replace("do-", "why-", 1) if self.buttons else ""
 
 
-def link(label: str, study: Study, page: str, **query: str) -> Button:
+def link(label: str, study: Study, page: str, *args: object, **query: str) -> Button:
     """Return a link to a page of the study for managers."""
     asked = f"?{urlencode(query)}" if query else ""
-    return Button(label, reverse(page, args=[study.slug]) + asked)
+    return Button(label, reverse(page, args=[study.slug, *args]) + asked)
 
 
 def press(

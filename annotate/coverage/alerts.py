@@ -214,10 +214,21 @@ def _broken(study: Study) -> Iterator[Alert]:
             "broken",
             85,
             text % {"n": report.people, "where": where},
-            _("Check it. If it is broken, import it again."),
+            _("Check it. If it is broken, replace it."),
             since=report.since,
-            buttons=(settle(study, "fault", *report.faults), ratings(study, query)),
+            buttons=(
+                settle(study, "fault", *report.faults),
+                *_replace(study, report),
+                ratings(study, query),
+            ),
         )
+
+
+def _replace(study: Study, report: broken_media.Reported) -> Iterator[Button]:
+    """Yield the link that replaces a reported picture; reference pictures have none."""
+    if report.output is not None and report.output.twin_of_id is None:
+        key, shot = report.output.pk, str(report.shot or "")
+        yield link(_("Replace"), study, "output-replace", key, shot=shot)
 
 
 def _blocked(study: Study, blocked: list[int]) -> Iterator[Alert]:

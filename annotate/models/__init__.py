@@ -4,7 +4,9 @@ from annotate.models.answers import Answer, Choice, Look, Ranking, Rating
 from annotate.models.events import Event, Snapshot
 from annotate.models.flags import (
     EVERYTHING,
+    FINAL,
     MAIN,
+    PICTURE_REPLACED,
     WITHDRAWN,
     AnalysisView,
     Exclusion,
@@ -40,7 +42,9 @@ __all__ = [
     "BOXES",
     "CHECKS",
     "EVERYTHING",
+    "FINAL",
     "MAIN",
+    "PICTURE_REPLACED",
     "PURPOSES",
     "WITHDRAWN",
     "AnalysisView",

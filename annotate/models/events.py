@@ -31,6 +31,7 @@ class Event(models.Model):
         STUDY_EDITED = "study edited", _("study edited")
         STUDY_RENAMED = "study renamed", _("study renamed")
         TEXTS_CORRECTED = "texts corrected", _("texts corrected")
+        PICTURE_REPLACED = "picture replaced", _("picture replaced")
         STUDY_ARCHIVED = "study archived", _("study archived")
         STUDY_RESTORED = "study restored", _("taken out of the archive")
         STUDY_LAUNCHED = "study launched", _("study launched")

@@ -73,8 +73,11 @@ class Flag(models.Model):
 # The two views that every study has.
 MAIN = "main"
 EVERYTHING = "everything"
-# Instead of a quality rule: the annotator withdrew these answers.
+# Instead of a quality rule: the annotator withdrew these answers, or they are about a
+# picture that was replaced. Such answers are hidden from every view for good.
 WITHDRAWN = "consent withdrawn"
+PICTURE_REPLACED = "picture replaced"
+FINAL = (WITHDRAWN, PICTURE_REPLACED)
 
 
 class AnalysisView(models.Model):
@@ -116,3 +119,8 @@ class Exclusion(models.Model):
             once("exclusion_one_in_force", "slot", where=Q(undone_at__isnull=True)),
             holds("exclusion_has_reason", ~Q(reason="")),
         ]
+
+    @property
+    def is_final(self) -> bool:
+        """Say whether it hides its slot from every view and cannot be undone."""
+        return self.rule in FINAL

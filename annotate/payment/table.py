@@ -7,14 +7,16 @@ from datetime import datetime
 from typing import Any, cast
 
 from django.db import models
-from django.db.models import Avg, Count, Max, Q, Sum
+from django.db.models import Avg, Count, Exists, Max, OuterRef, Q, Sum
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext_lazy
 
 from annotate.models import (
     CHECKS,
+    PICTURE_REPLACED,
     Annotator,
     Event,
+    Exclusion,
     Flag,
     Invitation,
     Payment,
@@ -52,6 +54,7 @@ class Work:
     submitted_surplus: int = 0
     checks: int = 0
     left_out: int = 0
+    replaced: int = 0  # left out through no fault of theirs: a picture was replaced
     active_seconds: float | None = None  # of all slots, training and checks included
     per_story: float | None = None
     last: datetime | None = None
@@ -59,7 +62,7 @@ class Work:
     @property
     def counted(self) -> int:
         """Return the submitted stories, extra ones included, left out ones not."""
-        return self.submitted + self.submitted_surplus
+        return self.submitted + self.submitted_surplus + self.replaced
 
     @property
     def stories(self) -> int:
@@ -229,9 +232,13 @@ def work_of(study: Study) -> dict[int, Work]:
     wanted, is_in = Q(ordinal__isnull=False), Q(state=state.SUBMITTED)
     surplus = Q(ordinal__isnull=True, purpose=Purpose.REAL)
     is_left_out = Q(state=state.EXCLUDED, purpose=Purpose.REAL)
+    of_picture = Exclusion.objects.filter(
+        slot=OuterRef("pk"), undone_at__isnull=True, rule=PICTURE_REPLACED
+    )
     is_submitted = Q(submitted_at__isnull=False)
     rows = (
         study.slots.filter(annotator__isnull=False)
+        .annotate(saw_old=Exists(of_picture))
         .order_by()
         .values("annotator")
         .annotate(
@@ -240,7 +247,8 @@ def work_of(study: Study) -> dict[int, Work]:
             surplus=Count("pk", filter=surplus),
             submitted_surplus=Count("pk", filter=surplus & is_in),
             checks=Count("pk", filter=Q(purpose__in=CHECKS) & is_in),
-            left_out=Count("pk", filter=is_left_out),
+            left_out=Count("pk", filter=is_left_out & Q(saw_old=False)),
+            replaced=Count("pk", filter=is_left_out & Q(saw_old=True)),
             active_seconds=Sum(measured(), filter=is_submitted),
             per_story=Avg(measured(), filter=is_submitted & Q(purpose=Purpose.REAL)),
             last=Max("submitted_at"),

@@ -10,7 +10,9 @@ from django.utils.translation import gettext_noop
 
 from annotate import event_log
 from annotate.models import (
+    FINAL,
     MAIN,
+    PICTURE_REPLACED,
     WITHDRAWN,
     AnalysisView,
     Annotator,
@@ -51,7 +53,7 @@ def exclude(
     if slot.state != Slot.State.SUBMITTED:
         raise ExclusionError(_("Only submitted ratings can be left out."))
     hides: Iterable[AnalysisView] = hiding_views(slot.study_id)
-    if rule == WITHDRAWN:
+    if rule in FINAL:
         hides = AnalysisView.objects.filter(study=slot.study_id)
     elif views is not None:
         named = {view.pk for view in views}
@@ -109,7 +111,7 @@ def withdraw_answers(annotator: Annotator, *, author: User | None) -> int:
     locked_annotator(annotator)
     study = annotator.study
     before = in_force(study).filter(slot__annotator=annotator)
-    hide_from_all(study, list(before.exclude(rule=WITHDRAWN)))
+    hide_from_all(study, list(before.exclude(rule=WITHDRAWN)), WITHDRAWN)
     slots = annotator.slots.filter(state=Slot.State.SUBMITTED)
     slots = slots.exclude(purpose=Purpose.TRAINING).order_by("unit", "pk")
     for slot in slots:
@@ -118,6 +120,7 @@ def withdraw_answers(annotator: Annotator, *, author: User | None) -> int:
 
 
 WITHDRAWAL = gettext_noop("the annotator does not want these answers to be used")
+REPLACEMENT = gettext_noop("the annotator saw a picture that was replaced")
 
 
 @transaction.atomic
@@ -134,7 +137,7 @@ def excluded_wholesale(study: Study) -> dict[Annotator, list[Exclusion]]:
     """Return by annotator the exclusions that excluded all their slots at once."""
     events = Event.objects.filter(study=study, kind=Event.Kind.SLOT_EXCLUDED)
     latest = dict(events.order_by("pk").values_list("slot", "details"))
-    rows = in_force(study).exclude(rule=WITHDRAWN).select_related("slot__annotator")
+    rows = in_force(study).exclude(rule__in=FINAL).select_related("slot__annotator")
     by_annotator: dict[Annotator, list[Exclusion]] = {}
     for row in rows.order_by("slot__annotator__name", "slot__unit", "slot"):
         if row.slot.annotator and latest.get(row.slot_id, {}).get("wholesale"):
@@ -189,6 +192,10 @@ def undo(exclusion: Exclusion, *, author: User | None) -> Slot:
     if exclusion.rule == WITHDRAWN:
         raise ExclusionError(
             _("The annotator withdrew these answers, so they stay left out.")
+        )
+    if exclusion.rule == PICTURE_REPLACED:
+        raise ExclusionError(
+            _("The picture was replaced after this rating, so it stays left out.")
         )
     if exclusion.undone_at is not None:
         raise ExclusionError(_("This was already undone."))

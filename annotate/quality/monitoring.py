@@ -356,7 +356,7 @@ def reasons(exclusions: Iterable[Exclusion]) -> dict[int, str]:
         (flag.annotator_id, flag.rule, flag.text): flag.sentence
         for flag in Flag.objects.filter(annotator__in=people)
     }
-    fixed = {exclusion.WITHDRAWAL: _(exclusion.WITHDRAWAL)}
+    fixed = {text: _(text) for text in (exclusion.WITHDRAWAL, exclusion.REPLACEMENT)}
     return {
         row.pk: of_rules.get(
             (row.slot.annotator_id, row.rule, row.reason),

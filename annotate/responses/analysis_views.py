@@ -14,8 +14,8 @@ from annotate import event_log
 from annotate.kinds.registry import tables_of
 from annotate.models import (
     EVERYTHING,
+    FINAL,
     MAIN,
-    WITHDRAWN,
     AnalysisView,
     Event,
     Exclusion,
@@ -28,7 +28,8 @@ from evalcore.models import most_letters
 FIXED = {
     MAIN: gettext_lazy("All answers except those left out"),
     EVERYTHING: gettext_lazy(
-        "All answers, including those left out, but not extra or withdrawn ones"
+        "All answers, including those left out, but not extra or withdrawn ones, nor "
+        "those to replaced pictures"
     ),
 }
 LONGEST_KEY = most_letters(AnalysisView, "key")
@@ -70,11 +71,11 @@ def hiding_views(study_id: int) -> QuerySet[AnalysisView]:
 
 
 @transaction.atomic
-def hide_from_all(study: Study, rows: Collection[Exclusion]) -> None:
-    """Hide excluded answers from every view, because they were withdrawn."""
+def hide_from_all(study: Study, rows: Collection[Exclusion], rule: str) -> None:
+    """Hide excluded answers from every view for good, by one of the `FINAL` rules."""
     views = list(AnalysisView.objects.filter(study=study))
     for row in rows:
-        row.rule = WITHDRAWN
+        row.rule = rule
         row.save(update_fields=["rule"])
         row.views.set(views)
     if rows:
@@ -133,7 +134,7 @@ def choose_views(
     Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     views = {view.key: view for view in hiding_views(study.pk)}
     hidden = []
-    rows = in_force(study).filter(pk__in=chosen).exclude(rule=WITHDRAWN)
+    rows = in_force(study).filter(pk__in=chosen).exclude(rule__in=FINAL)
     for row in rows.prefetch_related("views"):
         selected = [v for k, v in views.items() if k == MAIN or k in chosen[row.pk]]
         if _keys(selected) != _keys(row.views.all()):

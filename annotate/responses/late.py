@@ -19,6 +19,8 @@ from annotate.models import (
     ShotComment,
     Slot,
     StoryComment,
+    Study,
+    Unit,
 )
 from annotate.responses.leasing import (
     CLOSED,
@@ -54,6 +56,10 @@ def regain(
     )
     if lost is None:
         return None
+    # A picture of the unit may be replaced at this moment.
+    Unit.objects.select_for_update(no_key=True).get(pk=lost.unit_id)
+    if shows_replaced(person.study, code):
+        return None
     own = Slot.objects.filter(
         unit=lost.unit_id, round=lost.round, annotator=person, purpose=Purpose.REAL
     ).first()
@@ -72,6 +78,17 @@ def regain(
         except SlotTakenError:
             lost.refresh_from_db()
     return _surplus_for(lost, person, since) if late else None
+
+
+def shows_replaced(study: Study, code: str) -> bool:
+    """Say whether a slot was closed because a picture that it shows was replaced.
+
+    Its page shows the old picture, however late its answers arrive.
+    """
+    slot = study.slots.filter(code=code).values_list("pk", flat=True).first()
+    replaced = study.events.filter(kind=Event.Kind.PICTURE_REPLACED)
+    details = replaced.values_list("details", flat=True)
+    return slot is not None and any(slot in one["closed"] for one in details)
 
 
 def offer(annotator: Annotator, code: str) -> str:

@@ -54,8 +54,9 @@ class Extension:
     """Numbers of an extension.
 
     `shares` counts the additional slots of each annotator; `moved` slots change their
-    annotator, and `free` ones have none. `balance` is that of the whole plan
-    afterwards, empty for an open study.
+    annotator, and `free` ones have none. `older` slots that nobody has begun are mixed
+    with the new ones; `unmixed` people have none of them left. `balance` is that of the
+    whole plan afterwards, empty for an open study.
     """
 
     units: int
@@ -64,6 +65,8 @@ class Extension:
     shares: dict[str, int]
     moved: int
     free: int
+    older: int
+    unmixed: tuple[str, ...]
     redundancy: int
     balance: dict[str, object]
 
@@ -95,14 +98,14 @@ def extend(
             wanted = _units_with(stored, definition, methods, stories, among)
             units = _create_missing(stored, wanted)
             raised = _raise(stored, definition, units, methods, stories)
-            new = Slot.objects.bulk_create(
-                missing_slots(stored, definition, units + raised), batch_size=500
-            )
+            lacking = missing_slots(stored, definition, units + raised)
+            older = _mix_levels(stored, units, lacking)
+            new = Slot.objects.bulk_create(lacking, batch_size=500)
             added = name_people(stored, people)
             if not (new or added):
                 raise ChangeError(_("That adds nothing: the study has all of it."))
             _store(stored, definition, is_larger=bool(new))
-            result = _deal(stored, units, new, added)
+            result = _deal(stored, units, new, added, older)
             event_log.note(
                 Event.Kind.STUDY_EXTENDED,
                 stored.pk,
@@ -256,6 +259,22 @@ def _raise(
     return raised
 
 
+def _mix_levels(study: Study, units: Sequence[Unit], slots: Sequence[Slot]) -> int:
+    """Let new units wait among the free slots, which are taken level by level.
+
+    Return the number of older free slots.
+    """
+    free = study.slots.filter(
+        state=Slot.State.OPEN, annotator=None, ordinal__isnull=False
+    )
+    levels = sorted(free.order_by().values_list("level", flat=True))
+    fresh = {unit.pk for unit in units}
+    own = sorted((s for s in slots if s.unit_id in fresh), key=lambda slot: slot.level)
+    for at, slot in enumerate(own if levels else ()):
+        slot.level = levels[at * len(levels) // len(own)]
+    return len(levels)
+
+
 def _store(study: Study, definition: StudyDefinition, *, is_larger: bool) -> None:
     """Store the new definition, and clear a stop rule that was met."""
     study.redundancy = sum(definition.answers.values())
@@ -280,17 +299,23 @@ def _as_it_is(study: Study, definition: StudyDefinition) -> StudyDefinition:
 
 
 def _deal(
-    study: Study, units: Sequence[Unit], new: Sequence[Slot], added: Sequence[Annotator]
+    study: Study,
+    units: Sequence[Unit],
+    new: Sequence[Slot],
+    added: Sequence[Annotator],
+    older: int,
 ) -> Extension:
     """Assign the free slots of a planned study, log them, and return the numbers."""
     changed = {slot.pk: slot for slot in new}
     removed: list[tuple[Slot, int]] = []
     dealt: list[Slot] = []
+    unmixed: set[int] = set()
     if not study.is_open:
         refuse_too_much_work(study.annotators.count(), study.slots.count())
         workers = list(study.annotators.filter(state__in=WORKING).order_by("pk"))
         removed = reassignment.even_out(study, workers) if added else []
         dealt = reassignment.deal(study, workers)
+        older, unmixed = reassignment.mix(study, dealt)
         measure_balance(study)
     before = {slot.pk: person for slot, person in removed}
     changed |= {slot.pk: slot for slot in [*(slot for slot, _p in removed), *dealt]}
@@ -308,6 +333,8 @@ def _deal(
             for slot in dealt
         ),
         free=len(changed) - len(dealt),
+        older=older,
+        unmixed=tuple(sorted(str(names[person]) for person in unmixed)),
         redundancy=study.redundancy,
         balance=study.balance_report,
     )

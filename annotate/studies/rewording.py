@@ -5,7 +5,7 @@ version. Answers have times, so the log says which texts were in force for them.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy
 
 from annotate import event_log
 from annotate.kinds.question import COLUMNS
-from annotate.models import Event, Slot, Study, User
+from annotate.models import Event, Purpose, Slot, Study, Unit, User
 from annotate.schema import DefinitionError
 from annotate.studies.study_file import define, read_definition, write_definition
 from evalcore.models import most_letters
@@ -25,7 +25,8 @@ from evalcore.models import most_letters
 LONGEST_TITLE = most_letters(Study, "title")
 LONGEST_VERSION = most_letters(Study, "consent_version")
 LONGEST_TEXT = 20_000
-# The name of a text in the form and in the log: consent.en, questions.style.text.en.
+# The name of a text in the form and in the log: consent.en, questions.style.text.en,
+# training.2.en for the feedback to the second training item.
 PARTS = {
     "consent": gettext_lazy("Consent"),
     "instructions": gettext_lazy("Instructions"),
@@ -34,6 +35,7 @@ PARTS = {
     "text": gettext_lazy("Question"),
     "help": gettext_lazy("Help"),
     "anchors": gettext_lazy("Anchor"),
+    "training": gettext_lazy("Feedback"),
 }
 OF_QUESTIONS = ("category", "title", "text", "help")
 Data = dict[str, Any]
@@ -49,6 +51,8 @@ class Wording:
 
     path: tuple[str, ...]
     text: str
+    story: str = ""
+    """The story that feedback of the training is about."""
 
     @property
     def name(self) -> str:
@@ -64,9 +68,12 @@ class Wording:
 
     @property
     def label(self) -> str:
-        """Return the part of the study, and the value of an anchor."""
+        """Return the part of the study, with the value of an anchor or the story."""
         part = self.path[2] if self.path[0] == "questions" else self.path[0]
         name = str(PARTS[part])
+        if part == "training":
+            story = f" ({_('story')} {self.story})" if self.story else ""
+            return f"{name} {self.path[1]}{story}"
         return f"{name} {self.path[3]}" if part == "anchors" else name
 
 
@@ -95,7 +102,21 @@ class TextVersion:
 
 def wordings(study: Study) -> list[Wording]:
     """Return the texts that can be corrected, in the order of the study file."""
-    return list(_wordings(_data(study))) if study.definition else []
+    if not study.definition:
+        return []
+    return [*_wordings(_data(study)), *_feedback(_trained(study))]
+
+
+def _trained(study: Study) -> list[Unit]:
+    """Return the training items in their order."""
+    units = study.units.filter(purpose=Purpose.TRAINING).select_related("story")
+    return list(units.order_by("pk"))
+
+
+def _feedback(units: Iterable[Unit]) -> Iterator[Wording]:
+    for number, unit in enumerate(units, start=1):
+        for language, text in sorted(unit.feedback.items()):
+            yield Wording(("training", str(number), language), text, unit.story.key)
 
 
 def _data(study: Study) -> Data:
@@ -171,8 +192,8 @@ def reword(
     somebody else has corrected since is refused if the user changed it, too.
     """
     stored = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    data = _data(stored)
-    now = {one.name: one for one in _wordings(data)}
+    data, units = _data(stored), _trained(stored)
+    now = {one.name: one for one in (*_wordings(data), *_feedback(units))}
     seen = {name: one.text for name, one in now.items()} | _undone(stored, version)
     corrections = [
         Correction(name, one.text, text)
@@ -181,8 +202,12 @@ def reword(
     ]
     for one in corrections:
         _check(one, now[one.name], seen[one.name])
-        _put(data, now[one.name].path, one.after)
+        if now[one.name].path[0] == "training":
+            _put_feedback(data, units, now[one.name].path, one)
+        else:
+            _put(data, now[one.name].path, one.after)
     if corrections:
+        Unit.objects.bulk_update(units, ["feedback"])
         _store(stored, data, corrections, user)
         study.refresh_from_db()
     return corrections
@@ -224,6 +249,19 @@ def _put(data: Data, path: tuple[str, ...], text: str) -> None:
     for step in path[:-1]:
         inner = inner[int(step) if step not in inner else step]
     inner[path[-1]] = text
+
+
+def _put_feedback(
+    data: Data, units: Sequence[Unit], path: tuple[str, ...], correction: Correction
+) -> None:
+    """Correct feedback in its unit, and in the study file if it stands there."""
+    unit, language = units[int(path[1]) - 1], path[2]
+    unit.feedback[language] = correction.after
+    for one in (data.get("training") or {}).get("units", ()):
+        texts = one.get("feedback", {})
+        is_same = one["story"] == unit.story.key
+        if is_same and texts.get(language) == correction.before:
+            texts[language] = correction.after
 
 
 def _store(

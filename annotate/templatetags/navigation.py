@@ -44,7 +44,7 @@ TABS = (
         Page(
             "report-list",
             gettext_lazy("Reports"),
-            ("report-comparison", "output-detail"),
+            ("report-comparison", "output-detail", "output-replace"),
         ),
         Page("study-scoring", gettext_lazy("Metric scores")),
     ),

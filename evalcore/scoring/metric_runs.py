@@ -185,6 +185,20 @@ def stop(runs: QuerySet[MetricRun]) -> int:
     return len(keys)
 
 
+def begin_again(benchmark: Benchmark) -> None:
+    """Take open chunks from their workers, within a transaction that changes outputs.
+
+    What workers compute of the old outputs is not stored. A worker can take a chunk
+    only after the transaction.
+    """
+    runs = benchmark.metric_runs.filter(
+        state=RunState.RUNNING, source=MetricRun.Source.COMPUTED
+    )
+    keys = list(runs.select_for_update(no_key=True).values_list("pk", flat=True))
+    open_chunks = MetricChunk.objects.filter(run__in=keys, state__in=OPEN)
+    open_chunks.update(state=RunState.QUEUED, worker="")
+
+
 def _summary(failures: Sequence[Sequence[str]], total: int) -> str:
     """Describe the failures; a reason shared by a whole chunk appears once."""
     fatal = list(dict.fromkeys(reason for what, _m, reason in failures if not what))

@@ -184,6 +184,23 @@ def forget_computed(output: Output) -> None:
         computed.filter(own, story=None).delete()
 
 
+def forget_output(output: Output) -> int:
+    """Delete every score of an output whose pictures were replaced; return how many.
+
+    Imported and posted scores go as well: they belong to the old picture.
+    """
+    scores = MetricScore.everything.filter(
+        story=output.story_id, method=output.method_id
+    )
+    number = scores.count()
+    forget_computed(output)
+    scores.delete()
+    MetricAbsence.objects.filter(
+        story=output.story_id, method=output.method_id
+    ).delete()
+    return number
+
+
 def forget_story(story: Story) -> None:
     """Delete computed scores of a story whose data have changed."""
     for computed in _computed(story.benchmark_id):

@@ -22,6 +22,7 @@ if __name__ == "__main__":
     django.setup()
 
 from django.contrib.admindocs.views import simplify_regex
+from django.core import signing
 from django.db import transaction
 from django.test import Client
 from django.test.utils import (
@@ -50,6 +51,7 @@ from annotate.models import (
     User,
     Visit,
 )
+from annotate.pages.manage.pictures import SALT
 from annotate.quality import exclusion
 from annotate.rehearsal import queue as rehearsals
 from annotate.reports import building
@@ -58,7 +60,7 @@ from annotate.studies import drafting
 from annotate.studies.planning import Setup
 from annotate.studies.study_file import load_definition
 from annotate.uploads import storage
-from evalcore.models import BenchmarkMember
+from evalcore.models import BenchmarkMember, Output
 from evalcore.perturbations.degraded_copies import make_perturbation
 from evalcore.scoring import metric_runs
 from evalcore.serving import first_start
@@ -261,6 +263,7 @@ class World:
             "which": "bad",
             "rendition": "thumb",
             "pk": rows[kind].pk if kind else 0,
+            "offer": signing.dumps([output.pk, 1, "", _shown(output)], salt=SALT),
             "run": self.run.pk,
             "action": "link" if address.name == "account-change" else "pause",
             "table": "cells" if "coverage" in address.name else "ratings",
@@ -285,6 +288,11 @@ class World:
         is_open = known.revoked_at is None
         of_study = JoinLink.objects.filter(study=known.annotator.study)
         return of_study.get(closed_at__isnull=is_open).token
+
+
+def _shown(output: Output) -> str:
+    """Return the checksum of a picture or video of an output."""
+    return str(output.video_id or output.frames.get(number=1).media_id)
 
 
 ABOUT_THE_FILE = ("study-edit", "study-version", "study-file", "study-preview")

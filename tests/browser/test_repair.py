@@ -13,7 +13,7 @@ from annotate.studies.planning import plan_study
 from evalcore.models import BenchmarkMember
 from tests.browser.accessibility import violations_of_both_themes
 from tests.browser.test_dashboard import address, log_in
-from tests.factories import make_benchmark
+from tests.factories import make_benchmark, picture_bytes
 from tests.people import answer_everything
 from tests.untrained import untrained
 
@@ -30,6 +30,12 @@ def study():
         redundancy=2,
     )
     return lifecycle.launch(study)
+
+
+def owns_benchmark(study):
+    BenchmarkMember.objects.create(
+        benchmark=study.benchmark, user=User.objects.get(), role="owner"
+    )
 
 
 def invited(study) -> str:
@@ -69,9 +75,7 @@ def test_study_is_renamed_archived_and_deleted(page, live_server, study):
     answer_everything(study)
     lifecycle.close(study)
     log_in(page, live_server, study)
-    BenchmarkMember.objects.create(
-        benchmark=study.benchmark, user=User.objects.get(), role="owner"
-    )
+    owns_benchmark(study)
     page.goto(address(live_server, study, "study-settings"))
     page.get_by_label("Title").fill("Second pilot")
     page.get_by_role("button", name="Rename").click()
@@ -90,3 +94,54 @@ def test_study_is_renamed_archived_and_deleted(page, live_server, study):
     page.keyboard.press("Enter")
     expect(page.get_by_text("The study pilot was deleted.")).to_be_visible()
     assert not Study.objects.exists()
+
+
+@pytest.mark.page_errors("404")
+def test_replaced_picture_reaches_the_annotator(page, live_server, study, tmp_path):
+    """A manager replaces a picture while an annotator rates the story."""
+    link = live_server.url + invited(study)
+    page.goto(link)
+    page.get_by_role("button", name="Continue").click()
+    page.wait_for_selector("html.ready")
+    story = page.url
+    page.keyboard.press("3")
+    expect(page.locator("#save-state")).to_contain_text("Saved")
+    (slot,) = study.slots.filter(state="leased")
+    output = slot.unit.output_a
+    manager = page.context.new_page()
+    log_in(manager, live_server, study)
+    owns_benchmark(study)
+    detail = reverse("slot-detail", args=[study.slug, slot.code])
+    manager.goto(live_server.url + detail)
+    manager.get_by_role("link", name=output.method.name, exact=True).click()
+    manager.get_by_role("link", name="Replace a picture").click()
+    right = tmp_path / "right.png"
+    right.write_bytes(picture_bytes("right", (120, 80)))
+    manager.get_by_label("Shot 2").check()
+    field = manager.get_by_label("New file")
+    large = {"name": "large.png", "mimeType": "image/png", "buffer": bytes(20 * 2**20)}
+    field.set_input_files(large)
+    message = "one => one.validationMessage"
+    assert field.evaluate(message) == "This file is too large."
+    field.set_input_files(right)
+    assert field.evaluate(message) == ""
+    assert violations_of_both_themes(manager) == []
+    manager.get_by_role("button", name="Compare").click()
+    expect(manager.get_by_text("1 rating that was begun starts again")).to_be_visible()
+    for width in (1440, 390):
+        manager.set_viewport_size({"width": width, "height": 900})
+        assert violations_of_both_themes(manager) == []
+        assert manager.evaluate("document.documentElement.scrollWidth") <= width
+    manager.get_by_role("button", name="Replace the picture").click()
+    expect(manager.locator("main")).to_contain_text("Replaced.")
+    page.bring_to_front()
+    page.keyboard.press("2")
+    expect(page.locator("#problem")).to_contain_text(
+        "picture of this story was replaced"
+    )
+    page.reload()
+    page.get_by_role("link", name="Continue").click()
+    page.get_by_role("button", name="Continue").click()
+    page.wait_for_selector("html.ready")
+    assert page.url != story
+    assert study.slots.get(state="leased").unit == slot.unit

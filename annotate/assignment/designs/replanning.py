@@ -217,6 +217,32 @@ def replan(
     return _slots(layout, rows, *filling.slots(), session_size, people, rng)
 
 
+def rearrange(
+    units: Sequence[DesignUnit],
+    held: Iterable[Assignment],
+    *,
+    session_size: int,
+    seed: int,
+) -> Assignments:
+    """Mix slots that nobody has begun; sessions and positions of each begin at 1."""
+    rows = Assignments.of(held)
+    rng = np.random.default_rng(seed % 2**64)
+    layout = Layout(units)
+    unit = layout.places(rows.unit)
+    story = layout.story[unit]
+    session = sessions(rows.annotator, story, rows.round, session_size, rng)
+    order = arrange(layout, rows.annotator, unit, session, rng)
+    person = rows.annotator[order]
+    return Assignments(
+        person,
+        rows.unit[order],
+        rows.round[order],
+        session[order],
+        ranks(person) + 1,
+        rows.a_is_left[order],
+    )
+
+
 def _slots(
     layout: Layout,
     held: Assignments,

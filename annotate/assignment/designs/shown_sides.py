@@ -43,6 +43,11 @@ class Candidate(NamedTuple):
     round: int = 1
 
 
+# A method that was added late is shown once in so many slots and one more, at most,
+# until it has caught up with the others.
+APART = 3
+
+
 @dataclass
 class SeenSoFar:
     """Stories, methods and sides that an annotator has had so far."""
@@ -50,10 +55,20 @@ class SeenSoFar:
     stories: set[Hashable] = field(default_factory=set)
     methods: Counter[Hashable] = field(default_factory=Counter)
     sides: ShownSides = field(default_factory=ShownSides)
+    recent: list[tuple[Hashable, ...]] = field(default_factory=list)
+
+    @property
+    def catching_up(self) -> set[Hashable]:
+        """Return the methods of the last slots that are far behind the others."""
+        counts = sorted(self.methods.values())
+        usual = counts[len(counts) // 2] if counts else 0
+        shown = {method for methods in self.recent for method in methods}
+        return {method for method in shown if self.methods[method] < usual - 1}
 
     def add(self, candidate: Candidate) -> None:
-        """Count a slot that the annotator was given."""
+        """Count a slot that the annotator was given, after those before it."""
         self.stories.add(candidate.story)
+        self.recent = [*self.recent, candidate.methods][-APART:]
         for method in candidate.methods:
             self.methods[method] += 1
         self.sides.add(candidate.methods, candidate.a_is_left)
@@ -61,7 +76,8 @@ class SeenSoFar:
 
 def best(candidates: Sequence[Candidate], seen: SeenSoFar) -> Candidate | None:
     """Return the candidate that keeps the annotator's share most balanced."""
-    return min(candidates, key=lambda c: _cost(c, seen), default=None)
+    late = seen.catching_up
+    return min(candidates, key=lambda c: _cost(c, seen, late), default=None)
 
 
 def keeps_even(candidate: Candidate, seen: SeenSoFar) -> bool:
@@ -72,9 +88,10 @@ def keeps_even(candidate: Candidate, seen: SeenSoFar) -> bool:
 
 
 def _cost(
-    candidate: Candidate, seen: SeenSoFar
-) -> tuple[bool, int, int, int, int, int]:
+    candidate: Candidate, seen: SeenSoFar, late: set[Hashable]
+) -> tuple[bool, int, bool, int, int, int, int]:
     met = [seen.methods[method] for method in candidate.methods]
     side = seen.sides.cost(candidate.methods, candidate.a_is_left)
     again = candidate.story in seen.stories
-    return again, candidate.round, max(met), sum(met), candidate.level, side
+    is_late = not late.isdisjoint(candidate.methods)
+    return again, candidate.round, is_late, max(met), sum(met), candidate.level, side

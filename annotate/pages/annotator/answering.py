@@ -40,7 +40,7 @@ from annotate.presentation.shot_comments import ShotCommentRow
 from annotate.quality import follow_up, monitoring
 from annotate.responses import writing
 from annotate.responses.checklists import TicksRow
-from annotate.responses.late import offered_at
+from annotate.responses.late import offered_at, shows_replaced
 from annotate.responses.leasing import lacking
 from annotate.responses.submission import Closing, Received, submit
 from annotate.responses.writing import AnswerRow, CommentRow, Row
@@ -92,7 +92,9 @@ def for_annotator(view: View, held_too: str = "") -> View:
         except Http404:
             if study.state != Study.State.OPEN:  # the slot may return to its annotator
                 return stopped_page(request, annotator, study.state, 403)
-            return stopped_page(request, annotator, "gone", 404)
+            is_replaced = shows_replaced(study, str(kwargs.get("code", "")))
+            why = "replaced" if is_replaced else "gone"
+            return stopped_page(request, annotator, why, 404)
 
     return wrapped
 

@@ -48,6 +48,9 @@ def stopped_page(
             "withdrawn": _("You have withdrawn from this study."),
             "left": _("Your place went to somebody else. Reload to take another."),
             "gone": _("This story is now assigned to somebody else."),
+            "replaced": _(
+                "A picture of this story was replaced. Reload the page to continue."
+            ),
             "failed": _(
                 "You did not pass the training round, so you cannot take part in this "
                 "study."
@@ -56,7 +59,11 @@ def stopped_page(
         }
         paused = _("The study is not accepting answers at the moment.")
         return JsonResponse({"error": texts.get(why, paused)}, status=status)
-    worth = None if why in ("gone", "draft") else outcomes.current_code(annotator)
+    worth = (
+        None
+        if why in ("gone", "replaced", "draft")
+        else outcomes.current_code(annotator)
+    )
     offer_submission(request, annotator.study, worth)
     context = {
         "annotator": annotator,

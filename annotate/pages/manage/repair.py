@@ -87,14 +87,19 @@ Languages = list[tuple[Wording, str]]
 
 def _parts(request: UserRequest, study: Study) -> list[tuple[str, list[Languages]]]:
     """Return the texts of the whole study and of each question, as they were sent."""
-    titles = {one.key.partition("|")[0]: one.title for one in study.questions.all()}
+    titles = {
+        "": _("Consent and instructions"),
+        ".training": _("Training"),
+        **{one.key.partition("|")[0]: one.title for one in study.questions.all()},
+    }
 
     def part_of(wording: Wording) -> str:
-        return wording.path[1] if wording.path[0] == "questions" else ""
+        part = wording.path[0]
+        return {"questions": wording.path[1], "training": ".training"}.get(part, "")
 
     return [
         (
-            titles.get(key, key) if key else _("Consent and instructions"),
+            titles.get(key, key),
             [
                 [(one, request.POST.get(one.name, one.text)) for one in languages]
                 for _text, languages in groupby(texts, lambda one: one.path[:-1])

@@ -32,6 +32,14 @@
     button.setAttribute("aria-label", copied);
   });
 
+  // A file that the server would refuse is not sent.
+  document.addEventListener("change", ({ target }) => {
+    const { most, tooLarge } = target.dataset;
+    if (!tooLarge) return;
+    target.setCustomValidity(target.files[0]?.size > most * 2 ** 20 ? tooLarge : "");
+    target.reportValidity();
+  });
+
   // A refreshed part keeps its scroll position, focus and open details.
   const places = (part) => [...part.querySelectorAll("a, button, summary, .scroll-x")];
   const name = (place) =>

@@ -95,7 +95,7 @@ def test_verify_reports_withdrawn_answers_that_count():
     row = Exclusion.objects.order_by("pk").last()
     row.views.remove(row.views.get(key="everything"))
     assert problems(ada.study) == [
-        f"slot {row.slot.code}: withdrawn, but not hidden from every view"
+        f"slot {row.slot.code}: consent withdrawn, but not hidden from every view"
     ]
     row.views.set(ada.study.analysis_views.all())
     row.slot.unit.slots.filter(pk=row.slot_id).update(state="submitted")

@@ -14,12 +14,13 @@ from annotate.reports import downloads, writing
 from annotate.studies import lifecycle, rewording
 from annotate.studies.planning import plan_study
 from annotate.studies.rewording import RewordingError
-from annotate.studies.study_file import read_definition
+from annotate.studies.study_file import load_definition, read_definition
 from tests import answering
 from tests.annotate.test_concurrency import at_once, meet
 from tests.factories import make_benchmark
 from tests.people import alice, answer_everything, rob
 from tests.untrained import untrained
+from tests.working import LIKERT, Browser, always, answer, join, make_planned
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
@@ -141,6 +142,51 @@ def test_second_manager_keeps_the_first_ones_correction(study):
     with pytest.raises(RewordingError, match=r"It is now .First\."):
         rewording.reword(study, seen | {HELP: "Second."}, version=1)
     assert rewording.reword(study, seen | {HELP: "First."}, version=1) == []
+
+
+def test_training_feedback_is_corrected_on_page_and_in_file(client):
+    text = """{}
+training:
+  units:
+    - {{story: "01", method: Alder, expected: {{character: [3, 4]}},
+       feedback: {{en: Teh fox stays, zh: 狐狸不变}}}}
+    - {{story: "02", method: Alder, expected: {{character: [0, 1]}}}}
+"""
+    study = make_planned(text.format(LIKERT), annotators=2, redundancy=2)
+    person = join(study, "A01")
+    slot = choosing.next_for(person).slot
+    answer(slot, person, always("3"))
+    texts = [one for one in rewording.wordings(study) if one.path[0] == "training"]
+    assert [one.name for one in texts] == ["training.1.en", "training.1.zh"]
+    assert texts[0].label == "Feedback 1 (story 01)"
+    page = reverse("study-texts", args=[study.slug])
+    done = alice(study).post(page, {"version": 1, "training.1.en": "The fox stays"})
+    assert done.status_code == 302
+    again = Study.objects.get()
+    assert again.text_version == 2
+    definition = read_definition(again.definition, file="", name="trial")
+    assert definition.training.units[0].feedback["en"] == "The fox stays"
+    assert definition.training.units[1].feedback == {}
+    shown = client.get(Browser(client, person).address("feedback", slot.code))
+    assert "The fox stays" in shown.content.decode()
+    seen = alice(study).get(page).content.decode()
+    assert "Feedback 1 (en): <del>Teh fox stays</del>" in seen
+
+
+def test_feedback_written_by_the_program_can_be_corrected():
+    study = plan_study(
+        load_definition("vistorybench-user-study"),
+        benchmark=make_benchmark(stories=3, shots=3),
+        slug="taught",
+        annotators=2,
+        redundancy=2,
+    )
+    lifecycle.launch(study)
+    first = next(o for o in rewording.wordings(study) if o.path[0] == "training")
+    rewording.reword(study, {first.name: "Better."}, version=1)
+    units = study.units.filter(purpose="training").order_by("pk")
+    assert units.first().feedback[first.language] == "Better."
+    assert units.last().feedback[first.language] != "Better."
 
 
 @pytest.mark.parametrize(
