@@ -87,10 +87,11 @@ export function open(main, host) {
   function tellList() {
     const rows = pins.map(({ shot, label }, at) => {
       const row = find("template").content.firstElementChild.cloneNode(true);
-      const name = filledIn(question.dataset.mark, { n: at + 1, shot });
+      const { mark, shotName } = question.dataset;
+      const name = filledIn(mark, { n: at + 1, shot });
       row.dataset.at = at;
       row.querySelector("b").textContent = at + 1;
-      row.querySelector("span").textContent = name.split(", ")[1];
+      row.querySelector("span").textContent = filledIn(shotName, { shot });
       for (const button of row.querySelectorAll("[data-do], select")) {
         const own = button.ariaLabel ?? button.textContent.trim();
         button.ariaLabel = button.dataset.do === "show" ? name : `${own}: ${name}`;
