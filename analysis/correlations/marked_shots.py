@@ -71,6 +71,7 @@ def blame_rows(
             yield {
                 "question": str(question),
                 "metric": metric,
+                "of_kind": "|" in str(question),
                 **one.estimate.columns(),
                 "n_outputs": one.outputs,
                 "n_left_out": one.left_out,
@@ -120,7 +121,8 @@ def _blame(rows: pd.DataFrame, sampling: Sampling, label: str) -> Blame:
         reason = sentence("in no output do both sides distinguish two shots")
         return Blame(undefined(reason), 0, len(groups), 0)
     sums, counts = (
-        np.bincount(names, weights=part) for part in (values[known], np.ones(len(names)))
+        np.bincount(names, weights=part)
+        for part in (values[known], np.ones(len(names)))
     )
     found = _mean_by_story(sums, counts, sampling, label, n)
     return Blame(found, int(known.sum()), int((~known).sum()), len(sums))

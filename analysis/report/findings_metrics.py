@@ -151,8 +151,8 @@ def blame_claims(shot_agreement: pd.DataFrame) -> Iterator[ClaimText]:
 
     Only for the question as a whole: kinds of fault are in the table.
     """
-    whole = shot_agreement[~shot_agreement["question"].str.contains("|", regex=False)]
-    known = whole[whole["value"].notna()]
+    is_whole = ~shot_agreement["of_kind"].astype(bool)
+    known = shot_agreement[is_whole & shot_agreement["value"].notna()]
     best = known.sort_values(["value", "metric"], ascending=[False, True])
     for _question, rows in best.groupby("question", sort=True):
         for row in records(rows.head(MOST_SENTENCES)):

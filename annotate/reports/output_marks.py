@@ -49,7 +49,7 @@ class MarkedPicture:
 
 @dataclass(frozen=True)
 class OutputMarks:
-    """What people marked in an output; `marking` of the `people` marked anything."""
+    """The marks of an output; `marking` of the `people` marked anything."""
 
     title: str
     faults: tuple[ShownFault, ...]

@@ -96,7 +96,9 @@ def test_faults_are_pointed_at(chromium, live_server, hand, size):
         wait_until(page, stored, both)
         pin = page.locator("#shot-2 .pin").bounding_box()
         there, box = at(page, 0.5, 0.4), pane.bounding_box()
-        assert pin["x"] + pin["width"] / 2 == pytest.approx(box["x"] + there["x"], abs=2)
+        assert pin["x"] + pin["width"] / 2 == pytest.approx(
+            box["x"] + there["x"], abs=2
+        )
         assert pin["y"] + pin["height"] / 2 == pytest.approx(
             box["y"] + there["y"], abs=2
         )

@@ -59,7 +59,9 @@ class MarksQuestion(QuestionDefinition):
     kind: Literal["marks"]
     labels: Labels = Field(
         title=gettext_noop("Kinds of fault"),
-        description=gettext_noop("YAML, one per line, such as: anatomy: Broken anatomy"),
+        description=gettext_noop(
+            "YAML, one per line, such as: anatomy: Broken anatomy"
+        ),
         examples=[
             "character: Wrong character\n"
             "anatomy: Broken anatomy\n"
@@ -108,7 +110,9 @@ class MarksKind(Kind):
     template = "rate/_pins.html"
     scripts = ("marks",)
     keys_template = "rate/_keys_marks.html"
-    wanted = f"`{NOTHING}`, or a line for each fault: shot, x, y (0 to 1), kind of fault"
+    wanted = (
+        f"`{NOTHING}`, or a line for each fault: shot, x, y (0 to 1), kind of fault"
+    )
     model = MarksAnswer
     table = "marked_shots"
     parts_table = "marks"
@@ -136,7 +140,9 @@ class MarksKind(Kind):
                 text = _("This story has no picture of shot %(shot)s.")
                 raise BadAnswerError(text % {"shot": pin.shot})
             if pin.label not in labels:
-                text = _("“%(label)s” is no kind of fault here; write one of %(known)s.")
+                text = _(
+                    "“%(label)s” is no kind of fault here; write one of %(known)s."
+                )
                 known = ", ".join(labels)
                 raise BadAnswerError(text % {"label": pin.label[:40], "known": known})
             pins.append(on_picture(pin, sizes[pin.shot], _box(slot)))

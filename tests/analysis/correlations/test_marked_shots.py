@@ -88,7 +88,7 @@ def test_blame_without_differences_says_why():
     assert "in no output do both sides" in row["reason"]
 
 
-def test_interval_covers_the_stories_and_test_finds_a_metric_that_blames_alike():
+def test_interval_over_stories_finds_a_metric_that_agrees():
     """Twelve stories in which people and metric agree in all but one pair of shots."""
     marked = {
         (f"s{n}", "UNO", who): [1, 0, 0, who == "Bob"]
@@ -105,9 +105,7 @@ def test_report_joins_marks_with_ratings_and_scores():
     cells = [(s, m, 2.0 + (m == "UNO")) for s in "ab" for m in ("UNO", "Wan")]
     ratings = pd.DataFrame(cells, columns=["story", "method", "rating"])
     ratings = ratings.assign(dimension="beauty", annotator="Ann")
-    report = align(
-        ratings=ratings, scores=scores(), marked_shots=marks(), resamples=50
-    )
+    report = align(ratings=ratings, scores=scores(), marked_shots=marks(), resamples=50)
     assert set(report["agreement"]["question"]) == {"beauty", "where"}
     alpha = report["agreement"].set_index(["question", "statistic"]).loc["where"]
     assert alpha.loc["alpha_nominal", "n_units"] == 9
