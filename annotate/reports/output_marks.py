@@ -35,7 +35,7 @@ class ShownPin:
 
 @dataclass(frozen=True)
 class MarkedPicture:
-    """A picture with its height at `WIDTH`, its marks, and how many people marked it."""
+    """A picture with its height at `WIDTH`, its marks, and the people who made them."""
 
     frame: Frame
     height: float

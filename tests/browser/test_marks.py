@@ -9,7 +9,7 @@ from annotate.models import Invitation
 from evalcore.models import Frame, Shot
 from tests.browser.hands import HANDS, too_small
 from tests.browser.waiting import wait_until
-from tests.factories import make_benchmark, store_picture, picture_bytes
+from tests.factories import make_benchmark, picture_bytes, store_picture
 from tests.working import join, make_planned
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -59,13 +59,13 @@ def at(page, x, y):
     wait_until(page, lambda: image.evaluate(LOADED), True)
     return image.evaluate(
         """(image, [x, y]) => {
-          const [pane, box] = [image.parentElement, image]
-            .map((one) => one.getBoundingClientRect());
-          const scale = Math.min(box.width / image.naturalWidth, box.height / image.naturalHeight);
-          const [wide, high] = [image.naturalWidth * scale, image.naturalHeight * scale];
+          const pane = image.parentElement.getBoundingClientRect();
+          const box = image.getBoundingClientRect();
+          const { naturalWidth: wide, naturalHeight: high } = image;
+          const scale = Math.min(box.width / wide, box.height / high);
           return {
-            x: box.x + (box.width - wide) / 2 + x * wide - pane.x,
-            y: box.y + (box.height - high) / 2 + y * high - pane.y,
+            x: box.x + box.width / 2 + (x - 0.5) * wide * scale - pane.x,
+            y: box.y + box.height / 2 + (y - 0.5) * high * scale - pane.y,
           };
         }""",
         [x, y],

@@ -1,4 +1,4 @@
-"""Marks in pictures: stored by picture, exported by pin and by shot, shown to managers."""
+"""Marks in pictures: stored by picture, exported by mark and by shot, and displayed."""
 
 import csv
 import io
