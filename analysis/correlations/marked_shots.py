@@ -120,10 +120,8 @@ def _blame(rows: pd.DataFrame, sampling: Sampling, label: str) -> Blame:
     if not known.any():
         reason = sentence("in no output do both sides distinguish two shots")
         return Blame(undefined(reason), 0, len(groups), 0)
-    sums, counts = (
-        np.bincount(names, weights=part)
-        for part in (values[known], np.ones(len(names)))
-    )
+    sums = np.bincount(names, weights=values[known]).astype(float)
+    counts = np.bincount(names).astype(float)
     found = _mean_by_story(sums, counts, sampling, label, n)
     return Blame(found, int(known.sum()), int((~known).sum()), len(sums))
 

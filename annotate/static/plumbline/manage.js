@@ -24,7 +24,7 @@
     button.focus();
   });
 
-  // Marks of one kind of fault can be hidden.
+  // The marks of each kind of fault can be hidden.
   document.addEventListener("change", ({ target }) => {
     const { fault } = target.dataset;
     if (!fault) return;
