@@ -49,12 +49,12 @@ class MarkedPicture:
 
 @dataclass(frozen=True)
 class OutputMarks:
-    """The marks of an output; `marking` of the `people` marked anything."""
+    """The marks of an output; `marked` of the `people` marked anything."""
 
     title: str
     faults: tuple[ShownFault, ...]
     pictures: tuple[MarkedPicture, ...]
-    marking: int
+    marked: int
     people: int
 
 
