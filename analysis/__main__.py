@@ -23,6 +23,7 @@ TABLES = (
     "stories",
     "composites",
     "twins",
+    "marked_shots",
     "hypotheses",
     "subset",
     "people",

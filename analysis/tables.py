@@ -9,6 +9,7 @@ import re
 from io import TextIOBase
 
 RATING_COLUMNS = ("story", "method", "dimension", "annotator", "rating")
+MARKED_COLUMNS = ("story", "method", "shot", "dimension", "annotator", "rating")
 RATING_KEY = ("story", "method", "shot", "round", "dimension", "annotator")
 CHOICE_COLUMNS = ("story", "method_a", "method_b", "criterion", "annotator", "choice")
 CHOICE_KEY = ("story", "method_a", "method_b", "round", "criterion", "annotator")

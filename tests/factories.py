@@ -186,16 +186,21 @@ def add_questions(study: Study, kind: str) -> None:
                 scale_max=1,
             )
         return
-    likert = kind == "likert"
     for ordinal, key in enumerate(("character", "aesthetics"), start=1):
+        # A study has only one question about marks, beside another one.
+        kind_here = "likert" if kind == "marks" and ordinal == 1 else kind
+        likert = kind_here == "likert"
+        anchors = {"0": {"en": "none"}, "4": {"en": "perfect"}} if likert else {}
+        if kind_here == "marks":
+            anchors = {"labels": {"hands": {"en": "Odd hands"}}, "required": True}
         Question.objects.create(
             study=study,
-            kind=kind,
+            kind=kind_here,
             key=key,
             ordinal=ordinal,
             titles={"en": key.title(), "zh": f"问题{ordinal}"},
             texts={"en": f"How good is {key}?", "zh": f"如何评价{ordinal}?"},
-            anchors={"0": {"en": "none"}, "4": {"en": "perfect"}} if likert else {},
+            anchors=anchors,
             scale_min=0 if likert else None,
             scale_max=4 if likert else None,
         )

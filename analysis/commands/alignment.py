@@ -29,6 +29,7 @@ from analysis.reading.cells import CellGrid, cell_frame
 from analysis.reading.kept_answers import (
     KeptAnswers,
     chosen_tables,
+    kept_marks,
     kept_people,
     note_directions,
     note_exclusions,
@@ -39,7 +40,11 @@ from analysis.reading.shared_names import (
     OUTPUT_NAMES,
     check_shared_names,
 )
-from analysis.reliability.agreement import CHOICE_STATISTICS, RATING_STATISTICS
+from analysis.reliability.agreement import (
+    CHOICE_STATISTICS,
+    MARK_STATISTICS,
+    RATING_STATISTICS,
+)
 from analysis.reliability.agreement import PARTS as AGREEMENT_PARTS
 from analysis.reliability.matrices import (
     Reliability,
@@ -65,6 +70,7 @@ from analysis.result_tables.supplementary import (
     add_clusters,
     add_composites,
     add_hypotheses,
+    add_marked_shots,
     add_pairs_further,
     add_people,
     add_ranking_agreement,
@@ -151,6 +157,7 @@ def align(
     composites: Sequence[Composite] = (),
     hypotheses: pd.DataFrame | None = None,
     twins: pd.DataFrame | None = None,
+    marked_shots: pd.DataFrame | None = None,
     progress: Progress = silent,
 ) -> Analysis:
     """Report people's ratings of methods, and compare every metric with people."""
@@ -184,9 +191,12 @@ def align(
     found.notes.extend(direction_hints(questions, table))
     progress("agreement of annotators")
     parts = supported_parts(options.resample, "units", AGREEMENT_PARTS)
-    add_agreement(_reliability(asked, options), found, parts)
+    marked = kept_marks(marked_shots, options)
+    agreed = [*_reliability(asked, options), *_reliability_of_marks(marked)]
+    add_agreement(agreed, found, parts)
     add_ranking_agreement(people, found)
     add_people(people, (judged["ratings"], judged["choices"]), found)
+    add_marked_shots(marked, scored, found)
     add_hypotheses(hypotheses, table, found)
     add_clusters(found)
     add_verdicts(found)
@@ -344,3 +354,12 @@ def _reliability(
         for name, rows in people.choices.groupby("criterion", sort=True):
             found.append((str(name), choice_reliability(rows), CHOICE_STATISTICS))
     return found
+
+
+def _reliability_of_marks(
+    marked: pd.DataFrame | None,
+) -> Iterator[tuple[str, Reliability, tuple[str, ...]]]:
+    """Yield the marks of each question, and of each kind of fault, by shot."""
+    if marked is not None:
+        for name, rows in marked.groupby("dimension", sort=True):
+            yield str(name), rating_reliability(rows), MARK_STATISTICS

@@ -259,6 +259,8 @@ def _align(command: argparse.ArgumentParser) -> None:
     _table(command, "hypotheses", says)
     says = "scores of outputs made worse on purpose: columns story, method, twin, "
     _table(command, "twins", f"{says}metric, score")
+    says = "whether people marked each shot as faulty: columns story, method, shot, "
+    _table(command, "marked-shots", f"{says}dimension, annotator, rating (0 or 1)")
     command.add_argument(
         "--composites",
         type=Path,

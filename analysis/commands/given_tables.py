@@ -30,13 +30,20 @@ Composites: TypeAlias = Mapping[str, object] | PathLike[str] | str
 # Question to the metric, or the metrics, that are declared to measure it.
 Hypotheses: TypeAlias = Mapping[str, str | Sequence[str]] | Table
 # What the reader of each table takes of the options.
-READ = {"ratings": (*WIDE, "scale"), "choices": (), "rankings": (), "scores": WIDE}
+READ = {
+    "ratings": (*WIDE, "scale"),
+    "choices": (),
+    "rankings": (),
+    "marked_shots": (),
+    "scores": WIDE,
+}
 # Keywords that say which direction is better.
 DIRECTIONS = ("lower_is_better", "higher_is_better")
 READERS: Mapping[str, Callable[..., pd.DataFrame]] = {
     "ratings": inputs.read_ratings,
     "choices": inputs.read_choices,
     "rankings": inputs.read_rankings,
+    "marked_shots": inputs.read_marked_shots,
     "scores": inputs.read_scores,
 }
 

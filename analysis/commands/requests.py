@@ -156,6 +156,7 @@ def _align(request: Request, progress: Progress) -> Analysis:
         tags=tags,
         composites=composites,
         twins=twins,
+        marked_shots=request.table("marked_shots"),
         hypotheses=hypothesis_rows(given.get("hypotheses"), covered, composites),
         progress=progress,
     )

@@ -42,6 +42,7 @@ def align(
     hypotheses: Hypotheses | None = None,
     composites: Composites | None = None,
     twins: Table | None = None,
+    marked_shots: Table | None = None,
     lower_is_better: Sequence[str] | str = (),
     higher_is_better: Sequence[str] | str = (),
     **options: Any,
@@ -70,6 +71,9 @@ def align(
     twins
         Scores of outputs that were made worse on purpose: columns story, method, twin
         (how), metric, score.
+    marked_shots
+        Whether people marked each shot as faulty: ratings of 0 and 1 with a column
+        shot. They are held against the scores of shots.
     lower_is_better, higher_is_better
         Metrics whose direction the table does not tell. Of others without a column
         ``higher_is_better`` the name tells (``docs/reference/input-tables.md``), else
@@ -141,6 +145,7 @@ def align(
         "stories": stories,
         "composites": composites,
         "twins": twins,
+        "marked_shots": marked_shots,
         "hypotheses": hypotheses,
     }
     ways = {"lower_is_better": lower_is_better, "higher_is_better": higher_is_better}

@@ -23,6 +23,7 @@ from analysis.tables import (
     CHOICE_COLUMNS,
     CHOICE_KEY,
     CHOICE_VALUES,
+    MARKED_COLUMNS,
     MEAN_OF_RATERS,
     RANKING_COLUMNS,
     RANKING_KEY,
@@ -232,6 +233,18 @@ def check_ratings(
     check.flags()
     check.unique(RATING_KEY, unless="is_repeat")
     return check.result()
+
+
+def read_marked_shots(table: Table) -> pd.DataFrame:
+    """Read which shots people marked: ratings of 0 and 1, each of one shot."""
+    raw, file = opened(table, "marked_shots", MARKED_COLUMNS)
+    return _of_file(check_marked_shots(raw, file=file), file)
+
+
+def check_marked_shots(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
+    """Return a clean copy of a table of marked shots, or raise `InputError`."""
+    TableCheck(frame, file, MARKED_COLUMNS)
+    return check_ratings(frame, file=file, scale=(0, 1))
 
 
 def read_choices(table: Table) -> pd.DataFrame:

@@ -102,6 +102,17 @@ def kept_ratings(
     return kept
 
 
+def kept_marks(
+    marked: pd.DataFrame | None, options: AlignOptions
+) -> pd.DataFrame | None:
+    """Keep the marks of shots as other answers, or return None."""
+    if marked is None:
+        return None
+    rows = kept_rows(marked, RATING_KEYS)
+    rows = without_methods(rows, options.exclude_methods, ("method",))
+    return None if rows.empty else rows
+
+
 def _several(rankings: pd.DataFrame, notes: Notes) -> pd.DataFrame:
     """Leave out rankings with a single method left."""
     rows, _, _ = in_orders(rankings)

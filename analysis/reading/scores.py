@@ -58,7 +58,7 @@ def score_table(scores: pd.DataFrame) -> ScoreTable:
     for name in BASELINES:
         if (rows["metric"] == name).any():
             raise OptionError(f"scores: metric: {name!r}: expected {OTHER_NAME}")
-    better = _directions(rows)
+    better = directions(rows)
     rows, notes = _one_kind_of_score(rows)
     keys = ["metric", "story", "method"]
     if rows.duplicated(keys).any():
@@ -130,7 +130,7 @@ def versioned_names(rows: pd.DataFrame) -> pd.Series:
     return rows["metric"].where(~several, rows["metric"] + " (" + label + ")")
 
 
-def _directions(rows: pd.DataFrame) -> dict[str, bool]:
+def directions(rows: pd.DataFrame) -> dict[str, bool]:
     if "higher_is_better" not in rows:
         return dict.fromkeys(rows["metric"].unique(), True)
     given = rows["higher_is_better"]

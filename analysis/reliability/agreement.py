@@ -35,6 +35,7 @@ RATING_STATISTICS = (
     "rater_vs_rest_kendall",
 )
 CHOICE_STATISTICS = ("alpha_nominal", "fleiss_kappa", "ac1", "majority_share")
+MARK_STATISTICS = ("alpha_nominal", "ac1")
 PARTS = ("stories", "methods", "units", "annotators")
 # Fewer annotators make too few different panels, and too many of one person.
 LEAST_DRAWN = 5

@@ -35,6 +35,13 @@ def label_dots(labels: pd.DataFrame) -> Iterator[Part]:
         yield dots("labels", _("all labels"), both, order=order, words=words)
 
 
+@figure("marked")
+def marked_dots(marked_shots: pd.DataFrame) -> Iterator[Part]:
+    """Draw how often people marked a shot of each method, by kind of fault."""
+    shares = {name: 100 * marked_shots[name] for name in ("value", "low", "high")}
+    yield from dots_of("marked", marked_shots.assign(**shares))
+
+
 @figure("means")
 def mean_dots(method_means: pd.DataFrame) -> Iterator[Part]:
     """Draw the mean rating of each method, question by question."""

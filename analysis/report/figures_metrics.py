@@ -282,6 +282,12 @@ def spa_dots(spa: pd.DataFrame) -> Iterator[Part]:
     yield from dots_of("spa", without_baselines(spa))
 
 
+@figure("blame")
+def blame_dots(shot_agreement: pd.DataFrame) -> Iterator[Part]:
+    """Draw how well metrics blame the shots that people marked, by kind of fault."""
+    yield from dots_of("blame", shot_agreement[shot_agreement["value"].notna()])
+
+
 @figure("calibration")
 def calibration_dots(calibration: pd.DataFrame) -> Iterator[Part]:
     """Draw held-out accuracy of the weighted metrics beside each one, and weights."""

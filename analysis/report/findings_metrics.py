@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from analysis.correlations.metric_differences import SIGNIFICANT
 from analysis.options import KNOWN_COEFFICIENTS
 from analysis.pairwise.human_ceiling import ONE_ANNOTATOR
 from analysis.pairwise.metric_errors import MISSES
@@ -18,6 +19,7 @@ from analysis.report.metric_order import metric_ranks
 from analysis.report.wording import (
     LEVELS,
     MINUS,
+    MOST_SENTENCES,
     WORDS,
     ClaimText,
     ResultTables,
@@ -142,6 +144,23 @@ def disagreement_claims(
         row |= {key: f"{row[key]:.3g}".replace("-", MINUS) for key in numbers}
         row["question"] = _question(str(name), str(source), disagreement)
         yield claim("disagreement", True, other=row["other_method"], **row)
+
+
+def blame_claims(shot_agreement: pd.DataFrame) -> Iterator[ClaimText]:
+    """Yield whether the best metrics give lower scores to shots that people marked.
+
+    Only for the question as a whole: kinds of fault are in the table.
+    """
+    is_whole = ~shot_agreement["of_kind"].astype(bool)
+    known = shot_agreement[is_whole & shot_agreement["value"].notna()]
+    best = known.sort_values(["value", "metric"], ascending=[False, True])
+    for _question, rows in best.groupby("question", sort=True):
+        for row in records(rows.head(MOST_SENTENCES)):
+            row |= {"evidence": f"{name_of('kendall')} {with_interval(row)}"}
+            row["shots"] = counted(row["n"], "shot")
+            row["stories"] = counted(row["n_stories"], "story")
+            shown = row["low"] > 0 and row["p_adjusted"] <= SIGNIFICANT
+            yield claim("blame", shown, **row)
 
 
 # Levels and statistics ----------------------------------------------------------------

@@ -53,6 +53,7 @@ SECTIONS: dict[str, tuple[Claims, ...]] = {
     ),
     "disagreement": (
         findings_metrics.disagreement_claims,
+        findings_metrics.blame_claims,
         findings_planning.group_claims,
     ),
     "methods": (),

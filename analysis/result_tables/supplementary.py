@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 
+from analysis.correlations.marked_shots import blame_rows, share_rows
 from analysis.correlations.metric_differences import cluster_rows
 from analysis.options import (
     check_known,
@@ -28,7 +29,7 @@ from analysis.planning.variance_components import (
     variance_components,
 )
 from analysis.problems import listed
-from analysis.questions import QuestionData, declared
+from analysis.questions import SCORE_KEYS, QuestionData, declared
 from analysis.rankings.composite_weights import (
     AT,
     Composite,
@@ -44,7 +45,7 @@ from analysis.rankings.composites import (
     range_remarks,
 )
 from analysis.reading.cells import annotator_cells, human_cells
-from analysis.reading.column_cleaning import without_methods
+from analysis.reading.column_cleaning import kept_rows, without_methods
 from analysis.reading.kept_answers import KeptAnswers
 from analysis.reading.scores import ScoreTable
 from analysis.reliability.annotators import choice_annotators, rating_annotators
@@ -165,6 +166,19 @@ def add_people(
     if choices is not None:
         again = without_methods(choices, left_out, ("method_a", "method_b"))
         found.extend("annotators", choice_repeats(again, notes=found.notes, **drawn))
+
+
+def add_marked_shots(
+    marked: pd.DataFrame | None, scores: pd.DataFrame | None, found: TableCollector
+) -> None:
+    """Add how often people marked shots, and whether metrics blame the same shots."""
+    if marked is None:
+        return
+    drawn, left_out = found.options.sampling, found.options.exclude_methods
+    found.extend("marked_shots", share_rows(marked, drawn), ("stories",))
+    if scores is not None:
+        kept = without_methods(kept_rows(scores, SCORE_KEYS), left_out, ("method",))
+        found.extend("shot_agreement", blame_rows(marked, kept, drawn), ("stories",))
 
 
 def add_hypotheses(

@@ -62,7 +62,10 @@ class Kind(ABC):
     # The model of its answers, and the name of the exported table.
     model: ClassVar[type[Answer]]
     table: ClassVar[str] = "ratings"
-    # Whether reports, agreement, checks and leaderboards use its answers.
+    # A second exported table with a row for each part of an answer, and its columns.
+    parts_table: ClassVar[str] = ""
+    parts_columns: ClassVar[tuple[str, ...]] = ()
+    # Whether agreement, checks and leaderboards use its answers as those to outputs.
     is_counted: ClassVar[bool] = True
     # Whether each answer is a number that rates one output.
     is_numeric: ClassVar[bool] = False
@@ -72,6 +75,12 @@ class Kind(ABC):
     of_shots: ClassVar[bool] = False
     # Whether its values are unordered.
     is_nominal: ClassVar[bool] = False
+    # Whether answers are too various to be cached, and drafts overwrite each other.
+    is_open_ended: ClassVar[bool] = False
+    # Whether a study can have only one such question.
+    is_single: ClassVar[bool] = False
+    # Whether its outputs must be pictures.
+    needs_pictures: ClassVar[bool] = False
     # Whether answers are free text, which is erased together with comments.
     is_free_text: ClassVar[bool] = False
     # Whether its questions are optional unless their `anchors` say `required`.
@@ -111,6 +120,11 @@ class Kind(ABC):
     def numbers_of_outputs(self) -> tuple[str, ...]:
         """Return the allowed numbers of outputs shown at once, as texts."""
         return tuple(map(str, range(self.least, self.most + 1)))
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Return the names of its exported tables."""
+        return tuple(filter(None, (self.table, self.parts_table)))
 
     # Answering
 
@@ -178,6 +192,14 @@ class Kind(ABC):
     @abstractmethod
     def rows(self, answer: Row, methods: Sequence[str]) -> list[Fields]:
         """Return an answer's cells in the kind's columns; methods as in the unit."""
+
+    def parts(self, answer: Row, methods: Sequence[str]) -> list[Fields]:
+        """Return the rows of `parts_table` for an answer."""
+        return []
+
+    def dimension_titles(self, question: Question) -> dict[str, str]:
+        """Return the titles of the dimensions that a question has in reports."""
+        return {question.key: question.full_title}
 
     def checked(self, frame: "pd.DataFrame", *, file: str) -> "pd.DataFrame":
         """Return the table of counted answers, validated like a file."""

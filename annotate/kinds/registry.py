@@ -46,7 +46,7 @@ def is_required(question: Question) -> bool:
 
 def kind_of_table(table: str, *, of_shots: bool = False) -> Kind:
     """Return the kind whose answers a table holds."""
-    kinds = (kind for kind in KINDS.values() if kind.table == table)
+    kinds = (kind for kind in KINDS.values() if table in kind.tables)
     return next(kind for kind in kinds if kind.of_shots == of_shots)
 
 
@@ -89,8 +89,8 @@ def whole_tables(study: Study) -> dict[type[Answer], list[str]]:
 def answer_tables(study: Study, *, only_counted: bool = False) -> list[str]:
     """Return the names of a study's exported answer tables."""
     kinds = kinds_of(study)
-    tables = [kind.table for kind in kinds if kind.is_counted or not only_counted]
-    return list(dict.fromkeys(tables))
+    used = [kind for kind in kinds if kind.is_counted or not only_counted]
+    return list(dict.fromkeys(table for kind in used for table in kind.tables))
 
 
 def drafted_pairs(study: Study) -> set[int]:

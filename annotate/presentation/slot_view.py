@@ -329,8 +329,8 @@ def shown_questions(
 ) -> list[ShownQuestion]:
     """Return the questions with their options and the answers given so far.
 
-    Free texts in `sent`, by question and with the reason for refusal, replace those
-    that are stored.
+    Answers in `sent` to open-ended questions, with the reason for refusal, replace
+    those that are stored.
     """
     answers = current_answers(slot, slot.annotator)
     shown = []
@@ -338,7 +338,7 @@ def shown_questions(
         kind = kind_of(question)
         stored = answers.get(question.pk)
         answer, refused = kind.as_displayed(slot, stored.value) if stored else "", ""
-        if kind.is_free_text:
+        if kind.is_open_ended:
             answer, refused = sent.get(question.key, (answer, ""))
         options = kind.options(slot, question)
         shown.append(ShownQuestion(question, kind, options, answer, refused))

@@ -15,7 +15,7 @@ from annotate.presentation import shot_comments
 from annotate.reports import study_tables
 from annotate.studies import rewording
 
-TABLES = (*sorted({kind.table for kind in KINDS.values()}), "scores")
+TABLES = (*sorted({name for kind in KINDS.values() for name in kind.tables}), "scores")
 CORRECTIONS_HEADER = ("text_version", "since", "text", "before", "after")
 WORDS = {True: "true", False: "false"}
 

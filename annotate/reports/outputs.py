@@ -13,6 +13,7 @@ from annotate.kinds.base import Kind
 from annotate.kinds.registry import counted, kind_of, tables_of
 from annotate.models import Question, Slot, Study
 from annotate.presentation.slot_view import shot_texts
+from annotate.reports.output_marks import OutputMarks, output_marks
 from annotate.reports.study_scores import (
     METRIC,
     MetricKey,
@@ -195,6 +196,7 @@ class ShownOutput:
     after: str
     means: list[PeopleMean]
     scores: list[ShownScore]
+    marks: OutputMarks | None
 
 
 def shown_output(study: Study, story: str, method: str) -> ShownOutput | None:
@@ -215,6 +217,7 @@ def shown_output(study: Study, story: str, method: str) -> ShownOutput | None:
         "".join(methods[at + 1 : at + 2]),
         people_means(study, output),
         output_scores(study, output, methods),
+        output_marks(study, output),
     )
 
 

@@ -85,14 +85,15 @@ def answer_rows(
     """Yield submitted answers through a view, with the columns of `header`."""
     with_shots = "shot" in header(study, table)
     for model, kinds in tables_of(study).items():
-        if kinds[0].table != table:
+        if table not in kinds[0].tables:
             continue
         by_name = {kind.name: kind for kind in kinds}
         for row in _answers(model, kinds, study, view, as_of):
             kind = by_name[row["question__kind"]]
             methods = [_shown(row, letter) for letter in letters(study)]
             shot = {"shot": row["shot"] if kind.of_shots else ""} if with_shots else {}
-            for cells in kind.rows(row, methods):
+            cells_of = kind.parts if table == kind.parts_table else kind.rows
+            for cells in cells_of(row, methods):
                 yield {
                     "story": row["story"],
                     "annotator": row["annotator__name"],
@@ -104,9 +105,11 @@ def answer_rows(
 
 def header(study: Study, table: str) -> tuple[str, ...]:
     """Return the columns of a table of a study's answers."""
-    kinds = [kind for kind in kinds_of(study) if kind.table == table]
+    kinds = [kind for kind in kinds_of(study) if table in kind.tables]
     if not kinds:  # the study has no question with answers in this table
         kinds = [kind_of_table(table)]
+    if table == kinds[0].parts_table:
+        return (*kinds[0].parts_columns, *ANSWER_COLUMNS)
     first, *rest = kinds[0].columns
     shot = ["shot"] if any(kind.of_shots for kind in kinds) else []
     return (first, *rest[:1], *shot, *rest[1:], *ANSWER_COLUMNS, *kinds[0].more_columns)

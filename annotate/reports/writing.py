@@ -17,7 +17,7 @@ from analysis.options import AlignOptions, Progress, drawn, report_date, silent
 from analysis.sentences import sentence
 from annotate.access.server_address import server_address
 from annotate.audit_log.as_of_event import Moment
-from annotate.kinds.registry import answer_tables
+from annotate.kinds.registry import answer_tables, kind_of
 from annotate.models import MAIN, Slot, Study
 from annotate.reports import downloads, study_scores, study_tables
 from annotate.reports.declarations import Files, declarations, keep, kept_name
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from analysis.report.tables import Titles
     from analysis.result_tables.contract import Analysis
 
+# The table of shots that people marked, which is held against scores of shots.
+MARKED = "marked_shots"
 # VISTAR requires this pairwise accuracy of a metric.
 VISTAR_DEMANDS = 0.75
 # Families of metrics that do not come from papers.
@@ -171,6 +173,7 @@ def _align(
         for table in answer_tables(study, only_counted=True)
     }
     tables["scores"] = scores
+    marked = _marked_shots(study, view, moment)
     tags = study_tables.tags_frame(study)
     declared = declarations(study, files, tables, tags, options)
     analysis = align(
@@ -180,16 +183,26 @@ def _align(
         composites=declared.composites,
         hypotheses=declared.hypotheses,
         twins=twins,
+        marked_shots=marked,
         progress=progress,
     )
     hashes = dict(declared.hashes)
     if twins is not None:
         text = twins.to_csv(index=False, lineterminator="\n")
         hashes["scores of twins"] = sha256(text.encode()).hexdigest()
+    tables[MARKED] = marked
     read = tuple(name for name, table in tables.items() if table is not None)
     if options.metrics is not None and metrics:
         metrics = list(options.metrics)
     return _Result(analysis, read, metrics, hashes, declared.notes)
+
+
+def _marked_shots(study: Study, view: str, moment: Moment) -> "pd.DataFrame | None":
+    """Return which shots people marked, or None."""
+    if MARKED not in answer_tables(study):
+        return None
+    frame = study_tables.answers_frame(study, MARKED, view=view, as_of=moment)
+    return None if frame.empty else frame
 
 
 def _is_of_vistar(study: Study) -> bool:
@@ -211,7 +224,9 @@ def _titles(study: Study, metrics: Iterable[str], language: str) -> "Titles":
     known = set(metrics) & set(registry.names())
     with translation.override(language.lower()):
         questions = {
-            question.key: str(question.full_title) for question in study.questions.all()
+            key: title
+            for question in study.questions.all()
+            for key, title in kind_of(question).dimension_titles(question).items()
         }
         named = {
             name: translation.gettext(registry.load(name).info.title) for name in known

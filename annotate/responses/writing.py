@@ -205,8 +205,8 @@ def number(answer: Answer, before: Sequence[Answer]) -> None:
         return
     last = max(before, key=lambda old: old.revision)
     answer.revision = last.revision + 1
-    # Texts are sent at every pause in typing, and only the submitted one matters.
-    is_draft = kind_of(answer.question).is_free_text and not is_submitted
+    # Texts and marks are sent at every pause, and only the submitted ones matter.
+    is_draft = kind_of(answer.question).is_open_ended and not is_submitted
     if is_draft or last.revision >= MOST_REVISIONS:
         if is_submitted:
             text = _(

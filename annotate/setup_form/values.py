@@ -23,7 +23,7 @@ Data = dict[str, Any]
 
 SEVERAL = ("checks.kinds", "checks.degradations")
 AS_YAML = re.compile(
-    r"training\.units|composites|checks\.gold|rules\.own|questions\.\d+\.stories"
+    r"training\.units|composites|checks\.gold|rules\.own|questions\.\d+\.(stories|labels)"
 )
 # Values that every study needs: an empty one is an error, not the default.
 REQUIRED = ("redundancy", "rounds", "session_size", "lease_minutes", "seed")
@@ -246,6 +246,14 @@ def _sets(data: Data) -> Any:
 # Questions
 
 
+def usual(kind: Kind) -> dict[str, list[str]]:
+    """Return the values that a new question begins with: examples and ticks."""
+    fields = kind.definition.model_fields
+    ticks = {name: ["1"] for name in switches(kind.definition) if fields[name].default}
+    texts = {name: [*one.examples] for name, one in fields.items() if one.examples}
+    return ticks | texts
+
+
 def questions(values: FormValues) -> list[dict[str, list[str]]]:
     """Return the values of each question, without the question's own path."""
     listed: dict[int, dict[str, list[str]]] = {}
@@ -276,7 +284,9 @@ def rearranged(
     if action == "add":
         last = listed[-1] if listed else {}
         copied = {n: v for n, v in last.items() if n.startswith(COPIED)}
-        listed.append({"key": [""], **copied, **({"kind": [kind]} if kind else {})})
+        chosen = {"kind": [kind]} if kind else {}
+        given = usual(kind_named(kind)) if chosen != {"kind": last.get("kind")} else {}
+        listed.append({"key": [""], **given, **copied, **chosen})
     elif 0 <= index < len(listed):
         question = listed.pop(index)
         if action != "remove":

@@ -285,6 +285,10 @@ def _keys(study: StudyDefinition) -> Iterator[Problem]:
     for index, key in enumerate(keys):
         if key in keys[:index]:
             yield Problem(["questions", index, "key"], f"{key} is used twice")
+    kinds = [question.kind for question in study.questions]
+    for index, kind in enumerate(kinds):
+        if kind in kinds[:index] and KINDS[kind].is_single:
+            yield Problem(["questions", index, "kind"], f"ask only one of kind {kind}")
 
 
 def _sets(study: StudyDefinition) -> Iterator[Problem]:

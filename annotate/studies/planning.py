@@ -171,6 +171,7 @@ def outline(setup: Setup) -> Draft:
         )
     refuse_too_much_work(sum(people.values()), draft.slots)
     _check_shots(definition, units)
+    _check_pictures(definition, units)
     return draft
 
 
@@ -223,6 +224,18 @@ def _check_shots(definition: StudyDefinition, units: Sequence[UnitOutputs]) -> N
         raise PlanningError(
             f"A checklist asks about each shot, but {len(blank)} stories have none "
             f"({', '.join(blank[:10])}); leave them out.",
+            field="story",
+        )
+
+
+def _check_pictures(definition: StudyDefinition, units: Sequence[UnitOutputs]) -> None:
+    """Refuse videos in a study whose questions are about places in pictures."""
+    films = [one.story.key for one in units if any(o.video_id for o in one.outputs)]
+    kinds = [kind.name for kind in definition.kinds if kind.needs_pictures]
+    if kinds and films:
+        raise PlanningError(
+            f"Questions of kind {kinds[0]} need pictures, but story {films[0]} is a "
+            "video; leave videos or the question out.",
             field="story",
         )
 

@@ -36,8 +36,11 @@ PARTS = {
     "help": gettext_lazy("Help"),
     "anchors": gettext_lazy("Anchor"),
     "training": gettext_lazy("Feedback"),
+    "labels": gettext_lazy("Kind of fault"),
 }
 OF_QUESTIONS = ("category", "title", "text", "help")
+# Texts by the value or key that they describe.
+BY_VALUE = ("anchors", "labels")
 Data = dict[str, Any]
 
 
@@ -68,13 +71,13 @@ class Wording:
 
     @property
     def label(self) -> str:
-        """Return the part of the study, with the value of an anchor or the story."""
+        """Return the part of the study, and the value or story that it describes."""
         part = self.path[2] if self.path[0] == "questions" else self.path[0]
         name = str(PARTS[part])
         if part == "training":
             story = f" ({_('story')} {self.story})" if self.story else ""
             return f"{name} {self.path[1]}{story}"
-        return f"{name} {self.path[3]}" if part == "anchors" else name
+        return f"{name} {self.path[3]}" if part in BY_VALUE else name
 
 
 @dataclass(frozen=True)
@@ -143,8 +146,9 @@ def _groups(data: Data) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
         for part in OF_QUESTIONS:
             if texts := question.get(part):
                 yield (*path, part), texts
-        for value, texts in question.get("anchors", {}).items():
-            yield (*path, "anchors", str(value)), texts
+        for part in BY_VALUE:
+            for value, texts in question.get(part, {}).items():
+                yield (*path, part, str(value)), texts
 
 
 @transaction.atomic

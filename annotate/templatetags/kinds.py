@@ -46,10 +46,10 @@ def asked_of_all(questions: Iterable[Question]) -> list[Question]:
 
 
 @register.filter
-def without_texts(questions: Iterable[ShownQuestion]) -> list[ShownQuestion]:
-    """Return shown questions without annotators' texts, which are never cached."""
+def without_open_ended(questions: Iterable[ShownQuestion]) -> list[ShownQuestion]:
+    """Return shown questions without open-ended answers, which are never cached."""
     return [
-        replace(shown, answer="", refused="") if shown.kind.is_free_text else shown
+        replace(shown, answer="", refused="") if shown.kind.is_open_ended else shown
         for shown in questions
     ]
 

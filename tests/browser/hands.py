@@ -91,6 +91,17 @@ class Mouse:
         self.press(page.locator(f"textarea[name='q:{question}']"))
         page.keyboard.type(text)
 
+    def point(self, page: Page, question: str, value: str) -> None:
+        """Mark a fault in the middle of the picture, or say that there is none."""
+        own = page.locator(f"[data-question='{question}']")
+        if value == "nothing":
+            if not own.is_visible():
+                self.press(page.locator("[data-turn='1']"))
+            self.press(own.locator("[data-do=nothing]"))
+            return
+        self.press(page.locator(".shot.current a.pane"))
+        self.press(own.locator(f"[data-label='{value.split()[-1]}']"))
+
     def look_at(self, page: Page, shot: int) -> None:
         """Keep a checklist's shot in sight for long enough."""
         expect(page.locator(f"#sheet-{shot}")).to_be_visible()
@@ -183,6 +194,15 @@ class Keyboard(Mouse):
         tab_to(page.locator(f"textarea[name='q:{question}']"))
         page.keyboard.type(text)
 
+    def point(self, page: Page, question: str, value: str) -> None:
+        """Press the question's own buttons; the cross-hair begins in the middle."""
+        own = page.locator(f"[data-question='{question}']")
+        if value == "nothing":
+            self.press(own.locator("[data-do=nothing]"))
+            return
+        self.press(own.locator("[data-do=aim]"))
+        self.press(own.locator(f"[data-label='{value.split()[-1]}']"))
+
     def rank(self, page: Page, question: str, value: str) -> None:
         """Rank each version like a group of radio buttons."""
         for rank, place in enumerate(value.split(">")[:-1], start=1):
@@ -217,7 +237,8 @@ class Digits(Mouse):
         page.keyboard.press("Enter")
 
     def choose(self, page: Page, question: str, value: str) -> None:
-        marked = page.locator(".question.current:not([data-part=text])")
+        aside = ":not([data-part=text], [data-part=marks])"
+        marked = page.locator(f".question.current{aside}")
         expect(marked).to_have_attribute("data-question", question)
         page.keyboard.press(self.keys.get(value, value))
 
@@ -226,6 +247,10 @@ class Digits(Mouse):
         tab_to(page.locator(f"textarea[name='q:{question}']"))
         page.keyboard.type(text)
         page.keyboard.press("Escape")
+
+    def point(self, page: Page, question: str, value: str) -> None:
+        for key in "n" if value == "nothing" else "m1":
+            page.keyboard.press(key)
 
     def slide(self, page: Page, question: str, value: str) -> None:
         marked = page.locator(".question.current")

@@ -18,9 +18,10 @@ LOADERS = [
         [f"{__name__}.Marking", "django.template.loaders.app_directories.Loader"],
     )
 ]
-# All usable elements of a page; scrollable text is not one.
+# All usable elements of a page; scrollable text is not one, and keys alone use the
+# cross-hair.
 CONTROLS = """a, button, select, summary, textarea, input:not([type=hidden]), video,
-[role=button], [tabindex="0"]:not(.sheet-script), [contenteditable]"""
+[role=button], [tabindex="0"]:not(.sheet-script, .cross), [contenteditable]"""
 
 
 def places(name: str, text: str) -> Iterator[str]:

@@ -14,6 +14,7 @@ from django.urls import reverse
 from playwright.sync_api import Locator, Page, expect
 
 from annotate.assignment import choosing
+from annotate.kinds.marks.kind import MarksAnswer
 from annotate.kinds.text.kind import TextAnswer
 from annotate.models import (
     Annotator,
@@ -739,6 +740,63 @@ def words(seat: Seat) -> list[Use]:
     return [Use("[name='q:why']", stored(texts, value="Dark."), types("Dark."))]
 
 
+FAULTS = (
+    LIKERT
+    + """\
+  - {key: where, kind: marks, text: "Where?", labels: {hands: Hands, feet: Feet}}
+"""
+)
+
+
+def with_faults(seat: Seat) -> Slot:
+    benchmark = make_benchmark(slug=seat.name)
+    study = make_planned(
+        FAULTS, benchmark=benchmark, slug=seat.name, annotators=1, redundancy=1
+    )
+    return seat.open_next(join(study, "A01"))
+
+
+def faults(seat: Seat) -> list[Use]:
+    answers = MarksAnswer.objects.filter(slot=with_faults(seat), is_current=True)
+    is_narrow = seat.page.viewport_size["width"] < 700
+
+    def points(page):
+        for _question in range(2 if is_narrow else 0):
+            page.locator("[data-turn='1']").tap()
+
+    def aims(page):
+        page.locator(".shot.current a.pane").click()
+
+    def aims_at_nothing(page):
+        expect(page.locator(".cross")).to_have_count(0)
+
+    uses = [
+        Use("[data-do=nothing]", stored(answers, value="nothing"), after(points)),
+        Use("[data-do=cancel]", aims_at_nothing, after(aims)),
+        Use("[data-label=hands]", stored(answers, value__contains="hand"), after(aims)),
+        Use("[data-do=show]", shows("#shot-1")),
+        Use("[data-do=move]", shows(".cross")),
+        Use("[data-do=place]", aims_at_nothing),
+        Use(
+            ".pin-list select", stored(answers, value__contains="feet"), chooses("feet")
+        ),
+        Use("[data-do=delete]", taken_back(answers)),
+    ]
+    return uses if is_narrow else [*uses, Use("[data-do=aim]", shows(".cross"))]
+
+
+def faults_without_scripts(seat: Seat) -> list[Use]:
+    with_faults(seat)
+    field = "[name='q:where']"
+    return [
+        Use(
+            field,
+            lambda page: expect(page.locator(field)).to_have_value("nothing"),
+            types("nothing"),
+        )
+    ]
+
+
 STATES = [
     consent,
     instructions,
@@ -767,7 +825,10 @@ STATES = [
     ranking,
     slider,
     words,
+    faults,
+    faults_without_scripts,
 ]
+WITHOUT_SCRIPTS = (checklist_without_scripts, faults_without_scripts)
 
 
 # Pages of closed links, other annotators' stories and withdrawn annotators have error
@@ -780,7 +841,7 @@ def test_controls_have_effects(chromium, live_server, clip, subtests, hand):
     used: set[str] = set()
     for state in STATES:
         name = state.__name__.replace("_", "-")
-        has_scripts = state is not checklist_without_scripts
+        has_scripts = state not in WITHOUT_SCRIPTS
         with (
             subtests.test(name),
             hand.page(chromium, java_script_enabled=has_scripts) as page,
@@ -805,7 +866,7 @@ def test_controls_have_effects(chromium, live_server, clip, subtests, hand):
 # Controls that only the other input's window shows.
 # `test_mturk` presses it inside the platform's frame.
 OF_MTURK = {"rate/_worth.html: button 2"}
-ELSEWHERE = {Mouse: ".turn, .more", Finger: "#strip a, .ranks input"}
+ELSEWHERE = {Mouse: ".turn, .more", Finger: "#strip a, .ranks input, .with-keys"}
 PLACES = """(all, elsewhere) => all
   .filter((one) => !one.matches(elsewhere) || one.checkVisibility())
   .map((one) => one.dataset.place ?? one.outerHTML)"""

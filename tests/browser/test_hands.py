@@ -38,6 +38,7 @@ ANSWERING = {
     "checklist": "checklist",
     "ranking": "ranking",
     "text": "text",
+    "marks": "marks",
 }
 SHOWING = {"pictures": "shots", "videos": "player"}
 CLIP = {"frames": 6, "rate": 12}
@@ -60,6 +61,14 @@ questions:
   - {key: character, title: Character, text: "Is the fox the same?"}
   - {key: why, kind: text, title: Why, text: "What did you notice?", required: true}
 """
+FAULTS = """
+kind: likert
+scale: [0, 4]
+presentation: {same_size: false}
+questions:
+  - {key: character, title: Character, text: "Is the fox the same?"}
+  - {key: where, kind: marks, title: Faults, text: "Where?", labels: {hands: Odd hands}}
+"""
 # The answers to the first and the second unit.
 GIVEN = {
     "likert": [
@@ -81,6 +90,10 @@ GIVEN = {
     "text": [
         {"character": "3", "why": "Two hats, 1 fox"},
         {"character": "0", "why": "Too dark."},
+    ],
+    "marks": [
+        {"character": "3", "where": "1 0.5 0.5 hands"},
+        {"character": "0", "where": "nothing"},
     ],
     "slider": [
         {"character": "47", "aesthetics": "52"},
@@ -119,6 +132,7 @@ ROWS = {
     "ranking of videos": Row("ranking", "videos"),
     "words on pictures": Row("text", "pictures"),
     "words on videos": Row("text", "videos"),
+    "marks on pictures": Row("marks", "pictures"),
     "training round": Row("likert", "pictures", "training"),
 }
 
@@ -156,8 +170,9 @@ def begin(row: Row, clip: Path) -> tuple[Study, str]:
         benchmark = make_same_reel(clip, CLIP["frames"] / CLIP["rate"], methods)
     else:
         benchmark = make_benchmark(stories=2, shots=2, methods=methods)
-    if row.purpose == "training" or row.kind == "text":
-        text = WORDS if row.kind == "text" else LIKERT + TRAINING
+    if row.purpose == "training" or row.kind in ("text", "marks"):
+        own = {"text": WORDS, "marks": FAULTS}
+        text = own.get(row.kind, LIKERT + TRAINING)
         study = make_planned(text, benchmark=benchmark, annotators=1, redundancy=1)
     else:
         study = make_study(kind=row.kind, benchmark=benchmark, annotators=1)
@@ -187,6 +202,9 @@ QUICK = {
     "words on pictures by digits",
     "words on pictures by no script",
     "words on videos by finger",
+    "marks on pictures by digits",
+    "marks on pictures by finger",
+    "marks on pictures by no script",
 }
 
 
@@ -240,7 +258,8 @@ def answer_unit(page, hand, row: Row, given: dict) -> None:
                 continue
             answer = hand.rank if row.kind == "ranking" else hand.choose
             if page.locator(f"textarea[name='q:{question}']").count():
-                answer = hand.write
+                is_marked = row.kind == "marks" and has_scripts
+                answer = hand.point if is_marked else hand.write
             answer(page, question, value)
     if page.url == here:
         hand.send(page)
@@ -268,17 +287,23 @@ def of_slot(slot: Slot) -> dict:
             for shot in shots
         }
     current = current_answers(slot, slot.annotator)
-    return {
+    shown = {
         question.key: kind_of(question).as_displayed(slot, current[question.pk].value)
         for question in slot.study.questions.all()
     }
+    # The middle of a picture is between two pixels.
+    return {key: re.sub(r"0\.\d+", _rounded, value) for key, value in shown.items()}
+
+
+def _rounded(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.1f}"
 
 
 def test_protocols_and_media_have_a_row():
     """New protocols and media need a row, too."""
     rows = ROWS.values()
     plain = {(row.kind, row.medium) for row in rows if row.purpose == "real"}
-    assert plain == set(product(KINDS, SHOWING))
+    assert plain == set(product(KINDS, SHOWING)) - {("marks", "videos")}
     assert {row.purpose for row in rows} == set(Purpose.values) - set(CHECKS)
     templates = [path.stem for path in TEMPLATES.glob("*.yaml")]
     kinds = {kind.name for name in templates for kind in load_definition(name).kinds}

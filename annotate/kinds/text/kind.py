@@ -79,6 +79,7 @@ class TextKind(Kind):
     is_counted = False
     is_nominal = True
     is_free_text = True
+    is_open_ended = True
     is_optional = True
     has_known_answers = False
     controls = ()

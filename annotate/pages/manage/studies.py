@@ -49,6 +49,7 @@ from annotate.presentation import checklist_sheets, slot_view
 from annotate.presentation.same_size import outputs_of
 from annotate.quality import exclusion, monitoring, training
 from annotate.quality_rules.time_signals import GLANCE
+from annotate.reports.output_marks import output_marks
 from annotate.responses import submission
 from annotate.responses.analysis_views import named_views
 from annotate.studies import deadline, lifecycle
@@ -226,6 +227,7 @@ def slot_detail(request: UserRequest, study: Study, code: str) -> HttpResponse:
             slot.offered_at, slot.claimed_seconds, slot.seconds
         ),
         in_sight=_in_sight(slot),
+        marks=output_marks(study, outputs[0]),
         story_comments=slot.story_comments.select_related("annotator"),
         shot_comments=slot.shot_comments.select_related("output__method", "annotator"),
         exclusions=[(row, reasons[row.pk]) for row in exclusions],

@@ -40,6 +40,15 @@
     target.reportValidity();
   });
 
+  // The marks of each kind of fault can be hidden.
+  document.addEventListener("change", ({ target }) => {
+    const { fault } = target.dataset;
+    if (!fault) return;
+    document.querySelectorAll(`g[data-fault="${fault}"]`).forEach((mark) => {
+      mark.toggleAttribute("hidden", !target.checked);
+    });
+  });
+
   // A refreshed part keeps its scroll position, focus and open details.
   const places = (part) => [...part.querySelectorAll("a, button, summary, .scroll-x")];
   const name = (place) =>

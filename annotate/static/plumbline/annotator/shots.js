@@ -91,6 +91,14 @@ export function open(main, host) {
     if (sheet.contains(activeElement)) activeElement.focus({ preventScroll: true });
   }
 
+  // Shows one shot instead of the overview, for this story only.
+  function openShot(number) {
+    peek();
+    shot = shots.indexOf(find(`#shot-${number}`));
+    passing = { all: false };
+    arrange();
+  }
+
   function choose(look) {
     const name = look === "text" && isOn("all") ? "textAll" : look;
     const more = look === "stories" ? { all: true } : look === "alone" ? { all: false } : {};
@@ -195,12 +203,9 @@ export function open(main, host) {
     if (key || figure || link >= 0) event.preventDefault();
     if (key) keys[key]();
     if (link >= 0) showShot(link);
-    if (figure && isOn("all") && zoom.isStill()) {
-      peek();
-      shot = shots.indexOf(find(`#shot-${figure.dataset.shot}`));
-      passing = { all: false };
-      arrange();
-    } else if (!event.detail && target.matches("a.pane")) keys.z();
+    if (figure && isOn("all") && zoom.isStill()) openShot(figure.dataset.shot);
+    else if (!event.detail && target.matches("a.pane")) keys.z();
+    else if (figure && zoom.isStill()) host.pictureClicked?.(event, figure);
   });
   on(sheet, "pointermove", ({ target, pointerType }) => {
     const figure = pointerType === "mouse" && target.closest("figure");
@@ -226,6 +231,7 @@ export function open(main, host) {
     on(image, "load", done);
     on(image, "error", done);
   }))).then(() => images.forEach((image) => { image.loading = "eager"; }));
+  host.openShot = openShot;
   host.showShot = (number) => showShot(shots.indexOf(find(`#shot-${number}`)));
   return { keys };
 }
