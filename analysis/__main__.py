@@ -27,6 +27,8 @@ TABLES = (
     "subset",
     "people",
     "other_scores",
+    "before",
+    "after",
 )
 # Options that one command alone has.
 FURTHER = {
@@ -34,6 +36,7 @@ FURTHER = {
     "leaderboard": ("ties", "majority"),
     "power": ("target",),
     "subset": ("tag", "value", "sizes"),
+    "late-entry": ("method", "same_people"),
 }
 
 
