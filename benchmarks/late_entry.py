@@ -34,7 +34,7 @@ LATE, NEAR, FAR = METHODS, 5, 0
 STORY, OUTPUT, SEVERITY, TASTE, CARE = 0.4, 0.4, 0.4, 0.25, 0.8
 PEOPLE = ((3, 3), (5, 5), (10, 5), (20, 3), (20, 20))
 # Linking outputs, and ratings of each.
-LINKS = ((4, 3), (6, 2), (8, 3), (16, 3))
+LINKS = ((6, 2), (8, 3), (16, 3))
 DRIFTS = (0.0, 0.3, 0.6)
 CONFIDENCE = 0.95
 
@@ -172,7 +172,7 @@ def uniform(given: argparse.Namespace) -> Iterator[str]:
     half = np.append(np.where(np.arange(METHODS) < METHODS // 2, 0.8, 0.0), 0.0)
     yield "people | outputs x ratings | no drift | .6 for all | .8 for half | untested"
     for n in given.people:
-        for link in LINKS[2:]:
+        for link in LINKS[1:]:
             texts, untested = [], 0.0
             for number, drift in enumerate((0.0, 0.6, half)):
                 rng = np.random.default_rng([given.seed, *n, *link, number])

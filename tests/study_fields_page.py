@@ -31,6 +31,7 @@ TYPES = {
     "goals": "[keys](#goals)",
     "kind": "`likert`, `choice`, `checklist`, `ranking`, `text`",
     "languages": "integers by language",
+    "late_entry": "`{method, linking}`",
     "pairs": "`all`, `ring`, a list of pairs, or `{number, by}`",
     "outcomes": "`{code, url}` by outcome",
     "presentation": "[keys](#presentation)",

@@ -55,7 +55,7 @@ from analysis.result_tables.contract import (
     add_pairs,
     add_pairs_alone,
 )
-from analysis.result_tables.late_entry import add_late_entry
+from analysis.result_tables.late_entry import add_late_entry, check_late
 from analysis.result_tables.leaderboards import (
     add_leaderboard,
     add_means,
@@ -278,8 +278,12 @@ def late_entry(
     """Place a method that a later study judged on the scale of a first one."""
     found = TableCollector(options)
     note_exclusions([*before.values(), *after.values()], options, found.notes)
-    studies = [kept_study(tables, options, found.notes) for tables in (before, after)]
-    add_late_entry(*studies, method, found, same_people=same_people)
+    first = kept_study(before, options, found.notes)
+    later = kept_study(after, options, found.notes)
+    check_late(method, first, later)
+    add_late_entry(first, later, method, found, same_people=same_people)
+    if "late_drift" not in found.rows:
+        raise OptionError("before, after: expected questions that both tables have")
     return found.finished()
 
 

@@ -150,7 +150,9 @@ def _align(request: Request, progress: Progress) -> Analysis:
     twins = None if scores is None else degraded_rows(given.get("twins"), scores)
     composites = composite_parts(given.get("composites"), covered, tags)
     return alignment.align(
-        **tables,
+        ratings=tables["ratings"],
+        choices=tables["choices"],
+        rankings=tables["rankings"],
         scores=scores,
         options=options,
         tags=tags,

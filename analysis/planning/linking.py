@@ -4,7 +4,11 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, sqrt
+from math import sqrt
+
+import numpy as np
+
+from analysis.results import Array, Counts
 
 # The linked mean's error is to exceed the later wave's own by this share at most.
 EXTRA = 0.25
@@ -38,11 +42,41 @@ class Wave:
     people: int
 
 
+def spread_of(
+    value: Array, person: Counts, story: Counts, method: Counts
+) -> Spread | None:
+    """Estimate the spread of ratings by moments; None without two ratings an output.
+
+    People's means are taken over what output means leave, and stories' over what
+    methods' means leave; the variance that single ratings add to both is taken off.
+    """
+    output = story * (method.max() + 1) + method
+    _known, output = np.unique(output, return_inverse=True)
+    _known, person = np.unique(person, return_inverse=True)
+    n, n_people, each = len(value), person.max() + 1, np.bincount(output)
+    means = np.bincount(output, value) / each
+    rest = value - means[output]
+    own = np.bincount(person, rest) / np.bincount(person)
+    left = n - len(each) - n_people + 1
+    if left < 1 or n_people < 2:
+        return None
+    error = float(((rest - own[person]) ** 2).sum()) / left
+    people = float(own.var(ddof=1)) - error / float(np.bincount(person).mean())
+    of = np.zeros(len(each), int)
+    of[output] = method
+    sizes = np.bincount(of)
+    around = means - (np.bincount(of, means) / np.maximum(sizes, 1))[of]
+    between = float((around**2).sum()) / max(len(each) - int((sizes > 0).sum()), 1)
+    people = max(people, 0.0)
+    stories = max(between - (error + people) / float(each.mean()), 0.0)
+    return Spread(people, stories, error, int(n_people))
+
+
 def extra_error(spread: Spread, wave: Wave, linking: int) -> float:
     r"""Return by which share linking widens the error of the late method's mean.
 
-    With S outputs, K linking ones, r ratings each, and people of whom :math:`m_1` and
-    :math:`m_2` meet linking outputs, the variance is
+    With S outputs, K linking ones and r ratings each, :math:`m_1` and :math:`m_2`
+    people meet linking outputs. The variance is
 
     .. math:: \sigma_s^2/S + \sigma_e^2 (1/(Sr) + 2/(Kr))
               + \sigma_a^2 (1/m_1 + 1/m_2 - 1/A_2)
@@ -95,25 +129,20 @@ def choose_linking(
     n = len(keys)
     level = {key: place * LEVELS // n for place, key in enumerate(keys)}
     each, left = divmod(min(number, n), LEVELS)
-    quota = Counter({0: each, 1: each, 2: each})
-    for one in ((), (1,), (0, 2))[left]:
-        quota[one] += 1
+    wanted = [2, 0, 1] * each + [*((), (1,), (0, 2))[left]]
     first = set(preferred)
     methods: Counter[str] = Counter()
     stories: Counter[str] = Counter()
     dice.shuffle(keys)
-    chosen: list[OutputKey] = []
-    for turn in range(ceil(min(number, n) / LEVELS) + 1):
-        for own in (0, 2, 1) if turn % 2 else (2, 0, 1):
-            free = [k for k in keys if level[k] == own and k not in chosen]
-            if not quota[own] or not free:
-                continue
-            key = min(
-                free,
-                key=lambda k: (k[0] not in first, methods[k[1]], stories[k[0]]),
-            )
-            quota[own] -= 1
-            methods[key[1]] += 1
-            stories[key[0]] += 1
-            chosen.append(key)
+    free, chosen = dict.fromkeys(keys), []
+    for own in wanted:
+        # Of a handful of outputs a level may have too few: any other follows.
+        key = min(
+            [key for key in free if level[key] == own] or free,
+            key=lambda k: (k[0] not in first, methods[k[1]], stories[k[0]]),
+        )
+        methods[key[1]] += 1
+        stories[key[0]] += 1
+        chosen.append(key)
+        del free[key]
     return sorted(chosen)

@@ -254,10 +254,10 @@ def choice_drift_rows(
         ("ties", ""),
         ("left", NO_SIDES),
     ):
-        tables = [_values(frame, statistic, strength) for frame in waves]
+        first, later = (_values(frame, statistic, strength) for frame in waves)
         found, n = undefined(why or NO_PAIRS), 0
-        if all(len(table) for table in tables):
-            both = TwoStudies.of(*tables, late, same_people=same_people)
+        if len(first) and len(later):
+            both = TwoStudies.of(first, later, late, same_people=same_people)
             found, n = both.drift(confidence), both.n_linking
         rows.append(_drift_row(about, statistic, found, n))
     return rows

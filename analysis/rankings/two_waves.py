@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from analysis.inference.crossed_clusters import (
+    PRIOR_FREEDOM,
     ClusteredVariance,
     Errors,
     joined_errors,
@@ -30,15 +31,8 @@ FEW_RATINGS = sentence("too few outputs have two ratings in a wave")
 NO_SPREAD = sentence("nothing varies")
 
 
-@dataclass(frozen=True)
-class Group:
-    """The mean of some outputs in one wave: what each rating adds to it, and how many.
-
-    Outputs count equally, and so do the ratings of one.
-    """
-
-    weights: Array
-    n_outputs: int
+# The mean of some outputs in one wave: what each rating adds to it.
+Group = Array
 
 
 @dataclass(frozen=True)
@@ -53,21 +47,24 @@ class Waves:
 
     @cached_property
     def is_linking(self) -> Mask:
-        """Whether the output of each rating was rated in both waves."""
+        """Ratings of outputs that were rated in both waves."""
         shape = (2, int(self.output.max()) + 1)
         known = np.zeros(shape, bool)
         known[self.wave, self.output] = True
-        return np.asarray(known.all(axis=0)[self.output])
+        return np.asarray((known[0] & known[1])[self.output])
 
     def group(self, kept: Mask) -> Group:
-        """Return the mean of the kept ratings, which are of one wave."""
+        """Return the mean of the kept ratings, which are of one wave.
+
+        Outputs count equally, and so do the ratings of one.
+        """
         outputs, place = np.unique(self.output[kept], return_inverse=True)
         weights = np.zeros(len(self.value))
         weights[kept] = 1 / (np.bincount(place)[place] * max(len(outputs), 1))
-        return Group(weights, len(outputs))
+        return weights
 
     def mean(self, group: Group) -> float:
-        return float(group.weights @ self.value)
+        return float(group @ self.value)
 
     @cached_property
     def _sizes(self) -> Array:
@@ -86,7 +83,7 @@ class Waves:
 
     @cached_property
     def _rest(self) -> Array:
-        """What output and wave leave of each rating."""
+        """Ratings without the effects of output and wave."""
         alone, square = self._wave_alone
         rest = self.value - self._within(self.value)
         return rest - alone * ((alone @ rest) / square) if square else rest
@@ -104,7 +101,7 @@ class Waves:
         """Return a sum of means, each times a number, with interval and test of 0."""
         value = sum(times * self.mean(group) for times, group in groups)
         errors, reason = self.errors(groups)
-        n = int(sum((group.weights > 0).sum() for _times, group in groups))
+        n = int(sum((group > 0).sum() for _times, group in groups))
         if errors is None:
             return Estimate(value, n=n, reason=reason)
         low, high = errors.intervals(np.array([value]), confidence)
@@ -120,7 +117,7 @@ class Waves:
 
     def errors(self, groups: list[tuple[float, Group]]) -> tuple[Errors | None, str]:
         """Return variance and degrees of freedom of a sum, or why there are none."""
-        weights = np.sum([k * group.weights for k, group in groups], axis=0)
+        weights = np.sum([k * group for k, group in groups], axis=0)
         used = np.flatnonzero(weights)
         for wave in np.unique(self.wave[used]):
             if len(np.unique(self.person[used][self.wave[used] == wave])) < 2:
@@ -132,26 +129,25 @@ class Waves:
         single = float((weights * self._rest) @ (weights * self._rest))
         single *= total / float(left.sum())
         people = self._of_people(weights, total)
-        stories = self._of_stories(groups, weights, total)
+        stories = _moderated(*self._of_stories(groups, weights, total), single)
         # Single ratings count as many as they are, less those that means use up.
-        n_single = total**2 / float((weights**4).sum()) * float(left.sum()) / total
+        n_single = total * float(left.sum()) / float((weights**4).sum())
         kinds = [
-            ClusteredVariance(np.array([v]), np.array([f + 1]), np.ones(1))
-            for v, f in (stories, people)
+            ClusteredVariance(np.array([v]), np.array([n + 1]), np.ones(1))
+            for v, n in (stories, people)
         ]
         both = np.array([single])
         return joined_errors(kinds, both, np.array([n_single + 1]), rank=1), ""
 
     def _of_people(self, weights: Array, total: float) -> tuple[float, float]:
         _codes, person = np.unique(self.person, return_inverse=True)
-        sums = np.bincount(person, weights * self._rest)
+        sums = np.bincount(person, weights * self._rest).astype(float)
         P, C = len(sums), len(self._sizes)
         shape = (P, C)
         added = sparse.coo_array((weights, (person, self.output)), shape).tocsr()
         added = added @ sparse.diags_array(1 / np.sqrt(np.maximum(self._sizes, 1)))
-        expected = (
-            np.diag(np.bincount(person, weights**2)) - (added @ added.T).toarray()
-        )
+        expected = np.diag(np.bincount(person, weights**2)).astype(float)
+        expected -= (added @ added.T).toarray()
         alone, square = self._wave_alone
         if square:
             moved = np.bincount(person, weights * alone)
@@ -162,7 +158,7 @@ class Waves:
         self, groups: list[tuple[float, Group]], weights: Array, total: float
     ) -> tuple[float, float]:
         _codes, story = np.unique(self.story, return_inverse=True)
-        W = np.stack([group.weights for _times, group in groups], axis=1)
+        W = np.stack([group for _times, group in groups], axis=1)
         times = np.array([k for k, _group in groups])
         S = int(story.max()) + 1
         added = np.stack(
@@ -172,15 +168,25 @@ class Waves:
             ],
             axis=1,
         )
-        sums = np.bincount(story, weights * self.value, minlength=S)
+        sums = np.bincount(story, weights * self.value, minlength=S).astype(float)
         sums -= added @ (W.T @ self.value)
         shared = np.stack(
             [np.bincount(story, weights * w, minlength=S) for w in W.T], axis=1
         )
-        expected = np.diag(np.bincount(story, weights**2, minlength=S))
-        expected = expected - added @ shared.T - shared @ added.T
-        expected += added @ (W.T @ W) @ added.T
+        squares = np.diag(np.bincount(story, weights**2, minlength=S))
+        expected = squares - added @ shared.T - shared @ added.T
+        expected = expected + added @ (W.T @ W) @ added.T
         return _corrected(sums, expected, total)
+
+
+def _moderated(variance: float, n: float, single: float) -> tuple[float, float]:
+    """Move the variance by stories, with n degrees of freedom, to that of ratings.
+
+    Linking outputs are few, and what stories add to single ratings is mostly small: it
+    counts as if it had been nothing in `PRIOR_FREEDOM` stories more (Smyth 2004).
+    """
+    whole = n + PRIOR_FREEDOM
+    return (n * variance + PRIOR_FREEDOM * single) / whole, whole
 
 
 def _corrected(sums: Array, expected: Array, total: float) -> tuple[float, float]:

@@ -1,7 +1,5 @@
 """Tables of a method that people judged after a study had ended."""
 
-from collections.abc import Sequence
-
 import pandas as pd
 
 from analysis.options import OptionError
@@ -14,7 +12,6 @@ from analysis.result_tables.contract import TableCollector
 from analysis.results import NAN, TableRow
 
 PARTS = ("stories", "annotators")
-OF_METHODS = ("method_a", "method_b")
 
 
 def add_late_entry(
@@ -26,40 +23,54 @@ def add_late_entry(
     same_people: bool = False,
 ) -> None:
     """Add the late method on the scale of the first study, and how people drifted."""
-    options = {"confidence": found.options.confidence, "same_people": same_people}
+    confidence = found.options.confidence
     if before.ratings is not None and after.ratings is not None:
-        _check(method, before.ratings, after.ratings, ["method"])
-        cells = [annotator_cells(rows) for rows in (before.ratings, after.ratings)]
-        for question, rows in cells[1].groupby("dimension", sort=True):
-            own = [cells[0][cells[0]["dimension"] == question], rows]
-            if len(own[0]) and (rows["method"] == method).any():
+        earlier = annotator_cells(before.ratings)
+        later = annotator_cells(after.ratings)
+        for question, rows in later.groupby("dimension", sort=True):
+            first = earlier[earlier["dimension"] == question]
+            if len(first) and (rows["method"] == method).any():
                 of_question = late_rows(
-                    *own, question=str(question), late=method, **options
+                    first,
+                    rows,
+                    question=str(question),
+                    late=method,
+                    confidence=confidence,
+                    same_people=same_people,
                 )
                 for table, listed in of_question.items():
                     found.extend(table, listed, PARTS)
     if before.choices is not None and after.choices is not None:
-        _check(method, before.choices, after.choices, OF_METHODS)
         for question, rows in after.choices.groupby("criterion", sort=True):
             first = before.choices[before.choices["criterion"] == question]
             if len(first):
                 name = str(question)
                 drift = choice_drift_rows(
-                    first, rows, question=name, late=method, **options
+                    first,
+                    rows,
+                    question=name,
+                    late=method,
+                    confidence=confidence,
+                    same_people=same_people,
                 )
                 found.extend("late_drift", drift, PARTS)
                 _add_places(first, rows, name, method, found, same_people)
-    if "late_drift" not in found.rows:
-        raise OptionError("--method: expected questions that both tables have")
 
 
-def _check(
-    method: str, before: pd.DataFrame, after: pd.DataFrame, columns: Sequence[str]
-) -> None:
+def check_late(method: str, before: KeptAnswers, after: KeptAnswers) -> None:
     """Refuse a method that the later table lacks, or the first one has."""
     earlier, later = (
-        {str(name) for column in columns for name in frame[column].unique()}
-        for frame in (before, after)
+        {
+            str(name)
+            for table, columns in (
+                (people.ratings, ("method",)),
+                (people.choices, ("method_a", "method_b")),
+            )
+            if table is not None
+            for column in columns
+            for name in table[column].unique()
+        }
+        for people in (before, after)
     )
     fresh = later - earlier
     if method not in fresh:

@@ -23,7 +23,7 @@ Data = dict[str, Any]
 
 SEVERAL = ("checks.kinds", "checks.degradations")
 AS_YAML = re.compile(
-    r"training\.units|composites|checks\.gold|rules\.own|questions\.\d+\.stories"
+    r"training\.units|late_entry|composites|checks\.gold|rules\.own|questions\.\d+\.stories"
 )
 # Values that every study needs: an empty one is an error, not the default.
 REQUIRED = ("redundancy", "rounds", "session_size", "lease_minutes", "seed")

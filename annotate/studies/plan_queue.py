@@ -60,6 +60,7 @@ def ask(
             "annotators": people if isinstance(people, int) else dict(people),
             "methods": list(setup.methods),
             "stories": list(setup.stories),
+            "continues": setup.continues and setup.continues.pk,
         },
     }
     own = StudyPlan.objects.filter(created_by=user)
@@ -184,6 +185,7 @@ def setup_of(plan: StudyPlan) -> Setup:
         chosen["annotators"],
         tuple(chosen["methods"]),
         tuple(chosen["stories"]),
+        Study.objects.filter(pk=chosen.get("continues")).first(),
     )
 
 
