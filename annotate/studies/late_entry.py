@@ -56,6 +56,7 @@ class Proposal:
     method: str
     stories: int
     all_stories: int
+    suggested: int
     chosen: Choice
     others: tuple[Choice, ...]
 
@@ -132,6 +133,7 @@ def propose(
         method,
         len(stories),
         len(before.stories),
+        size.suggested(),
         size.choice(number),
         tuple(size.choice(n) for n in others if 3 <= n <= len(answers.units)),
     )

@@ -70,7 +70,7 @@ def test_late_method_is_set_up_rated_and_placed(tmp_path):
     page = text_of(client.get(address(study)))
     # Four items of the first study, two of Cedar, two ratings each of half a minute.
     assert "Cedar has outputs of 2 of 2 stories" in page
-    assert re.search(r"Extra error 4 12 6 \+\d+ %", page), page
+    assert re.search(r"Extra error 4 suggested 12 6 \+\d+ %", page), page
     checked = client.post(
         address(study), {"method": "Cedar", "linking": "3", "do": "check"}
     )
