@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from analysis.sentences import Sentence, sentence
+from analysis.sentences import sentence
 from annotate.audit_log import as_of_event
 from annotate.audit_log.as_of_event import Moment
 from annotate.kinds.registry import answer_tables
@@ -24,7 +24,7 @@ def late_method(study: Study) -> str:
 
 def read(
     study: Study, view: str, moment: Moment
-) -> "tuple[EarlierStudy | None, dict[str, str], tuple[Sentence, ...]]":
+) -> "tuple[EarlierStudy | None, dict[str, str], tuple[str, ...]]":
     """Return the tables of the closed study at that moment, their hashes, and a note.
 
     The filter of the report holds for both studies where both have it.

@@ -184,7 +184,7 @@ def _align(
         earlier=earlier,
         progress=progress,
     )
-    hashes = declared.hashes | earlier_hashes
+    hashes = {**declared.hashes, **earlier_hashes}
     if twins is not None:
         text = twins.to_csv(index=False, lineterminator="\n")
         hashes["scores of twins"] = sha256(text.encode()).hexdigest()

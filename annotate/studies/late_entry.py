@@ -240,7 +240,7 @@ class _Answers:
 
 @dataclass(frozen=True)
 class _Size:
-    """What follows from the number of linking items."""
+    """Costs and errors by the number of linking items."""
 
     study: Study
     answers: _Answers
@@ -249,7 +249,7 @@ class _Size:
 
     @cached_property
     def _spreads(self) -> list[Any]:
-        """How ratings of each question spread, where that is known."""
+        """The spread of ratings of each question, where it is known."""
         import numpy as np
 
         from analysis.planning.linking import spread_of

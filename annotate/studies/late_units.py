@@ -27,7 +27,7 @@ def late_groups(late: LateEntry, by_story: dict[str, list[Output]]) -> list[Grou
         if (key, late.method) not in own:
             continue
         others = [one.method.name for one in group if one.method.name != late.method]
-        sets = [(late.method,)]
+        sets: list[tuple[str, ...]] = [(late.method,)]
         if is_paired:
             sets = [(late.method, name) for name in _met(others, late.against, turn)]
         groups += [tuple(own[key, name] for name in sorted(one)) for one in sets]

@@ -63,7 +63,9 @@ def text_of(response) -> str:
 
 def test_late_method_is_set_up_rated_and_placed(tmp_path):
     study = closed_study()
-    before = downloads.sha256(study, "ratings", view="main", as_of=as_of_event.now(study))
+    before = downloads.sha256(
+        study, "ratings", view="main", as_of=as_of_event.now(study)
+    )
     client = alice(study)
     settings = client.get(reverse("study-settings", args=["small"]))
     assert "Add a method late" in text_of(settings)
@@ -96,7 +98,10 @@ def test_late_method_is_set_up_rated_and_placed(tmp_path):
     assert problems(study) == []
     study.refresh_from_db()
     assert study.state == "closed"
-    assert downloads.sha256(study, "ratings", view="main", as_of=as_of_event.now(study)) == before
+    assert (
+        downloads.sha256(study, "ratings", view="main", as_of=as_of_event.now(study))
+        == before
+    )
     moment = as_of_event.now(later)
     out = tmp_path / "report"
     page = write_study_report(
