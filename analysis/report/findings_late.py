@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from analysis.correlations.metric_differences import SIGNIFICANT
-from analysis.report.language import counted
+from analysis.report.language import counted, retold
 from analysis.report.wording import (
     ClaimText,
     Row,
@@ -61,7 +61,9 @@ def _place(row: Row) -> tuple[str, str]:
 
 def _sentences(row: Row, gaps: list[dict[str, object]]) -> list[str]:
     if is_missing(row, "low"):
-        return [word("late", "without", method=row["method"], reason=row["reason"])]
+        return [
+            word("late", "without", method=row["method"], reason=retold(row["reason"]))
+        ]
     if row["source"] == "choices":
         value = f"{row['value']:.0f} [{row['low']:.0f}, {row['high']:.0f}]"
         texts = [word("late", "placed", method=row["method"], value=value)]
