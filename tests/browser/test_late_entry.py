@@ -26,9 +26,7 @@ def test_follow_up_study_is_set_up_from_a_closed_one(page, live_server):
     for width in (1440, 390):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") == width
-        page.screenshot(path=f"/tmp/late/page-{width}.png", full_page=True)
     assert violations_of_both_themes(page) == []
     page.get_by_role("button", name="Set up the follow-up study").click()
     expect(page.get_by_text("The follow-up study is set up")).to_be_visible()
-    page.screenshot(path="/tmp/late/made-390.png", full_page=True)
     assert Study.objects.get(slug="small-2").continues == study
