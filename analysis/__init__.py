@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from analysis.notebook.functions import (
         agreement,
         align,
+        late_entry,
         leaderboard,
         power,
         stability,
@@ -28,6 +29,7 @@ __all__ = [
     "agreement",
     "align",
     "correlation",
+    "late_entry",
     "leaderboard",
     "power",
     "stability",

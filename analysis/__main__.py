@@ -28,6 +28,8 @@ TABLES = (
     "subset",
     "people",
     "other_scores",
+    "before",
+    "after",
 )
 # Options that one command alone has.
 FURTHER = {
@@ -35,6 +37,7 @@ FURTHER = {
     "leaderboard": ("ties", "majority"),
     "power": ("target",),
     "subset": ("tag", "value", "sizes"),
+    "late-entry": ("method", "same_people"),
 }
 
 

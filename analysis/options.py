@@ -190,6 +190,7 @@ DOES = {
     "power": "what larger studies than a pilot would show",
     "subset": "whether fewer stories keep the means and the order of the methods",
     "stability": "how stable a judge is over repeated trials, and whom it agrees with",
+    "late-entry": "a method that was judged after a study, on the scale of that study",
 }
 # The reading of wide tables by default.
 WIDE = {
@@ -207,6 +208,7 @@ RESAMPLE_DEFAULTS = {
     "power": "stories+methods",
     "subset": "stories+methods",
     "stability": "stories+methods",
+    "late-entry": "stories+annotators",
 }
 
 

@@ -32,6 +32,7 @@ TYPES = {
     "kind": "`likert`, `choice`, `checklist`, `ranking`, `text`, `marks`",
     "labels": "texts by key",
     "languages": "integers by language",
+    "late_entry": "`{method, linking}`",
     "pairs": "`all`, `ring`, a list of pairs, or `{number, by}`",
     "outcomes": "`{code, url}` by outcome",
     "presentation": "[keys](#presentation)",

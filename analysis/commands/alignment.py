@@ -1,6 +1,7 @@
 """Every table of a report, from ratings, choices, rankings and scores."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -59,6 +60,7 @@ from analysis.result_tables.contract import (
     add_pairs,
     add_pairs_alone,
 )
+from analysis.result_tables.late_entry import add_late_entry, check_late
 from analysis.result_tables.leaderboards import (
     add_leaderboard,
     add_means,
@@ -82,8 +84,9 @@ from analysis.result_tables.supplementary import (
     with_counterparts,
 )
 from analysis.results import Array
-from analysis.sentences import sentence
+from analysis.sentences import Notes, sentence
 
+Tables = Mapping[str, pd.DataFrame | None]
 # Coefficients from here down, of so many pairs of outputs, or methods, are remarked on.
 STRONG, LEAST = -0.7, 10
 
@@ -142,6 +145,14 @@ def _spearman(human: Array, scores: Array) -> float:
     return float(spearmanr(human, scores).statistic)
 
 
+@dataclass(frozen=True)
+class EarlierStudy:
+    """The tables of a study that these answers continue, and the method added since."""
+
+    tables: Tables
+    method: str
+
+
 # What is drawn for comparisons of metrics with people unless options say otherwise.
 DRAWN = "stories+methods"
 
@@ -158,6 +169,7 @@ def align(
     hypotheses: pd.DataFrame | None = None,
     twins: pd.DataFrame | None = None,
     marked_shots: pd.DataFrame | None = None,
+    earlier: EarlierStudy | None = None,
     progress: Progress = silent,
 ) -> Analysis:
     """Report people's ratings of methods, and compare every metric with people."""
@@ -197,6 +209,9 @@ def align(
     add_ranking_agreement(people, found)
     add_people(people, (judged["ratings"], judged["choices"]), found)
     add_marked_shots(marked, scored, found)
+    if earlier is not None:
+        before = kept_study(earlier.tables, options, found.notes)
+        add_late_entry(before, people, earlier.method, found)
     add_hypotheses(hypotheses, table, found)
     add_clusters(found)
     add_verdicts(found)
@@ -260,6 +275,33 @@ def leaderboard(
         add_ranking_leaderboard(people.rankings, found, parts)
     add_method_verdicts(found, by_rates=not majority and ties != "drop")
     return found.finished()
+
+
+def late_entry(
+    before: Tables,
+    after: Tables,
+    *,
+    method: str,
+    same_people: bool = False,
+    options: AlignOptions,
+) -> Analysis:
+    """Place a method that a later study judged on the scale of a first one."""
+    found = TableCollector(options)
+    note_exclusions([*before.values(), *after.values()], options, found.notes)
+    first = kept_study(before, options, found.notes)
+    later = kept_study(after, options, found.notes)
+    check_late(method, first, later)
+    add_late_entry(first, later, method, found, same_people=same_people)
+    if "late_drift" not in found.rows:
+        raise OptionError("before, after: expected questions that both tables have")
+    return found.finished()
+
+
+def kept_study(tables: Tables, options: AlignOptions, notes: Notes) -> KeptAnswers:
+    """Return the answers of one of two studies that enter the tables."""
+    chosen = chosen_tables(tables, options)
+    ratings, choices = (chosen.get(name) for name in ("ratings", "choices"))
+    return kept_people(ratings, choices, options, notes)
 
 
 def _questions(

@@ -341,6 +341,16 @@ def _stability(command: argparse.ArgumentParser) -> None:
     add(command, WITH_LEVELS)
 
 
+def _late_entry(command: argparse.ArgumentParser) -> None:
+    says = "ratings or choices of the {}; " + TABLE
+    command.add_argument("before", type=Path, help=says.format("first study"))
+    command.add_argument("after", type=Path, help=says.format("later one"))
+    command.add_argument("--method", required=True, help="the method that came later")
+    says = "annotators of one name in both tables are one person"
+    command.add_argument("--same-people", action="store_true", help=says)
+    command.set_defaults(**WIDE, scale=None)
+
+
 # Of each command an example, and what adds its own options.
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "align": (
@@ -361,5 +371,9 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "stability": (
         "stability --ratings judge.csv --people ratings.csv --out stability/",
         _stability,
+    ),
+    "late-entry": (
+        "late-entry spring.csv autumn.csv --method uno --out late/",
+        _late_entry,
     ),
 }

@@ -37,7 +37,7 @@ from analysis.options import (
 )
 from analysis.planning.best_subset import SIZES
 from analysis.planning.subset import tagged_stories
-from analysis.reading.files import file_and_sheet
+from analysis.reading.files import file_and_sheet, read_file
 from analysis.reading.kept_answers import chosen_tables
 from analysis.report.writing import file_hashes, run_table
 from analysis.result_tables.contract import Analysis
@@ -150,7 +150,9 @@ def _align(request: Request, progress: Progress) -> Analysis:
     twins = None if scores is None else degraded_rows(given.get("twins"), scores)
     composites = composite_parts(given.get("composites"), covered, tags)
     return alignment.align(
-        **tables,
+        ratings=tables["ratings"],
+        choices=tables["choices"],
+        rankings=tables["rankings"],
         scores=scores,
         options=options,
         tags=tags,
@@ -234,10 +236,34 @@ def _stability(request: Request) -> Analysis:
     return planning.compare_judges(named=named, options=request.options)
 
 
+def _late_entry(request: Request) -> Analysis:
+    """Read two tables of one kind: choices if they have such a column."""
+    kinds = {name: _kind_of(request.tables[name]) for name in ("before", "after")}
+    if len(set(kinds.values())) > 1:
+        raise OptionError("before, after: expected two tables of ratings or of choices")
+    before, after = (
+        {kind: request.required(kind, name)} for name, kind in kinds.items()
+    )
+    asked = request.further
+    return alignment.late_entry(
+        before,
+        after,
+        method=asked["method"],
+        same_people=asked["same_people"],
+        options=request.options,
+    )
+
+
+def _kind_of(table: Any) -> str:
+    frame = read_file(Path(fspath(table))) if is_path(table) else table
+    return "choices" if "choice" in frame else "ratings"
+
+
 COMMANDS: Mapping[str, Callable[[Request], Analysis]] = {
     "agreement": _agreement,
     "leaderboard": _leaderboard,
     "power": _power,
     "subset": _subset,
     "stability": _stability,
+    "late-entry": _late_entry,
 }

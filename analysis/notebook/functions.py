@@ -305,17 +305,52 @@ def stability(
     return _report("stability", tables, {}, options)
 
 
+def late_entry(
+    before: Table,
+    after: Table,
+    *,
+    method: str,
+    same_people: bool = False,
+    **options: Any,
+) -> Report:
+    """Place a method that a later study judged on the scale of a first one.
+
+    The later study judges outputs of the first again. How people differ on these is
+    taken off the late method's mean, and enters its interval.
+
+    Parameters
+    ----------
+    before, after
+        Ratings or choices of the first study and of the later one.
+    method
+        The method that only the later one has.
+    same_people
+        Annotators of one name in both tables are one person.
+    **options
+        As of `align`.
+
+    Returns
+    -------
+    Report
+        Tables late_methods, late_drift and late_differences.
+    """
+    tables = {"before": before, "after": after}
+    further = {"method": method, "same_people": same_people}
+    return _report("late-entry", tables, further, options)
+
+
 def _report(
     command: str,
     tables: Mapping[str, Any],
     further: Mapping[str, Any],
     options: Mapping[str, Any],
 ) -> Report:
+    called = command.replace("-", "_")
     for name in options:
         if name not in OPTIONS:
             expected = one_of(name, OPTIONS)
             raise TypeError(
-                f"{command}() got an unexpected keyword {name!r}: expected {expected}"
+                f"{called}() got an unexpected keyword {name!r}: expected {expected}"
             )
     with keywords():
         given = {name: v for name, v in tables.items() if v is not None}
@@ -330,7 +365,7 @@ def _report(
             command,
             given,
             AlignOptions(**chosen),
-            f"analysis.{command}({', '.join(_written(*one) for one in written)})",
+            f"analysis.{called}({', '.join(_written(*one) for one in written)})",
             {**further, **{way: names(further[way]) for way in ways if way in further}},
             wide | {"value_columns": names(wide["value_columns"])},
         )

@@ -26,6 +26,7 @@ from analysis.report import (
     findings_planning,
 )
 from analysis.report.figure import DECLARED, DRAWN, Figure
+from analysis.report.findings_late import late_claims
 from analysis.report.findings_methods import label_claims, preferred_claims
 from analysis.report.findings_verdicts import question_claims, tie_claims
 from analysis.report.language import counted, listed
@@ -56,7 +57,7 @@ SECTIONS: dict[str, tuple[Claims, ...]] = {
         findings_metrics.blame_claims,
         findings_planning.group_claims,
     ),
-    "methods": (),
+    "methods": (late_claims,),
     "planning": (
         findings_planning.few_methods,
         findings_planning.few_stories,

@@ -121,6 +121,14 @@ class Study(models.Model):
         blank=True,
         related_name="next_versions",
     )
+    continues = models.ForeignKey(
+        "self",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="follow_ups",
+        help_text="The closed study on whose scale a late method is placed.",
+    )
     consent = models.JSONField(default=dict, blank=True, help_text='{"en": ...}')
     consent_version = models.CharField(max_length=20, default="1")
     instructions = models.JSONField(default=dict, blank=True, help_text='{"en": ...}')

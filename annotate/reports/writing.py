@@ -19,7 +19,7 @@ from annotate.access.server_address import server_address
 from annotate.audit_log.as_of_event import Moment
 from annotate.kinds.registry import answer_tables, kind_of
 from annotate.models import MAIN, Slot, Study
-from annotate.reports import downloads, study_scores, study_tables
+from annotate.reports import downloads, earlier_study, study_scores, study_tables
 from annotate.reports.declarations import Files, declarations, keep, kept_name
 from annotate.studies import rewording
 from evalcore.metrics import registry
@@ -175,6 +175,7 @@ def _align(
     tables["scores"] = scores
     marked = _marked_shots(study, view, moment)
     tags = study_tables.tags_frame(study)
+    earlier, earlier_hashes, earlier_notes = earlier_study.read(study, view, moment)
     declared = declarations(study, files, tables, tags, options)
     analysis = align(
         **tables,
@@ -184,9 +185,10 @@ def _align(
         hypotheses=declared.hypotheses,
         twins=twins,
         marked_shots=marked,
+        earlier=earlier,
         progress=progress,
     )
-    hashes = dict(declared.hashes)
+    hashes = {**declared.hashes, **earlier_hashes}
     if twins is not None:
         text = twins.to_csv(index=False, lineterminator="\n")
         hashes["scores of twins"] = sha256(text.encode()).hexdigest()
@@ -194,7 +196,7 @@ def _align(
     read = tuple(name for name, table in tables.items() if table is not None)
     if options.metrics is not None and metrics:
         metrics = list(options.metrics)
-    return _Result(analysis, read, metrics, hashes, declared.notes)
+    return _Result(analysis, read, metrics, hashes, earlier_notes + declared.notes)
 
 
 def _marked_shots(study: Study, view: str, moment: Moment) -> "pd.DataFrame | None":

@@ -79,6 +79,8 @@ class Sections(FieldMaker):
         ]
         if key := sets_key(self.values):
             groups += self._sets(key, tags)
+        if self.values.get("late_entry"):
+            groups.append(FieldGroup([self.one("late_entry")]))
         return Section("judged", _("Methods and stories"), groups)
 
     def _some_stories(self, stories: Choices) -> Field:

@@ -179,11 +179,11 @@ class StudyForm:
         """
         before = len(self.problems)
         definition = self._definition()
-        chosen = [self._names(name) for name in ("method", "story")]
+        methods, stories = (self._names(name) for name in ("method", "story"))
         people = self._annotators(definition) if with_people else 0
         if definition is None or len(self.problems) > before:
             return None
-        return Setup(self.slug, self.benchmark, definition, people, *chosen)
+        return Setup(self.slug, self.benchmark, definition, people, methods, stories)
 
     def check_slug(self) -> None:
         try:

@@ -23,7 +23,8 @@ Data = dict[str, Any]
 
 SEVERAL = ("checks.kinds", "checks.degradations")
 AS_YAML = re.compile(
-    r"training\.units|composites|checks\.gold|rules\.own|questions\.\d+\.(stories|labels)"
+    r"training\.units|late_entry|composites|checks\.gold|rules\.own"
+    r"|questions\.\d+\.(stories|labels)"
 )
 # Values that every study needs: an empty one is an error, not the default.
 REQUIRED = ("redundancy", "rounds", "session_size", "lease_minutes", "seed")

@@ -37,6 +37,7 @@ from annotate.schema import (
     refuse_empty,
 )
 from annotate.schema import Path as Steps
+from annotate.studies.late_parts import LATE_ENTRY, LateEntry, problems_of_late
 from annotate.studies.parts import (
     Adaptive,
     CellPairs,
@@ -109,6 +110,11 @@ class StudyDefinition(Part):
     pairs: Pairs | None = None
     sets: Sets | None = None
     subset: Subset | None = None
+    late_entry: LateEntry | None = Field(
+        None,
+        title=_("Late method and linking items"),
+        description=LATE_ENTRY,
+    )
     adaptive: Adaptive | None = None
     consent: Consent = Consent()
     instructions: Texts = {}
@@ -253,6 +259,7 @@ def _problems(study: StudyDefinition) -> Iterator[Problem]:
     yield from _outputs(study)
     yield from _keys(study)
     yield from _sets(study)
+    yield from problems_of_late(study.late_entry, study.outputs)
     yield from _training(study)
     yield from _checks(study)
     yield from _rules(study)

@@ -47,6 +47,8 @@ def create(
 ) -> Study:
     """Create a draft study, which may be the next version of another."""
     planning.check_slug(setup.slug)
+    if previous is not None:
+        setup = _continuing(setup, previous)
     draft = planning.with_twins(planning.prepare(setup, progress))
     progress(STORING)
     return planning.store(draft, user, previous)
@@ -60,6 +62,7 @@ def replace(
     The old draft stays if annotators may have seen it, or if planning fails.
     """
     lifecycle.check_editable(study)
+    setup = _continuing(setup, study)
     draft = planning.with_twins(planning.prepare(setup, progress))
     progress(STORING)
     with transaction.atomic():
@@ -86,6 +89,13 @@ def replace(
         )
         event_log.note(Event.Kind.STUDY_EDITED, new.pk, user=user)
     return new
+
+
+def _continuing(setup: Setup, study: Study) -> Setup:
+    """Return the setup of a study made of another one, which may be a follow-up."""
+    if setup.definition.late_entry is None or setup.continues is not None:
+        return setup
+    return dataclasses.replace(setup, continues=study.continues)
 
 
 def setup_of(study: Study) -> Setup:
@@ -262,6 +272,7 @@ def _only_questions(definition: StudyDefinition) -> StudyDefinition:
         languages={},
         stories=None,
         subset=None,
+        late_entry=None,
         pairs=None,
         sets=None,
         training=None,

@@ -82,6 +82,7 @@ def chosen_of(setup: Setup) -> dict[str, object]:
         "annotators": people if isinstance(people, int) else dict(people),
         "methods": list(setup.methods),
         "stories": list(setup.stories),
+        "continues": setup.continues and setup.continues.pk,
     }
 
 
@@ -189,6 +190,7 @@ def setup_of(plan: StudyPlan) -> Setup:
         chosen["annotators"],
         tuple(chosen["methods"]),
         tuple(chosen["stories"]),
+        Study.objects.filter(pk=chosen.get("continues")).first(),
     )
 
 

@@ -65,6 +65,7 @@ class Setup:
     annotators: People = 0
     methods: tuple[str, ...] = ()
     stories: tuple[str, ...] = ()
+    continues: Study | None = None
 
 
 @dataclass(frozen=True)
@@ -368,6 +369,7 @@ def _create_study(setup: Setup, previous: Study | None) -> Study:
         title=definition.title,
         benchmark=setup.benchmark,
         previous_version=previous,
+        continues=setup.continues,
         outputs_at_once=definition.outputs,
         template=definition.name,
         assignment=definition.assignment,

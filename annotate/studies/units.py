@@ -17,6 +17,8 @@ from annotate.models import Annotator, Purpose, Slot, Study, Unit
 from annotate.models.units import as_fields
 from annotate.responses.leasing import FIRST_POSITION, SPACING
 from annotate.studies.definition import StudyDefinition
+from annotate.studies.late_parts import LateEntry
+from annotate.studies.late_units import late_groups
 from annotate.studies.parts import CellPairs, StorySample
 from evalcore.models import Benchmark, Frame, Output, Story
 
@@ -143,7 +145,8 @@ def choose_units(
     if definition.subset is not None:
         left = {key: stories[key] for key in sampled}
         more = _sampled(definition.subset.stories, left, definition.seed + 1)
-    groups = _groups(definition, sampled)
+    late = definition.late_entry
+    groups = _late(late, sampled) if late else _groups(definition, sampled)
     if not groups:
         number = definition.outputs
         raise PlanningError(
@@ -170,6 +173,15 @@ def _sampled(
             key: str(story.tags.get(sample.by, "")) for key, story in stories.items()
         }
     return set(sampling.sample(list(stories), sample.number, seed, subgroups))
+
+
+def _late(
+    late: LateEntry, by_story: dict[str, list[Output]]
+) -> list[tuple[Output, ...]]:
+    try:
+        return late_groups(late, by_story)
+    except ValueError as error:
+        raise PlanningError(str(error), field="late_entry") from error
 
 
 def _groups(

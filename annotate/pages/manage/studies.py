@@ -116,6 +116,8 @@ def study_settings(request: UserRequest, study: Study) -> HttpResponse:
         questions=study.questions.all(),
         before=visible.filter(next_versions=study).first(),
         later=visible.filter(previous_version=study),
+        first_study=visible.filter(follow_ups=study).first(),
+        follow_ups=visible.filter(continues=study),
         members=study.members.select_related("user").order_by("role", "user"),
         deadline=deadline.day_of(study),
         editable=lifecycle.is_editable(study),

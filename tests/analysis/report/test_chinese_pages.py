@@ -25,6 +25,7 @@ COMMANDS = {
     "subset": "--scores scores --ratings ratings --stories stories --tag kind "
     "--value a",
     "stability": "--ratings trials --people ratings",
+    "late-entry": "earlier ratings --method SEED",
 }
 
 
@@ -62,6 +63,7 @@ def tables(tmp_path_factory):
     rated = pd.DataFrame(ratings, columns=RATINGS)
     frames = {
         "ratings": rated,
+        "earlier": rated[rated["method"] != "SEED"],
         "trials": pd.concat(
             [rated.assign(round=r, annotator="judge " + rated.annotator) for r in "12"]
         ),

@@ -308,6 +308,7 @@ def test_planning_and_scoring_require_benchmark_membership(beside):
         ("study-extend", [], {"method": "Cedar", "check": "1"}),
         ("study-edit", [], {"do": "create"}),
         ("study-version", [], {"do": "create"}),
+        ("study-late-entry", [], {"do": "create"}),
     ):
         address = reverse(name, args=["beside", *args])
         assert client.post(address, sent).status_code == 403, name

@@ -1,0 +1,52 @@
+"""Units of a follow-up study: those of a late method, and linking units."""
+
+from annotate.studies.late_parts import LateEntry
+from evalcore.models import Output
+
+Group = tuple[Output, ...]
+
+
+def late_groups(late: LateEntry, by_story: dict[str, list[Output]]) -> list[Group]:
+    """Return the late method's units, then the linking ones.
+
+    Side by side, the method meets older ones, which take turns from story to story.
+
+    Raises
+    ------
+    ValueError
+        An output is missing.
+    """
+    own = {
+        (key, output.method.name): output
+        for key, group in by_story.items()
+        for output in group
+    }
+    is_paired = any(len(unit.methods) == 2 for unit in late.linking)
+    groups = []
+    for turn, (key, group) in enumerate(by_story.items()):
+        if (key, late.method) not in own:
+            continue
+        others = [one.method.name for one in group if one.method.name != late.method]
+        sets: list[tuple[str, ...]] = [(late.method,)]
+        if is_paired:
+            sets = [(late.method, name) for name in _met(others, late.against, turn)]
+        groups += [tuple(own[key, name] for name in sorted(one)) for one in sets]
+    if not groups:
+        raise ValueError(f"No story has an output of {late.method} to judge.")
+    for unit in late.linking:
+        missing = [name for name in unit.methods if (unit.story, name) not in own]
+        if missing:
+            raise ValueError(
+                f"Story {unit.story} has no output of {', '.join(missing)}."
+            )
+        groups.append(tuple(own[unit.story, name] for name in sorted(unit.methods)))
+    return list(dict.fromkeys(groups))
+
+
+def _met(others: list[str], number: int | None, turn: int) -> list[str]:
+    """Return the older methods of one story."""
+    if not others:
+        return []
+    met = min(number or len(others), len(others))
+    start = turn * met % len(others)
+    return [*others[start:], *others[:start]][:met]
