@@ -15,6 +15,7 @@ from tests.working import make_planned
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
+NO_COPY = "ERR_FAILED"  # what the service worker answers then
 CHOSEN = "[...document.querySelectorAll('.question :checked')].map((one) => one.value)"
 PICTURES = """() => [...document.querySelectorAll("#shots img")]
   .every((one) => one.naturalWidth > 0)"""
@@ -51,7 +52,7 @@ def path_of(page):
     return page.evaluate("location.pathname")
 
 
-@pytest.mark.page_errors(OFFLINE)
+@pytest.mark.page_errors(OFFLINE, NO_COPY)
 def test_reload_offline_brings_story_and_answers_back(page, live_server, study):
     ann = sit_down(page, live_server, study)
     page.wait_for_function(IN_CONTROL)
@@ -92,7 +93,7 @@ def test_reload_offline_brings_story_and_answers_back(page, live_server, study):
     expect(notice).to_be_hidden()
 
 
-@pytest.mark.page_errors(OFFLINE, "status of 410")
+@pytest.mark.page_errors(OFFLINE, NO_COPY, "status of 410")
 def test_copies_end_with_the_visit(page, live_server, study):
     """A shared computer shows nothing of an earlier person, offline either."""
     ann = sit_down(page, live_server, study)

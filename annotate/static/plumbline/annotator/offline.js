@@ -11,13 +11,15 @@ const link = `${location.pathname.split("/", 3).join("/")}/`;
 const isVisit = self === top && link.startsWith("/rate/");
 const serviceWorker = isVisit ? navigator.serviceWorker : undefined;
 // Some browsers refuse in private windows.
-serviceWorker?.register("/rate/worker.js").catch(() => {});
+const refused = new Promise((resolve) => serviceWorker?.register("/rate/worker.js")
+  .catch(() => null).then((made) => made || resolve()));
 
 // Whether the service worker showed a copy of this page.
 export const isCopy = "copy" in document.documentElement.dataset;
 
 // Resolves once pages that are fetched are kept.
 export const ready = !serviceWorker || serviceWorker.controller || Promise.race([
+  refused,
   new Promise((resolve) => serviceWorker.addEventListener("controllerchange", resolve)),
   new Promise((resolve) => setTimeout(resolve, PATIENCE)),
 ]);
