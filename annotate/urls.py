@@ -213,6 +213,7 @@ scoring_urls = [
 # /rate/<token>/...: what an annotator sees
 rate_urls = [
     page("join/<token>/", joining.join),
+    page("rate/worker.js", media_files.worker, "rate-worker"),
     under_link("", invitation.entry, "rate-entry"),
     under_link("consent/", invitation.consent, "rate-consent"),
     under_link("instructions/", invitation.instructions, "rate-instructions"),

@@ -280,6 +280,10 @@ def chromium(page_errors):
 @pytest.fixture
 def page(chromium):
     """A fresh desktop page without cookies."""
-    context = chromium.new_context(viewport={"width": 1440, "height": 900})
+    context = chromium.new_context(
+        viewport={"width": 1440, "height": 900},
+        # Its requests would pass by those that tests intercept.
+        service_workers="block",
+    )
     yield context.new_page()
     context.close()

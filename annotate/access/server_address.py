@@ -38,6 +38,12 @@ def is_local(address: str) -> bool:
     return f"[{host}]" in LOCAL_HOSTS or host in LOCAL_HOSTS or host.startswith("127.")
 
 
+def warning(address: str) -> str:
+    """Return the sentence about links that work on this machine only."""
+    text = _("Links begin with %(base)s and work on this machine only.")
+    return text % {"base": address}
+
+
 def checked(address: str) -> str:
     """Return an address as it is stored, or raise an error."""
     address = address.strip().rstrip("/")

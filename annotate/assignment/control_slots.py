@@ -1,6 +1,7 @@
 """Control slots: training, gold units, repeats, degraded copies."""
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
@@ -46,8 +47,6 @@ def _open_round(annotator: Annotator) -> None:
     round_ = person.training_attempts + 1
     first = own.count() + 1
     dice = random.Random(f"{person.study.seed} {person.pk} {first}")
-    units = Unit.objects.filter(study=person.study_id, purpose=Purpose.TRAINING)
-    left = units.exclude(pk__in=own.filter(round=round_).values("unit"))
     slots = [
         Slot(
             study_id=person.study_id,
@@ -58,12 +57,40 @@ def _open_round(annotator: Annotator) -> None:
             session=0,
             position=position,
         )
-        for position, unit in enumerate(left.order_by("pk"), start=first)
+        for position, unit in enumerate(_left(person, round_, dice), start=first)
     ]
     arrange_sides(slots, sides_of(person), dice)
     for slot in slots:
         slot.save()
         event_log.note_slot(Event.Kind.SLOT_OPENED, slot, purpose=Purpose.TRAINING)
+
+
+def _left(person: Annotator, round_: int, dice: random.Random) -> list[Unit]:
+    """Return the units that a round still needs; those met least often come first.
+
+    Units that were met come in another order. A copy stays behind its original.
+    """
+    own = Slot.objects.filter(annotator=person, purpose=Purpose.TRAINING)
+    here = set(own.filter(round=round_).values_list("unit", flat=True))
+    earlier = own.filter(round__lt=round_).order_by("position")
+    rows = list(earlier.values_list("round", "unit"))
+    met = Counter(unit for _round, unit in rows)
+    last = [unit for number, unit in rows if number == round_ - 1]
+    items: dict[int, list[Unit]] = {}
+    units = Unit.objects.filter(study=person.study_id, purpose=Purpose.TRAINING)
+    for unit in units.order_by("pk"):
+        items.setdefault(unit.original_id or unit.pk, []).append(unit)
+    most = person.study.training.get("per_round") or len(items)
+    # Somebody who returns finishes the items that were begun.
+    chosen = sorted(
+        items.values(),
+        key=lambda item: (all(one.pk not in here for one in item), met[item[0].pk]),
+    )[:most]
+    if any(met[item[0].pk] for item in chosen):
+        dice.shuffle(chosen)
+        if [one.pk for item in chosen for one in item] == last:
+            chosen.reverse()
+    return [one for item in chosen for one in item if one.pk not in here]
 
 
 def arrange_sides(

@@ -27,6 +27,7 @@ class Button:
     posts: bool = False
     warning: str = ""  # shown before a change that cannot be undone at once
     for_all: bool = False  # researchers can use it, too
+    for_superusers: bool = False
 
     @property
     def id(self) -> str:
@@ -95,6 +96,13 @@ def settle(study: Study, name: str, *values: object) -> Button:
     """Return the button that marks findings, reports or a line as handled."""
     fields = [(name, value) for value in values]
     return press(_("Mark as handled"), study, "alert-settle", fields=fields)
+
+
+def set_address(study: Study) -> Button:
+    """Return a link to the page of the server's address, which leads back."""
+    asked = urlencode({"next": reverse("study-detail", args=[study.slug])})
+    label = _("Set the server’s address")
+    return Button(label, f"{reverse('server-address')}?{asked}", for_superusers=True)
 
 
 def handled(study: Study) -> set[str]:

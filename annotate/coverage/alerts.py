@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotate.access.server_address import is_local
+from annotate.access import server_address
 from annotate.coverage.absence_alerts import absent, not_begun
 from annotate.coverage.alert_lines import (
     Alert,
@@ -18,6 +18,7 @@ from annotate.coverage.alert_lines import (
     link,
     press,
     ratings,
+    set_address,
     settle,
     unit_name,
     when,
@@ -339,7 +340,7 @@ def _stories_each(study: Study, full: JoinLink, counted: Mapping[str, Any]) -> i
 
 def _local(study: Study, base: str, done: set[str]) -> Iterator[Alert]:
     """Yield an alert if links work on the server's own computer only."""
-    if not is_local(base) or "links" in done:
+    if not server_address.is_local(base) or "links" in done:
         return
     invited = study.annotators.filter(
         state__in=(Annotator.State.INVITED, Annotator.State.ACTIVE),
@@ -351,8 +352,7 @@ def _local(study: Study, base: str, done: set[str]) -> Iterator[Alert]:
         yield Alert(
             "local links",
             45,
-            _("Links begin with %(base)s and open on this computer only.")
-            % {"base": base},
-            _("Set the server's public address before you send links."),
-            buttons=(settle(study, "key", "links"),),
+            server_address.warning(base),
+            _("A manager of every study can set the server’s address."),
+            buttons=(set_address(study), settle(study, "key", "links")),
         )

@@ -150,6 +150,16 @@ def result(annotator: Annotator, round_: int) -> TrainingResult:
     )
 
 
+def repeated(annotator: Annotator, round_: int) -> str:
+    """Return which stories follow a failed round: "other", "same" or "some" of them."""
+    own = _own(annotator)
+    met = set(own.filter(round__lte=round_).values_list("unit", flat=True))
+    coming = set(own.filter(round=round_ + 1).values_list("unit", flat=True))
+    if not coming & met:
+        return "other"
+    return "same" if coming <= met else "some"
+
+
 @transaction.atomic
 def conclude(annotator: Annotator) -> bool | None:
     """Conclude a finished round: passed, repeated, or failed; None if unfinished."""

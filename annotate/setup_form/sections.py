@@ -249,7 +249,7 @@ class Sections(FieldMaker):
             FieldGroup(checks),
             *self._rules(),
             self.row("training.twins", "training.pass_mark", "training.attempts"),
-            self.row("training.units"),
+            self.row("training.per_round", "training.units"),
             self.row("checks.gold"),
         ]
         return Section("quality", _("Training, checks and rules"), groups, folded=True)

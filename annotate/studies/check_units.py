@@ -106,7 +106,8 @@ def _check_room(definition: StudyDefinition) -> None:
         return
     # A copy that is shown alone follows its original.
     each = 2 if definition.outputs == 1 else 1
-    number = len(training.units) + each * training.twins
+    items = [each] * training.twins + [1] * len(training.units)
+    number = sum(items[: training.per_round or None])
     if number * training.attempts >= FIRST_POSITION:
         raise PlanningError(
             f"{number} training items in up to {training.attempts} attempts are too "

@@ -149,6 +149,15 @@ class Training(Part):
         description=_("Share of answers that must be correct."),
     )
     attempts: Count = Field(2, title=_("Attempts"))
+    per_round: Number = Field(
+        0,
+        title=_("Training items per round"),
+        description=_(
+            "Empty: all. With fewer, a repeated round takes others first. A copy and "
+            "its original count as one."
+        ),
+        exclude_if=lambda number: not number,
+    )
     twins: Number = Field(
         0,
         title=_("Degraded copies in training"),

@@ -48,7 +48,7 @@ MOST_ANNOTATORS, MOST_SLOTS = 100_000, 1_000_000
 # than about a second, workers anything up to the limit.
 MOST_WORK, MOST_WORK_AT_ONCE = 50_000_000, 4_000_000
 # Fields of the training that a study stores beside its units.
-PASSING = {"pass_mark", "attempts"}
+PASSING = {"pass_mark", "attempts", "per_round"}
 # Assumed time to look at a picture; `Kind.seconds` is the time to answer.
 SECONDS_PER_PICTURE = 3
 

@@ -70,7 +70,7 @@ def scripts_of(context: Context) -> list[str]:
         for script in kind.scripts
     ]
     asked += ["comments"] if study.may_comment_on_shots else []
-    needed = ["story", "queue", "drafts", "pages", "state"]
+    needed = ["story", "queue", "offline", "drafts", "pages", "state"]
     return [*needed, *viewer, *dict.fromkeys(asked)]
 
 

@@ -14,5 +14,5 @@ def address_warning(context: dict[str, Any]) -> dict[str, Any]:
     """Warn that links work on this machine only, until an address is entered."""
     request = context["request"]
     base = server_address.links_begin_with(request)
-    is_local = server_address.is_local(base)
-    return {"base": base if is_local else "", "request": request}
+    warning = server_address.warning(base) if server_address.is_local(base) else ""
+    return {"warning": warning, "request": request}

@@ -55,9 +55,9 @@ class Mouse:
         self.press(page.locator("main form button.primary"))
 
     def choose(self, page: Page, question: str, value: str) -> None:
-        """Answer a question."""
+        """Answer the question in view; the next one follows automatically."""
         option = page.locator(f".option:has([name='q:{question}'][value='{value}'])")
-        self.press(option.locator("kbd, b"))
+        self.press(option)
 
     def slide(self, page: Page, question: str, value: str) -> None:
         """Drag a slider until it has the value."""
@@ -134,11 +134,6 @@ class Finger(Mouse):
 
     def press(self, control: Locator, **where: object) -> None:
         control.tap(**where)
-
-    def choose(self, page: Page, question: str, value: str) -> None:
-        """Answer the visible question; the next one follows automatically."""
-        option = page.locator(f".option:has([name='q:{question}'][value='{value}'])")
-        self.press(option)
 
     def slide(self, page: Page, question: str, value: str) -> None:
         """Tap a slider at its end, then at the value."""

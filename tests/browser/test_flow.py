@@ -98,7 +98,7 @@ def test_reply_on_an_earlier_story_is_ignored(page, live_server, study):
     expect(page.locator("#place")).to_contain_text("Story 2 of 8")
 
 
-@pytest.mark.page_errors(OFFLINE)
+@pytest.mark.page_errors(OFFLINE, "ERR_FAILED .*/(thumb|display)/")
 @pytest.mark.parametrize("text", [OPEN, *slow(LONG)], ids=["open", "planned"])
 def test_five_offline_stories_survive_a_crash(
     chromium, page_errors, tmp_path, live_server, text

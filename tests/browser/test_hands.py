@@ -12,6 +12,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+import yaml
 from django.conf import settings
 from django.urls import reverse
 from playwright.sync_api import expect
@@ -289,7 +290,7 @@ def of_slot(slot: Slot) -> dict:
     current = current_answers(slot, slot.annotator)
     shown = {
         question.key: kind_of(question).as_displayed(slot, current[question.pk].value)
-        for question in slot.study.questions.all()
+        for question in slot.questions
     }
     # The middle of a picture is between two pixels.
     return {key: re.sub(r"0\.\d+", _rounded, value) for key, value in shown.items()}
@@ -299,6 +300,83 @@ def _rounded(number: re.Match[str]) -> str:
     return f"{float(number[0]):.1f}"
 
 
+# The protocols with their medium and number of shots.
+PROTOCOLS = {
+    "vistorybench-user-study": ("likert", "pictures", 3),
+    "vistorybench-crowd": ("likert", "pictures", 3),
+    "envision-expert": ("likert", "pictures", 4),
+    "vistar-pairwise": ("choice", "pictures", 1),
+    "storybench-side-by-side": ("choice", "videos", 2),
+    "storybench-diagnostics": ("checklist", "videos", 2),
+}
+
+
+def plan_protocol(name: str, clip: Path) -> Study:
+    """Plan two units of a protocol as it is, but without training and checks."""
+    kind, medium, shots = PROTOCOLS[name]
+    methods = ["Alder", "Birch"][: KINDS[kind].least]
+    if medium == "videos":
+        benchmark = make_same_reel(clip, CLIP["frames"] / CLIP["rate"], methods)
+    else:
+        benchmark = make_benchmark(stories=2, shots=shots, methods=methods)
+    benchmark.stories.update(tags={"angle": "LI"})
+    text = yaml.safe_load((TEMPLATES / f"{name}.yaml").read_text("utf-8"))
+    for key in ("training", "checks", "rules"):
+        text.pop(key, None)
+    text |= {"redundancy": 1, "rounds": 1, "session_size": 2}
+    return make_planned(yaml.safe_dump(text), benchmark=benchmark, annotators=1)
+
+
+def invented(slot: Slot, number: int) -> dict:
+    """Return answers to all questions of a slot; neighbours have different ones."""
+    questions = list(slot.questions)
+    if kind_of(questions[0]).of_shots:
+        first, last = questions[0].key, questions[-1].key
+        return {1: [first, last], 2: [first] if number > 1 else [last]}
+    answers = {}
+    for place, question in enumerate(questions, start=number):
+        if question.kind == "choice":
+            answers[question.key] = ("left", "tie", "right")[place % 3]
+        else:
+            span = question.scale_max - question.scale_min + 1
+            answers[question.key] = str(question.scale_min + place % span)
+    return answers
+
+
+def see_all_shots(page) -> None:
+    """Turn through the shots that have to be seen before answers are taken."""
+    for _ in range(10):
+        if not page.locator(".unseen").count():
+            return
+        page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(600)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hand", ["mouse", "finger", "digits", "tab"])
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_protocols_are_answered_by_every_hand(chromium, live_server, clip, name, hand):
+    study = plan_protocol(name, clip)
+    kind, medium, _shots = PROTOCOLS[name]
+    row, hand = Row(kind, medium), HANDS[hand]
+    person = join(study, "" if study.is_open else "A01")
+    given = []
+    with hand.page(chromium) as page:
+        link = reverse("rate-pause", args=[person.invitation.token])
+        page.goto(live_server.url + link)
+        hand.go_on(page)
+        for number in (1, 2):
+            page.wait_for_url("**/story/**")
+            page.wait_for_selector("html.ready")
+            code = page.locator("#annotator").get_attribute("data-code")
+            given.append(invented(Slot.objects.get(code=code), number))
+            see_all_shots(page)
+            answer_unit(page, hand, row, given[-1])
+        page.wait_for_url("**/done/")
+    assert answers(study, row) == given
+    assert verifying.problems(study) == []
+
+
 def test_protocols_and_media_have_a_row():
     """New protocols and media need a row, too."""
     rows = ROWS.values()
@@ -306,6 +384,7 @@ def test_protocols_and_media_have_a_row():
     assert plain == set(product(KINDS, SHOWING)) - {("marks", "videos")}
     assert {row.purpose for row in rows} == set(Purpose.values) - set(CHECKS)
     templates = [path.stem for path in TEMPLATES.glob("*.yaml")]
+    assert set(templates) == set(PROTOCOLS)
     kinds = {kind.name for name in templates for kind in load_definition(name).kinds}
     assert kinds <= set(ANSWERING)
     folders = settings.TEMPLATES[0]["DIRS"]

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from django.conf import settings
+from django.contrib.staticfiles import finders
 from django.http import (
     Http404,
     HttpRequest,
@@ -111,6 +112,14 @@ def _blocks(path: Path, start: int, stop: int) -> Iterator[bytes]:
         while start < stop and (block := stream.read(min(BLOCK, stop - start))):
             yield block
             start += len(block)
+
+
+@require_safe
+def worker(request: HttpRequest) -> HttpResponse:
+    """Send the service worker: its address keeps it to annotators' pages."""
+    path = finders.find("plumbline/annotator/worker.js")
+    assert isinstance(path, str)
+    return HttpResponse(Path(path).read_bytes(), content_type="text/javascript")
 
 
 Sends = Callable[..., HttpResponseBase]

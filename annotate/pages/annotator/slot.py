@@ -177,6 +177,7 @@ def feedback(request: SeatRequest, annotator: Annotator, code: str) -> HttpRespo
         slot=row,
         progress=progress(annotator, row),
         result=training.result(annotator, row.round),
+        repeated=training.repeated(annotator, row.round),
         worth=outcomes.current_code(annotator),
         **_feedback(row),
     )

@@ -30,6 +30,7 @@ OPEN_TO_ALL = {
     "/logout/",
     "/readyz",
     "/i18n/setlang/",
+    "/rate/worker.js",
     "/api/v1/schema/",
     "/api/v1/token/",
 }

@@ -1,5 +1,7 @@
 """The first start of a server: account, address and the three steps."""
 
+from urllib.parse import urlencode
+
 import pytest
 from django.core import signing
 from django.test import Client
@@ -88,6 +90,19 @@ def test_links_warn_until_the_address_is_entered(sue, settings):
     assert saved.request["PATH_INFO"] == page
     assert "work on this machine only" not in saved.text
     assert f"{ADDRESS}/rate/" in saved.text
+
+
+def test_progress_leads_superusers_to_the_address(sue, settings):
+    settings.ALLOWED_HOSTS = ["testserver", *LOCAL_HOSTS]
+    study = make_study()
+    page = reverse("study-detail", args=[study.slug])
+    asked = urlencode({"next": page})
+    link = f'href="{reverse("server-address")}?{asked}"'
+    headers = {"host": "127.0.0.1:8000"}
+    assert link in sue.get(page, headers=headers).text
+    shown = log_in("alice", study, "manager").get(page, headers=headers).text
+    assert "work on this machine only" in shown
+    assert link not in shown
 
 
 @pytest.mark.parametrize("back", ["https://evil.example/", "//evil.example/"])

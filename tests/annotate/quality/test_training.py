@@ -173,9 +173,47 @@ def test_failed_round_is_repeated_and_keeps_answers(browser, study):
         (2, "open"),
         (2, "open"),
     ]
-    train(browser, ("3", "1"), ("4", "0"), ("3", "2"))
+    train(browser, *[("4", "1")] * 3)
     assert place(browser.text()) == "Story 1 of 3"
     assert problems(study) == []
+
+
+def stories_of_round(person, number: int) -> list[str]:
+    own = person.slots.filter(purpose="training", round=number).order_by("position")
+    return list(own.values_list("unit__story__key", flat=True))
+
+
+def test_repeat_shows_same_stories_in_another_order_when_there_are_no_others(
+    browser, study
+):
+    browser.start()
+    train(browser, *[("0", "4")] * 2)
+    browser.fill(character="0", beauty="4")
+    assert "these again, in another order" in browser.text()
+    person = study.annotators.get(name="A01")
+    first, second = (stories_of_round(person, number) for number in (1, 2))
+    assert sorted(first) == sorted(second)
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    ("per_round", "sentence"),
+    [(1, "Next you see other stories."), (2, "and some of these again")],
+)
+def test_repeat_takes_other_stories_first(client, per_round, sentence):
+    more = f"training:\n  per_round: {per_round}"
+    text = LIKERT + LIKERT_TRAINING.replace("training:", more)
+    study = make_planned(text, annotators=2, redundancy=2)
+    browser = Browser(client, study.annotators.get(name="A01"))
+    browser.start()
+    assert place(browser.text()) == f"Training 1 of {per_round}"
+    train(browser, *[("0", "4")] * (per_round - 1))
+    browser.fill(character="0", beauty="4")
+    assert sentence in browser.text()
+    person = study.annotators.get(name="A01")
+    first, second = (set(stories_of_round(person, number)) for number in (1, 2))
+    assert len(first) == len(second) == per_round
+    assert first | second == {"01", "02", "03"} or not first & second
 
 
 def test_second_failed_round_frees_slots(browser, study):

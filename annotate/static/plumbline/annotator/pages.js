@@ -66,8 +66,10 @@ export function openPages() {
     const { pages, rest } = await response.json();
     if (url !== wanted) return;
     document.getElementById("rest").hidden = !rest;
-    const named = pages.filter((each) => !finished.has(pathOf(each)));
-    coming = named.map(pathOf).filter((each) => each !== here);
+    // Without a network, an earlier story's list is given, with this story in it.
+    const following = pages.slice(pages.map(pathOf).indexOf(here) + 1);
+    const named = following.filter((each) => !finished.has(pathOf(each)));
+    coming = named.map(pathOf);
     for (const [i, address] of named.entries()) {
       if (url !== wanted) return;
       const page = kept.get(pathOf(address)) ?? await fetchPage(address, i < 2, signal);

@@ -156,11 +156,12 @@ export function open(main, host) {
     hear(question, i);
   });
   mark(firstOpen(), false);
-  // A table has no room for the words of each answer.
+  // A table has no room for the words of each answer. In a list, the line would move the
+  // options under a finger.
   for (const kind of ["pointerover", "focusin"]) {
     host.on(main, kind, ({ target }) => {
       const option = target.closest?.(".table .option");
-      if (option) main.querySelector(".meaning").textContent = option.textContent;
+      if (option && !isNarrow()) main.querySelector(".meaning").textContent = option.textContent;
     });
   }
 

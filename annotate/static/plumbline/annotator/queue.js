@@ -1,4 +1,5 @@
 // Queues answers in the browser's database until the server has stored each once.
+import { remember } from "./offline.js";
 
 const RETRY_FIRST = 1000;
 const RETRY_LAST = 30000;
@@ -175,6 +176,7 @@ export function openQueue(here, tell, onReply, onRow) {
     const [id, at] = [`${code} ${kind} ${of}`, nextTime()];
     const row = { ...what, id, key: `${at} ${tab}`, at, kind, code, url };
     unsent.set(id, row);
+    remember(row);
     try {
       await transact("readwrite", (store, transaction) => {
         store.put(row);

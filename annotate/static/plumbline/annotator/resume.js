@@ -1,5 +1,6 @@
 // Pages between stories: sends queued answers, shows their state, and copies the
 // completion code.
+import { forget } from "./offline.js";
 import { openQueue } from "./queue.js";
 import { teller } from "./state.js";
 
@@ -23,4 +24,5 @@ if (copy) {
   };
 }
 
+forget("visitEnds" in document.querySelector("main").dataset);
 openQueue(() => "", tell, () => {}).resume();

@@ -1,5 +1,6 @@
 // A story's page: its parts, keyboard shortcuts, and the change to the next story.
 import { openDrafts } from "./drafts.js";
+import * as offline from "./offline.js";
 import { ask, openQueue } from "./queue.js";
 import { openPages, pageOf, partsOf } from "./pages.js";
 import { teller } from "./state.js";
@@ -33,12 +34,15 @@ function tell(state, detail, code) {
   if (state === "lost") return;
   badge((state === "saved" && drafts.state()) || state, detail);
   if (state === "saving") return;
+  if (state === "saved" && standing === "waiting") online();
   standing = state;
   const waits = byId("waits");
   const isNew = waits.hidden;
   waits.hidden = !story?.isSubmitted || state !== "waiting";
   if (isNew) reveal(waits);
 }
+
+const online = () => { byId("offline").hidden = true; };
 
 function showProblem(text, kind = "error") {
   const problem = byId("problem");
@@ -128,9 +132,13 @@ function open(page) {
   pages.keep(page);
   wire(opened, host);
   opened.parts = parts.map((part) => part.open(main, host));
+  offline.shown(page.url);
   queue.waiting(code).then(async (rows) => {
-    if (story === opened) rows.forEach(showRow);
+    const answers = offline.isCopy ? [...offline.given(code), ...rows] : rows;
+    if (story === opened) answers.forEach(showRow);
+    opened.isSubmitted ||= offline.isCopy && rows.some(({ kind }) => kind === "submit");
     await queue.resume(); // until then, the slot may not be assigned
+    await offline.ready;
     setTimeout(() => story === opened && aheadUrl && pages.prepare(aheadUrl), 200);
   });
 }
@@ -300,7 +308,7 @@ function beat() {
   const { heartbeatUrl } = byId("annotator").dataset;
   if (!heartbeatUrl || !isActive || document.hidden || story.isSubmitted) return;
   isActive = false;
-  ask(heartbeatUrl);
+  ask(heartbeatUrl).then((reply) => reply && online());
 }
 
 addEventListener("keydown", onKey);
@@ -319,7 +327,11 @@ addEventListener("pagehide", () => {
   drafts.flush();
   queue.leave();
 });
+addEventListener("online", online);
 addEventListener("beforeunload", (e) => standing === "waiting" && e.preventDefault());
+byId("offline").hidden = !offline.isCopy;
+if (!offline.isCopy) offline.renew(byId("annotator").dataset.code);
+offline.forget();
 open(pageOf(document, location.pathname));
 if (byId("problem").hidden) scrollTo(0, 0);
 // A refused skip reopens the menu with its input.
