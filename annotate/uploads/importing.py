@@ -1,6 +1,7 @@
 """Imports of uploads through the import functions: everything, or nothing."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -19,11 +20,13 @@ from evalcore.scoring import metric_runs
 
 # Called in the transaction of the import, with what was made.
 Done = Callable[[Benchmark, Study | None], None]
+# Called with the number of pictures written and of all.
+Tell = Callable[[int, int], object]
 Also = Callable[..., None]
 
 
-def store(task: ImportTask, done: Done) -> None:
-    """Import a part of an upload.
+def store(task: ImportTask, done: Done, tell: Tell) -> None:
+    """Import a part of an upload, and tell how far it is.
 
     In the same transaction a new benchmark gets its owner, and `done` is called.
     """
@@ -47,7 +50,7 @@ def store(task: ImportTask, done: Done) -> None:
 
     writers = {
         "stories": _store_stories,
-        "outputs": _store_outputs,
+        "outputs": partial(_store_outputs, tell=tell),
         "scores": _store_scores,
         "ratings": _store_judgements,
         "choices": _store_judgements,
@@ -65,7 +68,7 @@ def _store_stories(task: ImportTask, also: Also) -> None:
     )
 
 
-def _store_outputs(task: ImportTask, also: Also) -> None:
+def _store_outputs(task: ImportTask, also: Also, tell: Tell) -> None:
     summary = import_outputs(
         task.path,
         benchmark=task.benchmark,
@@ -73,6 +76,7 @@ def _store_outputs(task: ImportTask, also: Also) -> None:
         create_stories=task.may_create,
         skip_unreadable=task.skip_unreadable,
         also=also,
+        tell=tell,
     )
     if summary.new_outputs:
         metric_runs.queue_run(task.benchmark, registry.ready_baselines())
