@@ -267,7 +267,8 @@ def test_empty_web_address_name_is_made_from_the_title(manager, woods):
 def test_preview_ignores_goals_that_one_story_cannot_reach(manager, woods):
     """The preview plans one story of one method."""
     page = post(manager, filled(do=["preview"], goals__top=["1"]))
-    assert "annotator" in page.text and page.status_code == 200
+    assert page.status_code == 200
+    assert "annotator" in page.text
 
 
 def test_worker_draws_many_degraded_copies(manager, woods, monkeypatch):
