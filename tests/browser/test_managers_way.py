@@ -17,6 +17,7 @@ from evalcore.serving import first_start
 from tests.annotate.people.prolific import Participant
 from tests.annotate.uploads.conftest import pictures, zipped
 from tests.browser.hands import DESK, PHONE
+from tests.browser.waiting import wait_until
 
 pytestmark = [
     pytest.mark.browser,
@@ -157,6 +158,7 @@ def test_manager_goes_from_zip_to_report_and_payment_file(
         metric_runs.run(run.pk)
     alice.press("a:has-text('Reports')")
     alice.press("button:has-text('Build report')")
+    wait_until(page, Report.objects.exists, True)
     building.build_report(Report.objects.get().pk)
     page.reload()
     alice.press(f"a[href$='/reports/{Report.objects.get().pk}/']")
