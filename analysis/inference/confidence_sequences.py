@@ -304,6 +304,8 @@ def needed(
 ) -> Needed:
     r"""Estimate how many answers more bring variances down to the `wanted` ones.
 
+    All numbers are None if nothing can be said.
+
     With f times the answers the variance is
     :math:`v_s S / S' + v_p + v_r / f`, where stories grow with the answers up to
     those of the study, :math:`S' = \min(f S, S_{max})`, and people stay the same.
@@ -331,6 +333,8 @@ def needed(
 
     if reaches(1.0):
         return Needed(0)
+    if (variance(1.0) > MOST_TIMES**2 * wanted).any():
+        return Needed(None)  # two methods are as good as equal, for one
     if reaches(MOST_TIMES):
         low, high = 1.0, 2.0
         while not reaches(high):

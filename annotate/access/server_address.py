@@ -45,8 +45,13 @@ def warning(address: str) -> str:
 
 
 def checked(address: str) -> str:
-    """Return an address as it is stored, or raise an error."""
+    """Return an address as it is stored, or raise an error.
+
+    A host without a scheme is reached by HTTPS.
+    """
     address = address.strip().rstrip("/")
+    if address and "://" not in address:
+        address = f"https://{address}"
     if address and (
         len(address) > LONGEST or not re.fullmatch(ADDRESS.pattern, address, re.ASCII)
     ):

@@ -226,7 +226,7 @@ def _odd_shapes(study: Study) -> Iterator[BlindingFinding]:
     """Yield findings on methods whose pictures have an unusual aspect ratio."""
     for note in same_size.aspect_ratio_notes(same_size.outputs_of(study)):
         what, right = note.text.removesuffix(".").rsplit(". ", 1)
-        yield BlindingFinding(what, "in the edges around pictures", note.method, right)
+        yield BlindingFinding(what, "in the edges around pictures", note.methods, right)
 
 
 def choose_units(study: Study, slots: int | None) -> list[Unit]:

@@ -30,6 +30,7 @@ from annotate.coverage.people_alerts import of_people
 from annotate.models import Annotator, JoinLink, Purpose, Slot, Study
 from annotate.people import places
 from annotate.people.inviting import free_slots
+from annotate.people.outcomes import invitation_page
 from annotate.people.presence import openings
 from annotate.presentation import broken_media
 from annotate.studies import lifecycle
@@ -120,7 +121,7 @@ def _next_step(study: Study, left: int) -> Iterator[Alert]:
             105,
             _("The study is running, but nobody can take part: nobody has a link yet."),
             "",
-            buttons=(link(_("Invite people"), study, "annotator-list"),),
+            buttons=(link(_("Invite people"), study, invitation_page(study)),),
         )
 
 

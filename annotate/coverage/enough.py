@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -10,6 +11,15 @@ from django.utils.translation import ngettext
 from annotate.kinds.registry import counted, kind_of
 from annotate.models import Question, Snapshot, Study
 from annotate.studies.parts import Goals, goals_of
+
+# What is truly needed, divided by the estimate: the middle 80 % of simulated studies
+# (benchmarks/results/stopping.md).
+RANGES = {
+    "mean": (0.2, 1.8),
+    "win_rate": (0.2, 1.6),
+    "top": (0.1, 1.6),
+    "correlation": (0.2, 0.5),
+}
 
 
 @dataclass(frozen=True)
@@ -52,20 +62,16 @@ class GoalRow:
 
     @property
     def needed(self) -> str:
-        """Return how much more is needed, about."""
+        """Return how much more is needed: the middle 80 % of simulated studies."""
         found = self.found
         if self.state == "stop":
             return _("none")
         if answers := found.get("answers"):
+            text = _("%(low)s to %(high)s comparisons")
             if kind_of(self.question).is_numeric:
-                text = ngettext("about %(n)s rating", "about %(n)s ratings", answers)
-            else:
-                text = ngettext(
-                    "about %(n)s comparison", "about %(n)s comparisons", answers
-                )
-            n = found["items"]
-            items = ngettext("%(n)s item per method", "%(n)s items per method", n)
-            return f"{text % {'n': _about(answers)}} ({items % {'n': _about(n)}})"
+                text = _("%(low)s to %(high)s ratings")
+            low, high = (ceil(answers * share) for share in RANGES[self.goal])
+            return text % {"low": _about(low), "high": _about(high)}
         for key, text in (
             ("stories", _("about %(n)s stories in all")),
             ("people", _("about %(n)s people in all")),
@@ -76,11 +82,12 @@ class GoalRow:
 
     @property
     def is_beyond_plan(self) -> bool:
-        """Return whether the plan has fewer ratings than are needed."""
+        """Return whether the plan has fewer ratings than are probably needed."""
         found = self.found
         if self.state != "not_yet":
             return False
-        return bool(found.get("answers") is None or found["answers"] > found["left"])
+        answers, low = found.get("answers"), RANGES[self.goal][0]
+        return answers is None or ceil(answers * low) > found["left"]
 
     @property
     def sentence(self) -> str:

@@ -306,11 +306,8 @@ def _needed(
         people=len(answers.people_ids),
     )
     slots = (units.aggregate(n=Sum("redundancy"))["n"] or 0) * study.rounds
-    per_item = study.redundancy * study.rounds * len(answers.methods)
-    items = -(-(more.answers or 0) * study.outputs_at_once // per_item)
     return {
         "answers": more.answers,
-        "items": items,
         "stories": more.stories,
         "people": more.people,
         "left": max(slots - answers.n, 0),

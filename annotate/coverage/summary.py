@@ -12,6 +12,7 @@ from annotate.coverage.alert_lines import Alert, day, first, link, press
 from annotate.coverage.completion import Outlook
 from annotate.coverage.counts import Totals
 from annotate.models import Study
+from annotate.people.outcomes import invitation_page
 
 
 def sentence(study: Study, total: Totals, until: Outlook) -> str:
@@ -100,11 +101,19 @@ def late(
     held = counted.get("left", {}).get("held", {})
     names = dict(study.annotators.filter(pk__in=held).values_list("pk", "name"))
     by_work = sorted(held.items(), key=lambda row: -row[1])
+    more = link(_("Add people"), study, "study-extend")
+    if study.is_open:  # nobody holds work before they come
+        more = link(_("Add people"), study, invitation_page(study))
+    buttons = [more]
+    if held:
+        buttons.append(link(_("Give work to others"), study, "study-redistribute"))
     yield Alert(
         "late",
         76,
         text,
-        _("Add people or give work to others, or move the deadline."),
+        _("Add people or give work to others, or move the deadline.")
+        if held
+        else _("Add people, or move the deadline."),
         since=deadline,
         buttons=(
             press(
@@ -113,8 +122,7 @@ def late(
                 "study-deadline",
                 fields=[("deadline", new)],
             ),
-            link(_("Add people"), study, "study-extend"),
-            link(_("Give work to others"), study, "study-redistribute"),
+            *buttons,
         ),
         notes=first(
             _("%(name)s: %(n)d to do") % {"name": names[int(pk)], "n": n}

@@ -24,6 +24,7 @@ from annotate.access.permissions import can_create, managed_studies, visible_ben
 from annotate.models import Annotator, JoinLink, Study, User
 from annotate.pages.account import enter
 from annotate.pages.study_views import UserRequest
+from annotate.people.outcomes import invitation_page
 from evalcore.models import Benchmark, Output
 from evalcore.serving import first_start
 
@@ -80,7 +81,7 @@ def first_steps(user: User) -> list[Step]:
             _("Send links to annotators"),
             _("Launch the study, create links, and send them to the people who rate."),
             _("Send links"),
-            reverse("annotator-list", args=[study.slug]) if study else "",
+            _page_of_links(study) if study else "",
             _people(studies),
         ),
     ]
@@ -96,6 +97,13 @@ def _pictures(benchmarks: QuerySet[Benchmark]) -> str:
     stories = ngettext("%(n)d story", "%(n)d stories", found["stories"])
     methods = ngettext("%(n)d method", "%(n)d methods", found["methods"])
     return f"{stories % {'n': found['stories']}}, {methods % {'n': found['methods']}}"
+
+
+def _page_of_links(study: Study) -> str:
+    """Return the page for the last step: a draft is launched first."""
+    is_draft = study.state == Study.State.DRAFT
+    page = "study-detail" if is_draft else invitation_page(study)
+    return reverse(page, args=[study.slug])
 
 
 def _people(studies: QuerySet[Study]) -> str:

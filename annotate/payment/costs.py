@@ -95,7 +95,8 @@ def _people_needed(
         for pk, status in status_of.items()
         if status in (Status.FINISHED, Status.PAID) and pk in work
     ]
-    each = median(done) if done and median(done) else study.cap or study.session_size
+    usual = min(study.session_size, study.cap or study.session_size)
+    each = median(done) if done and median(done) else usual
     if study.is_open:  # people take slots one by one
         todo = sum(max(each - work.get(pk, Work()).counted, 0) for pk in at_work)
     else:

@@ -180,6 +180,11 @@ def platform_of(study: Study) -> Platform:
     return platform_named(study.recruitment.get("platform", ""))
 
 
+def invitation_page(study: Study) -> str:
+    """Return the page that makes links: public ones, if people come by a platform."""
+    return "study-recruitment" if platform_of(study).key else "annotator-list"
+
+
 def _outcome(person: Annotator, done: _Done, stories: int) -> Outcome:
     if person.declined_at is not None:
         return Outcome.NO_CONSENT

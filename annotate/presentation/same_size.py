@@ -150,9 +150,9 @@ def _renditions(
 
 
 class ShapeNote(NamedTuple):
-    """A note for managers on a method whose pictures have an unusual aspect ratio."""
+    """A note for managers on methods whose pictures have an unusual aspect ratio."""
 
-    method: str
+    methods: str
     text: str
 
 
@@ -175,10 +175,19 @@ def shape_notes(pictures: Iterable[tuple[object, str, Box, int]]) -> list[ShapeN
             for size, number in sizes.items():
                 if not any(_is_same_shape(size, one) for one in usual):
                     odd[method][size, usual[0]] += number
+    alike: dict[tuple[Box, Box], list[str]] = defaultdict(list)
+    for method in sorted(odd):
+        if odd[method].total() >= LEAST_SHARE * compared[method]:
+            most = max(odd[method], key=lambda sizes: (odd[method][sizes], sizes))
+            alike[most].append(method)
     return [
-        _shape_note(method, odd[method], compared[method])
-        for method in sorted(odd)
-        if odd[method].total() >= LEAST_SHARE * compared[method]
+        _shape_note(
+            ", ".join(methods),
+            sizes,
+            sum(odd[method].total() for method in methods),
+            sum(compared[method] for method in methods),
+        )
+        for sizes, methods in alike.items()
     ]
 
 
@@ -210,19 +219,21 @@ def _is_same_shape(one: Box, other: Box) -> bool:
     return max(across, down) <= TOLERANCE * min(across, down) + 1e-9
 
 
-def _shape_note(method: str, odd: Counter[tuple[Box, Box]], compared: int) -> ShapeNote:
-    size, usual = max(odd, key=lambda sizes: (odd[sizes], sizes))
+def _shape_note(
+    methods: str, sizes: tuple[Box, Box], odd: int, compared: int
+) -> ShapeNote:
     text = _(
-        "%(odd)d of %(number)d pictures or videos of %(method)s differ in shape from "
+        "%(odd)d of %(number)d pictures or videos of %(methods)s differ in shape from "
         "most others of the same story. Most often they are %(size)s pixels, not "
-        "%(usual)s, so annotators could recognise %(method)s. Crop or pad them to the "
-        "usual shape, or leave %(method)s out."
+        "%(usual)s, so annotators could recognise the method. Crop or pad them to the "
+        "usual shape, or leave the method out."
     )
+    size, usual = sizes
     values = {
-        "odd": odd.total(),
+        "odd": odd,
         "number": compared,
-        "method": method,
+        "methods": methods,
         "size": "{} x {}".format(*size),
         "usual": "{} x {}".format(*usual),
     }
-    return ShapeNote(method, text % values)
+    return ShapeNote(methods, text % values)

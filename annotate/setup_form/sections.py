@@ -49,10 +49,10 @@ class Sections(FieldMaker):
         slug = self.one(
             "slug",
             label=_("Web address name"),
-            help=_("Used in web addresses and commands: letters, digits, - and _."),
+            help=_("Letters, digits, - and _. Empty: made from the title."),
             fixed=fixed_slug,
         )
-        return Section("basics", _("Name"), [FieldGroup([slug, self.one("title")])])
+        return Section("basics", _("Name"), [FieldGroup([self.one("title"), slug])])
 
     # Stories and methods
 

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from annotate.assignment.designs.balanced import ImpossibleDesignError
 from annotate.kinds.base import Kind
 from annotate.kinds.registry import KINDS
+from annotate.models import Study
 from annotate.schema import DefinitionError
 from annotate.setup_form.fields import Field, Section
 from annotate.setup_form.sections import Sections
@@ -29,6 +30,7 @@ from annotate.setup_form.values import (
     with_questions,
 )
 from annotate.studies.definition import StudyDefinition
+from annotate.studies.drafting import free_slug
 from annotate.studies.planning import Draft, Setup, check_slug, outline, with_plan
 from annotate.studies.study_file import (
     define,
@@ -169,6 +171,13 @@ class StudyForm:
     # Results
 
     @property
+    def can_be_planned(self) -> bool:
+        """Return whether nothing needs to be typed before the plan can be shown."""
+        return bool(self.values.get("annotators")) or (
+            self.values.get("assignment") == "open"
+        )
+
+    @property
     def slug(self) -> str:
         return (self.values.get("slug") or "").strip()
 
@@ -186,9 +195,11 @@ class StudyForm:
         return Setup(self.slug, self.benchmark, definition, people, methods, stories)
 
     def check_slug(self) -> None:
+        """Check the web address name; make one from the title if it is empty."""
         try:
             if not self.slug:
-                self.add_problem("slug", _("Enter a web address name for the study."))
+                title = self.values.get("title") or ""
+                self.values["slug"] = free_slug(Study, title)
             elif not self.fixed_slug:
                 check_slug(self.slug)
         except PlanningError as error:

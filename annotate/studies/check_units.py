@@ -119,6 +119,11 @@ def _check_room(definition: StudyDefinition) -> None:
 # Degraded copies
 
 
+def has_twins(definition: StudyDefinition) -> bool:
+    """Return whether degraded copies are among the checks of a study."""
+    return bool(definition.checks.degradations and "twin" in definition.checks.kinds)
+
+
 def make_twins(
     definition: StudyDefinition,
     units: Sequence[UnitOutputs],
@@ -130,7 +135,7 @@ def make_twins(
     training or examples, whose faults annotators know.
     """
     checks = definition.checks
-    if not checks.degradations or "twin" not in checks.kinds:
+    if not has_twins(definition):
         return ()
     places = {
         output.pk: (place, output)

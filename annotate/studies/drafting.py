@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.crypto import constant_time_compare, salted_hmac
+from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from analysis.options import Progress, silent
@@ -33,7 +34,7 @@ from annotate.studies.units import (
     choose_units,
 )
 from evalcore.media import Box
-from evalcore.models import Output, most_letters
+from evalcore.models import Benchmark, Output, most_letters
 
 STORING = "storing the study"
 LONGEST_SLUG = most_letters(Study, "slug")
@@ -188,6 +189,15 @@ def next_slug(slug: str) -> str:
         number += 1
 
 
+def free_slug(table: type[Benchmark] | type[Study], title: str) -> str:
+    """Return a web address name that no other row has."""
+    base = slugify(title)[: LONGEST_SLUG - 6].strip("-_") or table.__name__.lower()
+    rows = table._default_manager.filter(slug__startswith=base)
+    taken = set(rows.values_list("slug", flat=True))
+    numbered = (f"{base}-{number}" for number in range(2, len(taken) + 3))
+    return next(slug for slug in (base, *numbered) if slug not in taken)
+
+
 # The annotator's page of a study before it is stored
 
 
@@ -278,4 +288,5 @@ def _only_questions(definition: StudyDefinition) -> StudyDefinition:
         training=None,
         checks=Checks(),
         adaptive=None,
+        goals=Goals(),
     )

@@ -24,6 +24,7 @@ from annotate.studies.check_units import (
     Twin,
     choose_known,
     create_check_units,
+    has_twins,
     make_twins,
 )
 from annotate.studies.definition import StudyDefinition
@@ -40,13 +41,15 @@ from annotate.studies.units import (
     planned_slots,
 )
 from evalcore.database.postgresql import analyze
-from evalcore.models import Benchmark, Output, Shot
+from evalcore.models import Benchmark, Frame, Output, Shot
 
 # Higher numbers are typing errors, and would exhaust the server's memory.
 MOST_ANNOTATORS, MOST_SLOTS = 100_000, 1_000_000
 # The cost of an assignment is people times slots. Web processes plan what takes less
 # than about a second, workers anything up to the limit.
 MOST_WORK, MOST_WORK_AT_ONCE = 50_000_000, 4_000_000
+# Web processes draw degraded copies of at most so many pictures: about two seconds.
+MOST_DRAWN_AT_ONCE = 40
 # Fields of the training that a study stores beside its units.
 PASSING = {"pass_mark", "attempts", "per_round"}
 # Assumed time to look at a picture; `Kind.seconds` is the time to answer.
@@ -101,6 +104,16 @@ class Draft:
     def needs_worker(self) -> bool:
         """Return whether planning takes long; an open study needs no plan."""
         return sum(self.people.values()) * self.slots > MOST_WORK_AT_ONCE
+
+    @property
+    def draws_long(self) -> bool:
+        """Return whether drawing the degraded copies takes long."""
+        outputs = {output.pk for one in self.units for output in one.outputs}
+        number = len(self.material.originals)
+        if has_twins(self.definition):
+            number += round(self.definition.checks.share * len(outputs))
+        pictures = Frame.objects.filter(output__in=outputs).count()
+        return number * pictures > MOST_DRAWN_AT_ONCE * len(outputs)
 
     def notes(self) -> list[str]:
         """Return warnings that a manager needs before people begin."""

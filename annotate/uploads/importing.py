@@ -1,6 +1,7 @@
 """Imports of uploads through the import functions: everything, or nothing."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext as _
@@ -30,11 +31,13 @@ if TYPE_CHECKING:
 
 # Called in the transaction of the import, with what was made.
 Done = Callable[[Benchmark, Study | None], None]
+# Called with the number of pictures written and of all.
+Tell = Callable[[int, int], object]
 Also = Callable[..., None]
 
 
-def store(task: ImportTask, done: Done) -> None:
-    """Import a part of an upload.
+def store(task: ImportTask, done: Done, tell: Tell) -> None:
+    """Import a part of an upload, and tell how far it is.
 
     In the same transaction a new benchmark gets its owner, and `done` is called.
     """
@@ -58,7 +61,7 @@ def store(task: ImportTask, done: Done) -> None:
 
     writers: dict[str, Callable[..., object]] = {
         "stories": _store_stories,
-        "outputs": _store_outputs,
+        "outputs": partial(_store_outputs, tell=tell),
         "scores": store_scores,
         "ratings": store_judgements,
         "choices": store_judgements,
@@ -76,8 +79,9 @@ def _store_stories(task: ImportTask, also: Also) -> None:
     )
 
 
-def _store_outputs(task: ImportTask, also: Also) -> None:
-    summary = import_outputs(task.path, **outputs_options(task), also=also)
+def _store_outputs(task: ImportTask, also: Also, tell: Tell) -> None:
+    options = outputs_options(task)
+    summary = import_outputs(task.path, **options, also=also, tell=tell)
     if summary.new_outputs:
         metric_runs.queue_run(task.benchmark, registry.ready_baselines())
 

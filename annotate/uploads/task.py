@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from analysis.commands.given_tables import remarks_on
@@ -15,6 +14,7 @@ from analysis.reading import inputs
 from analysis.tables import is_text
 from annotate.access.permissions import can_create, owns
 from annotate.models import Study, Upload
+from annotate.studies.drafting import free_slug
 from annotate.uploads.detecting import columns_of
 from annotate.uploads.names import RefusedUploadError
 from evalcore.formats.story_scripts import ForeignScores
@@ -24,7 +24,6 @@ from evalcore.models import Benchmark, Method, Story
 if TYPE_CHECKING:
     import pandas as pd
 
-LONGEST_SLUG = 80
 SHOWN_OF_A_KIND = 5
 # Columns that a wide table lacks.
 LONG = {"scores": "score", "ratings": "rating"}
@@ -132,18 +131,6 @@ def _benchmark(upload: Upload) -> Benchmark:
     if found is None or not owns(user, found):
         raise RefusedUploadError(_("Only an owner of this benchmark may do that."))
     return found
-
-
-def free_slug(table: type[Benchmark] | type[Study], title: str) -> str:
-    """Return a web address name that no other row has."""
-    base = slugify(title)[: LONGEST_SLUG - 6].strip("-_") or table.__name__.lower()
-    taken = set(
-        table._default_manager.filter(slug__startswith=base).values_list(
-            "slug", flat=True
-        )
-    )
-    numbered = (f"{base}-{number}" for number in range(2, len(taken) + 3))
-    return next(slug for slug in (base, *numbered) if slug not in taken)
 
 
 def scale_of(path: Path) -> tuple[int, int] | None:

@@ -1,6 +1,7 @@
 """The work of a worker on an upload: inspection and import."""
 
 import logging
+import time
 from contextlib import suppress
 from functools import partial
 from pathlib import PurePath
@@ -23,6 +24,7 @@ logger = logging.getLogger(__name__)
 State, Stage = Upload.State, Upload.Stage
 LONGEST_TITLE = 80
 USUAL_SCALE = (0, 4)
+SHOWN_EVERY = 1.0  # seconds
 
 
 class DiscardedError(Exception):
@@ -75,7 +77,7 @@ def _carry_out(upload: Upload) -> None:
             _end(upload, State.DONE, found=parts | previews.preview(task))
         else:
             _step(upload, _("storing everything"))
-            importing.store(task, partial(_finish, upload))
+            importing.store(task, partial(_finish, upload), _Stored(upload))
             logger.info(
                 "upload %s by account %s: %s imported into %s",
                 upload.pk,
@@ -86,6 +88,19 @@ def _carry_out(upload: Upload) -> None:
     except InputError as error:
         problems = previews.problems_of(task, error)
         _end(upload, State.FAILED, found=parts | problems)
+
+
+class _Stored:
+    """Shows how many pictures are stored, at most once a second."""
+
+    def __init__(self, upload: Upload) -> None:
+        self.upload, self.shown_at = upload, time.monotonic()
+
+    def __call__(self, n: int, total: int) -> None:
+        if (now := time.monotonic()) >= self.shown_at + SHOWN_EVERY:
+            self.shown_at = now
+            text = _("storing pictures, %(n)d of %(total)d")
+            _step(self.upload, text % {"n": n, "total": total})
 
 
 def _choose(upload: Upload, parts: list[detecting.Part]) -> None:

@@ -131,11 +131,25 @@ def without(
     return remaining
 
 
+def ignore(_done: int, _of: int) -> None:
+    """Ignore the progress of files."""
+
+
 def written(
-    paths: Iterable[Path], write: Callable[[Path], Written], what: str
+    paths: Iterable[Path],
+    write: Callable[[Path], Written],
+    what: str,
+    tell: Callable[[int, int], object] = ignore,
 ) -> dict[Path, Written]:
-    """Write files in parallel; the progress bar shows `what` they are."""
+    """Write files in parallel; the progress bar shows `what` they are.
+
+    `tell` is called with the number of files written and of all files.
+    """
     listed = list(paths)
+    done: dict[Path, Written] = {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         bar = tqdm(pool.map(write, listed), total=len(listed), desc=what, disable=None)
-        return dict(zip(listed, bar, strict=True))
+        for path, one in zip(listed, bar, strict=True):
+            done[path] = one
+            tell(len(done), len(listed))
+    return done

@@ -17,6 +17,7 @@ from evalcore.formats.file_checks import (
     PreparedFiles,
     StoredMedia,
     check_files,
+    ignore,
     without,
     written,
 )
@@ -90,10 +91,12 @@ def import_outputs(
     create_stories: bool = False,
     skip_unreadable: bool = False,
     also: Callable[[], object] = bool,
+    tell: Callable[[int, int], object] = ignore,
 ) -> OutputImport:
     """Import every rendered story below `root`; a second call changes nothing.
 
-    `also` is called at the end of the transaction.
+    `also` is called at the end of the transaction, `tell` with the number of pictures
+    written and of all, before it.
     """
     read = read_outputs(
         root,
@@ -111,7 +114,7 @@ def import_outputs(
         for number, path in rendering.by_shot.items()
         if (rendering.method, rendering.story, number) not in read.stored
     )
-    prepared = written(pictures, media.prepare_file, "pictures")
+    prepared = written(pictures, media.prepare_file, "pictures", tell)
     videos = (
         rendering.video
         for rendering in read.renderings

@@ -91,9 +91,10 @@ def annotator_file(request: UserRequest, study: Study, name: str) -> HttpRespons
     if name not in FILES:
         raise Http404
     _label, contents = FILES[name]
+    base = links_begin_with(request)
     text = contents(
         people_rows(study),
-        lambda token: links_begin_with(request) + reverse("rate-entry", args=[token]),
+        lambda token: base + reverse("rate-entry", args=[token]),
     )
     return HttpResponse(text, headers=attachment(f"{study.slug}-{name}.csv"))
 

@@ -308,7 +308,8 @@ def _create(
         form.draft()  # adds further problems
     elif (setup := form.setup()) is not None:
         try:
-            if outline(setup).needs_worker:
+            draft = outline(setup)
+            if draft.needs_worker or draft.draws_long:
                 actions = StudyPlan.Action
                 action = actions.EDIT if form.fixed_slug else actions.CREATE
                 return redirect("plan", queue_plan(request, setup, action, study).pk)

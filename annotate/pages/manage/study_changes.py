@@ -54,12 +54,8 @@ def study_action(request: UserRequest, study: Study, action: str) -> str:
 def _launched(request: UserRequest, study: Study) -> str:
     reach = lifecycle.reach(study)
     if reach.is_empty:
-        text = _(
-            "The study is running, but nobody can take part: nobody has a link yet."
-        )
-        next_step = _with_link(text, "annotator-list", study, _("Invite people"))
-        messages.warning(request, next_step)
-        return ""
+        # The alert of the page says what is next.
+        return _("The study is launched.")
     text = _(
         "The study is running. People who can continue with their link: "
         "%(people)d; public links: %(links)d."

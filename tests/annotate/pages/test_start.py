@@ -61,7 +61,7 @@ def test_link_is_worthless_once_there_is_an_account(client):
     [
         ("username", "a b", "valid username"),
         ("password1", "password", "match"),
-        ("address", "study.example.org", "is not an address"),
+        ("address", "study example", "is not an address"),
         ("address", "https://study.example.org/path", "is not an address"),
         ("address", "javascript:alert(1)", "is not an address"),
     ],

@@ -19,7 +19,8 @@ WIDE, TALL, SQUARE = (1024, 576), (512, 1024), (1024, 1024)
 TOLD = (
     "6 of 6 pictures or videos of Alder differ in shape from most others of the same "
     "story. Most often they are 512 x 1024 pixels, not 1024 x 576, so annotators could "
-    "recognise Alder. Crop or pad them to the usual shape, or leave Alder out."
+    "recognise the method. Crop or pad them to the usual shape, or leave the method "
+    "out."
 )
 
 
@@ -60,14 +61,26 @@ def texts(study: Study) -> list[str]:
             {"Alder": TALL, "Birch": (256, 512), "Cedar": WIDE, "Elm": WIDE},
             ["Alder", "Birch"],
         ),
+        (
+            {"Alder": TALL, "Birch": TALL, "Cedar": WIDE, "Elm": WIDE, "Fir": WIDE},
+            ["Alder, Birch"],
+        ),
         ({"Alder": (4096, 2304), "Birch": WIDE, "Cedar": (512, 288)}, []),
         ({"Alder": (1020, 1000), "Birch": (1000, 1000), "Cedar": (1010, 1000)}, []),
     ],
-    ids=["tall", "3 % wider", "two methods", "half of them", "larger", "2 % wider"],
+    ids=[
+        "tall",
+        "3 % wider",
+        "two methods",
+        "half of them",
+        "two alike",
+        "larger",
+        "2 % wider",
+    ],
 )
 def test_aspect_ratio_notes_name_unusual_methods(sizes, odd):
     outputs = Output.objects.filter(story__benchmark=sized(**sizes))
-    assert [note.method for note in aspect_ratio_notes(outputs)] == odd
+    assert [note.methods for note in aspect_ratio_notes(outputs)] == odd
 
 
 def test_aspect_ratios_are_compared_within_a_story():

@@ -212,7 +212,6 @@ def test_template_opens_form(manager, woods):
 @pytest.mark.parametrize(
     ("changes", "field", "message"),
     [
-        ({"slug": [""]}, "id_slug", "Enter a web address name"),
         ({"slug": ["a b"]}, "id_slug", "letters, digits"),
         ({"annotators": [""]}, "id_annotators", "Enter the number of annotators"),
         ({"annotators": ["1"]}, "id_annotators", "Nearest possible"),
@@ -255,6 +254,26 @@ def test_problem_appears_at_its_field(manager, woods, changes, field, message):
     at_field = re.search(rf'id="{field}-error">([^<]*)', text)
     assert message in at_field[1]
     assert not Study.objects.exists()
+
+
+def test_empty_web_address_name_is_made_from_the_title(manager, woods):
+    titles = ["Faces & hands"], ["Faces & hands"], ["故事"]
+    for title in titles:
+        assert post(manager, filled(slug=[""], title=title)).status_code == 302
+    slugs = Study.objects.order_by("pk").values_list("slug", flat=True)
+    assert list(slugs) == ["faces-hands", "faces-hands-2", "study"]
+
+
+def test_preview_ignores_goals_that_one_story_cannot_reach(manager, woods):
+    """The preview plans one story of one method."""
+    page = post(manager, filled(do=["preview"], goals__top=["1"]))
+    assert page.status_code == 200
+    assert "annotator" in page.text
+
+
+def test_worker_draws_many_degraded_copies(manager, woods, monkeypatch):
+    monkeypatch.setattr(planning, "MOST_DRAWN_AT_ONCE", 0)
+    assert "/setup/plans/" in post(manager, filled()).url
 
 
 def test_form_reports_all_problems_at_their_fields(manager, woods):
