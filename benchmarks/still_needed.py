@@ -1,4 +1,4 @@
-"""How many more ratings were truly needed when the page said "about N more"?
+"""Ratings truly needed where the page said "about N more", in simulated studies.
 
     python -m benchmarks.still_needed [SCENARIO ...] [--studies 300]
 
