@@ -80,6 +80,8 @@ def test_align_returns_the_tables_of_its_inputs():
     without_tags = {"strata", "strata_differences", "strata_win_rates"}
     without_sides = {"position_bias", "side_effect", "annotator_sides"}
     without_boxes, without_rankings = {"labels"}, {"ranking_leaderboard"}
+    without_marks = {"marked_shots", "shot_agreement"}
+    without_earlier = {"late_methods", "late_drift", "late_differences"}
     undeclared = {"hypotheses", "sanity", "top_methods"}
     assert set(found.tables) == (
         set(COLUMNS)
@@ -89,6 +91,8 @@ def test_align_returns_the_tables_of_its_inputs():
         - without_sides
         - without_boxes
         - without_rankings
+        - without_marks
+        - without_earlier
         - undeclared
     )
     for name, frame in found.tables.items():

@@ -37,6 +37,7 @@ PUBLIC = {
     "table",
     "pk",
     "action",
+    "offer",
     "benchmark",
     "run",
     "side",
