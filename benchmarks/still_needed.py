@@ -1,4 +1,4 @@
-"""How many more ratings were truly needed when the page said "about N more"?
+"""Ratings that were truly needed when the page said "about N more".
 
     python -m benchmarks.still_needed [SCENARIO ...] [--studies 300]
 

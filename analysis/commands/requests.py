@@ -237,7 +237,7 @@ def _stability(request: Request) -> Analysis:
 
 
 def _late_entry(request: Request) -> Analysis:
-    """Read two tables of one kind: choices if they have such a column."""
+    """Read two tables of ratings, or of choices if they have such a column."""
     kinds = {name: _kind_of(request.tables[name]) for name in ("before", "after")}
     if len(set(kinds.values())) > 1:
         raise OptionError("before, after: expected two tables of ratings or of choices")

@@ -138,7 +138,7 @@ def test_drift_of_one_method_alone_is_found():
     assert TwoStudies.of(before, after, "C", same_people=False).uniform()[0] < 0.01
 
 
-def test_nothing_is_linked_when_no_output_was_rated_in_both():
+def test_linked_mean_is_undefined_when_no_output_was_rated_in_both():
     after = AFTER[AFTER["method"] == "C"]
     both = TwoStudies.of(BEFORE, after, "C", same_people=False)
     assert "no output was rated in both" in both.linked(0.95).reason
