@@ -114,7 +114,8 @@ class TwoStudies:
         Each person's mean over the linking outputs of a method, less the outputs'
         means, is explained by person and method. F compares what methods add that
         differs between the waves with what is left: two-way analysis of variance with
-        people inside waves (Searle 1987, Linear Models for Unbalanced Data).
+        people inside waves (Searle 1987, Linear Models for Unbalanced Data). Somebody
+        in both waves has a mean in each.
         """
         kept = np.flatnonzero(self.waves.is_linking)
         waves, method = self.waves, self.method[kept]
@@ -124,7 +125,8 @@ class TwoStudies:
         value = waves.value[kept]
         value = value - (np.bincount(output, value) / np.bincount(output))[output]
         M = len(self.methods)
-        cells, place = np.unique(waves.person[kept] * M + method, return_inverse=True)
+        inside = 2 * waves.person[kept] + waves.wave[kept]
+        cells, place = np.unique(inside * M + method, return_inverse=True)
         size = np.bincount(place)
         mean = np.bincount(place, value) / size
         late = np.bincount(place, waves.wave[kept]) / size

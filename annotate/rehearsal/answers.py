@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from annotate.kinds.marks.pins import MOST, Pin, written
 from annotate.kinds.registry import kind_of
 from annotate.models import Purpose, Question, Slot, Unit
 from annotate.models.studies import LETTERS
@@ -19,6 +20,8 @@ STABLE = 0.9
 KNOWS, SEES = 0.95, 0.96
 # How many of a checklist's labels a story's text asks for.
 ASKED_FOR = 0.3
+# How many shots of a worthless output have a fault.
+FAULTY = 0.6
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,8 @@ class Rater:
         kind, unit = kind_of(question), slot.unit
         if kind.is_free_text:
             return "The second shot does not follow from the first."
+        if kind.needs_pictures:
+            return self._marks(slot, question)
         if kind.is_numeric:
             worth = self.truth.worth(unit, 0, question)
             noise = self._noise(unit, question, NOISE)
@@ -92,6 +97,17 @@ class Rater:
                 ticked.add(box.key)
         return frozenset(ticked)
 
+    def _marks(self, slot: Slot, question: Question) -> str:
+        """Return a mark in the middle of each shot that looks faulty."""
+        share = FAULTY * (1 - self.truth.worth(slot.unit, 0, question) / TOP)
+        labels, pins = sorted(question.anchors["labels"]), []
+        for shot in pictured(slot):
+            own = random.Random(f"{slot.unit.output_a_id} {shot} {question.key}")
+            is_faulty, label = own.random() < share, own.choice(labels)
+            if is_faulty == (self.dice.random() < SEES):
+                pins.append(Pin(shot, 0.5, 0.5, label))
+        return written(pins[:MOST])
+
     def _noise(self, unit: Unit, question: Question, size: float) -> float:
         fresh = self.dice.gauss(0, size * self.spread)
         if not self.name:
@@ -99,6 +115,12 @@ class Rater:
         own = random.Random(f"{self.name} {unit.pk} {question.key}")
         stable = own.gauss(0, size * self.spread)
         return float(STABLE * stable + (1 - STABLE**2) ** 0.5 * fresh)
+
+
+def pictured(slot: Slot) -> list[int]:
+    """Return the shots of a slot's first output that have a picture."""
+    frames = slot.unit.outputs[0].frames.filter(media__isnull=False)
+    return list(frames.order_by("number").values_list("number", flat=True))
 
 
 def on_scale(question: Question, worth: float) -> int:

@@ -27,7 +27,7 @@ from annotate.studies.changing import (
 )
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.parts import CellPairs
-from annotate.studies.planning import refuse_too_much_work
+from annotate.studies.plan_checks import refuse_too_much_work
 from annotate.studies.study_file import (
     DefinitionError,
     read_definition,

@@ -26,7 +26,6 @@ from evalcore.models import Output
 
 # Without ratings that tell how many linking items are needed, this many.
 USUAL = 24
-MOST = 10_000
 Key = tuple[str, str]
 BETWEEN = " | "
 

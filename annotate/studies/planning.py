@@ -1,7 +1,7 @@
 """Planning of a study from a definition and a benchmark."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from django.core.exceptions import ValidationError
@@ -29,6 +29,14 @@ from annotate.studies.check_units import (
 )
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.goals import check_planned
+from annotate.studies.plan_checks import (
+    People,
+    check_pictures,
+    check_shots,
+    people_by_language,
+    refuse_too_many,
+    refuse_too_much_work,
+)
 from annotate.studies.study_file import write_definition
 from annotate.studies.units import (
     PlanningError,
@@ -43,19 +51,14 @@ from annotate.studies.units import (
 from evalcore.database.postgresql import analyze
 from evalcore.models import Benchmark, Frame, Output, Shot
 
-# Higher numbers are typing errors, and would exhaust the server's memory.
-MOST_ANNOTATORS, MOST_SLOTS = 100_000, 1_000_000
-# The cost of an assignment is people times slots. Web processes plan what takes less
-# than about a second, workers anything up to the limit.
-MOST_WORK, MOST_WORK_AT_ONCE = 50_000_000, 4_000_000
+# People times slots: what takes less than about a second is planned by web processes.
+MOST_WORK_AT_ONCE = 4_000_000
 # Web processes draw degraded copies of at most so many pictures: about two seconds.
 MOST_DRAWN_AT_ONCE = 40
 # Fields of the training that a study stores beside its units.
 PASSING = {"pass_mark", "attempts", "per_round"}
 # Assumed time to look at a picture; `Kind.seconds` is the time to answer.
 SECONDS_PER_PICTURE = 3
-
-People = int | Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -171,21 +174,17 @@ def outline(setup: Setup) -> Draft:
         deadline.check(definition.deadline)
     except deadline.DeadlineError as error:
         raise PlanningError(str(error), field="deadline") from error
-    people = _people(definition, setup.annotators)
+    people = people_by_language(definition, setup.annotators)
     outputs = choose_outputs(setup.benchmark, setup.methods, setup.stories)
     units = tuple(choose_units(definition, outputs))
     check_planned(definition, units)
     known = choose_known(definition, setup.benchmark, units)
     material = training_material.choose(definition, setup.benchmark, units, known)
     draft = Draft(setup, units, known, people, material)
-    if draft.slots > MOST_SLOTS:
-        raise PlanningError(
-            f"The study needs {draft.slots:,} ratings, of at most {MOST_SLOTS:,}.",
-            field="redundancy",
-        )
+    refuse_too_many(draft.slots)
     refuse_too_much_work(sum(people.values()), draft.slots)
-    _check_shots(definition, units)
-    _check_pictures(definition, units)
+    check_shots(definition, units)
+    check_pictures(definition, units)
     return draft
 
 
@@ -207,88 +206,6 @@ def with_plan(draft: Draft, progress: Progress = silent) -> Draft:
         progress=progress,
     )
     return replace(draft, plan=plan)
-
-
-def refuse_too_much_work(people: int, slots: int) -> None:
-    """Raise an error if people times slots exceed the limit."""
-    if people * slots <= MOST_WORK:
-        return
-    text = _(
-        "%(people)s annotators times %(slots)s ratings are %(work)s; at most %(most)s "
-        "can be planned. Ask for fewer people or fewer ratings per item, or set the "
-        "assignment to open, which needs no plan."
-    )
-    work = people * slots
-    numbers = {"people": people, "slots": slots, "work": work, "most": MOST_WORK}
-    raise PlanningError(
-        text % {name: f"{number:,}" for name, number in numbers.items()},
-        field="annotators",
-    )
-
-
-def _check_shots(definition: StudyDefinition, units: Sequence[UnitOutputs]) -> None:
-    """Refuse stories without shots in checklists, which ask about each shot."""
-    if not definition.is_of_shots:
-        return
-    stories = {one.story.pk: one.story.key for one in units}
-    with_shots = Shot.objects.filter(story__in=stories)
-    named = {stories[pk] for pk in with_shots.values_list("story", flat=True)}
-    blank = sorted(set(stories.values()) - named)
-    if blank:
-        raise PlanningError(
-            f"A checklist asks about each shot, but {len(blank)} stories have none "
-            f"({', '.join(blank[:10])}); leave them out.",
-            field="story",
-        )
-
-
-def _check_pictures(definition: StudyDefinition, units: Sequence[UnitOutputs]) -> None:
-    """Refuse videos in a study whose questions are about places in pictures."""
-    films = [one.story.key for one in units if any(o.video_id for o in one.outputs)]
-    kinds = [kind.name for kind in definition.kinds if kind.needs_pictures]
-    if kinds and films:
-        raise PlanningError(
-            f"Questions of kind {kinds[0]} need pictures, but story {films[0]} is a "
-            "video; leave videos or the question out.",
-            field="story",
-        )
-
-
-def _people(definition: StudyDefinition, annotators: People) -> dict[str, int]:
-    """Return the validated numbers of annotators by language."""
-    languages = definition.answers
-    if min(definition.redundancy, definition.session_size, *languages.values()) < 1:
-        raise PlanningError(
-            "Ratings per item and stories per sitting must be at least 1.",
-            field="redundancy",
-        )
-    if definition.assignment == "open":
-        if definition.rounds > 1:
-            raise PlanningError(
-                "Several rounds need the same people; choose planned assignment.",
-                field="rounds",
-            )
-        return {}
-    if definition.languages and definition.subset is not None:
-        raise PlanningError(
-            "A study cannot have both languages and a subset.", field="subset"
-        )
-    numbers = {"": annotators} if isinstance(annotators, int) else dict(annotators)
-    if set(numbers) != set(languages):
-        named = ", ".join(f"{name}=10" for name in languages if name)
-        raise PlanningError(
-            f"Enter the number of annotators for each language: {named}."
-            if named
-            else "The study has no languages; enter one number of annotators.",
-            field="annotators",
-        )
-    if min(numbers.values()) < 1:
-        raise PlanningError("There must be at least 1 annotator.", field="annotators")
-    if max(numbers.values()) > MOST_ANNOTATORS:
-        raise PlanningError(
-            f"There can be at most {MOST_ANNOTATORS:,} annotators.", field="annotators"
-        )
-    return {name: numbers[name] for name in languages}
 
 
 def plan_study(

@@ -4,7 +4,6 @@ Files are written before the database is touched, and a copy is stored whole or 
 all. The same output, degradation and seed give the same copy on any machine.
 """
 
-import contextlib
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -35,6 +34,8 @@ from evalcore.video.decoding import UnreadableVideoError
 
 Degradation = Output.Degradation
 SHOWN_OUTPUTS = 10
+# Follows the seed of a copy that stays although its original is another one now.
+OUTDATED = ", of an earlier picture"
 Alteration = Callable[[Image.Image], Image.Image]
 
 
@@ -102,6 +103,8 @@ def why_impossible(output: Output, degradation: str) -> str | None:
 def make_perturbation(output: Output, degradation: str, seed: int) -> Output:
     """Return the degraded copy of an output, creating it if necessary."""
     existing = find_perturbation(output, Degradation(degradation))
+    if existing is not None and existing.source.endswith(OUTDATED):
+        raise ImpossibleDegradationError("studies show its copy of an earlier picture")
     return existing or store_perturbation(
         prepare_perturbation(output, degradation, seed)
     )
@@ -218,19 +221,23 @@ def forget_perturbations(output: Output) -> None:
     """
     TwinScore.objects.filter(twin__twin_of=output).delete()
     for perturbation in Output.twins.filter(twin_of=output):
-        with contextlib.suppress(ProtectedError):
+        try:
             perturbation.delete()
+        except ProtectedError:
+            perturbation.source = perturbation.source.removesuffix(OUTDATED) + OUTDATED
+            perturbation.save(update_fields=["source"])
 
 
 def current_perturbations(benchmark: Benchmark) -> list[Output]:
     """Return the degraded copies whose originals have not changed since.
 
-    An output changes when pictures, shots or shot times arrive. A copy has a frame for
-    each shot that its original had, with a picture where that had one; for a video it
-    stores the parts of its original.
+    An output changes when pictures, shots or shot times arrive or are replaced. A copy
+    has a frame for each shot that its original had, with a picture where that had one;
+    for a video it stores the parts of its original.
     """
     perturbations = (
         Output.twins.filter(story__benchmark=benchmark)
+        .exclude(source__endswith=OUTDATED)
         .select_related("story", "method", "video", "twin_of__story", "twin_of__video")
         .prefetch_related("frames", "twin_of__frames")
         .order_by("pk")

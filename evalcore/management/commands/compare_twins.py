@@ -69,7 +69,7 @@ class Command(ImportCommand):
         if outdated := made - len(current_perturbations(row)):
             self.stdout.write(
                 f"Left out {counted(outdated, 'degraded copy', 'degraded copies')}: "
-                "the original has gained shots or pictures since."
+                "the original has other shots or pictures since."
             )
         self.stdout.write(
             "Number of originals that score better or worse than their degraded copy:"

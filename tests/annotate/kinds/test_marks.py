@@ -212,6 +212,10 @@ def test_managers_see_the_pins_of_all_people_on_the_pictures(marked):
     assert shown.count("<circle") == 2
     assert "Broken anatomy (1)" in shown
     assert "1 of 2 people" in shown
+    # Browsers keep pictures for a day; a replaced one has another address.
+    old = Frame.objects.get(output__method__name="Alder", number=1)
+    picture = reverse("frame-display", args=["trial", old.pk])
+    assert f'src="{picture}?v={old.media_id[:8]}"' in shown
 
 
 @pytest.mark.django_db

@@ -22,6 +22,8 @@ from annotate.reports import downloads
 from annotate.responses import giving_back, leasing, submission
 from annotate.studies import lifecycle
 from evalcore.models import Frame, MetricChunk, MetricRun, MetricScore, Output
+from evalcore.perturbations import degraded_copies
+from evalcore.perturbations.degrading import ImpossibleDegradationError
 from evalcore.scoring import metric_runs
 from tests import answering
 from tests.annotate.pages.test_videos import video_benchmark
@@ -85,6 +87,18 @@ def take(study, person, output):
 
 def address(person, slot) -> str:
     return Browser(None, person).address("slot", slot.code)
+
+
+def test_copy_that_people_see_is_no_copy_of_the_new_picture(study):
+    output = output_of(study)
+    twin = degraded_copies.make_perturbation(output, "blurred", seed=1)
+    study.units.filter(output_a=output_of(study, "Alder")).update(output_a=twin)
+    assert degraded_copies.current_perturbations(study.benchmark) == [twin]
+    put_right(study, output)
+    assert Output.twins.filter(twin_of=output).exists()
+    assert degraded_copies.current_perturbations(study.benchmark) == []
+    with pytest.raises(ImpossibleDegradationError, match="earlier picture"):
+        degraded_copies.make_perturbation(output, "blurred", seed=1)
 
 
 def test_unseen_picture_is_simply_replaced(study):

@@ -1,6 +1,7 @@
 """A rehearsal from the button to its end, and what it leaves alone."""
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.db import connection
@@ -60,15 +61,20 @@ def all_rows() -> dict[str, list]:
     return found
 
 
-def test_rehearsal_reports_and_leaves_the_study_as_it_was(study, bell):
+def media_files(settings) -> set[Path]:
+    return {path for path in settings.MEDIA_ROOT.rglob("*") if path.is_file()}
+
+
+def test_rehearsal_reports_and_leaves_the_study_as_it_was(study, bell, settings):
     client = alice(study)
-    before = all_rows()
+    before, pictures = all_rows(), media_files(settings)
     client.post(address(study), PEOPLE)
     assert bell
     work_on_rehearsals()
     row = Rehearsal.objects.get()
     assert (row.state, row.error) == ("done", "")
     assert all_rows() == before
+    assert media_files(settings) == pictures
     assert {path.name for path in queue.folder(row.pk).iterdir()} == {"report"}
     result = row.result
     assert sum(one["stories"] for one in result["people"]) == result["submitted"] > 5
