@@ -98,12 +98,16 @@ class TwoStudies:
         return self._estimate([(1.0, self._of_late), *moved], confidence)
 
     def differences(self, confidence: float) -> Iterator[tuple[str, Estimate]]:
-        """Yield each older method with the late method's mean less its own."""
+        """Yield each older method with the late method's mean less its own.
+
+        An older method's mean is over the stories of the late one.
+        """
         if not self.waves.is_linking.any():
             return
         moved = [(-times, kept) for times, kept in self._moved()]
+        shared = np.isin(self.waves.story, self.waves.story[self._of_late])
         for code, name in enumerate(self.methods):
-            own = (self.method == code) & (self.waves.wave == 0)
+            own = (self.method == code) & (self.waves.wave == 0) & shared
             if own.any():
                 parts = [(1.0, self._of_late), *moved, (-1.0, own)]
                 yield name, self._estimate(parts, confidence)

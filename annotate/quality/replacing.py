@@ -79,6 +79,8 @@ class Effect:
     """Ratings that are set aside."""
     begun: int
     """Ratings that somebody has opened, and that begin again."""
+    has_expected: bool
+    """Whether the study expects answers for it, in training or as a check."""
 
     @property
     def is_fixed(self) -> bool:
@@ -168,8 +170,10 @@ def effects(output: Output) -> list[Effect]:
     )
     numbers = {study: (seen, begun) for study, seen, begun in counted}
     studies = Study.objects.filter(units__in=_showing(output)).distinct()
+    known = _showing(output).filter(purpose__in=(Purpose.TRAINING, Purpose.GOLD))
+    expecting = set(known.values_list("study", flat=True))
     return [
-        Effect(study, *numbers.get(study.pk, (0, 0)))
+        Effect(study, *numbers.get(study.pk, (0, 0)), study.pk in expecting)
         for study in studies.order_by("slug")
     ]
 

@@ -211,7 +211,10 @@ def _carry_out(row: Rehearsal) -> dict[str, Any]:
         _follow(process, row.pk)
         if process.returncode == -signal.SIGKILL:
             minutes = LONGEST_SECONDS // 60
-            text = _("The rehearsal was stopped: it took longer than %(n)d minutes.")
+            text = _(
+                "The rehearsal was stopped: it took longer than %(n)d minutes, or the "
+                "memory of the server was full."
+            )
             raise RuntimeError(text % {"n": minutes})
         if process.returncode:
             errors.seek(0)

@@ -54,6 +54,14 @@ def test_late_mean_has_the_drift_of_linking_outputs_taken_off():
     assert gaps == {"A": 0.5, "B": 0.5}
 
 
+def test_older_methods_count_in_the_stories_of_the_late_one():
+    in_s = AFTER[(AFTER["story"] == "s") | (AFTER["method"] == "B")]
+    both = TwoStudies.of(BEFORE, in_s, "C", same_people=False)
+    gaps = {name: found.value for name, found in both.differences(0.95)}
+    # C has 3.5 in s, where A had 2 and B 4.
+    assert gaps == {"A": 1.5, "B": -0.5}
+
+
 def ratings(people, outputs, noise, *, first=0):
     """Return everybody's ratings of all outputs."""
     return table(

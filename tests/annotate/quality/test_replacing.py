@@ -68,6 +68,20 @@ def slots_of(study, output):
     return study.slots.filter(unit__in=replacing._showing(output))
 
 
+def test_effects_name_outputs_with_expected_answers():
+    gold = """
+assignment: open
+checks:
+  kinds: [gold]
+  gold: [{story: "03", method: Alder, expected: {character: 4}}]
+"""
+    benchmark = make_benchmark(stories=3, methods=["Birch", "Alder"])
+    study = make_planned(LIKERT + gold, benchmark=benchmark, stories=["01", "02"])
+    for story, expected in (("03", True), ("01", False)):
+        (effect,) = replacing.effects(output_of(study, "Alder", story))
+        assert effect.has_expected is expected
+
+
 def owner(study):
     alice(study)
     return study.members.get(user__username="alice").user
