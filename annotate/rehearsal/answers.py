@@ -2,8 +2,10 @@
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from annotate.kinds.marks.kind import pictures
+from annotate.kinds.marks.pins import MOST, Pin, written
 from annotate.kinds.registry import kind_of
 from annotate.models import Purpose, Question, Slot, Unit
 from annotate.models.studies import LETTERS
@@ -19,6 +21,8 @@ STABLE = 0.9
 KNOWS, SEES = 0.95, 0.96
 # How many of a checklist's labels a story's text asks for.
 ASKED_FOR = 0.3
+# How far from a fault people mark it, as a share of the picture.
+AIM = 0.04
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,8 @@ class Rater:
         kind, unit = kind_of(question), slot.unit
         if kind.is_free_text:
             return "The second shot does not follow from the first."
+        if question.kind == "marks":
+            return self._marks(slot, question)
         if kind.is_numeric:
             worth = self.truth.worth(unit, 0, question)
             noise = self._noise(unit, question, NOISE)
@@ -92,6 +98,19 @@ class Rater:
                 ticked.add(box.key)
         return frozenset(ticked)
 
+    def _marks(self, slot: Slot, question: Question) -> str:
+        """Return the faults that are seen; the worse an output, the more it has."""
+        worth, dice = self.truth.worth(slot.unit, 0, question), self.dice
+        pins = []
+        for shot in pictures(slot):
+            own = random.Random(f"{slot.unit.output_a_id} {shot} fault")
+            is_faulty = own.random() > worth / TOP
+            fault = random_pin(own, shot, question)
+            if is_faulty == (dice.random() < SEES):
+                x, y = (place + dice.gauss(0, AIM) for place in (fault.x, fault.y))
+                pins.append(replace(fault, x=_share(x), y=_share(y)))
+        return written(pins[:MOST])
+
     def _noise(self, unit: Unit, question: Question, size: float) -> float:
         fresh = self.dice.gauss(0, size * self.spread)
         if not self.name:
@@ -99,6 +118,22 @@ class Rater:
         own = random.Random(f"{self.name} {unit.pk} {question.key}")
         stable = own.gauss(0, size * self.spread)
         return float(STABLE * stable + (1 - STABLE**2) ** 0.5 * fresh)
+
+
+def random_marks(dice: random.Random, slot: Slot, question: Question) -> str:
+    """Return marks anywhere in some of the pictures."""
+    shots = [shot for shot in pictures(slot) if dice.random() < ASKED_FOR]
+    return written(random_pin(dice, shot, question) for shot in shots[:MOST])
+
+
+def random_pin(dice: random.Random, shot: int, question: Question) -> Pin:
+    """Return a mark anywhere in a picture."""
+    label = dice.choice(list(question.anchors["labels"]))
+    return Pin(shot, dice.random(), dice.random(), label)
+
+
+def _share(place: float) -> float:
+    return min(max(place, 0.0), 1.0)
 
 
 def on_scale(question: Question, worth: float) -> int:

@@ -18,7 +18,7 @@ from annotate.models import Annotator, Purpose, Question, Skip, Slot, Study
 from annotate.people import consenting, outcomes
 from annotate.people.places import JoiningError
 from annotate.quality import follow_up, monitoring
-from annotate.rehearsal.answers import Rater, right_answer
+from annotate.rehearsal.answers import Rater, random_marks, right_answer
 from annotate.responses import leasing, submission
 from annotate.responses.checklists import TicksRow
 from annotate.responses.writing import AnswerRow
@@ -218,6 +218,8 @@ class SimulatedPerson:
         kind = kind_of(question)
         if kind.is_free_text:
             return "ok"
+        if question.kind == "marks":
+            return random_marks(self.dice, slot, question)
         options = [value for value, *_rest in kind.options(slot, question)]
         if kind.is_numeric or kind.is_pairwise:
             return as_stored(slot, question, self.dice.choice(options))

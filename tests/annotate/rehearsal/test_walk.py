@@ -33,6 +33,15 @@ questions:
   - {key: why, kind: text, title: Why, text: "What is wrong?", required: true}
   - {key: nice, kind: likert, scale: [-3, 3], title: Nice, text: "How nice?"}
 """
+MARKS = """
+questions:
+  - {key: nice, kind: likert, scale: [0, 4], title: Nice, text: "How nice?"}
+  - key: where
+    kind: marks
+    title: Faults
+    text: "Where is something wrong?"
+    labels: {anatomy: Broken anatomy, text: Does not fit the text}
+"""
 
 
 def launched(text: str, **plan) -> Study:
@@ -54,7 +63,7 @@ def walked(study: Study, monkeypatch, *, seconds=60.0, **people) -> walk.Walked:
     )
 
 
-@pytest.mark.parametrize("text", [LIKERT, PAIRWISE, RANKING, CHECKLIST, TEXT])
+@pytest.mark.parametrize("text", [LIKERT, PAIRWISE, RANKING, CHECKLIST, TEXT, MARKS])
 def test_every_kind_of_question_is_answered(text, monkeypatch):
     study = launched(text, annotators=2, redundancy=2)
     done = walked(study, monkeypatch, careful=1, random=1)
