@@ -3,7 +3,7 @@
     python -m benchmarks.manager_pages [--only people|large]
 
 *people*: 500 people, 8 methods, 60 stories, 8 ratings per item; *large*: 20 methods,
-300 stories, 20 ratings per item, 120 people. Prints queries, seconds and kilobytes of
+300 stories, 10 ratings per item, 120 people. Prints queries, seconds and kilobytes of
 each page, requested again after a first visit, and the seconds of the worker's figures.
 The results are in `benchmarks/results/speed.md`.
 """
@@ -22,7 +22,7 @@ from benchmarks.temporary_site import temporary_site
 
 SIZES = {
     "people": {"stories": 60, "methods": 8, "redundancy": 8, "people": 500},
-    "large": {"stories": 300, "methods": 20, "redundancy": 20, "people": 120},
+    "large": {"stories": 300, "methods": 20, "redundancy": 10, "people": 120},
 }
 PARTS = 20  # one part of the slots is still to come
 PAGES = {

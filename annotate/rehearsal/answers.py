@@ -2,8 +2,9 @@
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from annotate.kinds.marks.kind import pictures
 from annotate.kinds.marks.pins import MOST, Pin, written
 from annotate.kinds.registry import kind_of
 from annotate.models import Purpose, Question, Slot, Unit
@@ -20,8 +21,8 @@ STABLE = 0.9
 KNOWS, SEES = 0.95, 0.96
 # How many of a checklist's labels a story's text asks for.
 ASKED_FOR = 0.3
-# How many shots of a worthless output have a fault.
-FAULTY = 0.6
+# How far from a fault people mark it, as a share of the picture.
+AIM = 0.04
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Rater:
         kind, unit = kind_of(question), slot.unit
         if kind.is_free_text:
             return "The second shot does not follow from the first."
-        if kind.needs_pictures:
+        if question.kind == "marks":
             return self._marks(slot, question)
         if kind.is_numeric:
             worth = self.truth.worth(unit, 0, question)
@@ -98,14 +99,16 @@ class Rater:
         return frozenset(ticked)
 
     def _marks(self, slot: Slot, question: Question) -> str:
-        """Return a mark in the middle of each shot that looks faulty."""
-        share = FAULTY * (1 - self.truth.worth(slot.unit, 0, question) / TOP)
-        labels, pins = sorted(question.anchors["labels"]), []
-        for shot in pictured(slot):
-            own = random.Random(f"{slot.unit.output_a_id} {shot} {question.key}")
-            is_faulty, label = own.random() < share, own.choice(labels)
-            if is_faulty == (self.dice.random() < SEES):
-                pins.append(Pin(shot, 0.5, 0.5, label))
+        """Return the faults that are seen; the worse an output, the more it has."""
+        worth, dice = self.truth.worth(slot.unit, 0, question), self.dice
+        pins = []
+        for shot in pictures(slot):
+            own = random.Random(f"{slot.unit.output_a_id} {shot} fault")
+            is_faulty = own.random() > worth / TOP
+            fault = random_pin(own, shot, question)
+            if is_faulty == (dice.random() < SEES):
+                x, y = (place + dice.gauss(0, AIM) for place in (fault.x, fault.y))
+                pins.append(replace(fault, x=_share(x), y=_share(y)))
         return written(pins[:MOST])
 
     def _noise(self, unit: Unit, question: Question, size: float) -> float:
@@ -117,10 +120,20 @@ class Rater:
         return float(STABLE * stable + (1 - STABLE**2) ** 0.5 * fresh)
 
 
-def pictured(slot: Slot) -> list[int]:
-    """Return the shots of a slot's first output that have a picture."""
-    frames = slot.unit.outputs[0].frames.filter(media__isnull=False)
-    return list(frames.order_by("number").values_list("number", flat=True))
+def random_marks(dice: random.Random, slot: Slot, question: Question) -> str:
+    """Return marks anywhere in some of the pictures."""
+    shots = [shot for shot in pictures(slot) if dice.random() < ASKED_FOR]
+    return written(random_pin(dice, shot, question) for shot in shots[:MOST])
+
+
+def random_pin(dice: random.Random, shot: int, question: Question) -> Pin:
+    """Return a mark anywhere in a picture."""
+    label = dice.choice(list(question.anchors["labels"]))
+    return Pin(shot, dice.random(), dice.random(), label)
+
+
+def _share(place: float) -> float:
+    return min(max(place, 0.0), 1.0)
 
 
 def on_scale(question: Question, worth: float) -> int:

@@ -13,13 +13,12 @@ from django.utils.translation import pgettext_lazy
 
 from annotate.assignment import choosing
 from annotate.kinds.base import AnswerError, Value
-from annotate.kinds.marks.pins import Pin, written
 from annotate.kinds.registry import is_required, kind_of
 from annotate.models import Annotator, Purpose, Question, Skip, Slot, Study
 from annotate.people import consenting, outcomes
 from annotate.people.places import JoiningError
 from annotate.quality import follow_up, monitoring
-from annotate.rehearsal.answers import Rater, pictured, right_answer
+from annotate.rehearsal.answers import Rater, random_marks, right_answer
 from annotate.responses import leasing, submission
 from annotate.responses.checklists import TicksRow
 from annotate.responses.writing import AnswerRow
@@ -219,11 +218,9 @@ class SimulatedPerson:
         kind = kind_of(question)
         if kind.is_free_text:
             return "ok"
+        if question.kind == "marks":
+            return random_marks(self.dice, slot, question)
         options = [value for value, *_rest in kind.options(slot, question)]
-        if kind.needs_pictures:
-            place, shots = self.dice.random, pictured(slot)[:1]
-            label = self.dice.choice(options)
-            return written(Pin(shot, place(), place(), label) for shot in shots)
         if kind.is_numeric or kind.is_pairwise:
             return as_stored(slot, question, self.dice.choice(options))
         self.dice.shuffle(options)

@@ -44,6 +44,19 @@ def type_into(page, name: str, text: str) -> None:
     page.keyboard.type(text)
 
 
+def test_buttons_stay_under_a_finger_when_the_plan_changes(begun):
+    page = begun
+    page.set_viewport_size({"width": 390, "height": 844})
+    start(page, "vistorybench-user-study")
+    create = page.locator(".setup-buttons button:has-text('Create draft')")
+    for number, seen in (("4", "Nearest possible"), ("12", "Balance")):
+        page.fill("[name='annotators']", number)
+        create.scroll_into_view_if_needed()
+        before = create.bounding_box()["y"]
+        expect(page.locator("#summary")).to_contain_text(seen)
+        assert create.bounding_box()["y"] == pytest.approx(before, abs=1)
+
+
 @pytest.mark.parametrize(
     ("template", "units"),
     [

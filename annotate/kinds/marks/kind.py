@@ -133,7 +133,7 @@ class MarksKind(Kind):
 
     def fields(self, slot: Slot, question: Question, value: Value) -> Fields:
         """Return the pins with their places on the pictures as they were made."""
-        sizes, labels = _pictures(slot), question.anchors["labels"]
+        sizes, labels = pictures(slot), question.anchors["labels"]
         pins = []
         for pin in read(str(value)):
             if pin.shot not in sizes:
@@ -160,7 +160,7 @@ class MarksKind(Kind):
 
     def as_displayed(self, slot: Slot, value: Value) -> str:
         """Return the pins with their places on the pictures as they are shown."""
-        sizes = _pictures(slot)
+        sizes = pictures(slot)
         pins = [
             on_letterbox(pin, sizes[pin.shot], _box(slot))
             for pin in read(str(value))
@@ -252,7 +252,7 @@ def pins_of(answer: MarksAnswer) -> tuple[Pin, ...]:
     return read(answer.value)
 
 
-def _pictures(slot: Slot) -> dict[int, Size]:
+def pictures(slot: Slot) -> dict[int, Size]:
     """Return the sizes of the story's pictures by shot."""
     frames = Frame.objects.filter(output=slot.unit.output_a, media__isnull=False)
     rows = frames.order_by("number").values_list(

@@ -11,9 +11,10 @@ from django.utils import timezone
 from annotate.models import Rehearsal, User
 from annotate.pages.manage import rehearsal as pages
 from annotate.rehearsal import queue
-from annotate.studies import lifecycle
+from annotate.studies import drafting, late_entry, lifecycle
 from annotate.studies.planning import plan_study
 from annotate.tasks import sweep_rehearsals, work_on_rehearsals
+from tests.annotate.pages.test_late_entry import closed_study
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, eve, rob
 from tests.untrained import untrained
@@ -95,6 +96,22 @@ def test_rehearsal_reports_and_leaves_the_study_as_it_was(study, bell, settings)
     assert not list(queue.root().iterdir())
     assert client.get(address(study, "rehearsal-report")).status_code == 404
     assert all_rows() == before
+
+
+def test_follow_up_study_is_rehearsed_on_its_own():
+    setup = late_entry.propose(closed_study(), "Cedar").setup
+    user, _created = User.objects.get_or_create(username="alice")
+    study = drafting.create(setup, user)
+    assert study.continues is not None
+    row = asked(study, careful=3)
+    queue.work_on(row.pk)
+    row.refresh_from_db()
+    assert (row.state, row.error) == ("done", "")
+    assert row.result["percent"] == 100
+    assert "report_error" not in row.result
+    assert "Cedar" in row.result["best_first"]
+    report = (queue.folder(row.pk) / queue.REPORT).read_text("utf-8")
+    assert "Cedar" in report
 
 
 def test_only_managers_rehearse(study):

@@ -36,7 +36,11 @@ questions:
 MARKS = """
 questions:
   - {key: nice, kind: likert, scale: [0, 4], title: Nice, text: "How nice?"}
-  - {key: where, kind: marks, title: Faults, text: Where?, labels: {hand: A, eye: B}}
+  - key: where
+    kind: marks
+    title: Faults
+    text: "Where is something wrong?"
+    labels: {anatomy: Broken anatomy, text: Does not fit the text}
 """
 
 
