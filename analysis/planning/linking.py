@@ -73,7 +73,7 @@ def spread_of(
 
 
 def extra_error(spread: Spread, wave: Wave, linking: int) -> float:
-    r"""Return by which share linking widens the error of the late method's mean.
+    r"""Return how much linking widens the late method's standard error, as a share.
 
     With S outputs, K linking ones and r ratings each, :math:`m_1` and :math:`m_2`
     people meet linking outputs. The variance is

@@ -152,7 +152,7 @@ Again = Callable[[timedelta | None], None]
 def _in_order(
     people: Iterable[SimulatedPerson], start: datetime
 ) -> Iterator[tuple[datetime, Iterator[timedelta], Again]]:
-    """Yield who is next, and a function that takes the time until they are again."""
+    """Yield the time and life of the next person, and a function for their delay."""
     queue: list[tuple[datetime, int, Iterator[timedelta]]] = []
     for number, one in enumerate(people):
         heapq.heappush(queue, (start, number, one.live()))

@@ -92,7 +92,7 @@ class Mouse:
         page.keyboard.type(text)
 
     def point(self, page: Page, question: str, value: str) -> None:
-        """Mark a fault in the middle of the picture, or say that there is none."""
+        """Mark a fault in the middle of the picture, or press “Nothing is wrong”."""
         own = page.locator(f"[data-question='{question}']")
         if value == "nothing":
             if not own.is_visible():
