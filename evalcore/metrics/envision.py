@@ -25,13 +25,8 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.llm_judge.client import (
-    JudgeAnswer,
-    Refusal,
-    ask_judge,
-    judge_name,
-    missing_judge,
-)
+from evalcore.metrics.llm_judge.asking import JudgeAnswer, Refusal, ask_judge
+from evalcore.metrics.llm_judge.client import judge_name, missing_judge
 from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
 from evalcore.metrics.llm_judge.replies import Unclear, digits_after, scores_after
 from evalcore.metrics.registry import declared

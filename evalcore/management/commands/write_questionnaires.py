@@ -17,7 +17,8 @@ from evalcore.formats.written_files import write_files
 from evalcore.importing.commands import ImportCommand
 from evalcore.metrics.base import FatalError, Scoring
 from evalcore.metrics.engine import Engine, MetricJob
-from evalcore.metrics.llm_judge.client import Refusal, missing_judge
+from evalcore.metrics.llm_judge.asking import Refusal
+from evalcore.metrics.llm_judge.client import missing_judge
 from evalcore.metrics.vistar.questionnaire import (
     HierarchicalQuestionnaire,
     PromptForJudge,

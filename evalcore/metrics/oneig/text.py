@@ -25,12 +25,8 @@ from evalcore.metrics.base import (
 )
 from evalcore.metrics.encoders.published import OCR, OCR_PACKAGES
 from evalcore.metrics.formulas import edit_distance
-from evalcore.metrics.llm_judge.client import (
-    Refusal,
-    ask_judge,
-    judge_name,
-    missing_judge,
-)
+from evalcore.metrics.llm_judge.asking import Refusal, ask_judge
+from evalcore.metrics.llm_judge.client import judge_name, missing_judge
 from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
 from evalcore.metrics.oneig.alignment import (
     HAN,

@@ -6,12 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from evalcore.metrics.base import Ask, Image, MetricInfo, Rendering, Scoring, Value
-from evalcore.metrics.llm_judge.client import (
-    Refusal,
-    ask_judge,
-    judge_name,
-    missing_judge,
-)
+from evalcore.metrics.llm_judge.asking import Refusal, ask_judge
+from evalcore.metrics.llm_judge.client import judge_name, missing_judge
 from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
 from evalcore.metrics.registry import declared
 from evalcore.metrics.vistar.prompt_language import vistar_of

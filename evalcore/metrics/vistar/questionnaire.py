@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalcore.metrics.base import Ask
-from evalcore.metrics.llm_judge.client import Refusal, ask_judge
+from evalcore.metrics.llm_judge.asking import Refusal, ask_judge
 from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
 from evalcore.metrics.vistar.prompt_language import ANGLES, ROLES
 

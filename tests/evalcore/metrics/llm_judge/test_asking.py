@@ -3,8 +3,9 @@
 import pytest
 
 from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
+from evalcore.metrics.llm_judge.asking import JudgeAnswer, Refusal, ask_judge
 from evalcore.metrics.llm_judge.attempts import NoAnswerError
-from evalcore.metrics.llm_judge.client import JudgeAnswer, Refusal, ask_judge, asking
+from evalcore.metrics.llm_judge.client import asking
 from evalcore.metrics.llm_judge.questions import JudgeQuestion
 from evalcore.metrics.llm_judge.settings import BudgetExceededError
 from tests.evalcore.metrics.llm_judge.serving import (

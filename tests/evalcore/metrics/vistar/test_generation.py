@@ -4,7 +4,8 @@ import pytest
 
 from evalcore.metrics.base import Value
 from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
-from evalcore.metrics.llm_judge.client import Refusal, asking
+from evalcore.metrics.llm_judge.asking import Refusal
+from evalcore.metrics.llm_judge.client import asking
 from evalcore.metrics.vistar.questionnaire import (
     PromptForJudge,
     generate,
