@@ -24,6 +24,10 @@ class UnusableReplyError(FeatureError):
     """The judge's reply is unusable; another attempt may succeed."""
 
 
+class CutOffError(UnusableReplyError):
+    """The judge's answer was cut off at the limit of tokens."""
+
+
 def read_reply(body: bytes, kind: str = "") -> Any:
     """Return the JSON object of a reply."""
     try:
@@ -31,10 +35,12 @@ def read_reply(body: bytes, kind: str = "") -> Any:
     except (ValueError, RecursionError) as error:
         seen = excerpt(body.decode("utf-8", "replace"))
         kind = f" ({kind})" if kind else ""
-        raise FeatureError(f"the judge's reply is not JSON{kind}: {seen}") from error
+        raise UnusableReplyError(
+            f"the judge's reply is not JSON{kind}: {seen}"
+        ) from error
     if not isinstance(reply, dict):
         seen = excerpt(json.dumps(reply))
-        raise FeatureError(f"the judge's reply is not a JSON object: {seen}")
+        raise UnusableReplyError(f"the judge's reply is not a JSON object: {seen}")
     return reply
 
 
@@ -61,18 +67,20 @@ def answer_of(reply: Any) -> str:
     """Return the text of an answer."""
     problem = error_of(reply)
     if problem:
-        raise FeatureError(f"the judge reports an error: {problem}")
+        raise UnusableReplyError(f"the judge reports an error: {problem}")
     choice = _first_choice(reply)
     message = choice.get("message")
     if not isinstance(message, dict):
-        raise FeatureError("the judge's reply has no message")
+        raise UnusableReplyError("the judge's reply has no message")
     finish = choice.get("finish_reason")
     if finish == "content_filter":
-        raise FeatureError("the judge's content filter withheld the answer")
+        raise UnusableReplyError("the judge's content filter withheld the answer")
     if message.get("refusal"):
-        raise FeatureError(f"the judge refused: {excerpt(str(message['refusal']))}")
+        raise UnusableReplyError(
+            f"the judge refused: {excerpt(str(message['refusal']))}"
+        )
     if finish in CUT_OFF:
-        raise UnusableReplyError("the judge's answer was cut off at the length limit")
+        raise CutOffError("the judge's answer was cut off at the length limit")
     text = _text(message.get("content"))
     if not text.strip():
         raise UnusableReplyError("the judge's answer is empty")
@@ -83,7 +91,7 @@ def _first_choice(reply: Any) -> Any:
     choices = reply.get("choices")
     if isinstance(choices, list) and choices and isinstance(choices[0], dict):
         return choices[0]
-    raise FeatureError(
+    raise UnusableReplyError(
         f"the judge's reply has no choices: {excerpt(json.dumps(reply))}"
     )
 

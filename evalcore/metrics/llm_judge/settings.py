@@ -42,6 +42,7 @@ class JudgeSettings:
     requests_per_minute: Decimal | None = None  # None for no limit
     timeout: float = 120.0  # seconds to wait for a reply
     concurrency: int = 8  # number of parallel questions
+    repeat: int = 0  # number of an independent repetition of all questions
 
     @property
     def costs_money(self) -> bool:

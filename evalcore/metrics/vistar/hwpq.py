@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from evalcore.metrics.base import Ask, Image, MetricInfo, Rendering, Scoring, Value
-from evalcore.metrics.llm_judge.asking import Refusal, ask_judge
+from evalcore.metrics.llm_judge.asking import NoUsableAnswerError, Refusal, ask_judge
 from evalcore.metrics.llm_judge.client import judge_name, missing_judge
 from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
 from evalcore.metrics.registry import declared
@@ -84,7 +84,9 @@ def ask_singly(images: Sequence[Image], texts: Sequence[str]) -> JudgeVotes:
         for text in texts
         for trial in range(TRIALS)
     ]
-    answers = yield from ask_judge(questions, parse_boolean, attempts=1)
+    answers = yield from ask_judge(
+        questions, parse_boolean, attempts=1, unanswered="refuse"
+    )
     votes = [
         Vote(None, "; ".join(answer.reasons))
         if isinstance(answer, Refusal)
@@ -109,7 +111,7 @@ def ask_together(images: Sequence[Image], texts: Sequence[str]) -> JudgeVotes:
     def parse(text: str) -> list[Vote]:
         return parse_lines(text, count)
 
-    answers = yield from ask_judge(questions, parse, attempts=1)
+    answers = yield from ask_judge(questions, parse, attempts=1, unanswered="refuse")
     trials = [
         [Vote(None, "; ".join(answer.reasons))] * count
         if isinstance(answer, Refusal)
@@ -215,8 +217,8 @@ class Hwpq:
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value, with every answer in its trace.
 
-        Undefined without a picture, without a valid questionnaire, or if no pair has a
-        majority for both of its questions.
+        Undefined without a picture or a valid questionnaire. Raises NoUsableAnswerError
+        if no pair has a majority for both of its questions.
         """
         fields = vistar_of(rendering)
         if "questionnaire" not in fields:
@@ -254,5 +256,6 @@ class Hwpq:
                 for pair, sides in zip(questionnaire.pairs, by_pair, strict=True)
             ],
         }
-        reason = "" if value is not None else "no pair of questions has two answers"
-        return [Value(value, reason=reason, trace=trace)]
+        if value is None:
+            raise NoUsableAnswerError("the judge answered both questions of no pair")
+        return [Value(value, trace=trace)]
