@@ -8,6 +8,7 @@ cannot both spend the rest.
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
@@ -117,7 +118,8 @@ class Account:
 @contextmanager
 def asking_for_run(run: int) -> Iterator[Judge]:
     """Use the judge inside the block, on a run's account."""
-    settings = read_settings()
+    options = MetricRun.objects.values_list("options", flat=True).get(pk=run)
+    settings = replace(read_settings(), repeat=options.get("repeat", 0))
     with asking(Judge(settings, Account(run, settings).meter())) as judge:
         yield judge
 

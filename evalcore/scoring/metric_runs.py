@@ -11,17 +11,17 @@ import uuid
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from functools import partial
+from typing import Unpack
 
 from django.db import OperationalError, transaction
 from django.db.models import Case, F, PositiveSmallIntegerField, Q, QuerySet, When
 from django.db.models import Value as Constant
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from evalcore.metrics import registry
 from evalcore.metrics.base import FatalError, MissingRequirements
 from evalcore.models import Benchmark, MetricChunk, MetricRun, Output
-from evalcore.scoring import judged_outputs, score_rows
+from evalcore.scoring import asked_again, score_rows
 from evalcore.scoring.chunks import (
     ChunkLostError,
     ChunkProgress,
@@ -31,6 +31,7 @@ from evalcore.scoring.chunks import (
     report,
     sign,
 )
+from evalcore.scoring.run_options import RunOptions, checked_options, outputs_of
 from evalcore.scoring.score_rows import WantedMetric
 from evalcore.serving.workers import Heartbeat
 
@@ -51,34 +52,19 @@ SHOWN_FAILURES = 5
 
 
 def queue_run(
-    benchmark: Benchmark, metrics: Sequence[str], *, truth: str = ""
+    benchmark: Benchmark, metrics: Sequence[str], **options: Unpack[RunOptions]
 ) -> MetricRun:
     """Queue the missing scores of a benchmark; workers, or `run`, compute them.
 
     `benchmark`: whose outputs are scored. `metrics`: names, with `@profile` for another
-    profile than the default. `truth`: the method with the true outputs, for metrics
-    that need them.
+    profile than the default.
     """
     names = sorted(set(metrics))
-    needing = [n for n in names if registry.load(n).info.against_truth]
-    if needing and not truth:
-        raise ScoringError(
-            _("%(metrics)s: name the method that holds the true outputs")
-            % {"metrics": ", ".join(needing)}
-        )
-    if (
-        truth
-        and not judged_outputs.outputs(benchmark).filter(method__name=truth).exists()
-    ):
-        raise ScoringError(
-            _("no outputs of a method “%(method)s” in %(benchmark)s")
-            % {"method": truth, "benchmark": benchmark.slug}
-        )
     return MetricRun.objects.create(
         benchmark=benchmark,
         source=MetricRun.Source.COMPUTED,
         metrics=names,
-        options={"truth": truth} if truth else {},
+        options=checked_options(benchmark, names, **options),
     )
 
 
@@ -95,8 +81,8 @@ def plan(run: MetricRun) -> None:
         except registry.UnknownMetricError as error:
             _end(run, [["", "", str(error)]])
             return
-        outputs = list(judged_outputs.outputs(run.benchmark))
-        already = score_rows.existing_rows(run.benchmark_id, metrics, outputs)
+        outputs = outputs_of(run)
+        already = asked_again.existing_rows(run, metrics, outputs)
         total = 0
         for queue in Queue.values:
             own = [one for one in metrics if one.metric.info.queue == queue]

@@ -26,8 +26,8 @@ OF_AN_OUTPUT = ("shot", "output", "pair")
 class WantedMetric:
     """A metric of a run, with the labels of its rows.
 
-    `name` may carry a profile; `version` carries it and, for metrics that compare with
-    true outputs, the method that holds these.
+    `name` may carry a profile; `version` carries it, for metrics that compare with true
+    outputs the method that holds these, and the number of a judge's repetition.
     """
 
     name: str
@@ -46,7 +46,7 @@ class WantedMetric:
         return self.metric.info.scores in OF_AN_OUTPUT
 
 
-def metrics_of(names: Iterable[str], options: Mapping[str, str]) -> list[WantedMetric]:
+def metrics_of(names: Iterable[str], options: Mapping[str, Any]) -> list[WantedMetric]:
     """Return the metrics of a run."""
     metrics = []
     for name in names:
@@ -55,6 +55,8 @@ def metrics_of(names: Iterable[str], options: Mapping[str, str]) -> list[WantedM
         if metric.info.against_truth:
             truth = options.get("truth", "")
             version += _against(truth)
+        if metric.info.queue == "judge" and "repeat" in options:
+            version += f" repeat {options['repeat']}"
         metrics.append(WantedMetric(name, metric, version, truth))
     return metrics
 
@@ -64,6 +66,8 @@ def _against(truth: str) -> str:
 
 
 EVERY_ROW = Q()
+# Columns of a row that are a metric's key.
+KEY = ("metric", "metric_version", "backend")
 # For an output: story, method and key of the metric; for a method: no story.
 KnownRows = set[tuple[int | None, int, tuple[str, str, str]]]
 
@@ -81,7 +85,7 @@ def existing_rows(
     stories = {output.story_id for output in outputs}
     for table in (MetricScore, MetricAbsence):
         rows = table.objects.filter(only, benchmark=benchmark, metric__in=names)
-        fields = ("story", "method", "metric", "metric_version", "backend")
+        fields = ("story", "method", *KEY)
         of_methods = rows.filter(story=None).values_list(*fields)
         of_outputs = rows.filter(story__in=stories).values_list(*fields).distinct()
         for found_rows in (of_methods, of_outputs):

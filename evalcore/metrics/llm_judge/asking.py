@@ -65,8 +65,8 @@ class _Open(Generic[T]):
         """Change the question for another attempt; return whether one is allowed."""
         if isinstance(reply, CutOffError):
             self.cut += 1
-            more = {"max_tokens": 2 * self.question.max_tokens}
-            self.question = replace(self.question, **more)
+            more = 2 * self.question.max_tokens
+            self.question = replace(self.question, max_tokens=more)
             return self.cut <= DOUBLINGS
         if isinstance(reply, FeatureError) and not isinstance(
             reply, UnusableReplyError
