@@ -9,27 +9,29 @@ it continues. Imported values are never replaced.
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from django.db.models import Max, Q
+from django.db.models import Q
 
 from evalcore.models import (
     Benchmark,
     MetricAbsence,
-    MetricChunk,
     MetricRun,
     MetricScore,
     Output,
 )
 from evalcore.scoring import score_rows
+from evalcore.scoring.failures import open_failures
 from evalcore.scoring.judged_outputs import output_name
-from evalcore.scoring.score_rows import KEY, KnownRows, ScoredOutput, WantedMetric
+from evalcore.scoring.score_rows import (
+    KEY,
+    TABLES,
+    KnownRows,
+    ScoredOutput,
+    Table,
+    WantedMetric,
+)
 
 # All outputs, or those with an absence, a failure or nothing at all.
 Which = Literal["all", "undefined"]
-TABLES: tuple[type[MetricScore] | type[MetricAbsence], ...] = (
-    MetricScore,
-    MetricAbsence,
-)
-Cell = tuple[int | None, int, tuple[str, str, str]]
 
 
 def note_start(
@@ -80,60 +82,39 @@ def existing_rows(
     which = run.options.get("again")
     if which is None:
         return existing
-    before = Q(run__lt=since(run), run__source=MetricRun.Source.COMPUTED)
     if which == "all":
-        return existing - _cells(run, metrics, outputs, before, *TABLES).keys()
-    undefined = _cells(run, metrics, outputs, before, MetricAbsence)
-    return existing - undefined.keys() - _failed(run, metrics, outputs, before)
+        return existing - _old(run, metrics, outputs, TABLES)
+    undefined = _old(run, metrics, outputs, [MetricAbsence])
+    return existing - undefined - _failed(run, metrics, outputs)
 
 
-def _cells(
+def _old(
     run: MetricRun,
     metrics: Sequence[WantedMetric],
     outputs: Sequence[Output],
-    condition: Q,
-    *tables: type[MetricScore] | type[MetricAbsence],
-) -> dict[Cell, int]:
-    """Return the cells of rows, each with the last run that stored one."""
-    names = {one.metric.info.name for one in metrics}
-    about = Q(story=None) | Q(story__in={output.story_id for output in outputs})
-    cells: dict[Cell, int] = {}
-    for table in tables:
-        rows = table.objects.filter(condition, about, benchmark=run.benchmark_id)
-        found = (
-            rows.filter(metric__in=names)
-            .order_by()
-            .values_list("story", "method", *KEY)
-        )
-        for story, method, *key, last in found.annotate(last=Max("run")):
-            cell = (story, method, (key[0], key[1], key[2]))
-            cells[cell] = max(last, cells.get(cell, 0))
-    return cells
+    tables: Sequence[Table],
+) -> KnownRows:
+    """Return the outputs and methods with computed rows from before the run."""
+    old = Q(run__lt=since(run), run__source=MetricRun.Source.COMPUTED)
+    return score_rows.existing_rows(
+        run.benchmark_id, metrics, outputs, only=old, tables=tables
+    )
 
 
 def _failed(
-    run: MetricRun,
-    metrics: Sequence[WantedMetric],
-    outputs: Sequence[Output],
-    before: Q,
+    run: MetricRun, metrics: Sequence[WantedMetric], outputs: Sequence[Output]
 ) -> KnownRows:
-    """Return the cells with values that the same or a later run failed to compute."""
-    failures: dict[tuple[str, str], int] = {}
-    chunks = MetricChunk.objects.filter(run__benchmark=run.benchmark).order_by("run")
-    for last, failed in chunks.exclude(failures=[]).values_list("run", "failures"):
-        failures |= {(what, metric): last for what, metric, _reason in failed}
-    names = {one.key: one.name for one in metrics}
+    """Return the cells that failed, and for which no run has stored a value since."""
+    failed = {(one.output, *one.definition) for one in open_failures(run.benchmark)}
     labels: dict[tuple[int | None, int], str] = {}
     for output in outputs:
         labels[output.story_id, output.method_id] = output_name(output)
         labels[None, output.method_id] = output.method.name
     return {
-        (story, method, key)
-        for (story, method, key), last in _cells(
-            run, metrics, outputs, before, *TABLES
-        ).items()
-        if failures.get((labels.get((story, method), ""), names.get(key, "")), 0)
-        >= last
+        (story, method, one.key)
+        for one in metrics
+        for (story, method), label in labels.items()
+        if (label, one.metric.info.name, one.metric.info.profile) in failed
     }
 
 
@@ -148,6 +129,7 @@ def remove_old(run: MetricRun, scored: Sequence[ScoredOutput]) -> list[list[Any]
     records: list[list[Any]] = []
     for table in TABLES:
         rows = table.objects.filter(
+            Q(story=None) | Q(story__in={one.story for one in scored} - {None}),
             run__lt=since(run),
             run__source=MetricRun.Source.COMPUTED,
             benchmark=run.benchmark_id,

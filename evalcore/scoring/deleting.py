@@ -1,6 +1,5 @@
 """Deletion of a metric's values, and of whole runs; the runs stay as a record."""
 
-import re
 from collections import Counter
 from dataclasses import dataclass
 
@@ -16,12 +15,7 @@ from evalcore.models import (
     MetricScore,
 )
 from evalcore.scoring.chunks import ScoringError
-
-# Version, profile, method with the true outputs, number of a repetition.
-VERSION = re.compile(
-    r"\S*(?: (?!against |repeat )(?P<profile>\S+))?"
-    r"(?: against (?P<truth>.+?))?(?: repeat (?P<repeat>\d+))?"
-)
+from evalcore.scoring.score_rows import parts_of
 
 
 @dataclass(frozen=True)
@@ -72,16 +66,6 @@ def values_of_version(
 def values_of_run(run: MetricRun) -> StoredValues:
     """Return the values that a run has stored."""
     return StoredValues(run.benchmark, f"run {run.pk}", Q(run=run), with_posted=True)
-
-
-def parts_of(version: str) -> dict[str, str]:
-    """Return a stored version's profile, truth and repeat, those that it has.
-
-    >>> parts_of("2 vsb-paper against Oak repeat 2")
-    {'profile': 'vsb-paper', 'truth': 'Oak', 'repeat': '2'}
-    """
-    found = VERSION.fullmatch(version)
-    return {k: v for k, v in found.groupdict().items() if v} if found else {}
 
 
 def delete(values: StoredValues, by: str) -> tuple[int, int]:

@@ -16,7 +16,8 @@ from evalcore.models import (
     MetricScore,
 )
 from evalcore.scoring import metric_runs
-from evalcore.scoring.deleting import parts_of, values_of, values_of_run
+from evalcore.scoring.deleting import values_of, values_of_run
+from evalcore.scoring.score_rows import parts_of
 from tests.evalcore.metrics.llm_judge.serving import answers
 from tests.factories import make_benchmark, make_study
 
