@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
+from evalcore.metrics.engine import Engine, MetricJob
+from evalcore.metrics.feature_store import FeatureStore
 from evalcore.metrics.llm_judge.asking import (
     JudgeAnswer,
     NoUsableAnswerError,
