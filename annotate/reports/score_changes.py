@@ -52,7 +52,7 @@ def _note(benchmark: Benchmark, user: User | None, **details: Any) -> None:
 
 @dataclass(frozen=True)
 class Uses:
-    """What uses the scores of a benchmark."""
+    """Users of the scores of a benchmark."""
 
     studies: list[Study]
     questions: list[str]  # questions that name one of the metrics

@@ -14,13 +14,12 @@ from evalcore.scoring.chunks import ScoringError
 
 
 class RunOptions(TypedDict, total=False):
-    """What a run may be asked for beside its metrics."""
+    """Options of a run beside its metrics."""
 
     truth: str  # the method with the true outputs, for metrics that need them
     outputs: Sequence[str]  # those to compute, each METHOD/STORY; by default all
     again: Which | None  # existing values that are computed again and replaced
-    # Number of another answer of the judge to every question: its values stand beside
-    # the first ones.
+    # Number of another answer of the judge to every question, with values of its own.
     repeat: int
 
 

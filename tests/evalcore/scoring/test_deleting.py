@@ -85,7 +85,7 @@ def test_command_says_what_goes_and_deletes_only_with_yes(capsys):
         call_command("score", study.slug, delete_run=999)
 
 
-def test_nothing_is_deleted_while_a_run_computes():
+def test_deletion_is_refused_while_a_run_computes():
     benchmark = make_benchmark()
     scored(benchmark, "sharpness")
     metric_runs.queue_run(benchmark, ["shots_present"])
