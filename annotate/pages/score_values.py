@@ -126,9 +126,9 @@ def run_detail(request: UserRequest, study: Study, run: int) -> HttpResponse:
     """Show a run with its failures, what it replaced, and what was deleted of it."""
     row = _run(request, study, run)
     failed = [
-        Failure(*failure, run=row.pk)
+        Failure(output, metric, reason, row.pk)
         for failures in row.chunks.values_list("failures", flat=True)
-        for failure in failures
+        for output, metric, reason in failures
     ]
     values = values_of_run(row)
     return render_page(
