@@ -2,7 +2,7 @@
 
 Baselines and proxies declare themselves, in one module each; the metrics of the papers
 are declared in `papers.toml`, their default profile first. A profile may have a suffix
-for trials or a grid: `ENDINGS`.
+for trials, a grid or a least share of answers: `ENDINGS`.
 """
 
 import difflib
@@ -37,6 +37,7 @@ def declared(name: str, profile: str = "", **other: Any) -> MetricInfo:
     for bound in ("low", "high"):
         if facts.get(bound) == UNBOUNDED:
             facts[bound] = None
+    facts["angles"] = tuple(facts.get("angles", ()))
     return MetricInfo(name=name, profile=profile, **facts | other)
 
 
@@ -44,6 +45,7 @@ def declared(name: str, profile: str = "", **other: Any) -> MetricInfo:
 ENDINGS = {
     "trials": (r"k[1-9][0-9]?", "k3"),
     "grid": (r"grid-[1-9]x[1-9]", "grid-2x2"),
+    "answered": (r"answered-(?:100|[1-9]?[0-9])", "answered-50"),
     "": ("", ""),
 }
 

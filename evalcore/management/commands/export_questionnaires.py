@@ -1,0 +1,40 @@
+import argparse
+from pathlib import Path
+
+from analysis.commands.arguments import split_names
+from analysis.sentences import counted
+from evalcore.exporting import vistar_prompts
+from evalcore.formats.vistar import FILE, TABLE, questionnaire_files
+from evalcore.formats.written_files import write_files
+from evalcore.importing.commands import ImportCommand
+
+
+class Command(ImportCommand):
+    help = (
+        "Write the questionnaires of VISTAR prompts with their authors: as "
+        f"FOLDER/{FILE}, which import_benchmark reads, and as FOLDER/{TABLE}. Example: "
+        "export_questionnaires vistar path/to/folder"
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("benchmark", help="identifier (slug) of the benchmark")
+        parser.add_argument("folder", type=Path, help="folder for the files")
+        parser.add_argument(
+            "--stories", default="", help='only of these stories, such as "0001,0002"'
+        )
+        parser.add_argument(
+            "--replace",
+            action="store_true",
+            help="overwrite existing files that differ",
+        )
+
+    def handle(
+        self, *, benchmark: str, folder: Path, stories: str, replace: bool, **_: object
+    ) -> None:
+        prompts = vistar_prompts(self.benchmark(benchmark), split_names(stories))
+        number = sum("questionnaire" in prompt for prompt in prompts.values())
+        if not number:
+            self.stdout.write("Nothing to do: no prompt has a questionnaire.")
+            return
+        written = write_files(folder, questionnaire_files(prompts), replace=replace)
+        self.stdout.write(written.line(counted(number, "questionnaire")))
