@@ -1,8 +1,8 @@
 """VISTAR from a folder to the pairwise prediction accuracy, by hand computation.
 
-A prompt's questionnaire has the weights .2 and .3 (level L1), .25 and .25 (level L3). The
-judge is a server on this machine. It knows prompt and pair by the question's words and
-the method by the brightness of the picture: Alder's are light, Birch's dark.
+A prompt's questionnaire has the weights .2 and .3 (level L1), .25 and .25 (level L3).
+The judge is a server on this machine. It knows prompt and pair by the question's words
+and the method by the brightness of the picture: Alder's are light, Birch's dark.
 """
 
 import base64
@@ -54,8 +54,8 @@ VALUES = {
     ("0006", "Alder"): 1.0,
     ("0006", "Birch"): 1.0,
 }
-# The picture that people prefer. The metric is right in 0001 and 0003, wrong in 0002, and
-# has equal values in 0006; it has none for Alder in 0004 and 0005.
+# The picture that people prefer. The metric is right in 0001 and 0003, wrong in 0002,
+# and has equal values in 0006; it has none for Alder in 0004 and 0005.
 PREFERRED = {
     **{"0001": "Alder", "0002": "Birch", "0003": "Alder"},
     **{"0004": "Birch", "0005": "Birch", "0006": "Alder"},
@@ -164,7 +164,7 @@ def test_prompts_pictures_and_choices_give_the_accuracy_by_hand(folder, judge):
         assert said in str(failed.value)
     assert not MetricAbsence.objects.filter(metric__startswith="hwpq").exists()
     asked = MetricRun.objects.latest("pk").options["asked"]
-    assert asked == dict.fromkeys(("hwpq", "hwpq_answered"), [6, 7])
+    assert asked == {"hwpq": [6, 7], "hwpq_answered": [6, 7]}
 
     call_command(
         "plan_study",
