@@ -98,8 +98,9 @@ def _remarks(path: Path, stories: Sequence[ReadStory]) -> Iterator[str]:
             hint = did_you_mean(code, known)
             yield (
                 f"{path.name}: the {what} {code!r} of {counted(len(keys), 'prompt')} "
-                f"({keys[0]}{', ...' * (len(keys) > 1)}) is kept, but not known; known "
-                f"are {', '.join(known)}{f'; {hint}' * bool(hint)}"
+                f"({keys[0]}{', ...' * (len(keys) > 1)}) is kept, but not known"
+                f"{', so every metric scores it' * (what == 'angle')}; known are "
+                f"{', '.join(known)}{f'; {hint}' * bool(hint)}"
             )
 
 

@@ -2,7 +2,7 @@
 
 Baselines and proxies declare themselves, in one module each; the metrics of the papers
 are declared in `papers.toml`, their default profile first. A profile may have a suffix
-for trials, a grid or a least share of answers: `ENDINGS`.
+for trials or a grid: `ENDINGS`.
 """
 
 import difflib
@@ -45,7 +45,6 @@ def declared(name: str, profile: str = "", **other: Any) -> MetricInfo:
 ENDINGS = {
     "trials": (r"k[1-9][0-9]?", "k3"),
     "grid": (r"grid-[1-9]x[1-9]", "grid-2x2"),
-    "answered": (r"answered-(?:100|[1-9]?[0-9])", "answered-50"),
     "": ("", ""),
 }
 

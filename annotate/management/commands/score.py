@@ -146,7 +146,7 @@ def _said(run: MetricRun) -> str:
             each = 1000 * run.dollars / len(outputs)
             said += f", or {each:.2f} per thousand outputs"
     remarks = [
-        f"\n  {name}: {n} of {total} prompts ask for it by their angle"
+        f"\n  {name}: {n} of {total} prompts ask for it"
         for name, (n, total) in run.options.get("asked", {}).items()
     ]
     reasons = run.absences.values_list("metric", "reason").annotate(n=Count("pk"))

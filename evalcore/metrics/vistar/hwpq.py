@@ -97,8 +97,8 @@ class Hwpq:
     name
         `hwpq` for the score, or `hwpq_answered` for the share behind it.
     profile
-        `vistar-single` or `vistar-batched`. `vistar-single-answered-50` demands an
-        answer to 50 per cent of the weight in place of 80.
+        `vistar-single` or `vistar-batched`. With `-answered-50` behind it, 50 per cent
+        of the weight must have an answer, in place of 80.
     """
 
     def __init__(self, name: Name = "hwpq", profile: str = "vistar-single") -> None:
