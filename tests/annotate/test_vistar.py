@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 WEIGHTS = {"L1": {"hat": 0.4, "robe": 0.6}, "L3": {"neon": 0.5, "silk": 0.5}}
 MET, UNMET, SILENT, TIED = "met", "unmet", "silent", "tied"
 ALL = dict.fromkeys(("hat", "robe", "neon", "silk"), MET)
-# What the judge says about each pair, by prompt and method; True or False: to everything.
+# What the judge says about each pair; True or False: to every question.
 SAID = {
     ("0001", "Alder"): ALL,
     ("0001", "Birch"): True,
