@@ -18,8 +18,8 @@ from evalcore.formats.written_files import Files, Written, write_files
 from evalcore.models import Benchmark, MetricAbsence, MetricScore, Output
 
 
-def vistar_prompts(benchmark: Benchmark, stories: Sequence[str] = ()) -> Prompts:
-    """Return VISTAR's fields of the chosen prompts of a benchmark, or of all."""
+def vistar_prompts(benchmark: Benchmark, stories: Sequence[str]) -> Prompts:
+    """Return VISTAR's fields of the chosen prompts of a benchmark; of all if empty."""
     extras = dict(benchmark.stories.order_by("key").values_list("key", "extra"))
     problems = [
         Problem("--stories", f"a story of {benchmark.slug}", value=key)
@@ -37,6 +37,13 @@ def vistar_prompts(benchmark: Benchmark, stories: Sequence[str] = ()) -> Prompts
     if problems:
         raise InputError(problems)
     return prompts
+
+
+def prompts_with_questionnaires(benchmark: Benchmark) -> Prompts:
+    """Return VISTAR's fields of a benchmark's prompts that have a questionnaire."""
+    having = benchmark.stories.filter(extra__vistar__has_key="questionnaire")
+    rows = having.order_by("key").values_list("key", "extra")
+    return {key: extra["vistar"] for key, extra in rows}
 
 
 @dataclass(frozen=True)

@@ -223,19 +223,18 @@ def prompt_for_judge(fields: Mapping[str, Any]) -> PromptForJudge:
 
 
 def questionnaire_files(prompts: Prompts) -> Files:
-    """Return the questionnaires of prompts as files; prompts without one are left out.
+    """Return prompts with their questionnaires as files.
 
     The list of objects can be imported: it adds questionnaires to the prompts of a
     benchmark, or makes a benchmark of them. The table is for reading.
     """
-    chosen = {key: one for key, one in prompts.items() if "questionnaire" in one}
     table = io.StringIO()
     writer = csv.writer(Lines(table))
     writer.writerow(HEADER)
-    for key, fields in chosen.items():
+    for key, fields in prompts.items():
         for row in _table_rows(key, fields):
             writer.writerow([defused(v) if isinstance(v, str) else v for v in row])
-    rows = [{"prompt_id": key, **fields} for key, fields in chosen.items()]
+    rows = [{"prompt_id": key, **fields} for key, fields in prompts.items()]
     return {FILE: as_lines(rows), TABLE: table.getvalue()}
 
 

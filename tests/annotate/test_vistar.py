@@ -16,11 +16,15 @@ from django.core.management import CommandError, call_command
 from PIL import Image
 
 import analysis
+from annotate.audit_log import as_of_event
 from annotate.models import Study
+from annotate.reports.study_scores import notes
 from annotate.responses.bulk import SlotAnswers, store_judgements
+from evalcore import members
 from evalcore.metrics import registry
-from evalcore.models import MetricAbsence, MetricRun
+from evalcore.models import Benchmark, MetricAbsence, MetricRun, Story
 from tests.evalcore.metrics.llm_judge.serving import answers, serving
+from tests.people import log_in
 
 pytestmark = pytest.mark.django_db
 
@@ -154,6 +158,23 @@ def prefer(study):
     )
 
 
+def test_members_download_questionnaires_from_the_benchmark_page(folder):
+    call_command("import_benchmark", folder / "prompts.jsonl", benchmark="vistar")
+    benchmark = Benchmark.objects.get()
+    client, page = log_in("bob"), "/benchmarks/vistar/"
+    assert client.get(f"{page}questionnaires.jsonl").status_code == 404
+    members.add(benchmark, members.account("bob"), members.Role.MEMBER)
+    assert "6 prompts have a questionnaire" in client.get(page).content.decode()
+    copy = folder / "copy.jsonl"
+    copy.write_bytes(client.get(f"{page}questionnaires.jsonl").content)
+    call_command("import_benchmark", copy, benchmark="copy")
+    (read, again) = (one.extra for one in Story.objects.filter(key="0006"))
+    assert read == again
+    assert read["vistar"]["questionnaire"]["author"] == {"name": "Rob"}
+    table = client.get(f"{page}questionnaires.csv").content.decode()
+    assert len(table.splitlines()) == 1 + 6 * 4
+
+
 def test_prompts_pictures_and_choices_give_the_accuracy_by_hand(folder, judge):
     call_command("import_benchmark", folder / "prompts.jsonl", benchmark="vistar")
     call_command("import_outputs", folder / "outputs", benchmark="vistar")
@@ -175,7 +196,11 @@ def test_prompts_pictures_and_choices_give_the_accuracy_by_hand(folder, judge):
         set=["training=null", "checks=null"],
         launch=True,
     )
-    prefer(Study.objects.get())
+    study = Study.objects.get()
+    prefer(study)
+    # The prompt about text is not missed.
+    said = "\n".join(notes(study, as_of_event.now(study)))
+    assert "Metric hwpq: 2 outputs of 12 left out, without a value:" in said
     call_command("export_study", "pairs", out=folder / "export")
     scores = pd.read_csv(folder / "export/scores.csv", dtype={"story": str})
     values = scores.set_index(["metric", "story", "method"])["score"]

@@ -1,9 +1,8 @@
 import argparse
 from pathlib import Path
 
-from analysis.commands.arguments import split_names
 from analysis.sentences import counted
-from evalcore.exporting import vistar_prompts
+from evalcore.exporting import prompts_with_questionnaires
 from evalcore.formats.vistar import FILE, TABLE, questionnaire_files
 from evalcore.formats.written_files import write_files
 from evalcore.importing.commands import ImportCommand
@@ -20,21 +19,17 @@ class Command(ImportCommand):
         parser.add_argument("benchmark", help="identifier (slug) of the benchmark")
         parser.add_argument("folder", type=Path, help="folder for the files")
         parser.add_argument(
-            "--stories", default="", help='only of these stories, such as "0001,0002"'
-        )
-        parser.add_argument(
             "--replace",
             action="store_true",
             help="overwrite existing files that differ",
         )
 
     def handle(
-        self, *, benchmark: str, folder: Path, stories: str, replace: bool, **_: object
+        self, *, benchmark: str, folder: Path, replace: bool, **_options: object
     ) -> None:
-        prompts = vistar_prompts(self.benchmark(benchmark), split_names(stories))
-        number = sum("questionnaire" in prompt for prompt in prompts.values())
-        if not number:
+        prompts = prompts_with_questionnaires(self.benchmark(benchmark))
+        if not prompts:
             self.stdout.write("Nothing to do: no prompt has a questionnaire.")
             return
         written = write_files(folder, questionnaire_files(prompts), replace=replace)
-        self.stdout.write(written.line(counted(number, "questionnaire")))
+        self.stdout.write(written.line(counted(len(prompts), "questionnaire")))
