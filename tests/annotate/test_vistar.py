@@ -22,7 +22,7 @@ from annotate.reports.study_scores import notes
 from annotate.responses.bulk import SlotAnswers, store_judgements
 from evalcore import members
 from evalcore.metrics import registry
-from evalcore.models import Benchmark, MetricAbsence, MetricRun, Story
+from evalcore.models import Benchmark, MetricAbsence, MetricRun, MetricScore, Story
 from tests.evalcore.metrics.llm_judge.serving import answers, serving
 from tests.people import log_in
 
@@ -175,7 +175,9 @@ def test_members_download_questionnaires_from_the_benchmark_page(folder):
     assert len(table.splitlines()) == 1 + 6 * 4
 
 
-def test_prompts_pictures_and_choices_give_the_accuracy_by_hand(folder, judge):
+def test_prompts_pictures_and_choices_give_the_accuracy_by_hand(
+    folder, judge, monkeypatch
+):
     call_command("import_benchmark", folder / "prompts.jsonl", benchmark="vistar")
     call_command("import_outputs", folder / "outputs", benchmark="vistar")
     with pytest.raises(CommandError) as failed:
@@ -217,3 +219,13 @@ def test_prompts_pictures_and_choices_give_the_accuracy_by_hand(folder, judge):
     assert accuracy["n_pairs"] == 4
     # Two of four pairs; the pair of equal values counts half in ppa_half.
     assert (accuracy["ppa_strict"], accuracy["ppa_half"]) == (0.5, 0.625)
+
+    for prompt in ("0004", "0005"):
+        monkeypatch.setitem(SAID, (prompt, "Alder"), ALL)
+    before = len(judge.asked)
+    call_command("score", "vistar", metrics="hwpq,hwpq_answered")
+    # Four pairs of two questions, three times; in 0005 one of them has its answers.
+    assert len(judge.asked) - before == 24 + 18
+    again = MetricScore.objects.filter(metric="hwpq", story__key__in=["0004", "0005"])
+    assert set(again.values_list("value", flat=True)) == {1}
+    assert again.count() == 4

@@ -116,8 +116,12 @@ class Hwpq:
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value; that of `hwpq` has every answer in its trace.
 
-        Undefined without a picture or a valid questionnaire. Raise FeatureError if less
-        of the weight than demanded is answered, so that the next run asks again.
+        Undefined without a picture or a valid questionnaire.
+
+        Raises
+        ------
+        FeatureError
+            If less of the weight than demanded has an answer. The next run asks again.
         """
         fields = vistar_of(rendering)
         if "questionnaire" not in fields:

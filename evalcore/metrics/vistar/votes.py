@@ -21,7 +21,7 @@ MAX_TOKENS_A_QUESTION = 12
 VERDICTS = {"true": True, "yes": True, "false": False, "no": False}
 ORNAMENT = " \t\r\n\"'`*_#()[]{}<>\u201c\u201d\u2018\u2019"
 LABEL = re.compile(
-    r"(?:the\s+)?(?:final\s+)?answer[\"'*_`]*\s*(?:is\b|[:=])", re.IGNORECASE
+    r"(?:the\s+)?(?:final\s+)?answer[\"'*_`]*\s*(?:is\b|[:=>])", re.IGNORECASE
 )
 CLAUSE = re.compile(r"[.!?;,:/\n\u2013\u2014]+|\s-+\s|\b(?:or|and)\b", re.IGNORECASE)
 LINE = re.compile(r"[\s*_`\u2022-]*(\d+)[*_`]*\s*[.:)]\s*(.*)")

@@ -20,7 +20,13 @@ READ = read_questionnaire(FOUR)
 PICTURE = noise(1)
 ALL_MET = dict.fromkeys((p.id for p in READ.pairs), 1)
 YES = ["Yes", "TRUE.", "Answer: True", "**True**", "yes - two", '{"answer": true}']
-NO = ["No", "False, there is no robe.", "**Answer:** no", "The answer is false."]
+NO = [
+    "No",
+    "<answer>False</answer>",
+    "False, there is no robe.",
+    "**Answer:** no",
+    "The answer is false.",
+]
 UNREADABLE = {
     "": "as the first word",
     "1": "as the first word",
