@@ -8,14 +8,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from django.db.models import QuerySet
+
 from analysis.problems import InputError, Problem
 from evalcore.formats.envision import writing as envision
 from evalcore.formats.envision.results import FORM as ENVISION
-from evalcore.formats.vistar import Prompts
+from evalcore.formats.vistar import Prompts, questionnaire_files
 from evalcore.formats.vistorybench.layout import FORM, LANGUAGES, RunPath
 from evalcore.formats.vistorybench.writing import Results, Score, result_files
 from evalcore.formats.written_files import Files, Written, write_files
-from evalcore.models import Benchmark, MetricAbsence, MetricScore, Output
+from evalcore.models import Benchmark, MetricAbsence, MetricScore, Output, Story
 
 
 def vistar_prompts(benchmark: Benchmark, stories: Sequence[str]) -> Prompts:
@@ -39,11 +41,16 @@ def vistar_prompts(benchmark: Benchmark, stories: Sequence[str]) -> Prompts:
     return prompts
 
 
-def prompts_with_questionnaires(benchmark: Benchmark) -> Prompts:
-    """Return VISTAR's fields of a benchmark's prompts that have a questionnaire."""
+def prompts_with_questionnaires(benchmark: Benchmark) -> QuerySet[Story]:
+    """Return the VISTAR prompts of a benchmark that have a questionnaire."""
     having = benchmark.stories.filter(extra__vistar__has_key="questionnaire")
-    rows = having.order_by("key").values_list("key", "extra")
-    return {key: extra["vistar"] for key, extra in rows}
+    return having.order_by("key")
+
+
+def export_questionnaires(benchmark: Benchmark) -> Files:
+    """Return the questionnaires of a benchmark's prompts as files."""
+    rows = prompts_with_questionnaires(benchmark).values_list("key", "extra")
+    return questionnaire_files({key: extra["vistar"] for key, extra in rows})
 
 
 @dataclass(frozen=True)

@@ -157,10 +157,10 @@ def _unasked(study: Study, metrics: Iterable[str]) -> dict[str, set[int]]:
     routed = [info for info in papers if info.angles]
     unasked: dict[str, set[int]] = defaultdict(set)
     if routed:
-        extras = study.benchmark.stories.values_list("pk", "extra")
-        for story, extra in extras:
+        angles = study.benchmark.stories.values_list("pk", "extra__vistar__angle")
+        for story, angle in angles:
             for info in routed:
-                if not is_asked(info, extra):
+                if not is_asked(info, {"vistar": {"angle": angle}}):
                     unasked[info.name].add(story)
     return unasked
 

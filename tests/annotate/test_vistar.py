@@ -99,12 +99,16 @@ def folder(tmp_path):
     ]
     rows.append({"prompt_id": "0007", "prompt": "[GD-TR] A poster"})
     (tmp_path / "prompts.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    draw(tmp_path / "outputs", [row["prompt_id"] for row in rows])
+    return tmp_path
+
+
+def draw(outputs, prompts):
     for method, light in (("Alder", 220), ("Birch", 20)):
-        for number, row in enumerate(rows):
-            path = tmp_path / "outputs" / method / row["prompt_id"] / "1.png"
+        for number, prompt in enumerate(prompts):
+            path = outputs / method / prompt / "1.png"
             path.parent.mkdir(parents=True)
             Image.new("RGB", (64, 48), (light + number,) * 3).save(path)
-    return tmp_path
 
 
 def method_in(picture):
@@ -156,6 +160,18 @@ def prefer(study):
         SlotAnswers(slot, {question: side}, study.created_at, 20.0)
         for slot, side in chosen
     )
+
+
+def test_plan_names_prompts_of_unknown_angles(tmp_path, capsys):
+    (tmp_path / "core.txt").write_text("[GD-SF] A fox\n[GD-ORI] A dream\n")
+    draw(tmp_path / "outputs", ["0001", "0002"])
+    call_command("import_benchmark", tmp_path / "core.txt", benchmark="vistar")
+    call_command("import_outputs", tmp_path / "outputs", benchmark="vistar")
+    template = {"template": "vistar-pairwise", "annotators": 3, "dry_run": True}
+    call_command("plan_study", "pairs", benchmark="vistar", **template)
+    said = capsys.readouterr()
+    left_out = "1 story is left out, since no question is about its tags: 0002."
+    assert left_out in said.out + said.err
 
 
 def test_members_download_questionnaires_from_the_benchmark_page(folder):

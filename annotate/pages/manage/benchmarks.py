@@ -18,8 +18,8 @@ from annotate.access.permissions import (
 from annotate.pages.manage.upload_words import figures_of
 from annotate.pages.study_views import attachment
 from evalcore import members
-from evalcore.exporting import prompts_with_questionnaires
-from evalcore.formats.vistar import TABLE, questionnaire_files
+from evalcore.exporting import export_questionnaires, prompts_with_questionnaires
+from evalcore.formats.vistar import TABLE
 from evalcore.members import LastOwnerError, Role, UnknownAccountError
 from evalcore.models import Benchmark, BenchmarkMember
 
@@ -55,7 +55,7 @@ def benchmark_detail(request: HttpRequest, slug: str) -> HttpResponse:
             "-role", "user__username"
         ),
         "owns": owns(request.user, benchmark),
-        "questionnaires": len(prompts_with_questionnaires(benchmark)),
+        "questionnaires": prompts_with_questionnaires(benchmark).count(),
         "studies": visible_studies(request.user).filter(benchmark=benchmark),
         "uploads": [
             (upload, figures_of(upload))
@@ -73,10 +73,9 @@ def benchmark_questionnaires(
 ) -> HttpResponse:
     """Return the questionnaires of a benchmark's prompts, with their authors."""
     benchmark = get_benchmark_for(request.user, slug)
-    text = questionnaire_files(prompts_with_questionnaires(benchmark))[file]
     kind = "csv" if file == TABLE else "jsonl"
     headers = attachment(f"{slug}-{file}", f"text/{kind}; charset=utf-8")
-    return HttpResponse(text, headers=headers)
+    return HttpResponse(export_questionnaires(benchmark)[file], headers=headers)
 
 
 @require_POST

@@ -2,8 +2,8 @@ import argparse
 from pathlib import Path
 
 from analysis.sentences import counted
-from evalcore.exporting import prompts_with_questionnaires
-from evalcore.formats.vistar import FILE, TABLE, questionnaire_files
+from evalcore.exporting import export_questionnaires, prompts_with_questionnaires
+from evalcore.formats.vistar import FILE, TABLE
 from evalcore.formats.written_files import write_files
 from evalcore.importing.commands import ImportCommand
 
@@ -27,9 +27,10 @@ class Command(ImportCommand):
     def handle(
         self, *, benchmark: str, folder: Path, replace: bool, **_options: object
     ) -> None:
-        prompts = prompts_with_questionnaires(self.benchmark(benchmark))
-        if not prompts:
+        row = self.benchmark(benchmark)
+        number = prompts_with_questionnaires(row).count()
+        if not number:
             self.stdout.write("Nothing to do: no prompt has a questionnaire.")
             return
-        written = write_files(folder, questionnaire_files(prompts), replace=replace)
-        self.stdout.write(written.line(counted(len(prompts), "questionnaire")))
+        written = write_files(folder, export_questionnaires(row), replace=replace)
+        self.stdout.write(written.line(counted(number, "questionnaire")))
