@@ -32,6 +32,8 @@ from evalcore.scoring.score_rows import (
 
 # All outputs, or those with an absence, a failure or nothing at all.
 Which = Literal["all", "undefined"]
+# Options that say what a run is asked for; others are found while it is planned.
+REQUEST = ("truth", "outputs", "repeat", "again")
 
 
 def note_start(
@@ -54,7 +56,7 @@ def note_start(
         if cache_name(last):
             options["since"] = since(last)
         return
-    asked = {key: value for key, value in last.options.items() if key != "since"}
+    asked = {key: last.options[key] for key in REQUEST if key in last.options}
     if last.done < last.total and asked == options:
         options["since"] = since(last)
 

@@ -83,6 +83,9 @@ def plan(run: MetricRun) -> None:
             return
         outputs = outputs_of(run)
         already = asked_again.existing_rows(run, metrics, outputs)
+        if asked := score_rows.asked_stories(outputs, metrics):
+            run.options["asked"] = asked
+            run.save(update_fields=["options"])
         total = 0
         for queue in Queue.values:
             own = [one for one in metrics if one.metric.info.queue == queue]
