@@ -122,6 +122,11 @@ class _Wanted:
         )
 
 
+def stored_names(encoder: str, again: str) -> list[str]:
+    """Return the names that features are stored under; the first one is read."""
+    return [f"{encoder}; again {again}", encoder] if again else [encoder]
+
+
 class Engine:
     """Runs jobs.
 
@@ -206,17 +211,13 @@ class Engine:
             wanted.setdefault(ask.encoder.id, _Wanted(ask.encoder)).add(ask)
         for one in wanted.values():
             name = one.encoder.id
-            stored = self.store.get_many(self._names(name)[0], one.items)
+            stored = self.store.get_many(stored_names(name, self.again)[0], one.items)
             one.known.update(one.kept(stored))
             one.known |= {
                 k: unstored[name, k] for k in one.items if (name, k) in unstored
             }
             self.counts.asked[name] += len(one.items)
         return wanted
-
-    def _names(self, encoder: str) -> list[str]:
-        """Return the names that features are stored under; the first one is read."""
-        return [f"{encoder}; again {self.again}", encoder] if self.again else [encoder]
 
     def _encode(self, one: _Wanted, unstored: _Unstored) -> None:
         if not one.ready:
@@ -229,7 +230,7 @@ class Engine:
                 one.known.update(new)
                 good = {k: f for k, f in new.items() if not isinstance(f, FeatureError)}
                 kept = one.kept(good)
-                for name in self._names(one.encoder.id):
+                for name in stored_names(one.encoder.id, self.again):
                     self.store.put_many(name, kept)
                 unstored.update(
                     ((one.encoder.id, k), f) for k, f in good.items() if k not in kept

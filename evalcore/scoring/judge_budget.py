@@ -115,11 +115,15 @@ class Account:
         self._run.update(**self._reserved())
 
 
+def settings_of(run: MetricRun) -> JudgeSettings:
+    """Return the settings of a run's judge, with the number of its repetition."""
+    return replace(read_settings(), repeat=run.options.get("repeat", 0))
+
+
 @contextmanager
 def asking_for_run(run: int) -> Iterator[Judge]:
     """Use the judge inside the block, on a run's account."""
-    options = MetricRun.objects.values_list("options", flat=True).get(pk=run)
-    settings = replace(read_settings(), repeat=options.get("repeat", 0))
+    settings = settings_of(MetricRun.objects.get(pk=run))
     with asking(Judge(settings, Account(run, settings).meter())) as judge:
         yield judge
 

@@ -99,7 +99,9 @@ def test_unusable_answers_fail_and_are_asked_in_next_run(
 
 def test_unusable_answer_stored_by_earlier_version_is_not_used(server, tmp_path):
     judge, store = judge_at(server), FeatureStore(tmp_path)
-    store.put_many(judge.id, {JudgeQuestion(("?",)).key: np.array("Seven, I think.")})
+    store.put_many(
+        judge.id, {JudgeQuestion(("?",)).key: np.array(["Seven, I think.", "owl-1"])}
+    )
     server.then = answers("7")
     assert ask(judge, tmp_path, ["?"]) == [JudgeAnswer(7, "7", 1)]
 
