@@ -320,7 +320,7 @@ OURS: dict[tuple[str, str], Callable[[Path], object]] = {
     ("prompt alignment", "Score: 3.5 (the program's profile)"): lambda _: parse_score(
         "Score: 3.5", whole=True
     ),
-    ("prompt alignment @vsb-paper", "Score: 3.5"): lambda _: parse_score(
+    ("prompt alignment @plumbline-1-plain", "Score: 3.5"): lambda _: parse_score(
         "Score: 3.5", whole=False
     ),
     ("prompt alignment", "Score: 9"): lambda _: parse_score("Score: 9", whole=True),
@@ -371,9 +371,7 @@ OURS: dict[tuple[str, str], Callable[[Path], object]] = {
     ("FVD", "frames taken of a video of 20"): lambda _: len(choice(20)),
     # Envision
     ("Envision @code", "4.5"): lambda _: envision(nine(4.5, *[3] * 8)),
-    ("Envision @paper", "4.5"): lambda _: envision(
-        nine(4.5, *[3] * 8), "envision-paper"
-    ),
+    ("Envision @paper", "4.5"): lambda _: envision(nine(4.5, *[3] * 8), "plumbline-1"),
     ("Envision @code", "4-5"): lambda _: envision(nine("4-5", *[3] * 8)),
     ("Envision @code", "given twice: 2, then 4"): lambda _: envision(
         nine(2, *[3] * 8) + "\nSemantic Consistency: 4"
@@ -382,7 +380,7 @@ OURS: dict[tuple[str, str], Callable[[Path], object]] = {
         nine(*[3] * 9).rsplit("\n", 1)[0]
     ),
     ("Envision @paper", "a score is missing"): lambda _: envision(
-        nine(*[3] * 9).rsplit("\n", 1)[0], "envision-paper"
+        nine(*[3] * 9).rsplit("\n", 1)[0], "plumbline-1"
     ),
     ("Envision @code", "**Semantic Consistency (0-5):** 4"): lambda _: envision(
         nine(*[3] * 9).replace(
