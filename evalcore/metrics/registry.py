@@ -20,7 +20,15 @@ from evalcore.metrics.weights import WeightsError, unobtainable
 
 PAPERS = Path(__file__).with_name("papers.toml")
 # Keys for the construction of a metric; the others are those of `MetricInfo`.
-MAKING = {"class", "arguments", "profiles", "ending", "needs", "because"}
+MAKING = {
+    "class",
+    "arguments",
+    "profiles",
+    "ending",
+    "needs",
+    "because",
+    "differs",
+}
 UNBOUNDED = "none"  # TOML has no null
 
 
