@@ -39,9 +39,12 @@ class Checkout:
     @property
     def lack(self) -> MissingRequirement:
         place = f"${VARIABLE}/{FOLDER}/{self.folder}"
+        is_set = os.environ.get(VARIABLE, "").strip()
         return MissingRequirement(
             f"prompts of {self.folder} at {self.revision[:7]}",
-            f"git clone {self.address} {place} && "
+            f"export {VARIABLE}=FOLDER && "
+            * (not is_set)
+            + f"git clone {self.address} {place} && "
             f"git -C {place} checkout {self.revision[:7]}",
             self.licence,
         )

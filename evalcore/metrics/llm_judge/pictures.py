@@ -5,14 +5,33 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal, Protocol
 
 from PIL import Image as Pillow
 
 from evalcore.metrics.base import FeatureError, Image, Picture
 
-if TYPE_CHECKING:
-    from evalcore.metrics.llm_judge.questions import JudgeQuestion
+Format = Literal["jpeg", "png"]
+
+
+class PictureSettings(Protocol):
+    """How a question sends its pictures; see `JudgeQuestion`."""
+
+    @property
+    def format(self) -> Format:
+        """Return the format of the files."""
+
+    @property
+    def size(self) -> tuple[int, int] | None:
+        """Return width and height to squash to; None to keep the proportions."""
+
+    @property
+    def longest(self) -> int | None:
+        """Return the longest side in pixels; None for no limit."""
+
+    @property
+    def quality(self) -> int:
+        """Return the quality of JPEG files."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +39,7 @@ class SentPicture:
     """The file of a picture as it is sent."""
 
     data: bytes
-    format: str  # `jpeg` or `png`
+    format: Format
     size: tuple[int, int]  # width and height
 
     def part(self, detail: str = "auto") -> dict[str, Any]:
@@ -32,53 +51,55 @@ class SentPicture:
         return {"type": "image_url", "image_url": place}
 
 
-def sent_pictures(question: "JudgeQuestion") -> list[SentPicture]:
-    """Return a question's pictures in order; each source is decoded once.
+def sent_pictures(
+    images: Sequence[Image], settings: PictureSettings
+) -> list[SentPicture]:
+    """Return pictures as they are sent; each source is decoded once.
 
     A PNG that is sent whole and in its own size is the stored file, byte by byte.
     """
     whole = {
         image: file
-        for image in question.images
-        if (file := _stored_file(image, question)) is not None
+        for image in images
+        if (file := _stored_file(image, settings)) is not None
     }
-    others = [image for image in question.images if image not in whole]
+    others = [image for image in images if image not in whole]
     encoded = {
-        image: _encoded(picture, question)
+        image: _encoded(picture, settings)
         for image, picture in zip(others, _decoded(others), strict=True)
     }
     return [
         SentPicture(whole[image], "png", image.size)
         if image in whole
         else encoded[image]
-        for image in question.images
+        for image in images
     ]
 
 
-def _stored_file(image: Image, question: "JudgeQuestion") -> bytes | None:
+def _stored_file(image: Image, settings: PictureSettings) -> bytes | None:
     is_whole = image == Image(image.source)
-    fits = question.size is None and question.longest is None
-    if question.format != "png" or image.source.png is None or not (is_whole and fits):
+    fits = settings.size is None and settings.longest is None
+    if settings.format != "png" or image.source.png is None or not (is_whole and fits):
         return None
     return image.source.png()
 
 
-def _encoded(picture: Picture, question: "JudgeQuestion") -> SentPicture:
-    image = _fit(Pillow.fromarray(picture), question)
+def _encoded(picture: Picture, settings: PictureSettings) -> SentPicture:
+    image = _fit(Pillow.fromarray(picture), settings)
     stream = io.BytesIO()
-    if question.format == "png":
+    if settings.format == "png":
         image.save(stream, "PNG")
     else:
-        image.save(stream, "JPEG", quality=question.quality)
-    return SentPicture(stream.getvalue(), question.format, image.size)
+        image.save(stream, "JPEG", quality=settings.quality)
+    return SentPicture(stream.getvalue(), settings.format, image.size)
 
 
-def _fit(image: Pillow.Image, question: "JudgeQuestion") -> Pillow.Image:
-    if question.size is not None:
-        return image.resize(question.size, Pillow.Resampling.BICUBIC)
-    if question.longest is None or max(image.size) <= question.longest:
+def _fit(image: Pillow.Image, settings: PictureSettings) -> Pillow.Image:
+    if settings.size is not None:
+        return image.resize(settings.size, Pillow.Resampling.BICUBIC)
+    if settings.longest is None or max(image.size) <= settings.longest:
         return image
-    share = question.longest / max(image.size)
+    share = settings.longest / max(image.size)
     width, height = (max(1, round(side * share)) for side in image.size)
     return image.resize((width, height), Pillow.Resampling.LANCZOS)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evalcore.metrics.base import Image
-from evalcore.metrics.llm_judge.pictures import sent_pictures
+from evalcore.metrics.llm_judge.pictures import Format, sent_pictures
 from evalcore.metrics.llm_judge.settings import (
     MESSAGE_TOKENS,
     picture_tokens,
@@ -49,7 +49,7 @@ class JudgeQuestion:
     max_tokens: int = 512  # longest answer in tokens
     seed: int | None = None  # seed of the judge's randomness, if it supports one
     trial: int = 0  # number of an independent repetition of the question
-    format: Literal["jpeg", "png"] = "jpeg"  # file format of pictures
+    format: Format = "jpeg"  # file format of pictures
     size: tuple[int, int] | None = None  # width and height to squash pictures to
     # Longer side in pixels to which larger pictures are reduced, if they are not
     # squashed; None to send them in their own size.
@@ -99,7 +99,7 @@ class Payload:
 
 def payload(question: JudgeQuestion, judge: str) -> Payload:
     """Return the request body for a question."""
-    pictures = iter(sent_pictures(question))
+    pictures = iter(sent_pictures(question.images, question))
     tokens = MESSAGE_TOKENS + text_tokens(question.system)
     content: list[dict[str, Any]] = []
     for part in question.parts:
