@@ -19,7 +19,7 @@ State = Literal["same", "differs", "unknown", "imported"]
 
 @dataclass(frozen=True)
 class Fidelity:
-    """How a metric compares with its paper's program."""
+    """The comparison of a metric with its paper's program."""
 
     state: State
     program: str = ""  # repository and revision; empty if none is published
@@ -30,7 +30,7 @@ class Fidelity:
         if not self.program:
             return "unknown: no program is published"
         if self.state == "imported":
-            return "same: values of the program are imported"
+            return "same (imported)"
         if self.state == "differs":
             texts = [reason_texts()[name] for name in self.reasons]
             return f"differs on purpose: {'; '.join(texts)}"

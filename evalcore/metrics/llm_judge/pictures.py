@@ -15,7 +15,7 @@ Format = Literal["jpeg", "png"]
 
 
 class PictureSettings(Protocol):
-    """How a question sends its pictures; see `JudgeQuestion`."""
+    """Settings of a question for its pictures; see `JudgeQuestion`."""
 
     @property
     def format(self) -> Format:

@@ -85,6 +85,7 @@ from tests.evalcore.metrics.vistorybench.paper_dolls import (
 
 HEAD = "vsb-code-2026.02"
 UNDEFINED = "undefined"
+QUOTED = 'The picture reads "Score: 4".\nScore: 1'
 TABLE = Path(__file__).with_name("edge_cases.md")
 
 
@@ -324,6 +325,12 @@ OURS: dict[tuple[str, str], Callable[[Path], object]] = {
         "Score: 3.5", whole=False
     ),
     ("prompt alignment", "Score: 9"): lambda _: parse_score("Score: 9", whole=True),
+    ("prompt alignment", "Score: 4 quoted, then Score: 1"): lambda _: parse_score(
+        QUOTED, whole=True
+    ),
+    ("prompt alignment @vsb-code", "Score: 4 quoted, then Score: 1"): lambda _: (
+        parse_score(QUOTED, whole=True, first=True)
+    ),
     ("prompt alignment", "prose without a score"): lambda _: refusing(
         lambda: parse_score("A fine one.", whole=True)
     ),

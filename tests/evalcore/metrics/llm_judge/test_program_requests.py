@@ -383,11 +383,31 @@ def sequences(folder):
         }
 
 
+NAMES = (
+    "Semantic Consistency",
+    "Factual Consistency",
+    "Spatial-Temporal Consistency",
+    "Expressiveness",
+    "Artistic Quality",
+    "Authenticity",
+    "Basic Properties",
+    "Dynamics and Interactivity",
+    "Physical Reliability",
+)
+# One reply for each sequence; the last ones lack scores, or give odd ones.
+REPLIES = (
+    "\n".join(f"{name}: {place % 6}" for place, name in enumerate(NAMES)),
+    "\n".join(f"- {name}: 5" for name in NAMES),
+    "\n".join(f"{name.upper()} 2" for name in NAMES),
+    "\n".join(f"{name}: 4.5" for name in NAMES[:5]),
+    "\n".join(f"{name}: {n}" for n in (1, 3, 7) for name in NAMES[2:]),
+)
+
+
 @needs(ENVISION, WEIGHTS)
-def test_requests_of_envision_equal_the_programs(server, tmp_path):
+def test_requests_and_scores_of_envision_equal_the_programs(server, tmp_path):
     rows = list(sequences(tmp_path))
-    reply = "\n".join(f"{name}: 3" for name in ("Semantic Consistency", "Authenticity"))
-    sent = []
+    sent, demanded = [], []
 
     class Client:
         def __init__(self, **_settings):
@@ -396,7 +416,7 @@ def test_requests_of_envision_equal_the_programs(server, tmp_path):
 
         def create(self, **body):
             sent.append(body)
-            message = mock.Mock(content=reply)
+            message = mock.Mock(content=REPLIES[len(sent) - 1])
             return mock.Mock(choices=[mock.Mock(message=message)])
 
     config = {"image_dir": str(tmp_path), "api_key": "", "api_base": "", "model": "owl"}
@@ -405,28 +425,26 @@ def test_requests_of_envision_equal_the_programs(server, tmp_path):
         mock.patch.object(program.openai, "OpenAI", Client),
     ):
         for row in rows:
-            assert program.evaluate_sequence(row["index"], row, config)
-    server.then = answers(reply)
+            _full, scores = program.evaluate_sequence(row["index"], row, config)
+            demanded.append(scores)
     ours = []
-    for row in rows:
+    for row, reply, scores in zip(rows, REPLIES, demanded, strict=True):
+        server.then = answers(reply)
+        folder = tmp_path / f"index_{row['index']:04}"
         shots = tuple(
             RenderedShot(
                 one["step"],
-                (
-                    Image(
-                        png_source(
-                            tmp_path / f"index_{row['index']:04}/step_{one['step']}.png"
-                        )
-                    ),
-                ),
+                (Image(png_source(folder / f"step_{one['step']}.png")),),
                 {"prompt": one["prompt"], "explanation": one["explanation"]},
             )
             for one in row["prompts"]
         )
         output = Output("s", "Alder", shots, extra={"envision": row})
-        metric = EnvisionScore("overall", "envision-code-05be960")
-        bodies, _values = asked_of(server, metric, output, tmp_path / "features")
-        ours += bodies
+        for part in ("overall", "consistency", "aesthetic", "physicality"):
+            metric = EnvisionScore(part, "envision-code-05be960")
+            bodies, (value,) = asked_of(server, metric, output, tmp_path / "features")
+            ours += bodies
+            assert value.value == scores[f"{part}_score"], reply
     assert len(sent) == 5
     assert in_order(ours) == in_order(sent)
 
