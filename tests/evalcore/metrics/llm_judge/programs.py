@@ -11,9 +11,17 @@ from contextlib import contextmanager
 from types import ModuleType, SimpleNamespace
 from unittest import mock
 
+import numpy as np
 import pytest
+from PIL import Image as Pillow
 
+from evalcore.metrics.base import Source
 from evalcore.metrics.llm_judge.checkouts import Checkout
+from evalcore.metrics.llm_judge.client import asking
+from tests.evalcore.metrics.asking import score
+from tests.evalcore.metrics.llm_judge.serving import judge_at
+
+STORIES = ("01", "02", "03", "04", "05")
 
 PROGRAMS = ("vistorybench", "scripts", "eval")
 # Packages of the programs that their request builders do not use.
@@ -31,11 +39,9 @@ UNUSED = (
 )
 
 
-def needs(checkout: Checkout, weights: str | None) -> pytest.MarkDecorator:
-    """Return a mark that skips a test without the checkout in the folder `weights`."""
-    with mock.patch.dict(os.environ, {"EVALCORE_WEIGHTS_DIR": weights or ""}):
-        there = checkout.find() is not None
-    return pytest.mark.skipif(not there, reason=str(checkout.lack))
+def needs(checkout: Checkout) -> pytest.MarkDecorator:
+    """Return a mark that skips a test without the checkout."""
+    return pytest.mark.skipif(checkout.find() is None, reason=str(checkout.lack))
 
 
 @contextmanager
@@ -76,3 +82,26 @@ class Posted:
         text = self.replies[min(len(self.bodies), len(self.replies)) - 1]
         body = {"choices": [{"message": {"content": text}}]}
         return SimpleNamespace(status_code=200, json=lambda: body)
+
+
+def asked_of(server, metric, subject, folder):
+    """Return the bodies of a metric's requests, and its values."""
+    before = len(server.asked)
+    with asking(judge_at(server)):
+        values = score(metric, subject, folder)
+    return [asked.body for asked in server.asked[before:]], values
+
+
+def without_name(body: dict) -> dict:
+    return {key: value for key, value in body.items() if key != "model"}
+
+
+def in_order(bodies: list[dict]) -> list[str]:
+    """Return bodies as sorted JSON, since questions are asked in parallel."""
+    return sorted(json.dumps(without_name(b), sort_keys=True) for b in bodies)
+
+
+def png_source(path) -> Source:
+    picture = np.asarray(Pillow.open(path).convert("RGB"))
+    size = picture.shape[1], picture.shape[0]
+    return Source(str(path), lambda: iter([picture]), size, path.read_bytes)
