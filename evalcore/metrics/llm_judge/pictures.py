@@ -3,7 +3,6 @@
 import base64
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal, Protocol
 
@@ -12,6 +11,7 @@ from PIL import Image as Pillow
 from evalcore.metrics.base import FeatureError, Image, Picture
 
 Format = Literal["jpeg", "png"]
+Detail = Literal["auto", "low", "high"]
 
 
 class PictureSettings(Protocol):
@@ -33,47 +33,48 @@ class PictureSettings(Protocol):
     def quality(self) -> int:
         """Return the quality of JPEG files."""
 
-
-@dataclass(frozen=True)
-class SentPicture:
-    """The file of a picture as it is sent."""
-
-    data: bytes
-    format: Format
-    size: tuple[int, int]  # width and height
-
-    def part(self, detail: str = "auto") -> dict[str, Any]:
-        """Return it as a part of a message; `auto` leaves the detail to the judge."""
-        data = base64.b64encode(self.data).decode()
-        place = {"url": f"data:image/{self.format};base64,{data}"}
-        if detail != "auto":
-            place["detail"] = detail
-        return {"type": "image_url", "image_url": place}
+    @property
+    def detail(self) -> Detail:
+        """Return the level of detail; `auto` leaves it to the judge."""
 
 
-def sent_pictures(
+def picture_parts(
     images: Sequence[Image], settings: PictureSettings
-) -> list[SentPicture]:
-    """Return pictures as they are sent; each source is decoded once.
+) -> list[dict[str, Any]]:
+    """Return pictures as parts of a message; each source is decoded once.
 
     A PNG that is sent whole and in its own size is the stored file, byte by byte.
     """
-    whole = {
+    stored = {
         image: file
         for image in images
         if (file := _stored_file(image, settings)) is not None
     }
-    others = [image for image in images if image not in whole]
+    others = [image for image in images if image not in stored]
     encoded = {
         image: _encoded(picture, settings)
         for image, picture in zip(others, _decoded(others), strict=True)
     }
-    return [
-        SentPicture(whole[image], "png", image.size)
-        if image in whole
-        else encoded[image]
-        for image in images
-    ]
+    return [_part((stored | encoded)[image], settings) for image in images]
+
+
+def sent_size(size: tuple[int, int], settings: PictureSettings) -> tuple[int, int]:
+    """Return the width and height in which a picture of this size is sent."""
+    if settings.size is not None:
+        return settings.size
+    if settings.longest is None or max(size) <= settings.longest:
+        return size
+    share = settings.longest / max(size)
+    width, height = (max(1, round(side * share)) for side in size)
+    return width, height
+
+
+def _part(data: bytes, settings: PictureSettings) -> dict[str, Any]:
+    text = base64.b64encode(data).decode()
+    place = {"url": f"data:image/{settings.format};base64,{text}"}
+    if settings.detail != "auto":
+        place["detail"] = settings.detail
+    return {"type": "image_url", "image_url": place}
 
 
 def _stored_file(image: Image, settings: PictureSettings) -> bytes | None:
@@ -84,24 +85,19 @@ def _stored_file(image: Image, settings: PictureSettings) -> bytes | None:
     return image.source.png()
 
 
-def _encoded(picture: Picture, settings: PictureSettings) -> SentPicture:
-    image = _fit(Pillow.fromarray(picture), settings)
+def _encoded(picture: Picture, settings: PictureSettings) -> bytes:
+    image = Pillow.fromarray(picture)
+    # ViStoryBench's program squashes with Pillow's default, which is bicubic.
+    bicubic, lanczos = Pillow.Resampling.BICUBIC, Pillow.Resampling.LANCZOS
+    size = sent_size(image.size, settings)
+    if size != image.size:
+        image = image.resize(size, lanczos if settings.size is None else bicubic)
     stream = io.BytesIO()
     if settings.format == "png":
         image.save(stream, "PNG")
     else:
         image.save(stream, "JPEG", quality=settings.quality)
-    return SentPicture(stream.getvalue(), settings.format, image.size)
-
-
-def _fit(image: Pillow.Image, settings: PictureSettings) -> Pillow.Image:
-    if settings.size is not None:
-        return image.resize(settings.size, Pillow.Resampling.BICUBIC)
-    if settings.longest is None or max(image.size) <= settings.longest:
-        return image
-    share = settings.longest / max(image.size)
-    width, height = (max(1, round(side * share)) for side in image.size)
-    return image.resize((width, height), Pillow.Resampling.LANCZOS)
+    return stream.getvalue()
 
 
 def _decoded(images: Sequence[Image]) -> list[Picture]:

@@ -7,17 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from evalcore.metrics.base import Image
-from evalcore.metrics.llm_judge.pictures import Format, sent_pictures
+from evalcore.metrics.llm_judge.pictures import (
+    Detail,
+    Format,
+    picture_parts,
+    sent_size,
+)
 from evalcore.metrics.llm_judge.settings import (
     MESSAGE_TOKENS,
     picture_tokens,
     text_tokens,
 )
-
-Detail = Literal["auto", "low", "high"]
 
 
 @cache
@@ -99,14 +102,13 @@ class Payload:
 
 def payload(question: JudgeQuestion, judge: str) -> Payload:
     """Return the request body for a question."""
-    pictures = iter(sent_pictures(question.images, question))
+    pictures = iter(picture_parts(question.images, question))
     tokens = MESSAGE_TOKENS + text_tokens(question.system)
     content: list[dict[str, Any]] = []
     for part in question.parts:
         if isinstance(part, Image):
-            picture = next(pictures)
-            tokens += picture_tokens(*picture.size)
-            content.append(picture.part(question.detail))
+            tokens += picture_tokens(*sent_size(part.size, question))
+            content.append(next(pictures))
         else:
             tokens += text_tokens(part)
             content.append(_text_part(part))
