@@ -156,7 +156,7 @@ class Trial:
 def read_trial(text: str, profile: str = PAPER) -> Trial:
     """Return the nine scores of a reply.
 
-    `envision-paper` accepts only nine whole numbers from 0 to 5.
+    `plumbline-1` accepts only nine whole numbers from 0 to 5.
     `envision-code-05be960` reads like the program: the first digit after a name, at the
     last mention with a digit from 0 to 5, or else 0. Unlike the program, it also reads
     bold names.
