@@ -19,6 +19,7 @@ from evalcore.metrics.llm_judge.replies import (
     excerpt,
     read_reply,
     usage_of,
+    version_of,
 )
 from evalcore.metrics.llm_judge.settings import CostMeter, JudgeSettings
 
@@ -171,12 +172,13 @@ class Attempts:
         self._chance = random.Random()
         self._pace = Pace(settings.requests_per_minute, clock)
 
-    def ask(self, sender: "Sender", question: Payload) -> str:
+    def ask(self, sender: "Sender", question: Payload) -> tuple[str, str]:
+        """Return the text of the answer, and the version that answered."""
         patience = _Patience(self._patience, self._clock)
         failures = 0
         while True:
             reply = self._try(sender, question, patience)
-            if isinstance(reply, str):
+            if not isinstance(reply, _Failure):
                 return reply
             failures += 1
             wait = pause(failures, reply.demanded, self._chance)
@@ -200,7 +202,7 @@ class Attempts:
 
     def _try(
         self, sender: "Sender", question: Payload, patience: _Patience
-    ) -> str | _Failure:
+    ) -> tuple[str, str] | _Failure:
         """Send once; count whatever may have been billed, in any case."""
         from evalcore.metrics.llm_judge.sending import NoResponseError
 
@@ -219,7 +221,7 @@ class Attempts:
             billed = reserved
             reply = read_reply(response.body, response.kind)
             billed = self._meter.cost(*usage_of(reply, question))
-            return answer_of(reply)
+            return answer_of(reply), version_of(reply)
         finally:
             self._meter.settle(reserved, billed)
 

@@ -31,12 +31,14 @@ from evalcore.metrics.llm_judge.attempts import (
     JudgeError,
     RefusedError,
 )
+from evalcore.metrics.llm_judge.early_stop import FirstAnswers
 from evalcore.metrics.llm_judge.questions import (
     PACKING,
     JudgeQuestion,
     Payload,
     payload,
 )
+from evalcore.metrics.llm_judge.replies import UnusableReplyError
 from evalcore.metrics.llm_judge.settings import (
     CostMeter,
     JudgeSettings,
@@ -50,6 +52,10 @@ if TYPE_CHECKING:
 
 # Batches are larger than the concurrency, so that few requests wait for the slowest.
 ROUNDS_A_BATCH = 4
+# How many unusable answers end a run if none before was usable.
+FIRST_ANSWERS = 20
+# Changes with the form of stored answers.
+FORM = "text and version"
 UNNAMED = "judge"
 
 
@@ -62,7 +68,7 @@ class NotAskedError(FeatureError):
 
 
 class Judge:
-    """A judge as an encoder: from questions to answers, each a text."""
+    """A judge as an encoder: from questions to answers, each a text and a version."""
 
     def __init__(
         self,
@@ -75,11 +81,34 @@ class Judge:
         self.meter = meter or CostMeter(settings)
         self._clock = clock or Clock()
         self._attempts = Attempts(settings, self.meter, self._clock)
+        self._first_answers = FirstAnswers(self._attempts.who, FIRST_ANSWERS)
         self._has_answered = False
 
     @property
     def id(self) -> str:
-        return f"judge {self.settings.name} at {self.settings.place}; {PACKING}"
+        return f"judge {self.settings.name} at {self.settings.place}; {FORM}; {PACKING}"
+
+    @staticmethod
+    def text_of(feature: Feature) -> str:
+        """Return the text of an answer."""
+        return str(feature[0])
+
+    @staticmethod
+    def version_of(feature: Feature) -> str:
+        """Return which version answered, as the server says; empty if it does not."""
+        return str(feature[1])
+
+    def note_usable(self) -> None:
+        """Note that a new answer could be parsed."""
+        self._first_answers.note_usable()
+
+    def note_unusable(self, reason: str, text: str) -> None:
+        """Note that a new answer could not be parsed, and why.
+
+        Raises UselessJudgeError, a FatalError, if all first answers are unusable. The
+        judge itself counts those that are UnusableReplyErrors.
+        """
+        self._first_answers.note_unusable(UnusableReplyError(reason, text))
 
     @property
     def batch(self) -> int:
@@ -118,6 +147,8 @@ class Judge:
                         answered |= not isinstance(reply, FeatureError)
                         if isinstance(reply, RefusedError):
                             refused = reply
+                        if isinstance(reply, UnusableReplyError):
+                            self._first_answers.note_unusable(reply)
                         yield tasks[task], reply
                         self.meter.report()
                 except BaseException:
@@ -139,7 +170,7 @@ class Judge:
         if halt.why:
             return NotAskedError(halt.why)
         try:
-            return np.array(self._attempts.ask(sender, question))
+            return np.array(self._attempts.ask(sender, question))  # text, version
         except FeatureError as error:
             return error
         except FatalError as error:

@@ -245,4 +245,4 @@ def ask(judge: Judge, *questions: str | JudgeQuestion) -> list:
     """Return the judge's replies: texts as str, errors as they are."""
     asked = [JudgeQuestion((q,)) if isinstance(q, str) else q for q in questions]
     replies = judge.encode([judge.prepare(question) for question in asked])
-    return [r if isinstance(r, FeatureError) else str(r) for r in replies]
+    return [r if isinstance(r, FeatureError) else judge.text_of(r) for r in replies]

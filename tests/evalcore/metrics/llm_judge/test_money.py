@@ -104,7 +104,7 @@ def test_questions_cost_one_request_each_and_none_when_repeated(server, tmp_path
         jobs = [MetricJob(i, metric(judge, texts)) for i in range(3)]
         outcomes = list(Engine(FeatureStore(tmp_path)).run(jobs))
         assert all(
-            [str(one) for one in outcome.values] == ["Score: 3"] * 20
+            [judge.text_of(one) for one in outcome.values] == ["Score: 3"] * 20
             for outcome in outcomes
         )
         assert len(server.asked) == 20
