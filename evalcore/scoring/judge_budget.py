@@ -18,11 +18,10 @@ from django.utils import timezone
 from evalcore.database.postgresql import one_at_a_time
 from evalcore.metrics.base import FatalError
 from evalcore.metrics.llm_judge.client import Judge, asking
+from evalcore.metrics.llm_judge.costs import TO_CONTINUE, CostMeter
 from evalcore.metrics.llm_judge.settings import (
-    TO_CONTINUE,
     ZERO,
     BudgetExceededError,
-    CostMeter,
     JudgeSettings,
     JudgeSettingsError,
     read_settings,

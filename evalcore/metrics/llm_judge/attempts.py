@@ -1,30 +1,34 @@
 """Requests for one question, repeated until it has an answer or a final error."""
 
+import json
 import logging
 import random
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from email.utils import parsedate_to_datetime
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from evalcore.metrics.base import FatalError, FeatureError
-from evalcore.metrics.llm_judge.questions import Payload
+from evalcore.metrics.llm_judge.costs import CostMeter
 from evalcore.metrics.llm_judge.replies import (
     answer_of,
-    error_of,
     excerpt,
     read_reply,
     usage_of,
     version_of,
 )
-from evalcore.metrics.llm_judge.settings import CostMeter, JudgeSettings
+from evalcore.metrics.llm_judge.requests import Dialect, Payload
+from evalcore.metrics.llm_judge.settings import JudgeSettings
 
 if TYPE_CHECKING:
-    from evalcore.metrics.llm_judge.sending import Response, Sender
+    import openai
+
+    from evalcore.metrics.llm_judge.sending import Sender
 
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 
@@ -97,8 +101,8 @@ MOST_TRIES = 6
 PATIENCE = 5
 TOO_MANY, SERVER_FAULT = 429, 500
 TIMED_OUT = {504, 524}  # a gateway timed out, but the judge may have answered
-SUCCESSES, REDIRECTS = range(200, 300), range(300, 400)
-QUOTA = b'"insufficient_quota"'  # sent with 429, but waiting does not help
+REDIRECTS = range(300, 400)
+QUOTA = "insufficient_quota"  # sent with 429, but waiting does not help
 NO_MONEY = "its account has no money left"
 # Errors that every question would meet: the key, the account, the address, the judge.
 REMEDIES = {
@@ -129,6 +133,10 @@ class _Failure:
     sent: bool = True
 
 
+class _OtherwiseError(Exception):
+    """The server wants the request otherwise; it can be sent again at once."""
+
+
 class _Patience:
     """Time limit of one question, counted from its first request."""
 
@@ -154,10 +162,7 @@ class _Patience:
 
 
 class Attempts:
-    """Sends questions within the limits of budget, rate and time; thread-safe.
-
-    `settings`: the judge to ask.
-    """
+    """Sends questions within the limits of budget, rate and time; thread-safe."""
 
     def __init__(
         self,
@@ -169,6 +174,7 @@ class Attempts:
         self._patience = PATIENCE * settings.timeout
         self._meter = meter
         self._clock = clock
+        self._dialect = Dialect(settings)
         self._chance = random.Random()
         self._pace = Pace(settings.requests_per_minute, clock)
 
@@ -177,7 +183,10 @@ class Attempts:
         patience = _Patience(self._patience, self._clock)
         failures = 0
         while True:
-            reply = self._try(sender, question, patience)
+            try:
+                reply = self._try(sender, question, patience)
+            except _OtherwiseError:
+                continue
             if not isinstance(reply, _Failure):
                 return reply
             failures += 1
@@ -204,48 +213,61 @@ class Attempts:
         self, sender: "Sender", question: Payload, patience: _Patience
     ) -> tuple[str, str] | _Failure:
         """Send once; count whatever may have been billed, in any case."""
+        from openai import APIStatusError
+
         from evalcore.metrics.llm_judge.sending import NoResponseError
 
         reserved = self._meter.reserve(question.tokens_in, question.tokens_out)
         billed: Decimal | None = None
+        body = self._dialect.adapt(question.body)
         try:
             patience.rest(self._pace.wait())
+            patience.begin()
             try:
-                response = sender.post(question.body, patience.begin())
+                response = sender.post(body)
             except NoResponseError as error:
                 billed = reserved if error.sent else None
                 return _Failure(str(error), sent=error.sent)
-            if response.status not in SUCCESSES:
-                billed = reserved if response.status in TIMED_OUT else None
-                return self._failure(response)
+            except APIStatusError as error:
+                billed = reserved if error.status_code in TIMED_OUT else None
+                return self._failure(error, body)
             billed = reserved
-            reply = read_reply(response.body, response.kind)
-            billed = self._meter.cost(*usage_of(reply, question))
-            return answer_of(reply), version_of(reply)
+            kind = response.headers.get("content-type", "")
+            reply = read_reply(response.content, kind)
+            billed = self._meter.cost(
+                *usage_of(reply, question.tokens_in, question.tokens_out)
+            )
+            said = (version_of(reply), self._dialect.note)
+            return answer_of(reply), "; ".join(filter(None, said))
         finally:
             self._meter.settle(reserved, billed)
 
-    def _failure(self, response: "Response") -> _Failure:
-        status = response.status
-        said = _reported(response)
-        reason = f"status {status}" + (f", {said}" if said else "")
+    def _failure(
+        self, error: "openai.APIStatusError", body: Mapping[str, Any]
+    ) -> _Failure:
+        status, headers = error.status_code, error.response.headers
+        said = _message(error)
+        reason = f"status {status}" + (f", {excerpt(said)}" if said else "")
         if status in REDIRECTS:
-            to = f"it redirects to {_host(response.location)}: check JUDGE_BASE_URL"
+            host = _host(headers.get("location", ""))
+            to = f"it redirects to {host}: check JUDGE_BASE_URL"
             raise JudgeError(f"{self.who}: {to}")
-        remedy = NO_MONEY if QUOTA in response.body else REMEDIES.get(status)
+        remedy = NO_MONEY if error.code == QUOTA else REMEDIES.get(status)
         if remedy:
             raise JudgeError(f"{self.who}: {remedy} ({reason})")
         if status == TOO_MANY or status >= SERVER_FAULT:
-            return _Failure(reason, retry_after(response.retry_after))
+            return _Failure(reason, retry_after(headers.get("retry-after")))
+        if self._dialect.learn(body, f"{error.param or ''} {said}"):
+            raise _OtherwiseError
         raise RefusedError(f"{self.who} refuses the question ({reason})")
 
 
-def _reported(response: "Response") -> str:
-    """Return the server's error message; empty if it is unreadable."""
-    try:
-        return error_of(read_reply(response.body))
-    except FeatureError:
-        return excerpt(response.body.decode("utf-8", "replace")) * bool(response.body)
+def _message(error: "openai.APIStatusError") -> str:
+    """Return what the server says of an error."""
+    said = error.body
+    if isinstance(said, dict):
+        said = said.get("message") or json.dumps(said)
+    return str(said or "")
 
 
 def _host(location: str) -> str:

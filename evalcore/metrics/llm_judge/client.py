@@ -31,16 +31,12 @@ from evalcore.metrics.llm_judge.attempts import (
     JudgeError,
     RefusedError,
 )
+from evalcore.metrics.llm_judge.costs import CostMeter
 from evalcore.metrics.llm_judge.early_stop import FirstAnswers
-from evalcore.metrics.llm_judge.questions import (
-    PACKING,
-    JudgeQuestion,
-    Payload,
-    payload,
-)
+from evalcore.metrics.llm_judge.questions import PACKING, JudgeQuestion
 from evalcore.metrics.llm_judge.replies import UnusableReplyError
+from evalcore.metrics.llm_judge.requests import Payload, payload
 from evalcore.metrics.llm_judge.settings import (
-    CostMeter,
     JudgeSettings,
     JudgeSettingsError,
     read_settings,
@@ -52,8 +48,6 @@ if TYPE_CHECKING:
 
 # Batches are larger than the concurrency, so that few requests wait for the slowest.
 ROUNDS_A_BATCH = 4
-# How many unusable answers end a run if none before was usable.
-FIRST_ANSWERS = 20
 # Changes with the form of stored answers.
 FORM = "text and version"
 UNNAMED = "judge"
@@ -81,12 +75,13 @@ class Judge:
         self.meter = meter or CostMeter(settings)
         self._clock = clock or Clock()
         self._attempts = Attempts(settings, self.meter, self._clock)
-        self._first_answers = FirstAnswers(self._attempts.who, FIRST_ANSWERS)
+        self._first_answers = FirstAnswers(self._attempts.who, settings.stop_after)
         self._has_answered = False
 
     @property
     def id(self) -> str:
-        return f"judge {self.settings.name} at {self.settings.place}; {FORM}; {PACKING}"
+        decisive = [f"{n}={value}" for n, value in self.settings.identity.items()]
+        return "; ".join([f"judge {self.settings.name}", *decisive, FORM, PACKING])
 
     @staticmethod
     def text_of(feature: Feature) -> str:
@@ -98,17 +93,18 @@ class Judge:
         """Return which version answered, as the server says; empty if it does not."""
         return str(feature[1])
 
-    def note_usable(self) -> None:
-        """Note that a new answer could be parsed."""
-        self._first_answers.note_usable()
+    def note_usable(self, text: str) -> None:
+        """Note that an answer with this text was parsed."""
+        self._first_answers.note_usable(text)
 
     def note_unusable(self, reason: str, text: str) -> None:
-        """Note that a new answer could not be parsed, and why.
+        """Note that an answer with this text could not be parsed, and why.
 
         Raises UselessJudgeError, a FatalError, if all first answers are unusable. The
         judge itself counts those that are UnusableReplyErrors.
         """
-        self._first_answers.note_unusable(UnusableReplyError(reason, text))
+        error = UnusableReplyError(reason, text)
+        self._first_answers.note_unusable(error, parsed=True)
 
     @property
     def batch(self) -> int:
@@ -116,7 +112,7 @@ class Judge:
 
     def prepare(self, item: JudgeQuestion) -> Payload:
         """Decode the question's pictures and pack it; called in several threads."""
-        return payload(item, self.settings.name)
+        return payload(item, self.settings)
 
     def encode(self, prepared: Sequence[Payload]) -> list[Feature | FeatureError]:
         replies = dict(self.stream(prepared))
@@ -134,7 +130,7 @@ class Judge:
         try:
             with (
                 self.meter.setting_aside(costs),
-                Sender(self.settings, self._clock.now) as sender,
+                Sender(self.settings) as sender,
                 ThreadPoolExecutor(self.settings.concurrency) as pool,
             ):
                 tasks = {
@@ -147,8 +143,7 @@ class Judge:
                         answered |= not isinstance(reply, FeatureError)
                         if isinstance(reply, RefusedError):
                             refused = reply
-                        if isinstance(reply, UnusableReplyError):
-                            self._first_answers.note_unusable(reply)
+                        self._note(reply)
                         yield tasks[task], reply
                         self.meter.report()
                 except BaseException:
@@ -162,6 +157,13 @@ class Judge:
         if refused and not self._has_answered:
             # Not the question's fault, or all questions would fail for now.
             raise JudgeError(f"{refused}, and has answered none so far")
+
+    def _note(self, reply: Feature | FeatureError) -> None:
+        """Count a new answer among the first ones."""
+        if isinstance(reply, UnusableReplyError):
+            self._first_answers.note_unusable(reply, parsed=False)
+        elif not isinstance(reply, FeatureError):
+            self._first_answers.arrived(self.text_of(reply))
 
     def _ask(
         self, sender: "Sender", question: Payload, halt: "_Halt"
@@ -230,4 +232,4 @@ def missing_judge() -> MissingRequirements:
             read_settings()
         except JudgeSettingsError as error:
             return MissingRequirements([MissingRequirement("a judge", str(error))])
-    return missing_requirements(("httpx2",))
+    return missing_requirements(("openai",))

@@ -15,11 +15,6 @@ from typing import Any, Literal
 from PIL import Image as Pillow
 
 from evalcore.metrics.base import FeatureError, Image, Picture
-from evalcore.metrics.llm_judge.settings import (
-    MESSAGE_TOKENS,
-    picture_tokens,
-    text_tokens,
-)
 
 Detail = Literal["auto", "low", "high"]
 
@@ -78,52 +73,21 @@ LONGEST_SIDE = 1024
 PACKING = "1"
 
 
-@dataclass(frozen=True)
-class Payload:
-    """A question ready to send, with the most tokens that it can cost."""
-
-    body: bytes
-    tokens_in: int
-    tokens_out: int
-
-
-def payload(question: JudgeQuestion, judge: str) -> Payload:
-    """Return the request body for a question."""
-    pictures = iter([_fit(picture, question) for picture in _decode(question.images)])
-    tokens = MESSAGE_TOKENS + text_tokens(question.system)
-    content: list[dict[str, Any]] = []
-    for part in question.parts:
-        if isinstance(part, Image):
-            picture = next(pictures)
-            tokens += picture_tokens(*picture.size)
-            content.append(_picture_part(picture, question))
-        else:
-            tokens += text_tokens(part)
-            content.append({"type": "text", "text": part})
-    message = {
-        "model": judge,
-        "max_tokens": question.max_tokens,
-        "temperature": question.temperature,
-        "messages": _messages(question, content),
-    }
-    if question.seed is not None:
-        message["seed"] = question.seed + question.trial
-    return Payload(json.dumps(message).encode(), tokens, question.max_tokens)
+def picture_parts(question: JudgeQuestion) -> list[dict[str, Any]]:
+    """Return the question's pictures in order, each as a part of a message."""
+    return [
+        _picture_part(_fit(picture, question), question)
+        for picture in _decode(question.images)
+    ]
 
 
-def _messages(
-    question: JudgeQuestion, content: Sequence[dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """Return system and user message; a text alone is sent as plain text."""
-    texts = [part["text"] for part in content if part["type"] == "text"]
-    alone = len(texts) == len(content)
-    said: dict[str, Any] = {
-        "role": "user",
-        "content": "\n\n".join(texts) if alone else list(content),
-    }
-    if not question.system:
-        return [said]
-    return [{"role": "system", "content": question.system}, said]
+def sent_size(size: tuple[int, int], question: JudgeQuestion) -> tuple[int, int]:
+    """Return the width and height in which a picture of this size is sent."""
+    if question.size is not None:
+        return question.size
+    share = min(1.0, LONGEST_SIDE / max(size))
+    width, height = (max(1, round(side * share)) for side in size)
+    return width, height
 
 
 def _picture_part(picture: Pillow.Image, question: JudgeQuestion) -> dict[str, Any]:
@@ -138,13 +102,12 @@ def _picture_part(picture: Pillow.Image, question: JudgeQuestion) -> dict[str, A
 
 def _fit(picture: Picture, question: JudgeQuestion) -> Pillow.Image:
     image = Pillow.fromarray(picture)
-    if question.size is not None:
-        return image.resize(question.size, Pillow.Resampling.BICUBIC)
-    share = LONGEST_SIDE / max(image.size)
-    if share >= 1:
+    size = sent_size(image.size, question)
+    if size == image.size:
         return image
-    width, height = (max(1, round(side * share)) for side in image.size)
-    return image.resize((width, height), Pillow.Resampling.LANCZOS)
+    squashed = question.size is not None
+    ways = Pillow.Resampling
+    return image.resize(size, ways.BICUBIC if squashed else ways.LANCZOS)
 
 
 def _decode(images: Sequence[Image]) -> list[Picture]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from evalcore.metrics.base import FeatureError
-from evalcore.metrics.llm_judge.questions import Payload
 
 SHOWN = 160
 CUT_OFF = ("length", "max_tokens")
@@ -71,25 +70,25 @@ def read_reply(body: bytes, kind: str = "") -> Any:
         said = body.decode("utf-8", "replace")
         kind = f" ({kind})" if kind else ""
         reason = f"the judge's reply is not JSON{kind}: {excerpt(said)}"
-        raise MalformedReplyError(reason, said[:SHOWN]) from error
+        raise MalformedReplyError(reason) from error
     if not isinstance(reply, dict):
         seen = excerpt(json.dumps(reply))
         raise MalformedReplyError(f"the judge's reply is not a JSON object: {seen}")
     return reply
 
 
-def usage_of(reply: Any, most: Payload) -> tuple[int, int]:
-    """Return how many tokens were read and written.
+def usage_of(reply: Any, most_in: int, most_out: int) -> tuple[int, int]:
+    """Return how many tokens were read and written; the most where it is not said.
 
-    >>> usage_of({"usage": {"prompt_tokens": 7}}, Payload(b"", 99, 50))
+    >>> usage_of({"usage": {"prompt_tokens": 7}}, 99, 50)
     (7, 50)
     """
     usage = reply.get("usage")
     if not isinstance(usage, dict):
         usage = {}
     return (
-        _count(usage.get("prompt_tokens"), most.tokens_in),
-        _count(usage.get("completion_tokens"), most.tokens_out),
+        _count(usage.get("prompt_tokens"), most_in),
+        _count(usage.get("completion_tokens"), most_out),
     )
 
 
@@ -111,7 +110,7 @@ def answer_of(reply: Any) -> str:
     if finish == "content_filter":
         raise WithheldError("the judge's content filter withheld the answer", text)
     if refusal := message.get("refusal"):
-        raise DeclinedError(f"the judge refused: {excerpt(str(refusal))}", str(refusal))
+        raise DeclinedError(f"the judge refused: {excerpt(str(refusal))}")
     if finish in CUT_OFF:
         raise CutOffError("the judge's answer was cut off at the length limit", text)
     if not without_thoughts(text).strip():

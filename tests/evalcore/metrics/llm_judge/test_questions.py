@@ -1,30 +1,13 @@
 """Questions to a judge, and their requests."""
 
-import base64
-import io
-import json
 from dataclasses import replace
 
 import numpy as np
-from PIL import Image as Pillow
 
-from evalcore.metrics.llm_judge.questions import JudgeQuestion, payload
+from evalcore.metrics.llm_judge.questions import JudgeQuestion
 from tests.evalcore.metrics.asking import image_of, noise
 
 RED = np.full((30, 60, 3), (255, 0, 0), np.uint8)
-
-
-def sent(question: JudgeQuestion) -> list[dict]:
-    """Return the parts of the user message."""
-    return json.loads(payload(question, "owl").body)["messages"][-1]["content"]
-
-
-def opened(part: dict) -> Pillow.Image:
-    head, _comma, data = part["image_url"]["url"].partition(",")
-    assert head == "data:image/jpeg;base64"
-    image = Pillow.open(io.BytesIO(base64.b64decode(data)))
-    assert image.format == "JPEG"
-    return image
 
 
 def test_question_key_covers_every_field():
