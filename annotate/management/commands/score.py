@@ -7,9 +7,11 @@ from tqdm import tqdm
 from analysis.sentences import counted
 from annotate.models import Study
 from evalcore.metrics import registry
+from evalcore.metrics.llm_judge.settings import JudgeSettingsError
 from evalcore.models import Benchmark, MetricChunk, MetricRun
-from evalcore.scoring import metric_runs
+from evalcore.scoring import judge_preview, metric_runs
 from evalcore.scoring.chunks import ScoringError
+from evalcore.scoring.judge_preview import JudgePreview
 
 MOST_REASONS = 20
 KEPT = "Values computed so far are kept; the same command continues from there."
@@ -46,6 +48,12 @@ class Command(BaseCommand):
             help="queue the run for the workers and return",
         )
         parser.add_argument(
+            "--dry-run",
+            action="store_true",
+            help="print one full request to the judge for each metric, and the price; "
+            "send nothing",
+        )
+        parser.add_argument(
             "--stop",
             action="store_true",
             help="stop all runs of this benchmark, on every machine, and compute "
@@ -61,9 +69,14 @@ class Command(BaseCommand):
         wanted = _wanted(str(options["metrics"] or ""))
         if options["with_baselines"]:
             wanted += [n for n in registry.ready_baselines() if n not in wanted]
+        if options["dry_run"]:
+            self.stdout.write(_previewed(benchmark, wanted, str(options["truth"])))
+            return
         try:
             if not options["background"]:
                 _check_ready(wanted)
+                if price := _price(benchmark, wanted, str(options["truth"])):
+                    self.stdout.write(price)
             run = metric_runs.queue_run(benchmark, wanted, truth=str(options["truth"]))
         except (registry.UnknownMetricError, ScoringError) as error:
             raise CommandError(str(error), returncode=2) from error
@@ -116,6 +129,27 @@ def _wanted(text: str) -> list[str]:
         for name, info in infos.items()
         if info.queue != "judge" and not info.against_truth
     ]
+
+
+def _preview(benchmark: Benchmark, names: list[str], truth: str) -> JudgePreview | None:
+    try:
+        return judge_preview.preview(benchmark, names, truth=truth)
+    except (registry.UnknownMetricError, JudgeSettingsError) as error:
+        raise CommandError(str(error), returncode=2) from error
+
+
+def _previewed(benchmark: Benchmark, names: list[str], truth: str) -> str:
+    """Return one request for each metric that asks a judge, and the price."""
+    preview = _preview(benchmark, names, truth)
+    return f"{preview or 'None of these metrics asks a judge.'}\nNothing was sent."
+
+
+def _price(benchmark: Benchmark, names: list[str], truth: str) -> str:
+    """Return what a judge will cost; empty without one, or if it is free."""
+    preview = _preview(benchmark, names, truth)
+    if preview is None or not preview.settings.costs_money:
+        return ""
+    return f"The judge: {preview.price}. {preview.budget}"
 
 
 def _check_ready(names: list[str]) -> None:

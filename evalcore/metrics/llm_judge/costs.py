@@ -53,6 +53,12 @@ def picture_tokens(width: int, height: int) -> int:
     return PICTURE_TOKENS + TILE_TOKENS * -(-width // TILE) * -(-height // TILE)
 
 
+def dollars(settings: JudgeSettings, tokens_in: int, tokens_out: int) -> Decimal:
+    """Return the cost of that many tokens."""
+    price = tokens_in * settings.price_in + tokens_out * settings.price_out
+    return price / MILLION
+
+
 class CostMeter:
     """Counts spending, and stops before the budget is exceeded.
 
@@ -94,8 +100,7 @@ class CostMeter:
 
     def cost(self, tokens_in: int, tokens_out: int) -> Decimal:
         """Return the cost of that many tokens in dollars."""
-        judge = self.settings
-        return (tokens_in * judge.price_in + tokens_out * judge.price_out) / MILLION
+        return dollars(self.settings, tokens_in, tokens_out)
 
     @contextmanager
     def setting_aside(self, costs: Sequence[Decimal]) -> Iterator[None]:
@@ -126,13 +131,13 @@ class CostMeter:
             self._under_way += 1
         return most
 
-    def settle(self, reserved: Decimal, dollars: Decimal | None) -> None:
+    def settle(self, reserved: Decimal, paid: Decimal | None) -> None:
         """Free a reservation and count the actual cost; None if it was not billed."""
         with self._changed:
             self._reserved -= reserved
             self._under_way -= 1
-            if dollars is not None:
-                self._spent += dollars
+            if paid is not None:
+                self._spent += paid
                 self._requests += 1
             self._changed.notify_all()
 
@@ -144,13 +149,13 @@ class CostMeter:
                 self._on_spending(spent - self._reported)
             self._reported = spent
 
-    def _fits(self, dollars: Decimal) -> bool:
+    def _fits(self, cost: Decimal) -> bool:
         bounds = [
             bound
             for bound in (self.settings.budget, self._set_aside)
             if bound is not None
         ]
-        return all(self._spent + self._reserved + dollars <= bound for bound in bounds)
+        return all(self._spent + self._reserved + cost <= bound for bound in bounds)
 
     def _words(self, most: Decimal) -> str:
         budget = self.settings.budget

@@ -210,12 +210,35 @@ class Unclear:
     reason: str
 
 
+# What a judge repeats of a prompt or a picture: text in quotation marks, and lines
+# after `>`. A JSON key such as `"score"` is one too, but its number lies outside.
+QUOTATION = re.compile(
+    r"""
+    (?<!\w)"(?:[^"\\\n]|\\.|\n(?![ \t]*\n))*"(?!\w)
+    | (?<!\w)'[^'\n]*'(?!\w)
+    | \u201c[^\u201c\u201d]*\u201d | \u2018[^\u2018\u2019\n]*\u2019(?!\w)
+    | \u00ab[^\u00ab\u00bb]*\u00bb | \u300c[^\u300c\u300d]*\u300d
+    | ^[ \t]*>[^\n]*$
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
+
+
 def scores_after(label: str, text: str, highest: int) -> list[float | Unclear]:
-    """Return every number after a label and a colon."""
+    """Return every number after a label and a colon, outside quotations.
+
+    >>> scores_after("score", 'The sign says "Score: 4". Score: 1', 4)
+    [1.0]
+    """
     found = []
+    whole = QUOTATION.fullmatch(text.strip())
+    quoted = [] if whole else [one.span() for one in QUOTATION.finditer(text)]
     for match in _mentions(label, rf"{COLON}{GAP}(?P<next>\n\s*{GAP})?", text):
         number = NUMBER.match(text, match.end())
         if number is None:
+            continue
+        end = number.end("number")
+        if any(first <= match.start() and end <= last for first, last in quoted):
             continue
         score = _score(number, highest, match["scale"] or "")
         # On the next line a score must be alone; `1. The scene` is a list.

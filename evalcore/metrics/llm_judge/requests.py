@@ -38,13 +38,16 @@ class Payload:
 
 def payload(question: JudgeQuestion, settings: JudgeSettings) -> Payload:
     """Return the request for a question, with the most tokens that it can cost."""
+    most = tokens_in(question), answer_tokens(question, settings)
+    return Payload(body_of(question, settings), *most)
+
+
+def tokens_in(question: JudgeQuestion) -> int:
+    """Return the most tokens that a question itself can have."""
     texts = [part for part in question.parts if isinstance(part, str)]
     sizes = [sent_size(image.size, question) for image in question.images]
-    tokens = MESSAGE_TOKENS + sum(map(text_tokens, [question.system, *texts]))
-    tokens += sum(picture_tokens(*size) for size in sizes)
-    return Payload(
-        body_of(question, settings), tokens, answer_tokens(question, settings)
-    )
+    pictures = sum(picture_tokens(*size) for size in sizes)
+    return MESSAGE_TOKENS + sum(map(text_tokens, [question.system, *texts])) + pictures
 
 
 def answer_tokens(question: JudgeQuestion, settings: JudgeSettings) -> int:
