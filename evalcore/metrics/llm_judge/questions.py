@@ -44,6 +44,8 @@ class JudgeQuestion:
     quality: int = 90  # JPEG quality of pictures
     # Level of detail for pictures; `auto` leaves it to the judge.
     detail: Detail = "auto"
+    # JSON schema of the answer, as JSON; sent if JUDGE_STRUCTURED is 1.
+    schema: str = ""
 
     def __post_init__(self) -> None:
         if not self.parts:
@@ -63,7 +65,13 @@ class JudgeQuestion:
             for part in self.parts
         ]
         sent = [self.size, self.quality, self.detail]
-        said = [parts, self.system, self.max_tokens, *sent]
+        said = [
+            parts,
+            self.system,
+            self.max_tokens,
+            *sent,
+            *filter(None, [self.schema]),
+        ]
         chance = [round(self.temperature, 6), self.seed, self.trial]
         return hashlib.sha256(json.dumps([said, chance]).encode()).hexdigest()
 

@@ -224,6 +224,20 @@ QUOTATION = re.compile(
 )
 
 
+# Schema of an answer that explains and then scores, which `scores_after` reads, too.
+EXPLAINED_SCORE = json.dumps(
+    {
+        "type": "object",
+        "properties": {
+            "explanation": {"type": "string"},
+            "score": {"type": "number"},
+        },
+        "required": ["explanation", "score"],
+        "additionalProperties": False,
+    }
+)
+
+
 def scores_after(label: str, text: str, highest: int) -> list[float | Unclear]:
     """Return every number after a label and a colon, outside quotations.
 

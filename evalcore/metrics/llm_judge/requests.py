@@ -69,6 +69,13 @@ def body_of(question: JudgeQuestion, settings: JudgeSettings) -> dict[str, Any]:
         body["seed"] = question.seed + question.trial
     if settings.effort:
         body["reasoning_effort"] = settings.effort
+    if settings.structured and question.schema:
+        schema = {
+            "name": "answer",
+            "strict": True,
+            "schema": json.loads(question.schema),
+        }
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
     return body | (json.loads(settings.extra_body) if settings.extra_body else {})
 
 

@@ -63,23 +63,19 @@ class JudgeSettings:
 
     @property
     def identity(self) -> dict[str, str]:
-        """Return all settings that decide an answer, without those left alone.
+        """Return the settings that decide a whole answer, beside the judge's name.
 
-        The judge's name is not among them.
+        Settings left alone are left out. Limits on tokens are none of them: they only
+        decide whether an answer is whole, and no other is kept.
         """
         decisive = {
             "server": self.place,
             "temperature": "" if self.temperature == "metric" else self.temperature,
             "reasoning_effort": self.effort,
-            "extra_tokens": self.extra_tokens,
             "extra_body": self.extra_body,
             "structured": "yes" if self.structured else "",
         }
-        return {
-            name: str(value)
-            for name, value in decisive.items()
-            if (value != "" and value != 0) or (name == "temperature" and value == 0)
-        }
+        return {name: str(value) for name, value in decisive.items() if value != ""}
 
     @property
     def costs_money(self) -> bool:

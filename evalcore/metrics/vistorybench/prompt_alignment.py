@@ -31,7 +31,7 @@ from evalcore.metrics.base import (
 from evalcore.metrics.llm_judge.asking import JudgeAnswer, Refusal, ask_judge
 from evalcore.metrics.llm_judge.client import judge_name, missing_judge
 from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
-from evalcore.metrics.llm_judge.replies import Unclear, scores_after
+from evalcore.metrics.llm_judge.replies import EXPLAINED_SCORE, Unclear, scores_after
 from evalcore.metrics.registry import declared
 from evalcore.metrics.vistorybench import character_matching
 from evalcore.metrics.vistorybench.character_matching import Cast, Profile
@@ -117,7 +117,13 @@ class _GradedByJudge:
         how = self.manner
         return ask_judge(
             [
-                replace(one, seed=how.seed, size=how.size, quality=how.quality)
+                replace(
+                    one,
+                    seed=how.seed,
+                    size=how.size,
+                    quality=how.quality,
+                    schema=EXPLAINED_SCORE,
+                )
                 for one in questions
             ],
             lambda text: parse_score(text, whole=how.whole),

@@ -27,8 +27,9 @@ def test_question_key_covers_every_field():
         replace(question, size=(9, 9)),
         replace(question, quality=75),
         replace(question, detail="low"),
+        replace(question, schema="{}"),
     ]
-    assert len({question.key, *(other.key for other in others)}) == 15
+    assert len({question.key, *(other.key for other in others)}) == 16
     assert JudgeQuestion(("What?", image_of(RED.copy()))).key == question.key
     assert replace(question, temperature=0.1 + 0.2).key == (
         replace(question, temperature=0.3).key

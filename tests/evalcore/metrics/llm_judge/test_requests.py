@@ -11,6 +11,7 @@ from PIL import Image as Pillow
 
 from evalcore.metrics.llm_judge.attempts import JudgeError
 from evalcore.metrics.llm_judge.questions import JudgeQuestion
+from evalcore.metrics.llm_judge.replies import EXPLAINED_SCORE, scores_after
 from evalcore.metrics.llm_judge.requests import body_of
 from evalcore.metrics.llm_judge.settings import JudgeSettings, read_settings
 from tests.evalcore.metrics.asking import image_of
@@ -63,9 +64,20 @@ def test_settings_change_request_and_identity():
         "server": "localhost:11434/v1",
         "temperature": "none",
         "reasoning_effort": "high",
-        "extra_tokens": "4096",
         "extra_body": '{"seed": 4, "top_k": 1}',
     }
+
+
+def test_schema_of_answer_is_sent_only_if_set():
+    question = JudgeQuestion(("?",), schema=EXPLAINED_SCORE)
+    assert "response_format" not in body_of(question, JudgeSettings("", "owl"))
+    settings = read_settings(LOCAL | {"JUDGE_STRUCTURED": "1"})
+    sent = body_of(question, settings)["response_format"]
+    assert sent["type"] == "json_schema"
+    assert sent["json_schema"]["schema"]["required"] == ["explanation", "score"]
+    assert "response_format" not in body_of(JudgeQuestion(("?",)), settings)
+    answer = '{"explanation": "It says Score: 4.", "score": 1}'
+    assert scores_after("score", answer, 4) == [1.0]
 
 
 def test_every_decisive_setting_changes_the_judge(server):
@@ -77,12 +89,12 @@ def test_every_decisive_setting_changes_the_judge(server):
             {"temperature": 0.0},
             {"temperature": "none"},
             {"effort": "low"},
-            {"extra_tokens": 9},
             {"extra_body": '{"top_k": 1}'},
+            {"structured": True},
         )
     }
     assert len(ids) == 7
-    limits = {"concurrency": 1, "timeout": 9.0, "token_parameter": "max_tokens"}
+    limits = {"concurrency": 1, "timeout": 9.0, "extra_tokens": 9}
     assert judge_at(server, **limits).id in ids
 
 
