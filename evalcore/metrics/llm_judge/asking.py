@@ -109,7 +109,10 @@ def _outcome(
     text = Judge.text_of(reply)
     said = without_thoughts(text)
     try:
-        return JudgeAnswer(parse(said), text, attempt)
+        value = parse(said)
     except ValueError as error:
         one.reasons.append(f"{error}: {excerpt(said)}")
+        the_judge().note_unusable(str(error), text)
         return None
+    the_judge().note_usable(text)
+    return JudgeAnswer(value, text, attempt)

@@ -23,7 +23,7 @@ from evalcore.metrics.llm_judge.replies import (
     version_of,
 )
 from evalcore.metrics.llm_judge.requests import Dialect, Payload
-from evalcore.metrics.llm_judge.settings import JudgeSettings
+from evalcore.metrics.llm_judge.settings import BudgetExceededError, JudgeSettings
 
 if TYPE_CHECKING:
     import openai
@@ -115,6 +115,9 @@ REMEDIES = {
 class NoAnswerError(FeatureError):
     """The judge did not answer a question after retries; later it may."""
 
+    kind = "missing"  # completes "the answers were ..."
+    text = ""
+
 
 class RefusedError(FeatureError):
     """The judge's server refuses a question because of its content."""
@@ -181,15 +184,21 @@ class Attempts:
     def ask(self, sender: "Sender", question: Payload) -> tuple[str, str]:
         """Return the text of the answer, and the version that answered."""
         patience = _Patience(self._patience, self._clock)
-        failures = 0
+        failures, reason = 0, ""
         while True:
             try:
                 reply = self._try(sender, question, patience)
             except _OtherwiseError:
                 continue
+            except BudgetExceededError as error:
+                if not failures:
+                    raise
+                times = "once" if failures == 1 else f"{failures} times"
+                before = f"{self.who}: {reason} (tried {times})"
+                raise BudgetExceededError(f"{before}; {error}") from error
             if not isinstance(reply, _Failure):
                 return reply
-            failures += 1
+            failures, reason = failures + 1, reply.reason
             wait = pause(failures, reply.demanded, self._chance)
             if failures == MOST_TRIES or patience.ends_within(wait):
                 raise self._given_up(reply, failures)
@@ -238,7 +247,8 @@ class Attempts:
                 *usage_of(reply, question.tokens_in, question.tokens_out)
             )
             said = (version_of(reply), self._dialect.note)
-            return answer_of(reply), "; ".join(filter(None, said))
+            text = answer_of(reply, question.tokens_out)
+            return text, "; ".join(filter(None, said))
         finally:
             self._meter.settle(reserved, billed)
 

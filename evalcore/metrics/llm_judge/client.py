@@ -32,7 +32,7 @@ from evalcore.metrics.llm_judge.attempts import (
     RefusedError,
 )
 from evalcore.metrics.llm_judge.costs import CostMeter
-from evalcore.metrics.llm_judge.early_stop import FirstAnswers
+from evalcore.metrics.llm_judge.early_stop import BadAnswer, FirstAnswers
 from evalcore.metrics.llm_judge.questions import PACKING, JudgeQuestion
 from evalcore.metrics.llm_judge.replies import UnusableReplyError
 from evalcore.metrics.llm_judge.requests import Payload, payload
@@ -160,7 +160,7 @@ class Judge:
 
     def _note(self, reply: Feature | FeatureError) -> None:
         """Count a new answer among the first ones."""
-        if isinstance(reply, UnusableReplyError):
+        if isinstance(reply, BadAnswer):
             self._first_answers.note_unusable(reply, parsed=False)
         elif not isinstance(reply, FeatureError):
             self._first_answers.arrived(self.text_of(reply))

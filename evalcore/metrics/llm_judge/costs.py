@@ -80,6 +80,7 @@ class CostMeter:
         self._purse = purse
         # upper limit of current reservations from the purse
         self._set_aside: Decimal | None = None
+        self._has_whole_batch = False
         self._changed = Condition()
         self._reporting = Lock()
         self._spent = self._reported = spent
@@ -108,8 +109,10 @@ class CostMeter:
         if self._purse is None or not any(costs):
             yield
             return
-        taken = self._purse.take(min(costs), sum(costs, ZERO))
+        most = sum(costs, ZERO)
+        taken = self._purse.take(min(costs), most)
         self._set_aside = self.spent + taken
+        self._has_whole_batch = taken == most
         try:
             yield
         finally:
@@ -159,7 +162,14 @@ class CostMeter:
 
     def _words(self, most: Decimal) -> str:
         budget = self.settings.budget
-        if budget is None or self._spent + most <= budget:
+        if self._set_aside is not None and (
+            budget is None or self._spent + most <= budget
+        ):
+            if self._has_whole_batch:
+                return (
+                    "requests without a reply, which may be billed, have used up what "
+                    "a batch of questions can cost"
+                )
             return (
                 "the rest of the budget over all runs is used up, and the next "
                 f"request could cost ${most:.4f}. {TO_CONTINUE}"

@@ -4,6 +4,7 @@ from collections import Counter
 from threading import Lock
 
 from evalcore.metrics.base import FatalError
+from evalcore.metrics.llm_judge.attempts import NoAnswerError
 from evalcore.metrics.llm_judge.replies import (
     CutOffError,
     DeclinedError,
@@ -16,7 +17,10 @@ from evalcore.metrics.llm_judge.replies import (
 
 MORE_TOKENS = "set JUDGE_EXTRA_TOKENS=2048, or more for a judge that reasons"
 OTHER_CONTENT = "try another judge, or look at the pictures and prompts"
-REMEDIES: dict[type[UnusableReplyError], str] = {
+# Answers that arrived and are unusable, and those that did not arrive.
+BadAnswer = UnusableReplyError | NoAnswerError
+REMEDIES: dict[type[BadAnswer], str] = {
+    NoAnswerError: "wait until the judge works",
     CutOffError: MORE_TOKENS,
     EmptyReplyError: MORE_TOKENS,
     DeclinedError: OTHER_CONTENT,
@@ -41,7 +45,7 @@ class FirstAnswers:
         self._most = most
         # Texts that wait for their parser.
         self._waiting: Counter[str] = Counter()
-        self._kinds: Counter[type[UnusableReplyError]] = Counter()
+        self._kinds: Counter[type[BadAnswer]] = Counter()
         self._is_over = not most
         self._lock = Lock()
 
@@ -56,7 +60,7 @@ class FirstAnswers:
         with self._lock:
             self._is_over |= self._waiting[text] > 0
 
-    def note_unusable(self, error: UnusableReplyError, *, parsed: bool) -> None:
+    def note_unusable(self, error: BadAnswer, *, parsed: bool) -> None:
         """Note an unusable answer; raise UselessJudgeError if all first ones are.
 
         `parsed`: whether it had arrived before, and its parser refused it.
@@ -69,7 +73,7 @@ class FirstAnswers:
             if self._kinds.total() >= self._most and not self._is_over:
                 raise UselessJudgeError(self._reason(error))
 
-    def _reason(self, last: UnusableReplyError) -> str:
+    def _reason(self, last: BadAnswer) -> str:
         count = self._kinds.total()
         (most, _number), *others = self._kinds.most_common()
         what = f"all {count} first answers were {most.kind}"

@@ -96,8 +96,11 @@ def _count(value: object, otherwise: int) -> int:
     return value if type(value) is int and value >= 0 else otherwise
 
 
-def answer_of(reply: Any) -> str:
-    """Return the text of an answer; thoughts in a field of their own are left out."""
+def answer_of(reply: Any, limit: int) -> str:
+    """Return the text of an answer; thoughts in a field of their own are left out.
+
+    `limit`: the most tokens that the answer was allowed.
+    """
     problem = error_of(reply)
     if problem:
         raise MalformedReplyError(f"the judge reports an error: {problem}")
@@ -112,7 +115,8 @@ def answer_of(reply: Any) -> str:
     if refusal := message.get("refusal"):
         raise DeclinedError(f"the judge refused: {excerpt(str(refusal))}")
     if finish in CUT_OFF:
-        raise CutOffError("the judge's answer was cut off at the length limit", text)
+        reason = f"the judge's answer was cut off at {limit} tokens{_thoughts(reply)}"
+        raise CutOffError(reason, text)
     if not without_thoughts(text).strip():
         thoughts = ", after its thoughts" if text.strip() or _thought(message) else ""
         raise EmptyReplyError(f"the judge's answer is empty{thoughts}", text)
@@ -121,6 +125,14 @@ def answer_of(reply: Any) -> str:
 
 def _thought(message: Mapping[str, Any]) -> bool:
     return any(message.get(name) for name in ("reasoning_content", "reasoning"))
+
+
+def _thoughts(reply: Any) -> str:
+    """Say how many tokens of an answer were thoughts, if the server says so."""
+    usage = reply.get("usage")
+    details = usage.get("completion_tokens_details") if isinstance(usage, dict) else 0
+    count = details.get("reasoning_tokens") if isinstance(details, dict) else 0
+    return f", {count} of them thoughts" if count else ""
 
 
 def version_of(reply: Any) -> str:

@@ -81,6 +81,23 @@ def test_budget_stops_before_being_exceeded(server, concurrency):
     assert len(server.asked) == 5
 
 
+class FullPurse:
+    def take(self, _least, most):
+        return most
+
+    def put_back(self):
+        pass
+
+
+def test_repeated_timeouts_end_run_with_their_reason(server):
+    """A batch may cost what its questions cost once, not at each of their tries."""
+    server.then = hangs_up
+    meter = metered(9, price_out=1, purse=FullPurse())
+    with pytest.raises(BudgetExceededError, match=r"tried .*without a reply"):
+        ask(judge_at(server, meter=meter, timeout=60.0), "a", "b")
+    assert meter.requests == len(server.asked) == 2
+
+
 def test_budget_counts_earlier_spending(server):
     meter = metered(5, price_in=1, spent=Decimal(5))
     with pytest.raises(BudgetExceededError, match=r"\$5\.0000 were spent"):
