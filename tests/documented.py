@@ -31,7 +31,7 @@ VARIABLE = re.compile(
 LINK = re.compile(r"\]\((?!https?://)([^)\s#]*)(?:#([^)\s]+))?\)")
 HEADING = re.compile(r"^#+ (.+)$", re.M)
 SPAN = re.compile(r"`([^`]+)`")
-# Options of pytest and celery.
+# Options and variables of other programs.
 FOREIGN = {
     "--hypothesis-profile",
     "--queues",

@@ -172,12 +172,13 @@ class Attempts:
         settings: JudgeSettings,
         meter: CostMeter,
         clock: Clock,
+        dialect: Dialect,
     ) -> None:
         self.who = f"the judge {settings.name} at {settings.place}"
         self._patience = PATIENCE * settings.timeout
         self._meter = meter
         self._clock = clock
-        self._dialect = Dialect(settings)
+        self._dialect = dialect
         self._chance = random.Random()
         self._pace = Pace(settings.requests_per_minute, clock)
 

@@ -35,7 +35,7 @@ from evalcore.metrics.llm_judge.costs import CostMeter
 from evalcore.metrics.llm_judge.early_stop import BadAnswer, FirstAnswers
 from evalcore.metrics.llm_judge.questions import PACKING, JudgeQuestion
 from evalcore.metrics.llm_judge.replies import UnusableReplyError
-from evalcore.metrics.llm_judge.requests import Payload, payload
+from evalcore.metrics.llm_judge.requests import Dialect, Payload, payload
 from evalcore.metrics.llm_judge.settings import (
     JudgeSettings,
     JudgeSettingsError,
@@ -62,7 +62,10 @@ class NotAskedError(FeatureError):
 
 
 class Judge:
-    """A judge as an encoder: from questions to answers, each a text and a version."""
+    """A judge as an encoder: from questions to answers, each a text and a version.
+
+    `dialect`: what is known of its server, perhaps shared with other judges.
+    """
 
     def __init__(
         self,
@@ -70,11 +73,13 @@ class Judge:
         meter: CostMeter | None = None,
         *,
         clock: Clock | None = None,
+        dialect: Dialect | None = None,
     ) -> None:
         self.settings = settings
         self.meter = meter or CostMeter(settings)
         self._clock = clock or Clock()
-        self._attempts = Attempts(settings, self.meter, self._clock)
+        dialect = dialect or Dialect(settings)
+        self._attempts = Attempts(settings, self.meter, self._clock, dialect)
         self._first_answers = FirstAnswers(self._attempts.who, settings.stop_after)
         self._has_answered = False
 

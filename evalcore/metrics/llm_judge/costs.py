@@ -168,7 +168,7 @@ class CostMeter:
             if self._has_whole_batch:
                 return (
                     "requests without a reply, which may be billed, have used up what "
-                    "a batch of questions can cost"
+                    "a batch of questions can cost: raise JUDGE_TIMEOUT if it is slow"
                 )
             return (
                 "the rest of the budget over all runs is used up, and the next "

@@ -82,6 +82,7 @@ class FirstAnswers:
             what = f"none of the {count} first answers is usable ({', '.join(each)})"
         shown = f" It begins {excerpt(last.text)}." if last.text else ""
         return (
-            f"{self._who}: {what}. The last: {last}.{shown} To continue, "
+            f"{self._who}: {what}. The last: "
+            f"{str(last).removeprefix(f'{self._who}: ')}.{shown} To continue, "
             f"{REMEDIES[most]}, and start again: usable answers are stored"
         )

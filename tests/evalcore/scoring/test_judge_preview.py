@@ -1,4 +1,4 @@
-"""Price and requests of a run that asks a judge, before anything is sent."""
+"""Price and requests of a run that asks a judge."""
 
 import json
 from decimal import Decimal
@@ -9,8 +9,11 @@ from django.core.management import call_command
 from evalcore.metrics.llm_judge.estimates import estimated_cost
 from evalcore.metrics.llm_judge.questions import JudgeQuestion
 from evalcore.metrics.llm_judge.settings import JudgeSettings
+from evalcore.models import MetricScore
+from evalcore.scoring import metric_runs
 from evalcore.scoring.judge_preview import preview
 from tests.evalcore.metrics.asking import image_of, noise
+from tests.evalcore.metrics.llm_judge.test_requests import reasons_only
 from tests.evalcore.scoring.test_judging_runs import judge, scored
 from tests.factories import make_benchmark
 
@@ -70,3 +73,13 @@ def test_score_names_price_before_it_asks(judge, capsys):
     call_command("score", "woods", metrics="pa_scene")
     assert "The judge: about $" in capsys.readouterr().out
     assert len(judge.asked) == 2
+
+
+@pytest.mark.django_db
+def test_run_learns_parameters_of_server_once_for_all_chunks(judge, monkeypatch):
+    monkeypatch.setattr(metric_runs, "CHUNK", 1)
+    monkeypatch.setenv("JUDGE_CONCURRENCY", "1")
+    judge.by_question = reasons_only
+    run = scored(make_benchmark(stories=3, shots=1, methods=("Alder",)), "pa_scene")
+    assert (run.state, MetricScore.objects.count()) == ("done", 3)
+    assert len(judge.asked) == 2 + 3
