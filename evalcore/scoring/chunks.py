@@ -116,7 +116,7 @@ class ChunkWork:
         return self._complete
 
     def jobs_to_preview(self) -> Iterator[MetricJob]:
-        """Yield the missing work, of which nothing is stored."""
+        """Yield the missing work; nothing stores its results."""
         options = self.chunk.run.options
         yield from self._jobs(score_rows.metrics_of(self.chunk.metrics, options))
 

@@ -64,7 +64,7 @@ class JudgePreview:
 
     @property
     def price(self) -> Estimate:
-        """Return the price of all questions, each of which is asked once."""
+        """Return the price of all questions, each asked once."""
         asked = {k: q for metric in self.metrics for k, q in metric.questions.items()}
         return estimated_cost(asked.values(), self.settings)
 

@@ -274,7 +274,7 @@ class Attempts:
 
 
 def _message(error: "openai.APIStatusError") -> str:
-    """Return what the server says of an error."""
+    """Return the server's own message."""
     said = error.body
     if isinstance(said, dict):
         said = said.get("message") or json.dumps(said)

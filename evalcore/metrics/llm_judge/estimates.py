@@ -1,4 +1,4 @@
-"""What questions to a judge will cost, and what a request looks like, unsent."""
+"""Price of questions to a judge, and an example of a request."""
 
 import base64
 import hashlib

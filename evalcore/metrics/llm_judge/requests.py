@@ -104,7 +104,7 @@ def _utf8(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-# What servers say of a parameter that they do not know, and of a wrong value.
+# Complaints about a parameter that a server does not know, and about a wrong value.
 UNKNOWN = re.compile(
     r"unsupported|not support|unknown|unrecogni[sz]ed|unexpected|not permitted"
     r"|not allowed|deprecated|instead",

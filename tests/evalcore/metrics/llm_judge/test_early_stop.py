@@ -51,7 +51,7 @@ def test_run_stops_when_first_answers_cannot_be_parsed(server):
         judge.note_unusable("there is no score", texts[19])
 
 
-def test_one_usable_answer_ends_watch(server):
+def test_watch_ends_with_first_usable_answer(server):
     server.script = [answers("Score: 3")]
     server.then = answers("", finish="length")
     judge = judge_at(server, concurrency=1)
