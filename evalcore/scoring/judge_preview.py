@@ -16,7 +16,7 @@ from evalcore.metrics.llm_judge.estimates import (
 )
 from evalcore.metrics.llm_judge.questions import JudgeQuestion
 from evalcore.metrics.llm_judge.settings import JudgeSettings, read_settings
-from evalcore.models import Benchmark, MetricChunk, MetricRun
+from evalcore.models import MetricChunk, MetricRun
 from evalcore.scoring import judge_budget, judged_outputs
 from evalcore.scoring.chunks import ChunkWork, feature_store
 
@@ -100,19 +100,18 @@ def _counts(metric: MetricPreview) -> str:
     return said
 
 
-def preview(
-    benchmark: Benchmark, names: Sequence[str], *, truth: str = ""
-) -> JudgePreview | None:
-    """Return what a run would ask a judge; None if none of its metrics asks one.
+def preview(run: MetricRun) -> JudgePreview | None:
+    """Return what a run will ask a judge; None if none of its metrics asks one.
 
-    Nothing is sent and nothing is computed. Raises JudgeSettingsError without a judge.
+    Nothing is sent and nothing is computed; the run need not be stored. Raises
+    JudgeSettingsError without a judge.
     """
-    asked = [name for name in names if registry.load(name).info.queue == "judge"]
+    queues = {name: registry.load(name).info.queue for name in run.metrics}
+    asked = [name for name, queue in queues.items() if queue == "judge"]
     if not asked:
         return None
     judge, store = Judge(read_settings()), feature_store()
     by_name = {name: MetricPreview(name) for name in asked}
-    run = MetricRun(benchmark=benchmark, options={"truth": truth} if truth else {})
     with asking(judge):
         for chunk in _chunks(run, asked):
             for job in ChunkWork(chunk, None, None).jobs_to_preview():

@@ -11,7 +11,6 @@ from evalcore.metrics.llm_judge.settings import JudgeSettingsError
 from evalcore.models import Benchmark, MetricChunk, MetricRun
 from evalcore.scoring import judge_preview, metric_runs
 from evalcore.scoring.chunks import ScoringError
-from evalcore.scoring.judge_preview import JudgePreview
 
 MOST_REASONS = 20
 KEPT = "Values computed so far are kept; the same command continues from there."
@@ -70,13 +69,13 @@ class Command(BaseCommand):
         if options["with_baselines"]:
             wanted += [n for n in registry.ready_baselines() if n not in wanted]
         if options["dry_run"]:
-            self.stdout.write(_previewed(benchmark, wanted, str(options["truth"])))
+            asked = {"truth": options["truth"]} if options["truth"] else {}
+            run = MetricRun(benchmark=benchmark, metrics=wanted, options=asked)
+            self.stdout.write(_previewed(run))
             return
         try:
             if not options["background"]:
                 _check_ready(wanted)
-                if price := _price(benchmark, wanted, str(options["truth"])):
-                    self.stdout.write(price)
             run = metric_runs.queue_run(benchmark, wanted, truth=str(options["truth"]))
         except (registry.UnknownMetricError, ScoringError) as error:
             raise CommandError(str(error), returncode=2) from error
@@ -85,6 +84,8 @@ class Command(BaseCommand):
             if lacking := _lacking(wanted):
                 self.stdout.write(f"Not ready on this machine: {lacking}")
             return
+        if price := _price(run):
+            self.stdout.write(price)
         with tqdm(desc="values", disable=None) as bar:
 
             def show(done: int, total: int) -> None:
@@ -131,22 +132,18 @@ def _wanted(text: str) -> list[str]:
     ]
 
 
-def _preview(benchmark: Benchmark, names: list[str], truth: str) -> JudgePreview | None:
+def _previewed(run: MetricRun) -> str:
+    """Return one request for each metric that asks a judge, and the price."""
     try:
-        return judge_preview.preview(benchmark, names, truth=truth)
+        preview = judge_preview.preview(run)
     except (registry.UnknownMetricError, JudgeSettingsError) as error:
         raise CommandError(str(error), returncode=2) from error
-
-
-def _previewed(benchmark: Benchmark, names: list[str], truth: str) -> str:
-    """Return one request for each metric that asks a judge, and the price."""
-    preview = _preview(benchmark, names, truth)
     return f"{preview or 'None of these metrics asks a judge.'}\nNothing was sent."
 
 
-def _price(benchmark: Benchmark, names: list[str], truth: str) -> str:
+def _price(run: MetricRun) -> str:
     """Return what a judge will cost; empty without one, or if it is free."""
-    preview = _preview(benchmark, names, truth)
+    preview = judge_preview.preview(run)
     if preview is None or not preview.settings.costs_money:
         return ""
     return f"The judge: {preview.price}. {preview.budget}"

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from evalcore.metrics.llm_judge.estimates import estimated_cost
 from evalcore.metrics.llm_judge.questions import JudgeQuestion
 from evalcore.metrics.llm_judge.settings import JudgeSettings
-from evalcore.models import MetricScore
+from evalcore.models import MetricRun, MetricScore
 from evalcore.scoring import metric_runs
 from evalcore.scoring.judge_preview import preview
 from tests.evalcore.metrics.asking import image_of, noise
@@ -39,13 +39,17 @@ def test_cost_is_counted_from_texts_pictures_and_answers():
 @pytest.mark.django_db
 def test_preview_counts_questions_without_stored_answer(judge):
     benchmark = make_benchmark(stories=2, shots=2, methods=("Alder",))
-    found = preview(benchmark, ["pa_scene", "sharpness"])
-    assert found.price.questions == 4
+    run = MetricRun(benchmark=benchmark, metrics=["pa_scene", "sharpness"])
+    assert preview(run).price.questions == 4
     assert not judge.asked
     scored(benchmark, "pa_scene")
-    make_benchmark(slug="fields", stories=1, shots=2, methods=("Alder", "Birch"))
-    assert preview(benchmark, ["pa_scene"]).price.questions == 0
-    assert preview(benchmark, ["sharpness"]) is None
+    # The same pictures, and others.
+    fields = make_benchmark(slug="fields", stories=1, shots=2, methods=("Alder", "Elm"))
+    assert preview(run).price.questions == 0
+    fields = MetricRun(benchmark=fields, metrics=["pa_scene"])
+    assert len(preview(fields).metrics[0].answered) == 2
+    assert preview(fields).price.questions == 2
+    assert preview(MetricRun(benchmark=benchmark, metrics=["sharpness"])) is None
 
 
 @pytest.mark.django_db
