@@ -26,7 +26,7 @@ from evalcore.metrics.llm_judge.requests import Dialect, Payload
 from evalcore.metrics.llm_judge.settings import BudgetExceededError, JudgeSettings
 
 if TYPE_CHECKING:
-    import openai
+    from openai import APIStatusError
 
     from evalcore.metrics.llm_judge.sending import Sender
 
@@ -253,9 +253,7 @@ class Attempts:
         finally:
             self._meter.settle(reserved, billed)
 
-    def _failure(
-        self, error: "openai.APIStatusError", body: Mapping[str, Any]
-    ) -> _Failure:
+    def _failure(self, error: "APIStatusError", body: Mapping[str, Any]) -> _Failure:
         status, headers = error.status_code, error.response.headers
         said = _message(error)
         reason = f"status {status}" + (f", {excerpt(said)}" if said else "")
@@ -273,7 +271,7 @@ class Attempts:
         raise RefusedError(f"{self.who} refuses the question ({reason})")
 
 
-def _message(error: "openai.APIStatusError") -> str:
+def _message(error: "APIStatusError") -> str:
     """Return the server's own message."""
     said = error.body
     if isinstance(said, dict):

@@ -21,8 +21,8 @@ TokenParameter = Literal["max_tokens", "max_completion_tokens"]
 # Tokens for the thoughts of a judge whose effort is set.
 THOUGHTS = 4096
 EFFORTS_WITHOUT_THOUGHTS = ("", "none")
-# What no setting may change: the judge's answer would be another one, or unreadable.
-RESERVED = ("model", "messages", "stream", "n")
+# Fields with settings of their own, or that would make answers unreadable or dearer.
+RESERVED = ("model", "messages", "stream", "n", "best_of", *get_args(TokenParameter))
 
 
 class JudgeSettingsError(FatalError):
@@ -240,8 +240,9 @@ def _extra_body(text: str) -> str:
         return ""
     try:
         fields = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        fields = error
+        written = json.dumps(fields, sort_keys=True, allow_nan=False)
+    except (ValueError, RecursionError):
+        fields = None
     if not isinstance(fields, dict):
         raise JudgeSettingsError(
             f"JUDGE_EXTRA_BODY={text!r}: write a JSON object, such as "
@@ -251,4 +252,4 @@ def _extra_body(text: str) -> str:
         raise JudgeSettingsError(
             f"JUDGE_EXTRA_BODY sets {', '.join(reserved)}: leave that out"
         )
-    return json.dumps(fields, sort_keys=True) if fields else ""
+    return written if fields else ""

@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from evalcore.metrics.base import FeatureError
-from evalcore.metrics.llm_judge.attempts import MOST_TRIES, JudgeError
+from evalcore.metrics.llm_judge.attempts import MOST_TRIES, JudgeError, Pace
 from evalcore.metrics.llm_judge.client import Judge
 from evalcore.metrics.llm_judge.questions import JudgeQuestion
 from tests.evalcore.metrics.llm_judge.serving import (
@@ -87,6 +87,14 @@ def test_server_error_is_retried(server, status):
     assert ask(judge_at(server, clock=clock), "?") == ["Score: 3"]
     first, second = clock.slept
     assert 0.5 <= first <= 1 <= second <= 2
+
+
+def test_demanded_pause_holds_all_questions():
+    clock = JumpingClock()
+    pace = Pace(None, clock)
+    assert pace.wait() == 0
+    pace.hold(17)
+    assert pace.wait() == 17
 
 
 def test_retry_after_is_heeded(server):
@@ -208,7 +216,8 @@ def test_key_is_removed_from_response(server, echo):
 
 
 def test_environment_of_other_clients_is_not_sent(server, monkeypatch):
-    """The client reads these by itself; they may belong to another server."""
+    """Python's clients read these by themselves; they belong to other servers."""
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     for name in ("API_KEY", "ADMIN_KEY", "ORG_ID", "PROJECT_ID"):
         monkeypatch.setenv(f"OPENAI_{name}", f"another {name}")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")

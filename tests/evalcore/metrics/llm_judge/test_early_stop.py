@@ -14,7 +14,7 @@ TEXTS = [str(number) for number in range(100)]
     [
         (
             answers("The picture shows", finish="length"),
-            "all 20 first answers were cut off.*at 512 tokens.* It begins "
+            "all 5 first answers were cut off.*at 512 tokens.* It begins "
             "'The picture shows'.*JUDGE_EXTRA_TOKENS=2048",
         ),
         (answers(None, refusal="I cannot."), r"were refused.*'I cannot\.'"),
@@ -34,11 +34,11 @@ TEXTS = [str(number) for number in range(100)]
 )
 def test_run_stops_when_first_answers_are_unusable(server, behaviour, words):
     server.then = behaviour
-    judge = judge_at(server, concurrency=2, timeout=60.0)
-    ask(judge, *TEXTS[:16])
+    judge = judge_at(server, concurrency=2, timeout=60.0, stop_after=5)
+    ask(judge, *TEXTS[:4])
     with pytest.raises(UselessJudgeError, match=words):
-        ask(judge, *TEXTS[16:])
-    assert len({asked.text for asked in server.asked}) <= 22
+        ask(judge, *TEXTS[4:])
+    assert len({asked.text for asked in server.asked}) <= 7
 
 
 def test_run_stops_when_first_answers_cannot_be_parsed(server):

@@ -80,6 +80,8 @@ def test_all_settings_are_read():
         ("JUDGE_EXTRA_TOKENS", "2k", "a whole number from 0"),
         ("JUDGE_EXTRA_BODY", "{top_k: 1}", "write a JSON object"),
         ("JUDGE_EXTRA_BODY", "[1]", "write a JSON object"),
+        ("JUDGE_EXTRA_BODY", '{"top_p": NaN}', "write a JSON object"),
+        ("JUDGE_EXTRA_BODY", '{"max_tokens": 9}', "sets max_tokens: leave that out"),
         ("JUDGE_EXTRA_BODY", '{"n": 2, "model": "x"}', "sets model, n: leave that out"),
         ("JUDGE_STRUCTURED", "yes", "from 0 to 1"),
         ("JUDGE_STOP_AFTER", "-1", "from 0"),
