@@ -3,7 +3,8 @@ import json
 import pytest
 
 from evalcore.metrics.base import Value
-from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
+from evalcore.metrics.engine import Engine, MetricJob
+from evalcore.metrics.feature_store import FeatureStore
 from evalcore.metrics.llm_judge.asking import Refusal
 from evalcore.metrics.llm_judge.client import asking
 from evalcore.metrics.vistar.questionnaire import (
