@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from evalcore.metrics import registry
 from evalcore.metrics.base import Scoring
 from evalcore.metrics.decoding import UNSCORABLE
-from evalcore.metrics.engine import ODD_STORY, FeatureStore
+from evalcore.metrics.engine import ODD_STORY
+from evalcore.metrics.feature_store import FeatureStore
 from evalcore.metrics.llm_judge.client import Judge, asking
 from evalcore.metrics.llm_judge.estimates import (
     Estimate,
