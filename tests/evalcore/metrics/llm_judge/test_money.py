@@ -94,7 +94,7 @@ def test_repeated_timeouts_end_run_with_their_reason(server):
     """A batch may cost what its questions cost once, not at each of their tries."""
     server.then = hangs_up
     meter = metered(9, price_out=1, purse=FullPurse())
-    with pytest.raises(BudgetExceededError, match=r"tried .*without a reply"):
+    with pytest.raises(BudgetExceededError, match="without a reply, which may be"):
         ask(judge_at(server, meter=meter, timeout=60.0), "a", "b")
     assert meter.requests == len(server.asked) == 2
 
