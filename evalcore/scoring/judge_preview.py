@@ -104,8 +104,7 @@ def _counts(metric: MetricPreview) -> str:
 def preview(run: MetricRun) -> JudgePreview | None:
     """Return what a run will ask a judge; None if none of its metrics asks one.
 
-    Nothing is sent and nothing is computed; the run need not be stored. Raises
-    JudgeSettingsError without a judge.
+    Nothing is sent and nothing is computed. Raises JudgeSettingsError without a judge.
     """
     queues = {name: registry.load(name).info.queue for name in run.metrics}
     asked = [name for name, queue in queues.items() if queue == "judge"]

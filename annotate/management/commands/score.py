@@ -1,6 +1,7 @@
 import argparse
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 from django.db.models import Count
 from tqdm import tqdm
 
@@ -68,15 +69,18 @@ class Command(BaseCommand):
         wanted = _wanted(str(options["metrics"] or ""))
         if options["with_baselines"]:
             wanted += [n for n in registry.ready_baselines() if n not in wanted]
-        if options["dry_run"]:
-            asked = {"truth": options["truth"]} if options["truth"] else {}
-            run = MetricRun(benchmark=benchmark, metrics=wanted, options=asked)
-            self.stdout.write(_previewed(run))
-            return
+        dry = options["dry_run"]
         try:
-            if not options["background"]:
+            if not (options["background"] or dry):
                 _check_ready(wanted)
-            run = metric_runs.queue_run(benchmark, wanted, truth=str(options["truth"]))
+            with transaction.atomic():
+                run = metric_runs.queue_run(
+                    benchmark, wanted, truth=str(options["truth"])
+                )
+                if dry:
+                    self.stdout.write(_previewed(run))
+                    transaction.set_rollback(True)
+                    return
         except (registry.UnknownMetricError, ScoringError) as error:
             raise CommandError(str(error), returncode=2) from error
         if options["background"]:
@@ -136,7 +140,7 @@ def _previewed(run: MetricRun) -> str:
     """Return one request for each metric that asks a judge, and the price."""
     try:
         preview = judge_preview.preview(run)
-    except (registry.UnknownMetricError, JudgeSettingsError) as error:
+    except JudgeSettingsError as error:
         raise CommandError(str(error), returncode=2) from error
     return f"{preview or 'None of these metrics asks a judge.'}\nNothing was sent."
 

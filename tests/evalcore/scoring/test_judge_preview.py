@@ -4,7 +4,7 @@ import json
 from decimal import Decimal
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from evalcore.metrics.llm_judge.estimates import estimated_cost
 from evalcore.metrics.llm_judge.questions import JudgeQuestion
@@ -53,7 +53,7 @@ def test_preview_counts_questions_without_stored_answer(judge):
 
 
 @pytest.mark.django_db
-def test_dry_run_prints_a_whole_request_and_sends_nothing(judge, capsys):
+def test_dry_run_prints_a_whole_request_and_sends_nothing(judge, capsys, monkeypatch):
     make_benchmark(slug="woods", stories=1, shots=2, methods=("Alder",))
     call_command("score", "woods", metrics="pa_scene", dry_run=True)
     said = capsys.readouterr().out
@@ -69,6 +69,12 @@ def test_dry_run_prints_a_whole_request_and_sends_nothing(judge, capsys):
     assert "Budget: $1 for a run; $1 for all runs, of which $0.00 are spent." in said
     assert said.endswith("Nothing was sent.\n")
     assert not judge.asked
+    assert not MetricRun.objects.exists()
+    with pytest.raises(CommandError, match="Unknown metric 'pa_scenes'"):
+        call_command("score", "woods", metrics="pa_scenes", dry_run=True)
+    monkeypatch.delenv("JUDGE_NAME")
+    with pytest.raises(CommandError, match="no judge is set: set JUDGE_NAME"):
+        call_command("score", "woods", metrics="pa_scene", dry_run=True)
 
 
 @pytest.mark.django_db
