@@ -14,10 +14,8 @@ from evalcore.scoring import metric_runs
 from evalcore.scoring.judge_preview import preview
 from tests.evalcore.metrics.asking import image_of, noise
 from tests.evalcore.metrics.llm_judge.test_requests import reasons_only
-from tests.evalcore.scoring.test_judging_runs import judge, scored
+from tests.evalcore.scoring.test_judging_runs import scored
 from tests.factories import make_benchmark
-
-__all__ = ["judge"]
 
 
 def test_cost_is_counted_from_texts_pictures_and_answers():
