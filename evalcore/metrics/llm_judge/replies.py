@@ -250,21 +250,25 @@ EXPLAINED_SCORE = json.dumps(
 )
 
 
-def scores_after(label: str, text: str, highest: int) -> list[float | Unclear]:
-    """Return every number after a label and a colon, outside quotations.
+def scores_after(
+    label: str, text: str, highest: int, *, quoted: bool = False
+) -> list[float | Unclear]:
+    """Return every number after a label and a colon.
+
+    `quoted`: whether those in quotations count, as for programs that do not see these.
 
     >>> scores_after("score", 'The sign says "Score: 4". Score: 1', 4)
     [1.0]
     """
     found = []
     whole = QUOTATION.fullmatch(text.strip())
-    quoted = [] if whole else [one.span() for one in QUOTATION.finditer(text)]
+    spans = [] if whole or quoted else [m.span() for m in QUOTATION.finditer(text)]
     for match in _mentions(label, rf"{COLON}{GAP}(?P<next>\n\s*{GAP})?", text):
         number = NUMBER.match(text, match.end())
         if number is None:
             continue
         end = number.end("number")
-        if any(first <= match.start() and end <= last for first, last in quoted):
+        if any(first <= match.start() and end <= last for first, last in spans):
             continue
         score = _score(number, highest, match["scale"] or "")
         # On the next line a score must be alone; `1. The scene` is a list.

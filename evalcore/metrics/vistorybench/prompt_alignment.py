@@ -70,13 +70,13 @@ FIELDS = {
 
 
 def parse_score(text: str, *, whole: bool) -> float:
-    """Return the score in a judge's answer."""
+    """Return the score in a judge's answer: the last one outside quotations."""
     scores = scores_after("score", text, HIGHEST)
     numbers = [number for number in scores if not isinstance(number, Unclear)]
     if not numbers:
         unclear = [one.reason for one in scores if isinstance(one, Unclear)]
         raise ValueError(unclear[0] if unclear else "there is no line `Score: 0 to 4`")
-    score = min(max(numbers[0], 0.0), float(HIGHEST))
+    score = min(max(numbers[-1], 0.0), float(HIGHEST))
     return float(int(score)) if whole else score
 
 

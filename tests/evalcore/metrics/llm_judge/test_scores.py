@@ -3,6 +3,7 @@
 import pytest
 
 from evalcore.metrics.llm_judge.replies import Unclear, digits_after, scores_after
+from evalcore.metrics.vistorybench.prompt_alignment import parse_score
 
 
 def scores(text: str, label: str = "score", highest: int = 4) -> list:
@@ -78,6 +79,12 @@ def test_decorated_scores_are_found(text):
 )
 def test_quoted_scores_do_not_count(text):
     assert scores(text) == [1.0]
+
+
+def test_last_score_outside_quotations_counts():
+    text = 'Score: 3, at first.\nScore: 1, although it says "Score: 4".'
+    assert parse_score(text, whole=True) == 1
+    assert scores_after("score", text, 4, quoted=True) == [3, 1, 4]
 
 
 def test_many_open_quotations_are_read_quickly():
