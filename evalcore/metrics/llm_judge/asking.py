@@ -4,11 +4,9 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
 
-import numpy as np
-
 from evalcore.metrics.base import Ask, Feature, FeatureError
 from evalcore.metrics.llm_judge.attempts import RefusedError
-from evalcore.metrics.llm_judge.client import NotAskedError, the_judge
+from evalcore.metrics.llm_judge.client import Judge, NotAskedError, the_judge
 from evalcore.metrics.llm_judge.questions import JudgeQuestion
 from evalcore.metrics.llm_judge.replies import (
     CutOffError,
@@ -127,7 +125,7 @@ def ask_judge(
 
     def keep(answer: Feature) -> bool:
         try:
-            parse(without_thoughts(_text(answer)))
+            parse(without_thoughts(Judge.text_of(answer)))
         except ValueError:
             return False
         return True
@@ -174,18 +172,16 @@ def _answer(
     if isinstance(reply, FeatureError):
         one.reasons.append(str(reply))
         return None
-    text = _text(reply)
+    text = Judge.text_of(reply)
     said = without_thoughts(text)
     try:
-        return JudgeAnswer(parse(said), text, len(one.reasons) + 1)
+        value = parse(said)
     except ValueError as error:
         one.reasons.append(f"{error}: {excerpt(said)}")
+        the_judge().note_unusable(str(error), text)
         return None
-
-
-def _text(answer: Feature) -> str:
-    """Return the text of a judge's feature, which the judge's version may follow."""
-    return str(np.ravel(answer)[0])
+    the_judge().note_usable(text)
+    return JudgeAnswer(value, text, len(one.reasons) + 1)
 
 
 def _failure(refused: Sequence[Refusal], questions: int) -> str:

@@ -20,7 +20,7 @@ from tests.evalcore.metrics.llm_judge.serving import answers
 from tests.factories import make_benchmark
 
 pytestmark = pytest.mark.django_db
-METRIC = "pa_scene@vsb-paper"
+METRIC = "pa_scene@plumbline-1-plain"
 VERSION = registry.load(METRIC).info.full_version
 
 

@@ -48,11 +48,11 @@ def test_stored_version_has_parts(version, parts):
 def test_profile_goes_alone_and_its_run_is_marked_when_empty(judge):
     benchmark = make_benchmark(stories=1, shots=1)
     scored(make_benchmark(slug="fields", methods=("Dogwood",)), "pa_scene")
-    first = scored(benchmark, "pa_scene", "pa_scene@vsb-paper")
+    first = scored(benchmark, "pa_scene", "pa_scene@plumbline-1-plain")
     assert values_of(benchmark, "pa_scene").scores.count() == 6
     with pytest.raises(CommandError, match="has no values here"):
-        call_command("score", "woods", delete="pa_scene@vsb", yes=True)
-    call_command("score", "woods", delete="pa_scene@vsb-paper", yes=True)
+        call_command("score", "woods", delete="pa_scene@plumbline-9", yes=True)
+    call_command("score", "woods", delete="pa_scene@plumbline-1-plain", yes=True)
     assert values_of(benchmark, "pa_scene").scores.count() == 3
     first.refresh_from_db()
     assert first.state == "done"
@@ -61,7 +61,7 @@ def test_profile_goes_alone_and_its_run_is_marked_when_empty(judge):
     first.refresh_from_db()
     assert first.state == "deleted"
     what = [(one["what"], one["values"]) for one in first.options["deleted"]]
-    assert what == [("pa_scene@vsb-paper", 3), ("pa_scene", 3)]
+    assert what == [("pa_scene@plumbline-1-plain", 3), ("pa_scene", 3)]
     assert MetricScore.objects.filter(benchmark__slug="fields").exists()
 
 
@@ -121,7 +121,7 @@ def test_migrated_absence_of_unusable_answer_is_asked_again(judge):
         metric="pa_action",
         reason="the story names no characters",
     )
-    migration = import_module("evalcore.migrations.0002_again")
+    migration = import_module("evalcore.migrations.0003_again")
     migration.turn_unusable_answers_into_failures(apps, None)
     assert MetricAbsence.objects.get().metric == "pa_action"
     assert [row[0] for row in MetricChunk.objects.get().failures] == [

@@ -49,7 +49,7 @@ def turn_unusable_answers_into_failures(apps: Any, _editor: object) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("evalcore", "0001_squashed_0004_worker_for_judges")]
+    dependencies = [("evalcore", "0002_prompts")]
 
     operations = [
         migrations.RemoveConstraint("metricrun", "metric_run_state_known"),
