@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar, overload
 
 from evalcore.metrics.base import Ask, Feature, FeatureError
 from evalcore.metrics.llm_judge.attempts import RefusedError
@@ -76,13 +76,33 @@ class _Open(Generic[T]):
         return is_new and len(self.reasons) - self.cut < attempts
 
 
+@overload
+def ask_judge(
+    questions: Sequence[JudgeQuestion],
+    parse: Callable[[str], T],
+    *,
+    attempts: int = ...,
+    unanswered: Literal["fail"] = ...,
+) -> Generator[Ask, list[Any], Sequence[JudgeAnswer[T]]]: ...
+
+
+@overload
+def ask_judge(
+    questions: Sequence[JudgeQuestion],
+    parse: Callable[[str], T],
+    *,
+    attempts: int = ...,
+    unanswered: Literal["refuse", "collect"],
+) -> Generator[Ask, list[Any], Sequence[JudgeAnswer[T] | Refusal]]: ...
+
+
 def ask_judge(
     questions: Sequence[JudgeQuestion],
     parse: Callable[[str], T],
     *,
     attempts: int = 3,
     unanswered: Literal["fail", "refuse", "collect"] = "fail",
-) -> Generator[Ask, list[Any], list[JudgeAnswer[T] | Refusal]]:
+) -> Generator[Ask, list[Any], Sequence[JudgeAnswer[T] | Refusal]]:
     """Ask all questions together, and repeat those without a usable answer.
 
     Used inside `score`: `answers = yield from ask_judge(questions, parse)`. `parse`
