@@ -18,6 +18,8 @@ from evalcore.metrics.llm_judge.replies import (
 T = TypeVar("T")
 HOTTEST = 2.0  # The rest of the interface does not depend on it.
 WARMER = 0.1
+# Attempts at a question whose reply has no answer, however many a metric allows.
+WITHOUT_ANSWER = 3
 # A cut-off answer is asked for with twice the tokens, at most so many times.
 DOUBLINGS = 3
 # Metrics number their trials below this.
@@ -73,6 +75,8 @@ class _Open(Generic[T]):
         warmer = min(HOTTEST, round(self.question.temperature + WARMER, 6))
         is_new = warmer != self.question.temperature
         self.question = replace(self.question, temperature=warmer)
+        if isinstance(reply, FeatureError):
+            attempts = min(attempts, WITHOUT_ANSWER)
         return is_new and len(self.reasons) - self.cut < attempts
 
 
@@ -109,9 +113,10 @@ def ask_judge(
     returns a value or raises ValueError with the reason; text before `</think>` is
     removed first. Only answers that it can parse are stored.
 
-    A reply that is empty, refuses, is not JSON or cannot be parsed uses one of the
-    `attempts`; each raises the temperature by `WARMER`. A cut-off answer uses none: the
-    question is repeated with twice the tokens, at most `DOUBLINGS` times.
+    An answer that cannot be parsed uses one of the `attempts`; each raises the
+    temperature by `WARMER`. So does a reply that is empty, refuses or is not JSON, at
+    most `WITHOUT_ANSWER` times. A cut-off answer uses none: the question is repeated
+    with twice the tokens, at most `DOUBLINGS` times.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ def test_cut_off_answer_is_asked_with_more_tokens_and_no_attempt(server, tmp_pat
 @pytest.mark.parametrize(
     ("behaviour", "calls", "said"),
     [
-        (answers("Well, seven."), 3, "in 3 attempts; the last: no number"),
+        (answers("Well, seven."), 5, "in 5 attempts; the last: no number"),
         (answers("7", finish="length"), 4, "cut off"),
         (answers(""), 3, "empty"),
         (answers(None, refusal="Never."), 3, "refused: 'Never.'"),
@@ -87,7 +87,7 @@ def test_unusable_answers_fail_and_are_asked_in_next_run(
 ):
     """The other question is answered, stored and not asked again."""
     server.by_question = lambda asked: answers("7") if asked.text == "0" else behaviour
-    failure = ask(judge_at(server), tmp_path, ["0", "1"])
+    failure = ask(judge_at(server), tmp_path, ["0", "1"], attempts=5)
     assert isinstance(failure, NoUsableAnswerError)
     assert str(failure).startswith("1 of 2 questions: the judge gave no usable answer")
     assert said in str(failure)
