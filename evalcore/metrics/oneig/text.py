@@ -38,7 +38,7 @@ from evalcore.metrics.oneig.alignment import (
     split_profile,
 )
 from evalcore.metrics.registry import declared
-from evalcore.metrics.weights import missing_requirements
+from evalcore.metrics.weights import AnyWeights, missing_requirements
 
 # Most edits that lower the score.
 MOST: dict[Language, int] = {"en": 100, "zh": 50}
@@ -184,6 +184,11 @@ class OneigText:
             backend=self.reader.name,
             queue="judge" if self.reader.is_judge else "cpu",
         )
+
+    @property
+    def weights(self) -> tuple[AnyWeights, ...]:
+        """Return the files of its OCR; none with a judge."""
+        return () if self.reader.is_judge else OCR
 
     def missing(self) -> MissingRequirements:
         return self.reader.missing()

@@ -24,6 +24,7 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
+from evalcore.metrics.encoders.published import DETECTOR
 from evalcore.metrics.registry import declared
 from evalcore.metrics.vistorybench import character_matching
 from evalcore.metrics.vistorybench.character_matching import (
@@ -33,6 +34,7 @@ from evalcore.metrics.vistorybench.character_matching import (
     similarities,
     similarity,
 )
+from evalcore.metrics.weights import AnyWeights
 
 Variant = Literal["cross", "self", "cross_strict", "self_strict", "matched"]
 FINDER = "Grounding DINO tiny"
@@ -115,6 +117,7 @@ class CharacterConsistency:
         is_rate = variant == "matched"
         self.info = declared("matched_rate" if is_rate else f"cids_{variant}", profile)
 
+    weights = character_matching.WEIGHTS
     missing = staticmethod(character_matching.missing)
 
     def score(self, rendering: Rendering) -> Scoring:
@@ -213,6 +216,7 @@ class CopyPaste:
         self.info = declared("copy_paste", profile)
         self.profile = profile
 
+    weights = character_matching.WEIGHTS
     missing = staticmethod(character_matching.missing)
 
     def score(self, rendering: Rendering) -> Scoring:
@@ -302,6 +306,13 @@ class CharacterCount:
         self.profile = profile
         backend = FINDER if profile == "vsb-code-2026.02" else BACKEND
         self.info = declared("occm", profile, backend=backend)
+
+    @property
+    def weights(self) -> tuple[AnyWeights, ...]:
+        """Return the detector, and the encoders if it needs them."""
+        if self.profile == "vsb-code-2026.02":
+            return (DETECTOR,)
+        return character_matching.WEIGHTS
 
     def missing(self) -> MissingRequirements:
         """Return missing requirements of the detector, and of encoders if needed."""

@@ -162,6 +162,8 @@ class IndividualAction(_GradedByJudge):
     `vsb-code-2026.02`: in the program it fails and drops out of the method's mean.
     """
 
+    weights = character_matching.WEIGHTS
+
     def __init__(self, profile: Profile = CODE) -> None:
         super().__init__("action", profile)
 
