@@ -61,7 +61,8 @@ def know_clip(folder: Path, monkeypatch) -> None:
     path = folder / f"{CLIP}.json"
     path.write_text(json.dumps(config))
     open_clip.add_model_config(path)
-    monkeypatch.setitem(published.CLIP_HUB, CLIP, "nobody/tiny-clip")
+    place = f"tiny-clip/{published.CLIP_FILE}"
+    monkeypatch.setitem(published.CLIP, CLIP, {"path": place, "licence": "none"})
 
 
 def save_clip(folder: Path) -> nn.Module:

@@ -1,0 +1,166 @@
+"""Files that metrics need: what is here, and a script that fetches the rest.
+
+The script is for a machine with network, which may be another one; it needs a shell,
+curl and sha256sum. Nothing in this project fetches files itself.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from evalcore.metrics import registry
+from evalcore.metrics.weights import (
+    LOCK,
+    VARIABLE,
+    AnyWeights,
+    File,
+    Weights,
+    weights_of,
+)
+
+State = Literal["here", "missing", "wrong"]
+
+HEAD = """\
+#!/bin/sh
+# Fetch weights into the folder of EVALCORE_WEIGHTS_DIR, or into the one named here. What
+# is there already stays; what broke off is continued.
+set -eu
+cd "${1:-${EVALCORE_WEIGHTS_DIR:?name the folder for the weights}}"
+fetch() {
+  [ -e "$1" ] || { mkdir -p "$(dirname "$1")"; echo "$1"
+    curl --fail --location --retry 3 --continue-at - --output "$1.part" "$2"
+    mv "$1.part" "$1"; }
+}
+"""
+
+
+@dataclass(frozen=True)
+class Needed:
+    """A file that metrics need, as it is on this machine.
+
+    Parameters
+    ----------
+    weights
+        The file or folder that it belongs to.
+    file
+        The published file.
+    metrics
+        Names of the metrics that need it.
+    state
+        Whether it is here; `wrong` if its size, or its hash if that was asked for, is
+        not the published one.
+    fault
+        What is wrong.
+    """
+
+    weights: AnyWeights
+    file: File
+    metrics: tuple[str, ...]
+    state: State
+    fault: str = ""
+
+    @property
+    def source(self) -> str:
+        """Return its address, or the package or archive that holds it."""
+        if isinstance(self.weights, Weights):
+            return self.file.url or "in an archive, see --script"
+        return f"in the package {self.weights.package}"
+
+
+def select(names: Iterable[str]) -> list[str]:
+    """Return the metrics with these names; a beginning may stand for several.
+
+    Raises
+    ------
+    UnknownMetricError
+        No metric has that name or beginning.
+    """
+    chosen: list[str] = []
+    for name in names:
+        plain = name.partition("@")[0]
+        same = [name] if plain in registry.METRICS else []
+        begins = [one for one in registry.names() if one.startswith(f"{name}_")]
+        if not (same or begins):
+            registry.load(name)  # raises the error with the nearest name
+        chosen += [*same, *begins]
+    return list(dict.fromkeys(chosen))
+
+
+def needed(names: Sequence[str], *, hashed: bool = False) -> list[Needed]:
+    """Return the files that metrics need, each once.
+
+    Parameters
+    ----------
+    names
+        Names of metrics, with or without a profile.
+    hashed
+        Whether to compare hashes, which reads the files; otherwise only sizes.
+    """
+    users: dict[AnyWeights, list[str]] = {}
+    for name in names:
+        for weights in weights_of(registry.load(name)):
+            users.setdefault(weights, []).append(name)
+    return [
+        Needed(weights, file, tuple(own), *_state(weights, file, hashed))
+        for weights, own in users.items()
+        for file in weights.files
+    ]
+
+
+def _state(weights: AnyWeights, file: File, hashed: bool) -> tuple[State, str]:
+    path = weights.find()
+    found = path and weights.found_files(path)[file]
+    if path is None or found is None:
+        return "missing", ""
+    size = found.stat().st_size
+    if file.size and size != file.size:
+        also = f" or {len(file.also)} other published file" if file.also else ""
+        return "wrong", f"{found}: {size:,} bytes, not {file.size:,}{also}"
+    fault = file.fault(found, weights.place(path)) if hashed else ""
+    return ("wrong", fault) if fault else ("here", "")
+
+
+def readable_size(count: int) -> str:
+    """Return a number of bytes in decimal units.
+
+    >>> readable_size(1_710_517_724), readable_size(576), readable_size(0)
+    ('1.7 GB', '1 kB', '?')
+    """
+    if not count:
+        return "?"
+    for unit, factor in (("GB", 10**9), ("MB", 10**6)):
+        if count >= factor:
+            return f"{count / factor:.3g} {unit}" if count < 10**10 else f"{count:,} B"
+    return f"{max(1, round(count / 1000))} kB"
+
+
+def script(files: Sequence[Needed]) -> str:
+    """Return a shell script that fetches files and checks their hashes.
+
+    Files inside packages are left out: installing the package brings them.
+    """
+    own = [one for one in files if isinstance(one.weights, Weights)]
+    return "".join([HEAD, *_fetching(own), *_checking([one.file for one in own])])
+
+
+def _fetching(files: Sequence[Needed]) -> Iterator[str]:
+    licences: dict[Weights, list[File]] = {}
+    for one in files:
+        if isinstance(one.weights, Weights):
+            licences.setdefault(one.weights, []).append(one.file)
+    for weights, own in licences.items():
+        yield f"\n# {weights.path}; licence: {weights.licence}\n"
+        if weights.steps:
+            yield f"[ -e {weights.path}/{weights.hub_file} ] || {{\n{weights.steps}}}\n"
+        yield from (f"fetch {file.path} '{file.url}'\n" for file in own if file.url)
+
+
+def _checking(files: Sequence[File]) -> Iterator[str]:
+    known = [file for file in files if file.sha256]
+    if known:
+        yield "\nsha256sum --check <<'END'\n"
+        yield from (f"{file.sha256}  {file.path}\n" for file in known)
+        yield "END\n"
+    if unknown := [file.path for file in files if not file.sha256]:
+        yield f"# No hash is published; {VARIABLE}/{LOCK} records the first use.\n"
+        yield from (f"sha256sum {path}\n" for path in unknown)
