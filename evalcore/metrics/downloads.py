@@ -6,6 +6,7 @@ curl and sha256sum. Nothing in this project fetches files itself.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal
 
 from evalcore.metrics import registry
@@ -22,8 +23,8 @@ State = Literal["here", "missing", "wrong"]
 
 HEAD = """\
 #!/bin/sh
-# Fetch weights into the folder of EVALCORE_WEIGHTS_DIR, or into the one named here. What
-# is there already stays; what broke off is continued.
+# Fetch weights into the folder of EVALCORE_WEIGHTS_DIR, or the one named here. Files
+# that are there stay; a download that broke off is continued.
 set -eu
 cd "${1:-${EVALCORE_WEIGHTS_DIR:?name the folder for the weights}}"
 fetch() {
@@ -60,15 +61,20 @@ class Needed:
     fault: str = ""
 
     @property
+    def size(self) -> str:
+        """Return its size in words; empty if it is unknown."""
+        return readable_size(self.file.size) if self.file.size else ""
+
+    @property
     def source(self) -> str:
-        """Return its address, or the package or archive that holds it."""
+        """Return the address without the file's name, or the package or archive."""
         if isinstance(self.weights, Weights):
-            return self.file.url or "in an archive, see --script"
+            return self.file.url.rpartition("/")[0] or "in archives, see --script"
         return f"in the package {self.weights.package}"
 
 
 def select(names: Iterable[str]) -> list[str]:
-    """Return the metrics with these names; a beginning may stand for several.
+    """Return the metrics with these names; `cids` stands for all named `cids_...`.
 
     Raises
     ------
@@ -78,11 +84,11 @@ def select(names: Iterable[str]) -> list[str]:
     chosen: list[str] = []
     for name in names:
         plain = name.partition("@")[0]
-        same = [name] if plain in registry.METRICS else []
-        begins = [one for one in registry.names() if one.startswith(f"{name}_")]
-        if not (same or begins):
-            registry.load(name)  # raises the error with the nearest name
-        chosen += [*same, *begins]
+        begins = [one for one in registry.names() if one.startswith(f"{plain}_")]
+        if plain in registry.METRICS or not begins:
+            registry.load(name)  # raises an error with the nearest name
+            begins = [name]
+        chosen += begins
     return list(dict.fromkeys(chosen))
 
 
@@ -120,17 +126,50 @@ def _state(weights: AnyWeights, file: File, hashed: bool) -> tuple[State, str]:
     return ("wrong", fault) if fault else ("here", "")
 
 
+@dataclass(frozen=True)
+class Fetches:
+    """Weights that are missing here, and the script that fetches them."""
+
+    files: tuple[Needed, ...]
+
+    @property
+    def script(self) -> str:
+        return script(self.files)
+
+    @property
+    def size(self) -> str:
+        """Return the size of all files whose size is known."""
+        return readable_size(sum(one.file.size for one in self.files))
+
+    @property
+    def groups(self) -> list[tuple[AnyWeights, list[Needed]]]:
+        """Return the files by what they belong to."""
+        return [
+            (weights, list(group))
+            for weights, group in groupby(self.files, lambda one: one.weights)
+        ]
+
+
+def fetches(names: Sequence[str]) -> Fetches:
+    """Return the weights of metrics that are not here; those of packages are left out.
+
+    `names`: names of metrics, with or without a profile.
+    """
+    files = [one for one in needed(names) if isinstance(one.weights, Weights)]
+    return Fetches(tuple(one for one in files if one.state != "here"))
+
+
 def readable_size(count: int) -> str:
     """Return a number of bytes in decimal units.
 
     >>> readable_size(1_710_517_724), readable_size(576), readable_size(0)
-    ('1.7 GB', '1 kB', '?')
+    ('1.71 GB', '1 kB', '?')
     """
     if not count:
         return "?"
     for unit, factor in (("GB", 10**9), ("MB", 10**6)):
         if count >= factor:
-            return f"{count / factor:.3g} {unit}" if count < 10**10 else f"{count:,} B"
+            return f"{count / factor:.3g} {unit}"
     return f"{max(1, round(count / 1000))} kB"
 
 

@@ -28,7 +28,8 @@ PACKAGES = {
         "pip install --no-deps git+https://github.com/VQAssessment/DOVER@f1ddc96, and "
         "decord, einops, scikit-video"
     ),
-    "dreamsim": "pip install --no-deps dreamsim==0.2.1, and peft",
+    "dreamsim": "pip install dreamsim==0.2.1 peft",
+    "peft": "pip install dreamsim==0.2.1 peft",
 }
 
 logger = logging.getLogger(__name__)

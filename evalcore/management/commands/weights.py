@@ -1,13 +1,15 @@
 import argparse
-from collections import Counter
 from collections.abc import Sequence
+from itertools import groupby
 
 from django.core.management.base import BaseCommand, CommandError
 
 from evalcore.metrics import registry
 from evalcore.metrics.downloads import Needed, needed, readable_size, script, select
 
-UNKNOWN = "unknown: recorded at the first use"
+DIGITS = 16  # shown digits of a hash; the script has all
+UNKNOWN = "unknown"
+NOTE = "no SHA-256 is published; it is recorded at the first use"
 
 
 class Command(BaseCommand):
@@ -62,36 +64,31 @@ class Command(BaseCommand):
             self.stdout.write(f"{one.state:8} {one.fault or one.file.path}")
         if wrong:
             raise CommandError(
-                f"{len(wrong)} of {len(files)} files are not the published ones. Delete "
-                "them and fetch them again: weights --script"
+                f"{len(wrong)} of {len(files)} files are not the published ones. "
+                "Delete them and fetch them again: weights --script"
             )
 
     def _table(self, files: Sequence[Needed]) -> None:
-        licence = ""
-        for one in files:
-            file = one.file
-            if licence != (licence := f"licence: {one.weights.licence}"):
-                self.stdout.write(f"\n{licence}")
-            size = readable_size(file.size)
-            self.stdout.write(f"{one.state:8} {size:>8}  {file.path}")
-            self.stdout.write(f"{'':19}{one.source}")
-            self.stdout.write(f"{'':19}SHA-256 {file.sha256 or UNKNOWN}")
-            if one.fault:
-                self.stdout.write(f"{'':19}{one.fault}")
-        counts = Counter(one.state for one in files)
-        lacking = [one.file for one in files if one.state != "here"]
-        self.stdout.write(
-            f"\n{counts['here']} of {len(files)} files are here."
-            + (
-                f" {_total(lacking)} to fetch: weights --script > get.sh; put them into "
-                "the folder of EVALCORE_WEIGHTS_DIR"
-                if lacking
-                else ""
-            )
-        )
+        for (source, licence), group in groupby(files, _origin):
+            self.stdout.write(f"\n{source}\n  licence: {licence}")
+            for one in group:
+                size = readable_size(one.file.size)
+                digits = one.file.sha256[:DIGITS] or UNKNOWN
+                self.stdout.write(
+                    f"  {one.state:8} {size:>8}  {digits:{DIGITS}}  {one.file.path}"
+                )
+                if one.fault:
+                    self.stdout.write(f"  {one.fault}")
+        here = sum(one.state == "here" for one in files)
+        self.stdout.write(f"\n{here} of {len(files)} files are here.", ending="")
+        if lacking := [one.file for one in files if one.state != "here"]:
+            more = "" if all(file.size for file in lacking) else " or more"
+            total = readable_size(sum(file.size for file in lacking))
+            self.stdout.write(f" {total}{more} to fetch: weights --script", ending="")
+        if any(not one.file.sha256 for one in files):
+            self.stdout.write(f"\n{UNKNOWN}: {NOTE}", ending="")
+        self.stdout.write("")
 
 
-def _total(files: Sequence[object]) -> str:
-    sizes = [getattr(file, "size", 0) for file in files]
-    more = " or more" if not all(sizes) else ""
-    return f"{readable_size(sum(sizes))}{more}"
+def _origin(one: Needed) -> tuple[str, str]:
+    return one.source, one.weights.licence
