@@ -61,6 +61,11 @@ class Needed:
     fault: str = ""
 
     @property
+    def name(self) -> str:
+        """Return its place below the folder that it belongs to."""
+        return self.file.path.removeprefix(f"{self.weights.path}/")
+
+    @property
     def size(self) -> str:
         """Return its size in words; empty if it is unknown."""
         return readable_size(self.file.size) if self.file.size else ""
@@ -138,8 +143,9 @@ class Fetches:
 
     @property
     def size(self) -> str:
-        """Return the size of all files whose size is known."""
-        return readable_size(sum(one.file.size for one in self.files))
+        """Return the size of all files, or of those whose size is known."""
+        sizes = [one.file.size for one in self.files]
+        return f"{'' if all(sizes) else '≥ '}{readable_size(sum(sizes))}"
 
     @property
     def groups(self) -> list[tuple[AnyWeights, list[Needed]]]:

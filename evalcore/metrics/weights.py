@@ -261,7 +261,7 @@ def requires(
 
 
 def _is_installed(name: str) -> bool:
-    """Return whether a package is there, without importing it or its parent."""
+    """Return whether a package is installed, without importing it or its parent."""
     package, _dot, module = name.partition(".")
     if not module:
         return importlib.util.find_spec(package) is not None

@@ -5,7 +5,14 @@ from itertools import groupby
 from django.core.management.base import BaseCommand, CommandError
 
 from evalcore.metrics import registry
-from evalcore.metrics.downloads import Needed, needed, readable_size, script, select
+from evalcore.metrics.downloads import (
+    Fetches,
+    Needed,
+    needed,
+    readable_size,
+    script,
+    select,
+)
 
 DIGITS = 16  # shown digits of a hash; the script has all
 UNKNOWN = "unknown"
@@ -81,10 +88,9 @@ class Command(BaseCommand):
                     self.stdout.write(f"  {one.fault}")
         here = sum(one.state == "here" for one in files)
         self.stdout.write(f"\n{here} of {len(files)} files are here.", ending="")
-        if lacking := [one.file for one in files if one.state != "here"]:
-            more = "" if all(file.size for file in lacking) else " or more"
-            total = readable_size(sum(file.size for file in lacking))
-            self.stdout.write(f" {total}{more} to fetch: weights --script", ending="")
+        if lacking := tuple(one for one in files if one.state != "here"):
+            size = Fetches(lacking).size
+            self.stdout.write(f" {size} to fetch: weights --script", ending="")
         if any(not one.file.sha256 for one in files):
             self.stdout.write(f"\n{UNKNOWN}: {NOTE}", ending="")
         self.stdout.write("")

@@ -26,8 +26,8 @@ FRAGMENT, PER_SIDE = 32, 7  # pixels of a fragment, fragments per side
 CLIP, CLIPS, STEP = 32, 3, 2  # frames per clip, technical clips, every second frame
 MEAN = np.array([123.675, 116.28, 103.53], np.float32)
 DEVIATION = np.array([58.395, 57.12, 57.375], np.float32)
-# The program draws starts and fragments anew each time. Here all videos share one seed,
-# so that a value can be repeated.
+# The program draws other starts and fragments in each run. Here all videos share one
+# seed, so that a value can be repeated.
 SEED = 0
 HEAD = {"in_channels": 768, "hidden_channels": 64}
 TECHNICAL = {"type": "swin_tiny_grpb", "checkpoint": True, "pretrained": None}
