@@ -52,7 +52,8 @@ def aesthetic_view(frames: Picture) -> Feature:
     """Return frames x 224 x 224 x 3: the picture squashed, without smoothing."""
     pictures = torch.from_numpy(frames).permute(0, 3, 1, 2).float()
     small = functional.interpolate(pictures, (SIDE, SIDE), mode="bilinear")
-    return small.round().permute(0, 2, 3, 1).numpy()
+    view: Feature = small.round().permute(0, 2, 3, 1).numpy()
+    return view
 
 
 def technical_view(frames: Picture, rng: np.random.Generator) -> Feature:
@@ -121,8 +122,9 @@ def load_dover() -> nn.Module:
         divide_head=True,
         vqa_head=HEAD,
     )
-    network.aesthetic_backbone = package.convnext_3d_tiny(pretrained=False)
-    network.aesthetic_head = package.VQAHead(pre_pool=False, **HEAD)
+    backbone = package.convnext_3d_tiny(pretrained=False)
+    network.add_module("aesthetic_backbone", backbone)
+    network.add_module("aesthetic_head", package.VQAHead(pre_pool=False, **HEAD))
     load_weights(network, DOVER)
     return network
 

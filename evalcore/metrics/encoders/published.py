@@ -24,7 +24,6 @@ DREAMSIM_PACKAGES = ("torch", "dreamsim", "peft")
 
 LARGE = "ViT-L-14-quickgelu"
 LARGE_336 = "ViT-L-14-336-quickgelu"
-CLIP_FILE = "open_clip_model.safetensors"
 # OpenAI's weights in open_clip's layout.
 CLIP = {
     LARGE: TABLE["clip_224"],

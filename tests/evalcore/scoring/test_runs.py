@@ -393,7 +393,8 @@ def test_listing_metrics_reads_no_database(capsys, monkeypatch, tmp_path):
     assert all(f"\n{family}\n" in out for family in families)
     for name in registry.names():
         (line,) = [line for line in out.splitlines() if f" {name} " in line]
-        assert ("lacking" in line) == bool(registry.load(name).missing())
+        assert line.startswith("  ready ") != bool(registry.load(name).missing())
+        assert line.startswith("  import ") == bool(registry.import_only(name))
     assert "csd/csd_vit-large.pth" in out
 
 

@@ -35,7 +35,6 @@ def dreamsim(pretrained=True, device="cuda", cache_dir="./models",
 def metric(tmp_path, monkeypatch):
     for package, text in (("dreamsim", PACKAGE), ("peft", "")):
         (tmp_path / f"{package}.py").write_text(text)
-        monkeypatch.delitem(sys.modules, package, raising=False)
     monkeypatch.syspath_prepend(tmp_path)
     folder = tmp_path / "weights"
     for file in published.DREAMSIM.files:
@@ -45,7 +44,9 @@ def metric(tmp_path, monkeypatch):
     monkeypatch.setenv("EVALCORE_DEVICE", "cpu")
     metric = registry.load("oneig_diversity@grid-2x2")
     assert not metric.missing()
-    return metric
+    yield metric
+    for package in ("dreamsim", "peft"):
+        sys.modules.pop(package, None)
 
 
 def test_diversity_is_the_mean_distance_of_pairs(metric, tmp_path):

@@ -93,16 +93,23 @@ def test_technical_view_is_made_of_fragments_in_place():
     assert (view[0, ..., 0] == expected).all()
 
 
-def test_videos_are_rated_by_the_package(tmp_path, monkeypatch):
-    (tmp_path / "dover" / "models").mkdir(parents=True)
-    (tmp_path / "dover" / "__init__.py").touch()
-    (tmp_path / "dover" / "models" / "__init__.py").write_text(PACKAGE)
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """Put the stand-in where Python finds it, in place of any real one."""
+    models = tmp_path / "dover" / "models"
+    models.mkdir(parents=True)
+    (models.parent / "__init__.py").touch()
+    (models / "__init__.py").write_text(PACKAGE)
     monkeypatch.syspath_prepend(tmp_path)
+    yield
+    for name in [name for name in sys.modules if name.partition(".")[0] == "dover"]:
+        del sys.modules[name]
+
+
+def test_videos_are_rated_by_the_package(package, tmp_path, monkeypatch):
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     monkeypatch.setenv("EVALCORE_DEVICE", "cpu")
-    for name in [name for name in sys.modules if name.startswith("dover")]:
-        monkeypatch.delitem(sys.modules, name)
-    state = {f"{part}_backbone.weight": torch.ones(1) for part in ("aesthetic",)}
+    state = {"aesthetic_backbone.weight": torch.ones(1)}
     state["technical_backbone.weight"] = torch.full((1,), 2.0)
     state["aesthetic_head.bias"] = torch.full((1,), 0.5)
     state["technical_head.bias"] = torch.zeros(1)
