@@ -8,7 +8,7 @@ for trials or a grid: `ENDINGS`.
 import difflib
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from importlib import import_module
@@ -161,6 +161,15 @@ def ready() -> list[str]:
 def ready_baselines() -> list[str]:
     """Return the ready baselines, which every learned metric should beat."""
     return [name for name in BASELINES if not load(name).missing()]
+
+
+def lacking(names: Iterable[str]) -> list[str]:
+    """Return a line for each thing that metrics lack here, with their names."""
+    users: dict[MissingRequirement, list[str]] = {}
+    for name in names:
+        for lack in load(name).missing():
+            users.setdefault(lack, []).append(name)
+    return [f"{lack}, needed by {', '.join(own)}" for lack, own in users.items()]
 
 
 @lru_cache(maxsize=512)
