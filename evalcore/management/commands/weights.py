@@ -71,8 +71,8 @@ class Command(BaseCommand):
             self.stdout.write(f"{one.state:8} {one.fault or one.file.path}")
         if wrong:
             raise CommandError(
-                f"{len(wrong)} of {len(files)} files are not the published ones. "
-                "Delete them and fetch them again: weights --script"
+                f"{len(wrong)} of {len(files)} files are other ones than published or "
+                "first used. Delete them and fetch them again: weights --script"
             )
 
     def _table(self, files: Sequence[Needed]) -> None:
