@@ -8,7 +8,6 @@ from evalcore.metrics.base import (
     Ask,
     Encoder,
     MetricInfo,
-    MissingRequirements,
     Rendering,
     Run,
     Scoring,
@@ -37,8 +36,8 @@ class FaceConsistency:
         backend="dlib HOG faces, ResNet features",
     )
 
-    def missing(self) -> MissingRequirements:
-        return faces.missing(faces.DLIB)
+    weights = faces.DLIB.weights
+    missing = requires(faces.DLIB.packages, weights)
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -73,7 +72,8 @@ class MobilenetDiversity:
         backend="MobileNetV2 (torchvision, ImageNet)",
     )
 
-    missing = requires(("torch", "torchvision"), (MOBILENET,))
+    weights = (MOBILENET,)
+    missing = requires(("torch", "torchvision"), weights)
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -109,7 +109,8 @@ class MobilenetConsistency:
         backend="MobileNetV2 (torchvision, ImageNet)",
     )
 
-    missing = requires(("torch", "torchvision"), (MOBILENET,))
+    weights = (MOBILENET,)
+    missing = requires(("torch", "torchvision"), weights)
 
     @cached_property
     def encoder(self) -> Encoder:
