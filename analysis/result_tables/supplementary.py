@@ -46,6 +46,7 @@ from analysis.rankings.composites import (
 )
 from analysis.reading.cells import annotator_cells, human_cells
 from analysis.reading.column_cleaning import kept_rows, without_methods
+from analysis.reading.identities import identities
 from analysis.reading.kept_answers import KeptAnswers
 from analysis.reading.scores import ScoreTable
 from analysis.reliability.annotators import choice_annotators, rating_annotators
@@ -60,6 +61,7 @@ from analysis.result_tables.contract import TableCollector
 from analysis.result_tables.parts import add_without_marked
 from analysis.results import NAN, TableRow
 from analysis.sentences import counted, sentence
+from analysis.tables import TYPED_COLUMNS
 from analysis.verdicts import verdict_rows
 
 # With more ratings than this, annotators' intervals resample stories, which is faster.
@@ -201,6 +203,13 @@ def add_hypotheses(
                 ),
                 str(row["question"]),
             )
+
+
+def add_identities(scores: pd.DataFrame | None, found: TableCollector) -> None:
+    """Add what made the scores of each metric, if the table tells."""
+    if scores is not None and any(name in scores for name in TYPED_COLUMNS):
+        rows = identities(scores.dropna(subset=["score"])).drop(columns="label")
+        found.extend("identities", rows.to_dict("records"))
 
 
 def add_sanity(
