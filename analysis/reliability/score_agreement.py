@@ -51,7 +51,7 @@ class ScorePairs:
 
     @cached_property
     def sums(self) -> Array:
-        """Shape (7, 1 + stories): n, x, y, xx, yy, xy, same; whole, then without each."""
+        """Sums n, x, y, xx, yy, xy, same: (7, 1 + stories), whole, then without each."""
         x, y = self.x, self.y
         rows = np.stack([np.ones(len(x)), x, y, x**2, y**2, x * y, x == y])
         of_stories = np.zeros((len(rows), self.n_stories))
