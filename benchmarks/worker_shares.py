@@ -2,8 +2,8 @@
 
     python -m benchmarks.worker_shares --minutes 10 --faster 10
 
-Two runs for the queue `gpu` and two for `judge`, of stand-in metrics that sleep: .5 and 2
-seconds an output, the faster one queued a minute after the slower. One worker process a
+Two runs for the queue `gpu` and two for `judge`, of stand-in metrics that sleep .5 and
+2 seconds an output, the faster one queued a minute after the slower. One worker process a
 queue, in slices as on a server. `--faster` divides every time by so much. Printed are
 each run's share of its queue's working time while both waited, how long the later run
 waited for its first value, and how long the times left were wrong.
@@ -33,7 +33,7 @@ def register(faster: float) -> None:
 
     def metric(queue: str, speed: str) -> type[ShotsPresent]:
         class Sleeping(ShotsPresent):
-            info = replace(ShotsPresent.info, name=f"{queue}_{speed}", queue=queue)  # type: ignore[arg-type]
+            info = replace(ShotsPresent.info, name=f"{queue}_{speed}", queue=queue)
 
             def score(self, rendering: Rendering) -> Scoring:
                 yield from ()
@@ -44,7 +44,7 @@ def register(faster: float) -> None:
 
     for queue in QUEUES:
         for speed in SECONDS:
-            registry.METRICS[f"{queue}_{speed}"] = registry.Entry(metric(queue, speed))  # type: ignore[index]
+            registry.METRICS[f"{queue}_{speed}"] = registry.Entry(metric(queue, speed))
 
 
 def work(queue: str, faster: float) -> None:
@@ -99,7 +99,10 @@ def measure(minutes: float, faster: float) -> None:
     print("| queue | run | values | share of the working time | first value after |")
     print("|---|---|---|---|---|")
     for queue in QUEUES:
-        values = {"slow": _done(slow[queue]) - before[queue], "fast": _done(fast[queue])}
+        values = {
+            "slow": _done(slow[queue]) - before[queue],
+            "fast": _done(fast[queue]),
+        }
         spent = {speed: n * SECONDS[speed] for speed, n in values.items()}
         for speed, n in values.items():
             share = spent[speed] / sum(spent.values())

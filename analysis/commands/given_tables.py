@@ -201,8 +201,10 @@ def _questions(tables: Mapping[str, pd.DataFrame | None]) -> set[str]:
 def _metrics(tables: Mapping[str, pd.DataFrame | None]) -> set[str]:
     """Return the metrics that have scores."""
     scores = tables["scores"]
-    columns = [] if scores is None else [c for c in ("metric", NAMED) if c in scores]
-    return {str(one) for column in columns for one in scores[column].unique()}
+    if scores is None:
+        return set()
+    columns = [name for name in ("metric", NAMED) if name in scores]
+    return {str(one) for name in columns for one in scores[name].unique()}
 
 
 # Tags, hypotheses and composites -----------------------------------------------------

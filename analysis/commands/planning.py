@@ -195,9 +195,9 @@ def score_agreement(
     for (one, first), (other, second) in combinations(kept, 2):
         check_shared_names({one: first}, {other: second}, OF_SCORES, found.notes)
     for metric, sides in _sides(kept, options).items():
-        for (a, one), (b, other) in combinations(sides, 2):
+        for (a, side_a), (b, side_b) in combinations(sides, 2):
             about = {"metric": metric, "identity_a": a, "identity_b": b}
-            pairs = paired(one, other)
+            pairs = paired(side_a, side_b)
             if not len(pairs.x):
                 raise OptionError(f"scores: {metric}: {a}, {b}: expected one output")
             confidence = options.confidence if options.resamples else None

@@ -1,6 +1,7 @@
 """What made the scores of a metric, and the rule that one report uses one of it."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -51,21 +52,23 @@ def identities(scores: pd.DataFrame) -> pd.DataFrame:
     rows = pd.DataFrame({name: key_texts(scores[name]) for name in keys})
     at = scores.get("computed_at", pd.Series("", scores.index))
     rows["computed_at"] = key_texts(at).to_numpy()
-    found = rows.groupby(keys, sort=True, observed=True)["computed_at"]
-    found = found.agg(["size", "max"]).reset_index()
+    each = rows.groupby(keys, sort=True, observed=True)["computed_at"]
+    found = each.agg(["size", "max"]).reset_index()
     found = found.rename(columns={"size": "n", "max": "computed_at"})
     for name in IDENTITY_COLUMNS:
         if name not in found:
             found[name] = ""
     is_typed = any(name in scores for name in TYPED_COLUMNS)
     label = _labels if is_typed else _version_labels
-    texts = pd.Series("", found.index, dtype=object)
-    for _metric, own in found.groupby("metric", sort=False):
-        if len(own) > 1:
-            texts[own.index] = label(own.to_dict("records"))
-    return found.assign(label=texts)[
-        ["metric", *IDENTITY_COLUMNS, "n", "computed_at", "label"]
-    ]
+    texts: list[str] = []
+    for _metric, own in found.groupby("metric", sort=False):  # they stand together
+        texts += label(_records(own)) if len(own) > 1 else [""]
+    columns = ["metric", *IDENTITY_COLUMNS, "n", "computed_at"]
+    return found[columns].assign(label=texts)
+
+
+def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(k): v for k, v in row.items()} for row in rows.to_dict("records")]
 
 
 def _version_labels(rows: Sequence[Mapping[str, str]]) -> list[str]:
@@ -147,10 +150,9 @@ def one_identity(
     if not kept.any():
         return scores, []
     found = identities(scores[kept])
-    for metric in options.identity:
-        if metric not in set(found["metric"]):
-            expected = one_of(metric, found["metric"].unique())
-            raise OptionError(f"--identity: {metric!r}: expected {expected}")
+    for unknown in sorted({*options.identity} - {*found["metric"]}):
+        expected = one_of(unknown, found["metric"].unique())
+        raise OptionError(f"--identity: {unknown!r}: expected {expected}")
     several = found[found["label"] != ""]
     if several.empty and not options.identity:
         return scores, []
@@ -174,11 +176,11 @@ def one_identity(
                     "asked: {identities}.",
                     metric=name,
                     n=len(own),
-                    identities=[*map(_named, own.to_dict("records"))],
+                    identities=[*map(_named, _records(own))],
                 )
             )
         elif len(own) > 1 and (options.compare_identities or not is_typed):
-            for row, label in own["label"].items():
+            for row, label in zip(own.index, own["label"], strict=True):
                 names[codes == row] = f"{name} ({label})"
         elif len(own) > 1:
             refused.append(_refusal(name, own))
@@ -199,7 +201,7 @@ def _chosen(own: pd.DataFrame, key: str, metric: str) -> int:
     if not fits.any():
         fits = own["identity"].str.startswith(key) & (key != "")
     if fits.sum() != 1:
-        expected = " or ".join(map(_named, own.to_dict("records")))
+        expected = " or ".join(map(_named, _records(own)))
         raise OptionError(f"--identity: {metric}={key}: expected {expected}")
     return int(own.index[fits][0])
 
@@ -212,7 +214,7 @@ def _left_out(own: pd.DataFrame, one: int, metric: str) -> list[str]:
             "Metric {metric}: scores of {identity} are used; {scores} of other "
             "identities left out, as asked.",
             metric=metric,
-            identity=_named(own.loc[one].to_dict()),
+            identity=_named(_records(own.loc[[one]])[0]),
             scores=counted(int(own["n"].drop(one).sum()), "score"),
         )
     ]
@@ -228,7 +230,7 @@ def _named(row: Mapping[str, object]) -> str:
 
 def _refusal(metric: str, own: pd.DataFrame) -> str:
     """Say what differs between the identities of a metric, and what to do."""
-    rows = own.to_dict("records")
+    rows = _records(own)
     parts = [f"{_named(row)} has {row['n']} scores" for row in rows[:MOST_NAMED]]
     if len(rows) > MOST_NAMED:
         parts.append(f"{len(rows) - MOST_NAMED} more have the rest")

@@ -51,7 +51,7 @@ class ScorePairs:
 
     @cached_property
     def sums(self) -> Array:
-        """Sums n, x, y, xx, yy, xy, same: (7, 1 + stories), whole, then without each."""
+        """Sums n, x, y, xx, yy, xy, same (7, 1 + stories): whole, then without each."""
         x, y = self.x, self.y
         rows = np.stack([np.ones(len(x)), x, y, x**2, y**2, x * y, x == y])
         of_stories = np.zeros((len(rows), self.n_stories))
@@ -206,8 +206,8 @@ def _estimate(
     t = float(stats.t.ppf((1 + confidence) / 2, n - 1))
     if name == "share_equal":
         counted_as = value * (1 - value) / _variance(without)
-        bounds = share_intervals(*map(np.asarray, (value, counted_as, t)))
-        return Estimate(value, *map(float, bounds))
+        low, high = share_intervals(*map(np.asarray, (value, counted_as, t)))
+        return Estimate(value, float(low), float(high))
     there, back = _SCALES.get(name, (_same, _same))
     middle, far = there(np.asarray(value)), t * np.sqrt(_variance(there(without)))
     low, high = back(middle - far), back(middle + far)

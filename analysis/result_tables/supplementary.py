@@ -208,8 +208,8 @@ def add_hypotheses(
 def add_identities(scores: pd.DataFrame | None, found: TableCollector) -> None:
     """Add what made the scores of each metric, if the table tells."""
     if scores is not None and any(name in scores for name in TYPED_COLUMNS):
-        rows = identities(scores.dropna(subset=["score"])).drop(columns="label")
-        found.extend("identities", rows.to_dict("records"))
+        for row in identities(scores.dropna(subset=["score"])).to_dict("records"):
+            found.add("identities", {str(key): value for key, value in row.items()})
 
 
 def add_sanity(
@@ -219,6 +219,15 @@ def add_sanity(
     if twins is None:
         return
     kept = without_methods(twins, found.options.exclude_methods, ("method",))
+    others = sorted({*kept["metric"].astype(str)} - {*table.metrics})
+    if others and found.options.metrics is None:
+        found.notes.add(
+            sentence(
+                "Degraded copies of {metrics} left out: no metric of the report is "
+                "called so.",
+                metrics=others,
+            )
+        )
     rows = sanity_rows(table, kept, confidence=found.options.confidence)
     found.extend("sanity", rows)
     unknown = sum(int(str(row["n_unknown"])) for row in rows)

@@ -80,6 +80,8 @@ def in_words(seconds: float | None) -> str:
     """Return a time left as a short text."""
     if seconds is None:
         return _("time left not known yet")
+    if seconds < 50:
+        return _("less than 1 min left")
     minutes = max(1, round(seconds / 60))
     if minutes < 90:
         return _("about %(n)s min left") % {"n": minutes}

@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from evalcore.models import MetricChunk, MetricRun
-from evalcore.scoring import metric_runs, time_left, turns
+from evalcore.scoring import metric_runs, tasks, time_left, turns
 from evalcore.scoring.chunks import ChunkWork
 from evalcore.serving import supervisor
 from tests.factories import make_benchmark
@@ -61,6 +61,27 @@ def test_run_that_was_worked_on_longest_ago_is_next():
     # Work in another queue is no turn in this one.
     runs[0].chunks.update(queue="gpu", state="running", heartbeat_at=now)
     assert turns.take(["cpu"], None).run_id == runs[1].pk
+
+
+@pytest.mark.usefixtures("in_fours")
+def test_worker_has_one_message_in_its_queue_however_often_it_is_woken(monkeypatch):
+    """Otherwise a report would wait behind a message of every minute of a long run."""
+    waiting: list[tuple] = []
+    monkeypatch.setattr(tasks, "_sent", {})
+
+    def send(message, queue):
+        if queue == "cpu":
+            waiting.append(message)
+
+    monkeypatch.setattr(tasks.score, "apply_async", send)
+    queued("of", stories=12)
+    monkeypatch.setattr(metric_runs, "work", lambda *_args, **_options: True)
+    for _minute in range(5):
+        tasks.sweep()
+        for message in [*waiting]:
+            waiting.remove(message)
+            tasks.score(*message)
+    assert waiting == [("cpu", True)]
 
 
 def finished(run: MetricRun, *minutes_ago: float, queue: str = "cpu") -> None:
