@@ -3,10 +3,10 @@
     python -m benchmarks.worker_shares --minutes 10 --faster 10
 
 Two runs for the queue `gpu` and two for `judge`, of stand-in metrics that sleep .5 and
-2 seconds an output, the faster one queued a minute after the slower. One worker process a
-queue, in slices as on a server. `--faster` divides every time by so much. Printed are
-each run's share of its queue's working time while both waited, how long the later run
-waited for its first value, and how long the times left were wrong.
+2 seconds an output, the faster one queued a minute after the slower. There is one
+worker process a queue, in slices as on a server. `--faster` divides every time. Printed
+are each run's share of the working time of its queue while both waited, how long the
+later run waited for its first value, and the time left that is shown at the end.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What made the scores of a metric, and the rule that one report uses one of it."""
+"""Identities of scores, and the rule that a report uses one for each metric."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,8 +15,8 @@ from analysis.tables import IDENTITY_COLUMNS, TYPED_COLUMNS, UNVERSIONED
 
 # The column with the metric's name of the table, where a report gives it another.
 NAMED = "metric as named"
-# What a short name tells first of all that differs.
-TOLD_FIRST = (
+# Columns in the order in which a short name names what differs.
+NAMED_FIRST = (
     "judge",
     "judge_version",
     "precision",
@@ -78,11 +78,11 @@ def _version_labels(rows: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def _labels(rows: Sequence[Mapping[str, str]]) -> list[str]:
-    """Name identities by as little as tells them apart."""
+    """Name identities by as little as distinguishes them."""
     if len(rows) == 1:
         return [""]
     texts: list[str] = []
-    for column in TOLD_FIRST:
+    for column in NAMED_FIRST:
         texts = _texts(rows, column)
         if len({*texts}) > 1:
             break
@@ -96,7 +96,7 @@ def _labels(rows: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def _texts(rows: Sequence[Mapping[str, str]], column: str) -> list[str]:
-    """Return the values of a column as short names tell them."""
+    """Return the values of a column as they stand in short names."""
     values = [row[column] for row in rows]
     if column == "settings" and len({*_unshared(values)}) == len({*values}):
         values = _unshared(values)

@@ -26,9 +26,9 @@ BAR = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}
 def seconds_left(run: MetricRun, *, by_one_worker: bool = False) -> float | None:
     """Return how long a run is expected to take from now, or None if unknown.
 
-    Each queue of the run goes on as fast as from its first to its last finished chunk,
-    waiting for other runs included; a queue with fewer than two finished chunks as fast
-    as its pieces since the run began, if no other queue is open. Queues work at the
+    Each queue of the run keeps the speed from its first to its last finished chunk,
+    waiting for other runs included; a queue with fewer than two finished chunks that of
+    its pieces since the run began, if no other queue is open. Queues work at the
     same time, or one after the other `by_one_worker`.
     """
     if run.state != MetricRun.State.RUNNING or run.started_at is None:

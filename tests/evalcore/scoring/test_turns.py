@@ -131,7 +131,7 @@ def test_time_left_of_a_small_run_follows_its_pieces():
     assert time_left.seconds_left(run) == pytest.approx(1200, abs=5)
 
 
-def test_each_gpu_has_a_worker_of_its_own():
+def test_each_gpu_has_a_worker():
     commands = supervisor.worker_commands(gpus=supervisor.devices("0,1"))
     assert list(commands) == ["cpu", "judge", "gpu-0", "gpu-1"]
     assert commands["gpu-1"][:2] == ["env", "EVALCORE_DEVICE=cuda:1"]
