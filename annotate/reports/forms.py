@@ -170,4 +170,4 @@ class ReportForm(forms.Form):
             options[name] = self.fields[name].chosen(options[name])
         options["language"] = options["language"] or LANGUAGES[0]
         options["resample"] = options["resample"] or None
-        return AlignOptions(**options, compare_identities=True)
+        return AlignOptions(**options)

@@ -30,7 +30,6 @@ def run_on(
     says so; the run stays open.
     """
     run = MetricRun.objects.select_related("benchmark").get(pk=run_id)
-    metric_runs.plan(run)
     env = os.environ | {
         "DJANGO_SETTINGS_MODULE": "evalcore.settings",
         "PYTHONPATH": str(ROOT),

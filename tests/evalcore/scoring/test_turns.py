@@ -4,13 +4,17 @@ from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.urls import reverse
 from django.utils import timezone
 
-from evalcore.models import MetricChunk, MetricRun
+from evalcore.models import MetricChunk, MetricRun, MetricScore
 from evalcore.scoring import metric_runs, tasks, time_left, turns
 from evalcore.scoring.chunks import ChunkWork
+from evalcore.scoring.gpu_workers import run_on
 from evalcore.serving import supervisor
-from tests.factories import make_benchmark
+from tests.evalcore.scoring.test_runs import environment
+from tests.factories import make_benchmark, make_study
+from tests.people import alice
 
 pytestmark = pytest.mark.django_db
 
@@ -131,6 +135,17 @@ def test_time_left_of_a_small_run_follows_its_pieces():
     assert time_left.seconds_left(run) == pytest.approx(1200, abs=5)
 
 
+@pytest.mark.usefixtures("in_fours")
+def test_page_shows_the_time_left():
+    study = make_study(benchmark=make_benchmark(stories=12))
+    run = metric_runs.queue_run(study.benchmark, ["shots_present"])
+    metric_runs.plan(run)
+    client, url = alice(study), reverse("study-scoring", args=[study.slug])
+    assert "time left not known yet" in client.get(url).content.decode()
+    finished(run, 20, 10, 0)
+    assert "about 60 min left" in client.get(url, {"part": "runs"}).content.decode()
+
+
 def test_each_gpu_has_a_worker():
     commands = supervisor.worker_commands(gpus=supervisor.devices("0,1"))
     assert list(commands) == ["cpu", "judge", "gpu-0", "gpu-1"]
@@ -139,6 +154,23 @@ def test_each_gpu_has_a_worker():
     for wrong in ("", "0,0", "cuda:1", "-1"):
         with pytest.raises(ValueError, match="each once, such as 0,1"):
             supervisor.devices(wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_two_workers_share_a_run(tmp_path, monkeypatch):
+    """The devices do not exist here, and a metric without networks needs none."""
+    for name, value in environment(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(metric_runs, "CHUNK", 4)
+    benchmark = make_benchmark(stories=24)
+    run = metric_runs.queue_run(benchmark, ["sharpness", "palette_consistency"])
+    metric_runs.plan(run)
+    seen = []
+    ended = run_on(("cuda:0", "cuda:1"), run.pk, lambda *counts: seen.append(counts))
+    assert (ended.state, ended.done) == ("done", 144)
+    assert seen[-1] == (144, 144)
+    assert MetricScore.objects.count() == 72 * 4
 
 
 def test_wrong_gpus_are_refused_before_anything_is_queued():
