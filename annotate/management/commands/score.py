@@ -66,6 +66,9 @@ class Command(BaseCommand):
             self.stdout.write(f"{counted(stopped, 'run')} stopped. {KEPT}")
             return
         gpus = _gpus(str(options["gpus"] or ""))
+        if gpus and options["background"]:
+            text = "--gpus: expected no --background; the workers have their own GPUs"
+            raise CommandError(text, returncode=2)
         wanted = _wanted(str(options["metrics"] or ""))
         if options["with_baselines"]:
             wanted += [n for n in registry.ready_baselines() if n not in wanted]

@@ -177,6 +177,8 @@ def test_wrong_gpus_are_refused_before_anything_is_queued():
     make_benchmark(slug="of")
     with pytest.raises(CommandError, match="--gpus: 0,0: write the numbers of GPUs"):
         call_command("score", "of", "--metrics", "shots_present", "--gpus", "0,0")
+    with pytest.raises(CommandError, match="--gpus: expected no --background"):
+        call_command("score", "of", "--gpus", "0", "--background")
     with pytest.raises(CommandError, match="expected no --only, or --only gpu"):
         call_command("serve", "--only", "cpu", "--gpus", "0")
     assert not MetricRun.objects.exists()
