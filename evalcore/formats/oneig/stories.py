@@ -1,7 +1,8 @@
 """Reader of OneIG-Bench's prompts: a list as CSV or JSON, and accompanying files.
 
 A row has `category`, `id` and `prompt_en` or `prompt_cn`. Every category counts from
-000, so a story's key names its class: `anime_000`. The list's folder may contain
+000, so a story's key names its class: `anime_000`. `class` (a style, a subject or a kind
+of text), `type` and `prompt_length` become tags. The list's folder may contain
 
     scripts/alignment/Q_D/anime.json      {id: {question, dependency}}, as JSON in text
     scripts/text/text_content.csv         id, text_content: the texts to be rendered
@@ -79,6 +80,7 @@ class _SideFiles:
             return
         if style := found.get("style"):
             story.tags["style"] = style
+            story.tags |= stylization_of(style)
         # the list's own field takes precedence
         story.extra["oneig"] = found | story.extra["oneig"]
 
@@ -180,6 +182,19 @@ TITLES = {
     "Text_Rendering": "Text Rendering",
     "Knowledge_Reasoning": "Knowledge & Reasoning",
 }
+# Columns by which OneIG's analysis splits its results.
+TAGS = ("class", "type", "prompt_length")
+# Styles by their group, as OneIG's analysis has them.
+STYLE_GROUPS = {
+    "traditional": """abstract_expressionism art_nouveau baroque chinese_ink_painting
+        cubism fauvism impressionism line_art minimalism pointillism pop_art rococo
+        ukiyo-e""".split(),
+    "media": """clay crayon graffiti lego comic pencil_sketch stone_sculpture
+        watercolor""".split(),
+    "anime": """celluloid chibi cyberpunk ghibli impasto pixar pixel_art
+        3d_rendering""".split(),
+}
+NO_STYLE = "none"
 # Columns with a prompt, and their language.
 PROMPTS = {"prompt_en": "en", "prompt_cn": "zh", "prompt_zh": "zh"}
 LISTS = ("OneIG-Bench.csv", "OneIG-Bench-ZH.csv")
@@ -257,6 +272,28 @@ def class_of(category: str) -> str:
     return CLASSES.get(category, own)
 
 
+def stylization_of(style: str) -> dict[str, str]:
+    """Return the tag for a style's group; nothing for a style that OneIG lacks.
+
+    >>> stylization_of("Pop art"), stylization_of(""), stylization_of("My own")
+    ({'stylization': 'traditional'}, {'stylization': 'none'}, {})
+    """
+    name = style.strip().lower().replace(" ", "_")
+    groups = [group for group, styles in STYLE_GROUPS.items() if name in styles]
+    return {"stylization": (*groups, NO_STYLE)[0]} if groups or not name else {}
+
+
+def _tags(row: dict[str, Any], category: str) -> dict[str, str]:
+    tags = {"category": TITLES.get(category, category)}
+    for name in TAGS:
+        value = row.get(name)
+        if isinstance(value, str) and value.strip():
+            tags[name] = value.strip()
+    if "class" in row and class_of(category) == "anime":
+        tags |= stylization_of(tags.get("class", ""))
+    return tags
+
+
 def _story(
     path: Path, place: int, row: Any, problems: list[Problem]
 ) -> ReadStory | None:
@@ -293,13 +330,14 @@ def _story(
         fields = {"questions": row["question"], "dependencies": row.get("dependency")}
         if wrong := question_problem(*fields.values()):
             complain(wrong)
+    tags = _tags(row, category)
     if len(texts) == 1:
-        fields["language"] = next(iter(texts))
+        tags["language"] = fields["language"] = next(iter(texts))
     return ReadStory(
         file=path,
         key=key,
         title="",
-        tags={"category": TITLES.get(category, category)},
+        tags=tags,
         shots=[ReadShot(1, texts)],
         extra={"oneig": {"class_item": class_of(category), **fields, **row}},
     )
