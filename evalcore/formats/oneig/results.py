@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from analysis.problems import InputError, Problem, Problems
+from evalcore.formats.folder_layouts import is_shown, walked
 from evalcore.formats.json_files import NO_LINK, NO_VALUE, number_of, refuse
+from evalcore.formats.oneig.stories import read_table
 from evalcore.formats.story_scripts import ForeignScore, ForeignScores
 from evalcore.metrics.oneig.alignment import Language
 from evalcore.metrics.oneig.text import combined
@@ -102,7 +104,11 @@ def read_results(
 
 
 def _files(path: Path, reader: "_Reader") -> list[ResultFile]:
-    paths = sorted(path.rglob("*.csv")) if path.is_dir() else [path]
+    paths = [path]
+    if path.is_dir():
+        found = walked(path, reader.found.notes, is_shown)
+        paths = [folder / name for folder, _names, names in found for name in names]
+        paths = sorted(one for one in paths if one.suffix.lower() == ".csv")
     files = []
     for one in paths:
         match = FILE.fullmatch(one.name)
@@ -146,7 +152,12 @@ class _Reader:
     """Collects scores, notes and problems of files."""
 
     def __init__(self, run: str, version: str, backend: str, method: str) -> None:
-        self.run, self.version, self.backend, self.method = run, version, backend, method
+        self.run, self.version, self.backend, self.method = (
+            run,
+            version,
+            backend,
+            method,
+        )
         self.found = ForeignScores()
         self.problems: Problems[Problem] = Problems()
         # scores of prompts by metric and method
@@ -242,10 +253,8 @@ class _Reader:
         self, file: ResultFile
     ) -> tuple[list[tuple[int, str, dict[str, str]]], list[str]]:
         """Return rows (line, first cell, the others by column) and the columns."""
-        from analysis.reading.csv_files import read_csv
-
         try:
-            table = read_csv(file.path)
+            table = read_table(file.path)
         except InputError as error:
             self.problems += error.problems
             return [], []

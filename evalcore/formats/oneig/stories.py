@@ -20,13 +20,16 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analysis.problems import InputError, Problem, Problems
 from analysis.tables import is_text
 from evalcore.formats.json_files import NO_LINK, read_json, read_rows, read_text, refuse
 from evalcore.formats.story_scripts import ReadShot, ReadStory, can_name_a_file
 from evalcore.metrics.oneig.alignment import read_questionnaire
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Stories = Mapping[str, ReadStory]
 QUESTIONS = ("scripts/alignment/Q_D", "Q_D")
@@ -242,12 +245,17 @@ def _rows(path: Path) -> TableRows:
     return read_rows(path, what)
 
 
-def _of_csv(path: Path) -> Iterable[tuple[int, dict[Hashable, str]]]:
+def read_table(path: Path) -> "pd.DataFrame":
+    """Return the cells of a CSV file as text, after a check of the file."""
     from analysis.reading.csv_files import read_csv
 
     if not is_text(read_text(path)):
         refuse(path, "text without NUL or invalid characters")
-    table = read_csv(path)
+    return read_csv(path)
+
+
+def _of_csv(path: Path) -> Iterable[tuple[int, dict[Hashable, str]]]:
+    table = read_table(path)
     header = list(table.columns)
     if not {"category", "id"} <= set(header) or not set(PROMPTS) & set(header):
         what = "the columns category, id and prompt_en or prompt_cn"

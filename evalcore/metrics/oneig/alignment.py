@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from graphlib import CycleError, TopologicalSorter
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -156,7 +155,11 @@ class DependentQuestionnaire:
 
 
 def read_questionnaire(questions: Any, dependencies: Any) -> DependentQuestionnaire:
-    """Read and check the questions of a prompt."""
+    """Read and check the questions of a prompt.
+
+    Some of OneIG's questions presuppose themselves, which changes nothing: only the
+    answers to direct parents count.
+    """
     asked = dict(_numbered(questions, "questions"))
     if not asked:
         raise ValueError("questions: at least one")
@@ -168,11 +171,6 @@ def read_questionnaire(questions: Any, dependencies: Any) -> DependentQuestionna
         if number not in asked:
             raise ValueError(f"dependencies: unknown question {number}")
         parents[number] = _parents(number, presupposed, asked)
-    try:
-        TopologicalSorter(parents).prepare()
-    except CycleError as error:
-        named = " -> ".join(map(str, reversed(error.args[1])))
-        raise ValueError(f"questions presuppose each other: {named}") from error
     return DependentQuestionnaire(asked, parents)
 
 

@@ -51,10 +51,14 @@ def draw(folder, *names):
     return folder
 
 
+def import_prompts(folder, slug):
+    rows = [row | {"prompt_en": f"A {row['class'] or 'cat'}"} for row in LIST]
+    import_benchmark(write(folder, rows), slug=slug)
+
+
 @pytest.fixture
 def benchmark(tmp_path):
-    rows = [row | {"prompt_en": f"A {row['class'] or 'cat'}"} for row in LIST]
-    import_benchmark(write(tmp_path / "list", rows), slug="o")
+    import_prompts(tmp_path / "list", slug="o")
     return Benchmark.objects.get()
 
 
