@@ -173,9 +173,10 @@ def find_folders(
             else:
                 found.folders.append(replace(place, pictures=tuple(own)))
         by_prompt = oneig.by_prompt(pictures, parts, stories, form)
-        for key, picture in by_prompt:
-            place = FoundFolder(path, name, "", "", "", key, (picture,), shot=oneig.SHOT)
-            found.folders.append(place)
+        found.folders += [
+            FoundFolder(path, name, "", "", "", key, (picture,), shot=oneig.SHOT)
+            for key, picture in by_prompt
+        ]
         taken = {picture for own in numbered.values() for picture in own}
         taken |= {picture for _key, picture in by_prompt}
         pictures = [picture for picture in pictures if picture not in taken]

@@ -97,8 +97,8 @@ def import_outputs(
     """Import every rendered story below `root`; a second call changes nothing.
 
     `form` names a benchmark's own layout (`oneig`), where the stored stories do not
-    tell it. `also` is called at the end of the transaction, `tell` with the number of pictures
-    written and of all, before it.
+    tell it. `also` is called at the end of the transaction, `tell` with the number of
+    pictures written and of all, before it.
     """
     read = read_outputs(
         root,

@@ -1,8 +1,8 @@
 """Envision-Score by a judge: nine sub-scores, three dimensions, one overall score.
 
 All are from 0 to 5. One reply holds all nine sub-scores, so the thirteen metrics
-together cost one request per trial. It shows all steps of a sequence, the paper's four or
-another number from 2 to 16.
+together cost one request per trial. It shows all steps of a sequence: the paper's four,
+or another number from 2 to 16.
 
 - `envision-paper`: five trials, plain means; a reply without nine clear scores is
   unusable.

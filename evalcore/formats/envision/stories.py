@@ -1,4 +1,4 @@
-"""Reader of Envision's sequences: prompts with an explanation each, four or another few.
+"""Reader of Envision's sequences: four prompts, or 2 to 16, with an explanation each.
 
 A file of sequences is a list of `{index, category, process_type, prompts}`; a folder
 holds one file per domain. Every domain counts from 1, so a story's key names its
@@ -169,7 +169,8 @@ def _story(
         return None
     prompts = row.get("prompts")
     if not isinstance(prompts, list) or not all(isinstance(p, dict) for p in prompts):
-        complain(f"a list of {LENGTHS} objects {{step, prompt, explanation}}", "prompts")
+        objects = "objects {step, prompt, explanation}"
+        complain(f"a list of {LENGTHS} {objects}", "prompts")
         return None
     steps = [prompt.get("step") for prompt in prompts]
     if not FEWEST_STEPS <= len(steps) <= MOST_STEPS:

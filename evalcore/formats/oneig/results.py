@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from analysis.problems import InputError, Problem, Problems
-from evalcore.formats.folder_layouts import is_shown, walked
 from evalcore.formats.json_files import NO_LINK, NO_VALUE, number_of, refuse
 from evalcore.formats.oneig.stories import read_table
 from evalcore.formats.story_scripts import ForeignScore, ForeignScores
@@ -104,16 +103,13 @@ def read_results(
 
 
 def _files(path: Path, reader: "_Reader") -> list[ResultFile]:
-    paths = [path]
-    if path.is_dir():
-        found = walked(path, reader.found.notes, is_shown)
-        paths = [folder / name for folder, _names, names in found for name in names]
-        paths = sorted(one for one in paths if one.suffix.lower() == ".csv")
     files = []
-    for one in paths:
+    for one in sorted(path.rglob("*")) if path.is_dir() else [path]:
         match = FILE.fullmatch(one.name)
         if one.is_symlink():
             reader.problems.append(Problem(str(one), NO_LINK))
+        elif one.suffix.lower() != ".csv":
+            continue
         elif match is None or match[2] == STYLES:
             why = "no scores by prompt or by method"
             reader.found.notes.append(f"{one}: {why}; left out")

@@ -1,8 +1,8 @@
 """Reader of OneIG-Bench's prompts: a list as CSV or JSON, and accompanying files.
 
 A row has `category`, `id` and `prompt_en` or `prompt_cn`. Every category counts from
-000, so a story's key names its class: `anime_000`. `class` (a style, a subject or a kind
-of text), `type` and `prompt_length` become tags. The list's folder may contain
+000, so a story's key names its class: `anime_000`. `class` (a style, a subject or a
+kind of text), `type` and `prompt_length` become tags. The list's folder may contain
 
     scripts/alignment/Q_D/anime.json      {id: {question, dependency}}, as JSON in text
     scripts/text/text_content.csv         id, text_content: the texts to be rendered
@@ -189,13 +189,19 @@ TITLES = {
 TAGS = ("class", "type", "prompt_length")
 # Styles by their group, as OneIG's analysis has them.
 STYLE_GROUPS = {
-    "traditional": """abstract_expressionism art_nouveau baroque chinese_ink_painting
-        cubism fauvism impressionism line_art minimalism pointillism pop_art rococo
-        ukiyo-e""".split(),
-    "media": """clay crayon graffiti lego comic pencil_sketch stone_sculpture
-        watercolor""".split(),
-    "anime": """celluloid chibi cyberpunk ghibli impasto pixar pixel_art
-        3d_rendering""".split(),
+    "traditional": (
+        *("abstract_expressionism", "art_nouveau", "baroque", "chinese_ink_painting"),
+        *("cubism", "fauvism", "impressionism", "line_art", "minimalism"),
+        *("pointillism", "pop_art", "rococo", "ukiyo-e"),
+    ),
+    "media": (
+        *("clay", "crayon", "graffiti", "lego", "comic", "pencil_sketch"),
+        *("stone_sculpture", "watercolor"),
+    ),
+    "anime": (
+        *("celluloid", "chibi", "cyberpunk", "ghibli", "impasto", "pixar"),
+        *("pixel_art", "3d_rendering"),
+    ),
 }
 NO_STYLE = "none"
 # Columns with a prompt, and their language.

@@ -23,9 +23,10 @@ OF_TABLES = ("wide", "value_columns", "lower_is_better")
 class Command(ImportCommand):
     help = (
         "Import metric scores computed elsewhere: a table (story, method, metric, "
-        "score), a folder of ViStoryBench results, Envision records, OneIG's CSV files, a "
-        "DOVER table, or StoryBench's result.txt. Example: import_scores cids.csv --benchmark vistory, "
-        "or import_scores data/bench_results --benchmark vistory"
+        "score), a folder of ViStoryBench results, Envision records, OneIG's CSV "
+        "files, a DOVER table, or StoryBench's result.txt. Example: import_scores "
+        "cids.csv --benchmark vistory, or import_scores data/bench_results --benchmark "
+        "vistory"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

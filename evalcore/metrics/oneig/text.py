@@ -240,8 +240,7 @@ def _value(
     wanted: Sequence[WantedText], read: Sequence[str], language: Language
 ) -> Value:
     comparisons = [
-        compare(found, text)
-        for (_image, text), found in zip(wanted, read, strict=True)
+        compare(found, text) for (_image, text), found in zip(wanted, read, strict=True)
     ]
     scored = asdict(text_score(comparisons, language))
     return Value(scored["score"], trace={**scored, "pictures": len(comparisons)})

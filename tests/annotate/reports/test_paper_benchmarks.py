@@ -1,4 +1,4 @@
-"""Benchmarks of papers from a folder to a report, by the commands that a person types."""
+"""Benchmarks of papers from a folder to a report, by commands."""
 
 import base64
 import csv

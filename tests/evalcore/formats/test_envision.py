@@ -101,7 +101,7 @@ def with_prompt(**changes):
 
 WRONG = {
     "missing step": (without(sequence(), 3), "index 1: steps 1, 2, 4: expected steps"),
-    "step twice": (with_prompt(step=2), "steps 1, 2, 2, 4: expected steps 1 to 4, each"),
+    "step twice": (with_prompt(step=2), "steps 1, 2, 2, 4: expected steps 1 to 4"),
     "step as text": (with_prompt(step="3"), "steps 1, 2, 3, 4: expected steps"),
     "one step": (sequence(count=1), "prompts: expected 2 to 16 steps, not 1"),
     "too many steps": (sequence(count=17), "prompts: expected 2 to 16 steps, not 17"),

@@ -19,6 +19,7 @@ from evalcore.metrics.llm_judge.questions import prompts
 from tests.evalcore.metrics.asking import noise, rendering_of, score
 from tests.evalcore.metrics.llm_judge.serving import answers, judge_at
 
+
 def texts(count=4):
     return [
         {
@@ -119,7 +120,7 @@ class TestAsking:
     def test_request_holds_all_pictures_and_texts(self, server, tmp_path, count, word):
         rendering = sequence(
             count,
-            envision={"index": 7, "category": "Science", "process_type": "Physics"}
+            envision={"index": 7, "category": "Science", "process_type": "Physics"},
         )
         judged(server, EnvisionScore("overall", CODE), rendering, tmp_path)
         (asked,) = server.asked
