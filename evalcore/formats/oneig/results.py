@@ -169,21 +169,20 @@ class _Reader:
             item = CLASS.get(file.metric)
             story = f"{item}_{name}" if item else name
             for method, own in scores.items():
-                value, details = self._value(file, line, method, cells[method])
-                if value is None:
-                    empty[method] += details is None
-                    continue
-                if story in own:
+                cell = cells[method]
+                if number_of(cell) == NO_VALUE:
+                    empty[method] += 1
+                elif story in own:
                     self._problem(file, line, "", name, "each prompt once")
-                own[story] = self._score(file, line, method, value, details, story)
+                elif (value := self._value(file, line, method, cell)) is not None:
+                    own[story] = self._score(file, line, method, *value, story)
         for method, own in scores.items():
             self.by_prompt[file.metric, method] = own
             self.timestamps[file.metric, method] = file.timestamp
             self.found.scores += own.values()
         for method, count in empty.items():
-            if count:
-                why = f"{count} prompts of {method} have no value; left out"
-                self.found.notes.append(f"{file.path}: {why}")
+            why = f"{count} prompts of {method} have no value; left out"
+            self.found.notes.append(f"{file.path}: {why}")
 
     def methods(self, file: ResultFile) -> None:
         """Read the values of methods; note those that differ from their prompts'."""
@@ -263,20 +262,17 @@ class _Reader:
 
     def _value(
         self, file: ResultFile, line: int, method: str, cell: str
-    ) -> tuple[float | None, dict[str, Any] | None]:
-        """Return a prompt's value and its parts; both None if the cell is empty."""
+    ) -> tuple[float, dict[str, Any] | None] | None:
+        """Return a prompt's value and the parts of a text's; None with a problem."""
         if file.metric != "text":
             value = self._number(file, line, method, cell)
-            empty = number_of(cell) == NO_VALUE
-            return value, None if value is not None or empty else {}
-        if number_of(cell) == NO_VALUE:
-            return None, None
+            return None if value is None else (value, None)
         parts = _parts(cell)
         if parts is None:
             self._problem(file, line, method, cell, f"[{', '.join(PARTS)}] as numbers")
-            return None, {}
-        value = combined(*parts, file.language)
-        return value, {FORM: dict(zip(PARTS, parts, strict=True))}
+            return None
+        details = {FORM: dict(zip(PARTS, parts, strict=True))}
+        return combined(*parts, file.language), details
 
     def _number(
         self, file: ResultFile, line: int, column: str, cell: str

@@ -3,6 +3,7 @@
 import base64
 import csv
 import io
+import json
 import random
 from itertools import product
 
@@ -221,6 +222,9 @@ def test_sequences_of_six_go_from_folder_to_report(tmp_path, judge):
     absent = MetricAbsence.objects.get(metric="envision_overall")
     assert (absent.method.name, absent.story.key) == MISSING[:2]
     assert absent.reason == "step 5 has no picture"
+    call_command("export_scores", "b", tmp_path / "saved", format="envision")
+    records = json.loads((tmp_path / "saved/Elm/full_results.json").read_text())
+    assert [len(record["steps"]) for record in records] == [STEPS] * 3
     study = plan("envision-expert", 5, rounds=1)
     answer(study)
     rows = report(tmp_path / "report")
