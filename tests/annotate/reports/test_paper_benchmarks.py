@@ -15,7 +15,7 @@ from PIL import Image
 from annotate.models import Study
 from annotate.rehearsal.answers import Rater, Truth
 from annotate.responses.bulk import SlotAnswers, store_judgements
-from evalcore.metrics.envision import PARTS
+from evalcore.metrics.envision import PAPER, PARTS
 from evalcore.models import MetricAbsence, MetricScore
 from tests.evalcore.formats import test_envision, test_oneig, test_oneig_results
 from tests.evalcore.metrics.llm_judge.serving import answers, serving
@@ -214,7 +214,7 @@ def test_sequences_of_six_go_from_folder_to_report(tmp_path, judge):
     write_envision(tmp_path)
     call_command("import_benchmark", tmp_path / "lists", benchmark="b")
     call_command("import_outputs", tmp_path / "out", benchmark="b")
-    metrics = [f"envision_{part}@envision-paper-k1" for part in PARTS]
+    metrics = [f"envision_{part}@{PAPER}-k1" for part in PARTS]
     call_command("score", "b", metrics=",".join(metrics))
     # One request for all thirteen metrics of a sequence; one sequence lacks a picture.
     assert [len(asked.pictures) for asked in judge.asked] == [STEPS] * 8
