@@ -12,6 +12,7 @@ from analysis.tables import UNVERSIONED
 from annotate.audit_log.as_of_event import Moment
 from annotate.models import Purpose, Slot, Study, Unit
 from evalcore.metrics import registry
+from evalcore.metrics.vistar.prompt_language import is_asked
 from evalcore.models import MetricAbsence, MetricRun, MetricScore, Output, TwinScore
 from evalcore.scoring import judged_outputs, score_rows
 
@@ -150,6 +151,20 @@ def _outputs(study: Study, moment: Moment | None = None) -> list[Output]:
     return list(judged_outputs.outputs(study.benchmark).filter(pk__in=shown))
 
 
+def _unasked(study: Study, metrics: Iterable[str]) -> dict[str, set[int]]:
+    """Return the stories that do not ask for a metric, by its name."""
+    papers = [registry.declared(m) for m in metrics if m in registry.declarations()]
+    routed = [info for info in papers if info.angles]
+    unasked: dict[str, set[int]] = defaultdict(set)
+    if routed:
+        angles = study.benchmark.stories.values_list("pk", "extra__vistar__angle")
+        for story, angle in angles:
+            for info in routed:
+                if not is_asked(info, {"vistar": {"angle": angle}}):
+                    unasked[info.name].add(story)
+    return unasked
+
+
 def _without_value(study: Study, moment: Moment) -> Iterator[str]:
     """Yield remarks on outputs without a value of a metric that others have."""
     judged = {
@@ -175,11 +190,16 @@ def _without_value(study: Study, moment: Moment) -> Iterator[str]:
     valued = set(with_scores.order_by().values_list(*METRIC).distinct())
     versions = Counter(metric for metric, *_version in valued)
     every = Counter(metric for metric, *_version in valued | absent.keys())
+    unasked = _unasked(study, every)
     # Web workers do not import this, which loads pandas.
     from analysis.sentences import counted
 
     for key in sorted(present.keys() | absent.keys()):
-        expected = {(s, m) for s, m in judged if not key[1].endswith(f" against {m}")}
+        expected = {
+            (s, m)
+            for s, m in judged
+            if s not in unasked[key[0]] and not key[1].endswith(f" against {m}")
+        }
         lacking = expected - present[key]
         if not lacking or not (present[key] or absent[key]):
             continue

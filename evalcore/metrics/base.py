@@ -340,6 +340,8 @@ class MetricInfo:
     queue: Queue = "cpu"
     # Whether it compares outputs with the true ones; metrics of pairs always do.
     needs_truth: bool = False
+    # Angles of VISTAR's prompts that ask for it; empty if every story does.
+    angles: tuple[str, ...] = ()
 
     @property
     def against_truth(self) -> bool:

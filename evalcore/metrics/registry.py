@@ -37,6 +37,7 @@ def declared(name: str, profile: str = "", **other: Any) -> MetricInfo:
     for bound in ("low", "high"):
         if facts.get(bound) == UNBOUNDED:
             facts[bound] = None
+    facts["angles"] = tuple(facts.get("angles", ()))
     return MetricInfo(name=name, profile=profile, **facts | other)
 
 

@@ -15,7 +15,8 @@ from django.db.models import F
 from django.utils import timezone
 
 from evalcore.metrics.base import Pair, Rendering, Run, Value
-from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
+from evalcore.metrics.engine import Engine, MetricJob
+from evalcore.metrics.feature_store import FeatureStore
 from evalcore.models import MetricChunk, MetricRun, Output
 from evalcore.scoring import judged_outputs, score_rows
 from evalcore.scoring.judged_outputs import InconsistentOutputError

@@ -97,6 +97,9 @@ def plan(run: MetricRun) -> None:
             return
         outputs = list(judged_outputs.outputs(run.benchmark))
         already = score_rows.existing_rows(run.benchmark_id, metrics, outputs)
+        if asked := score_rows.asked_stories(outputs, metrics):
+            run.options["asked"] = asked
+            run.save(update_fields=["options"])
         total = 0
         for queue in Queue.values:
             own = [one for one in metrics if one.metric.info.queue == queue]

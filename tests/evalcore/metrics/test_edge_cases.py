@@ -35,16 +35,11 @@ from evalcore.metrics.storybench.similarity import (
     video_text_matching,
 )
 from evalcore.metrics.vistar.composition import composition, consistency, coverage
-from evalcore.metrics.vistar.hwpq import (
-    hwpq,
-    majority,
-    pair_score,
-    parse_boolean,
-    parse_lines,
-)
+from evalcore.metrics.vistar.hwpq import answered, hwpq, majority, pair_score
 from evalcore.metrics.vistar.physical_consistency import physical_consistency
 from evalcore.metrics.vistar.questionnaire import read_questionnaire
 from evalcore.metrics.vistar.text_rendering import text_rendering
+from evalcore.metrics.vistar.votes import parse_boolean, parse_lines
 from evalcore.metrics.vistorybench import character_matching
 from evalcore.metrics.vistorybench.character_matching import (
     match,
@@ -421,8 +416,8 @@ OURS: dict[tuple[str, str], Callable[[Path], object]] = {
     ("HWPQ", "an answer in prose"): lambda _: refusing(
         lambda: parse_boolean("Probably true")
     ),
-    ("HWPQ", "a question without a line"): lambda _: [
-        vote.value for vote in parse_lines("1: True", 2)
+    ("HWPQ", "two lines that contradict each other"): lambda _: [
+        vote.value for vote in parse_lines("1: True\n2: No.\n1: False").values()
     ],
     ("HWPQ", "weights of the levels sum to 1.0005"): lambda _: round(
         sum(one.weight for one in CLOSE.levels), 12
@@ -439,6 +434,9 @@ OURS: dict[tuple[str, str], Callable[[Path], object]] = {
         LACKING, {"L10": 0, "L30": 1, "L40": 0}
     ),
     ("HWPQ", "nobody answers L1; L2 and L3 are met, L4 is not"): lambda _: hwpq(
+        FULL, {"L10": None, "L20": 1, "L30": 1, "L40": 0}
+    ),
+    ("HWPQ", "answered weight, if nobody answers L1"): lambda _: answered(
         FULL, {"L10": None, "L20": 1, "L30": 1, "L40": 0}
     ),
     # OneIG

@@ -4,7 +4,7 @@ import pytest
 
 from evalcore.metrics import registry
 from evalcore.metrics.base import FeatureError
-from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
+from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.envision import (
     CODE,
     NAMES,
@@ -14,6 +14,7 @@ from evalcore.metrics.envision import (
     EnvisionScore,
     read_trial,
 )
+from evalcore.metrics.feature_store import FeatureStore
 from evalcore.metrics.llm_judge.client import asking
 from evalcore.metrics.llm_judge.questions import prompts
 from tests.evalcore.metrics.asking import noise, rendering_of, score
