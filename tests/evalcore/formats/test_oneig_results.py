@@ -199,11 +199,16 @@ def test_mean_of_a_method_is_checked_or_stored(tmp_path, scored, capsys):
     assert stored("oneig_diversity") == {None: 0.3}
 
 
-def test_results_in_another_language_are_refused(tmp_path, scored):
+def test_results_in_another_language_are_left_out_or_refused(tmp_path, scored, capsys):
     table = RESULTS["alignment_prompt_score_EN"]
-    chinese = results(tmp_path / "zh", only=True, alignment_prompt_score_ZH=table)
+    folder = results(tmp_path, only=True, alignment_prompt_score_ZH=table)
     what = "expected results of EN, the language of the prompts"
-    assert what in complaint(chinese)
+    assert what in complaint(folder)
+    load(results(folder))
+    assert "ZH_2026-01-02_03-04-05.csv: another language; left out" in (
+        capsys.readouterr().err
+    )
+    assert stored("oneig_alignment") == {"anime_000": 0.5, "anime_001": 0.25}
 
 
 WRONG = {
