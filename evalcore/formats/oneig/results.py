@@ -148,12 +148,8 @@ class _Reader:
     """Collects scores, notes and problems of files."""
 
     def __init__(self, run: str, version: str, backend: str, method: str) -> None:
-        self.run, self.version, self.backend, self.method = (
-            run,
-            version,
-            backend,
-            method,
-        )
+        self.run, self.version = run, version
+        self.backend, self.method = backend, method
         self.found = ForeignScores()
         self.problems: Problems[Problem] = Problems()
         # scores of prompts by metric and method
@@ -177,9 +173,10 @@ class _Reader:
                 elif (value := self._value(file, line, method, cell)) is not None:
                     own[story] = self._score(file, line, method, *value, story)
         for method, own in scores.items():
-            self.by_prompt[file.metric, method] = own
-            self.timestamps[file.metric, method] = file.timestamp
-            self.found.scores += own.values()
+            if own:
+                self.by_prompt[file.metric, method] = own
+                self.timestamps[file.metric, method] = file.timestamp
+                self.found.scores += own.values()
         for method, count in empty.items():
             why = f"{count} prompts of {method} have no value; left out"
             self.found.notes.append(f"{file.path}: {why}")
@@ -188,7 +185,7 @@ class _Reader:
         """Read the values of methods; note those that differ from their prompts'."""
         rows, columns = self._table(file)
         column = OVERALL.get(file.metric, file.metric)
-        if column not in columns:
+        if columns and column not in columns:
             what = f"the column {column}"
             self._problem(file, 1, "", ", ".join(columns), what)
             return
@@ -197,6 +194,8 @@ class _Reader:
             if self.method not in ("", method):
                 continue
             if known and self.timestamps[file.metric, method] != file.timestamp:
+                why = f"{method} has prompts of another time; left out"
+                self.found.notes.append(f"{file.path}: {why}")
                 continue
             value = self._number(file, line, column, cells[column])
             if value is None:
@@ -252,6 +251,10 @@ class _Reader:
             table = read_table(file.path)
         except InputError as error:
             self.problems += error.problems
+            return [], []
+        if len(table.columns) < 2:
+            what = "a column of prompts or methods, and at least one of scores"
+            self._problem(file, 1, "", ", ".join(map(str, table.columns)), what)
             return [], []
         first, *columns = map(str, table.columns)
         rows = []

@@ -174,7 +174,9 @@ def test_newest_run_of_a_method_counts(tmp_path, scored, capsys):
     load(folder)
     assert stored("oneig_alignment") == {"anime_000": 0.75, "anime_001": 0.25}
     assert stored("oneig_alignment", "Kolors") == {"anime_000": 1.0}
-    assert "Flux has newer results; left out" in capsys.readouterr().err
+    notes = capsys.readouterr().err
+    assert "Flux has newer results; left out" in notes
+    assert "Flux has prompts of another time; left out" in notes
 
 
 def test_chosen_run_and_method_are_read(tmp_path, scored):
@@ -218,6 +220,7 @@ WRONG = {
     "unknown prompt": ("style", ",Flux\n777,0.5\n", ":2: story: anime_777: expected"),
     "unknown method": ("style", ",Nobody\n000,0.5\n", ":2: method: Nobody: expected"),
     "no values": ("style", ",Flux\n", "expected results of OneIG's programs"),
+    "no columns": ("style", "", ":1: expected a column of prompts or methods, and at"),
 }
 
 
