@@ -94,10 +94,10 @@ def prepare() -> None:
     stories = [test_envision.sequence(index) for index in (1, 2)]
     with tempfile.TemporaryDirectory() as folder:
         import_benchmark(test_envision.write(Path(folder), stories), slug="e")
-        test_oneig_results.import_prompts(Path(folder), slug="o")
+        test_oneig_results.import_prompts(Path(folder), slug="ig")
     for name in ("Flux", "Kolors"):
         method = Method.objects.create(name=name)
-        for story in Story.objects.filter(benchmark__slug__in=("e", "o")):
+        for story in Story.objects.filter(benchmark__slug__in=("e", "ig")):
             Output.objects.create(story=story, method=method)
 
 
@@ -377,7 +377,7 @@ IMPORTERS: dict[str, Importer] = {
         _envision_results, command("import_scores", benchmark="e", method="Flux")
     ),
     "scores of OneIG": Importer(
-        _oneig_results, command("import_scores", benchmark="o")
+        _oneig_results, command("import_scores", benchmark="ig")
     ),
     "scores of DOVER": Importer(
         file("dover.tsv", HEAD + "01\t40.5\t60\t50.25\n02\t1\t2\t3\n"),
