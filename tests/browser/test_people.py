@@ -22,7 +22,7 @@ def opened(page, live_server):
 
 
 def show(page, status):
-    """Show the people of one status, and wait until their page is there."""
+    """Show the people of one status, and wait for their page."""
     with page.expect_navigation():
         page.click(f"nav a:has-text('{status}')")
 

@@ -80,6 +80,7 @@ from tests.evalcore.metrics.vistorybench.paper_dolls import (
 
 HEAD = "vsb-code-2026.02"
 UNDEFINED = "undefined"
+QUOTED = 'The picture reads "Score: 4".\nScore: 1'
 TABLE = Path(__file__).with_name("edge_cases.md")
 
 
@@ -315,10 +316,16 @@ OURS: dict[tuple[str, str], Callable[[Path], object]] = {
     ("prompt alignment", "Score: 3.5 (the program's profile)"): lambda _: parse_score(
         "Score: 3.5", whole=True
     ),
-    ("prompt alignment @vsb-paper", "Score: 3.5"): lambda _: parse_score(
+    ("prompt alignment @plumbline-1-plain", "Score: 3.5"): lambda _: parse_score(
         "Score: 3.5", whole=False
     ),
     ("prompt alignment", "Score: 9"): lambda _: parse_score("Score: 9", whole=True),
+    ("prompt alignment", "Score: 4 quoted, then Score: 1"): lambda _: parse_score(
+        QUOTED, whole=True
+    ),
+    ("prompt alignment @vsb-code", "Score: 4 quoted, then Score: 1"): lambda _: (
+        parse_score(QUOTED, whole=True, first=True)
+    ),
     ("prompt alignment", "prose without a score"): lambda _: refusing(
         lambda: parse_score("A fine one.", whole=True)
     ),
@@ -366,9 +373,7 @@ OURS: dict[tuple[str, str], Callable[[Path], object]] = {
     ("FVD", "frames taken of a video of 20"): lambda _: len(choice(20)),
     # Envision
     ("Envision @code", "4.5"): lambda _: envision(nine(4.5, *[3] * 8)),
-    ("Envision @paper", "4.5"): lambda _: envision(
-        nine(4.5, *[3] * 8), "envision-paper"
-    ),
+    ("Envision @paper", "4.5"): lambda _: envision(nine(4.5, *[3] * 8), "plumbline-1"),
     ("Envision @code", "4-5"): lambda _: envision(nine("4-5", *[3] * 8)),
     ("Envision @code", "given twice: 2, then 4"): lambda _: envision(
         nine(2, *[3] * 8) + "\nSemantic Consistency: 4"
@@ -377,7 +382,7 @@ OURS: dict[tuple[str, str], Callable[[Path], object]] = {
         nine(*[3] * 9).rsplit("\n", 1)[0]
     ),
     ("Envision @paper", "a score is missing"): lambda _: envision(
-        nine(*[3] * 9).rsplit("\n", 1)[0], "envision-paper"
+        nine(*[3] * 9).rsplit("\n", 1)[0], "plumbline-1"
     ),
     ("Envision @code", "**Semantic Consistency (0-5):** 4"): lambda _: envision(
         nine(*[3] * 9).replace(
