@@ -261,8 +261,8 @@ class EnvisionScore:
         Undefined if a step lacks its picture or its prompt: the program leaves such a
         sequence out, too, and it never counts 0. In profile `envision-code-05be960` a
         missing sub-score counts 0, as in the reference program, and is named in the
-        trace. The program also judges other numbers of steps than four, with a
-        warning.
+        trace; its request speaks of four steps whatever their number, as the program's
+        does.
 
         Raises
         ------
