@@ -86,13 +86,17 @@ class Sampling(TypedDict):
 class AlignOptions:
     """The options of `align`, as on the command line.
 
-    `scales` are those of single dimensions. `resample` None is the default
+    `scales` are those of single dimensions. `identity` names the one to use of a
+    metric's identities, by metric. `resample` None is the default
     of each analysis; 0 for `top`, `top_confidence` and `demanded` is not asked.
     """
 
     questions: tuple[str, ...] | None = None
     metrics: tuple[str, ...] | None = None
     exclude_methods: tuple[str, ...] = ()
+    identity: Mapping[str, str] = field(default_factory=dict)
+    compare_identities: bool = False
+    mix_identities: bool = False
     scale: Scale | None = None
     scales: Mapping[str, Scale] = field(default_factory=dict)
     levels: tuple[str, ...] = LEVELS
@@ -120,6 +124,10 @@ class AlignOptions:
         if not 0 < self.confidence < 1:
             raise OptionError(
                 f"--confidence: {self.confidence}: expected a number between 0 and 1"
+            )
+        if self.compare_identities and self.mix_identities:
+            raise OptionError(
+                "--compare-identities, --mix-identities: expected one of them"
             )
         if self.top < 0:
             raise OptionError(f"--top: {self.top}: expected 0 or more")
@@ -190,6 +198,7 @@ DOES = {
     "power": "what larger studies than a pilot would show",
     "subset": "whether fewer stories keep the means and the order of the methods",
     "stability": "how stable a judge is over repeated trials, and whom it agrees with",
+    "score-agreement": "how well two sets of a metric's scores agree",
     "late-entry": "a method that was judged after a study, on the scale of that study",
 }
 # The reading of wide tables by default.
@@ -208,6 +217,7 @@ RESAMPLE_DEFAULTS = {
     "power": "stories+methods",
     "subset": "stories+methods",
     "stability": "stories+methods",
+    "score-agreement": "stories",
     "late-entry": "stories+annotators",
 }
 

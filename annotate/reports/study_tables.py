@@ -365,7 +365,7 @@ def _metric_names(
 ) -> dict[tuple[str, ...], str]:
     """Return the names in tables of each version of a metric with a score."""
     from analysis.reading.column_cleaning import key_texts, without_methods
-    from analysis.reading.scores import versioned_names
+    from analysis.reading.identities import versioned_names
 
     kept = without_methods(scores, excluded, ("method",)).dropna(subset=["score"])
     rows = kept.drop_duplicates(list(METRIC))

@@ -302,8 +302,15 @@ def _command(
     usual = as_stored(AlignOptions())
     for name, value in as_stored(options).items():
         if value != usual[name]:
-            text = join_names(map(str, value)) if isinstance(value, tuple) else value
-            parts += [f"--{name.replace('_', '-')}", str(text)]
+            parts.append(f"--{name.replace('_', '-')}")
+            parts += [] if value is True else [_argument(value)]
     for name, path in files.items():
         parts += [f"--{name}", kept_name(name, path)]
     return shlex.join(parts)
+
+
+def _argument(value: Any) -> str:
+    """Return the value of an option as on the command line."""
+    if isinstance(value, dict):
+        value = tuple(f"{metric}={identity}" for metric, identity in value.items())
+    return join_names(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -5,7 +5,6 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.db.models import Count
-from tqdm import tqdm
 
 from analysis.sentences import counted
 from annotate.models import Study
@@ -17,7 +16,10 @@ from evalcore.scoring import judge_preview, metric_runs
 from evalcore.scoring.asked_again import Which, replaced_by
 from evalcore.scoring.chunks import ScoringError
 from evalcore.scoring.deleting import StoredValues, values_of, values_of_run
+from evalcore.scoring.gpu_workers import run_on
 from evalcore.scoring.run_options import RunOptions
+from evalcore.scoring.time_left import shown_progress
+from evalcore.serving.supervisor import devices
 
 MOST_REASONS = 20
 STORED = "A judge's answers stay stored; score --again asks for new ones."
@@ -59,6 +61,11 @@ class Command(BaseCommand):
             action="store_true",
             help="print one full request to the judge for each metric, and the price; "
             "send nothing",
+        )
+        parser.add_argument(
+            "--gpus",
+            metavar="0,1",
+            help="compute with a worker on each of these GPUs of this machine",
         )
         parser.add_argument(
             "--stop",
@@ -117,6 +124,10 @@ class Command(BaseCommand):
             self._delete(benchmark, options)
             return
         asked = _asked(options)
+        gpus = _gpus(str(options["gpus"] or ""))
+        if gpus and options["background"]:
+            text = "--gpus: expected no --background; the workers have their own GPUs"
+            raise CommandError(text, returncode=2)
         wanted = _wanted(str(options["metrics"] or ""))
         if options["with_baselines"]:
             wanted += [n for n in registry.ready_baselines() if n not in wanted]
@@ -141,14 +152,14 @@ class Command(BaseCommand):
             return
         if price := _price(run):
             self.stdout.write(price)
-        with tqdm(desc="values", disable=None) as bar:
-
-            def show(done: int, total: int) -> None:
-                bar.total = total
-                bar.update(done - bar.n)
-
+        with shown_progress(run, by_one_worker=not gpus) as show:
             try:
-                run = metric_runs.run(run.pk, show)
+                if gpus:
+                    run = run_on(gpus, run.pk, show)
+                else:
+                    run = metric_runs.run(run.pk, show)
+            except ScoringError as error:
+                raise CommandError(str(error)) from error
             except KeyboardInterrupt as error:
                 metric_runs.stop(MetricRun.objects.filter(pk=run.pk))
                 raise CommandError(f"Stopped. {KEPT}", returncode=130) from error
@@ -210,6 +221,14 @@ def _stored_values(
     if run is None:
         raise CommandError(f"{benchmark.slug} has no run {number}.", returncode=2)
     return values_of_run(run)
+
+
+def _gpus(text: str) -> tuple[str, ...]:
+    """Return the devices of the GPUs that were named."""
+    try:
+        return devices(text) if text else ()
+    except ValueError as error:
+        raise CommandError(f"--gpus: {text}: {error}", returncode=2) from error
 
 
 def _benchmark(name: str) -> Benchmark:
