@@ -86,13 +86,17 @@ class Sampling(TypedDict):
 class AlignOptions:
     """The options of `align`, as on the command line.
 
-    `scales` are those of single dimensions. `resample` None is the default
+    `scales` are those of single dimensions. `identity` names the one to use of a
+    metric's identities, by metric. `resample` None is the default
     of each analysis; 0 for `top`, `top_confidence` and `demanded` is not asked.
     """
 
     questions: tuple[str, ...] | None = None
     metrics: tuple[str, ...] | None = None
     exclude_methods: tuple[str, ...] = ()
+    identity: Mapping[str, str] = field(default_factory=dict)
+    compare_identities: bool = False
+    mix_identities: bool = False
     scale: Scale | None = None
     scales: Mapping[str, Scale] = field(default_factory=dict)
     levels: tuple[str, ...] = LEVELS
@@ -120,6 +124,10 @@ class AlignOptions:
         if not 0 < self.confidence < 1:
             raise OptionError(
                 f"--confidence: {self.confidence}: expected a number between 0 and 1"
+            )
+        if self.compare_identities and self.mix_identities:
+            raise OptionError(
+                "--compare-identities, --mix-identities: expected one of them"
             )
         if self.top < 0:
             raise OptionError(f"--top: {self.top}: expected 0 or more")

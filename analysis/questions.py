@@ -28,10 +28,10 @@ from analysis.reliability.matrices import (
     rating_reliability,
 )
 from analysis.sentences import Notes
-from analysis.tables import restored
+from analysis.tables import IDENTITY_COLUMNS, restored
 
 SCORED = ("metric", "story", "method", "score")
-SCORE_KEYS = ("metric", "story", "method", "shot", "metric_version", "backend")
+SCORE_KEYS = ("metric", "story", "method", "shot", *IDENTITY_COLUMNS)
 
 
 def kept_scores(scores: pd.DataFrame | None, excluded: tuple[str, ...]) -> ScoreTable:

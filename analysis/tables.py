@@ -27,7 +27,18 @@ RANKING_KEY = (
     "is_repeat",
 )
 SCORE_COLUMNS = ("story", "method", "metric", "score")
-SCORE_KEY = ("story", "method", "shot", "metric", "metric_version", "backend")
+# What made a score: the typed columns came after the first two.
+TYPED_COLUMNS = (
+    "profile",
+    "weights",
+    "precision",
+    "judge",
+    "judge_version",
+    "settings",
+    "identity",
+)
+IDENTITY_COLUMNS = ("metric_version", "backend", *TYPED_COLUMNS)
+SCORE_KEY = ("story", "method", "shot", "metric", *IDENTITY_COLUMNS)
 FLAGS = ("is_gold", "is_repeat", "excluded")
 ANSWER_OPTIONAL = (
     "shot",
@@ -40,7 +51,7 @@ ANSWER_OPTIONAL = (
     *FLAGS,
     "comment",
 )
-SCORE_OPTIONAL = ("shot", "higher_is_better", "metric_version", "backend")
+SCORE_OPTIONAL = ("shot", "higher_is_better", *IDENTITY_COLUMNS, "computed_at")
 
 # What tells scores that name no version or backend from those of a metric that do.
 UNVERSIONED = "no version"

@@ -49,6 +49,17 @@ def join_names(names: Iterable[str]) -> str:
     return ",".join(name.replace(",", "\\,") for name in names)
 
 
+def chosen_identities(text: str) -> dict[str, str]:
+    """Parse metrics and the identity of each, as in cids=1a2b3c,csd=4d5e6f."""
+    chosen = {}
+    for part in split_names(text):
+        metric, _equals, identity = map(str.strip, part.partition("="))
+        if not metric or not identity:
+            raise argparse.ArgumentTypeError(f"{part}: write METRIC=IDENTITY")
+        chosen[metric] = identity
+    return chosen
+
+
 def scale(text: str) -> tuple[int, int]:
     """Parse the bounds of a scale, as in 0:4."""
     low, _colon, high = text.partition(":")
@@ -164,12 +175,26 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "type": split_names,
         "metavar": NAMES,
     },
+    "identity": {
+        "help": "of metrics whose scores have several identities, the one to use",
+        "type": chosen_identities,
+        "metavar": "METRIC=ID",
+    },
+    "compare_identities": {
+        "help": "report each identity of a metric as a metric of its own",
+        "action": "store_true",
+    },
+    "mix_identities": {
+        "help": "pool the scores of all identities of a metric",
+        "action": "store_true",
+    },
     "levels": _some_of(KNOWN_LEVELS, LEVELS),
     "coefficients": _some_of(KNOWN_COEFFICIENTS, COEFFICIENTS),
 }
 RESAMPLING = ("resamples", "resample", "confidence", "seed")
 TOP = ("top", "top_confidence")
-CHOICE = ("questions", "metrics", "exclude_methods")
+IDENTITIES = ("identity", "compare_identities", "mix_identities")
+CHOICE = ("questions", "metrics", "exclude_methods", *IDENTITIES)
 WITH_LEVELS = (*CHOICE, "levels", "coefficients")
 ALIGNMENT = (*WITH_LEVELS, *TOP, "split_by", "components", "demanded", "epsilon")
 

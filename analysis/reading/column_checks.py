@@ -30,7 +30,7 @@ from analysis.reading.column_cleaning import (
 from analysis.reading.csv_files import DECIMAL_COMMA
 from analysis.reading.files import place
 from analysis.reading.texts import UNTOLD, with_code_points
-from analysis.tables import FLAGS, control_character, is_text
+from analysis.tables import FLAGS, IDENTITY_COLUMNS, control_character, is_text
 
 Mask = Any  # a boolean array or series, one entry a row
 
@@ -206,7 +206,7 @@ class TableCheck:
         given = pd.Series(words.mask(lambda word: word in TRUE), data.index, object)
         given[words.mask(lambda word: word == "")] = None
         is_given = given.notna()
-        key = [c for c in ("metric", "metric_version", "backend") if c in data]
+        key = [c for c in ("metric", *IDENTITY_COLUMNS) if c in data]
         first = given.groupby([data[c] for c in key], sort=False).transform("first")
         of_metric = given.groupby(data["metric"], sort=False).transform("first")
         data.attrs[UNTOLD] = tuple(data.loc[of_metric.isna(), "metric"].unique())

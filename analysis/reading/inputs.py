@@ -23,6 +23,7 @@ from analysis.tables import (
     CHOICE_COLUMNS,
     CHOICE_KEY,
     CHOICE_VALUES,
+    IDENTITY_COLUMNS,
     MARKED_COLUMNS,
     MEAN_OF_RATERS,
     RANKING_COLUMNS,
@@ -330,7 +331,7 @@ def check_scores(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
     taken = check.frame["metric"].isin(BASELINES)
     once = taken & ~check.frame["metric"].duplicated()
     check.refuse(once, "metric", OTHER_NAME)
-    check.text(("story", "metric_version", "backend"), required=False)
+    check.text(("story", *IDENTITY_COLUMNS, "computed_at"), required=False)
     check.whole("shot", least=0)
     check.decimals(("score",))
     check.number("score", required=False, largest=LARGEST_SCORE)

@@ -130,6 +130,7 @@ class Outcome:
     key: Any
     values: Sequence[Value] = ()
     error: Exception | None = None
+    judge_versions: frozenset[str] = frozenset()
 
 
 @dataclass

@@ -36,6 +36,7 @@ class FaceConsistency:
         ),
         backend="dlib HOG faces, ResNet features",
     )
+    exact = True  # its networks never round to bf16
 
     def missing(self) -> MissingRequirements:
         return faces.missing(faces.DLIB)

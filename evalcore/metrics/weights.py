@@ -93,6 +93,12 @@ class PackagedWeights:
 AnyWeights = Weights | PackagedWeights
 
 
+def weights_of(metric: object) -> tuple[AnyWeights, ...]:
+    """Return the files that a metric reads; none for formulas and judges."""
+    found: tuple[AnyWeights, ...] = getattr(metric, "weights", ())
+    return found
+
+
 def _checked(path: Path | None, sha256: str, lack: MissingRequirement) -> Path:
     if path is None:
         raise WeightsError(f"not here: {lack}")

@@ -15,7 +15,9 @@ from django.db.models import F
 from django.utils import timezone
 
 from evalcore.metrics.base import Pair, Rendering, Run, Value
+from evalcore.metrics.encoders.precision import DeviceError
 from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
+from evalcore.metrics.identity import check_unchanged
 from evalcore.models import MetricChunk, MetricRun, Output
 from evalcore.scoring import judged_outputs, score_rows
 from evalcore.scoring.judged_outputs import InconsistentOutputError
@@ -109,7 +111,7 @@ class ChunkWork:
         engine = Engine(feature_store(), on_batch=on_batch)
         try:
             with self._judge():
-                self._run(engine, metrics)
+                self._run(engine, _unchanged(score_rows.identified(metrics)))
             self._put_down()
         finally:
             self.environment = _environment(engine.counts.asked)
@@ -125,8 +127,13 @@ class ChunkWork:
             except ValueError:  # no database can hold it
                 error = error or ValueError("the value is not finite")
             if error is None:
-                values = outcome.values or [NOTHING]
-                scored = ScoredOutput(piece.wanted, piece.method, piece.story, values)
+                scored = ScoredOutput(
+                    piece.wanted,
+                    piece.method,
+                    piece.story,
+                    outcome.values or [NOTHING],
+                    outcome.judge_versions,
+                )
                 self._unstored.append(scored)
                 self._uncounted += 1
             else:
@@ -168,6 +175,19 @@ class ChunkWork:
         self._stored_at = time.monotonic()
         report(self.chunk.run, self.progress)
 
+    def _count(self, pieces: int) -> None:
+        """Correct the run's total where planning could only guess the pieces."""
+        if self.chunk.guessed is None:
+            return
+        with transaction.atomic():
+            lock_run(self.chunk)
+            if not sign(self.chunk, guessed=None):
+                raise ChunkLostError
+            MetricRun.objects.filter(pk=self.chunk.run_id).update(
+                total=F("total") + pieces - self.chunk.guessed
+            )
+        self.chunk.guessed = None
+
     def _jobs(self, metrics: Sequence[WantedMetric]) -> Iterator[MetricJob]:
         """Yield the chunk's missing work, piece by piece."""
         chosen = judged_outputs.outputs(self.chunk.run.benchmark)
@@ -182,12 +202,19 @@ class ChunkWork:
         renderings = judged_outputs.load_renderings(outputs)
         truths = self._truths(outputs)
         if self.chunk.method is None:
+            self._count(
+                sum(
+                    len(score_rows.missing_metrics(output, metrics, already))
+                    for output in outputs
+                )
+            )
             yield from self._of_outputs(metrics, outputs, already, renderings, truths)
             return
         name = self.chunk.method.name
         left = [
             m for m in metrics if (None, self.chunk.method_id, m.key) not in already
         ]
+        self._count(len(left))
         whole = _whole(name, outputs, renderings, truths)
         for one in self._untried(name, left):
             if isinstance(whole, InconsistentOutputError):
@@ -244,6 +271,14 @@ class ChunkWork:
         return {output.story_id: renderings[output.pk] for output in true}
 
 
+def _unchanged(metrics: Sequence[WantedMetric]) -> Sequence[WantedMetric]:
+    """Return the metrics; raise if weights changed since this process read them."""
+    for one in metrics:
+        if one.identity is not None:
+            check_unchanged(one.identity)
+    return metrics
+
+
 def _subject(
     wanted: WantedMetric, output: LoadedRendering, truth: LoadedRendering | None
 ) -> Rendering | Pair:
@@ -289,7 +324,7 @@ def _environment(encoders: Mapping[str, int]) -> dict[str, object]:
         "encoders": dict(encoders),
     }
     if "torch" in sys.modules:
-        from evalcore.metrics.encoders.runtime import DeviceError, describe
+        from evalcore.metrics.encoders.runtime import describe
 
         try:
             environment |= describe()

@@ -91,10 +91,14 @@ def plan(run: MetricRun) -> None:
         if not planned:
             return
         try:
-            metrics = score_rows.metrics_of(run.metrics, run.options)
-        except registry.UnknownMetricError as error:
+            metrics = score_rows.identified(
+                score_rows.metrics_of(run.metrics, run.options)
+            )
+        except (registry.UnknownMetricError, FatalError) as error:
             _end(run, [["", "", str(error)]])
             return
+        identities = {one.name: one.asked for one in metrics if one.asked}
+        options = run.options | {"identities": identities}
         outputs = list(judged_outputs.outputs(run.benchmark))
         already = score_rows.existing_rows(run.benchmark_id, metrics, outputs)
         total = 0
@@ -103,7 +107,7 @@ def plan(run: MetricRun) -> None:
             chunks, pieces = _chunks(run, queue, own, outputs, already)
             MetricChunk.objects.bulk_create(chunks)
             total += pieces
-        MetricRun.objects.filter(pk=run.pk).update(total=total, done=0)
+        MetricRun.objects.filter(pk=run.pk).update(total=total, done=0, options=options)
         finish_if_done(run.pk)
 
 
@@ -114,28 +118,50 @@ def _chunks(
     outputs: Sequence[Output],
     already: score_rows.KnownRows,
 ) -> tuple[list[MetricChunk], int]:
-    """Return the chunks of one queue, and how many pieces of work they contain."""
-    per_output = {
-        output.pk: len(lacking)
-        for output in outputs
-        if (lacking := score_rows.missing_metrics(output, metrics, already))
-    }
+    """Return the chunks of one queue, and how many pieces of work they contain.
+
+    A metric whose identity is unknown here gets a chunk with every output: the worker
+    that has its weights finds out which of them lack a value.
+    """
+    undecided = [one for one in metrics if not one.asked]
+    per_output = {}
+    for output in outputs:
+        count = len(score_rows.missing_metrics(output, metrics, already))
+        if count or any(
+            one.of_an_output and one.applies_to(output.method.name) for one in undecided
+        ):
+            per_output[output.pk] = count
     keys = list(per_output)
     single = [one.name for one in metrics if one.of_an_output]
-    chunks = [
-        MetricChunk(
-            run=run, queue=queue, metrics=single, outputs=keys[start : start + CHUNK]
+    chunks = []
+    for start in range(0, len(keys), CHUNK):
+        own = keys[start : start + CHUNK]
+        guessed = sum(per_output[key] for key in own) if undecided else None
+        chunks.append(
+            MetricChunk(
+                run=run, queue=queue, metrics=single, outputs=own, guessed=guessed
+            )
         )
-        for start in range(0, len(keys), CHUNK)
-    ]
     pieces = sum(per_output.values())
     for method in {output.method_id: output.method for output in outputs}.values():
         lacking = score_rows.missing_method_metrics(method, metrics, already)
-        if lacking:
-            names = [one.name for one in lacking]
-            chunk = MetricChunk(run=run, queue=queue, metrics=names, method=method)
+        names = [
+            one.name
+            for one in metrics
+            if one in lacking
+            or (
+                one in undecided
+                and not one.of_an_output
+                and one.applies_to(method.name)
+            )
+        ]
+        if names:
+            guessed = len(lacking) if undecided else None
+            chunk = MetricChunk(
+                run=run, queue=queue, metrics=names, method=method, guessed=guessed
+            )
             chunks.append(chunk)
-            pieces += len(names)
+            pieces += len(lacking)
     return chunks, pieces
 
 

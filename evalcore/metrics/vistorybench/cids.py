@@ -300,6 +300,7 @@ class CharacterCount:
 
     def __init__(self, profile: CountProfile) -> None:
         self.profile = profile
+        self.exact = profile == "vsb-code-2026.02"  # its detector never rounds to bf16
         backend = FINDER if profile == "vsb-code-2026.02" else BACKEND
         self.info = declared("occm", profile, backend=backend)
 

@@ -137,16 +137,16 @@ def test_true_outputs_need_no_score_against_themselves(study):
         **run, options=options, state="done", finished_at=timezone.now()
     )
     MetricRun.objects.create(**run, options=options, state="running")
-    metric, version, backend = wanted.key
+    info = wanted.metric.info
     for method in Method.objects.exclude(name="Cedar"):
         assert study_scores.missing_now(study) == ["fid"]
         MetricScore.objects.create(
             run=done,
             benchmark=benchmark,
             method=method,
-            metric=metric,
-            metric_version=version,
-            backend=backend,
+            metric=info.name,
+            metric_version=wanted.version,
+            backend=info.backend,
             value=1.0,
         )
     assert study_scores.missing_now(study) == []
