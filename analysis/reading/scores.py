@@ -11,7 +11,7 @@ from analysis.options import OptionError
 from analysis.reading.column_cleaning import coded, combined, key_texts, true_flags
 from analysis.results import Array, Mask
 from analysis.sentences import chained, counted, sentence
-from analysis.tables import UNVERSIONED
+from analysis.tables import IDENTITY_COLUMNS, UNVERSIONED
 
 # Beside the metrics stand one that ties every pair, and what a metric that guesses
 # would reach on average; no metric of that name is drawn.
@@ -117,7 +117,7 @@ def _exact_means(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 def versioned_names(rows: pd.DataFrame) -> pd.Series:
     """Return what the metric of each row is called in the table of these rows."""
-    tags = [tag for tag in ("metric_version", "backend") if tag in rows]
+    tags = [tag for tag in IDENTITY_COLUMNS[:-1] if tag in rows]
     if not tags:
         return rows["metric"]
     label = key_texts(rows[tags[0]])

@@ -14,8 +14,9 @@ from annotate.kinds.registry import counted, kind_of, tables_of
 from annotate.models import Question, Slot, Study
 from annotate.presentation.slot_view import shot_texts
 from annotate.reports.output_marks import OutputMarks, output_marks
+from annotate.reports.score_tables import ASKED, score_rows
 from annotate.reports.study_scores import judged_units, named, scores_of
-from annotate.reports.study_tables import ASKED, AnswerRow, score_rows
+from annotate.reports.study_tables import AnswerRow
 from evalcore.metrics import registry
 from evalcore.metrics.identity import PARTS, Identity
 from evalcore.models import Frame, MetricAbsence, Output, Story

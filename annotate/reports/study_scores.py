@@ -7,6 +7,9 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
+from django.utils.translation import gettext, ngettext
 
 from analysis.options import AlignOptions, OptionError
 from analysis.sentences import chained, sentence
@@ -21,6 +24,7 @@ from evalcore.scoring.identities import (
     Identities,
     MetricIdentity,
     by_metric,
+    knows_weights,
     words,
 )
 
@@ -118,6 +122,34 @@ def choice_of(study: Study, options: AlignOptions, moment: Moment) -> Choice:
         return chosen
     usual = {m: those[0].identity.key for m, those in found.items() if len(those) > 1}
     return usual | chosen
+
+
+def in_words(one: MetricIdentity) -> str:
+    """Return what made scores, how many outputs have one, and the latest day."""
+    identity = one.identity
+    return " · ".join(
+        [
+            identity.label or gettext("no version"),
+            *details(identity),
+            ngettext("%(n)d output", "%(n)d outputs", one.outputs) % {"n": one.outputs},
+            date_format(localtime(one.newest), "SHORT_DATE_FORMAT"),
+            identity.key,
+        ]
+    )
+
+
+def details(identity: Identity) -> list[str]:
+    """Return what made scores beside their metric's version, in words of the page."""
+    said = [identity.backend]
+    if identity.weights:
+        said.append(gettext("weights %(key)s") % {"key": identity.weights})
+    elif not knows_weights(identity):
+        said.append(gettext("weights unknown"))
+    said.append(identity.precision)
+    if identity.judge_version:
+        said.append(gettext("answered as %(name)s") % {"name": identity.judge_version})
+    said.append(identity.settings)
+    return [part for part in said if part]
 
 
 SHOWN_REASONS = 3

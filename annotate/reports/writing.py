@@ -19,7 +19,13 @@ from annotate.access.server_address import server_address
 from annotate.audit_log.as_of_event import Moment
 from annotate.kinds.registry import answer_tables, kind_of
 from annotate.models import MAIN, Slot, Study
-from annotate.reports import downloads, earlier_study, study_scores, study_tables
+from annotate.reports import (
+    downloads,
+    earlier_study,
+    score_tables,
+    study_scores,
+    study_tables,
+)
 from annotate.reports.declarations import Files, declarations, keep, kept_name
 from annotate.studies import rewording
 from evalcore.metrics import registry
@@ -170,10 +176,10 @@ def _align(
     from analysis.commands.alignment import align
 
     scores, twins, metrics = None, None, []
-    if next(study_tables.score_rows(study, as_of=moment), None) is not None:
-        scores = study_tables.scores_frame(study, as_of=moment, choice=options.identity)
+    if next(score_tables.score_rows(study, as_of=moment), None) is not None:
+        scores = score_tables.scores_frame(study, as_of=moment, choice=options.identity)
         metrics = list(scores["metric"].unique())
-        twins = study_tables.twins_frame(
+        twins = score_tables.twins_frame(
             study, scores, excluded=options.exclude_methods, as_of=moment
         )
     tables: dict[str, pd.DataFrame | None] = {

@@ -69,7 +69,8 @@ def name_identities(
 
 
 def _identity(texts: tuple[str, ...]) -> Identity:
-    found = Identity(*texts)
+    told: dict[str, Any] = dict(zip(("metric", *PARTS), texts, strict=True))
+    found = Identity(**told)
     if replace(found, metric_version="", backend="") != Identity(found.metric):
         return found
     return from_label(found.metric, found.metric_version, found.backend)

@@ -256,7 +256,9 @@ def _times(rows: Sequence[ScoreRow]) -> Problems[Problem]:
             at = datetime.fromisoformat(told) if told else None
         except ValueError:
             what = "a time in ISO 8601, such as 2026-03-04T05:06:07+00:00"
-            problems.append(Problem(row[FILE], what, row[LINE], "computed_at", told))
+            problems.append(
+                Problem(row[FILE], what, row[LINE], "computed_at", str(told))
+            )
         else:
             row["computed_at"] = (
                 at if at is None or at.tzinfo else at.replace(tzinfo=UTC)

@@ -1,13 +1,19 @@
 """Identities of scores; values stored before have one with unknown weights."""
 
+import hashlib
+import json
+import re
 from collections import defaultdict
+from typing import Any
 
 import django.db.models.deletion
 from django.db import migrations, models
 from django.db.models import Case, When
 
-from evalcore.metrics.identity import from_label
-
+# As `evalcore.metrics.identity` had it when identities came.
+TEXT = re.compile(
+    r"(?P<version>\d+)(?: (?P<profile>\S+))??(?: against (?P<truth>.+))?"
+)
 LABEL = ("metric", "metric_version", "backend")
 # What an index finds the rows of a metric by.
 FOUND_BY = {
@@ -17,7 +23,7 @@ FOUND_BY = {
 }
 
 
-def name_identities(apps, schema_editor):
+def name_identities(apps: Any, schema_editor: Any) -> None:
     """Give every row the identity that follows from its version and backend."""
     identities, known = apps.get_model("evalcore", "ScoreIdentity"), {}
     for name, found_by in FOUND_BY.items():
@@ -41,17 +47,25 @@ def name_identities(apps, schema_editor):
         schema_editor.execute("SET CONSTRAINTS ALL IMMEDIATE")
 
 
-def create(identities, label):
-    found = from_label(*label)
+def create(identities: Any, label: tuple[str, str, str]) -> Any:
+    """Store the identity of a label."""
+    metric, version, backend = label
+    profile = settings = ""
+    if (match := TEXT.fullmatch(version)) is not None:
+        version, profile = match["version"], match["profile"] or ""
+        if match["truth"]:
+            truth = match["truth"].replace("%", "%25").replace(";", "%3B")
+            settings = f"true_outputs={truth}"
+    texts = [metric, version, profile, backend, "", "", "", "", settings]
+    told = json.dumps(texts, ensure_ascii=False).encode("utf-8", "surrogatepass")
     return identities.objects.create(
-        key=found.key,
-        metric=found.metric,
-        metric_version=found.metric_version,
-        profile=found.profile,
-        backend=found.backend,
-        settings=found.settings,
+        key=hashlib.sha256(told).hexdigest()[:12],
+        metric=metric,
+        metric_version=version,
+        profile=profile,
+        backend=backend,
+        settings=settings,
     )
-
 
 
 class Migration(migrations.Migration):

@@ -50,7 +50,7 @@ def _identity() -> "models.ForeignKey[ScoreIdentity | None]":
     )
 
 
-def _judge_version() -> "models.CharField[str]":
+def _judge_version() -> "models.CharField[str, str]":
     return models.CharField(
         max_length=200,
         blank=True,

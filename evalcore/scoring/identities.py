@@ -155,7 +155,8 @@ def by_metric(scores: QuerySet[MetricScore]) -> dict[str, list[MetricIdentity]]:
     The best is the newest of those that cover the most outputs. The scores belong to
     runs that have ended.
     """
-    rows, known = scores.order_by(), Identities()
+    rows: QuerySet[Any] = scores.order_by()
+    known = Identities()
     newest: dict[Identity, datetime] = {}
     at = Max(Coalesce("computed_at", "run__finished_at"))
     for a, b, c, d, e, latest in rows.values_list(*FIELDS).annotate(at=at):

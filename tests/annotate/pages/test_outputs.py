@@ -13,7 +13,7 @@ from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.scores import score_table
 from annotate.models import Question, Rating, Slot
 from annotate.quality import exclusion
-from annotate.reports import study_tables
+from annotate.reports import score_tables, study_tables
 from annotate.responses.bulk import SlotAnswers, store_judgements
 from evalcore.models import Method, MetricAbsence, MetricRun, MetricScore, Output, Story
 from tests.factories import METHODS, make_benchmark, make_study
@@ -220,7 +220,7 @@ def test_scores_are_those_of_reports(study):
     for metric in ("late", "sharpness"):
         run = score(study, metric, (1, 2, 3), metric_version="next")
         MetricRun.objects.filter(pk=run.pk).update(finished_at=None)
-    frame = pd.DataFrame(study_tables.score_rows(study))
+    frame = pd.DataFrame(score_tables.score_rows(study))
     frame = frame.query("metric_version != 'next'")
     cells = score_table(frame).cells
     for method in METHODS:

@@ -15,7 +15,7 @@ from analysis.__main__ import main
 from annotate.assignment import choosing
 from annotate.models import Annotator, Rating, Study
 from annotate.quality import exclusion
-from annotate.reports import study_tables
+from annotate.reports import score_tables, study_tables
 from annotate.responses import leasing
 from annotate.responses.bulk import SlotAnswers, store_judgements
 from evalcore.models import MetricScore
@@ -107,7 +107,7 @@ def test_versions_of_a_metric_are_separate():
     metric_runs.run(metric_runs.queue_run(study.benchmark, ["shots_present"]).pk)
     MetricScore.objects.update(metric_version="0", identity=None, value=0.1)
     metric_runs.run(metric_runs.queue_run(study.benchmark, ["shots_present"]).pk)
-    frame = study_tables.scores_frame(study)
+    frame = score_tables.scores_frame(study)
     assert list(frame.groupby("metric_version")["score"].max()) == [0.1, 1.0]
 
 
@@ -171,7 +171,7 @@ def test_scores_of_any_size_survive_the_database(tmp_path):
     path.write_text("\n".join(["story,method,metric,score", *rows]) + "\n")
     call_command("import_scores", path, benchmark="woods")
     expected = sorted(map(float, sizes))
-    assert sorted(study_tables.scores_frame(study)["score"]) == expected
+    assert sorted(score_tables.scores_frame(study)["score"]) == expected
     call_command("export_study", study.slug, out=tmp_path / "export")
     with (tmp_path / "export/scores.csv").open(newline="") as file:
         written = [float(row["score"]) for row in csv.DictReader(file)]
@@ -214,7 +214,13 @@ def test_export_is_complete(tmp_path):
     answer_everything(study)
     call_command("export_study", study.slug, out=tmp_path / "out")
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {"ratings.csv", "scores.csv", "in_sight.csv", "study.json"}
+    assert names == {
+        "ratings.csv",
+        "scores.csv",
+        "score_identities.json",
+        "in_sight.csv",
+        "study.json",
+    }
 
 
 @pytest.mark.slow
