@@ -27,10 +27,11 @@ DIGITS, SHORT = 12, 8
 # Most letters of the names that one judge answered under.
 LONGEST = 200
 # Names of settings that do not come from the judge.
-TRUTH, RUBRIC, PROMPTS = "true_outputs", "rubric", "prompts"
-# A version with its profile and true outputs in one text.
+TRUTH, REPEAT, RUBRIC, PROMPTS = "true_outputs", "repeat", "rubric", "prompts"
+# A version in one text with its profile, true outputs and the number of a repetition.
 LABEL = re.compile(
-    r"(?P<version>\d+)(?: (?P<profile>\S+))??(?: against (?P<truth>.+))?"
+    r"(?P<version>\d+)(?: (?P<profile>\S+))??(?: against (?P<truth>.+?))?"
+    r"(?: repeat (?P<repeat>\d+))?"
 )
 
 
@@ -61,7 +62,7 @@ class Identity:
         Name under which the judge answered; known only afterwards.
     settings
         Further settings as `key=value; ...`: those of the judge, fingerprints of rubric
-        and prompts, the method with the true outputs.
+        and prompts, the method with the true outputs, the number of a repetition.
     weight_files, prompt_files
         SHA-256 of each file, by its path; not part of a comparison.
     rubric
@@ -104,9 +105,15 @@ class Identity:
 
     @property
     def label(self) -> str:
-        """Return version, profile and true outputs as one text; see `from_label`."""
-        against = f"against {self.truth}" if self.truth else ""
-        return " ".join(filter(None, (self.metric_version, self.profile, against)))
+        """Return version, profile, true outputs and repetition; see `from_label`."""
+        repeat = read_settings(self.settings).get(REPEAT, "")
+        parts = (
+            self.metric_version,
+            self.profile,
+            f"against {self.truth}" if self.truth else "",
+            f"repeat {repeat}" if repeat else "",
+        )
+        return " ".join(filter(None, parts))
 
 
 # The columns that an identity covers, beside the metric's name.
@@ -131,13 +138,18 @@ def from_label(metric: str, label: str, backend: str) -> Identity:
     match = LABEL.fullmatch(label)
     if match is None:
         return Identity(metric, label, backend=backend)
-    truth = {TRUTH: match["truth"]} if match["truth"] else {}
-    profile, settings = match["profile"] or "", write_settings(truth)
-    return Identity(metric, match["version"], profile, backend, settings=settings)
+    settings = {TRUTH: match["truth"], REPEAT: match["repeat"]}
+    return Identity(
+        metric,
+        match["version"],
+        match["profile"] or "",
+        backend,
+        settings=write_settings({k: v for k, v in settings.items() if v}),
+    )
 
 
 def is_more_than_label(identity: Identity) -> bool:
-    """Return whether more is known than version, profile, true outputs and backend."""
+    """Return whether more is known than a label and a backend tell."""
     return from_label(identity.metric, identity.label, identity.backend) != identity
 
 
@@ -173,7 +185,7 @@ def fingerprint_of(files: Mapping[str, str]) -> str:
     return digest(sorted(files.items()), SHORT) if files else ""
 
 
-def identity_of(metric: Metric, *, truth: str = "") -> Identity:
+def identity_of(metric: Metric, *, truth: str = "", repeat: str = "") -> Identity:
     """Return the identity of the values that a metric would compute here and now.
 
     Parameters
@@ -184,6 +196,8 @@ def identity_of(metric: Metric, *, truth: str = "") -> Identity:
         instructions; and `exact`, whether its networks never round to bf16.
     truth
         The method with the true outputs, for metrics that compare with them.
+    repeat
+        Number of an independent repetition of a judge's answers; empty for the first.
 
     Raises
     ------
@@ -192,7 +206,7 @@ def identity_of(metric: Metric, *, truth: str = "") -> Identity:
     """
     info = metric.info
     files = {_name(one): file_hash(one.need()) for one in weights_of(metric)}
-    settings = {TRUTH: truth} if truth else {}
+    settings = {k: v for k, v in ((TRUTH, truth), (REPEAT, repeat)) if v}
     judge, rubric = "", ""
     prompt_files: Mapping[str, str] = getattr(metric, "prompt_files", {})
     if info.queue == "judge":

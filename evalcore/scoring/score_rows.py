@@ -34,8 +34,8 @@ RowKey = tuple[str, ...]
 class WantedMetric:
     """A metric of a run, with the labels of its rows.
 
-    `name` may carry a profile; `version` carries it and, for metrics that compare with
-    true outputs, the method that holds these. `asked` is the identity of its values;
+    `name` may carry a profile; `version` carries it, for metrics that compare with true
+    outputs the method that holds these, and the number of a judge's repetition. `asked` is the identity of its values;
     empty where this machine lacks the weights or the judge that decide it.
     """
 
@@ -43,6 +43,7 @@ class WantedMetric:
     metric: Metric
     version: str
     truth: str = ""
+    repeat: str = ""
     asked: str = ""
     identity: Identity | None = None
 
@@ -65,12 +66,15 @@ def metrics_of(names: Iterable[str], options: Mapping[str, Any]) -> list[WantedM
     metrics = []
     for name in names:
         metric = registry.load(name)
-        version, truth = metric.info.full_version, ""
+        version, truth, repeat = metric.info.full_version, "", ""
         if metric.info.against_truth:
             truth = options.get("truth", "")
             version += _against(truth)
+        if metric.info.queue == "judge" and "repeat" in options:
+            repeat = str(options["repeat"])
+            version += f" repeat {repeat}"
         asked = options.get("identities", {}).get(name, "")
-        metrics.append(WantedMetric(name, metric, version, truth, asked))
+        metrics.append(WantedMetric(name, metric, version, truth, repeat, asked))
     return metrics
 
 
@@ -83,7 +87,7 @@ def identified(metrics: Iterable[WantedMetric]) -> list[WantedMetric]:
     for one in metrics:
         identity = None
         if not one.metric.missing():
-            identity = identity_of(one.metric, truth=one.truth)
+            identity = identity_of(one.metric, truth=one.truth, repeat=one.repeat)
         asked = identity.asked if identity else ""
         found.append(replace(one, asked=asked, identity=identity))
     return found

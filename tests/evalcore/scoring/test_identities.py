@@ -156,7 +156,9 @@ def test_output_has_one_value_however_the_judge_answered(benchmark):
     output = Output.objects.select_related("story").first()
     asked = Identity("pa_scene", "1", judge="judge-a")
     metric = registry.load("sharpness")
-    wanted = score_rows.WantedMetric("pa_scene", metric, "1", "", asked.asked, asked)
+    wanted = score_rows.WantedMetric(
+        "pa_scene", metric, "1", asked=asked.asked, identity=asked
+    )
     run = metric_runs.queue_run(benchmark, ["sharpness"])
     for names, value in (({"2026-02", "2026-01"}, 1.0), ({"2026-03"}, 2.0)):
         scored = score_rows.ScoredOutput(
