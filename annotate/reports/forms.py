@@ -22,7 +22,7 @@ from analysis.problems import listed, shown
 from annotate.kinds.registry import counted
 from annotate.models import MAIN, AnalysisView, Study
 from annotate.reports import study_scores, study_tables
-from annotate.reports.study_scores import in_words
+from annotate.reports.study_scores import told_apart
 from evalcore.scoring.identities import MetricIdentity
 
 OPTIONS = {one.name for one in fields_of(AlignOptions)}
@@ -89,7 +89,7 @@ class ReportForm(forms.Form):
     )
     metrics = NamesField(label=_("Metrics"), required=False)
     compare_identities = forms.BooleanField(
-        label=_("Compare: each of them counts as a metric of its own"), required=False
+        label=_("Compare them: each counts as a metric of its own"), required=False
     )
     exclude_methods = forms.MultipleChoiceField(
         label=_("Leave methods out (the report says so)"),
@@ -164,7 +164,7 @@ class ReportForm(forms.Form):
         for number, (metric, those) in enumerate(several.items()):
             self.fields[f"identity-{number}"] = forms.ChoiceField(
                 label=metric,
-                choices=[(one.identity.key, in_words(one)) for one in those],
+                choices=told_apart(those),
                 required=False,
             )
         return several

@@ -124,18 +124,25 @@ def choice_of(study: Study, options: AlignOptions, moment: Moment) -> Choice:
     return usual | chosen
 
 
-def in_words(one: MetricIdentity) -> str:
-    """Return what made scores, how many outputs have one, and the latest day."""
-    identity = one.identity
-    return " · ".join(
-        [
-            identity.label or gettext("no version"),
-            *details(identity),
-            ngettext("%(n)d output", "%(n)d outputs", one.outputs) % {"n": one.outputs},
-            date_format(localtime(one.newest), "SHORT_DATE_FORMAT"),
-            identity.key,
-        ]
-    )
+def told_apart(those: Sequence[MetricIdentity]) -> list[tuple[str, str]]:
+    """Return the keys of a metric's identities, and what tells each from the others."""
+    parts = [[one.identity.label, *details(one.identity)] for one in those]
+    shared = set.intersection(*map(set, parts))
+    return [
+        (
+            one.identity.key,
+            " · ".join(
+                [
+                    *(part for part in own if part and part not in shared),
+                    ngettext("%(n)d output", "%(n)d outputs", one.outputs)
+                    % {"n": one.outputs},
+                    date_format(localtime(one.newest), "Y-m-d"),
+                    one.identity.key,
+                ]
+            ),
+        )
+        for one, own in zip(those, parts, strict=True)
+    ]
 
 
 def details(identity: Identity) -> list[str]:

@@ -100,4 +100,4 @@ def test_page_lists_what_made_the_scores(study):
     assert OLD.key in old
     page = client.get(reverse("report-list", args=[study.slug])).content.decode()
     assert "Scores made in several ways" in page
-    assert "2 · weights 0badcafe · bf16 · 6 outputs" in page
+    assert f"bf16 · 6 outputs · 2026-03-02 · {NEW.key}" in page
