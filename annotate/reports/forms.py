@@ -22,7 +22,7 @@ from analysis.problems import listed, shown
 from annotate.kinds.registry import counted
 from annotate.models import MAIN, AnalysisView, Study
 from annotate.reports import study_scores, study_tables
-from annotate.reports.study_scores import told_apart
+from annotate.reports.study_scores import distinguished
 from evalcore.scoring.identities import MetricIdentity
 
 OPTIONS = {one.name for one in fields_of(AlignOptions)}
@@ -164,7 +164,7 @@ class ReportForm(forms.Form):
         for number, (metric, those) in enumerate(several.items()):
             self.fields[f"identity-{number}"] = forms.ChoiceField(
                 label=metric,
-                choices=told_apart(those),
+                choices=distinguished(those),
                 required=False,
             )
         return several

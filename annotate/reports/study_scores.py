@@ -124,7 +124,7 @@ def choice_of(study: Study, options: AlignOptions, moment: Moment) -> Choice:
     return usual | chosen
 
 
-def told_apart(those: Sequence[MetricIdentity]) -> list[tuple[str, str]]:
+def distinguished(those: Sequence[MetricIdentity]) -> list[tuple[str, str]]:
     """Return the keys of a metric's identities, and what tells each from the others."""
     parts = [[one.identity.label, *details(one.identity)] for one in those]
     shared = set.intersection(*map(set, parts))
@@ -232,7 +232,7 @@ def _outputs(study: Study, moment: Moment | None = None) -> list[Output]:
 
 
 def _not_chosen(study: Study, moment: Moment, choice: Choice) -> Iterator[str]:
-    """Yield a remark on each metric of which only one identity is used."""
+    """Yield a remark on each metric whose other identities are not used."""
     for metric, those in sorted(identities_of(study, moment).items()):
         used = [one for one in those if one.identity.key == choice.get(metric)]
         rest = [one for one in those if one not in used]

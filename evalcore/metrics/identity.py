@@ -2,7 +2,7 @@
 
 Two scores of one metric may be compared or averaged only if their identities are equal.
 An identity is made of texts, so that a table can carry it; the full hashes of files
-stand beside it.
+belong to it, but do not count in comparisons.
 """
 
 import hashlib

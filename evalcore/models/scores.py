@@ -10,7 +10,7 @@ from evalcore.models.metric_runs import POSTED_TO, MetricRun
 from evalcore.models.outputs import Method, Output
 from evalcore.models.stories import Shot, Story
 
-# What rows said of their metric before they had an identity, and still say.
+# The columns that name a metric without its identity, as older programs read them.
 LABEL = ("metric", "metric_version", "backend")
 
 

@@ -1,4 +1,4 @@
-"""What made a score: other weights, precisions and judges are missing work."""
+"""Identities of scores: other weights, precisions and judges are missing work."""
 
 import struct
 from hashlib import sha256
