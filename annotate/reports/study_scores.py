@@ -90,7 +90,7 @@ def scores_of(study: Study, as_of: Moment | None = None) -> QuerySet[MetricScore
 def identities_of(
     study: Study, as_of: Moment | None = None
 ) -> dict[str, list[MetricIdentity]]:
-    """Return the identities of each metric; reports use the first unless told."""
+    """Return the identities of each metric; reports use the first by default."""
     return by_metric(_ended(scores_of(study, as_of), as_of))
 
 

@@ -35,8 +35,9 @@ class WantedMetric:
     """A metric of a run, with the labels of its rows.
 
     `name` may carry a profile; `version` carries it, for metrics that compare with true
-    outputs the method that holds these, and the number of a judge's repetition. `asked` is the identity of its values;
-    empty where this machine lacks the weights or the judge that decide it.
+    outputs the method that holds these, and the number of a judge's repetition. `asked`
+    is the identity of its values; empty where this machine lacks the weights or the
+    judge that decide it.
     """
 
     name: str
