@@ -12,12 +12,13 @@ from analysis.tables import UNVERSIONED
 from evalcore.metrics import registry
 from evalcore.metrics.identity import Identity, from_label
 from evalcore.metrics.weights import weights_of
-from evalcore.models import MetricRun, MetricScore, ScoreIdentity
+from evalcore.models import MetricRun, MetricScore, ScoreIdentity, most_letters
 
 # The columns of a row that say which identity it has.
 FIELDS = ("identity", "metric", "metric_version", "backend", "judge_version")
 # What they contain. Rows without an identity come from programs of an earlier version.
 IdentityCells = tuple[int | None, str, str, str, str]
+LONGEST_LABEL = most_letters(MetricScore, "metric_version")
 _TEXTS = (
     "metric",
     "metric_version",
@@ -123,7 +124,7 @@ def columns_of(identity: Identity) -> dict[str, Any]:
     """Return the cells of a new row that name its metric and identity."""
     return {
         "metric": identity.metric,
-        "metric_version": identity.label,
+        "metric_version": identity.label[:LONGEST_LABEL],
         "backend": identity.backend,
         "judge_version": identity.judge_version,
     }

@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 
 from evalcore.metrics import registry
 from evalcore.metrics.base import FatalError, MissingRequirements
-from evalcore.models import Benchmark, MetricChunk, MetricRun, Output
+from evalcore.models import Benchmark, MetricChunk, MetricRun
 from evalcore.scoring import judged_outputs, score_rows
 from evalcore.scoring.chunks import (
     ChunkLostError,
@@ -31,7 +31,7 @@ from evalcore.scoring.chunks import (
     report,
     sign,
 )
-from evalcore.scoring.score_rows import WantedMetric
+from evalcore.scoring.planning import chunks_of, planned_metrics
 from evalcore.serving.workers import Heartbeat
 
 logger = logging.getLogger(__name__)
@@ -41,8 +41,6 @@ Queue = MetricChunk.Queue
 # A chunk without a heartbeat for this long has lost its worker.
 SILENT = timedelta(seconds=90)
 OPEN = (RunState.QUEUED, RunState.RUNNING)
-# Outputs per chunk.
-CHUNK = 64
 # A chunk fails after this many lost workers.
 MOST_LOST = 3
 SHOWN_FAILURES = 5
@@ -84,18 +82,15 @@ def queue_run(
 
 def plan(run: MetricRun) -> None:
     """Cut a queued run into chunks of missing work, once and in one transaction."""
+    metrics, unknown = planned_metrics(run)
     with transaction.atomic():
         planned = MetricRun.objects.filter(pk=run.pk, state=RunState.QUEUED).update(
             state=RunState.RUNNING, started_at=timezone.now()
         )
         if not planned:
             return
-        try:
-            metrics = score_rows.identified(
-                score_rows.metrics_of(run.metrics, run.options)
-            )
-        except (registry.UnknownMetricError, FatalError) as error:
-            _end(run, [["", "", str(error)]])
+        if unknown:
+            _end(run, [["", "", unknown]])
             return
         identities = {one.name: one.asked for one in metrics if one.asked}
         options = run.options | {"identities": identities}
@@ -104,65 +99,11 @@ def plan(run: MetricRun) -> None:
         total = 0
         for queue in Queue.values:
             own = [one for one in metrics if one.metric.info.queue == queue]
-            chunks, pieces = _chunks(run, queue, own, outputs, already)
+            chunks, pieces = chunks_of(run, queue, own, outputs, already)
             MetricChunk.objects.bulk_create(chunks)
             total += pieces
         MetricRun.objects.filter(pk=run.pk).update(total=total, done=0, options=options)
         finish_if_done(run.pk)
-
-
-def _chunks(
-    run: MetricRun,
-    queue: str,
-    metrics: Sequence[WantedMetric],
-    outputs: Sequence[Output],
-    already: score_rows.KnownRows,
-) -> tuple[list[MetricChunk], int]:
-    """Return the chunks of one queue, and how many pieces of work they contain.
-
-    A metric whose identity is unknown here gets a chunk with every output: the worker
-    that has its weights finds out which of them lack a value.
-    """
-    undecided = [one for one in metrics if not one.asked]
-    per_output = {}
-    for output in outputs:
-        count = len(score_rows.missing_metrics(output, metrics, already))
-        if count or any(
-            one.of_an_output and one.applies_to(output.method.name) for one in undecided
-        ):
-            per_output[output.pk] = count
-    keys = list(per_output)
-    single = [one.name for one in metrics if one.of_an_output]
-    chunks = []
-    for start in range(0, len(keys), CHUNK):
-        own = keys[start : start + CHUNK]
-        guessed = sum(per_output[key] for key in own) if undecided else None
-        chunks.append(
-            MetricChunk(
-                run=run, queue=queue, metrics=single, outputs=own, guessed=guessed
-            )
-        )
-    pieces = sum(per_output.values())
-    for method in {output.method_id: output.method for output in outputs}.values():
-        lacking = score_rows.missing_method_metrics(method, metrics, already)
-        names = [
-            one.name
-            for one in metrics
-            if one in lacking
-            or (
-                one in undecided
-                and not one.of_an_output
-                and one.applies_to(method.name)
-            )
-        ]
-        if names:
-            guessed = len(lacking) if undecided else None
-            chunk = MetricChunk(
-                run=run, queue=queue, metrics=names, method=method, guessed=guessed
-            )
-            chunks.append(chunk)
-            pieces += len(lacking)
-    return chunks, pieces
 
 
 def finish_if_done(run_id: int) -> None:

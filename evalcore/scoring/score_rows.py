@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from evalcore.metrics import registry
-from evalcore.metrics.base import Metric, Value
+from evalcore.metrics.base import FatalError, Metric, Value
 from evalcore.metrics.identity import Identity, identity_of, joined
 from evalcore.models import (
     Method,
@@ -79,16 +79,23 @@ def metrics_of(names: Iterable[str], options: Mapping[str, Any]) -> list[WantedM
     return metrics
 
 
-def identified(metrics: Iterable[WantedMetric]) -> list[WantedMetric]:
+def identified(
+    metrics: Iterable[WantedMetric], *, strict: bool = True
+) -> list[WantedMetric]:
     """Add the identities, as far as this machine has the weights and the judge.
 
-    Raises a FatalError if it has them, but cannot use them.
+    If it has them, but cannot use them, raise a FatalError (`strict`), or leave the
+    identity out.
     """
     found = []
     for one in metrics:
         identity = None
         if not one.metric.missing():
-            identity = identity_of(one.metric, truth=one.truth, repeat=one.repeat)
+            try:
+                identity = identity_of(one.metric, truth=one.truth, repeat=one.repeat)
+            except FatalError:
+                if strict:
+                    raise
         asked = identity.asked if identity else ""
         found.append(replace(one, asked=asked, identity=identity))
     return found

@@ -63,6 +63,7 @@ def test_report_uses_the_newest_complete_identity_and_names_others(study):
     assert f"are used, {OLD.key}" in page
 
 
+@pytest.mark.slow
 def test_report_uses_the_chosen_identity_or_compares(study):
     form = ReportForm({}, study=study)
     (field,) = form.identities

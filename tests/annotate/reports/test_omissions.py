@@ -7,7 +7,7 @@ from django.utils import timezone
 from annotate.models import Report
 from annotate.reports import building, study_scores
 from evalcore.models import Method, MetricAbsence, MetricRun, MetricScore, Output
-from evalcore.scoring import metric_runs, score_rows
+from evalcore.scoring import metric_runs, planning, score_rows
 from tests.factories import make_study
 from tests.people import alice, answer_everything
 
@@ -19,7 +19,7 @@ WORDS = "their computation was not finished"
 @pytest.fixture
 def study(monkeypatch):
     """Return an answered study with scores of one metric, and another in progress."""
-    monkeypatch.setattr(metric_runs, "CHUNK", 2)
+    monkeypatch.setattr(planning, "CHUNK", 2)
     study = make_study()
     answer_everything(study)
     metric_runs.run(metric_runs.queue_run(study.benchmark, ["shots_present"]).pk)
