@@ -33,6 +33,7 @@ from annotate.pages.manage import (
     view_pages,
 )
 from annotate.reports.downloads import TABLES
+from evalcore.formats.vistar import FILE, TABLE
 
 # A story as it is shown: before launch, under a link; and where its media stand.
 PREVIEW = (
@@ -163,6 +164,15 @@ BENCHMARK = "benchmarks/<slug:slug>/"
 benchmark_urls = [
     page("benchmarks/", benchmarks.benchmark_list),
     page(BENCHMARK, benchmarks.benchmark_detail),
+    *(
+        page(
+            f"{BENCHMARK}{file}",
+            benchmarks.benchmark_questionnaires,
+            file.replace(".", "-"),
+            file=file,
+        )
+        for file in (FILE, TABLE)
+    ),
     page(f"{BENCHMARK}members/add/", benchmarks.member_add),
     page(f"{BENCHMARK}members/<int:pk>/remove/", benchmarks.member_remove),
 ]

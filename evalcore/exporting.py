@@ -1,7 +1,4 @@
-"""Write a benchmark's scores, and questionnaires that a judge wrote, as files.
-
-Questionnaires are files so that people can check them before pictures are judged.
-"""
+"""Write a benchmark's scores as files, and find its VISTAR prompts."""
 
 import re
 from collections import defaultdict
@@ -10,6 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from django.db.models import QuerySet
 
 from analysis.problems import InputError, Problem
 from evalcore.formats.envision import writing as envision
@@ -21,25 +20,17 @@ from evalcore.formats.score_table import (
     sidecar_text,
     table_text,
 )
+from evalcore.formats.vistar import Prompts, questionnaire_files
 from evalcore.formats.vistorybench.layout import FORM, LANGUAGES, RunPath
 from evalcore.formats.vistorybench.writing import Results, Score, result_files
-from evalcore.formats.written_files import Files, Written, as_lines, write_files
+from evalcore.formats.written_files import Files, Written, write_files
 from evalcore.metrics.identity import Identity, is_more_than_label
-from evalcore.metrics.vistar.prompt_language import parse
-from evalcore.metrics.vistar.questionnaire import (
-    HierarchicalQuestionnaire,
-    PromptForJudge,
-)
-from evalcore.models import Benchmark, MetricAbsence, MetricScore, Output
+from evalcore.models import Benchmark, MetricAbsence, MetricScore, Output, Story
 from evalcore.scoring.identities import Identities, words
 
-FILE = "questionnaires.jsonl"
-# VISTAR's fields for each prompt, by the story's key.
-Prompts = Mapping[str, Mapping[str, Any]]
 
-
-def prompts_without(benchmark: Benchmark, stories: Sequence[str]) -> Prompts:
-    """Return the prompts of a benchmark that have no questionnaire."""
+def vistar_prompts(benchmark: Benchmark, stories: Sequence[str]) -> Prompts:
+    """Return VISTAR's fields of the chosen prompts of a benchmark; of all if empty."""
     extras = dict(benchmark.stories.order_by("key").values_list("key", "extra"))
     problems = [
         Problem("--stories", f"a story of {benchmark.slug}", value=key)
@@ -56,35 +47,19 @@ def prompts_without(benchmark: Benchmark, stories: Sequence[str]) -> Prompts:
             problems.append(Problem(f"story {key}", what))
     if problems:
         raise InputError(problems)
-    return {
-        key: prompt for key, prompt in prompts.items() if "questionnaire" not in prompt
-    }
+    return prompts
 
 
-def prompt_for_judge(prompt: Mapping[str, Any]) -> PromptForJudge:
-    """Return a prompt as a judge receives it."""
-    text = str(prompt["prompt"]).strip()
-    return PromptForJudge(
-        parse(text).text if text.startswith("[") else text,
-        prompt.get("role") or "",
-        prompt.get("angle") or "",
-        prompt.get("parameters") or {},
-    )
+def prompts_with_questionnaires(benchmark: Benchmark) -> QuerySet[Story]:
+    """Return the VISTAR prompts of a benchmark that have a questionnaire."""
+    having = benchmark.stories.filter(extra__vistar__has_key="questionnaire")
+    return having.order_by("key")
 
 
-def questionnaire_file(
-    prompts: Prompts, questionnaires: Mapping[str, HierarchicalQuestionnaire]
-) -> Files:
-    """Return the file that adds questionnaires to their prompts when imported."""
-    rows = [
-        {
-            "prompt_id": key,
-            "prompt": prompts[key]["prompt"],
-            "questionnaire": questionnaire.as_json(),
-        }
-        for key, questionnaire in questionnaires.items()
-    ]
-    return {FILE: as_lines(rows)}
+def export_questionnaires(benchmark: Benchmark) -> Files:
+    """Return the questionnaires of a benchmark's prompts as files."""
+    rows = prompts_with_questionnaires(benchmark).values_list("key", "extra")
+    return questionnaire_files({key: extra["vistar"] for key, extra in rows})
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from analysis.options import VERSION
 from analysis.reading.csv_files import LARGEST_WIDTH
 from analysis.reading.files import LARGEST_FILE, LARGEST_TABLE
 from analysis.statistics import COLUMNS
-from tests import study_fields_page
+from tests import fidelity_page, study_fields_page
 from tests.tables_page import PAGE, with_registry
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,6 +29,12 @@ def test_version_is_the_same_everywhere():
 def test_page_of_tables_is_written_from_the_registry():
     page = PAGE.read_text("utf-8")
     assert with_registry(page) == page
+
+
+def test_table_of_fidelity_is_written_from_the_declarations():
+    page = fidelity_page.PAGE.read_text("utf-8")
+    assert fidelity_page.with_table(page) == page
+    assert "`inception_score` | same |" in page
 
 
 def test_fields_of_the_study_file_are_those_of_the_schema():

@@ -17,6 +17,7 @@ from annotate.audit_log.as_of_event import Moment
 from annotate.models import Purpose, Slot, Study, Unit
 from evalcore.metrics import registry
 from evalcore.metrics.identity import Identity
+from evalcore.metrics.vistar.prompt_language import is_asked
 from evalcore.models import MetricAbsence, MetricRun, MetricScore, Output, TwinScore
 from evalcore.scoring import judged_outputs, score_rows
 from evalcore.scoring.identities import (
@@ -255,6 +256,20 @@ def _counted(one: MetricIdentity) -> str:
     return f"{one.identity.key} ({words(one.identity)}; {outputs})"
 
 
+def _unasked(study: Study, metrics: Iterable[str]) -> dict[str, set[int]]:
+    """Return the stories that do not ask for a metric, by its name."""
+    papers = [registry.declared(m) for m in metrics if m in registry.declarations()]
+    routed = [info for info in papers if info.angles]
+    unasked: dict[str, set[int]] = defaultdict(set)
+    if routed:
+        angles = study.benchmark.stories.values_list("pk", "extra__vistar__angle")
+        for story, angle in angles:
+            for info in routed:
+                if not is_asked(info, {"vistar": {"angle": angle}}):
+                    unasked[info.name].add(story)
+    return unasked
+
+
 def _without_value(study: Study, moment: Moment, choice: Choice) -> Iterator[str]:
     """Yield remarks on outputs without a value of a metric that others have."""
     judged = {
@@ -284,13 +299,16 @@ def _without_value(study: Study, moment: Moment, choice: Choice) -> Iterator[str
         absent[asked].add(cell)
     valued = Counter(identity.metric for identity in present)
     every = Counter(identity.metric for identity in present.keys() | absent.keys())
+    unasked = _unasked(study, every)
     # Web workers do not import this, which loads pandas.
     from analysis.sentences import counted
 
     for one in sorted(present.keys() | absent.keys(), key=_order):
         if one in others and one not in present:
             continue
-        expected = {(s, m) for s, m in judged if m != one.truth}
+        expected = {
+            (s, m) for s, m in judged if s not in unasked[one.metric] and m != one.truth
+        }
         values = present.get(one, set())
         lacking = expected - values
         if not lacking or not (values or absent[one]):

@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import slug_re
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from analysis.options import Progress, silent
 from annotate import event_log
@@ -120,7 +121,30 @@ class Draft:
 
     def notes(self) -> list[str]:
         """Return warnings that a manager needs before people begin."""
-        return list(filter(None, [gaps_note(self.units), self.material.note()]))
+        notes = [gaps_note(self.units), self._unasked_note(), self.material.note()]
+        return list(filter(None, notes))
+
+    def _unasked_note(self) -> str:
+        """Return a note on stories that suit no question; empty if there are none."""
+        stories = self.setup.benchmark.stories.only("key", "tags").order_by("key")
+        if self.setup.stories:
+            stories = stories.filter(key__in=self.setup.stories)
+        questions = self.definition.questions
+        unasked = [
+            story.key
+            for story in stories
+            if not any(story.suits(question.stories) for question in questions)
+        ]
+        if not unasked:
+            return ""
+        text = ngettext(
+            "%(n)d story is left out, since no question is about its tags: %(named)s.",
+            "%(n)d stories are left out, since no question is about their tags: "
+            "%(named)s.",
+            len(unasked),
+        )
+        named = ", ".join(unasked[:3]) + ", ..." * (len(unasked) > 3)
+        return text % {"n": len(unasked), "named": named}
 
     def shape_notes(self) -> list[ShapeNote]:
         """Return notes on shapes and sizes of pictures."""

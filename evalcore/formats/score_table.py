@@ -79,7 +79,6 @@ def sidecar_text(identities: Iterable[Identity]) -> str:
             "metric": one.metric,
             **{name: getattr(one, name) for name in PARTS},
             **{name: dict(sorted(getattr(one, name).items())) for name in _FILES},
-            "rubric": one.rubric,
         }
         for one in sorted(identities, key=lambda one: (one.metric, one.key))
     }
@@ -111,7 +110,7 @@ def _identity(told: Any) -> Identity | None:
     """Return an identity of the file; None if it is none."""
     if not isinstance(told, Mapping):
         return None
-    texts = {name: told.get(name, "") for name in ("metric", *PARTS, "rubric")}
+    texts = {name: told.get(name, "") for name in ("metric", *PARTS)}
     files = {name: told.get(name, {}) for name in _FILES}
     if not all(isinstance(one, dict) for one in files.values()):
         return None

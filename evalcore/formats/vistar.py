@@ -1,29 +1,54 @@
-"""Reader of VISTAR's prompts: a text file with one per line, or JSON objects.
+"""Reader and writer of VISTAR's prompts: one per line of text, or JSON objects.
 
 A line is a prompt of the language `[role-angle] text {key="value"}`. An object has
 `prompt_id` and `prompt`, of that language or plain, and perhaps a `questionnaire` (or
 its `levels`). A prompt becomes a story of one shot, which people and methods see
 without tag and parameters. The whole prompt is stored with its story, so that it can be
-written back.
+written back with its questionnaire.
 """
 
-from collections.abc import Iterator
+import csv
+import io
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from analysis.problems import InputError, Problem, Problems
-from analysis.tables import is_text
+from analysis.sentences import counted
+from analysis.tables import Lines, defused, is_text
 from evalcore.formats.json_files import read_rows, read_text
 from evalcore.formats.story_scripts import (
     ReadShot,
     ReadStory,
     can_name_a_file,
 )
-from evalcore.metrics.vistar.prompt_language import ParseError, parse
-from evalcore.metrics.vistar.questionnaire import QuestionnaireError, read_questionnaire
+from evalcore.formats.written_files import Files, as_lines
+from evalcore.metrics.vistar.prompt_language import (
+    ANGLES,
+    ROLES,
+    ParseError,
+    did_you_mean,
+    parse,
+)
+from evalcore.metrics.vistar.questionnaire import (
+    AUTHOR,
+    PromptForJudge,
+    QuestionnaireError,
+    read_questionnaire,
+)
 
-CODES = ("role", "angle")
+CODES = {"role": ROLES, "angle": ANGLES}
 SHOWN = 60
+FILE, TABLE = "questionnaires.jsonl", "questionnaires.csv"
+# Columns of the table of questionnaires, a row per pair of questions.
+HEADER = (
+    *("story", "role", "angle", "prompt", "level", "level_weight"),
+    *("pair", "positive", "negative", "weight"),
+    *(f"author_{key}" for key in AUTHOR),
+)
+# VISTAR's fields for each prompt, by the story's key.
+Prompts = Mapping[str, Mapping[str, Any]]
 # A prompt's object and its position: its line, if lines are counted.
 PromptRow = tuple[int, Any]
 
@@ -37,7 +62,7 @@ class WrongError(ValueError):
 
 
 def read_prompts(path: Path) -> tuple[list[ReadStory], list[str]]:
-    """Read and check a list of prompts."""
+    """Read and check a list of prompts; return remarks on unknown roles and angles."""
     problems: Problems[Problem] = Problems()
     stories: list[ReadStory] = []
     has_lines = path.suffix.lower() != ".json"
@@ -58,7 +83,25 @@ def read_prompts(path: Path) -> tuple[list[ReadStory], list[str]]:
         problems.append(Problem(str(path), "at least one prompt"))
     if problems:
         raise InputError(problems)
-    return stories, []
+    return stories, list(_remarks(path, stories))
+
+
+def _remarks(path: Path, stories: Sequence[ReadStory]) -> Iterator[str]:
+    """Yield a remark for each role or angle that is not known."""
+    for what, known in CODES.items():
+        users: dict[str, list[str]] = defaultdict(list)
+        for story in stories:
+            code = story.tags.get(what, "")
+            if code and code not in known:
+                users[code].append(story.key)
+        for code, keys in users.items():
+            hint = did_you_mean(code, known)
+            yield (
+                f"{path.name}: the {what} {code!r} of {counted(len(keys), 'prompt')} "
+                f"({keys[0]}{', ...' * (len(keys) > 1)}) is kept, but not known"
+                f"{', so every metric scores it' * (what == 'angle')}; known are "
+                f"{', '.join(known)}{f'; {hint}' * bool(hint)}"
+            )
 
 
 def _rows(path: Path, problems: list[Problem]) -> list[PromptRow]:
@@ -163,3 +206,44 @@ def _questionnaire(row: dict[str, Any], text: str) -> dict[str, Any]:
         what = "a questionnaire of the documented form"
         raise WrongError(*(f"{what} ({p})" for p in error.problems)) from error
     return {"questionnaire": whole}
+
+
+# Writing ------------------------------------------------------------------------------
+
+
+def prompt_for_judge(fields: Mapping[str, Any]) -> PromptForJudge:
+    """Return a prompt as a judge receives it."""
+    text = str(fields["prompt"]).strip()
+    return PromptForJudge(
+        parse(text).text if text.startswith("[") else text,
+        fields.get("role") or "",
+        fields.get("angle") or "",
+        fields.get("parameters") or {},
+    )
+
+
+def questionnaire_files(prompts: Prompts) -> Files:
+    """Return prompts with their questionnaires as files.
+
+    The list of objects can be imported: it adds questionnaires to the prompts of a
+    benchmark, or makes a benchmark of them. The table is for reading.
+    """
+    table = io.StringIO()
+    writer = csv.writer(Lines(table))
+    writer.writerow(HEADER)
+    for key, fields in prompts.items():
+        for row in _table_rows(key, fields):
+            writer.writerow([defused(v) if isinstance(v, str) else v for v in row])
+    rows = [{"prompt_id": key, **fields} for key, fields in prompts.items()]
+    return {FILE: as_lines(rows), TABLE: table.getvalue()}
+
+
+def _table_rows(key: str, fields: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
+    read = read_questionnaire(fields["questionnaire"])
+    codes = [fields.get(name) or "" for name in CODES]
+    author = [read.author.get(name, "") for name in AUTHOR]
+    for level in read.levels:
+        for pair in level.questions:
+            asked = (pair.id, pair.positive, pair.negative, pair.weight)
+            of_level = (read.prompt, level.level, level.weight)
+            yield key, *codes, *of_level, *asked, *author

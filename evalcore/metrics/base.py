@@ -80,6 +80,8 @@ class Source:
     pictures: Callable[[], Iterator[Picture]] = field(compare=False, repr=False)
     # Width and height, if known without decoding.
     size: tuple[int, int] | None = field(default=None, compare=False)
+    # The bytes of its file, if that is a PNG with exactly these pixels.
+    png: Callable[[], bytes] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,7 @@ class RenderedCharacter:
     key: str  # its name in the benchmark
     kind: str = ""  # `realistic_human`, `unrealistic_human`, `non_human`, or empty
     references: tuple[Image, ...] = ()
+    name: str = ""  # its English name in the benchmark; empty if that is the key
 
 
 @dataclass(frozen=True)
@@ -340,6 +343,8 @@ class MetricInfo:
     queue: Queue = "cpu"
     # Whether it compares outputs with the true ones; metrics of pairs always do.
     needs_truth: bool = False
+    # Angles of VISTAR's prompts that ask for it; empty if every story does.
+    angles: tuple[str, ...] = ()
 
     @property
     def against_truth(self) -> bool:

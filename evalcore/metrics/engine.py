@@ -7,11 +7,7 @@ metric gets its answer as soon as all requested features are known. An item with
 feature fails only the metrics that requested it; the next run tries again.
 """
 
-import contextlib
-import hashlib
-import math
 import os
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,10 +15,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from evalcore.metrics.base import (
     Ask,
@@ -35,77 +28,7 @@ from evalcore.metrics.base import (
     Value,
 )
 from evalcore.metrics.decoding import MOST_BYTES, UNSCORABLE, Ahead, PreparedItem, words
-
-
-class FeatureStore:
-    """Features on disk, by encoder and item."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def get_many(self, encoder: str, keys: Iterable[str]) -> dict[str, Feature]:
-        root = f"{self._home(encoder)}{os.sep}"
-        found = {}
-        for key in keys:
-            feature = _read(root + _place(key))
-            if feature is not None:
-                found[key] = feature
-        return found
-
-    def put_many(self, encoder: str, features: Mapping[str, Feature]) -> None:
-        """Store features; each is written completely or not at all."""
-        home = self._home(encoder)
-        if not home.is_dir():
-            home.mkdir(parents=True, exist_ok=True)
-            _write(home / "encoder.txt", f"{encoder}\n".encode())
-        for key, feature in features.items():
-            if feature.dtype.hasobject:
-                raise TypeError(f"features are numbers or texts, not {feature.dtype}")
-            shape = ",".join(map(str, feature.shape))
-            head = f"{feature.dtype.str} {shape}\n".encode()
-            _write(home / _place(key), head + feature.tobytes())
-
-    def _home(self, encoder: str) -> Path:
-        return self.folder / hashlib.sha256(encoder.encode()).hexdigest()[:16]
-
-
-def _place(key: str) -> str:
-    name = hashlib.sha256(key.encode()).hexdigest()
-    return f"{name[:2]}{os.sep}{name}"
-
-
-def _read(path: str) -> Feature | None:
-    """Return a feature; None if it does not exist, or was cut short by a crash."""
-    try:
-        with open(path, "rb", buffering=0) as file:
-            data = file.read()
-    except FileNotFoundError:
-        return None
-    head, _newline, body = data.partition(b"\n")
-    kind, _space, sizes = head.decode("ascii", "replace").partition(" ")
-    try:
-        dtype = np.dtype(kind)
-        shape = tuple(int(size) for size in sizes.split(",") if size)
-    except (TypeError, ValueError):
-        return None
-    if len(body) != dtype.itemsize * math.prod(shape):
-        return None
-    return np.frombuffer(body, dtype).reshape(shape)
-
-
-def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    finally:
-        # another process has already written it
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-
+from evalcore.metrics.feature_store import FeatureStore
 
 # Further errors of a metric on one inconsistent story, whose data come from others.
 ODD_STORY = (AttributeError, LookupError, TypeError)

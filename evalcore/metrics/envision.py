@@ -3,10 +3,11 @@
 All are from 0 to 5. One reply holds all nine sub-scores, so the thirteen metrics
 together cost one request per trial.
 
-- `envision-paper`: five trials, plain means; a reply without nine clear scores is
-  unusable.
-- `envision-code-05be960`: one trial, sub-weights .33, .33 and .34 (as in its printed
-  tables); a missing score counts 0, and values are rounded to two decimals.
+- `plumbline-1`: this project's own prompt, with the paper's five trials and plain
+  means; a reply without nine clear scores is unusable.
+- `envision-code-05be960`: the program's request, with the prompt of the operator's
+  checkout of it; one trial, sub-weights .33, .33 and .34 (as in its printed tables); a
+  missing score counts 0, and values are rounded to two decimals.
 
 The suffix `-k3` of a profile stands for three trials, and so on up to 99.
 """
@@ -20,18 +21,32 @@ import numpy as np
 from evalcore.metrics.base import (
     Image,
     MetricInfo,
+    MissingRequirements,
     RenderedShot,
     Rendering,
     Scoring,
     Value,
 )
+from evalcore.metrics.envision_program import (
+    MOST_TOKENS,
+    PROMPT_FILE,
+    TEMPERATURE,
+    program_question,
+    why_no_request,
+)
 from evalcore.metrics.llm_judge.asking import JudgeAnswer, Refusal, ask_judge
+from evalcore.metrics.llm_judge.checkouts import PromptFile, hashes, missing_prompts
 from evalcore.metrics.llm_judge.client import judge_name, missing_judge
-from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
+from evalcore.metrics.llm_judge.questions import (
+    JudgeQuestion,
+    prompt_hashes,
+    prompts,
+)
 from evalcore.metrics.llm_judge.replies import Unclear, digits_after, scores_after
 from evalcore.metrics.registry import declared
 
-CODE, PAPER = "envision-code-05be960", "envision-paper"
+# The program, and the paper's averages of answers to this project's own prompt.
+CODE, PAPER = "envision-code-05be960", "plumbline-1"
 HIGHEST = 5
 # The program's heavier weight belongs to the last one.
 DIMENSIONS: Mapping[str, tuple[str, str, str]] = {
@@ -141,7 +156,7 @@ class Trial:
 def read_trial(text: str, profile: str = PAPER) -> Trial:
     """Return the nine scores of a reply.
 
-    `envision-paper` accepts only nine whole numbers from 0 to 5.
+    `plumbline-1` accepts only nine whole numbers from 0 to 5.
     `envision-code-05be960` reads like the program: the first digit after a name, at the
     last mention with a digit from 0 to 5, or else 0. Unlike the program, it also reads
     bold names.
@@ -189,10 +204,8 @@ def _whole_number(text: str, name: str) -> int:
 
 
 STEPS = 4
-TEMPERATURE = 0.3
-MOST_TOKENS = 2000
 TRIALS = {PAPER: 5, CODE: 1}
-VERSIONS = {PAPER: "1", CODE: "2"}
+VERSIONS = {PAPER: "1", CODE: "3"}
 TOLD = ("index", "category", "process_type")
 
 
@@ -225,7 +238,18 @@ class EnvisionScore:
             backend=judge_name(),
         )
 
-    missing = staticmethod(missing_judge)
+    @property
+    def prompt_files(self) -> Mapping[str, str]:
+        """Return the SHA-256 of each text that is sent, by its file."""
+        return hashes(self._files) or prompt_hashes("envision", "rubric")
+
+    @property
+    def _files(self) -> list[PromptFile]:
+        return [PROMPT_FILE] if self.profile == CODE else []
+
+    def missing(self) -> MissingRequirements:
+        """Return the missing settings of the judge, and the missing prompt."""
+        return MissingRequirements([*missing_judge(), *missing_prompts(self._files)])
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value, with a row for each trial in the trace.
@@ -234,10 +258,12 @@ class EnvisionScore:
         In profile `envision-code-05be960` a missing sub-score counts 0, as in the
         reference program, and is named in the trace.
         """
-        reason = why_unjudged(rendering)
+        is_program = self.profile == CODE
+        reason = why_unjudged(rendering) or is_program * why_no_request(rendering)
         if reason:
             return [Value(None, reason=reason)]
-        questions = [_question(rendering, trial) for trial in range(self.trials)]
+        question = program_question if is_program else _question
+        questions = [question(rendering, trial) for trial in range(self.trials)]
         # One attempt per trial: a retry would raise the temperature, and trials must be
         # equal.
         answers = yield from ask_judge(questions, self._read, attempts=1)
@@ -306,7 +332,6 @@ def _question(rendering: Rendering, trial: int) -> JudgeQuestion:
         temperature=TEMPERATURE,
         max_tokens=MOST_TOKENS,
         trial=trial,
-        size=None,
     )
 
 

@@ -27,7 +27,7 @@ DIGITS, SHORT = 12, 8
 # Most letters of the names that one judge answered under.
 LONGEST = 200
 # Names of settings that do not come from the judge.
-TRUTH, REPEAT, RUBRIC, PROMPTS = "true_outputs", "repeat", "rubric", "prompts"
+TRUTH, REPEAT, PROMPTS = "true_outputs", "repeat", "prompts"
 # A version in one text with its profile, true outputs and the number of a repetition.
 LABEL = re.compile(
     r"(?P<version>\d+)(?: (?P<profile>\S+))??(?: against (?P<truth>.+?))?"
@@ -61,12 +61,10 @@ class Identity:
     judge_version
         Name under which the judge answered; known only afterwards.
     settings
-        Further settings as `key=value; ...`: those of the judge, fingerprints of rubric
-        and prompts, the method with the true outputs, the number of a repetition.
+        Further settings as `key=value; ...`: those of the judge, a fingerprint of the
+        prompts, the method with the true outputs, the number of a repetition.
     weight_files, prompt_files
         SHA-256 of each file, by its path; not part of a comparison.
-    rubric
-        SHA-256 of the instructions to a judge, if they are this project's.
     """
 
     metric: str
@@ -80,7 +78,6 @@ class Identity:
     settings: str = ""
     weight_files: Mapping[str, str] = field(default_factory=dict, compare=False)
     prompt_files: Mapping[str, str] = field(default_factory=dict, compare=False)
-    rubric: str = field(default="", compare=False)
 
     @property
     def columns(self) -> dict[str, str]:
@@ -192,8 +189,8 @@ def identity_of(metric: Metric, *, truth: str = "", repeat: str = "") -> Identit
     ----------
     metric
         A metric that lacks nothing on this machine. It may have `weights`;
-        `prompt_files`, the SHA-256 of a program's prompts by path; `rubric`, its own
-        instructions; and `exact`, whether its networks never round to bf16.
+        `prompt_files`, the SHA-256 of each text for a judge by its file; and `exact`,
+        whether its networks never round to bf16.
     truth
         The method with the true outputs, for metrics that compare with them.
     repeat
@@ -207,16 +204,15 @@ def identity_of(metric: Metric, *, truth: str = "", repeat: str = "") -> Identit
     info = metric.info
     files = {_name(one): file_hash(one.need()) for one in weights_of(metric)}
     settings = {k: v for k, v in ((TRUTH, truth), (REPEAT, repeat)) if v}
-    judge, rubric = "", ""
+    judge = ""
     prompt_files: Mapping[str, str] = getattr(metric, "prompt_files", {})
     if info.queue == "judge":
         # A judge is imported only where one is asked.
         from evalcore.metrics.llm_judge.client import the_judge
 
         asked = the_judge().settings
-        judge, rubric = asked.name, "" if prompt_files else _rubric(metric)
+        judge = asked.name
         settings |= asked.identity
-        settings |= {RUBRIC: rubric[:SHORT]} if rubric else {}
         settings |= {PROMPTS: fingerprint_of(prompt_files)} if prompt_files else {}
     return Identity(
         info.name,
@@ -229,7 +225,6 @@ def identity_of(metric: Metric, *, truth: str = "", repeat: str = "") -> Identit
         settings=write_settings(settings),
         weight_files=files,
         prompt_files=dict(prompt_files),
-        rubric=rubric,
     )
 
 
@@ -242,20 +237,6 @@ def _name(weights: AnyWeights) -> str:
 def _precision(metric: Metric) -> str:
     """Return the precision in force; `exact` metrics never round to bf16."""
     return "fp32" if getattr(metric, "exact", False) else precision()
-
-
-def _rubric(metric: Metric) -> str:
-    """Return the SHA-256 of the metric's own instructions, or of all of its paper's."""
-    from evalcore.metrics.llm_judge.questions import prompts
-
-    text: str = getattr(metric, "rubric", "")
-    if not text:
-        paper = type(metric).__module__.split(".")[2]
-        try:
-            text = json.dumps(dict(prompts(paper)), sort_keys=True)
-        except KeyError:
-            return ""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 _read: dict[str, str] = {}

@@ -20,7 +20,15 @@ from evalcore.metrics.weights import WeightsError, unobtainable
 
 PAPERS = Path(__file__).with_name("papers.toml")
 # Keys for the construction of a metric; the others are those of `MetricInfo`.
-MAKING = {"class", "arguments", "profiles", "ending", "needs", "because"}
+MAKING = {
+    "class",
+    "arguments",
+    "profiles",
+    "ending",
+    "needs",
+    "because",
+    "differs",
+}
 UNBOUNDED = "none"  # TOML has no null
 
 
@@ -37,6 +45,7 @@ def declared(name: str, profile: str = "", **other: Any) -> MetricInfo:
     for bound in ("low", "high"):
         if facts.get(bound) == UNBOUNDED:
             facts[bound] = None
+    facts["angles"] = tuple(facts.get("angles", ()))
     return MetricInfo(name=name, profile=profile, **facts | other)
 
 
@@ -153,7 +162,10 @@ def ready_baselines() -> list[str]:
 
 @lru_cache(maxsize=512)
 def load(name: str) -> Metric:
-    """Return the metric called `name` or `name@profile`."""
+    """Return the metric called `name` or `name@profile`.
+
+    A suffix alone, as in `name@grid-2x2`, belongs to the default profile.
+    """
     plain, at, profile = name.partition("@")
     if plain not in METRICS:
         close = difflib.get_close_matches(plain, METRICS, n=1)
@@ -164,6 +176,9 @@ def load(name: str) -> Metric:
         )
         raise UnknownMetricError(f"Unknown metric {plain!r}. {hint}")
     entry = METRICS[plain]
+    usual = "-".join([*entry.profiles[:1], profile])
+    if entry.ending and not entry.has(profile) and entry.has(usual):
+        profile = usual
     if at and not entry.has(profile):
         known = ", ".join(entry.known) or "none"
         raise UnknownMetricError(

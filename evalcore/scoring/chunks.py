@@ -16,7 +16,8 @@ from django.utils import timezone
 
 from evalcore.metrics.base import Pair, Rendering, Run, Value
 from evalcore.metrics.encoders.precision import DeviceError
-from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
+from evalcore.metrics.engine import Engine, MetricJob
+from evalcore.metrics.feature_store import FeatureStore
 from evalcore.metrics.identity import check_unchanged
 from evalcore.models import MetricChunk, MetricRun, Output
 from evalcore.scoring import judged_outputs, score_rows

@@ -38,7 +38,6 @@ def described(row: ScoreIdentity, judge_version: str = "") -> Identity:
         judge_version=judge_version,
         weight_files=row.files.get("weights", {}),
         prompt_files=row.files.get("prompts", {}),
-        rubric=row.files.get("rubric", ""),
     )
 
 
@@ -106,7 +105,6 @@ def store(identity: Identity) -> int:
         for name, found in (
             ("weights", dict(asked.weight_files)),
             ("prompts", dict(asked.prompt_files)),
-            ("rubric", asked.rubric),
         )
         if found
     }

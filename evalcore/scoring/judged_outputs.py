@@ -127,7 +127,17 @@ def _rendering(
 def picture_source(sha256: str, extension: str, width: int, height: int) -> base.Source:
     """Return a stored picture as a source for metrics."""
     read = partial(_read_picture, sha256, extension)
-    return base.Source(sha256, read, (width, height))
+    png = partial(_read_file, sha256, extension) if extension == "png" else None
+    return base.Source(sha256, read, (width, height), png)
+
+
+def _read_file(sha256: str, extension: str) -> bytes:
+    path = media.original_path(MediaFile(sha256=sha256, extension=extension))
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        what = f"{path.name}: expected a readable file ({error.strerror})"
+        raise InconsistentOutputError(what) from error
 
 
 def _read_picture(sha256: str, extension: str) -> Iterator[base.Picture]:
@@ -185,7 +195,7 @@ def _stories(keys: Iterable[int]) -> dict[int, StoryFacts]:
     characters: dict[int, dict[str, base.RenderedCharacter]] = defaultdict(dict)
     for row in Character.objects.filter(story__in=keys).order_by("pk"):
         characters[row.story_id][row.key] = base.RenderedCharacter(
-            row.key, row.kind, tuple(references[row.pk])
+            row.key, row.kind, tuple(references[row.pk]), row.names.get("en", "")
         )
     present = defaultdict(list)
     for shot_id, key in (

@@ -96,6 +96,8 @@ def plan(run: MetricRun) -> None:
         options = run.options | {"identities": identities}
         outputs = list(judged_outputs.outputs(run.benchmark))
         already = score_rows.existing_rows(run.benchmark_id, metrics, outputs)
+        if asked := score_rows.asked_stories(outputs, metrics):
+            options["asked"] = asked
         total = 0
         for queue in Queue.values:
             own = [one for one in metrics if one.metric.info.queue == queue]

@@ -40,9 +40,7 @@ def chunks_of(
     per_output = {}
     for output in outputs:
         count = len(score_rows.missing_metrics(output, metrics, already))
-        if count or any(
-            one.of_an_output and one.applies_to(output.method.name) for one in undecided
-        ):
+        if count or score_rows.missing_metrics(output, undecided, set()):
             per_output[output.pk] = count
     keys = list(per_output)
     single = [one.name for one in metrics if one.of_an_output]

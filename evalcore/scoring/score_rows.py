@@ -10,6 +10,7 @@ from django.utils import timezone
 from evalcore.metrics import registry
 from evalcore.metrics.base import FatalError, Metric, Value
 from evalcore.metrics.identity import Identity, identity_of, joined
+from evalcore.metrics.vistar.prompt_language import is_asked
 from evalcore.models import (
     Method,
     MetricAbsence,
@@ -143,9 +144,23 @@ def missing_metrics(
         one
         for one in metrics
         if one.of_an_output
+        and is_asked(one.metric.info, output.story.extra)
         and one.applies_to(output.method.name)
         and (output.story_id, output.method_id, one.key) not in already
     ]
+
+
+def asked_stories(
+    outputs: Iterable[Output], metrics: Iterable[WantedMetric]
+) -> dict[str, tuple[int, int]]:
+    """Return how many of the stories ask for a metric, for those that some do not."""
+    extras = {output.story_id: output.story.extra for output in outputs}
+    counts = {
+        one.name: sum(is_asked(one.metric.info, extra) for extra in extras.values())
+        for one in metrics
+    }
+    total = len(extras)
+    return {name: (n, total) for name, n in counts.items() if n < total}
 
 
 def missing_method_metrics(

@@ -21,12 +21,18 @@ def opened(page, live_server):
     return page
 
 
+def show(page, status):
+    """Show the people of one status, and wait for their page."""
+    with page.expect_navigation():
+        page.click(f"nav a:has-text('{status}')")
+
+
 def names(page):
     return page.locator(".people-table .who > a").all_inner_texts()
 
 
 def test_manager_rejects_people_who_left_and_pays_the_rest(opened):
-    opened.click("nav a:has-text('left')")
+    show(opened, "left")
     assert names(opened) == ["A14", "A15"]
     opened.check("label:has-text('All 2')")
     assert opened.locator("[name=person]:checked").count() == 2
@@ -41,7 +47,7 @@ def test_manager_rejects_people_who_left_and_pays_the_rest(opened):
     assert list(Payment.objects.values_list("annotator__name", "decision")) == [
         ("A14", "reject")
     ]
-    opened.click("nav a:has-text('finished')")
+    show(opened, "finished")
     opened.check("[name=everybody]")
     opened.click("button:has-text('Approve')")
     opened.wait_for_selector("text=8 people approved.")

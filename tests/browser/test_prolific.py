@@ -37,7 +37,8 @@ def test_link_leads_from_prolific_to_code_and_back(page, live_server):
     code = other.inner_text(".completion-code")
     page.goto(recruitment)
     expect(page.locator("#requests code", has_text=code)).to_be_visible()
-    page.click("text=Let A01 in")
+    with page.expect_navigation():
+        page.click("text=Let A01 in")
     other.click("text=Try again")
     other.wait_for_url("**/consent/")
     seat.click("text=I do not agree")

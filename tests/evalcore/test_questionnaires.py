@@ -1,13 +1,16 @@
-"""Questionnaires written by a judge, and their import."""
+"""Questionnaires: written by a judge, exported with their author, and imported."""
 
+import csv
 import json
+from datetime import UTC, datetime
 
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from evalcore.exporting import FILE
+from evalcore.formats.vistar import FILE, TABLE
 from evalcore.importing.stories import import_benchmark
+from evalcore.metrics.vistar.questionnaire import prompt_version
 from evalcore.models import Benchmark, Story
 from tests.evalcore.metrics.llm_judge.serving import answers, serving
 from tests.factories import make_benchmark
@@ -43,9 +46,10 @@ def judge(monkeypatch):
 
 @pytest.fixture
 def benchmark(tmp_path):
-    """Return two prompts as lines."""
+    """Return two prompts that ask for hwpq, and one that does not, as lines."""
     path = tmp_path / "core.txt"
-    path.write_text('[GD-TR] A poster {text="SALE"}\n[SA-LI] A fox at dawn\n')
+    lines = '[GD-MA] A poster {text="SALE"}\n[SA-SF] A fox at dawn\n[SA-LI] A fox\n'
+    path.write_text(lines)
     import_benchmark(path, slug="v")
     return Benchmark.objects.get()
 
@@ -67,26 +71,71 @@ def test_written_questionnaires_are_read_by_the_metric(
     # Two questions of 1,000 and 100 tokens: .4 cents, two dollars a thousand.
     said = capsys.readouterr().out
     assert "The judge cost 0.00 dollars, or 2.00 per thousand prompts" in said
-    assert "Wrote 2 questionnaires to 1 file (1 new, 0 replaced)." in said
+    assert "Wrote 2 questionnaires to 2 files (2 new, 0 replaced)." in said
     poster, fox = rows(out)
-    assert poster["prompt"] == '[GD-TR] A poster {text="SALE"}'
+    assert poster["prompt"] == '[GD-MA] A poster {text="SALE"}'
     assert fox["prompt_id"] == "0002"
     assert fox["questionnaire"] == {
         "prompt_id": "0002",
         "prompt": "A fox at dawn",
+        "author": {
+            "name": "test-judge",
+            "written_on": f"{datetime.now(UTC):%Y-%m-%d}",
+            "prompt_version": prompt_version(),
+        },
         "levels": LEVELS,
     }
     first, second = sorted(asked.text for asked in judge.asked)
     assert "Prompt: A fox at dawn" in first + second
     assert "Parameter text: SALE" in first + second
-    assert "Angle: Text Rendering" in first + second
+    assert "Angle: Material Accuracy" in first + second
     import_benchmark(out / FILE, slug="v")
-    for story in Story.objects.all():
+    for story in Story.objects.exclude(key="0003"):
         assert story.extra["vistar"]["questionnaire"]["levels"] == LEVELS
         assert story.extra["vistar"]["role"] in ("GD", "SA")
     write(out)
-    assert "every prompt already has a questionnaire" in capsys.readouterr().out
+    assert "no prompt of SF, CUL, MA lacks" in capsys.readouterr().out
     assert len(judge.asked) == 2
+    write(tmp_path / "more", stories="0003")
+    assert [row["prompt_id"] for row in rows(tmp_path / "more")] == ["0003"]
+
+
+def test_exported_questionnaires_are_imported_unchanged(tmp_path, capsys):
+    author = {"name": "Alice Smith", "written_on": "2026-11-29"}
+    prompts = tmp_path / "prompts.jsonl"
+    row = {
+        "prompt_id": "p1",
+        "prompt": '[PM-SF] A "fox" {mood="=1+1"}',
+        "questionnaire": {"author": author, "levels": LEVELS},
+    }
+    bare = {"prompt_id": "p2", "prompt": "[GD-TR] A poster"}
+    prompts.write_text(f"{json.dumps(row)}\n{json.dumps(bare)}\n")
+    import_benchmark(prompts, slug="v")
+    out = tmp_path / "out"
+    call_command("export_questionnaires", "v", out)
+    assert "Wrote 1 questionnaire to 2 files (2 new" in capsys.readouterr().out
+    assert import_benchmark(out / FILE, slug="v").line().startswith("Nothing new")
+    import_benchmark(out / FILE, slug="copy")
+    extra, copy = (story.extra for story in Story.objects.filter(key="p1"))
+    assert copy == extra
+    assert copy["vistar"]["questionnaire"]["author"] == author
+    with (out / TABLE).open(encoding="utf-8", newline="") as file:
+        (pair,) = csv.DictReader(file)
+    assert pair == {
+        "story": "p1",
+        "role": "PM",
+        "angle": "SF",
+        "prompt": 'A "fox"',
+        "level": "L1",
+        "level_weight": "1.0",
+        "pair": "fox",
+        "positive": "Is there a fox?",
+        "negative": "Is there a dog?",
+        "weight": "1.0",
+        "author_name": "Alice Smith",
+        "author_written_on": "2026-11-29",
+        "author_prompt_version": "",
+    }
 
 
 def test_refused_questionnaire_is_reported_by_story(judge, benchmark, tmp_path, capsys):

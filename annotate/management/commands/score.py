@@ -145,12 +145,16 @@ def _said(run: MetricRun) -> str:
         if outputs := {key for chunk in judged for key in chunk.outputs}:
             each = 1000 * run.dollars / len(outputs)
             said += f", or {each:.2f} per thousand outputs"
+    remarks = [
+        f"\n  {name}: {n} of {total} prompts ask for it"
+        for name, (n, total) in run.options.get("asked", {}).items()
+    ]
     reasons = run.absences.values_list("metric", "reason").annotate(n=Count("pk"))
     undefined = [
         f"\n  {n} undefined: {metric}: {reason}"
         for metric, reason, n in reasons.order_by("metric", "-n")
     ]
-    return f"{said}.{''.join(undefined[:MOST_REASONS])}" + (
+    return f"{said}.{''.join([*remarks, *undefined[:MOST_REASONS]])}" + (
         f"\n  and {len(undefined) - MOST_REASONS} more reasons"
         if len(undefined) > MOST_REASONS
         else ""

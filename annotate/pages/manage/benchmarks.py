@@ -16,7 +16,10 @@ from annotate.access.permissions import (
     visible_studies,
 )
 from annotate.pages.manage.upload_words import figures_of
+from annotate.pages.study_views import attachment
 from evalcore import members
+from evalcore.exporting import export_questionnaires, prompts_with_questionnaires
+from evalcore.formats.vistar import TABLE
 from evalcore.members import LastOwnerError, Role, UnknownAccountError
 from evalcore.models import Benchmark, BenchmarkMember
 
@@ -52,6 +55,7 @@ def benchmark_detail(request: HttpRequest, slug: str) -> HttpResponse:
             "-role", "user__username"
         ),
         "owns": owns(request.user, benchmark),
+        "questionnaires": prompts_with_questionnaires(benchmark).count(),
         "studies": visible_studies(request.user).filter(benchmark=benchmark),
         "uploads": [
             (upload, figures_of(upload))
@@ -60,6 +64,18 @@ def benchmark_detail(request: HttpRequest, slug: str) -> HttpResponse:
         ],
     }
     return render(request, "manage/benchmark.html", context)
+
+
+@require_safe
+@login_required
+def benchmark_questionnaires(
+    request: HttpRequest, slug: str, *, file: str
+) -> HttpResponse:
+    """Return the questionnaires of a benchmark's prompts, with their authors."""
+    benchmark = get_benchmark_for(request.user, slug)
+    kind = "csv" if file == TABLE else "jsonl"
+    headers = attachment(f"{slug}-{file}", f"text/{kind}; charset=utf-8")
+    return HttpResponse(export_questionnaires(benchmark)[file], headers=headers)
 
 
 @require_POST

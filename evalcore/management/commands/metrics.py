@@ -6,7 +6,7 @@ from itertools import groupby
 
 from django.core.management.base import BaseCommand, CommandError
 
-from evalcore.metrics import registry
+from evalcore.metrics import fidelity, registry
 from evalcore.metrics.base import MetricInfo, MissingRequirement, MissingRequirements
 
 WIDTH = 88
@@ -81,6 +81,7 @@ class Command(BaseCommand):
             f"{_range(info)}",
             "version": info.full_version,
             "profiles": ", ".join(f"{info.name}@{p}" for p in profiles),
+            "program": _compared(info.name),
             "computed by": f"{info.backend}; queue {info.queue}",
             "state": f"lacks {lacks}" if lacks else "ready",
         }
@@ -99,6 +100,15 @@ class Command(BaseCommand):
             break_on_hyphens=False,
         ):
             self.stdout.write(line)
+
+
+def _compared(name: str) -> str:
+    """Return how a metric compares with its paper's program; empty if it has none."""
+    found = fidelity.fidelity_of(name)
+    if found is None or not found.program:
+        return str(found or "")
+    at = f", as {name}@{found.profile}" if found.profile else ""
+    return f"{found.program}{at}: {found}"
 
 
 def _family(name: str) -> str:

@@ -1,5 +1,6 @@
 import argparse
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -7,22 +8,21 @@ from django.core.management.base import CommandError
 
 from analysis.commands.arguments import split_names
 from analysis.sentences import counted
-from evalcore.exporting import (
-    FILE,
-    prompt_for_judge,
-    prompts_without,
-    questionnaire_file,
-)
+from evalcore.exporting import vistar_prompts
+from evalcore.formats.vistar import FILE, TABLE, prompt_for_judge, questionnaire_files
 from evalcore.formats.written_files import write_files
 from evalcore.importing.commands import ImportCommand
 from evalcore.metrics.base import FatalError, Scoring
 from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.llm_judge.asking import Refusal
-from evalcore.metrics.llm_judge.client import missing_judge
+from evalcore.metrics.llm_judge.client import judge_name, missing_judge
+from evalcore.metrics.registry import declared
+from evalcore.metrics.vistar.prompt_language import is_asked
 from evalcore.metrics.vistar.questionnaire import (
     HierarchicalQuestionnaire,
     PromptForJudge,
     generate,
+    prompt_version,
 )
 from evalcore.models import Benchmark
 from evalcore.scoring.chunks import feature_store
@@ -33,8 +33,9 @@ Made = dict[str, HierarchicalQuestionnaire | Refusal]
 
 class Command(ImportCommand):
     help = (
-        "Have the judge write questionnaires (hwpq) for VISTAR prompts that lack one, "
-        f"to FOLDER/{FILE}. Review the file, then add it with import_benchmark. "
+        "Have the judge write questionnaires for the VISTAR prompts that ask for hwpq "
+        f"and lack one, to FOLDER/{FILE} and, for reading, {TABLE}. Review the "
+        "questions, then add the first file with import_benchmark. "
         "Example: write_questionnaires vistar path/to/folder"
     )
 
@@ -44,7 +45,7 @@ class Command(ImportCommand):
         parser.add_argument(
             "--stories",
             default="",
-            help='write only for these stories, such as "0001,0002"',
+            help='write for these stories, such as "0001,0002", whatever their angle',
         )
         parser.add_argument(
             "--replace",
@@ -58,10 +59,17 @@ class Command(ImportCommand):
         row = self.benchmark(benchmark)
         if lacks := missing_judge():
             raise CommandError(f"No judge is available: {lacks}", returncode=2)
-        prompts = prompts_without(row, split_names(stories))
+        info = declared("hwpq")
+        prompts = {
+            key: prompt
+            for key, prompt in vistar_prompts(row, split_names(stories)).items()
+            if "questionnaire" not in prompt
+            and (stories or is_asked(info, {"vistar": prompt}))
+        }
         if not prompts:
+            angles = ", ".join(info.angles)
             self.stdout.write(
-                "Nothing to do: every prompt already has a questionnaire."
+                f"Nothing to do: no prompt of {angles} lacks a questionnaire."
             )
             return
         asked = {key: prompt_for_judge(prompt) for key, prompt in prompts.items()}
@@ -72,7 +80,11 @@ class Command(ImportCommand):
             if isinstance(one, HierarchicalQuestionnaire)
         }
         if good:
-            files = questionnaire_file(prompts, good)
+            whole = {
+                key: {**prompts[key], "questionnaire": one.as_json()}
+                for key, one in good.items()
+            }
+            files = questionnaire_files(whole)
             written = write_files(folder, files, replace=options["replace"])
             self.stdout.write(written.line(counted(len(good), "questionnaire")))
         refused = {k: one for k, one in made.items() if isinstance(one, Refusal)}
@@ -86,8 +98,14 @@ class Command(ImportCommand):
         """Return what the judge wrote, and say what that cost."""
         made: Made = {}
 
+        author = {
+            "name": judge_name(),
+            "written_on": f"{datetime.now(UTC):%Y-%m-%d}",
+            "prompt_version": prompt_version(),
+        }
+
         def job() -> Scoring:
-            made.update((yield from generate(prompts)))
+            made.update((yield from generate(prompts, author)))
             return []
 
         try:

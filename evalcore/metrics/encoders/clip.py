@@ -23,7 +23,7 @@ from evalcore.metrics.encoders.preprocessing import (
     Half,
     middle,
     normalised,
-    resized,
+    resized_in_fractions,
 )
 from evalcore.metrics.encoders.published import CSD, LARGE, clip_weights
 from evalcore.metrics.encoders.runtime import (
@@ -126,7 +126,7 @@ BESIDE: list[Any] = [
 CsdPreprocess = Literal["squash", "centercrop"]
 SIDE = 224
 # part of the encoder's name
-WAYS = {"squash": "squashed", "centercrop": "crop rounded"}
+WAYS = {"squash": "squashed in fractions", "centercrop": "crop rounded"}
 
 
 class StyleNetwork(nn.Module):
@@ -154,9 +154,9 @@ class StyleNetwork(nn.Module):
 def csd_encoder(preprocess: CsdPreprocess, architecture: str = LARGE) -> NetworkEncoder:
     """Return an encoder of styles: 768 numbers of length 1.
 
-    `preprocess`: `squash` as in ViStoryBench's program (224 x 224, aspect ratio lost),
-    or `centercrop` as by CSD's authors (short side 224, middle square by torchvision);
-    both bicubic. `architecture`: name of an open_clip configuration.
+    `preprocess`: `squash` as in ViStoryBench's program (224 x 224, aspect ratio lost,
+    fractions kept), or `centercrop` as by CSD's authors (short side 224, middle square
+    by torchvision); both bicubic. `architecture`: name of an open_clip configuration.
     """
     return NetworkEncoder(
         f"CSD {architecture} tower, {WAYS[preprocess]}, style and unit in fp32",
@@ -165,7 +165,7 @@ def csd_encoder(preprocess: CsdPreprocess, architecture: str = LARGE) -> Network
             partial(load_csd, architecture),
             forward=lambda network, batch: network(normalised(batch, CLIP)),
         ),
-        partial(resized, size=(SIDE, SIDE))
+        partial(resized_in_fractions, size=(SIDE, SIDE))
         if preprocess == "squash"
         else partial(middle, side=SIDE),
     )

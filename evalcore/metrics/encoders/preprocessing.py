@@ -5,7 +5,7 @@ scaling and normalising run on the device, in one place.
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -35,6 +35,20 @@ def resized(
     """Return the picture in that width and height, ignoring its aspect ratio."""
     image = Image.fromarray(np.ascontiguousarray(picture))
     return np.asarray(image.resize(size, how))
+
+
+def resized_in_fractions(picture: Picture, size: tuple[int, int]) -> Any:
+    """Return the picture in that width and height, from about 0 to 255.
+
+    Bicubic with antialiasing, neither rounded nor clamped: as torchvision resizes
+    tensors, in which sharp edges overshoot.
+    """
+    width, height = size
+    pixels = torch.from_numpy(np.ascontiguousarray(picture)).permute(2, 0, 1)
+    found = torch.nn.functional.interpolate(
+        pixels[None].float(), (height, width), mode="bicubic", antialias=True
+    )
+    return found[0].permute(1, 2, 0).numpy()
 
 
 def short_side(

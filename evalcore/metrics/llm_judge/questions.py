@@ -1,35 +1,44 @@
 """Questions to a judge: texts and pictures in one message, with answer settings."""
 
-import base64
 import hashlib
-import io
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from PIL import Image as Pillow
-
-from evalcore.metrics.base import FeatureError, Image, Picture
+from evalcore.metrics.base import Image
+from evalcore.metrics.llm_judge.pictures import (
+    Detail,
+    Format,
+    picture_parts,
+    sent_size,
+)
 from evalcore.metrics.llm_judge.settings import (
     MESSAGE_TOKENS,
     picture_tokens,
     text_tokens,
 )
 
-Detail = Literal["auto", "low", "high"]
-
 
 @cache
 def prompts(paper: str) -> Mapping[str, str]:
-    """Return the instructions to judges for the metrics of a paper."""
+    """Return this project's own instructions to judges for the metrics of a paper."""
     text = Path(__file__).with_name("prompts.toml").read_text("utf-8")
     found: Mapping[str, str] = tomllib.loads(text)[paper]
     return found
+
+
+def prompt_hashes(paper: str, *names: str) -> dict[str, str]:
+    """Return the SHA-256 of own instructions, by file, paper and name."""
+    return {
+        f"prompts.toml [{paper}] {name}": hashlib.sha256(
+            prompts(paper)[name].encode()
+        ).hexdigest()
+        for name in names
+    }
 
 
 @dataclass(frozen=True)
@@ -43,12 +52,17 @@ class JudgeQuestion:
     max_tokens: int = 512  # longest answer in tokens
     seed: int | None = None  # seed of the judge's randomness, if it supports one
     trial: int = 0  # number of an independent repetition of the question
-    # Width and height that pictures are squashed to; None to keep their proportions and
-    # only reduce them, to 1024 pixels on the longer side.
-    size: tuple[int, int] | None = (512, 512)
+    format: Format = "jpeg"  # file format of pictures
+    size: tuple[int, int] | None = None  # width and height to squash pictures to
+    # Longer side in pixels to which larger pictures are reduced, if they are not
+    # squashed; None to send them in their own size.
+    longest: int | None = 1024
     quality: int = 90  # JPEG quality of pictures
     # Level of detail for pictures; `auto` leaves it to the judge.
     detail: Detail = "auto"
+    # Whether even a text alone is a list of parts, as some programs send it; most
+    # servers want plain text.
+    listed: bool = False
 
     def __post_init__(self) -> None:
         if not self.parts:
@@ -67,13 +81,12 @@ class JudgeQuestion:
             {"image": part.key} if isinstance(part, Image) else part
             for part in self.parts
         ]
-        sent = [self.size, self.quality, self.detail]
-        said = [parts, self.system, self.max_tokens, *sent]
+        sent = [self.format, self.size, self.longest, self.quality, self.detail]
+        said = [parts, self.system, self.listed, self.max_tokens, *sent]
         chance = [round(self.temperature, 6), self.seed, self.trial]
         return hashlib.sha256(json.dumps([said, chance]).encode()).hexdigest()
 
 
-LONGEST_SIDE = 1024
 # Changes whenever the same question would be sent differently.
 PACKING = "1"
 
@@ -89,17 +102,16 @@ class Payload:
 
 def payload(question: JudgeQuestion, judge: str) -> Payload:
     """Return the request body for a question."""
-    pictures = iter([_fit(picture, question) for picture in _decode(question.images)])
+    pictures = iter(picture_parts(question.images, question))
     tokens = MESSAGE_TOKENS + text_tokens(question.system)
     content: list[dict[str, Any]] = []
     for part in question.parts:
         if isinstance(part, Image):
-            picture = next(pictures)
-            tokens += picture_tokens(*picture.size)
-            content.append(_picture_part(picture, question))
+            tokens += picture_tokens(*sent_size(part.size, question))
+            content.append(next(pictures))
         else:
             tokens += text_tokens(part)
-            content.append({"type": "text", "text": part})
+            content.append(_text_part(part))
     message = {
         "model": judge,
         "max_tokens": question.max_tokens,
@@ -114,54 +126,18 @@ def payload(question: JudgeQuestion, judge: str) -> Payload:
 def _messages(
     question: JudgeQuestion, content: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return system and user message; a text alone is sent as plain text."""
+    """Return system and user message; a text alone is plain unless it is `listed`."""
     texts = [part["text"] for part in content if part["type"] == "text"]
-    alone = len(texts) == len(content)
+    alone = len(texts) == len(content) and not question.listed
     said: dict[str, Any] = {
         "role": "user",
         "content": "\n\n".join(texts) if alone else list(content),
     }
     if not question.system:
         return [said]
-    return [{"role": "system", "content": question.system}, said]
+    system = [_text_part(question.system)] if question.listed else question.system
+    return [{"role": "system", "content": system}, said]
 
 
-def _picture_part(picture: Pillow.Image, question: JudgeQuestion) -> dict[str, Any]:
-    stream = io.BytesIO()
-    picture.save(stream, "JPEG", quality=question.quality)
-    data = base64.b64encode(stream.getvalue()).decode()
-    place = {"url": f"data:image/jpeg;base64,{data}"}
-    if question.detail != "auto":
-        place["detail"] = question.detail
-    return {"type": "image_url", "image_url": place}
-
-
-def _fit(picture: Picture, question: JudgeQuestion) -> Pillow.Image:
-    image = Pillow.fromarray(picture)
-    if question.size is not None:
-        return image.resize(question.size, Pillow.Resampling.BICUBIC)
-    share = LONGEST_SIDE / max(image.size)
-    if share >= 1:
-        return image
-    width, height = (max(1, round(side * share)) for side in image.size)
-    return image.resize((width, height), Pillow.Resampling.LANCZOS)
-
-
-def _decode(images: Sequence[Image]) -> list[Picture]:
-    """Decode pictures, each source once."""
-    decoded: dict[str, dict[int, Picture]] = {}
-    for image in images:
-        if image.source.key in decoded:
-            continue
-        needed = {i.index for i in images if i.source.key == image.source.key}
-        frames = islice(image.source.pictures(), max(needed) + 1)
-        decoded[image.source.key] = {
-            i: frame for i, frame in enumerate(frames) if i in needed
-        }
-    pictures = []
-    for image in images:
-        frame = decoded[image.source.key].get(image.index)
-        if frame is None:
-            raise FeatureError(f"the source has no frame {image.index}")
-        pictures.append(image.cut([frame]))
-    return pictures
+def _text_part(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}

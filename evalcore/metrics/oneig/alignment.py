@@ -3,7 +3,8 @@
 `rendering.extra["oneig"]` may have `category`, `questions` by number, `dependencies`
 (numbers of the questions that each presupposes, 0 for none), `style`, `text`, `answer`,
 `language`. OneIG's programs put several pictures into one file; the suffix of a profile
-gives the grid, `grid-2x2`, columns before rows.
+gives the grid, `grid-2x2`, columns before rows. Profile `oneig-code-41b4983` sends the
+program's questions, `plumbline-1` this project's own wording.
 """
 
 import json
@@ -20,14 +21,21 @@ from evalcore.metrics.base import (
     Feature,
     Image,
     MetricInfo,
+    MissingRequirements,
     Picture,
     Rendering,
     Scoring,
     Value,
 )
 from evalcore.metrics.llm_judge.asking import JudgeAnswer, Refusal, ask_judge
+from evalcore.metrics.llm_judge.checkouts import hashes, missing_prompts
 from evalcore.metrics.llm_judge.client import judge_name, missing_judge
-from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
+from evalcore.metrics.llm_judge.questions import (
+    JudgeQuestion,
+    prompt_hashes,
+    prompts,
+)
+from evalcore.metrics.oneig import program
 from evalcore.metrics.registry import declared
 
 Language = Literal["en", "zh"]
@@ -72,6 +80,7 @@ def language_of(fields: Mapping[str, Any], text: str) -> Language:
 
 
 MARK = "grid-"
+OWN = "plumbline-1"  # the profile with this project's own wording
 GridSize = tuple[int, int]  # columns, rows
 AskedCells = Generator[Ask, list[Any], dict[str, Image]]
 
@@ -79,8 +88,8 @@ AskedCells = Generator[Ask, list[Any], dict[str, Image]]
 def split_profile(profile: str) -> tuple[str, GridSize | None]:
     """Return a profile without its grid, and the grid.
 
-    >>> split_profile("oneig-judge-grid-2x1"), split_profile("rapidocr")
-    (('oneig-judge', (2, 1)), ('rapidocr', None))
+    >>> split_profile("plumbline-1-grid-2x1"), split_profile("rapidocr")
+    (('plumbline-1', (2, 1)), ('rapidocr', None))
     """
     before, mark, size = profile.partition(MARK)
     if not mark:
@@ -247,18 +256,29 @@ class Alignment:
     Parameters
     ----------
     profile
-        Empty, or the grid in its files, such as `grid-2x2`; see `cells`.
+        Wording of the questions, and the grid in its files, such as
+        `plumbline-1-grid-2x2`; see `cells`.
     """
 
-    def __init__(self, profile: str = "") -> None:
+    def __init__(self, profile: str = OWN) -> None:
         self.profile = profile
-        _plain, self.grid = split_profile(profile)
+        wording, self.grid = split_profile(profile)
+        self.question = program.yes_or_no if wording == program.CODE else _question
+        # Files of the program's checkout that the profile needs.
+        self.files = [program.QUESTION_FILE] if wording == program.CODE else []
 
     @property
     def info(self) -> MetricInfo:
         return declared("oneig_alignment", self.profile, backend=judge_name())
 
-    missing = staticmethod(missing_judge)
+    @property
+    def prompt_files(self) -> Mapping[str, str]:
+        """Return the SHA-256 of each text that is sent, by its file."""
+        return hashes(self.files) or prompt_hashes("oneig", "yes_or_no")
+
+    def missing(self) -> MissingRequirements:
+        """Return the missing settings of the judge, and the missing prompts."""
+        return MissingRequirements([*missing_judge(), *missing_prompts(self.files)])
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return the mean over the pictures; undefined without questions.
@@ -273,7 +293,7 @@ class Alignment:
             return [Value(None, reason=reason)]
         read = read_questionnaire(prompt["questions"], prompt.get("dependencies") or {})
         asked = [
-            _question(image, question)
+            self.question(image, question)
             for image in pictures.values()
             for question in read.questions.values()
         ]
@@ -300,5 +320,5 @@ def _logged(answer: JudgeAnswer[bool] | Refusal) -> bool | str:
 
 def _question(image: Image, question: str) -> JudgeQuestion:
     return JudgeQuestion(
-        (image, f"{question.strip()}\n{prompts('oneig')['yes_or_no']}"), size=None
+        (image, f"{question.strip()}\n{prompts('oneig')['yes_or_no']}")
     )

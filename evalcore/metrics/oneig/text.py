@@ -7,7 +7,7 @@ OneIG-Bench's program, scripts/text.
 
 import unicodedata
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -26,8 +26,14 @@ from evalcore.metrics.base import (
 from evalcore.metrics.encoders.published import OCR, OCR_PACKAGES
 from evalcore.metrics.formulas import edit_distance
 from evalcore.metrics.llm_judge.asking import Refusal, ask_judge
+from evalcore.metrics.llm_judge.checkouts import hashes, missing_prompts
 from evalcore.metrics.llm_judge.client import judge_name, missing_judge
-from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
+from evalcore.metrics.llm_judge.questions import (
+    JudgeQuestion,
+    prompt_hashes,
+    prompts,
+)
+from evalcore.metrics.oneig import program
 from evalcore.metrics.oneig.alignment import (
     HAN,
     GridSize,
@@ -107,7 +113,7 @@ def text_score(comparisons: Sequence[Comparison], language: Language) -> TextSco
     return TextScore(1 - lost, distance, complete, accuracy)
 
 
-JUDGE = "oneig-judge"
+OCR_ENGINE = "rapidocr"
 # Texts read from pictures, or the reasons for unusable replies.
 ReadText = str | Refusal
 Reading = Generator[Ask, list[Any], list[ReadText]]
@@ -122,7 +128,11 @@ class TextReader:
     def __init__(self, profile: str) -> None:
         self.profile = profile
         who, self.grid = split_profile(profile)
-        self.is_judge = who == JUDGE
+        self.is_judge = who != OCR_ENGINE
+        # Files of the program's checkout that the profile needs.
+        self.files = (
+            [program.QUESTION_FILE, program.READING_FILE] if who == program.CODE else []
+        )
 
     @property
     def name(self) -> str:
@@ -130,8 +140,14 @@ class TextReader:
 
     def missing(self) -> MissingRequirements:
         if self.is_judge:
-            return missing_judge()
+            return MissingRequirements([*missing_judge(), *missing_prompts(self.files)])
         return missing_requirements(OCR_PACKAGES, OCR)
+
+    @property
+    def prompt_files(self) -> Mapping[str, str]:
+        """Return the SHA-256 of each text that is sent, by its file."""
+        own = prompt_hashes("oneig", "text") if self.is_judge else {}
+        return hashes(self.files) or own
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -139,15 +155,17 @@ class TextReader:
 
         return ocr()
 
-    def read(self, images: Sequence[Image]) -> Reading:
+    def read(self, wanted: Sequence[WantedText]) -> Reading:
         if not self.is_judge:
-            lines = yield Ask(self.encoder, images)
+            lines = yield Ask(self.encoder, [image for image, _text in wanted])
             return [" ".join(found.tolist()) for found in lines]
-        questions = [
-            JudgeQuestion((image, prompts("oneig")["text"]), size=None)
-            for image in images
-        ]
-        replies = yield from ask_judge(questions, read_reply)
+        if self.files:
+            questions = [program.read_text(image, text) for image, text in wanted]
+        else:
+            own = prompts("oneig")["text"]
+            questions = [JudgeQuestion((image, own)) for image, _text in wanted]
+        parse = program.without_remarks if self.files else read_reply
+        replies = yield from ask_judge(questions, parse)
         return [r if isinstance(r, Refusal) else r.value for r in replies]
 
 
@@ -185,6 +203,11 @@ class OneigText:
             queue="judge" if self.reader.is_judge else "cpu",
         )
 
+    @property
+    def prompt_files(self) -> Mapping[str, str]:
+        """Return the SHA-256 of each text that is sent, by its file."""
+        return self.reader.prompt_files
+
     def missing(self) -> MissingRequirements:
         return self.reader.missing()
 
@@ -205,7 +228,7 @@ class OneigText:
             if isinstance(subject, Rendering):
                 reason = "the prompt requires no text, or no shot has a picture"
             return [Value(None, reason=reason)]
-        read = yield from self.reader.read([image for image, _text in wanted])
+        read = yield from self.reader.read(wanted)
         return [_value(wanted, read, languages.pop())]
 
 

@@ -1,10 +1,11 @@
 """CSE: whether the panels match their texts and show the same subject throughout."""
 
+import re
 from collections.abc import Generator, Sequence
 from functools import cached_property
 from itertools import combinations
 from math import sqrt
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from evalcore.metrics.base import (
     FeatureError,
     Floats,
     Image,
+    MetricInfo,
     MissingRequirements,
     Rendering,
     Scoring,
@@ -29,12 +31,16 @@ from evalcore.metrics.encoders.published import (
     clip_weights,
 )
 from evalcore.metrics.encoders.scene_features import Boxed
+from evalcore.metrics.oneig.alignment import cells
 from evalcore.metrics.registry import declared
 from evalcore.metrics.vistar.prompt_language import parameter
 from evalcore.metrics.weights import missing_requirements
 
+Profile = Literal["vistar-regions", "story-shots"]
 # Subject if the prompt names none: ViStoryBench's word for characters.
 SUBJECT = "character"
+GRID = re.compile(r"([1-9])\s*[x\u00d7]\s*([1-9])")
+TWO_BY_TWO = "2x2"  # the paper's example
 
 
 def coverage(similarity: Floats) -> float:
@@ -69,24 +75,71 @@ def composition(covered: float, consistent: float) -> float:
     return sqrt(max(covered, 0.0) * max(consistent, 0.0))
 
 
+def regions(rendering: Rendering) -> tuple[list[Image], list[str]]:
+    """Return the regions of the one picture of a prompt, row by row, and their texts.
+
+    The prompt's parameter `grid` has columns and rows, 2x2 without it; edges that no
+    region can share are left out. `panels` has the sub-prompts, separated by "|";
+    without it, the prompt's text is the only one (all ours).
+
+    Source: VISTAR, section 3.3.3: N regions, such as a 2 x 2 grid, of one picture, and
+    M sub-prompts, usually as many.
+    """
+    if len(rendering.images) != 1:
+        raise ValueError(
+            f"expected one picture, found {len(rendering.images)} (the profile "
+            "story-shots compares shots)"
+        )
+    wanted = parameter(rendering, "grid") or TWO_BY_TWO
+    grid = GRID.fullmatch(wanted)
+    if grid is None:
+        what = f"columns and rows, such as {TWO_BY_TWO}"
+        raise ValueError(f"parameter grid: expected {what}, found {wanted!r}")
+    (shot,) = rendering.rendered
+    texts = parameter(rendering, "panels").split("|")
+    return (
+        cells(rendering.images[0], (int(grid[1]), int(grid[2]))),
+        _worded(texts) or _worded([shot.wording]),
+    )
+
+
+def shots(rendering: Rendering) -> tuple[list[Image], list[str]]:
+    """Return the shots' pictures and texts, as panels and sub-prompts (ours).
+
+    The text of a shot without a picture counts too: another panel must match it.
+    """
+    return rendering.images, _worded([shot.wording for shot in rendering.shots])
+
+
+def _worded(texts: Sequence[str]) -> list[str]:
+    return [text.strip() for text in texts if text.strip()]
+
+
+PANELS = {"vistar-regions": regions, "story-shots": shots}
+
+
 class Composition:
     """Compositional scene evaluation of an output.
 
-    Panels are the shots' pictures, sub-prompts the shots' texts, including shots
-    without a picture, whose text another panel must match. The subject is the prompt's
-    parameter `subject`, or else "character"; in each picture the best box of Grounding
-    DINO above 0.25 is segmented by SAM and encoded by DINOv2.
+    The subject is the prompt's parameter `subject`, or else "character"; in each panel
+    the best box of Grounding DINO above 0.25 is segmented by SAM and encoded by DINOv2.
 
     Parameters
     ----------
+    profile
+        `vistar-regions`: panels are the regions of a prompt's picture (`regions`).
+        `story-shots`: panels are the shots of a story (`shots`).
     clip
         CLIP network for comparing pictures and texts.
     """
 
-    info = declared("composition")
-
-    def __init__(self, clip: str = LARGE) -> None:
+    def __init__(self, profile: Profile = "vistar-regions", clip: str = LARGE) -> None:
+        self.profile = profile
         self.clip = clip
+
+    @property
+    def info(self) -> MetricInfo:
+        return declared("composition", self.profile)
 
     @cached_property
     def encoders(self) -> tuple[Encoder, Encoder, Encoder]:
@@ -106,25 +159,29 @@ class Composition:
         )
 
     def score(self, rendering: Rendering) -> Scoring:
-        """Return one value."""
-        texts = [
-            Text(text) for shot in rendering.shots if (text := shot.wording.strip())
-        ]
-        images = rendering.images
-        if not texts or not images:
+        """Return one value; undefined unless two panels show the subject."""
+        try:
+            panels, texts = PANELS[self.profile](rendering)
+        except ValueError as error:
+            return [Value(None, reason=str(error))]
+        if not texts or not panels:
             what = "picture" if texts else "text"
             return [Value(None, reason=f"no shot has a {what}")]
         pictures, words, subjects = self.encoders
-        panels = yield Ask(pictures, images)
-        sentences = yield Ask(words, texts)
-        covered = coverage(np.stack(panels) @ np.stack(sentences).T)
+        seen = yield Ask(pictures, panels)
+        sentences = yield Ask(words, [Text(text) for text in texts])
+        covered = coverage(np.stack(seen) @ np.stack(sentences).T)
         subject = parameter(rendering, "subject") or SUBJECT
-        vectors = yield from _seen(subject, images, subjects)
-        trace = {"coverage": covered, "subject": subject, "found": len(vectors)}
+        vectors = yield from _seen(subject, panels, subjects)
+        trace = {
+            "panels": len(panels),
+            "sub_prompts": texts,
+            "coverage": covered,
+            "subject": subject,
+            "found": len(vectors),
+        }
         if len(vectors) < 2:
-            reason = (
-                f"{subject!r} was found in {len(vectors)} of {len(images)} pictures"
-            )
+            reason = f"{subject!r} was found in {len(vectors)} of {len(panels)} panels"
             return [Value(None, reason=f"{reason}, not in at least 2", trace=trace)]
         consistent = consistency(vectors)
         trace["consistency"] = consistent

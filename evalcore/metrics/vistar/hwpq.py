@@ -1,144 +1,26 @@
 """HWPQ: weighted share of a prompt's pairs of questions that a picture satisfies."""
 
-import re
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
-from evalcore.metrics.base import Ask, Image, MetricInfo, Rendering, Scoring, Value
-from evalcore.metrics.llm_judge.asking import Refusal, ask_judge
+from evalcore.metrics.base import FeatureError, MetricInfo, Rendering, Scoring, Value
 from evalcore.metrics.llm_judge.client import judge_name, missing_judge
-from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
+from evalcore.metrics.llm_judge.questions import prompt_hashes
 from evalcore.metrics.registry import declared
 from evalcore.metrics.vistar.prompt_language import vistar_of
 from evalcore.metrics.vistar.questionnaire import (
+    EXACT,
     HierarchicalQuestionnaire,
     QuestionnaireError,
     read_questionnaire,
 )
+from evalcore.metrics.vistar.votes import WAYS, Vote
 
-Profile = Literal["vistar-single", "vistar-batched"]
-TRIALS = 3  # k of the paper
-TEMPERATURE = 0.3  # ours; the paper only says that answers are noisy
-WORDS = {"true": True, "false": False}
-ORNAMENT = " \t\r\n\"'`*."
-LINE = re.compile(r"[\s*_`\u2022-]*(\d+)[*_`]*\s*[.:)]\s*(.*)")
-MAX_TOKENS = 512
-MAX_TOKENS_A_QUESTION = 12
-
-
-@dataclass(frozen=True)
-class Vote:
-    """Answer to one question: None abstains; `text` has the answer or the reason."""
-
-    value: bool | None
-    text: str
-
-
-def parse_boolean(text: str) -> bool:
-    """Return the truth value of a reply."""
-    word = text.strip(ORNAMENT).casefold()
-    if word not in WORDS:
-        raise ValueError("expected the one word True or False")
-    return WORDS[word]
-
-
-def parse_lines(text: str, count: int) -> list[Vote]:
-    """Return the answers to questions asked together, by their numbers.
-
-    `text`: the reply: lines such as "3: False", perhaps in bold; other lines are
-    ignored. `count`: number of questions, from 1. Result: a question abstains if its
-    line is missing, has neither True nor False, or occurs twice with different answers.
-    """
-    votes = [Vote(None, "no line with this number")] * count
-    contradicted = set()
-    for match in filter(None, map(LINE.fullmatch, text.splitlines())):
-        index = int(match[1]) - 1
-        if not 0 <= index < count or index in contradicted:
-            continue
-        before = votes[index]
-        try:
-            vote = Vote(parse_boolean(match[2]), match[2])
-        except ValueError as error:
-            vote = Vote(None, f"{error}: {match[2]}")
-        if before.value is not None and before.value != vote.value:
-            vote = Vote(None, f"answered twice: {before.text!r}, {vote.text!r}")
-            contradicted.add(index)
-        votes[index] = vote
-    if all(vote.value is None for vote in votes):
-        raise ValueError(
-            f'expected {count} lines such as "1: True", found none with an answer'
-        )
-    return votes
-
-
-JudgeVotes = Generator[Ask, list[Any], list[list[Vote]]]
-
-
-def ask_singly(images: Sequence[Image], texts: Sequence[str]) -> JudgeVotes:
-    """Ask one question per request; return the votes of all trials by question."""
-    questions = [
-        _question(
-            images, prompts("vistar")["one"].format(question=text), trial, MAX_TOKENS
-        )
-        for text in texts
-        for trial in range(TRIALS)
-    ]
-    answers = yield from ask_judge(questions, parse_boolean, attempts=1)
-    votes = [
-        Vote(None, "; ".join(answer.reasons))
-        if isinstance(answer, Refusal)
-        else Vote(answer.value, answer.text)
-        for answer in answers
-    ]
-    return [votes[i : i + TRIALS] for i in range(0, len(votes), TRIALS)]
-
-
-def ask_together(images: Sequence[Image], texts: Sequence[str]) -> JudgeVotes:
-    """Ask all questions in one request per trial; return the votes by question."""
-    count = len(texts)
-    limit = MAX_TOKENS + MAX_TOKENS_A_QUESTION * count
-    numbered = "\n".join(f"{i}. {text}" for i, text in enumerate(texts, start=1))
-    questions = [
-        _question(
-            images, prompts("vistar")["all"].format(questions=numbered), trial, limit
-        )
-        for trial in range(TRIALS)
-    ]
-
-    def parse(text: str) -> list[Vote]:
-        return parse_lines(text, count)
-
-    answers = yield from ask_judge(questions, parse, attempts=1)
-    trials = [
-        [Vote(None, "; ".join(answer.reasons))] * count
-        if isinstance(answer, Refusal)
-        else answer.value
-        for answer in answers
-    ]
-    return [list(votes) for votes in zip(*trials, strict=True)]
-
-
-def _question(
-    images: Sequence[Image], text: str, trial: int, max_tokens: int
-) -> JudgeQuestion:
-    return JudgeQuestion(
-        parts=(*images, text),
-        system=prompts("vistar")["system"],
-        temperature=TEMPERATURE,
-        max_tokens=max_tokens,
-        trial=trial,
-        size=None,
-    )
-
-
-WAYS: dict[Profile, Callable[[Sequence[Image], Sequence[str]], JudgeVotes]] = {
-    "vistar-single": ask_singly,
-    "vistar-batched": ask_together,
-}
-
-
-# HWPQ ---------------------------------------------------------------------------------
+# Least share of the questionnaire's weight that must have an answer, in per cent.
+ANSWERED = 80
+MARK = "-answered-"
+Name = Literal["hwpq", "hwpq_answered"]
+PairScores = Mapping[str, int | None]
 
 
 def majority(votes: Sequence[bool | None]) -> bool | None:
@@ -164,9 +46,7 @@ def pair_score(positive: bool | None, negative: bool | None) -> int | None:
     return int(positive and not negative)
 
 
-def hwpq(
-    questionnaire: HierarchicalQuestionnaire, pairs: Mapping[str, int | None]
-) -> float | None:
+def hwpq(questionnaire: HierarchicalQuestionnaire, pairs: PairScores) -> float | None:
     """Return the doubly weighted sum of the satisfied pairs, from 0 to 1.
 
     Pairs without an answer (None) give their weight to the others of their level, and a
@@ -189,34 +69,66 @@ def hwpq(
     return min(met / weighed, 1.0) if weighed else None
 
 
-class Hwpq:
-    """HWPQ of an output: each question shows all its pictures.
+def answered(questionnaire: HierarchicalQuestionnaire, pairs: PairScores) -> float:
+    """Return the share of the questionnaire's weight that has an answer, from 0 to 1.
 
-    An unusable reply abstains, hence the three trials. With n pairs, `vistar-single`
+    The sum of level weight times pair weight over the pairs whose two questions both
+    have a majority (ours).
+    """
+    share = sum(
+        level.weight * pair.weight
+        for level in questionnaire.levels
+        for pair in level.questions
+        if pairs[pair.id] is not None
+    )
+    return min(share, 1.0)
+
+
+class Hwpq:
+    """HWPQ of an output, or the answered share of its questionnaire's weight.
+
+    Each question shows all pictures of the output. An unusable reply is asked for
+    again, and then abstains, hence the three trials. With n pairs, `vistar-single`
     makes 6n requests with the pictures, and `vistar-batched` 3 with all 2n questions in
     each. In the latter a judge sees both questions of a pair together, so the two
     profiles are not comparable. The paper does not specify how it asks.
 
     Parameters
     ----------
+    name
+        `hwpq` for the score, or `hwpq_answered` for the share behind it.
     profile
-        `vistar-single` or `vistar-batched`.
+        `vistar-single` or `vistar-batched`. With `-answered-50` behind it, 50 per cent
+        of the weight must have an answer, in place of 80.
     """
 
-    def __init__(self, profile: Profile = "vistar-single") -> None:
+    def __init__(self, name: Name = "hwpq", profile: str = "vistar-single") -> None:
+        self.name = name
         self.profile = profile
+        self.way, _mark, percent = profile.partition(MARK)
+        self.least = int(percent or ANSWERED) / 100
 
     @property
     def info(self) -> MetricInfo:
-        return declared("hwpq", self.profile, backend=judge_name())
+        return declared(self.name, self.profile, backend=judge_name())
+
+    @property
+    def prompt_files(self) -> Mapping[str, str]:
+        """Return the SHA-256 of each text that is sent, by its file."""
+        asks = "all" if self.way == "vistar-batched" else "one"
+        return prompt_hashes("vistar", "system", asks)
 
     missing = staticmethod(missing_judge)
 
     def score(self, rendering: Rendering) -> Scoring:
-        """Return one value, with every answer in its trace.
+        """Return one value; that of `hwpq` has every answer in its trace.
 
-        Undefined without a picture, without a valid questionnaire, or if no pair has a
-        majority for both of its questions.
+        Undefined without a picture or a valid questionnaire.
+
+        Raises
+        ------
+        FeatureError
+            If less of the weight than demanded has an answer. The next run asks again.
         """
         fields = vistar_of(rendering)
         if "questionnaire" not in fields:
@@ -232,18 +144,27 @@ class Hwpq:
             for pair in questionnaire.pairs
             for text in (pair.positive, pair.negative)
         ]
-        votes = yield from WAYS[self.profile](rendering.images, texts)
+        votes = yield from WAYS[self.way](rendering.images, texts)
         by_pair = list(zip(votes[::2], votes[1::2], strict=True))
         scores = {
             pair.id: pair_score(*(majority([v.value for v in side]) for side in sides))
             for pair, sides in zip(questionnaire.pairs, by_pair, strict=True)
         }
-        value = hwpq(questionnaire, scores)
+        value, share = hwpq(questionnaire, scores), answered(questionnaire, scores)
+        if value is None or share < self.least - EXACT:
+            raise FeatureError(
+                f"{share:.0%} of the questionnaire's weight has an answer, expected at "
+                f"least {self.least:.0%}; {_first_reason(votes)}"
+            )
+        if self.name == "hwpq_answered":
+            return [Value(share)]
         trace = {
             "prompt": questionnaire.prompt_id,
             "role": fields.get("role"),
             "angle": fields.get("angle"),
+            "author": dict(questionnaire.author),
             "pictures": len(rendering.images),
+            "answered": share,
             "pairs": [
                 {
                     "id": pair.id,
@@ -254,5 +175,10 @@ class Hwpq:
                 for pair, sides in zip(questionnaire.pairs, by_pair, strict=True)
             ],
         }
-        reason = "" if value is not None else "no pair of questions has two answers"
-        return [Value(value, reason=reason, trace=trace)]
+        return [Value(value, trace=trace)]
+
+
+def _first_reason(votes: Sequence[Sequence[Vote]]) -> str:
+    return next(
+        (vote.text for of in votes for vote in of if vote.value is None), "ties"
+    )

@@ -14,13 +14,17 @@ this one is ours (ISO 14977; "ws" is optional white space)::
     piece      = "\", ( "\" | "{" | "}" ) | character - ( "\" | "{" | "}" ) ;
     parameters = "{", ws, pair, { ws, [ "," ], ws, pair }, ws, "}" ;
     pair       = key, ws, "=", ws, '"', { unit }, '"' ;
+    role       = code ;    angle = code ;
+    code       = word, { word | " " } ;  (* word: a letter, a digit or "_" *)
     key        = letter, { letter | digit | "_" | "-" } ;    (* ASCII, each once *)
     unit       = "\", ( "\" | '"' | "n" | "r" | "t" )
                | character - ( "\" | '"' | line end ) ;
 
-The paper names three of its seven roles and one code (GD); the others are ours. The
-keys of parameters that metrics read are also ours: `text` (TR), `subject` (CSE),
-`count`, `posture` and `expression` (CPA; one word per person, separated by commas).
+The paper names three of its seven roles and one code (GD); the others are ours. Any
+other code is a role or an angle too, with a remark of the importer. The keys of
+parameters that metrics read are also ours: `text` (TR); `grid`, `panels`, `subject`
+(CSE; see `composition`); `count`, `posture` and `expression` (CPA; one word per person,
+separated by commas).
 """
 
 import difflib
@@ -29,12 +33,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evalcore.metrics.base import Rendering
+from evalcore.metrics.base import MetricInfo, Rendering
 
 ROLES = {
+    # The three roles that the paper names.
     "GD": "Graphic Designer",
     "SA": "Storyboard Artist",
     "MS": "Marketing Specialist",
+    # The paper does not name the other four; these are ours.
     "CA": "Concept Artist",
     "PD": "Product Designer",
     "AV": "Architectural Visualiser",
@@ -52,6 +58,7 @@ ANGLES = {
     "MA": "Material Accuracy",
 }
 DASHES = "—–-"
+CODE = re.compile(r"\w[\w ]*")
 KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 SPACE = re.compile(r"\s*")
 TEXT_ESCAPES = {"\\": "\\", "{": "{", "}": "}"}
@@ -63,13 +70,11 @@ class ParseError(ValueError):
     """A prompt does not follow the grammar.
 
     `at`: index of the wrong character. `expected`: what should be there. `found`: what
-    is there instead; the character, or the end, if empty. `hint`: a suggestion. `line`,
-    `column`: position of the error, from 1.
+    is there instead; the character, or the end, if empty. `line`, `column`: position of
+    the error, from 1.
     """
 
-    def __init__(
-        self, source: str, at: int, expected: str, found: str = "", hint: str = ""
-    ) -> None:
+    def __init__(self, source: str, at: int, expected: str, found: str = "") -> None:
         start = source.rfind("\n", 0, at) + 1
         self.line = source.count("\n", 0, at) + 1
         self.column = at - start + 1
@@ -78,7 +83,7 @@ class ParseError(ValueError):
         line_text = source[start:].partition("\n")[0]
         super().__init__(
             f"line {self.line}, column {self.column}: expected {expected}, "
-            f"found {self.found}{f'; {hint}' * bool(hint)}\n"
+            f"found {self.found}\n"
             f"    {line_text}\n    {' ' * (self.column - 1)}^"
         )
 
@@ -87,7 +92,8 @@ class ParseError(ValueError):
 class Prompt:
     """A prompt of the language."""
 
-    # codes of the user's role and of the angle to judge; see `ROLES` and `ANGLES`
+    # codes of the user's role and of the angle to judge; known ones are in `ROLES` and
+    # `ANGLES`
     role: str
     angle: str
     text: str  # text for the method, without white space around it
@@ -106,11 +112,11 @@ class _Parser:
 
     def prompt(self) -> Prompt:
         self._take("[", 'a tag such as "[GD—TR]"')
-        role = self._code("role", ROLES, f"{DASHES}]")
+        role = self._code("a role, such as GD")
         if not self._next() or self._next() not in DASHES:
             raise self._error('"—" between role and angle')
         self.at += 1
-        angle = self._code("angle", ANGLES, "]")
+        angle = self._code("an angle, such as TR")
         self._take("]", '"]" after the angle')
         text = self._text()
         parameters: dict[str, str] = {}
@@ -137,22 +143,15 @@ class _Parser:
             raise self._error(expected)
         self.at += 1
 
-    def _code(self, what: str, known: Mapping[str, str], end: str) -> str:
-        """Read the code of a role or an angle, up to one of the characters in `end`."""
+    def _code(self, expected: str) -> str:
+        """Read the code of a role or an angle."""
         self._after_space()
-        match = re.compile(f"[^{re.escape(end)}\\n]*").match(self.source, self.at)
-        word = match.group().strip() if match else ""
-        if word not in known:
-            raise ParseError(
-                self.source,
-                self.at,
-                f"a{'n' * (what == 'angle')} {what} ({', '.join(known)})",
-                repr(word) if word else "",
-                _did_you_mean(word, known),
-            )
-        self.at += len(word)
+        match = CODE.match(self.source, self.at)
+        if match is None:
+            raise self._error(expected)
+        self.at = match.end()
         self._after_space()
-        return word
+        return match.group().strip()
 
     def _text(self) -> str:
         """Read the text, up to its parameters or the end."""
@@ -221,8 +220,12 @@ class _Parser:
         parameters[key.group()] = "".join(value)
 
 
-def _did_you_mean(word: str, known: Mapping[str, str]) -> str:
-    """Return a question that suggests a known code for a code or a name."""
+def did_you_mean(word: str, known: Mapping[str, str]) -> str:
+    """Return a question that suggests a known code for a code or a name, or ''.
+
+    >>> did_you_mean("graphic designer", ROLES)
+    "did you mean 'GD' (Graphic Designer)?"
+    """
     by_name = {name.casefold(): code for code, name in known.items()}
     by_code = {code.casefold(): code for code in known}
     wanted = word.casefold()
@@ -239,6 +242,19 @@ def vistar_of(rendering: Rendering) -> Mapping[str, Any]:
     """Return the importer's fields of the structured prompt; empty if it has none."""
     fields = rendering.extra.get("vistar")
     return fields if isinstance(fields, Mapping) else {}
+
+
+def is_asked(metric: MetricInfo, extra: Mapping[str, Any]) -> bool:
+    """Return whether a story asks for a metric: by the angle of its VISTAR prompt.
+
+    `extra`: the story's further fields. A story without an angle, or with one that no
+    metric is declared for, asks for every metric.
+
+    Source: VISTAR, section 3.2: the tag of a prompt leads to its scoring function.
+    """
+    prompt = extra.get("vistar")
+    angle = prompt.get("angle") if isinstance(prompt, Mapping) else None
+    return not metric.angles or angle not in ANGLES or angle in metric.angles
 
 
 def parameter(rendering: Rendering, key: str) -> str:

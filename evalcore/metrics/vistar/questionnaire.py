@@ -7,11 +7,15 @@
         {"id": "girl", "positive": "Is there a girl?",
          "negative": "Is the street empty of people?", "weight": 1.0}]}, ...]}
 
+An optional `author` says who wrote it: `name`, and perhaps `written_on` (a date) and
+`prompt_version` (of the instruction to a judge).
+
 VISTAR (sections 3.4.1 and 3.4.2) describes their content, but prints none: names and
 form are ours, as is the instruction of `manage.py write_questionnaires` (appendix E is
 missing).
 """
 
+import hashlib
 import json
 import math
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -29,6 +33,8 @@ LEVELS = {
     "L3": "interplay and fusion",
     "L4": "overall impression",
 }
+# Keys of an author; only the first is required.
+AUTHOR = ("name", "written_on", "prompt_version")
 TOLERANCE = 1e-3  # tolerance of a sum of weights
 EXACT = 1e-12  # a sum this close to 1 is not divided by
 SHOWN = 40  # longest value in a message, in characters
@@ -60,6 +66,7 @@ class HierarchicalQuestionnaire:
     prompt_id: str
     prompt: str
     levels: tuple[QuestionLevel, ...]
+    author: Mapping[str, str] = field(default_factory=dict)  # empty if unknown
 
     @property
     def pairs(self) -> list[QuestionPair]:
@@ -71,6 +78,7 @@ class HierarchicalQuestionnaire:
         return {
             "prompt_id": self.prompt_id,
             "prompt": self.prompt,
+            **({"author": dict(self.author)} if self.author else {}),
             "levels": [
                 {
                     "level": level.level,
@@ -123,9 +131,11 @@ def read_questionnaire(data: object) -> HierarchicalQuestionnaire:
     its weight.
     """
     check = _Check()
-    fields = check.fields(data, "$", ("prompt_id", "prompt", "levels"))
+    keys = ("prompt_id", "prompt", "levels")
+    fields = check.fields(data, "$", keys, ("author",))
     prompt_id = check.text(fields, "prompt_id", "$")
     prompt = check.text(fields, "prompt", "$")
+    author = check.author(fields)
     levels = [
         check.level(level, path) for path, level in check.items(fields, "levels", "$")
     ]
@@ -149,6 +159,7 @@ def read_questionnaire(data: object) -> HierarchicalQuestionnaire:
                 key=lambda one: one[0].level,
             )
         ),
+        author,
     )
 
 
@@ -172,15 +183,20 @@ class _Check:
         self.problems.append(f"{path}: expected {wanted}, found {excerpt}")
 
     def fields(
-        self, data: object, path: str, keys: Sequence[str]
+        self,
+        data: object,
+        path: str,
+        keys: Sequence[str],
+        optional: Sequence[str] = (),
     ) -> Mapping[str, object]:
-        """Return an object's fields, which must be exactly these keys."""
+        """Return an object's fields: all of `keys`, and perhaps `optional` ones."""
         if not isinstance(data, dict):
             self.wrong(path, f"an object with {', '.join(keys)}", data)
             return {}
-        known = ", ".join(keys)
+        allowed = (*keys, *optional)
+        known = ", ".join(allowed)
         for key in data:
-            if key not in keys:
+            if key not in allowed:
                 self.problems.append(f"{path}.{key}: unknown key; known are {known}")
         for key in keys:
             if key not in data:
@@ -196,6 +212,14 @@ class _Check:
         elif key in fields:
             self.wrong(f"{path}.{key}", "a text that is not empty", value)
         return ""
+
+    def author(self, fields: Mapping[str, object]) -> dict[str, str]:
+        """Return who wrote the questionnaire; empty if it does not say."""
+        if "author" not in fields:
+            return {}
+        path = "$.author"
+        said = self.fields(fields["author"], path, AUTHOR[:1], AUTHOR[1:])
+        return {key: self.text(said, key, path) for key in AUTHOR if key in said}
 
     def weight(self, fields: Mapping[str, Any], path: str) -> float:
         value = fields.get("weight", math.nan)
@@ -300,6 +324,12 @@ def generation_question(prompt: PromptForJudge) -> JudgeQuestion:
     )
 
 
+def prompt_version() -> str:
+    """Return the first 8 hex digits of the instruction's SHA-256."""
+    instruction = prompts("vistar")["questionnaire"]
+    return hashlib.sha256(instruction.encode()).hexdigest()[:8]
+
+
 def parse_reply(text: str) -> tuple[QuestionLevel, ...]:
     """Return the levels of a questionnaire from a judge's reply."""
     start, end = text.find("{"), text.rfind("}")
@@ -310,13 +340,15 @@ def parse_reply(text: str) -> tuple[QuestionLevel, ...]:
     return read_questionnaire(known).levels
 
 
-def generate(prompts: Mapping[str, PromptForJudge]) -> Generation:
+def generate(
+    prompts: Mapping[str, PromptForJudge], author: Mapping[str, str]
+) -> Generation:
     """Generate the questionnaires of prompts; the engine runs this."""
     questions = [generation_question(prompt) for prompt in prompts.values()]
     answers = yield from ask_judge(questions, parse_reply, unanswered="refuse")
     return {
         key: answer
         if isinstance(answer, Refusal)
-        else HierarchicalQuestionnaire(key, prompt.text, answer.value)
+        else HierarchicalQuestionnaire(key, prompt.text, answer.value, author)
         for (key, prompt), answer in zip(prompts.items(), answers, strict=True)
     }

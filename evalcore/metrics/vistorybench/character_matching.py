@@ -82,18 +82,17 @@ def pixel_box(shares: Sequence[float], size: tuple[int, int]) -> Box | None:
     """Return a box in whole pixels; None if it lies outside the picture.
 
     `shares`: centre x and y, width and height. As in the program, all four are first
-    truncated to whole pixels, then converted to corners, which are clamped. If a side
-    is odd, half a pixel is cut off here; in the program Pillow rounds to the even
-    pixel.
+    truncated to whole pixels (in single precision), then converted to corners, which
+    are clamped; half a pixel is rounded to the even one, as Pillow does when it cuts.
     """
     if not np.isfinite(shares[:4]).all():
         return None
     width, height = size
-    x, y = int(shares[0] * width), int(shares[1] * height)
-    w, h = int(shares[2] * width), int(shares[3] * height)
+    scale = np.array([width, height, width, height], np.float32)
+    x, y, w, h = (np.array(shares[:4], np.float32) * scale).astype(int).tolist()
     left, right = (min(max(side, 0), width) for side in (x - w / 2, x + w / 2))
     top, bottom = (min(max(side, 0), height) for side in (y - h / 2, y + h / 2))
-    box = int(left), int(top), int(right), int(bottom)
+    box = round(left), round(top), round(right), round(bottom)
     return box if box[0] < box[2] and box[1] < box[3] else None
 
 

@@ -205,7 +205,8 @@ class CopyPaste:
     """Copy-paste rate of an output: mean over each character's crops, then characters.
 
     Alternatives are the character's other references in profile `vsb-paper` (characters
-    with one reference are skipped), and only the mirrored anchor in `vsb-code-2026.02`.
+    with one reference are skipped), and only the mirrored anchor in `vsb-code-2026.02`;
+    one without a recognisable face counts as the anchor itself, a share of one half.
     Without any crop the value is undefined (the program writes 0).
     """
 
@@ -232,7 +233,10 @@ class CopyPaste:
 def mirrored_anchors(
     cast: Cast, rendering: Rendering, figure_encoders: character_matching.FigureEncoders
 ) -> Generator[Ask, list[Any], dict[str, list[Identity]]]:
-    """Return the identity of each character's mirrored anchor."""
+    """Return the identity of each character's mirrored anchor, or else the anchor's.
+
+    Source: ViStoryBench's program at 514cc31, cids_evaluator.py, lines 736 to 745.
+    """
     mirrored: dict[str, list[Identity]] = {}
     for key, anchor in cast.anchors.items():
         encoders = figure_encoders.of(rendering.characters[key])
@@ -240,7 +244,7 @@ def mirrored_anchors(
         (seen,) = yield from character_matching.identities(
             [flipped], encoders, cast.tallies
         )
-        mirrored[key] = [seen] if seen else []
+        mirrored[key] = [seen or cast.references[key][0]]
     return mirrored
 
 
@@ -300,9 +304,14 @@ class CharacterCount:
 
     def __init__(self, profile: CountProfile) -> None:
         self.profile = profile
-        self.exact = profile == "vsb-code-2026.02"  # its detector never rounds to bf16
-        backend = FINDER if profile == "vsb-code-2026.02" else BACKEND
-        self.info = declared("occm", profile, backend=backend)
+        by_boxes = profile == "vsb-code-2026.02"
+        self.exact = by_boxes  # its detector never rounds to bf16
+        self.info = declared(
+            "occm",
+            profile,
+            backend=FINDER if by_boxes else BACKEND,
+            version="1" if by_boxes else "2",
+        )
 
     def missing(self) -> MissingRequirements:
         """Return missing requirements of the detector, and of encoders if needed."""

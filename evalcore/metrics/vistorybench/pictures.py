@@ -52,6 +52,10 @@ def references_of(rendering: Rendering, shot: RenderedShot) -> list[tuple[str, I
     return chosen
 
 
+# Before version 2, pictures were rounded when they were squashed.
+VERSIONS = {"vsb-code-2026.02": "2", "vsb-paper": "1"}
+
+
 class _CsdMetric:
     """Base of both metrics."""
 
@@ -59,7 +63,7 @@ class _CsdMetric:
     missing = requires(CLIP_PACKAGES, (CSD,))
 
     def __init__(self, profile: Profile) -> None:
-        self.info = declared(self.name, profile)
+        self.info = declared(self.name, profile, version=VERSIONS[profile])
 
     @cached_property
     def encoder(self) -> Encoder:

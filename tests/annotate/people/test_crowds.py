@@ -121,7 +121,13 @@ WAYS = [
     ("visits", "most", "redundancy"),
     [(20, 6, 4), pytest.param(200, 40, 10, marks=pytest.mark.slow)],
 )
-@pytest.mark.parametrize(("kind", "text"), [(Participant, RECRUITED), (Worker, MTURK)])
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (Participant, RECRUITED),
+        pytest.param(Worker, MTURK, marks=pytest.mark.slow),
+    ],
+)
 def test_crowd_fills_places_exactly_and_locks_nobody_out(
     clock, visits, most, redundancy, kind, text, monkeypatch
 ):

@@ -103,7 +103,7 @@ LITTLE = {"levels": ("story",), "coefficients": ("kendall",)}
 
 @pytest.mark.parametrize(
     ("kind", "resamples"),
-    [("likert", 10), pytest.param("choice", 0, marks=pytest.mark.slow)],
+    [pytest.param("likert", 10, marks=pytest.mark.slow), ("choice", 0)],
 )
 def test_report_is_built_again_with_identical_tables(kind, resamples, tmp_path):
     study = open_study(kind)

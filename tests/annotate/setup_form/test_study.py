@@ -420,7 +420,7 @@ def test_file_and_form_contain_same_study(manager, woods):
 
 
 def test_odd_values_cause_no_server_error(manager, woods):
-    """Every field with every value, and both with every action."""
+    """Every field with two values of four, and both with every action."""
     begun, actions = filled(), ("check", "file", "create")
     names = (
         "questions.0",
@@ -443,7 +443,8 @@ def test_odd_values_cause_no_server_error(manager, woods):
         "title" + ".a" * 400,
     )
     for i, name in enumerate(names):
-        for j, value in enumerate(("", "x", "0", "9" * 5000)):
+        values = ("", "x", "0", "9" * 5000)
+        for j, value in enumerate(values[i % 2 :: 2]):
             action = actions[(i + j) % 3]
             sent = begun | {"do": [action], "slug": [f"odd-{action}"], name: [value]}
             assert post(manager, sent).status_code in (200, 302, 422)

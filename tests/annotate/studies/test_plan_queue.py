@@ -86,6 +86,7 @@ def test_check_refuses_too_large_assignment_before_planning(manager, monkeypatch
     assert not Study.objects.exists()
 
 
+@pytest.mark.slow
 def test_large_check_runs_in_worker(manager, woods, monkeypatch, notifications):
     """2,000 people and 6 units of 340 ratings each: 4.1 million."""
     data = filled(annotators=["2000"], redundancy=["340"])

@@ -53,15 +53,28 @@ def test_line_becomes_story_of_one_shot(tmp_path):
 
 
 def test_wrong_lines_are_reported_with_their_columns(tmp_path):
-    path = write(tmp_path, "[GD-TR] fine\n[XX-TR] a\n\n[GD-TR] b {font=}\nno tag\n")
+    path = write(tmp_path, "[GD-TR] fine\n[-TR] a\n\n[GD-TR] b {font=}\nno tag\n")
     first, second, third = complaints(path)
     assert first.startswith(":2: prompt 2: expected a role")
-    assert "at column 2, not 'XX'" in first
+    assert "at column 2, not '-'" in first
     assert second.startswith(":4: prompt 4: expected the value of 'font'")
     assert "column 17" in second
     assert third.startswith(
         ':5: prompt 5: expected a tag such as "[GD—TR]" at column 1'
     )
+
+
+def test_unknown_roles_and_angles_are_kept_with_a_remark(tmp_path):
+    path = write(tmp_path, "[PM-TR] a\n[GD-ORI] b\n[Product designer-TR] c\n[PM-LI] d")
+    summary = import_benchmark(path, slug="v")
+    assert Story.objects.get(key="0002").tags == {"role": "GD", "angle": "ORI"}
+    manager, designer, angle = summary.warnings
+    assert manager.startswith(
+        "core.txt: the role 'PM' of 2 prompts (0001, ...) is kept"
+    )
+    assert "(0003) is kept, but not known; known are GD, SA, MS, CA, PD" in designer
+    assert designer.endswith("did you mean 'PD' (Product Designer)?")
+    assert angle.startswith("core.txt: the angle 'ORI' of 1 prompt (0002) is kept")
 
 
 @pytest.mark.parametrize("name", ["core.json", "core.jsonl"])

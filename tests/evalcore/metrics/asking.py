@@ -13,7 +13,8 @@ from evalcore.metrics.base import (
     Rendering,
     Source,
 )
-from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
+from evalcore.metrics.engine import Engine, MetricJob
+from evalcore.metrics.feature_store import FeatureStore
 
 
 def image_of(picture: np.ndarray) -> Image:

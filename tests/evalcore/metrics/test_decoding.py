@@ -10,7 +10,8 @@ import pytest
 
 from evalcore.metrics.base import Ask, Image, Source, Text, Value
 from evalcore.metrics.decoding import Ahead
-from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
+from evalcore.metrics.engine import Engine, MetricJob
+from evalcore.metrics.feature_store import FeatureStore
 from tests.serving import wait_until
 
 THREADS = 2

@@ -35,16 +35,11 @@ from evalcore.metrics.storybench.similarity import (
     video_text_matching,
 )
 from evalcore.metrics.vistar.composition import composition, consistency, coverage
-from evalcore.metrics.vistar.hwpq import (
-    hwpq,
-    majority,
-    pair_score,
-    parse_boolean,
-    parse_lines,
-)
+from evalcore.metrics.vistar.hwpq import answered, hwpq, majority, pair_score
 from evalcore.metrics.vistar.physical_consistency import physical_consistency
 from evalcore.metrics.vistar.questionnaire import read_questionnaire
 from evalcore.metrics.vistar.text_rendering import text_rendering
+from evalcore.metrics.vistar.votes import parse_boolean, parse_lines
 from evalcore.metrics.vistorybench import character_matching
 from evalcore.metrics.vistorybench.character_matching import (
     match,
@@ -85,6 +80,7 @@ from tests.evalcore.metrics.vistorybench.paper_dolls import (
 
 HEAD = "vsb-code-2026.02"
 UNDEFINED = "undefined"
+QUOTED = 'The picture reads "Score: 4".\nScore: 1'
 TABLE = Path(__file__).with_name("edge_cases.md")
 
 
@@ -320,10 +316,16 @@ OURS: dict[tuple[str, str], Callable[[Path], object]] = {
     ("prompt alignment", "Score: 3.5 (the program's profile)"): lambda _: parse_score(
         "Score: 3.5", whole=True
     ),
-    ("prompt alignment @vsb-paper", "Score: 3.5"): lambda _: parse_score(
+    ("prompt alignment @plumbline-1-plain", "Score: 3.5"): lambda _: parse_score(
         "Score: 3.5", whole=False
     ),
     ("prompt alignment", "Score: 9"): lambda _: parse_score("Score: 9", whole=True),
+    ("prompt alignment", "Score: 4 quoted, then Score: 1"): lambda _: parse_score(
+        QUOTED, whole=True
+    ),
+    ("prompt alignment @vsb-code", "Score: 4 quoted, then Score: 1"): lambda _: (
+        parse_score(QUOTED, whole=True, first=True)
+    ),
     ("prompt alignment", "prose without a score"): lambda _: refusing(
         lambda: parse_score("A fine one.", whole=True)
     ),
@@ -371,9 +373,7 @@ OURS: dict[tuple[str, str], Callable[[Path], object]] = {
     ("FVD", "frames taken of a video of 20"): lambda _: len(choice(20)),
     # Envision
     ("Envision @code", "4.5"): lambda _: envision(nine(4.5, *[3] * 8)),
-    ("Envision @paper", "4.5"): lambda _: envision(
-        nine(4.5, *[3] * 8), "envision-paper"
-    ),
+    ("Envision @paper", "4.5"): lambda _: envision(nine(4.5, *[3] * 8), "plumbline-1"),
     ("Envision @code", "4-5"): lambda _: envision(nine("4-5", *[3] * 8)),
     ("Envision @code", "given twice: 2, then 4"): lambda _: envision(
         nine(2, *[3] * 8) + "\nSemantic Consistency: 4"
@@ -382,7 +382,7 @@ OURS: dict[tuple[str, str], Callable[[Path], object]] = {
         nine(*[3] * 9).rsplit("\n", 1)[0]
     ),
     ("Envision @paper", "a score is missing"): lambda _: envision(
-        nine(*[3] * 9).rsplit("\n", 1)[0], "envision-paper"
+        nine(*[3] * 9).rsplit("\n", 1)[0], "plumbline-1"
     ),
     ("Envision @code", "**Semantic Consistency (0-5):** 4"): lambda _: envision(
         nine(*[3] * 9).replace(
@@ -421,8 +421,8 @@ OURS: dict[tuple[str, str], Callable[[Path], object]] = {
     ("HWPQ", "an answer in prose"): lambda _: refusing(
         lambda: parse_boolean("Probably true")
     ),
-    ("HWPQ", "a question without a line"): lambda _: [
-        vote.value for vote in parse_lines("1: True", 2)
+    ("HWPQ", "two lines that contradict each other"): lambda _: [
+        vote.value for vote in parse_lines("1: True\n2: No.\n1: False").values()
     ],
     ("HWPQ", "weights of the levels sum to 1.0005"): lambda _: round(
         sum(one.weight for one in CLOSE.levels), 12
@@ -439,6 +439,9 @@ OURS: dict[tuple[str, str], Callable[[Path], object]] = {
         LACKING, {"L10": 0, "L30": 1, "L40": 0}
     ),
     ("HWPQ", "nobody answers L1; L2 and L3 are met, L4 is not"): lambda _: hwpq(
+        FULL, {"L10": None, "L20": 1, "L30": 1, "L40": 0}
+    ),
+    ("HWPQ", "answered weight, if nobody answers L1"): lambda _: answered(
         FULL, {"L10": None, "L20": 1, "L30": 1, "L40": 0}
     ),
     # OneIG

@@ -16,7 +16,8 @@ from evalcore.metrics.base import (
     Text,
     Value,
 )
-from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
+from evalcore.metrics.engine import Engine, MetricJob
+from evalcore.metrics.feature_store import FeatureStore
 from tests.evalcore.metrics.asking import image_of, noise
 
 

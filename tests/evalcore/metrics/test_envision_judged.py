@@ -3,7 +3,7 @@
 import pytest
 
 from evalcore.metrics import registry
-from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
+from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.envision import (
     CODE,
     NAMES,
@@ -13,15 +13,18 @@ from evalcore.metrics.envision import (
     EnvisionScore,
     read_trial,
 )
+from evalcore.metrics.feature_store import FeatureStore
 from evalcore.metrics.llm_judge.client import asking
 from evalcore.metrics.llm_judge.questions import prompts
 from tests.evalcore.metrics.asking import noise, rendering_of, score
 from tests.evalcore.metrics.llm_judge.serving import answers, judge_at
+from tests.evalcore.metrics.llm_judge.small_checkouts import write_checkouts
 
 TEXTS = [
     {"prompt": f"A candle, part {step}.", "explanation": f"It has burnt {step} hours."}
     for step in range(1, 5)
 ]
+EVENT = {"index": 7, "category": "Science", "process_type": "Physics"}
 # In the order of SUB_SCORES: consistency 4, physicality 3, aesthetic 2.
 SAID = dict(zip(SUB_SCORES, (5, 4, 3, 3, 3, 3, 1, 2, 3), strict=True))
 
@@ -108,10 +111,12 @@ class TestReading:
 
 class TestAsking:
     def test_request_holds_four_pictures_and_all_texts(self, server, tmp_path):
-        rendering = sequence(
-            envision={"index": 7, "category": "Science", "process_type": "Physics"}
+        judged(
+            server,
+            EnvisionScore("overall", f"{PAPER}-k1"),
+            sequence(envision=EVENT),
+            tmp_path,
         )
-        judged(server, EnvisionScore("overall", CODE), rendering, tmp_path)
         (asked,) = server.asked
         assert len(asked.pictures) == 4
         assert len({place["url"] for place in asked.pictures}) == 4
@@ -131,11 +136,13 @@ class TestAsking:
 
     @pytest.mark.parametrize(("profile", "trials"), [(PAPER, 5), (CODE, 1)])
     def test_thirteen_metrics_cost_one_request_per_trial(
-        self, server, tmp_path, profile, trials
+        self, server, tmp_path, monkeypatch, profile, trials
     ):
+        write_checkouts(tmp_path, monkeypatch)
+        subject = sequence(envision=EVENT)
         with asking(judge_at(server)):
             jobs = [
-                MetricJob(part, EnvisionScore(part, profile).score(sequence()))
+                MetricJob(part, EnvisionScore(part, profile).score(subject))
                 for part in PARTS
             ]
             outcomes = list(Engine(FeatureStore(tmp_path)).run(jobs))
@@ -153,5 +160,5 @@ class TestAsking:
 
     @pytest.mark.parametrize("ending", ["k0", "k100", "k", "k-3", "k3-k3", "K3"])
     def test_other_numbers_of_trials_are_refused(self, ending):
-        with pytest.raises(registry.UnknownMetricError, match="envision-paper-k3"):
-            registry.load(f"envision_overall@envision-paper-{ending}")
+        with pytest.raises(registry.UnknownMetricError, match="plumbline-1-k3"):
+            registry.load(f"envision_overall@plumbline-1-{ending}")

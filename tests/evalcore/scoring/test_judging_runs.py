@@ -70,7 +70,7 @@ def test_spent_budget_ends_run_and_larger_budget_continues(judge, monkeypatch):
 def test_answer_without_score_becomes_absence(judge):
     judge.then = answers("What a lovely picture!", usage=USAGE)
     benchmark = make_benchmark(stories=1, shots=1, methods=("Alder",))
-    run = scored(benchmark, "pa_scene@vsb-paper")
+    run = scored(benchmark, "pa_scene@plumbline-1-plain")
     assert run.state == "done"
     assert not MetricScore.objects.exists()
     absence = MetricAbsence.objects.get()

@@ -6,6 +6,7 @@ and 3.5: rounded to an even number it is 0, 2, 2, 4, floored 0, 1, 2, 3.
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 from torchvision.transforms import v2
 from transformers import CLIPImageProcessorPil
@@ -42,6 +43,17 @@ def test_floored_middle_matches_transformers(size):
     (theirs,) = processor([picture], return_tensors="np")["pixel_values"]
     own = pre.centre_crop(picture, SIDE, "floored")
     np.testing.assert_array_equal(own, theirs.transpose(1, 2, 0))
+
+
+def test_squashing_in_fractions_matches_torchvision_on_tensors():
+    """ViStoryBench's program resizes numbers from 0 to 1; sharp edges overshoot."""
+    picture = noise(3, (SIDE + 90, SIDE - 40))
+    tensor = torch.from_numpy(picture.astype(np.float32) / 255).permute(2, 0, 1)
+    how = v2.InterpolationMode.BICUBIC
+    demanded = v2.Resize((SIDE, SIDE), interpolation=how)(tensor[None])[0]
+    found = pre.resized_in_fractions(picture, (SIDE, SIDE))
+    assert found.min() < 0 < 255 < found.max()
+    assert found / 255 == pytest.approx(demanded.permute(1, 2, 0).numpy(), abs=1e-5)
 
 
 @pytest.mark.parametrize("shape", [(2000, 1, 3), (1, 101, 3)])

@@ -7,7 +7,8 @@ from evalcore.metrics.base import Ask, Value
 from evalcore.metrics.encoders import faces
 from evalcore.metrics.encoders.antelope import ArcFace
 from evalcore.metrics.encoders.faces import ARCFACE_TEMPLATE, aligned
-from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
+from evalcore.metrics.engine import Engine, MetricJob
+from evalcore.metrics.feature_store import FeatureStore
 from tests.evalcore.metrics.asking import image_of, noise
 from tests.evalcore.metrics.encoders.face_files import (
     empty_outputs,

@@ -10,6 +10,7 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
 from torch import nn
+from torchvision.transforms import v2
 from transformers import BertTokenizerFast, GroundingDinoImageProcessorPil
 
 from evalcore.metrics.base import Text
@@ -112,9 +113,14 @@ class TestCsd:
         """Class token after the last norm, times the style matrix, of length 1."""
         network = tiny.save_csd(weights)
         (own,) = encoded(csd_encoder("squash", tiny.CLIP), WIDE)
-        squashed = np.asarray(Image.fromarray(WIDE).resize((224, 224), Image.BICUBIC))
-        scaled = (squashed / 255 - pre.CLIP[0]) / pre.CLIP[1]
-        batch = torch.tensor(scaled, dtype=torch.float32).permute(2, 0, 1)[None]
+        program = v2.Compose(
+            [
+                v2.Resize((224, 224), interpolation=v2.InterpolationMode.BICUBIC),
+                v2.Normalize(*pre.CLIP),
+            ]
+        )
+        shares = WIDE.astype(np.float32) / 255
+        batch = program(torch.from_numpy(shares).permute(2, 0, 1)[None])
         with torch.no_grad():
             style = network.backbone(batch) @ network.last_layer_style
         np.testing.assert_allclose(own, (style / style.norm())[0], atol=2e-5)

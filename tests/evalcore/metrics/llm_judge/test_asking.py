@@ -2,7 +2,8 @@
 
 import pytest
 
-from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
+from evalcore.metrics.engine import Engine, MetricJob
+from evalcore.metrics.feature_store import FeatureStore
 from evalcore.metrics.llm_judge.asking import JudgeAnswer, Refusal, ask_judge
 from evalcore.metrics.llm_judge.attempts import NoAnswerError
 from evalcore.metrics.llm_judge.client import asking

@@ -5,7 +5,8 @@ from decimal import Decimal
 import pytest
 
 from evalcore.metrics.base import Ask
-from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
+from evalcore.metrics.engine import Engine, MetricJob
+from evalcore.metrics.feature_store import FeatureStore
 from evalcore.metrics.llm_judge.client import Judge, NotAskedError
 from evalcore.metrics.llm_judge.questions import JudgeQuestion
 from evalcore.metrics.llm_judge.settings import BudgetExceededError

@@ -19,14 +19,6 @@ def sent(question: JudgeQuestion) -> list[dict]:
     return json.loads(payload(question, "owl").body)["messages"][-1]["content"]
 
 
-def opened(part: dict) -> Pillow.Image:
-    head, _comma, data = part["image_url"]["url"].partition(",")
-    assert head == "data:image/jpeg;base64"
-    image = Pillow.open(io.BytesIO(base64.b64decode(data)))
-    assert image.format == "JPEG"
-    return image
-
-
 def test_question_key_covers_every_field():
     question = JudgeQuestion(("What?", image_of(RED)))
     others = [
@@ -40,13 +32,37 @@ def test_question_key_covers_every_field():
         replace(question, max_tokens=9),
         replace(question, seed=0),
         replace(question, trial=1),
-        replace(question, size=None),
         replace(question, size=(9, 9)),
+        replace(question, longest=None),
+        replace(question, format="png"),
+        replace(question, listed=True),
         replace(question, quality=75),
         replace(question, detail="low"),
     ]
-    assert len({question.key, *(other.key for other in others)}) == 15
+    assert len({question.key, *(other.key for other in others)}) == 17
     assert JudgeQuestion(("What?", image_of(RED.copy()))).key == question.key
     assert replace(question, temperature=0.1 + 0.2).key == (
         replace(question, temperature=0.3).key
     )
+
+
+def test_whole_png_is_the_stored_file_and_a_part_is_drawn():
+    stored = b"the stored file"
+    image = image_of(noise(1, (1100, 20)))
+    image = replace(image, source=replace(image.source, png=lambda: stored))
+    question = JudgeQuestion((image,), format="png", longest=None)
+    (part,) = sent(question)
+    data = base64.b64encode(stored).decode()
+    assert part["image_url"] == {"url": f"data:image/png;base64,{data}"}
+    cut = replace(image, box=(3, 2, 50, 9))
+    for other in (
+        replace(question, parts=(cut,)),
+        replace(question, longest=1024),
+        replace(question, format="jpeg"),
+    ):
+        (part,) = sent(other)
+        assert data not in part["image_url"]["url"]
+    (part,) = sent(replace(question, parts=(cut,)))
+    picture = base64.b64decode(part["image_url"]["url"].partition(",")[2])
+    shown = np.asarray(Pillow.open(io.BytesIO(picture)))
+    assert (shown == cut.read()).all()

@@ -42,7 +42,7 @@ def test_texts_are_read_in_each_cell(server, tmp_path, name):
     server.then = answers("Open")
     subject = rendering_of([np.hstack([noise(1), noise(2)])], oneig={"text": "Open"})
     whole = Run("Alder", (subject,)) if name.endswith("pooled") else subject
-    value = judged(server, f"{name}@oneig-judge-grid-2x1", whole, tmp_path)
+    value = judged(server, f"{name}@plumbline-1-grid-2x1", whole, tmp_path)
     assert (value.value, value.trace["pictures"]) == (1, 2)
     profile = registry.load(f"{name}@rapidocr-grid-2x1").info
     assert (profile.profile, profile.queue) == ("rapidocr-grid-2x1", "cpu")

@@ -84,7 +84,7 @@ def poster(seed, text, **oneig):
 def test_judge_reads_texts(server, tmp_path):
     server.then = answers("Open late")
     subject = poster(1, "Open all day")
-    value = read_by(server, OneigText("output", "oneig-judge"), subject, tmp_path)
+    value = read_by(server, OneigText("output", "plumbline-1"), subject, tmp_path)
     wanted = text_score([compare("Open late", "Open all day")], "en")
     assert value.value == wanted.score
     assert value.trace == {
@@ -111,7 +111,7 @@ def test_method_score_pools_all_pictures(server, tmp_path):
         rendering_of([noise(3)], story="3"),
     )
     run = Run("Alder", outputs)
-    value = read_by(server, OneigText("run", "oneig-judge"), run, tmp_path)
+    value = read_by(server, OneigText("run", "plumbline-1"), run, tmp_path)
     pooled = [
         compare("Open late", text)
         for text in ("Open late", "Open all day and all night")

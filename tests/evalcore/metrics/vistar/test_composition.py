@@ -6,10 +6,7 @@ import torch
 
 from evalcore.metrics.encoders import subjects as detector
 from evalcore.metrics.encoders.subjects import GREY, VIEW, squared, subject_encoder
-from evalcore.metrics.vistar.composition import (
-    Composition,
-    composition,
-)
+from evalcore.metrics.vistar.composition import Composition, composition, regions
 from tests.evalcore.metrics import tiny
 from tests.evalcore.metrics.asking import noise, rendering_of, score
 
@@ -58,20 +55,66 @@ def ready(weights, monkeypatch):
     tiny.save_detector(weights.folder)
     weights.save("cut_out", "appearance")
     monkeypatch.setattr(detector, "THRESHOLD", 0.0)
-    return Composition(tiny.CLIP)
+    return lambda profile: Composition(profile, tiny.CLIP)
 
 
 TEXTS = [{"prompt": "A fox"}, {"plot": "It jumps."}, {"caption": "It lands"}]
 
 
+def prompt(**parameters):
+    vistar = {"angle": "CSE", "parameters": parameters}
+    return rendering_of([noise(1, (61, 40))], texts=[TEXTS[0]], vistar=vistar)
+
+
+class TestRegions:
+    def test_picture_is_cut_into_two_columns_and_two_rows(self):
+        panels, texts = regions(prompt())
+        halves = [(0, 0, 30, 20), (30, 0, 60, 20), (0, 20, 30, 40), (30, 20, 60, 40)]
+        assert [panel.box for panel in panels] == halves
+        assert texts == ["A fox"]
+
+    def test_parameters_name_grid_and_sub_prompts(self):
+        panels, texts = regions(prompt(grid="3x1", panels="It wakes | it eats|"))
+        assert [panel.box[0] for panel in panels] == [0, 20, 40]
+        assert texts == ["It wakes", "it eats"]
+
+    @pytest.mark.parametrize(
+        ("rendering", "reason"),
+        [
+            (prompt(grid="four"), "parameter grid: expected columns and rows, such as"),
+            (rendering_of([noise(1), noise(2)]), "expected one picture, found 2"),
+            (rendering_of([noise(1, (1, 40))]), "no 2 x 2 cells"),
+        ],
+    )
+    def test_other_outputs_are_undefined(self, rendering, reason, tmp_path):
+        (value,) = score(Composition(), rendering, tmp_path)
+        assert value.value is None
+        assert reason in value.reason
+
+
 class TestMetric:
-    def test_tiny_networks_end_to_end(self, ready, tmp_path):
-        assert not ready.missing()
-        pictures = [noise(1), noise(2, (80, 50)), None]
-        (value,) = score(ready, rendering_of(pictures, texts=TEXTS), tmp_path)
+    @pytest.mark.parametrize(
+        ("profile", "rendering", "panels", "subject"),
+        [
+            ("vistar-regions", prompt(subject="fox", panels="a|b"), 4, "fox"),
+            (
+                "story-shots",
+                rendering_of([noise(1), noise(2, (80, 50)), None], texts=TEXTS),
+                2,
+                "character",
+            ),
+        ],
+    )
+    def test_tiny_networks_end_to_end(
+        self, ready, tmp_path, profile, rendering, panels, subject
+    ):
+        metric = ready(profile)
+        assert not metric.missing()
+        assert metric.info.full_version == f"2 {profile}"
+        (value,) = score(metric, rendering, tmp_path)
         assert value.shot is None
-        assert value.trace["subject"] == "character"
-        assert value.trace["found"] == 2
+        assert value.trace["subject"] == subject
+        assert value.trace["panels"] == value.trace["found"] == panels
         expected = composition(value.trace["coverage"], value.trace["consistency"])
         assert value.value == expected
         assert 0 <= value.value <= 1

@@ -3,7 +3,8 @@ import json
 import pytest
 
 from evalcore.metrics.base import Value
-from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
+from evalcore.metrics.engine import Engine, MetricJob
+from evalcore.metrics.feature_store import FeatureStore
 from evalcore.metrics.llm_judge.asking import Refusal
 from evalcore.metrics.llm_judge.client import asking
 from evalcore.metrics.vistar.questionnaire import (
@@ -46,7 +47,7 @@ def run(prompts, folder):
     made = {}
 
     def job():
-        made.update((yield from generate(prompts)))
+        made.update((yield from generate(prompts, {"name": "owl"})))
         return [Value(None, reason="nothing is scored")]
 
     (outcome,) = Engine(FeatureStore(folder)).run([MetricJob("it", job())])
@@ -66,6 +67,7 @@ def test_questionnaire_is_requested_again_only_when_refused(tmp_path):
         made = run({"s": street, "p": poster}, tmp_path)
         first = made["s"]
         assert (first.prompt_id, first.prompt) == ("s", street.text)
+        assert first.author == {"name": "owl"}
         assert first.as_json()["levels"] == FOUR["levels"]
         assert isinstance(made["p"], Refusal)
         assert len(made["p"].reasons) == 3

@@ -23,6 +23,11 @@ def test_text_is_parsed_or_refused_with_position(text):
         assert 1 <= error.column <= len(lines[error.line - 1]) + 1
 
 
+def test_other_roles_and_angles_are_read():
+    prompt = parse("[Game Designer—ORI] A fox")
+    assert (prompt.role, prompt.angle) == ("Game Designer", "ORI")
+
+
 @pytest.mark.parametrize(
     "written",
     [
@@ -41,12 +46,11 @@ def test_parameters_may_be_written_in_several_ways(written):
 WRONG = [
     ("", 1, 1, 'a tag such as "[GD—TR]"', "the end"),
     ("A poster", 1, 1, 'a tag such as "[GD—TR]"', "'A'"),
-    ("[XX-TR] a", 1, 2, "a role", "'XX'"),
     ("[-TR] a", 1, 2, "a role", "'-'"),
     ("[GD", 1, 4, '"—"', "the end"),
     ("[GD]", 1, 4, '"—"', "']'"),
-    ("[GD-XX] a", 1, 5, "an angle", "'XX'"),
-    ("[GD-TR a", 1, 5, "an angle", "'TR a'"),
+    ("[GD-] a", 1, 5, "an angle", "']'"),
+    ("[GD-TR, a", 1, 7, '"]"', "','"),
     ("[GD-TR", 1, 7, '"]"', "the end"),
     ("[GD-TR]  ", 1, 10, "a text", "the end"),
     ('[GD-TR] {a="1"}', 1, 9, "a text", "'{'"),

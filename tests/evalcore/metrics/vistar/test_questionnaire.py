@@ -51,6 +51,17 @@ def test_documented_form_is_read_and_written_back():
     assert read_questionnaire(read.as_json()) == read
 
 
+def test_author_is_read_and_written_back():
+    author = {"name": "gpt-x, edited by Rob", "written_on": "2026-11-29"}
+    read = read_questionnaire(FOUR | {"author": author})
+    assert read.author == author
+    assert read.as_json()["author"] == author
+    assert problems(FOUR | {"author": {"date": "today"}}) == [
+        "$.author.date: unknown key; known are name, written_on, prompt_version",
+        "$.author.name: missing",
+    ]
+
+
 def test_problems_are_listed_with_paths():
     data = questionnaire(
         {"level": "L9", "weight": "0.5", "questions": [pair("a", True)], "note": 1},
@@ -62,7 +73,7 @@ def test_problems_are_listed_with_paths():
     del data["prompt_id"]
     data["prompt"] = "  "
     assert problems(data) == [
-        "$.colour: unknown key; known are prompt_id, prompt, levels",
+        "$.colour: unknown key; known are prompt_id, prompt, levels, author",
         "$.prompt_id: missing",
         '$.prompt: expected a text that is not empty, found "  "',
         "$.levels[0].note: unknown key; known are level, weight, questions",

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalcore.metrics.base import Value
-from evalcore.metrics.engine import Engine, FeatureStore, MetricJob
+from evalcore.metrics.engine import Engine, MetricJob
+from evalcore.metrics.feature_store import FeatureStore
 from evalcore.metrics.vistorybench import character_matching, cids
 from evalcore.metrics.vistorybench import cids as copy_paste
 from evalcore.metrics.vistorybench.cids import (

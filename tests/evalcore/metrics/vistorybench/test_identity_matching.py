@@ -22,8 +22,8 @@ from evalcore.metrics.vistorybench.character_matching import pixel_box
         ((-0.01, 0.5, 0.25, 0.5), (0, 10, 10, 30)),
         ((0.5, 0.5, -0.5, 0.5), None),
         ((0.5, 0.5, 0.5, 0.0), None),
-        # Sides of odd length: 40 +- 10.5 and 20 +- 2.5 lose the half.
-        ((0.5, 0.5, 21.5 / 81, 5.5 / 41), (29, 17, 50, 22)),
+        # Sides of odd length: of 40 +- 10.5 and 20 +- 2.5 Pillow cuts the even pixels.
+        ((0.5, 0.5, 21.5 / 81, 5.5 / 41), (30, 18, 50, 22)),
         ((math.nan, 0.5, 0.5, 0.5), None),
         ((0.5, 0.5, 0.5, math.inf), None),
     ],

@@ -10,8 +10,8 @@ from evalcore.metrics.llm_judge.client import asking
 from evalcore.metrics.llm_judge.questions import prompts
 from evalcore.metrics.vistorybench import character_matching
 from evalcore.metrics.vistorybench.prompt_alignment import (
-    CODE,
-    PAPER,
+    OWN,
+    PLAIN,
     IndividualAction,
     PromptAlignment,
 )
@@ -78,7 +78,7 @@ class TestShots:
         assert (asked.body["temperature"], asked.body["seed"]) == (0.0, 123)
         assert asked.body["max_tokens"] == 512
 
-    @pytest.mark.parametrize(("profile", "attempts"), [(CODE, 10), (PAPER, 3)])
+    @pytest.mark.parametrize(("profile", "attempts"), [(OWN, 10), (PLAIN, 3)])
     def test_answer_without_score_is_undefined_after_retries(
         self, server, tmp_path, profile, attempts
     ):
@@ -118,11 +118,11 @@ class TestIndividualAction:
         )
         both = scene(doll(RED, 5), doll(GREEN, 45))
         rendering = self.story([both], [("Fox", "Owl")])
-        (value,) = judged(server, IndividualAction(PAPER), rendering, tmp_path)
+        (value,) = judged(server, IndividualAction(PLAIN), rendering, tmp_path)
         assert value.value == 2.5
         assert value.trace["shots"]["1"]["Fox"]["score"] == 4
         assert value.trace["shots"]["1"]["Owl"]["score"] == 1
-        (value,) = judged(server, IndividualAction(CODE), rendering, tmp_path)
+        (value,) = judged(server, IndividualAction(OWN), rendering, tmp_path)
         assert value.value == 2  # 2.5 is rounded to the even number
         assert len(server.asked) == 4
 
@@ -130,7 +130,7 @@ class TestIndividualAction:
         self, server, tmp_path
     ):
         rendering = self.story([scene(doll(RED, 5), doll(GREEN, 45))], [("Fox",)])
-        judged(server, IndividualAction(CODE), rendering, tmp_path)
+        judged(server, IndividualAction(OWN), rendering, tmp_path)
         (asked,) = server.asked
         system, user = asked.body["messages"]
         assert (system["role"], system["content"]) == ("system", RUBRICS["action"])
@@ -154,10 +154,10 @@ class TestIndividualAction:
             characters=[self.FOX, character("Ghost")],
             texts=[SCRIPT],
         )
-        (value,) = judged(server, IndividualAction(CODE), rendering, tmp_path)
+        (value,) = judged(server, IndividualAction(OWN), rendering, tmp_path)
         assert (value.value, value.reason) == (
             None,
             "no reference of Ghost is recognised",
         )
-        (value,) = judged(server, IndividualAction(PAPER), rendering, tmp_path)
+        (value,) = judged(server, IndividualAction(PLAIN), rendering, tmp_path)
         assert value.value == 3

@@ -71,7 +71,7 @@ def create(identities: Any, label: tuple[str, str, str]) -> Any:
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('evalcore', '0001_squashed_0004_worker_for_judges'),
+        ('evalcore', '0002_prompts'),
     ]
 
     operations = [

@@ -1,0 +1,57 @@
+"""Write the table of fidelity in docs/reference/metrics.md from the declarations.
+
+python -m tests.fidelity_page
+"""
+
+import re
+from pathlib import Path
+
+from evalcore.metrics.fidelity import (
+    Fidelity,
+    fidelity_of,
+    papers,
+    reason_texts,
+)
+from evalcore.metrics.registry import declarations
+
+PAGE = Path(__file__).resolve().parents[1] / "docs/reference/metrics.md"
+MARKED = re.compile(r"(<!-- of the declarations -->\n)(.*)(<!-- end -->\n)", re.S)
+HEAD = "| metric | differs on purpose from the program in |\n|---|---|"
+REASONS = "| difference | here (in the program) |\n|---|---|"
+
+
+def documented() -> str:
+    """Return two tables: metrics that compare alike, and what the differences are."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for name, said in declarations().items():
+        found = fidelity_of(name)
+        assert found is not None
+        if said["family"] in papers():
+            alike.setdefault((said["family"], _compared(found)), []).append(name)
+    rows = [
+        f"| {_names(family, names)} | {compared} |"
+        for (family, compared), names in alike.items()
+    ]
+    texts = [f"| {name} | {text} |" for name, text in reason_texts().items()]
+    return "\n".join([HEAD, *rows, "", REASONS, *texts, ""])
+
+
+def _compared(found: Fidelity) -> str:
+    if found.state == "differs":
+        return ", ".join(found.reasons)
+    return str(found)
+
+
+def _names(family: str, names: list[str]) -> str:
+    """Return metrics in code, or the paper if they are all of its metrics."""
+    whole = [name for name, said in declarations().items() if said["family"] == family]
+    return family if names == whole else ", ".join(f"`{name}`" for name in names)
+
+
+def with_table(page: str) -> str:
+    """Return the page with the table of the declarations in place of the one it has."""
+    return MARKED.sub(lambda found: f"{found[1]}{documented()}{found[3]}", page)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_table(PAGE.read_text("utf-8")), encoding="utf-8")
