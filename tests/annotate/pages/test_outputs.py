@@ -227,7 +227,7 @@ def test_scores_are_those_of_reports(study):
         found = scores(page(study, method=method))
         of_story = cells[cells["story"].isin(["01", ""])]
         own = of_story[of_story["method"] == method]
-        # A report that compares identities names each by what tells it apart.
+        # A report that compares identities has other names for them.
         assert sorted(
             (name.partition(" (")[0], float(one.score)) for name, one in found.items()
         ) == [
