@@ -31,12 +31,19 @@ VARIABLE = re.compile(
 LINK = re.compile(r"\]\((?!https?://)([^)\s#]*)(?:#([^)\s]+))?\)")
 HEADING = re.compile(r"^#+ (.+)$", re.M)
 SPAN = re.compile(r"`([^`]+)`")
-# Options of pytest and celery.
-FOREIGN = {"--hypothesis-profile", "--queues", "--concurrency"}
+# Options and variables of other programs.
+FOREIGN = {
+    "--hypothesis-profile",
+    "--queues",
+    "--concurrency",
+    "--reasoning-parser",
+    "OLLAMA_CONTEXT_LENGTH",
+    "OLLAMA_NUM_PARALLEL",
+}
 # Lines that begin with other programs, whose options are not checked.
 OTHERS = re.compile(
     r"\s*(?:apt-get|useradd|runuser|openssl|curl|systemctl|journalctl|certbot|aws"
-    r"|alias compose|compose)\b"
+    r"|alias compose|compose|vllm|ollama)\b"
 )
 
 
@@ -278,5 +285,5 @@ def _words() -> frozenset[str]:
 def _variables(text: str) -> Iterator[Name]:
     for line, code in _code(text):
         for name in VARIABLE.findall(code):
-            if name not in ENVIRONMENT and name not in _words():
+            if name not in ENVIRONMENT | _words() | FOREIGN:
                 yield Name(line, name, "no such setting, variable or constant")

@@ -118,6 +118,11 @@ class ChunkWork:
             self.environment = _environment(engine.counts.asked)
         return self._complete
 
+    def jobs_to_preview(self) -> Iterator[MetricJob]:
+        """Yield the missing work; nothing stores its results."""
+        options = self.chunk.run.options
+        yield from self._jobs(score_rows.metrics_of(self.chunk.metrics, options))
+
     def _run(self, engine: Engine, metrics: Sequence[WantedMetric]) -> None:
         for outcome in engine.run(self._jobs(metrics)):
             piece: _Piece = outcome.key

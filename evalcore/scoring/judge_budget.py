@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from decimal import Decimal
+from functools import lru_cache
 
 from django.db import transaction
 from django.db.models import F, Q, Sum
@@ -18,11 +19,11 @@ from django.utils import timezone
 from evalcore.database.postgresql import one_at_a_time
 from evalcore.metrics.base import FatalError
 from evalcore.metrics.llm_judge.client import Judge, asking
+from evalcore.metrics.llm_judge.costs import TO_CONTINUE, CostMeter
+from evalcore.metrics.llm_judge.requests import Dialect
 from evalcore.metrics.llm_judge.settings import (
-    TO_CONTINUE,
     ZERO,
     BudgetExceededError,
-    CostMeter,
     JudgeSettings,
     JudgeSettingsError,
     read_settings,
@@ -114,11 +115,18 @@ class Account:
         self._run.update(**self._reserved())
 
 
+@lru_cache(maxsize=8)
+def _dialect(_run: int, settings: JudgeSettings) -> Dialect:
+    """Return what a run has learned of its judge's server, for its next chunks."""
+    return Dialect(settings)
+
+
 @contextmanager
 def asking_for_run(run: int) -> Iterator[Judge]:
     """Use the judge inside the block, on a run's account."""
     settings = read_settings()
-    with asking(Judge(settings, Account(run, settings).meter())) as judge:
+    meter = Account(run, settings).meter()
+    with asking(Judge(settings, meter, dialect=_dialect(run, settings))) as judge:
         yield judge
 
 

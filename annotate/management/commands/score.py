@@ -1,14 +1,16 @@
 import argparse
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 from django.db.models import Count
 from tqdm import tqdm
 
 from analysis.sentences import counted
 from annotate.models import Study
 from evalcore.metrics import registry
+from evalcore.metrics.llm_judge.settings import JudgeSettingsError
 from evalcore.models import Benchmark, MetricChunk, MetricRun
-from evalcore.scoring import metric_runs
+from evalcore.scoring import judge_preview, metric_runs
 from evalcore.scoring.chunks import ScoringError
 
 MOST_REASONS = 20
@@ -46,6 +48,12 @@ class Command(BaseCommand):
             help="queue the run for the workers and return",
         )
         parser.add_argument(
+            "--dry-run",
+            action="store_true",
+            help="print one full request to the judge for each metric, and the price; "
+            "send nothing",
+        )
+        parser.add_argument(
             "--stop",
             action="store_true",
             help="stop all runs of this benchmark, on every machine, and compute "
@@ -61,10 +69,18 @@ class Command(BaseCommand):
         wanted = _wanted(str(options["metrics"] or ""))
         if options["with_baselines"]:
             wanted += [n for n in registry.ready_baselines() if n not in wanted]
+        dry = options["dry_run"]
         try:
-            if not options["background"]:
+            if not (options["background"] or dry):
                 _check_ready(wanted)
-            run = metric_runs.queue_run(benchmark, wanted, truth=str(options["truth"]))
+            with transaction.atomic():
+                run = metric_runs.queue_run(
+                    benchmark, wanted, truth=str(options["truth"])
+                )
+                if dry:
+                    self.stdout.write(_previewed(run))
+                    transaction.set_rollback(True)
+                    return
         except (registry.UnknownMetricError, ScoringError) as error:
             raise CommandError(str(error), returncode=2) from error
         if options["background"]:
@@ -72,6 +88,8 @@ class Command(BaseCommand):
             if lacking := _lacking(wanted):
                 self.stdout.write(f"Not ready on this machine: {lacking}")
             return
+        if price := _price(run):
+            self.stdout.write(price)
         with tqdm(desc="values", disable=None) as bar:
 
             def show(done: int, total: int) -> None:
@@ -116,6 +134,23 @@ def _wanted(text: str) -> list[str]:
         for name, info in infos.items()
         if info.queue != "judge" and not info.against_truth
     ]
+
+
+def _previewed(run: MetricRun) -> str:
+    """Return one request for each metric that asks a judge, and the price."""
+    try:
+        preview = judge_preview.preview(run)
+    except JudgeSettingsError as error:
+        raise CommandError(str(error), returncode=2) from error
+    return f"{preview or 'None of these metrics asks a judge.'}\nNothing was sent."
+
+
+def _price(run: MetricRun) -> str:
+    """Return what a judge will cost; empty without one, or if it is free."""
+    preview = judge_preview.preview(run)
+    if preview is None or not preview.settings.costs_money:
+        return ""
+    return f"The judge: {preview.price}. {preview.budget}"
 
 
 def _check_ready(names: list[str]) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from evalcore.metrics.base import Ask, FeatureError
 from evalcore.metrics.llm_judge.attempts import NoAnswerError
-from evalcore.metrics.llm_judge.client import NotAskedError, the_judge
+from evalcore.metrics.llm_judge.client import Judge, NotAskedError, the_judge
 from evalcore.metrics.llm_judge.questions import JudgeQuestion
 from evalcore.metrics.llm_judge.replies import (
     UnusableReplyError,
@@ -106,10 +106,13 @@ def _outcome(
         if isinstance(reply, UnusableReplyError):
             return None
         return Refusal(tuple(one.reasons))
-    text = str(reply)
+    text = Judge.text_of(reply)
     said = without_thoughts(text)
     try:
-        return JudgeAnswer(parse(said), text, attempt)
+        value = parse(said)
     except ValueError as error:
         one.reasons.append(f"{error}: {excerpt(said)}")
+        the_judge().note_unusable(str(error), text)
         return None
+    the_judge().note_usable(text)
+    return JudgeAnswer(value, text, attempt)

@@ -1,29 +1,34 @@
 """Requests for one question, repeated until it has an answer or a final error."""
 
+import json
 import logging
 import random
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from email.utils import parsedate_to_datetime
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from evalcore.metrics.base import FatalError, FeatureError
-from evalcore.metrics.llm_judge.questions import Payload
+from evalcore.metrics.llm_judge.costs import CostMeter
 from evalcore.metrics.llm_judge.replies import (
     answer_of,
-    error_of,
     excerpt,
     read_reply,
     usage_of,
+    version_of,
 )
-from evalcore.metrics.llm_judge.settings import CostMeter, JudgeSettings
+from evalcore.metrics.llm_judge.requests import Dialect, Payload
+from evalcore.metrics.llm_judge.settings import BudgetExceededError, JudgeSettings
 
 if TYPE_CHECKING:
-    from evalcore.metrics.llm_judge.sending import Response, Sender
+    from openai import APIStatusError
+
+    from evalcore.metrics.llm_judge.sending import Sender
 
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 
@@ -96,8 +101,8 @@ MOST_TRIES = 6
 PATIENCE = 5
 TOO_MANY, SERVER_FAULT = 429, 500
 TIMED_OUT = {504, 524}  # a gateway timed out, but the judge may have answered
-SUCCESSES, REDIRECTS = range(200, 300), range(300, 400)
-QUOTA = b'"insufficient_quota"'  # sent with 429, but waiting does not help
+REDIRECTS = range(300, 400)
+QUOTA = "insufficient_quota"  # sent with 429, but waiting does not help
 NO_MONEY = "its account has no money left"
 # Errors that every question would meet: the key, the account, the address, the judge.
 REMEDIES = {
@@ -109,6 +114,9 @@ REMEDIES = {
 
 class NoAnswerError(FeatureError):
     """The judge did not answer a question after retries; later it may."""
+
+    kind = "missing"  # completes "the answers were ..."
+    text = ""
 
 
 class RefusedError(FeatureError):
@@ -126,6 +134,10 @@ class _Failure:
     reason: str
     demanded: float = 0.0
     sent: bool = True
+
+
+class _OtherwiseError(Exception):
+    """The server wants the request otherwise; it can be sent again at once."""
 
 
 class _Patience:
@@ -153,32 +165,41 @@ class _Patience:
 
 
 class Attempts:
-    """Sends questions within the limits of budget, rate and time; thread-safe.
-
-    `settings`: the judge to ask.
-    """
+    """Sends questions within the limits of budget, rate and time; thread-safe."""
 
     def __init__(
         self,
         settings: JudgeSettings,
         meter: CostMeter,
         clock: Clock,
+        dialect: Dialect,
     ) -> None:
         self.who = f"the judge {settings.name} at {settings.place}"
         self._patience = PATIENCE * settings.timeout
         self._meter = meter
         self._clock = clock
+        self._dialect = dialect
         self._chance = random.Random()
         self._pace = Pace(settings.requests_per_minute, clock)
 
-    def ask(self, sender: "Sender", question: Payload) -> str:
+    def ask(self, sender: "Sender", question: Payload) -> tuple[str, str]:
+        """Return the text of the answer, and the version that answered."""
         patience = _Patience(self._patience, self._clock)
-        failures = 0
+        failures, reason = 0, ""
         while True:
-            reply = self._try(sender, question, patience)
-            if isinstance(reply, str):
+            try:
+                reply = self._try(sender, question, patience)
+            except _OtherwiseError:
+                continue
+            except BudgetExceededError as error:
+                if not failures:
+                    raise
+                times = "once" if failures == 1 else f"{failures} times"
+                before = f"{self.who}: {reason} (tried {times})"
+                raise BudgetExceededError(f"{before}; {error}") from error
+            if not isinstance(reply, _Failure):
                 return reply
-            failures += 1
+            failures, reason = failures + 1, reply.reason
             wait = pause(failures, reply.demanded, self._chance)
             if failures == MOST_TRIES or patience.ends_within(wait):
                 raise self._given_up(reply, failures)
@@ -200,50 +221,62 @@ class Attempts:
 
     def _try(
         self, sender: "Sender", question: Payload, patience: _Patience
-    ) -> str | _Failure:
+    ) -> tuple[str, str] | _Failure:
         """Send once; count whatever may have been billed, in any case."""
+        from openai import APIStatusError
+
         from evalcore.metrics.llm_judge.sending import NoResponseError
 
         reserved = self._meter.reserve(question.tokens_in, question.tokens_out)
         billed: Decimal | None = None
+        body = self._dialect.adapt(question.body)
         try:
             patience.rest(self._pace.wait())
+            patience.begin()
             try:
-                response = sender.post(question.body, patience.begin())
+                response = sender.post(body)
             except NoResponseError as error:
                 billed = reserved if error.sent else None
                 return _Failure(str(error), sent=error.sent)
-            if response.status not in SUCCESSES:
-                billed = reserved if response.status in TIMED_OUT else None
-                return self._failure(response)
+            except APIStatusError as error:
+                billed = reserved if error.status_code in TIMED_OUT else None
+                return self._failure(error, body)
             billed = reserved
-            reply = read_reply(response.body, response.kind)
-            billed = self._meter.cost(*usage_of(reply, question))
-            return answer_of(reply)
+            kind = response.headers.get("content-type", "")
+            reply = read_reply(response.content, kind)
+            billed = self._meter.cost(
+                *usage_of(reply, question.tokens_in, question.tokens_out)
+            )
+            said = (version_of(reply), self._dialect.note)
+            text = answer_of(reply, question.tokens_out)
+            return text, "; ".join(filter(None, said))
         finally:
             self._meter.settle(reserved, billed)
 
-    def _failure(self, response: "Response") -> _Failure:
-        status = response.status
-        said = _reported(response)
-        reason = f"status {status}" + (f", {said}" if said else "")
+    def _failure(self, error: "APIStatusError", body: Mapping[str, Any]) -> _Failure:
+        status, headers = error.status_code, error.response.headers
+        said = _message(error)
+        reason = f"status {status}" + (f", {excerpt(said)}" if said else "")
         if status in REDIRECTS:
-            to = f"it redirects to {_host(response.location)}: check JUDGE_BASE_URL"
+            host = _host(headers.get("location", ""))
+            to = f"it redirects to {host}: check JUDGE_BASE_URL"
             raise JudgeError(f"{self.who}: {to}")
-        remedy = NO_MONEY if QUOTA in response.body else REMEDIES.get(status)
+        remedy = NO_MONEY if error.code == QUOTA else REMEDIES.get(status)
         if remedy:
             raise JudgeError(f"{self.who}: {remedy} ({reason})")
         if status == TOO_MANY or status >= SERVER_FAULT:
-            return _Failure(reason, retry_after(response.retry_after))
+            return _Failure(reason, retry_after(headers.get("retry-after")))
+        if self._dialect.learn(body, f"{error.param or ''} {said}"):
+            raise _OtherwiseError
         raise RefusedError(f"{self.who} refuses the question ({reason})")
 
 
-def _reported(response: "Response") -> str:
-    """Return the server's error message; empty if it is unreadable."""
-    try:
-        return error_of(read_reply(response.body))
-    except FeatureError:
-        return excerpt(response.body.decode("utf-8", "replace")) * bool(response.body)
+def _message(error: "APIStatusError") -> str:
+    """Return the server's own message."""
+    said = error.body
+    if isinstance(said, dict):
+        said = said.get("message") or json.dumps(said)
+    return str(said or "")
 
 
 def _host(location: str) -> str:

@@ -31,14 +31,12 @@ from evalcore.metrics.llm_judge.attempts import (
     JudgeError,
     RefusedError,
 )
-from evalcore.metrics.llm_judge.questions import (
-    PACKING,
-    JudgeQuestion,
-    Payload,
-    payload,
-)
+from evalcore.metrics.llm_judge.costs import CostMeter
+from evalcore.metrics.llm_judge.early_stop import BadAnswer, FirstAnswers
+from evalcore.metrics.llm_judge.questions import PACKING, JudgeQuestion
+from evalcore.metrics.llm_judge.replies import UnusableReplyError
+from evalcore.metrics.llm_judge.requests import Dialect, Payload, payload
 from evalcore.metrics.llm_judge.settings import (
-    CostMeter,
     JudgeSettings,
     JudgeSettingsError,
     read_settings,
@@ -50,6 +48,8 @@ if TYPE_CHECKING:
 
 # Batches are larger than the concurrency, so that few requests wait for the slowest.
 ROUNDS_A_BATCH = 4
+# Changes with the form of stored answers.
+FORM = "text and version"
 UNNAMED = "judge"
 
 
@@ -62,7 +62,10 @@ class NotAskedError(FeatureError):
 
 
 class Judge:
-    """A judge as an encoder: from questions to answers, each a text."""
+    """A judge as an encoder: from questions to answers, each a text and a version.
+
+    `dialect`: what is known of its server, perhaps shared with other judges.
+    """
 
     def __init__(
         self,
@@ -70,16 +73,43 @@ class Judge:
         meter: CostMeter | None = None,
         *,
         clock: Clock | None = None,
+        dialect: Dialect | None = None,
     ) -> None:
         self.settings = settings
         self.meter = meter or CostMeter(settings)
         self._clock = clock or Clock()
-        self._attempts = Attempts(settings, self.meter, self._clock)
+        dialect = dialect or Dialect(settings)
+        self._attempts = Attempts(settings, self.meter, self._clock, dialect)
+        self._first_answers = FirstAnswers(self._attempts.who, settings.stop_after)
         self._has_answered = False
 
     @property
     def id(self) -> str:
-        return f"judge {self.settings.name} at {self.settings.place}; {PACKING}"
+        decisive = [f"{n}={value}" for n, value in self.settings.identity.items()]
+        return "; ".join([f"judge {self.settings.name}", *decisive, FORM, PACKING])
+
+    @staticmethod
+    def text_of(feature: Feature) -> str:
+        """Return the text of an answer."""
+        return str(feature[0])
+
+    @staticmethod
+    def version_of(feature: Feature) -> str:
+        """Return which version answered, as the server says; empty if it does not."""
+        return str(feature[1])
+
+    def note_usable(self, text: str) -> None:
+        """Note that an answer with this text was parsed."""
+        self._first_answers.note_usable(text)
+
+    def note_unusable(self, reason: str, text: str) -> None:
+        """Note that an answer with this text could not be parsed, and why.
+
+        Raises UselessJudgeError, a FatalError, if all first answers are unusable. The
+        judge itself counts those that are UnusableReplyErrors.
+        """
+        error = UnusableReplyError(reason, text)
+        self._first_answers.note_unusable(error, parsed=True)
 
     @property
     def batch(self) -> int:
@@ -87,7 +117,7 @@ class Judge:
 
     def prepare(self, item: JudgeQuestion) -> Payload:
         """Decode the question's pictures and pack it; called in several threads."""
-        return payload(item, self.settings.name)
+        return payload(item, self.settings)
 
     def encode(self, prepared: Sequence[Payload]) -> list[Feature | FeatureError]:
         replies = dict(self.stream(prepared))
@@ -105,7 +135,7 @@ class Judge:
         try:
             with (
                 self.meter.setting_aside(costs),
-                Sender(self.settings, self._clock.now) as sender,
+                Sender(self.settings) as sender,
                 ThreadPoolExecutor(self.settings.concurrency) as pool,
             ):
                 tasks = {
@@ -118,6 +148,7 @@ class Judge:
                         answered |= not isinstance(reply, FeatureError)
                         if isinstance(reply, RefusedError):
                             refused = reply
+                        self._note(reply)
                         yield tasks[task], reply
                         self.meter.report()
                 except BaseException:
@@ -132,6 +163,13 @@ class Judge:
             # Not the question's fault, or all questions would fail for now.
             raise JudgeError(f"{refused}, and has answered none so far")
 
+    def _note(self, reply: Feature | FeatureError) -> None:
+        """Count a new answer among the first ones."""
+        if isinstance(reply, BadAnswer):
+            self._first_answers.note_unusable(reply, parsed=False)
+        elif not isinstance(reply, FeatureError):
+            self._first_answers.arrived(self.text_of(reply))
+
     def _ask(
         self, sender: "Sender", question: Payload, halt: "_Halt"
     ) -> Feature | FeatureError:
@@ -139,7 +177,7 @@ class Judge:
         if halt.why:
             return NotAskedError(halt.why)
         try:
-            return np.array(self._attempts.ask(sender, question))
+            return np.array(self._attempts.ask(sender, question))  # text, version
         except FeatureError as error:
             return error
         except FatalError as error:
@@ -199,4 +237,4 @@ def missing_judge() -> MissingRequirements:
             read_settings()
         except JudgeSettingsError as error:
             return MissingRequirements([MissingRequirement("a judge", str(error))])
-    return missing_requirements(("httpx2",))
+    return missing_requirements(("openai",))

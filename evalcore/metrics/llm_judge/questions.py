@@ -3,23 +3,15 @@
 import hashlib
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
 
 from evalcore.metrics.base import Image
 from evalcore.metrics.llm_judge.pictures import (
     Detail,
     Format,
-    picture_parts,
-    sent_size,
-)
-from evalcore.metrics.llm_judge.settings import (
-    MESSAGE_TOKENS,
-    picture_tokens,
-    text_tokens,
 )
 
 
@@ -63,6 +55,8 @@ class JudgeQuestion:
     # Whether even a text alone is a list of parts, as some programs send it; most
     # servers want plain text.
     listed: bool = False
+    # JSON schema of the answer, as JSON; sent if JUDGE_STRUCTURED is 1.
+    schema: str = ""
 
     def __post_init__(self) -> None:
         if not self.parts:
@@ -83,61 +77,10 @@ class JudgeQuestion:
         ]
         sent = [self.format, self.size, self.longest, self.quality, self.detail]
         said = [parts, self.system, self.listed, self.max_tokens, *sent]
+        said += filter(None, [self.schema])
         chance = [round(self.temperature, 6), self.seed, self.trial]
         return hashlib.sha256(json.dumps([said, chance]).encode()).hexdigest()
 
 
 # Changes whenever the same question would be sent differently.
 PACKING = "1"
-
-
-@dataclass(frozen=True)
-class Payload:
-    """A question ready to send, with the most tokens that it can cost."""
-
-    body: bytes
-    tokens_in: int
-    tokens_out: int
-
-
-def payload(question: JudgeQuestion, judge: str) -> Payload:
-    """Return the request body for a question."""
-    pictures = iter(picture_parts(question.images, question))
-    tokens = MESSAGE_TOKENS + text_tokens(question.system)
-    content: list[dict[str, Any]] = []
-    for part in question.parts:
-        if isinstance(part, Image):
-            tokens += picture_tokens(*sent_size(part.size, question))
-            content.append(next(pictures))
-        else:
-            tokens += text_tokens(part)
-            content.append(_text_part(part))
-    message = {
-        "model": judge,
-        "max_tokens": question.max_tokens,
-        "temperature": question.temperature,
-        "messages": _messages(question, content),
-    }
-    if question.seed is not None:
-        message["seed"] = question.seed + question.trial
-    return Payload(json.dumps(message).encode(), tokens, question.max_tokens)
-
-
-def _messages(
-    question: JudgeQuestion, content: Sequence[dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """Return system and user message; a text alone is plain unless it is `listed`."""
-    texts = [part["text"] for part in content if part["type"] == "text"]
-    alone = len(texts) == len(content) and not question.listed
-    said: dict[str, Any] = {
-        "role": "user",
-        "content": "\n\n".join(texts) if alone else list(content),
-    }
-    if not question.system:
-        return [said]
-    system = [_text_part(question.system)] if question.listed else question.system
-    return [{"role": "system", "content": system}, said]
-
-
-def _text_part(text: str) -> dict[str, Any]:
-    return {"type": "text", "text": text}

@@ -7,21 +7,59 @@ guessed.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from evalcore.metrics.base import FeatureError
-from evalcore.metrics.llm_judge.questions import Payload
 
 SHOWN = 160
 CUT_OFF = ("length", "max_tokens")
-# Ends the thoughts of a reasoning judge before its answer.
-ENDS_OF_THOUGHT = ("</think>", "</thinking>")
+START_OF_THOUGHT = re.compile("<(?:think|thinking|reasoning)>")
+END_OF_THOUGHT = re.compile("</(?:think|thinking|reasoning)>")
 
 
 class UnusableReplyError(FeatureError):
-    """The judge's reply is unusable; another attempt may succeed."""
+    """The judge's reply is unusable; another attempt may succeed.
+
+    `text`: what there is of the answer.
+    """
+
+    kind: ClassVar[str] = "unreadable"  # completes "the answers were ..."
+
+    def __init__(self, reason: str, text: str = "") -> None:
+        super().__init__(reason)
+        self.text = text
+
+
+class CutOffError(UnusableReplyError):
+    """The answer ended at the length limit; another attempt needs more tokens."""
+
+    kind = "cut off"
+
+
+class DeclinedError(UnusableReplyError):
+    """The judge itself refuses to answer."""
+
+    kind = "refused"
+
+
+class WithheldError(UnusableReplyError):
+    """The server's content filter withheld the answer."""
+
+    kind = "withheld by a content filter"
+
+
+class EmptyReplyError(UnusableReplyError):
+    """The answer has no text, although it may have thoughts."""
+
+    kind = "empty"
+
+
+class MalformedReplyError(UnusableReplyError):
+    """The reply is not of OpenAI's protocol, or reports an error with status 200."""
+
+    kind = "not in OpenAI's protocol"
 
 
 def read_reply(body: bytes, kind: str = "") -> Any:
@@ -29,27 +67,28 @@ def read_reply(body: bytes, kind: str = "") -> Any:
     try:
         reply = json.loads(body)
     except (ValueError, RecursionError) as error:
-        seen = excerpt(body.decode("utf-8", "replace"))
+        said = body.decode("utf-8", "replace")
         kind = f" ({kind})" if kind else ""
-        raise FeatureError(f"the judge's reply is not JSON{kind}: {seen}") from error
+        reason = f"the judge's reply is not JSON{kind}: {excerpt(said)}"
+        raise MalformedReplyError(reason) from error
     if not isinstance(reply, dict):
         seen = excerpt(json.dumps(reply))
-        raise FeatureError(f"the judge's reply is not a JSON object: {seen}")
+        raise MalformedReplyError(f"the judge's reply is not a JSON object: {seen}")
     return reply
 
 
-def usage_of(reply: Any, most: Payload) -> tuple[int, int]:
-    """Return how many tokens were read and written.
+def usage_of(reply: Any, most_in: int, most_out: int) -> tuple[int, int]:
+    """Return how many tokens were read and written; the most where it is not said.
 
-    >>> usage_of({"usage": {"prompt_tokens": 7}}, Payload(b"", 99, 50))
+    >>> usage_of({"usage": {"prompt_tokens": 7}}, 99, 50)
     (7, 50)
     """
     usage = reply.get("usage")
     if not isinstance(usage, dict):
         usage = {}
     return (
-        _count(usage.get("prompt_tokens"), most.tokens_in),
-        _count(usage.get("completion_tokens"), most.tokens_out),
+        _count(usage.get("prompt_tokens"), most_in),
+        _count(usage.get("completion_tokens"), most_out),
     )
 
 
@@ -57,33 +96,60 @@ def _count(value: object, otherwise: int) -> int:
     return value if type(value) is int and value >= 0 else otherwise
 
 
-def answer_of(reply: Any) -> str:
-    """Return the text of an answer."""
+def answer_of(reply: Any, limit: int) -> str:
+    """Return the text of an answer; thoughts in a field of their own are left out.
+
+    `limit`: the most tokens that the answer was allowed.
+    """
     problem = error_of(reply)
     if problem:
-        raise FeatureError(f"the judge reports an error: {problem}")
+        raise MalformedReplyError(f"the judge reports an error: {problem}")
     choice = _first_choice(reply)
     message = choice.get("message")
     if not isinstance(message, dict):
-        raise FeatureError("the judge's reply has no message")
+        raise MalformedReplyError("the judge's reply has no message")
+    text = _text(message.get("content"))
     finish = choice.get("finish_reason")
     if finish == "content_filter":
-        raise FeatureError("the judge's content filter withheld the answer")
-    if message.get("refusal"):
-        raise FeatureError(f"the judge refused: {excerpt(str(message['refusal']))}")
+        raise WithheldError("the judge's content filter withheld the answer", text)
+    if refusal := message.get("refusal"):
+        raise DeclinedError(f"the judge refused: {excerpt(str(refusal))}")
     if finish in CUT_OFF:
-        raise UnusableReplyError("the judge's answer was cut off at the length limit")
-    text = _text(message.get("content"))
-    if not text.strip():
-        raise UnusableReplyError("the judge's answer is empty")
+        reason = f"the judge's answer was cut off at {limit} tokens{_thoughts(reply)}"
+        raise CutOffError(reason, text)
+    if not without_thoughts(text).strip():
+        thoughts = ", after its thoughts" if text.strip() or _thought(message) else ""
+        raise EmptyReplyError(f"the judge's answer is empty{thoughts}", text)
     return text
+
+
+def _thought(message: Mapping[str, Any]) -> bool:
+    return any(message.get(name) for name in ("reasoning_content", "reasoning"))
+
+
+def _thoughts(reply: Any) -> str:
+    """Say how many tokens of an answer were thoughts, if the server says so."""
+    usage = reply.get("usage")
+    details = usage.get("completion_tokens_details") if isinstance(usage, dict) else 0
+    count = details.get("reasoning_tokens") if isinstance(details, dict) else 0
+    return f", {count} of them thoughts" if count else ""
+
+
+def version_of(reply: Any) -> str:
+    """Return the name, and any fingerprint, that the server says has answered.
+
+    >>> version_of({"model": "gpt-4.1-2025-04-14", "system_fingerprint": "fp_1"})
+    'gpt-4.1-2025-04-14; fp_1'
+    """
+    said = (reply.get("model"), reply.get("system_fingerprint"))
+    return "; ".join(_text(name) for name in said if name and isinstance(name, str))
 
 
 def _first_choice(reply: Any) -> Any:
     choices = reply.get("choices")
     if isinstance(choices, list) and choices and isinstance(choices[0], dict):
         return choices[0]
-    raise FeatureError(
+    raise MalformedReplyError(
         f"the judge's reply has no choices: {excerpt(json.dumps(reply))}"
     )
 
@@ -114,14 +180,13 @@ def error_of(reply: Any) -> str:
 
 
 def without_thoughts(text: str) -> str:
-    """Return an answer without the judge's thoughts before it.
+    """Return an answer without the thoughts that a reasoning judge writes before it.
 
     >>> without_thoughts("<think>Score: 1? No.</think>Score: 3")
     'Score: 3'
     """
-    for end in ENDS_OF_THOUGHT:
-        text = text.rpartition(end)[2]
-    return text
+    *_thoughts, answer = END_OF_THOUGHT.split(text)
+    return START_OF_THOUGHT.split(answer)[0]
 
 
 def excerpt(text: str) -> str:
@@ -157,12 +222,53 @@ class Unclear:
     reason: str
 
 
-def scores_after(label: str, text: str, highest: int) -> list[float | Unclear]:
-    """Return every number after a label and a colon."""
+# What a judge repeats of a prompt or a picture: text in quotation marks, and lines
+# after `>`. A JSON key such as `"score"` is one too, but its number lies outside.
+QUOTATION = re.compile(
+    r"""
+    (?<!\w)"(?:[^"\\\n]|\\.|\n(?![ \t]*\n))*"(?!\w)
+    | (?<!\w)'[^'\n]*'(?!\w)
+    | \u201c[^\u201c\u201d]*\u201d | \u2018[^\u2018\u2019\n]*\u2019(?!\w)
+    | \u00ab[^\u00ab\u00bb]*\u00bb | \u300c[^\u300c\u300d]*\u300d
+    | ^[ \t]*>[^\n]*$
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
+
+
+# Schema of an answer that explains and then scores, which `scores_after` reads, too.
+EXPLAINED_SCORE = json.dumps(
+    {
+        "type": "object",
+        "properties": {
+            "explanation": {"type": "string"},
+            "score": {"type": "number"},
+        },
+        "required": ["explanation", "score"],
+        "additionalProperties": False,
+    }
+)
+
+
+def scores_after(
+    label: str, text: str, highest: int, *, quoted: bool = False
+) -> list[float | Unclear]:
+    """Return every number after a label and a colon.
+
+    `quoted`: whether those in quotations count, as for programs that do not see these.
+
+    >>> scores_after("score", 'The sign says "Score: 4". Score: 1', 4)
+    [1.0]
+    """
     found = []
+    whole = QUOTATION.fullmatch(text.strip())
+    spans = [] if whole or quoted else [m.span() for m in QUOTATION.finditer(text)]
     for match in _mentions(label, rf"{COLON}{GAP}(?P<next>\n\s*{GAP})?", text):
         number = NUMBER.match(text, match.end())
         if number is None:
+            continue
+        end = number.end("number")
+        if any(first <= match.start() and end <= last for first, last in spans):
             continue
         score = _score(number, highest, match["scale"] or "")
         # On the next line a score must be alone; `1. The scene` is a list.

@@ -1,11 +1,14 @@
-"""One request to a judge's server, with limits on time and reply size."""
+"""One request to a judge's server, by the `openai` client within limits of its own."""
 
 import ssl
-from collections.abc import Callable
-from dataclasses import dataclass
+import time
+from collections.abc import Mapping
+from contextlib import closing
 from functools import cache
+from typing import Any
 
 import httpx2
+from openai import APIConnectionError, OpenAI
 
 from evalcore.metrics.llm_judge.settings import JudgeSettings
 
@@ -14,17 +17,18 @@ MOST_BYTES = 1 << 20
 # Servers without keys get a placeholder such as `none`, which is no secret and may
 # occur in answers.
 SHORTEST_KEY = 12
-
-
-@dataclass(frozen=True)
-class Response:
-    """A server's response, with the key removed from it."""
-
-    status: int
-    body: bytes
-    kind: str = ""
-    retry_after: str | None = None
-    location: str = ""
+# Nothing else is sent, whatever OPENAI_* variables this machine has.
+SENT = {
+    "host",
+    "accept",
+    "accept-encoding",
+    "connection",
+    "content-type",
+    "content-length",
+    "user-agent",
+}
+# Headers that describe a body as it was sent, not as it was read.
+OF_TRANSFER = {"content-encoding", "content-length", "transfer-encoding"}
 
 
 class NoResponseError(Exception):
@@ -35,27 +39,67 @@ class NoResponseError(Exception):
         self.sent = sent
 
 
+class Sender:
+    """Connections to the judge's server; used as a context manager."""
+
+    def __init__(self, settings: JudgeSettings) -> None:
+        self._timeout = settings.timeout
+        self._http = _BoundedClient(settings)
+        self._client = OpenAI(
+            base_url=settings.base_url,
+            api_key=settings.key or "none",
+            max_retries=0,
+            http_client=self._http,
+        )
+
+    def __enter__(self) -> "Sender":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._client.close()
+
+    def post(self, body: Mapping[str, Any]) -> httpx2.Response:
+        """Send a question and return the whole reply, without the key.
+
+        Raises openai.APIStatusError if the server refuses, and NoResponseError.
+        """
+        rest = dict(body)
+        try:
+            reply = self._client.chat.completions.with_raw_response.create(
+                model=rest.pop("model"), messages=rest.pop("messages"), extra_body=rest
+            )
+        except APIConnectionError as error:
+            cause = error.__cause__
+            unsent = isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout)
+            raise NoResponseError(self._words(cause), sent=not unsent) from error
+        return reply.http_response
+
+    def _words(self, error: BaseException | None) -> str:
+        if isinstance(error, httpx2.ConnectTimeout):
+            return "it could not be reached in time"
+        if isinstance(error, httpx2.TimeoutException):
+            return f"it did not reply within {self._timeout:g} seconds"
+        said = self._http.without_key(str(error).encode()).decode()
+        return said or type(error).__name__
+
+
 @cache
 def _certificates() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
-class Sender:
-    """Connections to the judge's server; used as a context manager.
+class _BoundedClient(httpx2.Client):
+    """HTTP client with limits on the time and size of whole replies.
 
-    Only that server receives the key: redirects are not followed.
+    Only the judge's server receives the key: redirects are not followed.
     """
 
-    def __init__(self, settings: JudgeSettings, now: Callable[[], float]) -> None:
-        self._settings = settings
-        self._now = now
-        headers = {"Content-Type": "application/json"}
-        if settings.key:
-            headers["Authorization"] = f"Bearer {settings.key}"
-        longest = min(LONGEST_CONNECT, settings.timeout)
-        self._client = httpx2.Client(
-            headers=headers,
-            timeout=httpx2.Timeout(settings.timeout, connect=longest, pool=None),
+    def __init__(self, settings: JudgeSettings) -> None:
+        self._key = settings.key
+        self._longest = settings.timeout
+        connect = min(LONGEST_CONNECT, settings.timeout)
+        super().__init__(
+            timeout=httpx2.Timeout(settings.timeout, connect=connect, pool=None),
             limits=httpx2.Limits(max_connections=settings.concurrency),
             verify=_certificates(),
             follow_redirects=False,
@@ -63,59 +107,48 @@ class Sender:
             trust_env=not settings.is_local,
         )
 
-    def __enter__(self) -> "Sender":
-        self._client.__enter__()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._client.close()
-
-    def post(self, body: bytes, deadline: float) -> Response:
-        """Send a question and read the whole reply, before the deadline."""
-        try:
-            with self._client.stream(
-                "POST", self._settings.url, content=body
-            ) as response:
-                data = self._read(response, deadline)
-        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-            raise NoResponseError(self._words(error), sent=False) from error
-        except httpx2.RequestError as error:
-            raise NoResponseError(self._words(error), sent=True) from error
+    def send(self, request: httpx2.Request, **_how: Any) -> httpx2.Response:
+        """Send a request, and read the whole reply."""
+        own = {name: v for name, v in request.headers.items() if name.lower() in SENT}
+        if self._key:
+            own["Authorization"] = f"Bearer {self._key}"
+        sent = httpx2.Request(
+            request.method,
+            request.url,
+            headers=own,
+            content=request.content,
+            extensions=request.extensions,
+        )
+        end = time.monotonic() + self._longest
+        with closing(super().send(sent, stream=True)) as response:
+            data = _read(response, end)
         headers = {
-            name.lower(): self._without_key(value.encode()).decode()
+            name: self.without_key(value.encode()).decode("ascii", "replace")
             for name, value in response.headers.items()
+            if name.lower() not in OF_TRANSFER
         }
-        return Response(
+        return httpx2.Response(
             response.status_code,
-            self._without_key(data),
-            headers.get("content-type", ""),
-            headers.get("retry-after"),
-            headers.get("location", ""),
+            headers=headers,
+            content=self.without_key(data),
+            request=request,
         )
 
-    def _read(self, response: httpx2.Response, deadline: float) -> bytes:
-        data = bytearray()
-        for block in response.iter_bytes():
-            data += block
-            if len(data) > MOST_BYTES:
-                reason = f"its reply is longer than {MOST_BYTES} bytes"
-                raise NoResponseError(reason, sent=True)
-            if self._now() > deadline:
-                raise NoResponseError("its reply came too slowly", sent=True)
-        return bytes(data)
-
-    def _words(self, error: httpx2.RequestError) -> str:
-        if isinstance(error, httpx2.ConnectTimeout):
-            return "it could not be reached in time"
-        if isinstance(error, httpx2.TimeoutException):
-            return f"it did not reply within {self._settings.timeout:g} seconds"
-        return self._without_key(str(error).encode()).decode() or type(error).__name__
-
-    def _without_key(self, data: bytes) -> bytes:
+    def without_key(self, data: bytes) -> bytes:
         """Return a server's response without the key, in case it repeats it."""
-        key = self._settings.key
-        if len(key) < SHORTEST_KEY:
+        if len(self._key) < SHORTEST_KEY:
             return data
-        for spelling in {key, key.replace("/", "\\/")}:
+        for spelling in {self._key, self._key.replace("/", "\\/")}:
             data = data.replace(spelling.encode(), b"[key]")
         return data
+
+
+def _read(response: httpx2.Response, end: float) -> bytes:
+    data = bytearray()
+    for block in response.iter_bytes():
+        data += block
+        if len(data) > MOST_BYTES:
+            raise httpx2.ReadError(f"its reply is longer than {MOST_BYTES} bytes")
+        if time.monotonic() > end:
+            raise httpx2.ReadTimeout("its reply came too slowly")
+    return bytes(data)

@@ -1,18 +1,15 @@
-"""Settings of a judge: address, rate, and a budget that is never exceeded.
+"""Settings of a judge: address, parameters of requests, rate, budget.
 
-`docs/reference/settings.md` describes the environment's variables. The highest possible
-cost of a question is reserved before it is sent. A question that does not fit waits
-while others are running. Several meters, even in other processes, may share a purse.
+`docs/reference/settings.md` describes the environment's variables.
 """
 
+import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from threading import Condition, Lock
-from typing import Protocol
+from typing import Literal, get_args
 from urllib.parse import SplitResult, urlsplit
 
 from evalcore.metrics.base import FatalError
@@ -20,10 +17,20 @@ from evalcore.metrics.base import FatalError
 ENDPOINT = "/chat/completions"
 MOST_CONCURRENT = 256
 ZERO = Decimal(0)
+TokenParameter = Literal["max_tokens", "max_completion_tokens"]
+# Tokens for the thoughts of a judge whose effort is set.
+THOUGHTS = 4096
+EFFORTS_WITHOUT_THOUGHTS = ("", "none")
+# Fields with settings of their own, or that would make answers unreadable or dearer.
+RESERVED = ("model", "messages", "stream", "n", "best_of", *get_args(TokenParameter))
 
 
 class JudgeSettingsError(FatalError):
     """A setting of the judge is missing or invalid; the message names it."""
+
+
+class BudgetExceededError(FatalError):
+    """The next question could cost more than the rest of the budget."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,33 @@ class JudgeSettings:
     requests_per_minute: Decimal | None = None  # None for no limit
     timeout: float = 120.0  # seconds to wait for a reply
     concurrency: int = 8  # number of parallel questions
+    # Name of the limit on an answer's tokens.
+    token_parameter: TokenParameter = "max_tokens"
+    # A number replaces the metrics' temperatures; `none` sends none.
+    temperature: float | Literal["metric", "none"] = "metric"
+    effort: str = ""  # `reasoning_effort`; not sent if empty
+    extra_tokens: int = 0  # tokens of an answer beyond the metric's limit
+    extra_body: str = ""  # further fields of the request, as a JSON object
+    # Whether metrics that know their answer's schema send it.
+    structured: bool = False
+    # How many first answers, all unusable, end a run; 0 for no end.
+    stop_after: int = 20
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """Return the settings that decide a whole answer, beside the judge's name.
+
+        Settings left alone are left out. Limits on tokens are none of them: they only
+        decide whether an answer is whole, and no other is kept.
+        """
+        decisive = {
+            "server": self.place,
+            "temperature": "" if self.temperature == "metric" else self.temperature,
+            "reasoning_effort": self.effort,
+            "extra_body": self.extra_body,
+            "structured": "yes" if self.structured else "",
+        }
+        return {name: str(value) for name, value in decisive.items() if value != ""}
 
     @property
     def costs_money(self) -> bool:
@@ -87,6 +121,8 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> JudgeSettings:
             "the judge costs money: set JUDGE_BUDGET to the dollars that may be spent"
         )
     total = _number(values, "JUDGE_BUDGET_TOTAL")
+    effort = _effort(values.get("JUDGE_REASONING_EFFORT", ""))
+    thoughts = 0 if effort in EFFORTS_WITHOUT_THOUGHTS else THOUGHTS
     return JudgeSettings(
         base_url=_address(values["JUDGE_BASE_URL"]),
         name=values["JUDGE_NAME"],
@@ -97,7 +133,14 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> JudgeSettings:
         price_out=price_out,
         requests_per_minute=_number(values, "JUDGE_REQUESTS_PER_MINUTE", "0.1"),
         timeout=float(_number(values, "JUDGE_TIMEOUT", "0.1", "3600") or 120),
-        concurrency=_concurrency(values),
+        concurrency=_whole(values, "JUDGE_CONCURRENCY", 8, 1, MOST_CONCURRENT),
+        token_parameter=_token_parameter(values),
+        temperature=_temperature(values),
+        effort=effort,
+        extra_tokens=_whole(values, "JUDGE_EXTRA_TOKENS", thoughts, 0, 1_000_000),
+        extra_body=_extra_body(values.get("JUDGE_EXTRA_BODY", "")),
+        structured=_whole(values, "JUDGE_STRUCTURED", 0, 0, 1) == 1,
+        stop_after=_whole(values, "JUDGE_STOP_AFTER", 20, 0, 1_000_000),
     )
 
 
@@ -156,165 +199,62 @@ def _number(
     return number
 
 
-def _concurrency(values: Mapping[str, str]) -> int:
-    text = values.get("JUDGE_CONCURRENCY", "8")
-    if not re.fullmatch(r"[0-9]{1,3}", text) or not 1 <= int(text) <= MOST_CONCURRENT:
+def _whole(
+    values: Mapping[str, str], name: str, default: int, low: int, high: int
+) -> int:
+    text = values.get(name, str(default))
+    if not re.fullmatch(r"[0-9]{1,7}", text) or not low <= int(text) <= high:
         raise JudgeSettingsError(
-            f"JUDGE_CONCURRENCY={text!r}: write a whole number from 1 to "
-            f"{MOST_CONCURRENT}"
+            f"{name}={text!r}: write a whole number from {low} to {high}"
         )
     return int(text)
 
 
-MILLION = 1_000_000
-TILE = 512
-# The most tokens that any known judge counts for a picture: GPT-4o mini's base and
-# tile.
-PICTURE_TOKENS, TILE_TOKENS = 2833, 5667
-TO_CONTINUE = (
-    "To continue, raise JUDGE_BUDGET_TOTAL (by default equal to JUDGE_BUDGET) and "
-    "start again: answers are stored, and nothing is asked twice"
-)
-MESSAGE_TOKENS = 64  # roles, separators, and additions of a server's template
+def _token_parameter(values: Mapping[str, str]) -> TokenParameter:
+    text = values.get("JUDGE_TOKEN_PARAMETER", "max_tokens")
+    for name in get_args(TokenParameter):
+        if text == name:
+            return name  # type: ignore[no-any-return]
+    raise JudgeSettingsError(
+        f"JUDGE_TOKEN_PARAMETER={text!r}: write max_tokens or max_completion_tokens"
+    )
 
 
-class BudgetExceededError(FatalError):
-    """The next question could cost more than the rest of the budget."""
+def _temperature(values: Mapping[str, str]) -> float | Literal["metric", "none"]:
+    text = values.get("JUDGE_TEMPERATURE", "metric")
+    if text in ("metric", "none"):
+        return "none" if text == "none" else "metric"
+    try:
+        return float(_number(values, "JUDGE_TEMPERATURE", "0", "2") or 0)
+    except JudgeSettingsError as error:
+        raise JudgeSettingsError(f"{error}, or `none` to send none") from error
 
 
-class Purse(Protocol):
-    """A budget that several meters share."""
-
-    def take(self, least: Decimal, most: Decimal) -> Decimal:
-        """Reserve up to `most`, and return the reserved amount.
-
-        Waits while others may free money; raises BudgetExceededError if even `least` is
-        not available.
-        """
-
-    def put_back(self) -> None:
-        """Free the unused reservation."""
-
-
-def text_tokens(text: str) -> int:
-    """Return the most tokens that a text can have: its number of bytes."""
-    return len(text.encode("utf-8", "replace"))
-
-
-def picture_tokens(width: int, height: int) -> int:
-    """Return the most tokens that a picture can have."""
-    return PICTURE_TOKENS + TILE_TOKENS * -(-width // TILE) * -(-height // TILE)
-
-
-class CostMeter:
-    """Counts spending, and stops before the budget is exceeded.
-
-    `spent`: dollars spent before, part of the budget. `on_spending`: called by `report`
-    with the spending since the last report; if it fails, the next report includes it.
-    `purse`: the shared budget of this and other meters.
-    """
-
-    def __init__(
-        self,
-        settings: JudgeSettings,
-        *,
-        spent: Decimal = ZERO,
-        on_spending: Callable[[Decimal], None] = lambda dollars: None,
-        purse: Purse | None = None,
-    ) -> None:
-        self.settings = settings
-        self._on_spending = on_spending
-        self._purse = purse
-        # upper limit of current reservations from the purse
-        self._set_aside: Decimal | None = None
-        self._changed = Condition()
-        self._reporting = Lock()
-        self._spent = self._reported = spent
-        self._reserved = ZERO
-        self._under_way = 0
-        self._requests = 0
-
-    @property
-    def spent(self) -> Decimal:
-        with self._changed:
-            return self._spent
-
-    @property
-    def requests(self) -> int:
-        """Return how many requests have cost money since the meter was created."""
-        with self._changed:
-            return self._requests
-
-    def cost(self, tokens_in: int, tokens_out: int) -> Decimal:
-        """Return the cost of that many tokens in dollars."""
-        judge = self.settings
-        return (tokens_in * judge.price_in + tokens_out * judge.price_out) / MILLION
-
-    @contextmanager
-    def setting_aside(self, costs: Sequence[Decimal]) -> Iterator[None]:
-        """Reserve in the purse the highest possible cost of a batch of requests."""
-        if self._purse is None or not any(costs):
-            yield
-            return
-        taken = self._purse.take(min(costs), sum(costs, ZERO))
-        self._set_aside = self.spent + taken
-        try:
-            yield
-        finally:
-            try:
-                self.report()
-            finally:
-                self._set_aside = None
-                self._purse.put_back()
-
-    def reserve(self, tokens_in: int, tokens_out: int) -> Decimal:
-        """Reserve a request's highest possible cost; wait for others if it may fit."""
-        most = self.cost(tokens_in, tokens_out)
-        with self._changed:
-            while not self._fits(most):
-                if not self._under_way:
-                    raise BudgetExceededError(self._words(most))
-                self._changed.wait()
-            self._reserved += most
-            self._under_way += 1
-        return most
-
-    def settle(self, reserved: Decimal, dollars: Decimal | None) -> None:
-        """Free a reservation and count the actual cost; None if it was not billed."""
-        with self._changed:
-            self._reserved -= reserved
-            self._under_way -= 1
-            if dollars is not None:
-                self._spent += dollars
-                self._requests += 1
-            self._changed.notify_all()
-
-    def report(self) -> None:
-        """Call `on_spending` with the spending since the last report."""
-        with self._reporting:
-            spent = self.spent
-            if spent != self._reported:
-                self._on_spending(spent - self._reported)
-            self._reported = spent
-
-    def _fits(self, dollars: Decimal) -> bool:
-        bounds = [
-            bound
-            for bound in (self.settings.budget, self._set_aside)
-            if bound is not None
-        ]
-        return all(self._spent + self._reserved + dollars <= bound for bound in bounds)
-
-    def _words(self, most: Decimal) -> str:
-        budget = self.settings.budget
-        if budget is None or self._spent + most <= budget:
-            return (
-                "the rest of the budget over all runs is used up, and the next "
-                f"request could cost ${most:.4f}. {TO_CONTINUE}"
-            )
-        return (
-            f"the judge's budget of ${budget} is used up: ${self._spent:.4f} were "
-            f"spent, most recently for {self._requests} requests, and the next one "
-            f"could cost ${most:.4f}. To continue, raise JUDGE_BUDGET and start "
-            "again: answers are stored, and nothing is asked twice"
+def _effort(text: str) -> str:
+    if not re.fullmatch(r"[a-z]{0,20}", text):
+        raise JudgeSettingsError(
+            f"JUDGE_REASONING_EFFORT={text!r}: write a word that the server knows, "
+            "such as low, medium or high"
         )
+    return text
+
+
+def _extra_body(text: str) -> str:
+    """Return further fields of a request as JSON with sorted keys."""
+    if not text:
+        return ""
+    try:
+        fields = json.loads(text)
+        written = json.dumps(fields, sort_keys=True, allow_nan=False)
+    except (ValueError, RecursionError):
+        fields = None
+    if not isinstance(fields, dict):
+        raise JudgeSettingsError(
+            f"JUDGE_EXTRA_BODY={text!r}: write a JSON object, such as "
+            '{"chat_template_kwargs": {"enable_thinking": false}}'
+        )
+    if reserved := sorted(set(fields) & set(RESERVED)):
+        raise JudgeSettingsError(
+            f"JUDGE_EXTRA_BODY sets {', '.join(reserved)}: leave that out"
+        )
+    return written if fields else ""

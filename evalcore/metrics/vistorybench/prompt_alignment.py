@@ -46,7 +46,7 @@ from evalcore.metrics.llm_judge.questions import (
     prompt_hashes,
     prompts,
 )
-from evalcore.metrics.llm_judge.replies import Unclear, scores_after
+from evalcore.metrics.llm_judge.replies import EXPLAINED_SCORE, Unclear, scores_after
 from evalcore.metrics.registry import declared
 from evalcore.metrics.vistorybench import character_matching
 from evalcore.metrics.vistorybench.character_matching import Cast
@@ -127,7 +127,7 @@ FIELDS = {
 
 def parse_score(text: str, *, whole: bool, first: bool = False) -> float:
     """Return the score in a judge's answer: the last one, or the `first`."""
-    scores = scores_after("score", text, HIGHEST)
+    scores = scores_after("score", text, HIGHEST, quoted=first)
     numbers = [number for number in scores if not isinstance(number, Unclear)]
     if not numbers:
         unclear = [one.reason for one in scores if isinstance(one, Unclear)]
@@ -191,7 +191,13 @@ class _GradedByJudge:
         how = self.manner
         return ask_judge(
             [
-                replace(one, seed=how.seed, size=how.size, quality=how.quality)
+                replace(
+                    one,
+                    seed=how.seed,
+                    size=how.size,
+                    quality=how.quality,
+                    schema="" if self.profile == CODE else EXPLAINED_SCORE,
+                )
                 for one in questions
             ],
             lambda text: parse_score(text, whole=how.whole, first=self.profile == CODE),

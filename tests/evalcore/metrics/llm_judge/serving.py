@@ -13,8 +13,9 @@ from typing import Any
 
 from evalcore.metrics.base import FeatureError
 from evalcore.metrics.llm_judge.client import Judge
+from evalcore.metrics.llm_judge.costs import CostMeter
 from evalcore.metrics.llm_judge.questions import JudgeQuestion
-from evalcore.metrics.llm_judge.settings import CostMeter, JudgeSettings
+from evalcore.metrics.llm_judge.settings import JudgeSettings
 
 KEY = "sk-this-must-never-be-seen/1"
 
@@ -81,6 +82,14 @@ def raw(
         handler.wfile.write(body)
 
     return behave
+
+
+def refuses_parameter(name: str, instead: str = "") -> Behaviour:
+    """Return a behaviour that refuses a parameter, as OpenAI's servers do."""
+    message = f"Unsupported parameter: '{name}' is not supported with this model."
+    message += f" Use '{instead}' instead." if instead else ""
+    error = {"message": message, "param": name, "code": "unsupported_parameter"}
+    return raw(json.dumps({"error": error}).encode(), status=400)
 
 
 def answers(content: Any, **how: Any) -> Behaviour:
@@ -245,4 +254,4 @@ def ask(judge: Judge, *questions: str | JudgeQuestion) -> list:
     """Return the judge's replies: texts as str, errors as they are."""
     asked = [JudgeQuestion((q,)) if isinstance(q, str) else q for q in questions]
     replies = judge.encode([judge.prepare(question) for question in asked])
-    return [r if isinstance(r, FeatureError) else str(r) for r in replies]
+    return [r if isinstance(r, FeatureError) else judge.text_of(r) for r in replies]

@@ -7,11 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalcore.metrics.llm_judge.settings import (
-    BudgetExceededError,
-    CostMeter,
-    JudgeSettings,
-)
+from evalcore.metrics.llm_judge.costs import CostMeter
+from evalcore.metrics.llm_judge.settings import BudgetExceededError, JudgeSettings
 
 
 def metered(budget: str | None = None, **more) -> CostMeter:

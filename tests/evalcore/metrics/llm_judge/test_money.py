@@ -82,6 +82,23 @@ def test_budget_stops_before_being_exceeded(server, concurrency):
     assert len(server.asked) == 5
 
 
+class FullPurse:
+    def take(self, _least, most):
+        return most
+
+    def put_back(self):
+        pass
+
+
+def test_repeated_timeouts_end_run_with_their_reason(server):
+    """A batch may cost what its questions cost once, not at each of their tries."""
+    server.then = hangs_up
+    meter = metered(9, price_out=1, purse=FullPurse())
+    with pytest.raises(BudgetExceededError, match="without a reply, which may be"):
+        ask(judge_at(server, meter=meter, timeout=60.0), "a", "b")
+    assert meter.requests == len(server.asked) == 2
+
+
 def test_budget_counts_earlier_spending(server):
     meter = metered(5, price_in=1, spent=Decimal(5))
     with pytest.raises(BudgetExceededError, match=r"\$5\.0000 were spent"):
@@ -105,7 +122,7 @@ def test_questions_cost_one_request_each_and_none_when_repeated(server, tmp_path
         jobs = [MetricJob(i, metric(judge, texts)) for i in range(3)]
         outcomes = list(Engine(FeatureStore(tmp_path)).run(jobs))
         assert all(
-            [str(one) for one in outcome.values] == ["Score: 3"] * 20
+            [judge.text_of(one) for one in outcome.values] == ["Score: 3"] * 20
             for outcome in outcomes
         )
         assert len(server.asked) == 20

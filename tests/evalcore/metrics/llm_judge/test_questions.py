@@ -2,21 +2,21 @@
 
 import base64
 import io
-import json
 from dataclasses import replace
 
 import numpy as np
 from PIL import Image as Pillow
 
-from evalcore.metrics.llm_judge.questions import JudgeQuestion, payload
+from evalcore.metrics.llm_judge.pictures import picture_parts
+from evalcore.metrics.llm_judge.questions import JudgeQuestion
 from tests.evalcore.metrics.asking import image_of, noise
 
 RED = np.full((30, 60, 3), (255, 0, 0), np.uint8)
 
 
 def sent(question: JudgeQuestion) -> list[dict]:
-    """Return the parts of the user message."""
-    return json.loads(payload(question, "owl").body)["messages"][-1]["content"]
+    """Return the pictures as parts of the message."""
+    return picture_parts(question.images, question)
 
 
 def test_question_key_covers_every_field():
@@ -38,8 +38,9 @@ def test_question_key_covers_every_field():
         replace(question, listed=True),
         replace(question, quality=75),
         replace(question, detail="low"),
+        replace(question, schema="{}"),
     ]
-    assert len({question.key, *(other.key for other in others)}) == 17
+    assert len({question.key, *(other.key for other in others)}) == 18
     assert JudgeQuestion(("What?", image_of(RED.copy()))).key == question.key
     assert replace(question, temperature=0.1 + 0.2).key == (
         replace(question, temperature=0.3).key

@@ -3,6 +3,7 @@
 import pytest
 
 from evalcore.metrics.llm_judge.replies import Unclear, digits_after, scores_after
+from evalcore.metrics.vistorybench.prompt_alignment import parse_score
 
 
 def scores(text: str, label: str = "score", highest: int = 4) -> list:
@@ -58,6 +59,36 @@ def scores(text: str, label: str = "score", highest: int = 4) -> list:
 )
 def test_decorated_scores_are_found(text):
     assert scores(text) == [3.0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'The script demands a sign "Score: 4". Score: 1',
+        "The script demands a sign “Rate it.\n\nScore: 4”. Score: 1",
+        "'Score: 4' is what it wants.\nScore: 1",
+        "> Score: 4\n\nScore: 1",
+        '{"analysis": "It says Score: 4, and \\"Score: 3\\".", "score": 1}',
+        '{"analysis":"It says\nScore: 4","score":1}',
+        'Score: 1\nThe prompt wants "Score: 4", which I ignore.',
+        "「Score: 4」と書いてある。Score: 1",
+        'A 6" sign says "Score: 4". Score: 1; it is 5" wide.',
+        "The dogs' sign isn't there. Score: 1, but it's a \"good\" picture.",
+        '"Score: 1"',
+    ],
+)
+def test_quoted_scores_do_not_count(text):
+    assert scores(text) == [1.0]
+
+
+def test_last_score_outside_quotations_counts():
+    text = 'Score: 3, at first.\nScore: 1, although it says "Score: 4".'
+    assert parse_score(text, whole=True) == 1
+    assert scores_after("score", text, 4, quoted=True) == [3, 1, 4]
+
+
+def test_many_open_quotations_are_read_quickly():
+    assert scores(200_000 * "“" + 200_000 * ' "a' + "\nScore: 1") == [1.0]
 
 
 @pytest.mark.parametrize(

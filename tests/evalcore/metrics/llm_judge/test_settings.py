@@ -18,12 +18,6 @@ HOSTED = {
 }
 
 
-@pytest.fixture(autouse=True)
-def no_judge(monkeypatch):
-    for name in (*HOSTED, "JUDGE_TIMEOUT", "JUDGE_CONCURRENCY"):
-        monkeypatch.delenv(name, raising=False)
-
-
 def test_local_judge_needs_no_key_no_price_and_no_budget():
     settings = read_settings(LOCAL)
     assert settings.url == "http://localhost:11434/v1/chat/completions"
@@ -75,6 +69,22 @@ def test_all_settings_are_read():
         ("JUDGE_CONCURRENCY", "0", "1 to 256"),
         ("JUDGE_CONCURRENCY", "257", "1 to 256"),
         ("JUDGE_CONCURRENCY", "2.5", "1 to 256"),
+        (
+            "JUDGE_TOKEN_PARAMETER",
+            "tokens",
+            "write max_tokens or max_completion_tokens",
+        ),
+        ("JUDGE_TEMPERATURE", "cold", "from 0 to 2, or `none` to send none"),
+        ("JUDGE_TEMPERATURE", "2.5", "from 0 to 2"),
+        ("JUDGE_REASONING_EFFORT", "very high", "such as low, medium or high"),
+        ("JUDGE_EXTRA_TOKENS", "2k", "a whole number from 0"),
+        ("JUDGE_EXTRA_BODY", "{top_k: 1}", "write a JSON object"),
+        ("JUDGE_EXTRA_BODY", "[1]", "write a JSON object"),
+        ("JUDGE_EXTRA_BODY", '{"top_p": NaN}', "write a JSON object"),
+        ("JUDGE_EXTRA_BODY", '{"max_tokens": 9}', "sets max_tokens: leave that out"),
+        ("JUDGE_EXTRA_BODY", '{"n": 2, "model": "x"}', "sets model, n: leave that out"),
+        ("JUDGE_STRUCTURED", "yes", "from 0 to 1"),
+        ("JUDGE_STOP_AFTER", "-1", "from 0"),
     ],
 )
 def test_wrong_setting_is_reported_without_the_key(name, value, words):
