@@ -120,8 +120,8 @@ class ChunkWork:
 
     def jobs_to_preview(self) -> Iterator[MetricJob]:
         """Yield the missing work; nothing stores its results."""
-        options = self.chunk.run.options
-        yield from self._jobs(score_rows.metrics_of(self.chunk.metrics, options))
+        metrics = score_rows.metrics_of(self.chunk.metrics, self.chunk.run.options)
+        yield from self._jobs(score_rows.identified(metrics, strict=False))
 
     def _run(self, engine: Engine, metrics: Sequence[WantedMetric]) -> None:
         for outcome in engine.run(self._jobs(metrics)):

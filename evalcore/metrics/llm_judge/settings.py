@@ -94,11 +94,6 @@ class JudgeSettings:
         return host in ("localhost", "::1") or host.startswith("127.")
 
     @property
-    def identity(self) -> dict[str, str]:
-        """Return the settings that decide an answer, as texts."""
-        return {"server": self.place}
-
-    @property
     def url(self) -> str:
         return f"{self.base_url}{ENDPOINT}"
 
