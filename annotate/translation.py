@@ -147,7 +147,15 @@ def metric_texts() -> list[str]:
     infos = [registry.load(name).info for name in registry.names()]
     return list(
         dict.fromkeys(
-            text for info in infos for text in (info.title, info.measures, info.source)
+            text
+            for info in infos
+            for text in (
+                info.title,
+                info.measures,
+                info.source,
+                registry.import_only(info.name),
+            )
+            if text
         )
     )
 

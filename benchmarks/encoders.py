@@ -8,6 +8,9 @@ is needed. A row is one encoder at the product's size of batch, or at `--batch`:
 - "fp32/s", "bf16/s": pictures a second from prepared input to features in memory,
   medians after one round of warm-up. "GB" is the most memory that tensors took on the
   GPU, weights included.
+- "bare": the same batch through the network alone, in fp32, its input on the device.
+  "engine": the same pictures through the metrics' engine, which prepares them in
+  threads and stores features. Both are pictures a second; the share is engine by bare.
 - "fp32 off": the largest difference of features between the GPU and the processor, both
   in fp32; of features with numbers above 1 a share of the largest. An exclamation mark
   stands at what is beyond the 1e-6 that `test_precision.py` of the encoders allows.
@@ -23,6 +26,7 @@ import itertools
 import os
 import statistics
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,13 +38,13 @@ from unittest import mock
 import numpy as np
 import torch
 import transformers as tf
-from PIL import Image
+from PIL import Image as Pillow
 from torch import nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.figures import head, row, timed
-from evalcore.metrics.base import Text
+from evalcore.metrics.base import Ask, Image, Source, Text
 from evalcore.metrics.encoders import clip, published, runtime
 from evalcore.metrics.encoders import clip as csd
 from evalcore.metrics.encoders import scenes as siglip
@@ -49,6 +53,8 @@ from evalcore.metrics.encoders import torchvision_networks as inception
 from evalcore.metrics.encoders.precision import PRECISIONS
 from evalcore.metrics.encoders.runtime import Network
 from evalcore.metrics.encoders.subjects import SubjectEncoder
+from evalcore.metrics.engine import Engine, MetricJob
+from evalcore.metrics.feature_store import FeatureStore
 
 SIDE, PICTURES, REPEATS, CHECKED = 1024, 16, 3, 4
 TOLERANCE = 1e-6
@@ -135,7 +141,11 @@ def scores(feature: Any) -> Any:
 
 
 LARGE_CLIP = partial(clip_network, published.LARGE)
+SMALL = "ViT-B-32-quickgelu"  # for machines without a GPU
 CASES = {
+    "CLIP ViT-B/32": Case(
+        partial(clip.clip_image_encoder, SMALL), [partial(clip_network, SMALL)]
+    ),
     "CLIP ViT-L/14": Case(clip.clip_image_encoder, [LARGE_CLIP]),
     "CLIP ViT-L/14, texts": Case(clip.clip_text_encoder, [LARGE_CLIP], texts=TEXTS),
     "CSD": Case(partial(csd.csd_encoder, "squash"), [style_network]),
@@ -160,13 +170,13 @@ CASES = {
 # Measuring ---------------------------------------------------------------------------
 
 
-def drawn(seed: int) -> Image.Image:
+def drawn(seed: int) -> Pillow.Image:
     """Draw a picture of large soft shapes with some noise."""
     rng = np.random.default_rng(seed)
     shapes = rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)
-    picture = np.asarray(Image.fromarray(shapes).resize((SIDE, SIDE))).astype(np.int16)
+    picture = np.asarray(Pillow.fromarray(shapes).resize((SIDE, SIDE))).astype(np.int16)
     noise = rng.integers(-8, 9, picture.shape, dtype=np.int16)
-    return Image.fromarray((picture + noise).clip(0, 255).astype(np.uint8))
+    return Pillow.fromarray((picture + noise).clip(0, 255).astype(np.uint8))
 
 
 def inputs_of(case: Case, encoder: Any) -> list[Any]:
@@ -206,6 +216,49 @@ def features(case: Case, encoder: Any, inputs: Sequence[Any]) -> list[Any]:
     return [case.compared(one).ravel() for one in encode(inputs)]
 
 
+def bare_rate(encoder: Any, many: Sequence[Any]) -> float:
+    """Return pictures a second of an encoder's one network, without the product."""
+    network = networks(encoder)[0]
+    batch = torch.from_numpy(np.stack(many)).float().to(runtime.device())
+
+    def once() -> None:
+        with network.calculating():
+            network._forward(network.network, batch)
+        if runtime.device().type == "cuda":
+            torch.cuda.synchronize()
+
+    return len(many) / statistics.median(timed(once, 1 + REPEATS)[1:])
+
+
+def engine_rate(case: Case, encoder: Any, count: int) -> float:
+    """Return pictures a second of the engine, with an empty store each time."""
+    if case.texts:
+        items: list[Any] = [Text(f"{case.texts[0].text} {i}") for i in range(count)]
+    else:
+        items = [picture_of(number) for number in range(count)]
+
+    vars(encoder)["id"] = "bench"  # random weights have no hash
+
+    def scoring() -> Any:
+        yield Ask(encoder, items)
+        return []
+
+    def once() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            engine = Engine(FeatureStore(Path(folder)))
+            (outcome,) = engine.run([MetricJob("bench", scoring())])
+        if outcome.error is not None:
+            raise outcome.error
+
+    return count / statistics.median(timed(once, 1 + REPEATS)[1:])
+
+
+def picture_of(number: int) -> Image:
+    """Return one of the drawn pictures, with a key of its own."""
+    picture = np.asarray(drawn(number % PICTURES))
+    return Image(Source(f"bench {number}", lambda: iter([picture])))
+
+
 def off(found: Sequence[Any], wanted: Sequence[Any]) -> float:
     """Return the largest difference, as a share of the largest number above 1."""
     return max(
@@ -226,6 +279,7 @@ def measured(case: Case, device: torch.device, batch: int) -> list[str]:
         on_cpu = features(case, encoder, few) if on_gpu else []
     found: dict[str, list[Any]] = {}
     rates: dict[str, str] = {}
+    bare, engine, share = "-", "-", "-"
     gigabytes = "-"
     for precision in PRECISIONS:
         with running(device, precision):
@@ -236,6 +290,11 @@ def measured(case: Case, device: torch.device, batch: int) -> list[str]:
             found[precision] = features(case, encoder, few)
             spent = timed(partial(encoder.encode, many), 1 + REPEATS)[1:]
             rates[precision] = f"{len(many) / statistics.median(spent):.3g}"
+            if precision == "fp32" and len(modules) == 1:
+                alone = bare_rate(encoder, many)
+                whole = engine_rate(case, encoder, len(many))
+                bare, engine = f"{alone:.3g}", f"{whole:.3g}"
+                share = f"{whole / alone:.0%}"
             if on_gpu and precision == "fp32":
                 gigabytes = f"{torch.cuda.max_memory_allocated(device) / 1e9:.1f}"
     apart = off(found["fp32"], on_cpu) if on_cpu else 0.0
@@ -245,7 +304,7 @@ def measured(case: Case, device: torch.device, batch: int) -> list[str]:
         module.cpu()
     size = str(networks(encoder)[0].batch)
     different = f"{apart:.1e}{mark}" if on_cpu else "-"
-    speed = [rates["fp32"], gigabytes, rates.get("bf16", "-")]
+    speed = [rates["fp32"], gigabytes, rates.get("bf16", "-"), bare, engine, share]
     return [size, *speed, different, rounded]
 
 
@@ -257,7 +316,7 @@ def main() -> None:
     given = parser.parse_args()
     device = runtime.device()
     print(", ".join(f"{k} {v}" for k, v in runtime.describe().items() if v != "fp32"))
-    speed = ("batch", "fp32/s", "GB", "bf16/s")
+    speed = ("batch", "fp32/s", "GB", "bf16/s", "bare", "engine", "share")
     head("encoder", *speed, "fp32 off", "bf16 off")
     for name, case in CASES.items():
         if given.only and not any(part in name for part in given.only):

@@ -35,9 +35,10 @@ from annotate.reports.study_scores import (
     identities_of,
     scores_of,
 )
-from evalcore.metrics import registry
+from evalcore.metrics import checking, downloads, registry
 from evalcore.metrics.base import Metric, MissingRequirement, MissingRequirements
 from evalcore.metrics.identity import Identity
+from evalcore.metrics.weights import HOW
 from evalcore.models import MetricAbsence, Output
 from evalcore.scoring import judge_budget, metric_runs
 from evalcore.scoring.chunks import ScoringError
@@ -65,12 +66,15 @@ def metric_list(request: HttpRequest) -> HttpResponse:
     needing: dict[MissingRequirement, list[str]] = defaultdict(list)
     for metric, lacks, _entry in rows:
         for lack in lacks:
-            needing[lack].append(metric.info.name)
+            if lack.how != HOW and not registry.import_only(metric.info.name):
+                needing[lack].append(metric.info.name)
     context = {
         "families": families,
         "ready": sum(len(family.ready) for family in families),
         "all": len(rows),
         "needing": list(needing.items()),
+        "fetches": downloads.fetches(registry.names()),
+        "never_checked": checking.never_checked(),
     }
     return render(request, "scoring/metrics.html", context)
 
@@ -99,7 +103,9 @@ class MetricsSection:
 
     @property
     def lacking(self) -> list[MetricRow]:
-        return [row for row in self.rows if row[1]]
+        """Return those that another machine may be able to compute."""
+        rows = [row for row in self.rows if row[1]]
+        return [row for row in rows if not registry.import_only(row[0].info.name)]
 
 
 def _families() -> list[MetricsSection]:
@@ -153,6 +159,7 @@ def study_scoring(request: UserRequest, study: Study) -> HttpResponse:
     context |= {
         "families": [family for family in families if family.name != BASELINE],
         "baselines": registry.ready_baselines(),
+        "fetches": downloads.fetches(registry.names()),
     }
     if context["can_compute"]:
         outputs = Output.objects.filter(story__benchmark=study.benchmark)

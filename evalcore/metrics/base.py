@@ -40,8 +40,7 @@ class MissingRequirement:
         return re.sub(r"\W+", "-", self.what.lower()).strip("-")
 
     def __str__(self) -> str:
-        licence = f"; licence: {self.licence}" if self.licence else ""
-        return f"{self.what} ({self.how}{licence})"
+        return f"{self.what} ({self.how})"
 
 
 class MissingRequirements(tuple[MissingRequirement, ...]):
@@ -50,7 +49,11 @@ class MissingRequirements(tuple[MissingRequirement, ...]):
     __slots__ = ()
 
     def __str__(self) -> str:
-        return "; ".join(map(str, self))
+        """Return what is missing, with the ways to obtain it once each."""
+        ways: dict[str, list[str]] = {}
+        for lack in self:
+            ways.setdefault(lack.how, []).append(lack.what)
+        return "; ".join(f"{', '.join(whats)} ({how})" for how, whats in ways.items())
 
 
 Picture = npt.NDArray[np.uint8]  # height x width x 3, RGB

@@ -46,7 +46,8 @@ class ClipConsistency:
         queue="gpu",
     )
 
-    missing = requires(CLIP_PACKAGES, (clip_weights(),))
+    weights = (clip_weights(),)
+    missing = requires(CLIP_PACKAGES, weights)
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -77,7 +78,8 @@ class ClipScore:
         queue="gpu",
     )
 
-    missing = requires(CLIP_PACKAGES, (clip_weights(),))
+    weights = (clip_weights(),)
+    missing = requires(CLIP_PACKAGES, weights)
 
     @cached_property
     def encoders(self) -> dict[Literal["picture", "text"], Encoder]:

@@ -202,7 +202,7 @@ def identity_of(metric: Metric, *, truth: str = "", repeat: str = "") -> Identit
         If weights are missing or altered, or no judge is set.
     """
     info = metric.info
-    files = {_name(one): file_hash(one.need()) for one in weights_of(metric)}
+    files = {k: v for one in weights_of(metric) for k, v in _hashes(one).items()}
     settings = {k: v for k, v in ((TRUTH, truth), (REPEAT, repeat)) if v}
     judge = ""
     prompt_files: Mapping[str, str] = getattr(metric, "prompt_files", {})
@@ -228,10 +228,14 @@ def identity_of(metric: Metric, *, truth: str = "", repeat: str = "") -> Identit
     )
 
 
-def _name(weights: AnyWeights) -> str:
-    if isinstance(weights, PackagedWeights):
-        return f"{weights.package}/{weights.path}"
-    return weights.path
+def _hashes(weights: AnyWeights) -> dict[str, str]:
+    """Return the SHA-256 of each file of weights that a metric reads, by its path."""
+    path = weights.need()
+    if isinstance(weights, PackagedWeights) or not weights.files:
+        package = getattr(weights, "package", "")
+        return {f"{package}/{weights.path}".lstrip("/"): weights.digest()}
+    files = weights.found_files(path).items()
+    return {file.path: file_hash(found) for file, found in files if found is not None}
 
 
 def _precision(metric: Metric) -> str:

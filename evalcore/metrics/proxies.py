@@ -8,7 +8,6 @@ from evalcore.metrics.base import (
     Ask,
     Encoder,
     MetricInfo,
-    MissingRequirements,
     Rendering,
     Run,
     Scoring,
@@ -38,8 +37,8 @@ class FaceConsistency:
     )
     exact = True  # its networks never round to bf16
 
-    def missing(self) -> MissingRequirements:
-        return faces.missing(faces.DLIB)
+    weights = faces.DLIB.weights
+    missing = requires(faces.DLIB.packages, weights)
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -74,7 +73,8 @@ class MobilenetDiversity:
         backend="MobileNetV2 (torchvision, ImageNet)",
     )
 
-    missing = requires(("torch", "torchvision"), (MOBILENET,))
+    weights = (MOBILENET,)
+    missing = requires(("torch", "torchvision"), weights)
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -110,7 +110,8 @@ class MobilenetConsistency:
         backend="MobileNetV2 (torchvision, ImageNet)",
     )
 
-    missing = requires(("torch", "torchvision"), (MOBILENET,))
+    weights = (MOBILENET,)
+    missing = requires(("torch", "torchvision"), weights)
 
     @cached_property
     def encoder(self) -> Encoder:

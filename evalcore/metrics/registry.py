@@ -8,27 +8,25 @@ for trials or a grid: `ENDINGS`.
 import difflib
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from evalcore.metrics.base import Metric, MetricInfo, MissingRequirements, Scoring
-from evalcore.metrics.weights import WeightsError, unobtainable
+from evalcore.metrics.base import (
+    Metric,
+    MetricInfo,
+    MissingRequirement,
+    MissingRequirements,
+    Scoring,
+)
+from evalcore.metrics.weights import WeightsError
 
 PAPERS = Path(__file__).with_name("papers.toml")
 # Keys for the construction of a metric; the others are those of `MetricInfo`.
-MAKING = {
-    "class",
-    "arguments",
-    "profiles",
-    "ending",
-    "needs",
-    "because",
-    "differs",
-}
+MAKING = {"class", "arguments", "profiles", "ending", "import_only", "differs"}
 UNBOUNDED = "none"  # TOML has no null
 
 
@@ -49,6 +47,11 @@ def declared(name: str, profile: str = "", **other: Any) -> MetricInfo:
     return MetricInfo(name=name, profile=profile, **facts | other)
 
 
+def import_only(name: str) -> str:
+    """Return where the values of a metric come from if it cannot be computed here."""
+    return str(declarations().get(name, {}).get("import_only", ""))
+
+
 # Suffixes of profiles: a regular expression, and one example.
 ENDINGS = {
     "trials": (r"k[1-9][0-9]?", "k3"),
@@ -57,21 +60,22 @@ ENDINGS = {
 }
 
 
-class Unobtainable:
+class ImportOnly:
     """A metric that cannot be computed here, declared so that values can be imported.
 
     Parameters
     ----------
     name
-        Its name in `papers.toml`, which has the missing requirement and the reason.
+        Its name in `papers.toml`, which says where values come from, and why.
     profile
         Definition of the imported values.
     """
 
     def __init__(self, name: str, profile: str = "") -> None:
         self.info = declared(name, profile)
-        said = declarations()[name]
-        self.lacks = unobtainable(said["needs"], said["because"])
+        self.lacks = MissingRequirements(
+            [MissingRequirement("import only", import_only(name))]
+        )
 
     def missing(self) -> MissingRequirements:
         return self.lacks
@@ -126,8 +130,8 @@ def _made(name: str, *profile: str) -> Metric:
     """Import and make a paper's metric, with the default profile if none is named."""
     said = declarations()[name]
     chosen = profile or tuple(said.get("profiles", ())[:1])
-    if "needs" in said:
-        return Unobtainable(name, *chosen)
+    if import_only(name):
+        return ImportOnly(name, *chosen)
     module, _dot, what = said["class"].rpartition(".")
     found: Any = getattr(import_module(f"evalcore.metrics.{module}"), what)
     metric: Metric = found(*said.get("arguments", ()), *chosen)
@@ -158,6 +162,15 @@ def ready() -> list[str]:
 def ready_baselines() -> list[str]:
     """Return the ready baselines, which every learned metric should beat."""
     return [name for name in BASELINES if not load(name).missing()]
+
+
+def lacking(names: Iterable[str]) -> list[str]:
+    """Return a line for each thing that metrics lack here, with their names."""
+    users: dict[MissingRequirement, list[str]] = {}
+    for name in names:
+        for lack in load(name).missing():
+            users.setdefault(lack, []).append(name)
+    return [f"{lack}, needed by {', '.join(own)}" for lack, own in users.items()]
 
 
 @lru_cache(maxsize=512)

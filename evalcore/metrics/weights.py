@@ -2,13 +2,15 @@
 
 Nothing is ever downloaded. A file or folder is searched under its own name in the
 folder of the environment variable `EVALCORE_WEIGHTS_DIR`; then, if a hub publishes it,
-in the hub's cache on this machine.
+in the hub's cache on this machine. A file must have its published hash; one without a
+published hash must keep the hash that it had at its first use (`first_uses`).
 """
 
 import hashlib
 import importlib.util
+import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -16,6 +18,21 @@ from pathlib import Path
 from evalcore.metrics.base import FatalError, MissingRequirement, MissingRequirements
 
 VARIABLE = "EVALCORE_WEIGHTS_DIR"
+# Hashes of files without a published one, in the format of sha256sum, which can check
+# it. Lines are only appended: several workers may write, and the first line counts.
+LOCK = "weights.lock"
+HOW = "plumbline weights"
+# How to obtain packages that `make metrics` does not install.
+PACKAGES = {
+    "dover.models": (
+        "pip install --no-deps git+https://github.com/VQAssessment/DOVER@f1ddc96, and "
+        "decord, einops, scikit-video"
+    ),
+    "dreamsim": "pip install dreamsim==0.2.1 peft",
+    "peft": "pip install dreamsim==0.2.1 peft",
+}
+
+logger = logging.getLogger(__name__)
 
 
 class WeightsError(FatalError):
@@ -23,25 +40,89 @@ class WeightsError(FatalError):
 
 
 @dataclass(frozen=True)
-class Weights:
-    """A file with weights, or a folder that a hub serves whole."""
+class File:
+    """A file as its authors published it.
+
+    Parameters
+    ----------
+    path
+        Its place below the folder of weights, or of its package.
+    url
+        Its address, with a pinned revision where the publisher has revisions; empty if
+        it comes with a package or an archive.
+    sha256
+        Its hash, or the first digits of it; empty if none is published.
+    size
+        Its length in bytes; 0 if unknown.
+    also
+        Hashes of other publications of the same weights, which are as good.
+    """
 
     path: str
-    licence: str  # licence of its authors
-    # How the operator can obtain it, as a command or an address in words.
-    origin: str
-    # First digits of its published hash, which the file must match. All digits if the
-    # file is a program, such as a TorchScript archive.
+    url: str = ""
     sha256: str = ""
-    hub: str = ""  # its repository on the hub, if the hub serves it
-    # Its name in that repository; for a folder, the file that shows it is complete.
+    size: int = 0
+    also: tuple[str, ...] = ()
+
+    def fault(self, path: Path, place: Path) -> str:
+        """Return what is wrong with a file on this machine; empty if nothing.
+
+        `place`: the folder of weights, with the hashes of first uses.
+        """
+        found = file_hash(path)
+        first = self.sha256 or first_uses(place).get(self.path)
+        if first is None:
+            _record(place, self.path, found)
+            return ""
+        if found.startswith((first, *self.also)):
+            return ""
+        source = "as published" if self.sha256 else f"as at its first use ({LOCK})"
+        return (
+            f"{path}: its SHA-256 begins with {found[:8]}, not with {first[:8]} "
+            f"{source}"
+        )
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A file with weights, or a folder with a network's files.
+
+    Parameters
+    ----------
+    path
+        Place of the file or folder below the folder of weights.
+    licence
+        Licence of its authors.
+    files
+        The published files: one, or those of the folder that are read. Other files in
+        the folder do not count.
+    hub, revision
+        Its repository on the hub, if the hub serves it, and the published revision.
+    hub_file
+        Its name in that repository; for a folder, the file that shows it is complete.
+    steps
+        Shell commands that fill the folder of weights where no file is published alone.
+    """
+
+    path: str
+    licence: str
+    files: tuple[File, ...] = ()
+    hub: str = ""
+    revision: str = ""
     hub_file: str = ""
+    steps: str = ""
+
+    @property
+    def is_folder(self) -> bool:
+        return Path(self.path).suffix == ""
 
     def find(self) -> Path | None:
+        """Return the file or folder; None if it is not on this machine."""
         folder = os.environ.get(VARIABLE, "").strip()
         if folder:
             path = Path(folder) / self.path
-            if (path / self.hub_file).is_file() if path.is_dir() else path.is_file():
+            shows = path / self.hub_file if self.is_folder else path
+            if shows.is_file():
                 return path
         return self._cached() if self.hub else None
 
@@ -50,18 +131,51 @@ class Weights:
             return None
         from huggingface_hub import try_to_load_from_cache
 
-        cached = try_to_load_from_cache(self.hub, self.hub_file)
-        if not isinstance(cached, str):
-            return None
-        whole = Path(self.path).suffix == ""
-        return Path(cached).parent if whole else Path(cached)
+        for revision in filter(None, (self.revision, "main")):
+            cached = try_to_load_from_cache(self.hub, self.hub_file, revision=revision)
+            if isinstance(cached, str):
+                return Path(cached).parent if self.is_folder else Path(cached)
+        return None
 
     def need(self) -> Path:
-        return _checked(self.find(), self.sha256, self.lack)
+        """Return the file or folder; raise WeightsError if it is missing or altered."""
+        path = self.find()
+        if path is None:
+            raise WeightsError(f"not here: {self.lack}")
+        for file, found in self.found_files(path).items():
+            if found is None:
+                raise WeightsError(f"{path} lacks {Path(file.path).name} ({HOW})")
+            if fault := file.fault(found, self.place(path)):
+                raise WeightsError(f"{fault}; get it again: {HOW}")
+        return path
+
+    def found_files(self, path: Path) -> dict[File, Path | None]:
+        """Return its files with their places here; None for a missing one."""
+        places = {
+            file: path / Path(file.path).relative_to(self.path)
+            if self.is_folder
+            else path
+            for file in self.files
+        }
+        return {file: one if one.is_file() else None for file, one in places.items()}
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the file, or over the folder's files that are read."""
+        path = self.need()
+        if not (self.is_folder and self.files):
+            return file_hash(path)
+        return _combined(
+            {file.path: one for file, one in self.found_files(path).items() if one}
+        )
+
+    def place(self, path: Path) -> Path:
+        """Return the folder with the hashes of first uses: that of the weights."""
+        folder = os.environ.get(VARIABLE, "").strip()
+        return Path(folder) if folder else path.parent
 
     @property
     def lack(self) -> MissingRequirement:
-        return MissingRequirement(self.path, self.origin, self.licence)
+        return MissingRequirement(self.path, HOW, self.licence)
 
 
 @dataclass(frozen=True)
@@ -72,16 +186,35 @@ class PackagedWeights:
     path: str  # path below the package's folder
     licence: str
     sha256: str = ""
+    size: int = 0
+
+    @property
+    def files(self) -> tuple[File, ...]:
+        return (File(self.path, sha256=self.sha256, size=self.size),)
 
     def find(self) -> Path | None:
-        spec = importlib.util.find_spec(self.package)
-        if spec is None or spec.origin is None:
-            return None
-        path = Path(spec.origin).parent / self.path
-        return path if path.is_file() else None
+        path = _below(self.package, self.path)
+        return path if path is not None and path.is_file() else None
 
     def need(self) -> Path:
-        return _checked(self.find(), self.sha256, self.lack)
+        path = self.find()
+        if path is None:
+            raise WeightsError(f"not here: {self.lack}")
+        if fault := self.files[0].fault(path, self.place(path)):
+            raise WeightsError(f"{fault}; install the package again: {self.lack}")
+        return path
+
+    def found_files(self, path: Path) -> dict[File, Path | None]:
+        """Return its file with its place here."""
+        return {self.files[0]: path}
+
+    def place(self, path: Path) -> Path:
+        """Return its folder."""
+        return path.parent
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the file."""
+        return file_hash(self.need())
 
     @property
     def lack(self) -> MissingRequirement:
@@ -99,25 +232,22 @@ def weights_of(metric: object) -> tuple[AnyWeights, ...]:
     return found
 
 
-def _checked(path: Path | None, sha256: str, lack: MissingRequirement) -> Path:
-    if path is None:
-        raise WeightsError(f"not here: {lack}")
-    if sha256 and not file_hash(path).startswith(sha256):
-        raise WeightsError(
-            f"{path}: its SHA-256 begins with {file_hash(path)[:8]}, not with "
-            f"{sha256[:8]} as published; get it again: {lack}"
-        )
-    return path
+# Missing requirements ----------------------------------------------------------------
 
 
 def missing_requirements(
     packages: Iterable[str] = (), weights: Iterable[AnyWeights] = ()
 ) -> MissingRequirements:
     """Return the missing packages and weights, and how to obtain them."""
-    absent = [name for name in packages if importlib.util.find_spec(name) is None]
+    absent = [name for name in packages if not _is_installed(name)]
     return MissingRequirements(
         [
-            *(MissingRequirement(f"package {name}", "make metrics") for name in absent),
+            *(
+                MissingRequirement(
+                    f"package {name}", PACKAGES.get(name, "make metrics")
+                )
+                for name in absent
+            ),
             *(one.lack for one in weights if one.find() is None),
         ]
     )
@@ -130,15 +260,46 @@ def requires(
     return staticmethod(partial(missing_requirements, packages, weights))
 
 
-def unobtainable(what: str, why: str) -> MissingRequirements:
-    """Return a requirement that cannot be met on any machine."""
-    return MissingRequirements(
-        [
-            MissingRequirement(
-                what, f"{why}; values can be imported with manage.py import_scores"
-            )
-        ]
-    )
+def _is_installed(name: str) -> bool:
+    """Return whether a package is installed, without importing it or its parent."""
+    package, _dot, module = name.partition(".")
+    if not module:
+        return importlib.util.find_spec(package) is not None
+    below = _below(package, module)
+    return below is not None and below.is_dir()
+
+
+def _below(package: str, path: str) -> Path | None:
+    """Return a place in an installed package; None without the package."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        return None
+    return Path(spec.origin).parent / path
+
+
+# Hashes ------------------------------------------------------------------------------
+
+
+def first_uses(place: Path) -> dict[str, str]:
+    """Return the hashes that files without a published one had at their first use."""
+    try:
+        lines = (place / LOCK).read_text("utf-8").splitlines()
+    except FileNotFoundError:
+        return {}
+    uses: dict[str, str] = {}
+    for line in lines:
+        sha256, _space, path = line.partition("  ")
+        uses.setdefault(path, sha256)
+    return uses
+
+
+def _record(place: Path, path: str, sha256: str) -> None:
+    """Append the hash of a file's first use."""
+    try:
+        with open(place / LOCK, "a", encoding="utf-8") as lock:
+            lock.write(f"{sha256}  {path}\n")
+    except OSError as error:
+        logger.warning("the first use of %s is not recorded: %s", path, error)
 
 
 @lru_cache(maxsize=256)
@@ -153,18 +314,20 @@ def _hash_of(path: str, size: int, changed_ns: int) -> str:
 def file_hash(path: Path) -> str:
     """Return the SHA-256 of a file, or of a folder's content; cached."""
     if path.is_dir():
-        whole = hashlib.sha256()
-        for file in sorted(p for p in path.iterdir() if _counts(p)):
-            whole.update(f"{file.relative_to(path)} {file_hash(file)}\n".encode())
-        return whole.hexdigest()
+        own = (p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))
+        return _combined({p.name: p for p in own if p.suffix != ".md"})
     status = path.stat()
     return _hash_of(str(path.resolve()), status.st_size, status.st_mtime_ns)
 
 
+def _combined(files: Mapping[str, Path]) -> str:
+    """Return one hash over several files and their names."""
+    whole = hashlib.sha256()
+    for name, path in sorted(files.items()):
+        whole.update(f"{Path(name).name} {file_hash(path)}\n".encode())
+    return whole.hexdigest()
+
+
 def fingerprint(*weights: AnyWeights) -> str:
     """Return paths and first hash digits of weights, for encoders' ids."""
-    return ", ".join(f"{one.path} {file_hash(one.need())[:16]}" for one in weights)
-
-
-def _counts(file: Path) -> bool:
-    return file.is_file() and not file.name.startswith(".") and file.suffix != ".md"
+    return ", ".join(f"{one.path} {one.digest()[:16]}" for one in weights)

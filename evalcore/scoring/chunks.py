@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
+from evalcore.metrics import registry
 from evalcore.metrics.base import Pair, Rendering, Run, Value
 from evalcore.metrics.encoders.precision import DeviceError
 from evalcore.metrics.engine import Engine, MetricJob
@@ -101,8 +102,7 @@ class ChunkWork:
         """Compute and store; return whether the chunk is complete."""
         run = self.chunk.run
         metrics = score_rows.metrics_of(self.chunk.metrics, run.options)
-        lacking = [f"{m.name} ({why})" for m in metrics if (why := m.metric.missing())]
-        if lacking:
+        if lacking := registry.lacking(self.chunk.metrics):
             raise ScoringError(f"not ready on this machine: {'; '.join(lacking)}")
 
         def on_batch() -> None:

@@ -85,8 +85,9 @@ class Command(BaseCommand):
             raise CommandError(str(error), returncode=2) from error
         if options["background"]:
             self.stdout.write("Queued. The workers start within a minute.")
-            if lacking := _lacking(wanted):
-                self.stdout.write(f"Not ready on this machine: {lacking}")
+            if lacking := registry.lacking(wanted):
+                lines = "\n  ".join(lacking)
+                self.stdout.write(f"Not ready on this machine:\n  {lines}")
             return
         if price := _price(run):
             self.stdout.write(price)
@@ -155,17 +156,12 @@ def _price(run: MetricRun) -> str:
 
 def _check_ready(names: list[str]) -> None:
     """Refuse at once what cannot be computed on this machine."""
-    if lacking := _lacking(names):
+    if lacking := registry.lacking(names):
+        lines = "\n  ".join(lacking)
         raise ScoringError(
-            f"Not ready here: {lacking}. For details, run manage.py metrics. To "
+            f"Not ready here:\n  {lines}\nFor details, run manage.py metrics. To "
             "compute on other machines, use --background."
         )
-
-
-def _lacking(names: list[str]) -> str:
-    """Say what each of them lacks here; empty if nothing."""
-    lacks = {name: registry.load(name).missing() for name in names}
-    return "; ".join(f"{name} lacks {why}" for name, why in lacks.items() if why)
 
 
 def _said(run: MetricRun) -> str:

@@ -1,13 +1,14 @@
 import argparse
 import textwrap
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from django.core.management.base import BaseCommand, CommandError
 
-from evalcore.metrics import fidelity, registry
+from evalcore.metrics import checking, fidelity, registry
 from evalcore.metrics.base import MetricInfo, MissingRequirement, MissingRequirements
+from evalcore.metrics.downloads import select
+from evalcore.metrics.weights import HOW
 
 WIDTH = 88
 
@@ -15,65 +16,122 @@ WIDTH = 88
 class Command(BaseCommand):
     help = (
         "List all metrics with what they measure and whether they can run on this "
-        "machine. Example: metrics --name csd_self"
+        "machine, or check their values. Example: metrics --name csd_self"
     )
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--name", help="show the details of one metric")
+        parser.add_argument(
+            "--check",
+            action="store_true",
+            help="compute metrics on pictures drawn by code, and compare with expected "
+            "values",
+        )
+        parser.add_argument(
+            "--for",
+            dest="names",
+            default="",
+            help="metrics to check, comma-separated; cids stands for all cids_*",
+        )
+        parser.add_argument(
+            "--record",
+            action="store_true",
+            help="with --check: record values as the expected ones, with the hashes of "
+            "the weights",
+        )
 
-    def handle(self, *, name: str | None, **_options: object) -> None:
-        if name is not None:
-            self._tell(name)
-            return
-        needing: dict[MissingRequirement, list[str]] = defaultdict(list)
+    def handle(
+        self,
+        *,
+        name: str | None,
+        check: bool,
+        names: str,
+        record: bool,
+        **_options: object,
+    ) -> None:
+        if (record or names) and not check:
+            raise CommandError("--for and --record need --check", returncode=2)
+        try:
+            if check:
+                self._check(names, record)
+            elif name is not None:
+                self._tell(name)
+            else:
+                self._list()
+        except registry.UnknownMetricError as error:
+            raise CommandError(str(error), returncode=2) from error
+
+    def _list(self) -> None:
+        needing: dict[MissingRequirement, list[str]] = {}
         ready = 0
         for family, names in groupby(registry.names(), _family):
             self.stdout.write(f"\n{family}")
             for one in names:
                 lacks = self._line(one)
                 ready += not lacks
-                for lack in lacks:
-                    needing[lack].append(one)
+                for lack in () if registry.import_only(one) else lacks:
+                    needing.setdefault(lack, []).append(one)
         if needing:
             self._lacking(needing)
+        every, never = registry.names(), checking.never_checked()
         self.stdout.write(
-            f"\n{ready} of {len(registry.names())} metrics are ready here. For "
-            "details, run metrics --name NAME."
+            f"\n{ready} of {len(every)} metrics are ready here, {len(never)} were "
+            f"{checking.NEVER}\n(metrics --check --record). Details: metrics --name "
+            "NAME."
         )
 
     def _line(self, name: str) -> MissingRequirements:
         """Write a metric in a line or two; return what it lacks."""
         metric = registry.load(name)
         lacks = metric.missing()
-        state = "lacking" if lacks else "ready  "
+        imported = registry.import_only(name)
+        state = "import " if imported else "lacking" if lacks else "ready  "
         self.stdout.write(f"  {state}  {name:26} {metric.info.title}")
-        if lacks:
+        if imported:
+            self._indented(f"import only: {imported}")
+        elif lacks:
             self._indented(f"lacks {', '.join(lack.what for lack in lacks)}")
         return lacks
 
     def _lacking(self, needing: Mapping[MissingRequirement, Sequence[str]]) -> None:
-        """Write how to get what is lacking, each thing once."""
+        """Write what is lacking, each thing once, and how to get it."""
         self.stdout.write(
-            "\nMissing parts and how to get them. Nothing is downloaded automatically: "
-            "put files into\nthe folder set in EVALCORE_WEIGHTS_DIR, or leave them in "
-            "the Hugging Face cache."
+            f"\nMissing. Nothing is fetched automatically; {HOW} --for METRICS says "
+            "what to fetch."
         )
         for lack, names in needing.items():
-            self.stdout.write(f"  {lack.what}")
-            self._indented(lack.how, indent=4)
-            if lack.licence:
-                self._indented(f"licence: {lack.licence}", indent=4)
-            self._indented(f"needed by {', '.join(names)}", indent=4)
+            how = "" if lack.how == HOW else f" ({lack.how})"
+            self._indented(f"{lack.what}{how}: {', '.join(names)}", indent=2)
+
+    def _check(self, names: str, record: bool) -> None:
+        chosen = select(filter(None, names.replace(" ", "").split(",")))
+        checks = []
+        for name in chosen or registry.names():
+            one = checking.check(name)
+            checks.append(one)
+            if chosen or one.state not in {"judge", "import only"}:
+                self.stdout.write(f"{one.state:11} {name:26} {one.text}")
+        counts = [
+            f"{number} {state}"
+            for state in ("agrees", "differs", "computed", "failed", "not ready")
+            if (number := sum(one.state == state for one in checks))
+        ]
+        self.stdout.write(", ".join(counts))
+        if record:
+            recorded = checking.record(checks)
+            self.stdout.write(
+                f"Recorded in {checking.RECORD}: {', '.join(recorded) or 'nothing'}"
+            )
+        elif any(one.state in {"differs", "failed"} for one in checks):
+            raise CommandError("some metrics do not compute what they should")
 
     def _tell(self, name: str) -> None:
-        try:
-            metric = registry.load(name)
-        except registry.UnknownMetricError as error:
-            raise CommandError(str(error), returncode=2) from error
+        metric = registry.load(name)
         info, lacks = metric.info, metric.missing()
         profiles = registry.METRICS[info.name].known
         better = "higher" if info.higher_is_better else "lower"
+        imported = registry.import_only(info.name)
         lines = {
             "measures": info.measures,
             "source": info.source,
@@ -83,8 +141,11 @@ class Command(BaseCommand):
             "profiles": ", ".join(f"{info.name}@{p}" for p in profiles),
             "program": _compared(info.name),
             "computed by": f"{info.backend}; queue {info.queue}",
-            "state": f"lacks {lacks}" if lacks else "ready",
+            "state": f"lacks {lacks}" if lacks and not imported else "ready",
+            "check": checking.status(info.name),
         }
+        if imported:
+            lines["state"] = f"import only: {imported}"
         self.stdout.write(f"{info.name}: {info.title} ({info.family})")
         for label, text in lines.items():
             if text:

@@ -19,12 +19,11 @@ from evalcore.metrics.base import (
     Feature,
     FeatureError,
     Floats,
-    MissingRequirements,
     Picture,
 )
 from evalcore.metrics.encoders import published
 from evalcore.metrics.formulas import sampled
-from evalcore.metrics.weights import AnyWeights, missing_requirements
+from evalcore.metrics.weights import AnyWeights
 
 
 @dataclass(frozen=True)
@@ -133,11 +132,12 @@ FACENET = Needs(("onnxruntime", "torch"), (published.SCRFD, published.FACENET))
 DLIB = Needs(("dlib",), (published.DLIB_POINTS, published.DLIB_NETWORK))
 
 
-def missing(*needs: Needs) -> MissingRequirements:
-    """Return all missing requirements, without repeats; empty if there are none."""
-    packages = dict.fromkeys(name for one in needs for name in one.packages)
-    weights = dict.fromkeys(file for one in needs for file in one.weights)
-    return missing_requirements(packages, weights)
+def joined(*needs: Needs) -> Needs:
+    """Return the needs of several encoders as one, without repeats."""
+    return Needs(
+        tuple(dict.fromkeys(name for one in needs for name in one.packages)),
+        tuple(dict.fromkeys(file for one in needs for file in one.weights)),
+    )
 
 
 class Finder(Protocol):

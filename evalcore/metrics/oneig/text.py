@@ -44,7 +44,7 @@ from evalcore.metrics.oneig.alignment import (
     split_profile,
 )
 from evalcore.metrics.registry import declared
-from evalcore.metrics.weights import missing_requirements
+from evalcore.metrics.weights import AnyWeights, missing_requirements
 
 # Most edits that lower the score.
 MOST: dict[Language, int] = {"en": 100, "zh": 50}
@@ -207,6 +207,11 @@ class OneigText:
     def prompt_files(self) -> Mapping[str, str]:
         """Return the SHA-256 of each text that is sent, by its file."""
         return self.reader.prompt_files
+
+    @property
+    def weights(self) -> tuple[AnyWeights, ...]:
+        """Return the files of its OCR; none with a judge."""
+        return () if self.reader.is_judge else OCR
 
     def missing(self) -> MissingRequirements:
         return self.reader.missing()

@@ -41,7 +41,7 @@ from evalcore.metrics.encoders.published import (
     clip_weights,
 )
 from evalcore.metrics.registry import declared
-from evalcore.metrics.weights import missing_requirements
+from evalcore.metrics.weights import Weights, missing_requirements
 
 Features = Literal["inception", "clip", "i3d"]
 Profile = Literal["storybench-code", "storybench-paper"]
@@ -68,15 +68,19 @@ class NetworkMetric:
         backend = BACKENDS[CLIP_NAMES[self.profile]]
         return declared(name, self.profile, backend=backend)
 
-    def missing(self) -> MissingRequirements:
+    @property
+    def weights(self) -> tuple[Weights]:
+        """Return the file of its network."""
         match self.features:
             case "inception":
-                return missing_requirements(TORCHVISION, (INCEPTION_FID,))
+                return (INCEPTION_FID,)
             case "i3d":
-                return missing_requirements(TORCH, (I3D,))
-        return missing_requirements(
-            CLIP_PACKAGES, (clip_weights(CLIP_NAMES[self.profile]),)
-        )
+                return (I3D,)
+        return (clip_weights(CLIP_NAMES[self.profile]),)
+
+    def missing(self) -> MissingRequirements:
+        packages = {"inception": TORCHVISION, "i3d": TORCH, "clip": CLIP_PACKAGES}
+        return missing_requirements(packages[self.features], self.weights)
 
     @cached_property
     def encoder(self) -> Encoder:

@@ -195,7 +195,8 @@ class CharacterPortrayal:
 
         return objects(), pose(), expression()
 
-    missing = requires(TRANSFORMERS, (OBJECTS, POSE, EXPRESSION))
+    weights = (OBJECTS, POSE, EXPRESSION)
+    missing = requires(TRANSFORMERS, weights)
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value per rendered shot."""

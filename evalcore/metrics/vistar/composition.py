@@ -34,7 +34,7 @@ from evalcore.metrics.encoders.scene_features import Boxed
 from evalcore.metrics.oneig.alignment import cells
 from evalcore.metrics.registry import declared
 from evalcore.metrics.vistar.prompt_language import parameter
-from evalcore.metrics.weights import missing_requirements
+from evalcore.metrics.weights import AnyWeights, missing_requirements
 
 Profile = Literal["vistar-regions", "story-shots"]
 # Subject if the prompt names none: ViStoryBench's word for characters.
@@ -152,11 +152,13 @@ class Composition:
             subject_encoder(),
         )
 
+    @property
+    def weights(self) -> tuple[AnyWeights, ...]:
+        """Return the files of its networks."""
+        return clip_weights(self.clip), DETECTOR, CUT_OUT, APPEARANCE
+
     def missing(self) -> MissingRequirements:
-        return missing_requirements(
-            (*CLIP_PACKAGES, "transformers"),
-            (clip_weights(self.clip), DETECTOR, CUT_OUT, APPEARANCE),
-        )
+        return missing_requirements((*CLIP_PACKAGES, "transformers"), self.weights)
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value; undefined unless two panels show the subject."""

@@ -125,7 +125,8 @@ class GeometricCues:
 
         return depth()
 
-    missing = requires((*TRANSFORMERS, "cv2"), (DEPTH,))
+    weights = (DEPTH,)
+    missing = requires((*TRANSFORMERS, "cv2"), weights)
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value per rendered shot; undefined for a flat depth map."""

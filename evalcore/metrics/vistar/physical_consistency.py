@@ -141,7 +141,8 @@ class PhysicalConsistency:
 
         return objects(), depth()
 
-    missing = requires(TRANSFORMERS, (OBJECTS, DEPTH))
+    weights = (OBJECTS, DEPTH)
+    missing = requires(TRANSFORMERS, weights)
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value per rendered shot; undefined for a flat depth map."""

@@ -82,7 +82,8 @@ class TextRendering:
 
         return ocr()
 
-    missing = requires(OCR_PACKAGES, OCR)
+    weights = OCR
+    missing = requires(OCR_PACKAGES, weights)
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value per rendered shot; undefined if no text is expected."""

@@ -100,8 +100,9 @@ def pixel_box(shares: Sequence[float], size: tuple[int, int]) -> Box | None:
 PROMPT = "character"
 REALISTIC = "realistic_human"
 DETECTOR_PACKAGES = ("torch", "transformers")
+FACES = faces.joined(faces.ARCFACE, faces.ADAFACE, faces.FACENET)
 PACKAGES = (*DETECTOR_PACKAGES, "open_clip", "onnxruntime")
-WEIGHTS = (DETECTOR, clip_weights())
+WEIGHTS = (DETECTOR, clip_weights(), *FACES.weights)
 
 # Input of the face networks: as in the program, or as in their training.
 Profile = Literal["vsb-code-2026.02", "vsb-paper"]
@@ -182,10 +183,7 @@ Casting = Generator[Ask, list[Any], Cast]
 
 def missing() -> MissingRequirements:
     """Return the missing requirements for finding a cast; empty if ready."""
-    of_faces = faces.missing(faces.ARCFACE, faces.ADAFACE, faces.FACENET)
-    return MissingRequirements(
-        dict.fromkeys([*missing_requirements(PACKAGES, WEIGHTS), *of_faces])
-    )
+    return missing_requirements(PACKAGES, WEIGHTS)
 
 
 def missing_detector() -> MissingRequirements:

@@ -24,6 +24,7 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
+from evalcore.metrics.encoders.published import DETECTOR
 from evalcore.metrics.registry import declared
 from evalcore.metrics.vistorybench import character_matching
 from evalcore.metrics.vistorybench.character_matching import (
@@ -33,6 +34,7 @@ from evalcore.metrics.vistorybench.character_matching import (
     similarities,
     similarity,
 )
+from evalcore.metrics.weights import AnyWeights
 
 Variant = Literal["cross", "self", "cross_strict", "self_strict", "matched"]
 FINDER = "Grounding DINO tiny"
@@ -115,6 +117,7 @@ class CharacterConsistency:
         is_rate = variant == "matched"
         self.info = declared("matched_rate" if is_rate else f"cids_{variant}", profile)
 
+    weights = character_matching.WEIGHTS
     missing = staticmethod(character_matching.missing)
 
     def score(self, rendering: Rendering) -> Scoring:
@@ -214,6 +217,7 @@ class CopyPaste:
         self.info = declared("copy_paste", profile)
         self.profile = profile
 
+    weights = character_matching.WEIGHTS
     missing = staticmethod(character_matching.missing)
 
     def score(self, rendering: Rendering) -> Scoring:
@@ -312,6 +316,13 @@ class CharacterCount:
             backend=FINDER if by_boxes else BACKEND,
             version="1" if by_boxes else "2",
         )
+
+    @property
+    def weights(self) -> tuple[AnyWeights, ...]:
+        """Return the detector, and the encoders if it needs them."""
+        if self.profile == "vsb-code-2026.02":
+            return (DETECTOR,)
+        return character_matching.WEIGHTS
 
     def missing(self) -> MissingRequirements:
         """Return missing requirements of the detector, and of encoders if needed."""

@@ -60,7 +60,8 @@ class _CsdMetric:
     """Base of both metrics."""
 
     name: str
-    missing = requires(CLIP_PACKAGES, (CSD,))
+    weights = (CSD,)
+    missing = requires(CLIP_PACKAGES, weights)
 
     def __init__(self, profile: Profile) -> None:
         self.info = declared(self.name, profile, version=VERSIONS[profile])
@@ -119,7 +120,8 @@ class Aesthetic:
     def __init__(self, profile: Profile) -> None:
         self.info = declared("aesthetic", profile)
 
-    missing = requires(TRANSFORMERS, (SIGLIP, AESTHETIC_HEAD))
+    weights = (SIGLIP, AESTHETIC_HEAD)
+    missing = requires(TRANSFORMERS, weights)
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -185,7 +187,8 @@ class InceptionScore:
         self.exact = True  # its network never rounds to bf16
         self.info = declared("inception_score", profile)
 
-    missing = requires(TORCHVISION, (INCEPTION_IMAGENET,))
+    weights = (INCEPTION_IMAGENET,)
+    missing = requires(TORCHVISION, weights)
 
     @cached_property
     def encoder(self) -> Encoder:

@@ -245,6 +245,8 @@ class IndividualAction(_GradedByJudge):
     method's mean.
     """
 
+    weights = character_matching.WEIGHTS
+
     def __init__(self, profile: Profile = OWN) -> None:
         super().__init__("action", profile)
 

@@ -6,6 +6,7 @@ import pytest
 from django.urls import reverse
 
 from evalcore.metrics import registry
+from evalcore.metrics.checking import never_checked
 from evalcore.models import Method, MetricAbsence, MetricRun, MetricScore
 from evalcore.scoring import metric_runs, planning
 from tests.factories import make_benchmark, make_study
@@ -145,11 +146,22 @@ def test_backends_stand_apart(study):
         assert "(1)" in row
 
 
-def test_every_metric_can_be_chosen(study):
+def test_missing_weights_come_with_a_script(study):
+    study_page = page(alice(study), study).content.decode()
+    metrics = alice(study).get(reverse("metric-list")).content.decode()
+    for shown in (study_page, metrics):
+        (script,) = re.findall(r'data-copy="(#!/bin/sh[^"]*)"', shown)
+        assert "sha256sum --check" in script
+        assert "fetch csd/csd_vit-large.pth " in script
+    assert "Values come from VISTAR&#x27;s authors: " in metrics
+    assert metrics.count("Never checked with real weights.") == len(never_checked())
+
+
+def test_every_computable_metric_can_be_chosen(study):
     shown = page(alice(study), study).content.decode()
     chosen = set(re.findall('name="metric" value="([^"]*)"', shown))
     assert chosen == set(registry.names()) - set(BASELINES) - {
         name
         for name in registry.names()
-        if registry.load(name).info.family == "baseline"
+        if registry.load(name).info.family == "baseline" or registry.import_only(name)
     }

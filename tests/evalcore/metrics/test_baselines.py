@@ -106,12 +106,12 @@ def test_name_agrees_with_declared_direction():
 @pytest.mark.parametrize(
     ("name", "what"),
     [
-        ("pqa", r"DOVER \(it has no maintained package; .* its TSV; .* be imported"),
-        ("light_integrity", "VISTAR's shadow network"),
-        ("oneig_style@grid-2x2", "OneIG-StyleEncoder"),
+        ("vtm_internvideo", r"import only \(values come from StoryBench's program: "),
+        ("light_integrity", "values come from VISTAR's authors"),
+        ("oneig_style@grid-2x2", "values come from OneIG's program"),
     ],
 )
-def test_unobtainable_metric_names_missing_requirement(tmp_path, name, what):
+def test_metric_for_import_only_says_where_values_come_from(tmp_path, name, what):
     metric = registry.load(name)
     with pytest.raises(WeightsError, match=what) as raised:
         score(metric, rendering_of(PICTURES), tmp_path)

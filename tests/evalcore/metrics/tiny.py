@@ -28,6 +28,7 @@ from evalcore.metrics.encoders import scenes as siglip
 from evalcore.metrics.encoders import subjects as detector
 
 CLIP = "tiny-plumbline-quickgelu"
+CLIP_FILE = "open_clip_model.safetensors"
 
 
 def forget_loaded() -> None:
@@ -61,14 +62,15 @@ def know_clip(folder: Path, monkeypatch) -> None:
     path = folder / f"{CLIP}.json"
     path.write_text(json.dumps(config))
     open_clip.add_model_config(path)
-    monkeypatch.setitem(published.CLIP_HUB, CLIP, "nobody/tiny-clip")
+    place = f"tiny-clip/{CLIP_FILE}"
+    monkeypatch.setitem(published.CLIP, CLIP, {"path": place, "licence": "none"})
 
 
 def save_clip(folder: Path) -> nn.Module:
     torch.manual_seed(1)
     network = open_clip.create_model(CLIP, pretrained=None).eval()
     (folder / "tiny-clip").mkdir(exist_ok=True)
-    save_file(network.state_dict(), folder / "tiny-clip" / published.CLIP_FILE)
+    save_file(network.state_dict(), folder / "tiny-clip" / CLIP_FILE)
     return network
 
 

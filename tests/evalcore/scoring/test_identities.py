@@ -44,7 +44,7 @@ class Scale:
         measures="Nothing.",
         backend="one number",
     )
-    weights = (Weights("scale.txt", licence="none", origin="written by a test"),)
+    weights = (Weights("scale.txt", licence="none"),)
     missing = requires((), weights)
 
     def score(self, _rendering):

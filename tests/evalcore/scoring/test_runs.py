@@ -369,13 +369,19 @@ def test_score_command_computes_and_reports(capsys, monkeypatch, tmp_path):
         call_command("score", "woods", metrics="sharpnes")
     with pytest.raises(CommandError, match="No study or benchmark"):
         call_command("score", "nowhere")
-    with pytest.raises(CommandError, match=r"csd_self lacks csd/csd_vit-large\.pth"):
+    with pytest.raises(
+        CommandError,
+        match=r"csd/csd_vit-large\.pth \(plumbline weights\), needed by csd_self",
+    ):
         call_command("score", "woods", metrics="csd_self")
     assert MetricRun.objects.count() == 1, "what cannot be computed is not queued"
     call_command(
         "score", "woods", metrics="csd_self", with_baselines=True, background=True
     )
-    assert "Not ready on this machine: csd_self lacks" in capsys.readouterr().out
+    assert (
+        "Not ready on this machine:\n  csd/csd_vit-large.pth ("
+        in capsys.readouterr().out
+    )
     assert MetricRun.objects.first().metrics == [
         "colourfulness",
         "csd_self",
@@ -393,7 +399,8 @@ def test_listing_metrics_reads_no_database(capsys, monkeypatch, tmp_path):
     assert all(f"\n{family}\n" in out for family in families)
     for name in registry.names():
         (line,) = [line for line in out.splitlines() if f" {name} " in line]
-        assert ("lacking" in line) == bool(registry.load(name).missing())
+        assert line.startswith("  ready ") != bool(registry.load(name).missing())
+        assert line.startswith("  import ") == bool(registry.import_only(name))
     assert "csd/csd_vit-large.pth" in out
 
 

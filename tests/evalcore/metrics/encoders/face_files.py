@@ -14,7 +14,7 @@ from evalcore.metrics.weights import Weights
 def in_folder(monkeypatch, folder: Path, name: str) -> Weights:
     """Return weights of that name in a folder that becomes the weights' folder."""
     monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(folder))
-    return Weights(name, "none", "made by a test")
+    return Weights(name, "none")
 
 
 def _save(path: Path, nodes, inputs, outputs, constants) -> None:

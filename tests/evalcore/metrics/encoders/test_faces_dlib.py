@@ -9,6 +9,7 @@ from PIL import Image
 
 from evalcore.metrics.encoders import faces
 from evalcore.metrics.encoders.dlib_faces import dlib_face_encoder
+from evalcore.metrics.weights import missing_requirements
 from tests.evalcore.metrics.asking import image_of
 from tests.evalcore.metrics.encoders.face_files import drawn_face
 from tests.evalcore.metrics.encoders.test_faces_encoders import asked
@@ -16,7 +17,7 @@ from tests.evalcore.metrics.encoders.test_faces_encoders import asked
 
 @pytest.fixture(scope="module")
 def encoder():
-    assert not faces.missing(faces.DLIB)
+    assert not missing_requirements(faces.DLIB.packages, faces.DLIB.weights)
     return dlib_face_encoder()
 
 

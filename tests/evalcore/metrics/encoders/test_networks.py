@@ -73,7 +73,7 @@ class TestClip:
 class TestStrictLoading:
     def path(self, weights):
         tiny.save_clip(weights)
-        return weights / "tiny-clip" / published.CLIP_FILE
+        return weights / "tiny-clip" / tiny.CLIP_FILE
 
     def failure(self, weights, change):
         path = self.path(weights)
@@ -87,7 +87,7 @@ class TestStrictLoading:
     def test_missing_keys_are_reported(self, weights):
         text = self.failure(weights, lambda state: state.pop("visual.conv1.weight"))
         assert "1 missing: visual.conv1.weight" in text
-        assert published.CLIP_FILE in text
+        assert tiny.CLIP_FILE in text
 
     def test_file_without_weights_is_refused(self, weights):
         self.path(weights).write_bytes(b"<html>not found</html>")

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from evalcore.metrics.base import Run
-from evalcore.metrics.encoders.i3d import choice, i3d_encoder
+from evalcore.metrics.encoders.i3d import choice
 from evalcore.metrics.storybench.frechet import (
     FrechetDistance,
     frechet_distance,
@@ -15,7 +15,7 @@ from evalcore.metrics.weights import VARIABLE
 from tests.clips import numbered
 from tests.evalcore.metrics.asking import score
 from tests.evalcore.metrics.storybench.telling import filmed
-from tests.evalcore.metrics.test_inception import I3D_FILE, LikeI3D, scripted
+from tests.evalcore.metrics.test_inception import LikeI3D, scripted
 
 TIMES = [(0.5, 1.5), (1.5, 3.0)]
 
@@ -31,8 +31,6 @@ def archive(tmp_path, monkeypatch):
     scripted(folder, LikeI3D())
     monkeypatch.setenv(VARIABLE, str(folder))
     monkeypatch.setenv("EVALCORE_DEVICE", "cpu")
-    # Its hash differs from the published one, without which it would not run.
-    monkeypatch.setattr(i3d_encoder, "__defaults__", (I3D_FILE,))
 
 
 def by_hand(story):

@@ -28,7 +28,11 @@ class TinyWeights:
             torch.manual_seed(number)
             make, where = KINDS[kind]
             network = make(**how).eval()
-            network.save_pretrained(self.folder / where.path)
+            place = self.folder / where.path
+            network.save_pretrained(place)
+            if where is published.DEPTH:  # published without safetensors
+                (place / "model.safetensors").unlink()
+                torch.save(network.state_dict(), place / "pytorch_model.bin")
         return network
 
 
