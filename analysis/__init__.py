@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         late_entry,
         leaderboard,
         power,
+        score_agreement,
         stability,
         subset,
     )
@@ -32,6 +33,7 @@ __all__ = [
     "late_entry",
     "leaderboard",
     "power",
+    "score_agreement",
     "stability",
     "subset",
 ]

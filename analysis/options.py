@@ -198,6 +198,7 @@ DOES = {
     "power": "what larger studies than a pilot would show",
     "subset": "whether fewer stories keep the means and the order of the methods",
     "stability": "how stable a judge is over repeated trials, and whom it agrees with",
+    "score-agreement": "how well two sets of a metric's scores agree",
     "late-entry": "a method that was judged after a study, on the scale of that study",
 }
 # The reading of wide tables by default.
@@ -216,6 +217,7 @@ RESAMPLE_DEFAULTS = {
     "power": "stories+methods",
     "subset": "stories+methods",
     "stability": "stories+methods",
+    "score-agreement": "stories",
     "late-entry": "stories+annotators",
 }
 

@@ -55,8 +55,8 @@ class Coefficient(Statistic):
 class Table:
     """A table of a result: its heading, the meaning of a row, and its columns.
 
-    `interval` is the source of intervals that do not resample: a standard "error", or
-    the contributions of "answers".
+    `interval` is the source of intervals that do not resample: a standard "error", the
+    contributions of "answers", or a "jackknife".
     """
 
     title: str

@@ -27,6 +27,7 @@ from analysis.rankings import bradley_terry as boards
 from analysis.rankings.composite_values import composite_answers, composite_scores
 from analysis.rankings.composite_weights import Composite
 from analysis.reading.cells import CellGrid, cell_frame
+from analysis.reading.identities import with_every_identity
 from analysis.reading.kept_answers import (
     KeptAnswers,
     chosen_tables,
@@ -72,6 +73,7 @@ from analysis.result_tables.supplementary import (
     add_clusters,
     add_composites,
     add_hypotheses,
+    add_identities,
     add_marked_shots,
     add_pairs_further,
     add_people,
@@ -181,6 +183,7 @@ def align(
     judged = {"ratings": ratings, "choices": choices, "rankings": rankings}
     judged = chosen_tables({**judged, "scores": scores}, options, found.notes)
     scored = judged.pop("scores")
+    add_identities(scored, found)
     note_exclusions([*judged.values(), scored], options, found.notes)
     people = kept_people(**judged, options=options, notes=found.notes)
     table = kept_scores(scored, options.exclude_methods)
@@ -191,6 +194,8 @@ def align(
     found.notes.extend(table.notes)
     add_sanity(twins, table, found)
     hypotheses = covered(hypotheses, composites, options)
+    if hypotheses is not None and scored is not None:
+        hypotheses = with_every_identity(hypotheses, scored)
     known = asked_composites(composites, found)
     if table.metrics:
         known = with_counterparts(known, hypotheses, found)

@@ -366,6 +366,15 @@ def _stability(command: argparse.ArgumentParser) -> None:
     add(command, WITH_LEVELS)
 
 
+def _score_agreement(command: argparse.ArgumentParser) -> None:
+    says = "metrics with several identities, which are compared; " + TABLE
+    command.add_argument("scores", type=Path, help=says)
+    says = "of the same metrics, made again; " + TABLE
+    command.add_argument("other_scores", type=Path, nargs="?", help=says)
+    _wide(command)
+    add(command, CHOICE)
+
+
 def _late_entry(command: argparse.ArgumentParser) -> None:
     says = "ratings or choices of the {}; " + TABLE
     command.add_argument("before", type=Path, help=says.format("first study"))
@@ -396,6 +405,10 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "stability": (
         "stability --ratings judge.csv --people ratings.csv --out stability/",
         _stability,
+    ),
+    "score-agreement": (
+        "score-agreement scores.csv --metrics cids_self --out precision/",
+        _score_agreement,
     ),
     "late-entry": (
         "late-entry spring.csv autumn.csv --method uno --out late/",

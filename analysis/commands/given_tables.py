@@ -19,6 +19,7 @@ from analysis.rankings.composite_weights import (
 )
 from analysis.reading import inputs
 from analysis.reading.files import Table, placed_in
+from analysis.reading.identities import NAMED
 from analysis.reading.inputs import left_out_columns, left_out_ids, read_twins
 from analysis.reading.kept_answers import COLUMNS, isolated_ratings
 from analysis.reading.story_tags import read_stories
@@ -200,7 +201,10 @@ def _questions(tables: Mapping[str, pd.DataFrame | None]) -> set[str]:
 def _metrics(tables: Mapping[str, pd.DataFrame | None]) -> set[str]:
     """Return the metrics that have scores."""
     scores = tables["scores"]
-    return set() if scores is None else {str(one) for one in scores["metric"].unique()}
+    if scores is None:
+        return set()
+    columns = [name for name in ("metric", NAMED) if name in scores]
+    return {str(one) for name in columns for one in scores[name].unique()}
 
 
 # Tags, hypotheses and composites -----------------------------------------------------

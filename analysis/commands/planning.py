@@ -1,9 +1,10 @@
 """Planning: larger studies, smaller benchmarks, stable judges.
 
-The tables of the commands `power`, `subset` and `stability`.
+The tables of the commands `power`, `subset`, `stability` and `score-agreement`.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import pandas as pd
@@ -22,13 +23,20 @@ from analysis.planning.stability import stability as trial_stability
 from analysis.planning.subset import subset_rows
 from analysis.questions import kept_scores
 from analysis.reading.cells import annotator_cells
+from analysis.reading.identities import NAMED, one_identity
 from analysis.reading.kept_answers import chosen_tables, kept_ratings
 from analysis.reading.shared_names import (
     OF_STORIES,
     OUTPUT_NAMES,
     check_shared_names,
 )
+from analysis.reliability.score_agreement import (
+    agreement_rows,
+    difference_rows,
+    paired,
+)
 from analysis.result_tables.contract import Analysis, TableCollector
+from analysis.result_tables.supplementary import add_identities
 
 # Names that two tables of scores share, and a judge's trials with people's ratings.
 OF_SCORES = {"metric": ("metric",), "method": ("method",)}
@@ -47,6 +55,7 @@ def power(
     given = {"ratings": ratings, "scores": scores}
     kept = chosen_tables(given, options, found.notes)
     pilot, scores = kept["ratings"], kept["scores"]
+    add_identities(scores, found)
     assert pilot is not None  # every question asked for has a row
     check_shared_names(
         {"ratings": pilot},
@@ -87,8 +96,11 @@ def subset(
     given = {"scores": scores, "ratings": ratings}
     whole = chosen_tables(given, options, found.notes)
     scores, ratings = whole["scores"], whole["ratings"]
-    if isinstance(subset, pd.DataFrame) and options.metrics is not None:
-        subset = subset[subset["metric"].isin(options.metrics)]
+    if isinstance(subset, pd.DataFrame):
+        if options.metrics is not None:
+            subset = subset[subset["metric"].isin(options.metrics)]
+        subset, _ = one_identity(subset, options)
+    add_identities(scores, found)
     boards: list[BenchmarkScores] = []
     if scores is not None:
         boards += score_boards(kept_scores(scores, options.exclude_methods))
@@ -155,6 +167,8 @@ def compare_judges(
     """Correlate the scores of several judges, metric by metric."""
     found = TableCollector(options)
     named = [(name, _of_metrics(scores, options, found)) for name, scores in named]
+    for _name, scores in named:
+        add_identities(scores, found)
     for (one, first), (other, second) in combinations(named, 2):
         check_shared_names({one: first}, {other: second}, OF_SCORES, found.notes)
     values = [
@@ -163,6 +177,59 @@ def compare_judges(
     ]
     _add_judges(pd.concat(values), None, found)
     return found.finished()
+
+
+def score_agreement(
+    *, named: Sequence[tuple[str, pd.DataFrame]], options: AlignOptions
+) -> Analysis:
+    """Compare identities of metrics on the same outputs, or two tables of scores."""
+    found = TableCollector(options)
+    if len(named) == 1:
+        options = replace(options, compare_identities=True, mix_identities=False)
+    kept = [
+        (name, chosen_tables({"scores": scores}, options, found.notes)["scores"])
+        for name, scores in named
+    ]
+    for _name, scores in kept:
+        add_identities(scores, found)
+    for (one, first), (other, second) in combinations(kept, 2):
+        check_shared_names({one: first}, {other: second}, OF_SCORES, found.notes)
+    for metric, sides in _sides(kept, options).items():
+        for (a, side_a), (b, side_b) in combinations(sides, 2):
+            about = {"metric": metric, "identity_a": a, "identity_b": b}
+            pairs = paired(side_a, side_b)
+            if not len(pairs.x):
+                raise OptionError(f"scores: {metric}: {a}, {b}: expected one output")
+            confidence = options.confidence if options.resamples else None
+            rows = [about | row for row in agreement_rows(pairs, confidence)]
+            found.extend("score_agreement", rows, ("stories",))
+            found.extend(
+                "score_differences", [about | row for row in difference_rows(pairs)]
+            )
+    if "score_agreement" not in found.rows:
+        raise OptionError(
+            "scores: expected a metric with scores of two identities, or a second "
+            "table of the same metrics"
+        )
+    return found.finished()
+
+
+def _sides(
+    kept: Sequence[tuple[str, pd.DataFrame | None]], options: AlignOptions
+) -> dict[str, list[tuple[str, pd.DataFrame]]]:
+    """Return what is compared of each metric, by its name: identities, or tables."""
+    sides: dict[str, list[tuple[str, pd.DataFrame]]] = {}
+    for table, scores in kept:
+        assert scores is not None  # every metric asked for has a row
+        cells = kept_scores(scores, options.exclude_methods).cells
+        named = (
+            scores if NAMED in scores else scores.assign(**{NAMED: scores["metric"]})
+        )
+        metrics = named[["metric", NAMED]].astype(str).drop_duplicates()
+        for name, metric in metrics.itertuples(index=False):
+            label = table if len(kept) > 1 else name.removeprefix(metric)[2:-1]
+            sides.setdefault(metric, []).append((label, cells[cells["metric"] == name]))
+    return sides
 
 
 def _of_metrics(

@@ -225,15 +225,23 @@ def _stability(request: Request) -> Analysis:
             "ratings, scores: expected ratings with or without people, or scores and "
             "other_scores"
         )
-    named = [
-        # What a judge is called: its file, or the keyword of its frame.
+    return planning.compare_judges(named=_named(request), options=request.options)
+
+
+def _score_agreement(request: Request) -> Analysis:
+    return planning.score_agreement(named=_named(request), options=request.options)
+
+
+def _named(request: Request) -> list[tuple[str, pd.DataFrame]]:
+    """Read tables of scores by what each is called: its file, or its keyword."""
+    return [
         (
             Path(table).stem if is_path(table) else name,
             request.required("scores", name),
         )
-        for name, table in tables.items()
+        for name, table in request.tables.items()
+        if table is not None
     ]
-    return planning.compare_judges(named=named, options=request.options)
 
 
 def _late_entry(request: Request) -> Analysis:
@@ -265,5 +273,6 @@ COMMANDS: Mapping[str, Callable[[Request], Analysis]] = {
     "power": _power,
     "subset": _subset,
     "stability": _stability,
+    "score-agreement": _score_agreement,
     "late-entry": _late_entry,
 }

@@ -17,7 +17,7 @@ from analysis.inference.resampling import (
 )
 from analysis.options import Sampling
 from analysis.reading.column_cleaning import key_texts
-from analysis.reading.scores import directions, versioned_names
+from analysis.reading.scores import directions
 from analysis.results import Array, Counts, Estimate, TableRow, undefined
 from analysis.sentences import sentence
 
@@ -92,11 +92,10 @@ class Blame:
 
 
 def _of_shots(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the scores of shots by the metric's name and version, more is better."""
+    """Return the scores of shots, more is better."""
     if "shot" not in scores:
         return scores[:0].assign(shot="")
     rows = scores[(key_texts(scores["shot"]) != "") & scores["score"].notna()].copy()
-    rows["metric"] = versioned_names(rows)
     better = directions(rows)
     turn = np.where(rows["metric"].map(better).astype(bool), 1.0, -1.0)
     rows["score"] = rows["score"].astype(float) * turn

@@ -93,6 +93,11 @@ def align(
         Methods left out; ``method``, ``story``, ``pooled``, ``within_method``;
         ``kendall``, ``spearman``, ``pearson``, ``kendall_c``; tags that split; metrics
         that are weighted.
+    identity : dict
+        By metric the identity whose scores are used, by its first digits.
+    compare_identities, mix_identities : bool
+        Several identities of a metric become metrics of their own, or are pooled; else
+        they are refused.
     top, top_confidence : int, float
         Whether so many of the best methods differ from all others, and how
         sure that has to be (as `confidence`).
@@ -303,6 +308,54 @@ def stability(
         "other_scores": other_scores,
     }
     return _report("stability", tables, {}, options)
+
+
+def score_agreement(
+    scores: Table, other_scores: Table | None = None, **options: Any
+) -> Report:
+    """Measure how well two sets of a metric's scores of the same outputs agree.
+
+    Of one table, every two identities of a metric are compared: fp32 with bf16, two
+    versions of a judge, two profiles. Of two tables, each metric that both have: a
+    judge asked again.
+
+    Parameters
+    ----------
+    scores, other_scores
+        One table, or two. Scores of shots are averaged; outputs that only one side
+        scores are left out.
+    **options
+        As of `align`; `metrics` names what is compared.
+
+    Returns
+    -------
+    Report
+        Tables score_agreement, score_differences and identities.
+
+    Raises
+    ------
+    OptionError
+        No metric has two identities; or, of two tables, one has several in itself.
+
+    Notes
+    -----
+    Pearson, Spearman, ICC(2,1) of absolute agreement (Shrout and Fleiss 1979), mean
+    difference with 95 % limits of agreement (Bland and Altman 1986), and the share of
+    equal scores; with at most 21 different values also the quadratic kappa (Cohen
+    1968) and Krippendorff's ordinal alpha. Intervals leave out whole stories.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> first = pd.DataFrame({"story": list("abcd"), "method": "x", "metric": "plot"})
+    >>> first["score"] = [1, 2, 3, 4]
+    >>> again = first.assign(score=[1, 2, 4, 4])
+    >>> report = score_agreement(first, again)
+    >>> report["score_agreement"].set_index("statistic")["value"]["share_equal"]
+    0.75
+    """
+    tables = {"scores": scores, "other_scores": other_scores}
+    return _report("score-agreement", tables, {}, options)
 
 
 def late_entry(

@@ -10,6 +10,7 @@ from analysis.options import AlignOptions, OptionError
 from analysis.problems import listed, one_of
 from analysis.reading.column_cleaning import kept_rows, without_methods
 from analysis.reading.files import address
+from analysis.reading.identities import one_identity
 from analysis.reading.rankings import OUTCOMES, in_orders, ordered_choices
 from analysis.reading.scores import ScoreTable
 from analysis.reading.shared_names import FILE, OF_ANSWERS, spelling_remarks
@@ -221,7 +222,7 @@ Tables = Mapping[str, pd.DataFrame | None]
 def chosen_tables(
     tables: Tables, options: AlignOptions, notes: Notes | None = None
 ) -> dict[str, pd.DataFrame | None]:
-    """Keep the questions and metrics that were asked for."""
+    """Keep the questions, metrics and identities of metrics that were asked for."""
     found = dict(tables)
     for option, columns in COLUMNS.items():
         wanted = getattr(options, option)
@@ -246,6 +247,10 @@ def chosen_tables(
                     names=listed(rest),
                 )
             )
+    if (scores := found.get("scores")) is not None:
+        found["scores"], remarks = one_identity(scores, options)
+        if notes is not None:
+            notes.extend(remarks)
     return found
 
 

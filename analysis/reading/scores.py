@@ -11,7 +11,6 @@ from analysis.options import OptionError
 from analysis.reading.column_cleaning import coded, combined, key_texts, true_flags
 from analysis.results import Array, Mask
 from analysis.sentences import chained, counted, sentence
-from analysis.tables import IDENTITY_COLUMNS, UNVERSIONED
 
 # Beside the metrics stand one that ties every pair, and what a metric that guesses
 # would reach on average; no metric of that name is drawn.
@@ -53,8 +52,7 @@ def score_table(scores: pd.DataFrame) -> ScoreTable:
     rows = scores.dropna(subset=["score"]).copy()
     if rows.empty:
         raise OptionError("scores: no row has a score")
-    rows["metric"] = versioned_names(rows)
-    # Versions may make such a name, and a table that was not read may have it.
+    # Identities may make such a name, and a table that was not read may have it.
     for name in BASELINES:
         if (rows["metric"] == name).any():
             raise OptionError(f"scores: metric: {name!r}: expected {OTHER_NAME}")
@@ -113,21 +111,6 @@ def _exact_means(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
         for start, end in zip(starts.tolist(), ends, strict=True)
     ]
     return rows[keys].take(order[starts]).reset_index(drop=True).assign(score=means)
-
-
-def versioned_names(rows: pd.DataFrame) -> pd.Series:
-    """Return what the metric of each row is called in the table of these rows."""
-    tags = [tag for tag in IDENTITY_COLUMNS[:-1] if tag in rows]
-    if not tags:
-        return rows["metric"]
-    label = key_texts(rows[tags[0]])
-    for tag in tags[1:]:
-        other = key_texts(rows[tag])
-        both = (label != "") & (other != "")
-        label = label + both.map({True: ", ", False: ""}) + other
-    label = label.replace("", UNVERSIONED)
-    several = label.groupby(rows["metric"]).transform("nunique") > 1
-    return rows["metric"].where(~several, rows["metric"] + " (" + label + ")")
 
 
 def directions(rows: pd.DataFrame) -> dict[str, bool]:

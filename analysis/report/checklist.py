@@ -228,6 +228,7 @@ def _intervals(
         "answers": (bool(by_answers), {"units": listed(by_answers, SEMICOLON)}),
         "halvings": (_has_intervals(tables, "best_subset"), {"n": SPLITS}),
         "trials": (_has_intervals(tables, "stability"), {}),
+        "jackknife": (_has_intervals(tables, "score_agreement"), {}),
     }
     texts = [
         word("answered", kind, confidence=confidence, **values)

@@ -14,7 +14,7 @@ from analysis.pairwise.human_ceiling import ONE_ANNOTATOR
 from analysis.pairwise.metric_errors import MISSES
 from analysis.reading.scores import BASELINES
 from analysis.report.findings_verdicts import named_metric
-from analysis.report.language import AND, counted, listed, ngettext, retold
+from analysis.report.language import AND, SPACE, counted, listed, ngettext, retold
 from analysis.report.metric_order import metric_ranks
 from analysis.report.wording import (
     LEVELS,
@@ -28,6 +28,7 @@ from analysis.report.wording import (
     claim_of,
     drawn_units,
     first_row,
+    is_missing,
     name_of,
     nth,
     of_answers,
@@ -308,6 +309,30 @@ def judge_claims(judges: pd.DataFrame) -> Iterator[ClaimText]:
         names = {"one": word("judges", one), "other": word("judges", other)}
         values = {"where": word("levels", level), "evidence": evidence, **names}
         yield claim("judge", row["low"] > 0 and not few, question=question, **values)
+
+
+def score_agreement_claims(score_agreement: pd.DataFrame) -> Iterator[ClaimText]:
+    """Yield how far two sets of scores of one metric agree."""
+    keys = ["metric", "identity_a", "identity_b"]
+    for (metric, one, other), rows in score_agreement.groupby(keys, sort=False):
+        known = {row["statistic"]: row for row in records(rows)}
+        names = {"metric": metric, "one": one, "other": other}
+        icc = known["icc_2_1"]
+        texts = [
+            word(
+                "score-agreement", "icc", value=with_interval(icc), n=icc["n"], **names
+            )
+            if not is_missing(icc, "value")
+            else word("score-agreement", "same scores", **names),
+            word(
+                "score-agreement",
+                "difference",
+                value=f"{known['mean_difference']['value']:.3g}".replace("-", MINUS),
+                **names,
+            ),
+            word("score-agreement", "equal", share=share(known["share_equal"])),
+        ]
+        yield True, listed(texts, SPACE)
 
 
 def degradation_claims(sanity: pd.DataFrame) -> Iterator[str]:

@@ -45,6 +45,7 @@ SECTIONS: dict[str, tuple[Claims, ...]] = {
         findings_metrics.calibration_claims,
         findings_metrics.stability_claims,
         findings_metrics.judge_claims,
+        findings_metrics.score_agreement_claims,
         findings_metrics.coverage_limits,
         findings_metrics.flip_limits,
         findings_metrics.interval_limits,

@@ -21,7 +21,7 @@ def resampled_units(analysis: Analysis) -> list[str]:
     few = _is_of_few_methods(analysis.tables)
     for table, parts in sorted(analysis.resampled.items()):
         name = table
-        if TABLES[table].interval == "answers":
+        if TABLES[table].interval in ("answers", "jackknife"):
             continue
         if _is_by_error(table, parts):
             if table != "correlations" or not few.any():

@@ -72,6 +72,7 @@ def run_table(
         "questions": _names(options.questions),
         "metrics": _names(options.metrics),
         "excluded methods": ", ".join(options.exclude_methods),
+        "identities": _identities(options),
         "figures": options.figures,
         "language": options.language,
         "split by": _names(options.split_by),
@@ -95,6 +96,14 @@ def _scales(options: AlignOptions) -> str:
     if len(dimensions) < 2:
         return "".join(dimensions)
     return "; ".join(f"{s} ({', '.join(names)})" for s, names in dimensions.items())
+
+
+def _identities(options: AlignOptions) -> str:
+    """Return what is done with several identities of a metric."""
+    chosen = [f"{metric}={key}" for metric, key in options.identity.items()]
+    if options.compare_identities or options.mix_identities:
+        chosen.append("compared" if options.compare_identities else "mixed")
+    return ", ".join(chosen) or "one of each metric"
 
 
 def _names(chosen: tuple[str, ...] | None) -> str:

@@ -46,6 +46,7 @@ from analysis.rankings.composites import (
 )
 from analysis.reading.cells import annotator_cells, human_cells
 from analysis.reading.column_cleaning import kept_rows, without_methods
+from analysis.reading.identities import identities
 from analysis.reading.kept_answers import KeptAnswers
 from analysis.reading.scores import ScoreTable
 from analysis.reliability.annotators import choice_annotators, rating_annotators
@@ -60,6 +61,7 @@ from analysis.result_tables.contract import TableCollector
 from analysis.result_tables.parts import add_without_marked
 from analysis.results import NAN, TableRow
 from analysis.sentences import counted, sentence
+from analysis.tables import TYPED_COLUMNS
 from analysis.verdicts import verdict_rows
 
 # With more ratings than this, annotators' intervals resample stories, which is faster.
@@ -203,6 +205,13 @@ def add_hypotheses(
             )
 
 
+def add_identities(scores: pd.DataFrame | None, found: TableCollector) -> None:
+    """Add what made the scores of each metric, if the table tells."""
+    if scores is not None and any(name in scores for name in TYPED_COLUMNS):
+        for row in identities(scores.dropna(subset=["score"])).to_dict("records"):
+            found.add("identities", {str(key): value for key, value in row.items()})
+
+
 def add_sanity(
     twins: pd.DataFrame | None, table: ScoreTable, found: TableCollector
 ) -> None:
@@ -210,6 +219,15 @@ def add_sanity(
     if twins is None:
         return
     kept = without_methods(twins, found.options.exclude_methods, ("method",))
+    others = sorted({*kept["metric"].astype(str)} - {*table.metrics})
+    if others and found.options.metrics is None:
+        found.notes.add(
+            sentence(
+                "Degraded copies of {metrics} left out: no metric of the report is "
+                "called so.",
+                metrics=others,
+            )
+        )
     rows = sanity_rows(table, kept, confidence=found.options.confidence)
     found.extend("sanity", rows)
     unknown = sum(int(str(row["n_unknown"])) for row in rows)

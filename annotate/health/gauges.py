@@ -16,7 +16,7 @@ from annotate.coverage.counts import totals
 from annotate.models import Report, Slot, Study
 from annotate.reports import building
 from evalcore.models import MetricChunk, MetricRun, Worker
-from evalcore.scoring import metric_runs
+from evalcore.scoring import metric_runs, turns
 
 # With less space than this, a disk counts as nearly full.
 FEW_BYTES = 2 * 10**9
@@ -97,7 +97,7 @@ def waits(now: datetime) -> dict[str, float]:
         ),
         last=Max("chunks__heartbeat_at"),
     )
-    lost = Q(sign__isnull=True) | Q(sign__lt=now - metric_runs.SILENT)
+    lost = Q(sign__isnull=True) | Q(sign__lt=now - turns.SILENT)
     runs = chunks.filter(lost).values_list("last", "created_at")
     return {
         kind: max((now - (last or created)).total_seconds() for last, created in rows)

@@ -144,7 +144,7 @@ def twins_frame(
 def _metric_names(scores: "pd.DataFrame", excluded: tuple[str, ...]) -> dict[str, str]:
     """Return the names in tables of each identity of a metric with a score."""
     from analysis.reading.column_cleaning import key_texts, without_methods
-    from analysis.reading.scores import versioned_names
+    from analysis.reading.identities import versioned_names
 
     kept = without_methods(scores, excluded, ("method",)).dropna(subset=["score"])
     columns = ["metric", *PARTS]

@@ -24,6 +24,7 @@ from evalcore.formats.folder_layouts import (
     as_name,
     is_shown,
 )
+from evalcore.formats.oneig import results as oneig_results
 from evalcore.importing.formats import TELLING, guess_scores
 from evalcore.importing.outputs import CONTAINER
 
@@ -52,7 +53,7 @@ def detect(root: Path, name: str) -> list[Part]:
     """
     files = [path.relative_to(root).parts for path in _files(root)]
     found: list[Part] = []
-    for take in (_take_stories, _take_lists, _take_results):
+    for take in (_take_stories, _take_oneig, _take_lists, _take_results):
         parts, files = take(files)
         found += parts
     places = {_place(file) for file in files if _suffix(file) in PICTURES + VIDEOS}
@@ -90,6 +91,16 @@ def _take_stories(files: list[Parts]) -> tuple[list[Part], list[Parts]]:
         and not (file[:-1] in roots and file[-1] == TAGS_FILE)
     ]
     return [Part("stories", "/".join(home)) for home in sorted(roots)], rest
+
+
+def _take_oneig(files: list[Parts]) -> tuple[list[Part], list[Parts]]:
+    """Return the folder of the CSV files that OneIG's programs write, and what else."""
+    results = [file for file in files if oneig_results.FILE.fullmatch(file[-1])]
+    if not results or len(files) == 1:
+        return [], files
+    rest = [file for file in files if file not in results]
+    folder = _common(file[:-1] for file in results)
+    return [Part("scores", "/".join(folder))], rest
 
 
 def _take_lists(files: list[Parts]) -> tuple[list[Part], list[Parts]]:

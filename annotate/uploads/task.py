@@ -97,7 +97,7 @@ class ImportTask:
             form,
             GivenByUser(method=self.method),
             methods=set(Method.objects.values_list("name", flat=True)),
-            stories=set(stories.values_list("key", flat=True)),
+            stories=dict(stories.values_list("key", "tags")),
         )
 
 

@@ -8,6 +8,7 @@ Known layouts, below the outputs' root (`[x]` may be missing):
     <method>/<story>/shot_01.png
     <method>/[<mode>/<lang>/<timestamp>/]<story>/video.mp4 or <story>.mp4
     <method>/[<domain>/]index_0001/[index_0001_]step_1.png or index_0001_step_1.png
+    <class>/<method>/000.webp, of OneIG's prompts
 
 Each folder name between method and file is recognised as language, timestamp, folder of
 shots, or story; any other name is the mode.
@@ -23,6 +24,7 @@ from pathlib import Path
 from analysis.tables import control_character, is_text
 from evalcore.formats.envision import stories as envision
 from evalcore.formats.json_files import refuse
+from evalcore.formats.oneig import pictures as oneig
 
 # Suffixes of pictures and videos; the content decides whether a file is accepted.
 PICTURES = (
@@ -73,6 +75,8 @@ class FoundFolder:
     story: str
     pictures: tuple[Path, ...] = ()
     video: Path | None = None
+    # number of the shot, if the layout decides it and not the file's name
+    shot: int | None = None
 
 
 @dataclass
@@ -127,8 +131,13 @@ def natural(name: str) -> list[tuple[int, int, str]]:
     return [(0, int(p), "") if p.isdecimal() else (1, 0, p) for p in parts if p]
 
 
-def find_folders(root: Path, *, stories: set[str], method: str = "") -> FoundFiles:
-    """Return all folders of shots, and all videos, below the root."""
+def find_folders(
+    root: Path, *, stories: set[str], method: str = "", form: str = ""
+) -> FoundFiles:
+    """Return all folders of shots, and all videos, below the root.
+
+    `form` names a benchmark's own layout, where stories do not tell it.
+    """
     found = FoundFiles()
     for path, _names, names in walked(root, found.notes, is_wanted=is_shown):
         files = [path / name for name in sorted(filter(is_shown, names), key=natural)]
@@ -142,6 +151,8 @@ def find_folders(root: Path, *, stories: set[str], method: str = "") -> FoundFil
             found.leave_out(path, f"its name has {point}, no letter")
             continue
         home = root if method or not parts else root / path.relative_to(root).parts[0]
+        if not method and (turned := oneig.method_first(parts, stories, form)) != parts:
+            parts, home = turned, path
         name = method or (parts.pop(0) if parts else "")
         parts = envision.with_story(parts, stories)
         if _is_reference(parts, stories):
@@ -161,7 +172,13 @@ def find_folders(root: Path, *, stories: set[str], method: str = "") -> FoundFil
                 found.leave_out(path, "it must lie in a method's folder")
             else:
                 found.folders.append(replace(place, pictures=tuple(own)))
+        by_prompt = oneig.by_prompt(pictures, parts, stories, form)
+        found.folders += [
+            FoundFolder(path, name, "", "", "", key, (picture,), shot=oneig.SHOT)
+            for key, picture in by_prompt
+        ]
         taken = {picture for own in numbered.values() for picture in own}
+        taken |= {picture for _key, picture in by_prompt}
         pictures = [picture for picture in pictures if picture not in taken]
         if pictures:
             place = _recognise(path, name, parts, stories)

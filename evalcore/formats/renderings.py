@@ -109,7 +109,7 @@ def gather(
             (name, folder.story), FolderRendering(name, folder.story, folder)
         )
         for path in folder.pictures:
-            number = shot_number(path)
+            number = folder.shot or shot_number(path)
             if number is None:
                 warnings.append(f"{path}: no shot number in the name; left out")
             elif number > MOST_SHOTS:

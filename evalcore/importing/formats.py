@@ -2,18 +2,20 @@
 
 import contextlib
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from analysis.commands.arguments import TABLE as FILES
 from analysis.problems import InputError, Problem
-from evalcore.formats import oneig, storybench, vistar
+from evalcore.formats import storybench, vistar
 from evalcore.formats.envision import results as envision_results
 from evalcore.formats.envision import stories as envision_stories
 from evalcore.formats.envision.results import KEYS
 from evalcore.formats.json_files import read_json, read_json_lines, read_text
+from evalcore.formats.oneig import results as oneig_results
+from evalcore.formats.oneig import stories as oneig_stories
 from evalcore.formats.story_scripts import ForeignScores, ReadStory
 from evalcore.formats.vistorybench import results as vistorybench_results
 from evalcore.formats.vistorybench import stories as vistorybench_stories
@@ -42,7 +44,7 @@ FORMATS = {
     "storybench": Form("StoryBench tasks", _texts(storybench.read_tasks)),
     "envision": Form("Envision sequences", _texts(envision_stories.read_sequences)),
     "vistar": Form("VISTAR prompts", _texts(vistar.read_prompts)),
-    "oneig": Form("OneIG prompts", _texts(oneig.read_prompts)),
+    "oneig": Form("OneIG prompts", _texts(oneig_stories.read_prompts)),
 }
 # Fields that identify a format: the first object of a file has one of them.
 TELLING = {
@@ -116,6 +118,7 @@ SCORE_FORMATS = {
     TABLE: f"story, method, metric, score: {FILES}",
     "vistorybench": "a folder of ViStoryBench's results",
     "envision": "Envision's full records or rows of scores, or a folder of them",
+    "oneig": "OneIG's CSV files of scores, or a folder of them",
     "dover": "DOVER's table: name, aesthetic, technical, overall",
     "samples": "StoryBench's result.txt: one number per sample",
 }
@@ -140,6 +143,8 @@ class GivenByUser:
 
 def guess_scores(path: Path) -> str:
     """Return the format of a file or folder; our own table if no other fits."""
+    if oneig_results.is_results(path):
+        return "oneig"
     if path.is_dir():
         if is_results(path):
             return "vistorybench"
@@ -169,9 +174,9 @@ def read_foreign_scores(
     facts: GivenByUser,
     *,
     methods: Collection[str],
-    stories: Collection[str],
+    stories: Mapping[str, Mapping[str, Any]],
 ) -> ForeignScores:
-    """Read scores in any format but a table."""
+    """Read scores in any format but a table; `stories` has the tags of each story."""
     if form == "vistorybench":
         return vistorybench_results.read_results(
             path,
@@ -180,6 +185,16 @@ def read_foreign_scores(
             mode=facts.mode,
             language=facts.language,
             timestamp=facts.timestamp,
+        )
+    if form == "oneig":
+        return oneig_results.read_results(
+            path,
+            stories,
+            method=facts.method,
+            language=facts.language,
+            timestamp=facts.timestamp,
+            version=facts.metric_version,
+            backend=facts.backend,
         )
     missing = [
         Problem(str(path), f"--{option}: the file does not name it")

@@ -88,6 +88,7 @@ def import_outputs(
     mode: str = "",
     language: str = "",
     timestamp: str = "",
+    form: str = "",
     create_stories: bool = False,
     skip_unreadable: bool = False,
     also: Callable[[], object] = bool,
@@ -95,8 +96,9 @@ def import_outputs(
 ) -> OutputImport:
     """Import every rendered story below `root`; a second call changes nothing.
 
-    `also` is called at the end of the transaction, `tell` with the number of pictures
-    written and of all, before it.
+    `form` names a benchmark's own layout (`oneig`), where the stored stories do not
+    tell it. `also` is called at the end of the transaction, `tell` with the number of
+    pictures written and of all, before it.
     """
     read = read_outputs(
         root,
@@ -105,6 +107,7 @@ def import_outputs(
         mode=mode,
         language=language,
         timestamp=timestamp,
+        form=form,
         create_stories=create_stories,
         skip_unreadable=skip_unreadable,
     )
@@ -142,6 +145,7 @@ def read_outputs(
     mode: str = "",
     language: str = "",
     timestamp: str = "",
+    form: str = "",
     create_stories: bool = False,
     skip_unreadable: bool = False,
 ) -> ReadOutputs:
@@ -156,7 +160,7 @@ def read_outputs(
     if not method and (root / CONTAINER).is_dir():
         root = root / CONTAINER
     method = as_name(method)
-    files = find_folders(root, stories=set(shots), method=method)
+    files = find_folders(root, stories=set(shots), method=method, form=form)
     warnings = files.notes
     problems: Problems[Problem] = Problems()
     chosen = reading.choose(files.folders, mode, language, timestamp, warnings)

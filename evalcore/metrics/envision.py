@@ -1,7 +1,8 @@
 """Envision-Score by a judge: nine sub-scores, three dimensions, one overall score.
 
 All are from 0 to 5. One reply holds all nine sub-scores, so the thirteen metrics
-together cost one request per trial.
+together cost one request per trial. It shows all steps of a sequence: the paper's four,
+or another number from 2 to 16.
 
 - `plumbline-1`: this project's own prompt, with the paper's five trials and plain
   means; a reply without nine clear scores is unusable.
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from evalcore.metrics.base import (
+    FeatureError,
     Image,
     MetricInfo,
     MissingRequirements,
@@ -203,7 +205,8 @@ def _whole_number(text: str, name: str) -> int:
     return given[0]
 
 
-STEPS = 4
+# The paper's and the program's number of steps, and the numbers that are judged.
+STEPS, FEWEST_STEPS, MOST_STEPS = 4, 2, 16
 TRIALS = {PAPER: 5, CODE: 1}
 VERSIONS = {PAPER: "1", CODE: "3"}
 TOLD = ("index", "category", "process_type")
@@ -254,9 +257,18 @@ class EnvisionScore:
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value, with a row for each trial in the trace.
 
-        Undefined if a step lacks its picture or its prompt, or if no trial is usable.
-        In profile `envision-code-05be960` a missing sub-score counts 0, as in the
-        reference program, and is named in the trace.
+        The value is the mean of the usable trials; the trace names the others.
+        Undefined if a step lacks its picture or its prompt: the program leaves such a
+        sequence out, too, and it never counts 0. In profile `envision-code-05be960` a
+        missing sub-score counts 0, as in the reference program, and is named in the
+        trace; its request speaks of four steps whatever their number, as the program's
+        does.
+
+        Raises
+        ------
+        FeatureError
+            If no trial is usable. This is a failure, not an absence: another run asks
+            again.
         """
         is_program = self.profile == CODE
         reason = why_unjudged(rendering) or is_program * why_no_request(rendering)
@@ -266,7 +278,9 @@ class EnvisionScore:
         questions = [question(rendering, trial) for trial in range(self.trials)]
         # One attempt per trial: a retry would raise the temperature, and trials must be
         # equal.
-        answers = yield from ask_judge(questions, self._read, attempts=1)
+        answers = yield from ask_judge(
+            questions, self._read, attempts=1, unanswered="refuse"
+        )
         return [self._value(answers)]
 
     def _read(self, text: str) -> Trial:
@@ -280,8 +294,7 @@ class EnvisionScore:
         ]
         rows = [self._row(k, answer) for k, answer in enumerate(answers, start=1)]
         if not scores:
-            reason = str(answers[0])
-            return Value(None, reason=reason, trace={"trials": rows})
+            raise FeatureError(str(answers[0]))
         spread = stability([trial[self.part] for trial in scores])
         value = round(spread.mean, 2) if self.profile == CODE else spread.mean
         trace = {"trials": rows, "usable": len(scores), **asdict(spread)}
@@ -304,13 +317,14 @@ class EnvisionScore:
 
 def why_unjudged(rendering: Rendering) -> str:
     """Return why a sequence cannot be judged; empty if it can."""
-    if len(rendering.shots) != STEPS:
-        return f"Envision judges {STEPS} steps, not {len(rendering.shots)}"
+    if not FEWEST_STEPS <= len(rendering.shots) <= MOST_STEPS:
+        lengths = f"{FEWEST_STEPS} to {MOST_STEPS} steps"
+        return f"Envision judges {lengths}, not {len(rendering.shots)}"
     for shot in rendering.shots:
         if shot.image is None:
             return f"step {shot.number} has no picture"
     for shot in rendering.shots:
-        if not shot.text.get("prompt", "").strip():
+        if not _prompt(shot):
             return f"step {shot.number} has no prompt"
     return ""
 
@@ -322,9 +336,11 @@ def _sub_scores(part: str) -> tuple[str, ...]:
 
 
 def _question(rendering: Rendering, trial: int) -> JudgeQuestion:
-    parts: list[str | Image] = [
-        f"{prompts('envision')['rubric']}\n\n{_event(rendering.extra)}".rstrip()
-    ]
+    count = len(rendering.shots)
+    rubric = prompts("envision")["rubric"].replace(
+        "{count}", "four" if count == STEPS else str(count)
+    )
+    parts: list[str | Image] = [f"{rubric}\n\n{_event(rendering.extra)}".rstrip()]
     for number, shot in enumerate(rendering.shots, start=1):
         parts += [_step(number, shot), shot.frames[0]]
     return JudgeQuestion(
@@ -344,8 +360,13 @@ def _event(extra: Mapping[str, Any]) -> str:
     return "\n".join(["The event:", *lines] if lines else [])
 
 
+def _prompt(shot: RenderedShot) -> str:
+    """Return a step's prompt; in lists of other origin, its caption."""
+    return (shot.text.get("prompt") or shot.text.get("caption") or "").strip()
+
+
 def _step(number: int, shot: RenderedShot) -> str:
-    lines = [f"Step {number}", f"Text: {shot.text['prompt'].strip()}"]
+    lines = [f"Step {number}", f"Text: {_prompt(shot)}"]
     explanation = shot.text.get("explanation", "").strip()
     if explanation:
         lines.append(f"Explanation: {explanation}")

@@ -7,14 +7,11 @@ worker falls silent goes to another worker, which computes only what is still mi
 
 import logging
 import time
-import uuid
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
 from functools import partial
 
 from django.db import OperationalError, transaction
-from django.db.models import Case, F, PositiveSmallIntegerField, Q, QuerySet, When
-from django.db.models import Value as Constant
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -32,14 +29,13 @@ from evalcore.scoring.chunks import (
     sign,
 )
 from evalcore.scoring.planning import chunks_of, planned_metrics
+from evalcore.scoring.turns import free, lacking_here, take
 from evalcore.serving.workers import Heartbeat
 
 logger = logging.getLogger(__name__)
 
 RunState = MetricRun.State
 Queue = MetricChunk.Queue
-# A chunk without a heartbeat for this long has lost its worker.
-SILENT = timedelta(seconds=90)
 OPEN = (RunState.QUEUED, RunState.RUNNING)
 # A chunk fails after this many lost workers.
 MOST_LOST = 3
@@ -187,16 +183,11 @@ def _summary(failures: Sequence[Sequence[str]], total: int) -> str:
 
 def waiting_runs() -> list[int]:
     """Return the runs with free chunks, oldest first."""
-    free = MetricChunk.objects.filter(_free()).values("run")
+    chunks = MetricChunk.objects.filter(free()).values("run")
     waiting = MetricRun.objects.filter(
-        Q(state=RunState.QUEUED) | Q(state=RunState.RUNNING, pk__in=free)
+        Q(state=RunState.QUEUED) | Q(state=RunState.RUNNING, pk__in=chunks)
     )
     return list(waiting.order_by("pk").values_list("pk", flat=True))
-
-
-def _free() -> Q:
-    silent = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=timezone.now() - SILENT)
-    return Q(state=RunState.QUEUED) | (Q(state=RunState.RUNNING) & silent)
 
 
 def run(run_id: int, progress: ChunkProgress | None = None) -> MetricRun:
@@ -220,7 +211,7 @@ def work(
     progress: ChunkProgress | None = None,
     only_ready: bool = False,
 ) -> bool:
-    """Compute free chunks until none is left; return whether some remain.
+    """Compute free chunks, run by run in turn; return whether some remain.
 
     After `seconds` no further output is begun. `progress` receives the finished and
     total pieces of the run. `only_ready` leaves chunks to other workers if their
@@ -229,37 +220,11 @@ def work(
     finish_ended_runs()
     end = None if seconds is None else time.monotonic() + seconds
     while end is None or time.monotonic() < end:
-        chunk = _take(list(queues), run_id, only_ready=only_ready)
+        chunk = take(list(queues), run_id, only_ready=only_ready)
         if chunk is None:
             return False
         _work_on(chunk, end, progress)
     return True
-
-
-def _take(
-    queues: Sequence[str], run_id: int | None, *, only_ready: bool = False
-) -> MetricChunk | None:
-    chunks = MetricChunk.objects.filter(queue__in=queues, run__state=RunState.RUNNING)
-    if run_id is not None:
-        chunks = chunks.filter(run=run_id)
-    worker = uuid.uuid4().hex
-    free = chunks.filter(_free()).order_by("pk").values_list("pk", "metrics")
-    for key, metrics in list(free):
-        if only_ready and lacking_here(metrics):
-            continue
-        if _taken(key, worker):
-            own = MetricChunk.objects.filter(pk=key, worker=worker)
-            chunk = own.select_related("run__benchmark").first()
-            if chunk is not None:  # otherwise the run was stopped meanwhile
-                return chunk
-    return None
-
-
-def lacking_here(names: Iterable[str]) -> dict[str, MissingRequirements]:
-    """Return the missing requirements of metrics that are not ready here."""
-    known = [name for name in names if name.partition("@")[0] in registry.METRICS]
-    missing = {name: registry.load(name).missing() for name in known}
-    return {name: lacks for name, lacks in missing.items() if lacks}
 
 
 def waiting_for(run: MetricRun) -> dict[str, MissingRequirements]:
@@ -267,32 +232,10 @@ def waiting_for(run: MetricRun) -> dict[str, MissingRequirements]:
 
     If a worker is busy in the same queue, the queue's other chunks merely wait for it.
     """
-    at_work = run.chunks.filter(state=RunState.RUNNING).exclude(_free()).values("queue")
+    at_work = run.chunks.filter(state=RunState.RUNNING).exclude(free()).values("queue")
     waiting = run.chunks.filter(state=RunState.QUEUED).exclude(queue__in=at_work)
     metrics = waiting.values_list("metrics", flat=True)
     return lacking_here(sorted({name for names in metrics for name in names}))
-
-
-def _taken(key: int, worker: str) -> bool:
-    """Mark a chunk as taken, unless it or another one of its budget is taken."""
-    with transaction.atomic():
-        chunk = MetricChunk.objects.filter(_free(), pk=key)
-        if MetricChunk.objects.filter(pk=key, queue=Queue.JUDGE).exists():
-            # The lock keeps two workers from both seeing no other.
-            run = MetricRun.objects.select_for_update().get(chunks=key)
-            asking = run.chunks.filter(queue=Queue.JUDGE, state=RunState.RUNNING)
-            if asking.exclude(_free()).exists():
-                return False
-        more = When(state=RunState.RUNNING, then=F("lost") + Constant(1))
-        lost = Case(more, default=F("lost"), output_field=PositiveSmallIntegerField())
-        return bool(
-            chunk.update(
-                state=RunState.RUNNING,
-                worker=worker,
-                heartbeat_at=timezone.now(),
-                lost=lost,
-            )
-        )
 
 
 def _work_on(

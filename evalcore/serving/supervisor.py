@@ -77,6 +77,37 @@ def worker_command(name: str) -> list[str]:
     return [*CELERY, *options.split()]
 
 
+def devices(text: str) -> tuple[str, ...]:
+    """Return the devices of GPUs that are given by number.
+
+    >>> devices("0, 1")
+    ('cuda:0', 'cuda:1')
+    """
+    numbers = [part.strip() for part in text.split(",")]
+    are_numbers = all(number.isascii() and number.isdigit() for number in numbers)
+    if not are_numbers or len({*numbers}) < len(numbers):
+        raise ValueError("write the numbers of GPUs, each once, such as 0,1")
+    return tuple(f"cuda:{number}" for number in numbers)
+
+
+def on_device(device: str, command: Sequence[str]) -> list[str]:
+    """Return a command whose networks run on a device."""
+    return ["env", f"EVALCORE_DEVICE={device}", *command]
+
+
+def worker_commands(
+    queues: Sequence[str] = QUEUES, gpus: Sequence[str] = ()
+) -> dict[str, list[str]]:
+    """Return the command of each worker by its name: one a queue, `gpu` one a GPU."""
+    commands = {name: worker_command(name) for name in queues}
+    if gpus:
+        commands.pop("gpu")
+        for device in gpus:
+            name = f"gpu-{device.rpartition(':')[2]}"
+            commands[name] = on_device(device, worker_command(name))
+    return commands
+
+
 def become(part: str, *, bind: str, port: int) -> None:
     """Replace this process by one of the parts; the caller restarts it."""
     if part == "web":
@@ -117,10 +148,11 @@ class Child(subprocess.Popen[bytes]):
 
 
 class KeptWorker:
-    """A worker that restarts whenever it ends; `kind` names its queue."""
+    """A worker that restarts whenever it ends; `gpu-1` serves the queue `gpu`."""
 
-    def __init__(self, kind: str, command: Sequence[str]) -> None:
-        self.kind = kind
+    def __init__(self, name: str, command: Sequence[str]) -> None:
+        self.name = name
+        self.kind = name.partition("-")[0]
         self.child: Child | None = None
         self._command = command
         self._wait = FIRST_WAIT
@@ -151,7 +183,7 @@ class KeptWorker:
         logger.warning(
             "The %s worker %s. The website keeps running; the worker restarts in %.0f "
             "s.",
-            self.kind,
+            self.name,
             why,
             wait,
         )
@@ -174,15 +206,15 @@ def _tell_pages(put_down: Callable[[], object]) -> None:
 
 
 def run(
-    web: Sequence[str],
+    web: Sequence[str] | None,
     work: Mapping[str, Sequence[str]],
     address: tuple[str, int],
     ready: Callable[[], object],
 ) -> int | None:
     """Run a web server and workers until the former ends or a signal comes.
 
-    Workers, given by kind, start when the web server listens. Return its exit status,
-    or None after a signal.
+    Workers, given by name, start when the web server listens, or at once without one.
+    Return its exit status, or None after a signal.
     """
     signals: list[int] = []
     for number in STOPPING:
@@ -190,20 +222,22 @@ def run(
             # Raising could strike between a child's start and its being known.
             signal.signal(number, lambda number, _frame: signals.append(number))
     connection.close()
-    server = Child(web)
+    server = None if web is None else Child(web)
     kept: list[KeptWorker] = []
     try:
-        while not signals and server.poll() is None:
-            if not kept and _listens(address):
+        while not signals and (server is None or server.poll() is None):
+            if not kept and (server is None or _listens(address)):
                 ready()
                 kept = [KeptWorker(*one) for one in work.items()]
-                _tell_pages(partial(workers.sign, tuple(work)))
+                kinds = dict.fromkeys(worker.kind for worker in kept)
+                _tell_pages(partial(workers.sign, tuple(kinds)))
             for worker in kept:
                 worker.keep()
             time.sleep(TICK_SECONDS)
-        return None if signals else server.poll()
+        return None if signals or server is None else server.poll()
     finally:
-        children = [server, *(one.child for one in kept if one.child is not None)]
+        children = [] if server is None else [server]
+        children += [one.child for one in kept if one.child is not None]
         for child in children:
             child.terminate()
         deadline = time.monotonic() + STOP_SECONDS

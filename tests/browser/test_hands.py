@@ -305,6 +305,7 @@ PROTOCOLS = {
     "vistorybench-user-study": ("likert", "pictures", 3),
     "vistorybench-crowd": ("likert", "pictures", 3),
     "envision-expert": ("likert", "pictures", 4),
+    "oneig-ratings": ("likert", "pictures", 1),
     "vistar-pairwise": ("choice", "pictures", 1),
     "storybench-side-by-side": ("choice", "videos", 2),
     "storybench-diagnostics": ("checklist", "videos", 2),

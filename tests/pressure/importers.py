@@ -43,6 +43,7 @@ from tests.evalcore.formats import (
     test_envision,
     test_envision_results,
     test_oneig,
+    test_oneig_results,
     test_storybench,
     test_vistar,
 )
@@ -93,9 +94,11 @@ def prepare() -> None:
     stories = [test_envision.sequence(index) for index in (1, 2)]
     with tempfile.TemporaryDirectory() as folder:
         import_benchmark(test_envision.write(Path(folder), stories), slug="e")
-    method = Method.objects.create(name="Flux")
-    for story in Story.objects.filter(benchmark__slug="e"):
-        Output.objects.create(story=story, method=method)
+        test_oneig_results.import_prompts(Path(folder), slug="ig")
+    for name in ("Flux", "Kolors"):
+        method = Method.objects.create(name=name)
+        for story in Story.objects.filter(benchmark__slug__in=("e", "ig")):
+            Output.objects.create(story=story, method=method)
 
 
 def command(name: str, **options: object) -> Callable[[Path], None]:
@@ -246,6 +249,10 @@ def _envision_results(folder: Path) -> Path:
     return folder
 
 
+def _oneig_results(folder: Path) -> Path:
+    return test_oneig_results.results(folder)
+
+
 def _vistorybench_results(folder: Path) -> Path:
     write_run(folder)
     return folder
@@ -368,6 +375,9 @@ IMPORTERS: dict[str, Importer] = {
     ),
     "scores of Envision": Importer(
         _envision_results, command("import_scores", benchmark="e", method="Flux")
+    ),
+    "scores of OneIG": Importer(
+        _oneig_results, command("import_scores", benchmark="ig")
     ),
     "scores of DOVER": Importer(
         file("dover.tsv", HEAD + "01\t40.5\t60\t50.25\n02\t1\t2\t3\n"),

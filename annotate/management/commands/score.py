@@ -3,7 +3,6 @@ import argparse
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.db.models import Count
-from tqdm import tqdm
 
 from analysis.sentences import counted
 from annotate.models import Study
@@ -12,6 +11,9 @@ from evalcore.metrics.llm_judge.settings import JudgeSettingsError
 from evalcore.models import Benchmark, MetricChunk, MetricRun
 from evalcore.scoring import judge_preview, metric_runs
 from evalcore.scoring.chunks import ScoringError
+from evalcore.scoring.gpu_workers import run_on
+from evalcore.scoring.time_left import shown_progress
+from evalcore.serving.supervisor import devices
 
 MOST_REASONS = 20
 KEPT = "Values computed so far are kept; the same command continues from there."
@@ -54,6 +56,11 @@ class Command(BaseCommand):
             "send nothing",
         )
         parser.add_argument(
+            "--gpus",
+            metavar="0,1",
+            help="compute with a worker on each of these GPUs of this machine",
+        )
+        parser.add_argument(
             "--stop",
             action="store_true",
             help="stop all runs of this benchmark, on every machine, and compute "
@@ -66,6 +73,10 @@ class Command(BaseCommand):
             stopped = metric_runs.stop(benchmark.metric_runs.all())
             self.stdout.write(f"{counted(stopped, 'run')} stopped. {KEPT}")
             return
+        gpus = _gpus(str(options["gpus"] or ""))
+        if gpus and options["background"]:
+            text = "--gpus: expected no --background; the workers have their own GPUs"
+            raise CommandError(text, returncode=2)
         wanted = _wanted(str(options["metrics"] or ""))
         if options["with_baselines"]:
             wanted += [n for n in registry.ready_baselines() if n not in wanted]
@@ -91,14 +102,14 @@ class Command(BaseCommand):
             return
         if price := _price(run):
             self.stdout.write(price)
-        with tqdm(desc="values", disable=None) as bar:
-
-            def show(done: int, total: int) -> None:
-                bar.total = total
-                bar.update(done - bar.n)
-
+        with shown_progress(run, by_one_worker=not gpus) as show:
             try:
-                run = metric_runs.run(run.pk, show)
+                if gpus:
+                    run = run_on(gpus, run.pk, show)
+                else:
+                    run = metric_runs.run(run.pk, show)
+            except ScoringError as error:
+                raise CommandError(str(error)) from error
             except KeyboardInterrupt as error:
                 metric_runs.stop(MetricRun.objects.filter(pk=run.pk))
                 raise CommandError(f"Stopped. {KEPT}", returncode=130) from error
@@ -107,6 +118,14 @@ class Command(BaseCommand):
         if run.state == MetricRun.State.STOPPED:
             raise CommandError(f"The run was stopped by somebody else. {KEPT}")
         self.stdout.write(_said(run))
+
+
+def _gpus(text: str) -> tuple[str, ...]:
+    """Return the devices of the GPUs that were named."""
+    try:
+        return devices(text) if text else ()
+    except ValueError as error:
+        raise CommandError(f"--gpus: {text}: {error}", returncode=2) from error
 
 
 def _benchmark(name: str) -> Benchmark:

@@ -1,4 +1,4 @@
-"""Reader of Envision's sequences: four prompts with an explanation each.
+"""Reader of Envision's sequences: four prompts, or 2 to 16, with an explanation each.
 
 A file of sequences is a list of `{index, category, process_type, prompts}`; a folder
 holds one file per domain. Every domain counts from 1, so a story's key names its
@@ -16,6 +16,7 @@ from typing import Any
 from analysis.problems import InputError, Problem, Problems
 from evalcore.formats.json_files import number_in, read_json, refuse
 from evalcore.formats.story_scripts import ReadShot, ReadStory, can_name_a_file
+from evalcore.metrics.envision import FEWEST_STEPS, MOST_STEPS
 
 INDEX = re.compile(r"(?:index_)?(\d{1,9})")
 STEP = re.compile(r"(?:index_)?(\d{1,9})_step_\d{1,4}")
@@ -82,7 +83,7 @@ def _key(
     return (next(iter(domains.values())), "") if len(domains) == 1 else ("", "")
 
 
-STEPS = [1, 2, 3, 4]
+LENGTHS = f"{FEWEST_STEPS} to {MOST_STEPS}"
 MOST_SEQUENCES = 10**9
 # Domain of sequences whose file names no domain.
 NO_DOMAIN = "index"
@@ -168,12 +169,17 @@ def _story(
         return None
     prompts = row.get("prompts")
     if not isinstance(prompts, list) or not all(isinstance(p, dict) for p in prompts):
-        complain("a list of four objects {step, prompt, explanation}", "prompts")
+        objects = "objects {step, prompt, explanation}"
+        complain(f"a list of {LENGTHS} {objects}", "prompts")
         return None
     steps = [prompt.get("step") for prompt in prompts]
-    if not all(type(step) is int for step in steps) or sorted(steps) != STEPS:
+    if not FEWEST_STEPS <= len(steps) <= MOST_STEPS:
+        complain(f"{LENGTHS} steps, not {len(steps)}", "prompts")
+        return None
+    wanted = [*range(1, len(steps) + 1)]
+    if not all(type(step) is int for step in steps) or sorted(steps) != wanted:
         shown = f"steps {', '.join(map(str, steps))}"
-        complain("steps 1, 2, 3 and 4, each once", shown)
+        complain(f"steps 1 to {len(steps)}, each once", shown)
         return None
     before = len(problems)
     for prompt in prompts:

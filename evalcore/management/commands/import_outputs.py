@@ -2,6 +2,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from evalcore.formats.oneig.pictures import FORM as ONEIG
 from evalcore.importing.commands import ImportCommand, short_name
 from evalcore.importing.outputs import import_outputs
 from evalcore.metrics import registry
@@ -36,6 +37,12 @@ class Command(ImportCommand):
         ):
             parser.add_argument(option, default="", help=what)
         parser.add_argument(
+            "--format",
+            default="",
+            choices=[ONEIG],
+            help="layout of the folder; default: detected from the benchmark's stories",
+        )
+        parser.add_argument(
             "--create-stories",
             action="store_true",
             help="create stories without text (and the benchmark) from the folders",
@@ -60,6 +67,7 @@ class Command(ImportCommand):
             mode=options["mode"],
             language=options["language"],
             timestamp=options["timestamp"],
+            form=options["format"],
             create_stories=options["create_stories"],
             skip_unreadable=options["skip_unreadable"],
         )

@@ -24,9 +24,10 @@ OF_TABLES = ("wide", "value_columns", "lower_is_better")
 class Command(ImportCommand):
     help = (
         "Import metric scores computed elsewhere: a table (story, method, metric, "
-        "score), a folder of ViStoryBench results, Envision records, a DOVER table, or "
-        "StoryBench's result.txt. Example: import_scores cids.csv --benchmark vistory, "
-        "or import_scores data/bench_results --benchmark vistory"
+        "score), a folder of ViStoryBench results, Envision records, OneIG's CSV "
+        "files, a DOVER table, or StoryBench's result.txt. Example: import_scores "
+        "cids.csv --benchmark vistory, or import_scores data/bench_results --benchmark "
+        "vistory"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -75,11 +76,13 @@ class Command(ImportCommand):
             ("--mode", "import only this mode of ViStoryBench results"),
             (
                 "--language",
-                "import only this language of ViStoryBench results: en or zh",
+                "import only this language of ViStoryBench's or OneIG's results: en or "
+                "zh",
             ),
             (
                 "--timestamp",
-                "import this run of ViStoryBench results; default: the newest",
+                "import this run of ViStoryBench's or OneIG's results; default: the "
+                "newest",
             ),
         ):
             add(option, default="", help=what)
@@ -156,7 +159,7 @@ class Command(ImportCommand):
             form,
             told,
             methods=set(Method.objects.values_list("name", flat=True)),
-            stories=set(stories.values_list("key", flat=True)),
+            stories=dict(stories.values_list("key", "tags")),
         )
         summary = import_foreign_scores(
             found,

@@ -1,6 +1,7 @@
 import argparse
 import errno
 import socket
+from collections.abc import Sequence
 from functools import partial
 from ipaddress import ip_address
 
@@ -12,13 +13,13 @@ from evalcore.serving import first_start, schema, supervisor
 from evalcore.serving.environment import parse_port
 
 
-def run_server(*, port: int, bind: str) -> None:
+def run_server(*, port: int, bind: str, gpus: Sequence[str] = ()) -> None:
     """Run web server and workers in the foreground until the former ends.
 
     SIGTERM and Ctrl-C stop all and leave nothing behind; a worker that dies is started
     again.
     """
-    work = {queue: supervisor.worker_command(queue) for queue in supervisor.QUEUES}
+    work = supervisor.worker_commands(gpus=gpus)
     status = supervisor.run(
         supervisor.web_command(bind, port),
         {**work, "beat": supervisor.BEAT},
@@ -32,6 +33,13 @@ def run_server(*, port: int, bind: str) -> None:
             "reason.",
             returncode=status if status >= 0 else 128 - status,
         )
+
+
+def run_gpu_workers(gpus: Sequence[str]) -> None:
+    """Run a worker for each GPU in the foreground until a signal comes."""
+    work = supervisor.worker_commands(("gpu",), gpus)
+    names = ", ".join(gpus)
+    supervisor.run(None, work, ("", 0), partial(print, f"Workers on {names}."))
 
 
 def _near(bind: str) -> str:
@@ -109,6 +117,13 @@ def _part(text: str) -> str:
     return text
 
 
+def _gpus(text: str) -> tuple[str, ...]:
+    try:
+        return supervisor.devices(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text}: {error}") from error
+
+
 class Command(BaseCommand):
     help = (
         "Run the web server, the workers and the scheduler in the foreground (as `make "
@@ -137,9 +152,27 @@ class Command(BaseCommand):
             "machine with a suffix, such as gpu-2",
         )
 
+        parser.add_argument(
+            "--gpus",
+            type=_gpus,
+            default=(),
+            metavar="0,1",
+            help="a worker for each of these GPUs; alone or with --only gpu",
+        )
+
     def handle(
-        self, *, port: int, bind: str, only: str | None, **_options: object
+        self,
+        *,
+        port: int,
+        bind: str,
+        only: str | None,
+        gpus: tuple[str, ...],
+        **_options: object,
     ) -> None:
+        if gpus and only not in (None, "gpu"):
+            raise CommandError(
+                "--gpus: expected no --only, or --only gpu", returncode=2
+            )
         serves_pages = only in (None, "web")
         if serves_pages:
             check_address(bind, port)
@@ -152,6 +185,9 @@ class Command(BaseCommand):
             base = settings.BASE_URL or f"http://{supervisor.host(_near(bind))}:{port}"
             self.stdout.write(first_start.instructions(base))
             self.stdout.flush()
+        if only and gpus:
+            run_gpu_workers(gpus)
+            return
         if only:
             supervisor.become(only, bind=bind, port=port)
-        run_server(port=port, bind=bind)
+        run_server(port=port, bind=bind, gpus=gpus)

@@ -11,14 +11,14 @@ import json
 import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from graphlib import CycleError, TopologicalSorter
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from evalcore.metrics.base import (
     Ask,
     Feature,
+    FeatureError,
     Image,
     MetricInfo,
     MissingRequirements,
@@ -38,6 +38,7 @@ from evalcore.metrics.llm_judge.questions import (
 from evalcore.metrics.oneig import program
 from evalcore.metrics.registry import declared
 
+T = TypeVar("T")
 Language = Literal["en", "zh"]
 HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 
@@ -163,7 +164,11 @@ class DependentQuestionnaire:
 
 
 def read_questionnaire(questions: Any, dependencies: Any) -> DependentQuestionnaire:
-    """Read and check the questions of a prompt."""
+    """Read and check the questions of a prompt.
+
+    Some of OneIG's questions presuppose themselves, which changes nothing: only the
+    answers to direct parents count.
+    """
     asked = dict(_numbered(questions, "questions"))
     if not asked:
         raise ValueError("questions: at least one")
@@ -175,11 +180,6 @@ def read_questionnaire(questions: Any, dependencies: Any) -> DependentQuestionna
         if number not in asked:
             raise ValueError(f"dependencies: unknown question {number}")
         parents[number] = _parents(number, presupposed, asked)
-    try:
-        TopologicalSorter(parents).prepare()
-    except CycleError as error:
-        named = " -> ".join(map(str, reversed(error.args[1])))
-        raise ValueError(f"questions presuppose each other: {named}") from error
     return DependentQuestionnaire(asked, parents)
 
 
@@ -283,8 +283,14 @@ class Alignment:
     def score(self, rendering: Rendering) -> Scoring:
         """Return the mean over the pictures; undefined without questions.
 
-        All questions are asked about each picture. A picture without a usable answer to
-        some question has no score; it is left out and named in the trace.
+        All questions are asked about each picture, and all must be answered: a mean
+        over some of the pictures would be another one.
+
+        Raises
+        ------
+        FeatureError
+            If the judge gives no usable answer to a question. This is a failure, not an
+            absence: another run asks again.
         """
         prompt = oneig_fields(rendering)
         pictures = yield from seen_pictures(rendering, self.grid)
@@ -298,24 +304,23 @@ class Alignment:
             for question in read.questions.values()
         ]
         replies = iter((yield from ask_judge(asked, read_answer)))
-        scores: list[float] = []
-        trace: dict[str, dict[str, bool | str]] = {}
-        for label in pictures:
-            answers = {number: next(replies) for number in read.questions}
-            trace[label] = {str(n): _logged(a) for n, a in answers.items()}
-            usable = {
-                n: a.value for n, a in answers.items() if isinstance(a, JudgeAnswer)
-            }
-            if len(usable) == len(answers):
-                scores.append(alignment(usable, read.parents))
-        if not scores:
-            reason = "no picture got a usable answer to all questions"
-            return [Value(None, reason=reason, trace={"answers": trace})]
+        answers = {
+            label: {number: value_of(next(replies)) for number in read.questions}
+            for label in pictures
+        }
+        scores = [alignment(one, read.parents) for one in answers.values()]
+        trace = {
+            label: {str(number): yes for number, yes in one.items()}
+            for label, one in answers.items()
+        }
         return [Value(float(np.mean(scores)), trace={"answers": trace})]
 
 
-def _logged(answer: JudgeAnswer[bool] | Refusal) -> bool | str:
-    return answer.value if isinstance(answer, JudgeAnswer) else str(answer)
+def value_of(answer: JudgeAnswer[T] | Refusal) -> T:
+    """Return what a judge answered, or fail: another run asks again."""
+    if isinstance(answer, Refusal):
+        raise FeatureError(str(answer))
+    return answer.value
 
 
 def _question(image: Image, question: str) -> JudgeQuestion:

@@ -25,7 +25,7 @@ from evalcore.metrics.base import (
 )
 from evalcore.metrics.encoders.published import OCR, OCR_PACKAGES
 from evalcore.metrics.formulas import edit_distance
-from evalcore.metrics.llm_judge.asking import Refusal, ask_judge
+from evalcore.metrics.llm_judge.asking import ask_judge
 from evalcore.metrics.llm_judge.checkouts import hashes, missing_prompts
 from evalcore.metrics.llm_judge.client import judge_name, missing_judge
 from evalcore.metrics.llm_judge.questions import (
@@ -42,6 +42,7 @@ from evalcore.metrics.oneig.alignment import (
     oneig_fields,
     seen_pictures,
     split_profile,
+    value_of,
 )
 from evalcore.metrics.registry import declared
 from evalcore.metrics.weights import AnyWeights, missing_requirements
@@ -97,26 +98,35 @@ def compare(read: str, wanted: str) -> Comparison:
 def text_score(comparisons: Sequence[Comparison], language: Language) -> TextScore:
     """Return OneIG's score of rendered texts (at least one), pooled over all words.
 
+    See `combined`.
+    """
+    if not comparisons:
+        raise ValueError("at least one text")
+    count = len(comparisons)
+    distance = sum(one.distance for one in comparisons) / count
+    complete = sum(one.distance == 0 for one in comparisons) / count
+    words = sum(one.words for one in comparisons)
+    accuracy = sum(one.matched for one in comparisons) / words
+    score = combined(distance, complete, accuracy, language)
+    return TextScore(score, distance, complete, accuracy)
+
+
+def combined(
+    distance: float, complete: float, accuracy: float, language: Language
+) -> float:
+    """Return the score of edit distance, completion rate and word accuracy.
+
     1 - min(MAX, ED) (1 - CR) (1 - WAC) / MAX, with MAX 100 edits in English, 50 in
     Chinese.
 
     Source: OneIG-Bench, section on text rendering, and its program, scripts/text.
     """
-    if not comparisons:
-        raise ValueError("at least one text")
-    count, most = len(comparisons), MOST[language]
-    distance = sum(one.distance for one in comparisons) / count
-    complete = sum(one.distance == 0 for one in comparisons) / count
-    words = sum(one.words for one in comparisons)
-    accuracy = sum(one.matched for one in comparisons) / words
-    lost = min(most, distance) * (1 - complete) * (1 - accuracy) / most
-    return TextScore(1 - lost, distance, complete, accuracy)
+    most = MOST[language]
+    return 1 - min(most, distance) * (1 - complete) * (1 - accuracy) / most
 
 
 OCR_ENGINE = "rapidocr"
-# Texts read from pictures, or the reasons for unusable replies.
-ReadText = str | Refusal
-Reading = Generator[Ask, list[Any], list[ReadText]]
+Reading = Generator[Ask, list[Any], list[str]]
 WantedText = tuple[Image, str]
 
 EMPTY = "NONE"
@@ -166,7 +176,7 @@ class TextReader:
             questions = [JudgeQuestion((image, own)) for image, _text in wanted]
         parse = program.without_remarks if self.files else read_reply
         replies = yield from ask_judge(questions, parse)
-        return [r if isinstance(r, Refusal) else r.value for r in replies]
+        return [value_of(reply) for reply in replies]
 
 
 def read_reply(reply: str) -> str:
@@ -217,7 +227,14 @@ class OneigText:
         return self.reader.missing()
 
     def score(self, subject: Rendering | Run) -> Scoring:
-        """Return one value over all pictures; undefined without a text."""
+        """Return one value over all pictures; undefined without a text.
+
+        Raises
+        ------
+        FeatureError
+            If the judge reads no text from a picture, because it gives no usable
+            answer. This is a failure, not an absence: another run asks again.
+        """
         outputs = subject.outputs if isinstance(subject, Run) else (subject,)
         wanted: list[WantedText] = []
         languages: set[Language] = set()
@@ -248,19 +265,10 @@ def _wanted(
 
 
 def _value(
-    wanted: Sequence[WantedText], read: Sequence[ReadText], language: Language
+    wanted: Sequence[WantedText], read: Sequence[str], language: Language
 ) -> Value:
-    comparisons: list[Comparison] = [
-        compare(found, text)
-        for (_image, text), found in zip(wanted, read, strict=True)
-        if not isinstance(found, Refusal)
+    comparisons = [
+        compare(found, text) for (_image, text), found in zip(wanted, read, strict=True)
     ]
-    refused = [str(found) for found in read if isinstance(found, Refusal)]
-    if not comparisons:
-        reason = f"no picture could be read: {refused[-1]}"
-        return Value(None, reason=reason, trace={"refused": refused})
     scored = asdict(text_score(comparisons, language))
-    trace = {**scored, "pictures": len(comparisons)}
-    return Value(
-        scored["score"], trace=trace | ({"refused": refused} if refused else {})
-    )
+    return Value(scored["score"], trace={**scored, "pictures": len(comparisons)})

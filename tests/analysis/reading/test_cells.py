@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.options import OptionError
+from analysis.options import AlignOptions, OptionError
 from analysis.reading.cells import (
     annotator_cells,
     common_grid,
@@ -16,6 +16,7 @@ from analysis.reading.cells import (
     same_within_tolerance,
 )
 from analysis.reading.column_cleaning import kept_rows
+from analysis.reading.identities import one_identity
 from analysis.reading.scores import score_table
 
 RATING_KEYS = ("dimension", "story", "method", "annotator", "shot", "round")
@@ -108,12 +109,6 @@ def test_contradicting_directions_are_refused():
         score_table(scored)
 
 
-def test_versions_of_a_metric_are_different_metrics():
-    scored = scores(("s", "x", "k", 1.0), ("s", "x", "k", 2.0), ("s", "x", "j", 2.0))
-    scored["metric_version"] = ["1", "2", "1"]
-    assert score_table(scored).metrics == ("j", "k (1)", "k (2)")
-
-
 def test_score_of_a_whole_output_stands_for_its_shots():
     columns = ("story", "method", "metric", "shot", "score")
     scored = scores(
@@ -144,7 +139,7 @@ def test_scores_are_refused_when_they_cannot_be_used():
     versions["backend"] = ["expected", "drawn"]
     told = r"'random \(expected\)': expected another name"
     with pytest.raises(OptionError, match=told):
-        score_table(versions)
+        score_table(one_identity(versions, AlignOptions())[0])
 
 
 @st.composite

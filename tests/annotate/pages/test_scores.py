@@ -8,7 +8,7 @@ from django.urls import reverse
 from evalcore.metrics import registry
 from evalcore.metrics.checking import never_checked
 from evalcore.models import Method, MetricAbsence, MetricRun, MetricScore
-from evalcore.scoring import metric_runs, planning
+from evalcore.scoring import metric_runs, planning, turns
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, rob
 
@@ -65,7 +65,7 @@ def test_running_chunk_is_not_shown_as_waiting(study, monkeypatch):
     """A worker elsewhere has one chunk of the queue; the other waits its turn."""
     monkeypatch.setattr(planning, "CHUNK", 1)
     metric_runs.plan(metric_runs.queue_run(study.benchmark, ["csd_self"]))
-    assert metric_runs._take(["gpu"], None)
+    assert turns.take(["gpu"], None)
     answer = page(alice(study), study, "runs").content.decode()
     assert "Waiting for a worker" not in answer
 

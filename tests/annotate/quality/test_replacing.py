@@ -24,7 +24,7 @@ from annotate.studies import lifecycle
 from evalcore.models import Frame, MetricChunk, MetricRun, MetricScore, Output
 from evalcore.perturbations import degraded_copies
 from evalcore.perturbations.degrading import ImpossibleDegradationError
-from evalcore.scoring import metric_runs
+from evalcore.scoring import metric_runs, turns
 from tests import answering
 from tests.annotate.pages.test_videos import video_benchmark
 from tests.annotate.test_concurrency import at_once, meet
@@ -264,7 +264,7 @@ def test_scores_of_the_old_picture_are_gone_and_running_work_is_lost(study):
             )
     running = metric_runs.queue_run(study.benchmark, ["sharpness"])
     metric_runs.plan(running)
-    chunk = metric_runs._take(["cpu"], running.pk)
+    chunk = turns.take(["cpu"], running.pk)
     put_right(study, output)
     left = set(MetricScore.everything.values_list("method__name", flat=True))
     assert left == {"Alder"}

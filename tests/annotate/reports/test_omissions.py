@@ -7,7 +7,7 @@ from django.utils import timezone
 from annotate.models import Report
 from annotate.reports import building, study_scores
 from evalcore.models import Method, MetricAbsence, MetricRun, MetricScore, Output
-from evalcore.scoring import metric_runs, planning, score_rows
+from evalcore.scoring import metric_runs, planning, score_rows, turns
 from tests.factories import make_study
 from tests.people import alice, answer_everything
 
@@ -30,7 +30,7 @@ def half_done(study, *metrics):
     """Compute one chunk of several, as a worker does."""
     run = metric_runs.queue_run(study.benchmark, metrics)
     metric_runs.plan(run)
-    chunk = metric_runs._take(["cpu"], run.pk)
+    chunk = turns.take(["cpu"], run.pk)
     metric_runs._work_on(chunk, None, None)
     assert run.scores.exists()
     run.refresh_from_db()

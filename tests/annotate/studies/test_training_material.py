@@ -240,11 +240,12 @@ def test_videos_make_training_like_pictures(tmp_path):
         ("storybench-side-by-side", {"foreign_shot", "blurred", "shuffled"}),
         ("vistar-pairwise", {"blurred"}),
         ("envision-expert", {"foreign_shot", "blurred", "shuffled"}),
+        ("oneig-ratings", {"foreign_shot", "blurred"}),
     ],
 )
 def test_templates_of_pictures_make_training(name, degradations):
     asked = load_definition(name)
-    shots = 1 if name == "vistar-pairwise" else 4
+    shots = 1 if name in ("vistar-pairwise", "oneig-ratings") else 4
     study = plan_study(
         asked,
         benchmark=make_benchmark(stories=5, shots=shots),

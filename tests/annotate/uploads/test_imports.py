@@ -73,6 +73,24 @@ def test_stories_then_outputs_of_one_zip_are_imported_one_after_another(upload):
     assert Output.objects.count() == 4
 
 
+def test_oneig_list_pictures_and_results_of_one_zip_are_imported(upload):
+    head = b"category,id,prompt_en\n"
+    prompts = b"Portrait,000,A nun\nGeneral_Object,000,A jug\n"
+    cells = b",Flux,Kolors\nhuman_000,0.5,0.25\nobject_000,1.0,0.75\n"
+    classes, methods = ("human", "object"), ("Flux", "Kolors")
+    files = pictures(*(f"o/images/{c}/{m}/000.png" for c in classes for m in methods))
+    files["o/OneIG-Bench.csv"] = head + prompts
+    files["o/results/alignment_prompt_score_EN_2026-01-02_03-04-05.csv"] = cells
+    row = upload({"o.zip": zipped(files)}, "o.zip")
+    assert row.chosen["kind"] == "stories"
+    outputs = worked(queue.go_on(imported(row), 0))
+    assert [one[0] for one in outputs.found["rows"]] == [*methods]
+    scores = worked(queue.go_on(imported(outputs), 0))
+    assert imported(scores).is_imported
+    found = MetricScore.objects.filter(metric="oneig_alignment")
+    assert sorted(found.values_list("value", flat=True)) == [0.25, 0.5, 0.75, 1.0]
+
+
 def test_scores_and_ratings_are_added_to_a_benchmark(upload, alice):
     imported(upload(TWO))
     row = upload({"scores.csv": SCORES}, "scores.csv")

@@ -16,10 +16,11 @@ pytestmark = pytest.mark.django_db
 WORDS = ("seed", "sprout", "leaf", "tree")
 
 
-def sequence(index=1, process="Biology", **changes):
+def sequence(index=1, process="Biology", *, count=4, **changes):
+    words = [WORDS[n % len(WORDS)] for n in range(count)]
     prompts = [
         {"step": n, "prompt": f"A {word}. ", "explanation": f"ΔP: {word} grows."}
-        for n, word in enumerate(WORDS, start=1)
+        for n, word in enumerate(words, start=1)
     ]
     row = {
         "index": index,
@@ -64,6 +65,16 @@ def test_sequence_becomes_story_of_four_shots(tmp_path):
     assert story.benchmark.source == "Envision sequences"
 
 
+@pytest.mark.parametrize("count", [2, 6, 16])
+def test_steps_are_shots_when_there_are_not_four(tmp_path, count):
+    import_benchmark(write(tmp_path, [sequence(7, count=count)]), slug="e")
+    names = [f"Flux/bio/index_0007/index_0007_step_{s}.png" for s in range(1, count)]
+    summary = import_outputs(draw(tmp_path, *names), benchmark=Benchmark.objects.get())
+    numbers = Output.objects.get().frames.values_list("number", flat=True)
+    assert [*numbers] == [*range(1, count + 1)]
+    assert summary.missing == [f"Flux: story biology_0007: shot {count}"]
+
+
 def test_folder_has_one_file_per_domain_counting_from_1(tmp_path):
     write(tmp_path, [sequence(1), sequence(2)])
     write(
@@ -90,12 +101,14 @@ def with_prompt(**changes):
 
 WRONG = {
     "missing step": (without(sequence(), 3), "index 1: steps 1, 2, 4: expected steps"),
-    "step twice": (with_prompt(step=2), "steps 1, 2, 2, 4: expected steps 1, 2, 3 and"),
+    "step twice": (with_prompt(step=2), "steps 1, 2, 2, 4: expected steps 1 to 4"),
     "step as text": (with_prompt(step="3"), "steps 1, 2, 3, 4: expected steps"),
+    "one step": (sequence(count=1), "prompts: expected 2 to 16 steps, not 1"),
+    "too many steps": (sequence(count=17), "prompts: expected 2 to 16 steps, not 17"),
     "empty prompt": (with_prompt(prompt=" "), "step 3: expected a prompt with text"),
     "prompt as list": (with_prompt(prompt=["a"]), "step 3: expected a prompt with"),
     "explanation": (with_prompt(explanation=5), "step 3: expected an explanation as"),
-    "no prompts": (sequence(prompts=None), "prompts: expected a list of four objects"),
+    "no prompts": (sequence(prompts=None), "prompts: expected a list of 2 to 16"),
     "text for prompts": (sequence(prompts=["a"] * 4), "prompts: expected a list of"),
     "no index": (sequence(None), "sequence 2: index None: expected an object with"),
     "index as text": (sequence("1"), "expected an object with a whole index"),

@@ -25,6 +25,7 @@ QUESTIONS = {
 
 def write(tmp_path, rows=ROWS, name="OneIG-Bench.csv"):
     path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
@@ -54,7 +55,7 @@ def test_prompt_becomes_story_of_one_shot(tmp_path, by_folder):
     keys = ["anime_000", "human_001", "reasoning_000", "text_000"]
     assert sorted(Story.objects.values_list("key", flat=True)) == keys
     story = Story.objects.get(key="human_001")
-    assert story.tags == {"category": "Portrait"}
+    assert story.tags == {"category": "Portrait", "language": "en"}
     assert story.shots.get().text == {"en": {"prompt": "A nun\nin two lines"}}
     assert story.extra["oneig"] == ROWS[3] | {"class_item": "human", "language": "en"}
     assert import_benchmark(path, slug="o").line().startswith("Nothing new")

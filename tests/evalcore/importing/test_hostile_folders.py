@@ -28,6 +28,7 @@ FOLDERS = (
     "outputs of new stories",
     "scores of ViStoryBench",
     "scores of Envision",
+    "scores of OneIG",
 )
 opened: list[Path] = []
 is_heard = False

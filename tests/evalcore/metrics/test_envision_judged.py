@@ -3,6 +3,7 @@
 import pytest
 
 from evalcore.metrics import registry
+from evalcore.metrics.base import FeatureError
 from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.envision import (
     CODE,
@@ -20,10 +21,17 @@ from tests.evalcore.metrics.asking import noise, rendering_of, score
 from tests.evalcore.metrics.llm_judge.serving import answers, judge_at
 from tests.evalcore.metrics.llm_judge.small_checkouts import write_checkouts
 
-TEXTS = [
-    {"prompt": f"A candle, part {step}.", "explanation": f"It has burnt {step} hours."}
-    for step in range(1, 5)
-]
+
+def texts(count=4):
+    return [
+        {
+            "prompt": f"A candle, part {step}.",
+            "explanation": f"It has burnt {step} hours.",
+        }
+        for step in range(1, count + 1)
+    ]
+
+
 EVENT = {"index": 7, "category": "Science", "process_type": "Physics"}
 # In the order of SUB_SCORES: consistency 4, physicality 3, aesthetic 2.
 SAID = dict(zip(SUB_SCORES, (5, 4, 3, 3, 3, 3, 1, 2, 3), strict=True))
@@ -40,8 +48,9 @@ def server(server):
     return server
 
 
-def sequence(pictures=4, texts=TEXTS, **extra):
-    return rendering_of([noise(i) for i in range(pictures)], texts=texts, **extra)
+def sequence(count=4, missing=(), **extra):
+    pictures = [None if i in missing else noise(i) for i in range(1, count + 1)]
+    return rendering_of(pictures, texts=texts(count), **extra)
 
 
 def judged(server, metric, rendering, folder):
@@ -110,23 +119,25 @@ class TestReading:
 
 
 class TestAsking:
-    def test_request_holds_four_pictures_and_all_texts(self, server, tmp_path):
+    @pytest.mark.parametrize(("count", "word"), [(4, "four"), (6, "6")])
+    def test_request_holds_all_pictures_and_texts(self, server, tmp_path, count, word):
         judged(
             server,
             EnvisionScore("overall", f"{PAPER}-k1"),
-            sequence(envision=EVENT),
+            sequence(count, envision=EVENT),
             tmp_path,
         )
         (asked,) = server.asked
-        assert len(asked.pictures) == 4
-        assert len({place["url"] for place in asked.pictures}) == 4
+        assert len(asked.pictures) == count
+        assert len({place["url"] for place in asked.pictures}) == count
         assert asked.body["temperature"] == 0.3
         assert asked.body["max_tokens"] == 2000
         (message,) = asked.body["messages"]
         kinds = [part["type"] for part in message["content"]]
-        assert kinds == ["text"] + ["text", "image_url"] * 4
+        assert kinds == ["text"] + ["text", "image_url"] * count
         first, *steps = [p["text"] for p in message["content"] if p["type"] == "text"]
-        assert first.startswith(prompts("envision")["rubric"])
+        rubric = prompts("envision")["rubric"].replace("{count}", word)
+        assert first.startswith(rubric)
         assert first.endswith(
             "The event:\nindex: 7\ncategory: Science\nprocess_type: Physics"
         )
@@ -157,6 +168,29 @@ class TestAsking:
             assert values["consistency"] == 3.99
             assert values["aesthetic"] == 2.01
             assert values["overall"] == 3.2  # 1.596 + 1.2 + .402 = 3.198
+
+    def test_missing_picture_leaves_sequence_unjudged(self, server, tmp_path):
+        value = judged(server, EnvisionScore("overall"), sequence(6, [3]), tmp_path)
+        assert (value.value, value.reason) == (None, "step 3 has no picture")
+        assert not server.asked
+
+    @pytest.mark.parametrize("count", [1, 17])
+    def test_other_numbers_of_steps_are_undefined(self, server, tmp_path, count):
+        value = judged(server, EnvisionScore("overall"), sequence(count), tmp_path)
+        assert value.reason == f"Envision judges 2 to 16 steps, not {count}"
+
+    def test_unusable_trial_is_left_out_of_the_mean(self, server, tmp_path):
+        server.script += [answers("I would rather not say.")]
+        metric = EnvisionScore("consistency", f"{PAPER}-k3")
+        value = judged(server, metric, sequence(6), tmp_path)
+        assert value.value == pytest.approx(4)
+        assert value.trace["usable"] == 2
+        assert [*filter(None, (t.get("refused") for t in value.trace["trials"]))]
+
+    def test_metric_fails_without_a_usable_trial(self, server, tmp_path):
+        server.then = answers("I would rather not say.")
+        with pytest.raises(FeatureError, match="none of the nine scores"):
+            judged(server, EnvisionScore("overall"), sequence(), tmp_path)
 
     @pytest.mark.parametrize("ending", ["k0", "k100", "k", "k-3", "k3-k3", "K3"])
     def test_other_numbers_of_trials_are_refused(self, ending):

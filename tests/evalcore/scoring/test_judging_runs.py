@@ -17,7 +17,7 @@ from evalcore.models import (
     MetricRun,
     MetricScore,
 )
-from evalcore.scoring import judge_budget, metric_runs, planning
+from evalcore.scoring import judge_budget, metric_runs, planning, turns
 from evalcore.scoring.judge_budget import Account
 from tests.evalcore.metrics.llm_judge.serving import answers, fails
 from tests.evalcore.scoring.conftest import USAGE
@@ -75,11 +75,11 @@ def test_budget_of_run_is_spent_by_one_worker_at_a_time(judge, monkeypatch):
     run = metric_runs.queue_run(benchmark, ["pa_scene"])
     metric_runs.plan(run)
     assert MetricChunk.objects.count() == 2
-    mine = metric_runs._take(["judge"], None)
+    mine = turns.take(["judge"], None)
     assert mine is not None
-    assert metric_runs._take(["judge"], None) is None
+    assert turns.take(["judge"], None) is None
     MetricChunk.objects.filter(pk=mine.pk).update(state="done")
-    assert metric_runs._take(["judge"], None) is not None
+    assert turns.take(["judge"], None) is not None
 
 
 # A budget over all runs

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 
 from evalcore.models import MetricRun
-from evalcore.scoring import metric_runs, score_rows
+from evalcore.scoring import metric_runs, score_rows, turns
 from tests.factories import make_benchmark
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgresql]
@@ -48,13 +48,13 @@ def test_run_is_stopped_while_its_worker_stores(monkeypatch):
 def test_chunk_stopped_while_being_taken_is_not_computed(monkeypatch):
     asked = metric_runs.queue_run(make_benchmark(), ["shots_present"])
     metric_runs.plan(asked)
-    taken = metric_runs._taken
+    taken = turns._taken
 
     def stopped_at_once(*arguments):
         assert taken(*arguments)
         return metric_runs.stop(MetricRun.objects.all())
 
-    monkeypatch.setattr(metric_runs, "_taken", stopped_at_once)
+    monkeypatch.setattr(turns, "_taken", stopped_at_once)
     assert not metric_runs.work()
     asked.refresh_from_db()
     assert (asked.state, asked.done, asked.scores.count()) == ("stopped", 0, 0)

@@ -32,7 +32,7 @@ from evalcore.models import (
     MetricScore,
     Output,
 )
-from evalcore.scoring import chunks, metric_runs, planning, score_rows
+from evalcore.scoring import chunks, metric_runs, planning, score_rows, turns
 from tests.cases import slow
 from tests.factories import make_benchmark
 
@@ -160,7 +160,7 @@ def test_worker_yields_after_its_time_and_continues_later(monkeypatch):
 def test_worker_stores_nothing_after_losing_its_chunk():
     run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
     metric_runs.plan(run)
-    chunk = metric_runs._take(["cpu"], None)
+    chunk = turns.take(["cpu"], None)
     MetricChunk.objects.update(worker="another")
     metric_runs._work_on(chunk, None, None)
     assert MetricChunk.objects.get().state == "running"
@@ -328,7 +328,7 @@ class TestWhatMayGoWrong:
     def test_chunk_losing_every_worker_fails(self):
         run = self.asked("shots_present")
         for _ in range(metric_runs.MOST_LOST + 1):
-            assert metric_runs._take(["cpu"], None) is not None
+            assert turns.take(["cpu"], None) is not None
             MetricChunk.objects.update(heartbeat_at=None)
         run = metric_runs.run(run.pk)
         assert run.state == "failed"

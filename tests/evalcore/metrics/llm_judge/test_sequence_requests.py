@@ -27,12 +27,13 @@ from tests.evalcore.metrics.llm_judge.serving import answers
 
 
 def sequences(folder):
-    """Write five sequences of Envision with their pictures; yield each row."""
+    """Write five sequences with their pictures, the last of six steps; yield each."""
     rng = np.random.default_rng(3)
     for index in range(1, 6):
         home = folder / f"index_{index:04}"
         home.mkdir()
-        for step in range(1, 5):
+        steps = range(1, 7 if index == 5 else 5)
+        for step in steps:
             noise = rng.integers(0, 256, (50, 1300, 3), dtype=np.uint8)
             Pillow.fromarray(noise).save(home / f"step_{step}.png")
         yield {
@@ -41,7 +42,7 @@ def sequences(folder):
             "process_type": "Physics",
             "prompts": [
                 {"step": s, "prompt": f"Water, part {s}.", "explanation": f"Ice {s}."}
-                for s in range(1, 5)
+                for s in steps
             ],
         }
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from evalcore.metrics.base import FeatureError
 from evalcore.metrics.llm_judge.client import asking
 from evalcore.metrics.oneig.alignment import Alignment, read_answer
 from tests.evalcore.metrics.asking import noise, rendering_of, score
@@ -44,6 +45,12 @@ def test_question_is_asked_about_each_picture(server, tmp_path):
         assert len(asked.pictures) == 1
         assert "Yes or No" in asked.text
         assert asked.body["temperature"] == 0
+
+
+def test_metric_fails_when_a_question_has_no_usable_answer(server, tmp_path):
+    server.by_question = says(unusable=["A barn?"])
+    with pytest.raises(FeatureError, match="Yes or No"):
+        aligned(server, tmp_path, [noise(1), noise(2)])
 
 
 def test_score_is_the_mean_over_pictures(server, tmp_path):

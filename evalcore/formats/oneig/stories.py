@@ -1,7 +1,8 @@
 """Reader of OneIG-Bench's prompts: a list as CSV or JSON, and accompanying files.
 
 A row has `category`, `id` and `prompt_en` or `prompt_cn`. Every category counts from
-000, so a story's key names its class: `anime_000`. The list's folder may contain
+000, so a story's key names its class: `anime_000`. `class` (a style, a subject or a
+kind of text), `type` and `prompt_length` become tags. The list's folder may contain
 
     scripts/alignment/Q_D/anime.json      {id: {question, dependency}}, as JSON in text
     scripts/text/text_content.csv         id, text_content: the texts to be rendered
@@ -19,13 +20,16 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analysis.problems import InputError, Problem, Problems
 from analysis.tables import is_text
 from evalcore.formats.json_files import NO_LINK, read_json, read_rows, read_text, refuse
 from evalcore.formats.story_scripts import ReadShot, ReadStory, can_name_a_file
 from evalcore.metrics.oneig.alignment import read_questionnaire
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Stories = Mapping[str, ReadStory]
 QUESTIONS = ("scripts/alignment/Q_D", "Q_D")
@@ -79,6 +83,7 @@ class _SideFiles:
             return
         if style := found.get("style"):
             story.tags["style"] = style
+            story.tags |= stylization_of(style)
         # the list's own field takes precedence
         story.extra["oneig"] = found | story.extra["oneig"]
 
@@ -180,6 +185,25 @@ TITLES = {
     "Text_Rendering": "Text Rendering",
     "Knowledge_Reasoning": "Knowledge & Reasoning",
 }
+# Columns by which OneIG's analysis splits its results.
+TAGS = ("class", "type", "prompt_length")
+# Styles by their group, as OneIG's analysis has them.
+STYLE_GROUPS = {
+    "traditional": (
+        *("abstract_expressionism", "art_nouveau", "baroque", "chinese_ink_painting"),
+        *("cubism", "fauvism", "impressionism", "line_art", "minimalism"),
+        *("pointillism", "pop_art", "rococo", "ukiyo-e"),
+    ),
+    "media": (
+        *("clay", "crayon", "graffiti", "lego", "comic", "pencil_sketch"),
+        *("stone_sculpture", "watercolor"),
+    ),
+    "anime": (
+        *("celluloid", "chibi", "cyberpunk", "ghibli", "impasto", "pixar"),
+        *("pixel_art", "3d_rendering"),
+    ),
+}
+NO_STYLE = "none"
 # Columns with a prompt, and their language.
 PROMPTS = {"prompt_en": "en", "prompt_cn": "zh", "prompt_zh": "zh"}
 LISTS = ("OneIG-Bench.csv", "OneIG-Bench-ZH.csv")
@@ -227,12 +251,17 @@ def _rows(path: Path) -> TableRows:
     return read_rows(path, what)
 
 
-def _of_csv(path: Path) -> Iterable[tuple[int, dict[Hashable, str]]]:
+def read_table(path: Path) -> "pd.DataFrame":
+    """Return the cells of a CSV file as text, after a check of the file."""
     from analysis.reading.csv_files import read_csv
 
     if not is_text(read_text(path)):
         refuse(path, "text without NUL or invalid characters")
-    table = read_csv(path)
+    return read_csv(path)
+
+
+def _of_csv(path: Path) -> Iterable[tuple[int, dict[Hashable, str]]]:
+    table = read_table(path)
     header = list(table.columns)
     if not {"category", "id"} <= set(header) or not set(PROMPTS) & set(header):
         what = "the columns category, id and prompt_en or prompt_cn"
@@ -255,6 +284,28 @@ def class_of(category: str) -> str:
     """
     own = re.sub(r"\W+", "_", category.lower()).strip("_")
     return CLASSES.get(category, own)
+
+
+def stylization_of(style: str) -> dict[str, str]:
+    """Return the tag for a style's group; nothing for a style that OneIG lacks.
+
+    >>> stylization_of("Pop art"), stylization_of(""), stylization_of("My own")
+    ({'stylization': 'traditional'}, {'stylization': 'none'}, {})
+    """
+    name = style.strip().lower().replace(" ", "_")
+    groups = [group for group, styles in STYLE_GROUPS.items() if name in styles]
+    return {"stylization": (*groups, NO_STYLE)[0]} if groups or not name else {}
+
+
+def _tags(row: dict[str, Any], category: str) -> dict[str, str]:
+    tags = {"category": TITLES.get(category, category)}
+    for name in TAGS:
+        value = row.get(name)
+        if isinstance(value, str) and value.strip():
+            tags[name] = value.strip()
+    if "class" in row and class_of(category) == "anime":
+        tags |= stylization_of(tags.get("class", ""))
+    return tags
 
 
 def _story(
@@ -293,13 +344,14 @@ def _story(
         fields = {"questions": row["question"], "dependencies": row.get("dependency")}
         if wrong := question_problem(*fields.values()):
             complain(wrong)
+    tags = _tags(row, category)
     if len(texts) == 1:
-        fields["language"] = next(iter(texts))
+        tags["language"] = fields["language"] = next(iter(texts))
     return ReadStory(
         file=path,
         key=key,
         title="",
-        tags={"category": TITLES.get(category, category)},
+        tags=tags,
         shots=[ReadShot(1, texts)],
         extra={"oneig": {"class_item": class_of(category), **fields, **row}},
     )
