@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -42,6 +41,7 @@ from evalcore.metrics.weights import HOW
 from evalcore.models import MetricAbsence, Output
 from evalcore.scoring import judge_budget, metric_runs
 from evalcore.scoring.chunks import ScoringError
+from evalcore.scoring.failures import grouped, open_failures
 from evalcore.scoring.identities import FIELDS, Identities
 from evalcore.scoring.tasks import wake_workers
 
@@ -130,13 +130,10 @@ def study_scoring(request: UserRequest, study: Study) -> HttpResponse:
     runs = study.benchmark.metric_runs.filter(posted_to__in=whose)[:SHOWN_RUNS]
     at_work = any(run.state in metric_runs.OPEN for run in runs)
     context: dict[str, object] = {"study": study, "at_work": at_work}
+    is_manager = can_manage(request.user, study)
+    context |= {"can_manage": is_manager, "can_compute": is_member and is_manager}
     if part != "scores":
-        is_manager = can_manage(request.user, study)
-        context |= {
-            "runs": [(run, metric_runs.waiting_for(run)) for run in runs],
-            "can_manage": is_manager,
-            "can_compute": is_member and is_manager,
-        }
+        context["runs"] = [(run, metric_runs.waiting_for(run)) for run in runs]
     status = 200 if at_work else STOP_POLLING
     if part == "runs":
         answer = render(request, "scoring/_runs.html", context, status=status)
@@ -151,6 +148,7 @@ def study_scoring(request: UserRequest, study: Study) -> HttpResponse:
         "rows": _counted(study, methods),
         "whole": _of_methods(study, methods),
         "absences": _absences(study),
+        "failures": grouped(open_failures(study.benchmark)) if is_member else [],
         "posted": sorted(set(own.values_list("metric", flat=True))),
     }
     if part == "scores":
@@ -237,11 +235,16 @@ def study_score(request: UserRequest, study: Study) -> str:
     check_benchmark_of(request.user, study)
     truth = request.POST.get("truth", "")
     metric_runs.queue_run(study.benchmark, _chosen(request.POST), truth=truth)
+    return queued()
+
+
+def queued() -> str:
+    """Wake the workers for a queued run; return what to say, if they do not hear it."""
     try:
         wake_workers()
     except (OperationalError, OSError):
         logger.warning("the broker cannot be reached; the run waits")
-        messages.info(request, _("Queued. A worker starts within a minute."))
+        return _("Queued. A worker starts within a minute.")
     return ""
 
 

@@ -21,7 +21,7 @@ from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.feature_store import FeatureStore
 from evalcore.metrics.identity import check_unchanged
 from evalcore.models import MetricChunk, MetricRun, Output
-from evalcore.scoring import judged_outputs, score_rows
+from evalcore.scoring import asked_again, judged_outputs, score_rows
 from evalcore.scoring.judged_outputs import InconsistentOutputError
 from evalcore.scoring.score_rows import ScoredOutput, WantedMetric
 from evalcore.serving.workers import Heartbeat
@@ -92,6 +92,7 @@ class ChunkWork:
         self.end = end
         self.progress = progress
         self.failures: list[list[str]] = []
+        self.replaced: list[list[object]] = []
         self.environment: dict[str, object] = {}
         self._complete = True
         self._unstored: list[ScoredOutput] = []
@@ -109,7 +110,11 @@ class ChunkWork:
             if signs.lost:
                 raise ChunkLostError
 
-        engine = Engine(feature_store(), on_batch=on_batch)
+        engine = Engine(
+            feature_store(),
+            on_batch=on_batch,
+            again=asked_again.cache_name(self.chunk.run),
+        )
         try:
             with self._judge():
                 self._run(engine, _unchanged(score_rows.identified(metrics)))
@@ -171,7 +176,9 @@ class ChunkWork:
         failures = [*self.chunk.failures, *self.failures]
         with transaction.atomic():
             lock_run(self.chunk)
-            if not sign(self.chunk, failures=failures):
+            self.replaced += asked_again.remove_old(self.chunk.run, self._unstored)
+            replaced = [*self.chunk.replaced, *self.replaced]
+            if not sign(self.chunk, failures=failures, replaced=replaced):
                 raise ChunkLostError
             score_rows.store(self.chunk.run, self._unstored)
             MetricRun.objects.filter(pk=self.chunk.run_id).update(
@@ -202,9 +209,7 @@ class ChunkWork:
         else:
             chosen = chosen.filter(method=self.chunk.method_id)
         outputs = list(chosen)
-        already = score_rows.existing_rows(
-            self.chunk.run.benchmark_id, metrics, outputs
-        )
+        already = asked_again.existing_rows(self.chunk.run, metrics, outputs)
         renderings = judged_outputs.load_renderings(outputs)
         truths = self._truths(outputs)
         if self.chunk.method is None:
@@ -239,7 +244,7 @@ class ChunkWork:
     ) -> Iterator[MetricJob]:
         """Yield the missing work of single outputs until the time is up."""
         for output in outputs:
-            name = f"{output.method.name} / {output.story.key}"
+            name = judged_outputs.output_name(output)
             left = self._untried(
                 name, score_rows.missing_metrics(output, metrics, already)
             )

@@ -9,16 +9,15 @@ import logging
 import time
 from collections.abc import Iterable, Sequence
 from functools import partial
+from typing import Unpack
 
 from django.db import OperationalError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
-from evalcore.metrics import registry
 from evalcore.metrics.base import FatalError, MissingRequirements
 from evalcore.models import Benchmark, MetricChunk, MetricRun
-from evalcore.scoring import judged_outputs, score_rows
+from evalcore.scoring import asked_again, score_rows
 from evalcore.scoring.chunks import (
     ChunkLostError,
     ChunkProgress,
@@ -29,6 +28,7 @@ from evalcore.scoring.chunks import (
     sign,
 )
 from evalcore.scoring.planning import chunks_of, planned_metrics
+from evalcore.scoring.run_options import RunOptions, checked_options, outputs_of
 from evalcore.scoring.turns import free, lacking_here, take
 from evalcore.serving.workers import Heartbeat
 
@@ -45,34 +45,19 @@ SHOWN_FAILURES = 5
 
 
 def queue_run(
-    benchmark: Benchmark, metrics: Sequence[str], *, truth: str = ""
+    benchmark: Benchmark, metrics: Sequence[str], **options: Unpack[RunOptions]
 ) -> MetricRun:
     """Queue the missing scores of a benchmark; workers, or `run`, compute them.
 
     `benchmark`: whose outputs are scored. `metrics`: names, with `@profile` for another
-    profile than the default. `truth`: the method with the true outputs, for metrics
-    that need them.
+    profile than the default.
     """
     names = sorted(set(metrics))
-    needing = [n for n in names if registry.load(n).info.against_truth]
-    if needing and not truth:
-        raise ScoringError(
-            _("%(metrics)s: name the method that holds the true outputs")
-            % {"metrics": ", ".join(needing)}
-        )
-    if (
-        truth
-        and not judged_outputs.outputs(benchmark).filter(method__name=truth).exists()
-    ):
-        raise ScoringError(
-            _("no outputs of a method “%(method)s” in %(benchmark)s")
-            % {"method": truth, "benchmark": benchmark.slug}
-        )
     return MetricRun.objects.create(
         benchmark=benchmark,
         source=MetricRun.Source.COMPUTED,
         metrics=names,
-        options={"truth": truth} if truth else {},
+        options=checked_options(benchmark, names, **options),
     )
 
 
@@ -90,8 +75,8 @@ def plan(run: MetricRun) -> None:
             return
         identities = {one.name: one.asked for one in metrics if one.asked}
         options = run.options | {"identities": identities}
-        outputs = list(judged_outputs.outputs(run.benchmark))
-        already = score_rows.existing_rows(run.benchmark_id, metrics, outputs)
+        outputs = outputs_of(run)
+        already = asked_again.existing_rows(run, metrics, outputs)
         if asked := score_rows.asked_stories(outputs, metrics):
             options["asked"] = asked
         total = 0

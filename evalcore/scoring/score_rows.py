@@ -1,5 +1,6 @@
 """Rows of values and absences: finding missing ones, storing, deleting."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -106,7 +107,28 @@ def _against(truth: str) -> str:
     return f" against {truth}"
 
 
+# Version, profile, method with the true outputs, number of a repetition.
+VERSION = re.compile(
+    r"\S*(?: (?!against |repeat )(?P<profile>\S+))?"
+    r"(?: against (?P<truth>.+?))?(?: repeat (?P<repeat>\d+))?"
+)
+
+
+def parts_of(version: str) -> dict[str, str]:
+    """Return a stored version's profile, truth and repeat, those that it has.
+
+    >>> parts_of("2 vsb-paper against Oak repeat 2")
+    {'profile': 'vsb-paper', 'truth': 'Oak', 'repeat': '2'}
+    """
+    found = VERSION.fullmatch(version)
+    return {k: v for k, v in found.groupdict().items() if v} if found else {}
+
+
 EVERY_ROW = Q()
+Table = type[MetricScore] | type[MetricAbsence]
+TABLES: tuple[Table, ...] = (MetricScore, MetricAbsence)
+# Columns of a row that name its metric, without what made it.
+KEY = ("metric", "metric_version", "backend")
 # For an output: story, method and what its rows have in common; for a method: no story.
 KnownRows = set[tuple[int | None, int, RowKey]]
 
@@ -117,13 +139,14 @@ def existing_rows(
     outputs: Sequence[Output],
     *,
     only: Q = EVERY_ROW,
+    tables: Sequence[Table] = TABLES,
 ) -> KnownRows:
     """Return the outputs and methods that already have a value or an absence."""
     existing: KnownRows = set()
     known = identities.Identities()
     names = {one.metric.info.name for one in metrics}
     stories = {output.story_id for output in outputs}
-    for table in (MetricScore, MetricAbsence):
+    for table in tables:
         rows = table.objects.filter(only, benchmark=benchmark, metric__in=names)
         fields = ("story", "method", *identities.FIELDS[:-1])
         of_methods = rows.filter(story=None).values_list(*fields)
@@ -280,5 +303,5 @@ def forget_story(story: Story) -> None:
 def _computed(benchmark: int) -> list[QuerySet[Any]]:
     return [
         table.objects.filter(run__source=MetricRun.Source.COMPUTED, benchmark=benchmark)
-        for table in (MetricScore, MetricAbsence)
+        for table in TABLES
     ]

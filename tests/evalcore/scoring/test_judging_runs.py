@@ -46,15 +46,17 @@ def test_spent_budget_ends_run_and_larger_budget_continues(judge, monkeypatch):
     assert len(judge.asked) == 12, "nothing is asked twice"
 
 
-def test_answer_without_score_becomes_absence(judge):
+def test_answer_without_score_is_a_failure_that_the_next_run_repairs(judge):
     judge.then = answers("What a lovely picture!", usage=USAGE)
     benchmark = make_benchmark(stories=1, shots=1, methods=("Alder",))
     run = scored(benchmark, "pa_scene@plumbline-1-plain")
-    assert run.state == "done"
-    assert not MetricScore.objects.exists()
-    absence = MetricAbsence.objects.get()
-    assert "score" in absence.reason.lower()
-    assert "What a lovely picture!" in str(absence.details["refused"])
+    assert (run.state, len(judge.asked)) == ("failed", 3)
+    assert "What a lovely picture!" in run.error
+    assert not MetricAbsence.objects.exists()
+    judge.then = answers("Score: 4", usage=USAGE)
+    run = scored(benchmark, "pa_scene@plumbline-1-plain")
+    assert (run.state, run.total) == ("done", 1)
+    assert MetricScore.objects.get().value == 4
 
 
 def test_judge_without_answer_leaves_no_absence(judge):
