@@ -107,6 +107,11 @@ class MetricChunk(models.Model):
         related_name="+",
         help_text="Whose outputs are scored together; alternative to single outputs.",
     )
+    guessed = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="Pieces counted where weights were missing; a worker counts again.",
+    )
     state = models.CharField(
         max_length=10,
         choices=MetricRun.State.choices,

@@ -20,6 +20,7 @@ from evalcore.models import (
 )
 from evalcore.scoring import score_rows
 from evalcore.scoring.failures import open_failures
+from evalcore.scoring.identities import Identities
 from evalcore.scoring.judged_outputs import output_name
 from evalcore.scoring.score_rows import (
     KEY,
@@ -129,24 +130,20 @@ def remove_old(run: MetricRun, scored: Sequence[ScoredOutput]) -> list[list[Any]
         return []
     cells = {(one.story, one.method, one.wanted.key) for one in scored}
     records: list[list[Any]] = []
+    known = Identities()
     for table in TABLES:
         rows = table.objects.filter(
             Q(story=None) | Q(story__in={one.story for one in scored} - {None}),
             run__lt=since(run),
             run__source=MetricRun.Source.COMPUTED,
             benchmark=run.benchmark_id,
-            metric__in={key[0] for _story, _method, key in cells},
+            metric__in={one.wanted.metric.info.name for one in scored},
             method__in={method for _story, method, _key in cells},
         ).select_related("run", "method", "story", "shot")
         old = [
             row
             for row in rows
-            if (
-                row.story_id,
-                row.method_id,
-                (row.metric, row.metric_version, row.backend),
-            )
-            in cells
+            if (row.story_id, row.method_id, (known.of_row(row).asked,)) in cells
         ]
         records += [_record(row) for row in old]
         table.objects.filter(pk__in=[row.pk for row in old]).delete()

@@ -16,8 +16,10 @@ from django.utils import timezone
 
 from evalcore.metrics import registry
 from evalcore.metrics.base import Pair, Rendering, Run, Value
+from evalcore.metrics.encoders.precision import DeviceError
 from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.feature_store import FeatureStore
+from evalcore.metrics.identity import check_unchanged
 from evalcore.models import MetricChunk, MetricRun, Output
 from evalcore.scoring import asked_again, judged_outputs, score_rows
 from evalcore.scoring.judged_outputs import InconsistentOutputError
@@ -115,7 +117,7 @@ class ChunkWork:
         )
         try:
             with self._judge():
-                self._run(engine, metrics)
+                self._run(engine, _unchanged(score_rows.identified(metrics)))
             self._put_down()
         finally:
             self.environment = _environment(engine.counts.asked)
@@ -123,8 +125,8 @@ class ChunkWork:
 
     def jobs_to_preview(self) -> Iterator[MetricJob]:
         """Yield the missing work; nothing stores its results."""
-        options = self.chunk.run.options
-        yield from self._jobs(score_rows.metrics_of(self.chunk.metrics, options))
+        metrics = score_rows.metrics_of(self.chunk.metrics, self.chunk.run.options)
+        yield from self._jobs(score_rows.identified(metrics, strict=False))
 
     def _run(self, engine: Engine, metrics: Sequence[WantedMetric]) -> None:
         for outcome in engine.run(self._jobs(metrics)):
@@ -136,8 +138,13 @@ class ChunkWork:
             except ValueError:  # no database can hold it
                 error = error or ValueError("the value is not finite")
             if error is None:
-                values = outcome.values or [NOTHING]
-                scored = ScoredOutput(piece.wanted, piece.method, piece.story, values)
+                scored = ScoredOutput(
+                    piece.wanted,
+                    piece.method,
+                    piece.story,
+                    outcome.values or [NOTHING],
+                    outcome.judge_versions,
+                )
                 self._unstored.append(scored)
                 self._uncounted += 1
             else:
@@ -181,6 +188,19 @@ class ChunkWork:
         self._stored_at = time.monotonic()
         report(self.chunk.run, self.progress)
 
+    def _count(self, pieces: int) -> None:
+        """Correct the run's total where planning could only guess the pieces."""
+        if self.chunk.guessed is None:
+            return
+        with transaction.atomic():
+            lock_run(self.chunk)
+            if not sign(self.chunk, guessed=None):
+                raise ChunkLostError
+            MetricRun.objects.filter(pk=self.chunk.run_id).update(
+                total=F("total") + pieces - self.chunk.guessed
+            )
+        self.chunk.guessed = None
+
     def _jobs(self, metrics: Sequence[WantedMetric]) -> Iterator[MetricJob]:
         """Yield the chunk's missing work, piece by piece."""
         chosen = judged_outputs.outputs(self.chunk.run.benchmark)
@@ -193,12 +213,19 @@ class ChunkWork:
         renderings = judged_outputs.load_renderings(outputs)
         truths = self._truths(outputs)
         if self.chunk.method is None:
+            self._count(
+                sum(
+                    len(score_rows.missing_metrics(output, metrics, already))
+                    for output in outputs
+                )
+            )
             yield from self._of_outputs(metrics, outputs, already, renderings, truths)
             return
         name = self.chunk.method.name
         left = [
             m for m in metrics if (None, self.chunk.method_id, m.key) not in already
         ]
+        self._count(len(left))
         whole = _whole(name, outputs, renderings, truths)
         for one in self._untried(name, left):
             if isinstance(whole, InconsistentOutputError):
@@ -255,6 +282,14 @@ class ChunkWork:
         return {output.story_id: renderings[output.pk] for output in true}
 
 
+def _unchanged(metrics: Sequence[WantedMetric]) -> Sequence[WantedMetric]:
+    """Return the metrics; raise if weights changed since this process read them."""
+    for one in metrics:
+        if one.identity is not None:
+            check_unchanged(one.identity)
+    return metrics
+
+
 def _subject(
     wanted: WantedMetric, output: LoadedRendering, truth: LoadedRendering | None
 ) -> Rendering | Pair:
@@ -300,7 +335,7 @@ def _environment(encoders: Mapping[str, int]) -> dict[str, object]:
         "encoders": dict(encoders),
     }
     if "torch" in sys.modules:
-        from evalcore.metrics.encoders.runtime import DeviceError, describe
+        from evalcore.metrics.encoders.runtime import describe
 
         try:
             environment |= describe()

@@ -76,6 +76,7 @@ def test_only_undefined_values_or_chosen_outputs_are_asked(judge, benchmark):
     score = MetricScore.objects.get(story__key="02", shot__number=1)
     place = {"run": run, "benchmark": benchmark, "method": score.method}
     key = {"metric": "pa_scene", "metric_version": score.metric_version}
+    key |= {"identity": score.identity}
     MetricAbsence.objects.create(
         **place, **key, backend="test-judge", story=score.story, shot=score.shot
     )

@@ -121,7 +121,7 @@ def test_migrated_absence_of_unusable_answer_is_asked_again(judge):
         metric="pa_action",
         reason="the story names no characters",
     )
-    migration = import_module("evalcore.migrations.0003_again")
+    migration = import_module("evalcore.migrations.0004_again")
     migration.turn_unusable_answers_into_failures(apps, None)
     assert MetricAbsence.objects.get().metric == "pa_action"
     assert [row[0] for row in MetricChunk.objects.get().failures] == [

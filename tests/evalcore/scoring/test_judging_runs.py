@@ -17,7 +17,7 @@ from evalcore.models import (
     MetricRun,
     MetricScore,
 )
-from evalcore.scoring import judge_budget, metric_runs, turns
+from evalcore.scoring import judge_budget, metric_runs, planning, turns
 from evalcore.scoring.judge_budget import Account
 from tests.evalcore.metrics.llm_judge.serving import answers, fails
 from tests.evalcore.scoring.conftest import USAGE
@@ -72,7 +72,7 @@ def test_judge_without_answer_leaves_no_absence(judge):
 
 
 def test_budget_of_run_is_spent_by_one_worker_at_a_time(judge, monkeypatch):
-    monkeypatch.setattr(metric_runs, "CHUNK", 1)
+    monkeypatch.setattr(planning, "CHUNK", 1)
     benchmark = make_benchmark(stories=2, shots=1, methods=("Alder",))
     run = metric_runs.queue_run(benchmark, ["pa_scene"])
     metric_runs.plan(run)

@@ -49,7 +49,7 @@ def turn_unusable_answers_into_failures(apps: Any, _editor: object) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("evalcore", "0002_prompts")]
+    dependencies = [("evalcore", "0003_score_identity")]
 
     operations = [
         migrations.RemoveConstraint("metricrun", "metric_run_state_known"),
