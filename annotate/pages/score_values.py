@@ -21,18 +21,19 @@ from annotate.pages.study_views import (
     study_page,
 )
 from annotate.reports.score_changes import delete_values, queue_again, uses_of
+from annotate.reports.study_scores import details
 from evalcore.metrics import registry
+from evalcore.metrics.base import FatalError
+from evalcore.metrics.identity import Identity
 from evalcore.models import MetricRun
 from evalcore.scoring import score_rows
-from evalcore.scoring.asked_again import Which, replaced_by
+from evalcore.scoring.asked_again import RECORD, Which, replaced_by
 from evalcore.scoring.chunks import ScoringError
-from evalcore.scoring.deleting import StoredValues, values_of_run, values_of_version
+from evalcore.scoring.deleting import StoredValues, values_of_identity, values_of_run
 from evalcore.scoring.failures import Failure, grouped, open_failures
+from evalcore.scoring.identities import Identities
 from evalcore.scoring.run_options import RunOptions
-from evalcore.scoring.score_rows import KEY, parts_of
-
-RECORD = ["method", "story", "shot", *KEY, "value", "reason", "computed_at"]
-
+from evalcore.scoring.score_rows import parts_of
 
 # Values of a metric -------------------------------------------------------------------
 
@@ -49,29 +50,35 @@ def metric_values(request: UserRequest, study: Study) -> HttpResponse:
             by_method[method][place] = number
     if not by_method:
         raise Http404("no such values")
-    metric, version, backend = (request.GET.get(name, "") for name in KEY)
-    name, options = _request_of(metric, version)
-    definition = (metric, parts_of(version).get("profile", ""))
+    identity = _identity(values)
+    name, options = _request_of(identity.metric, identity.label)
+    definition = (identity.metric, identity.profile)
     failed = [f for f in open_failures(study.benchmark) if f.definition == definition]
     return render_page(
         request,
         study,
         "scoring/values.html",
-        metric=metric,
-        version=version,
-        backend=backend,
+        identity=identity,
+        details=details(identity),
         values=values,
         by_method=sorted((name, *numbers) for name, numbers in by_method.items()),
         reasons=Counter(values.absences.values_list("reason", flat=True)).most_common(),
         failures=grouped(failed),
-        is_current=_is_current(name, options, (metric, version, backend)),
+        is_current=_is_current(name, options, identity),
         **_of_deletion(request, study, values),
     )
 
 
 def _chosen(request: HttpRequest, study: Study) -> StoredValues:
-    key = (request.GET.get(name, "") for name in KEY)
-    return values_of_version(study.benchmark, *key)
+    """Return the values that an address names."""
+    metric, key = (request.GET.get(name, "") for name in ("metric", "identity"))
+    return values_of_identity(study.benchmark, metric, key)
+
+
+def _identity(values: StoredValues) -> Identity:
+    """Return the identity of values, or of absences if there are none."""
+    row = values.scores.first() or values.absences.first()
+    return Identities().of_row(row)
 
 
 def _request_of(metric: str, version: str) -> tuple[str, RunOptions]:
@@ -84,13 +91,14 @@ def _request_of(metric: str, version: str) -> tuple[str, RunOptions]:
     return name, options
 
 
-def _is_current(name: str, options: RunOptions, key: tuple[str, str, str]) -> bool:
-    """Return whether a run would compute this version, by this network or judge."""
+def _is_current(name: str, options: RunOptions, identity: Identity) -> bool:
+    """Return whether a run would compute this identity, as far as is known here."""
     try:
-        (wanted,) = score_rows.metrics_of([name], options)
-    except registry.UnknownMetricError:
+        metrics = score_rows.metrics_of([name], options)
+        (wanted,) = score_rows.identified(metrics, strict=False)
+    except (registry.UnknownMetricError, FatalError):
         return False
-    return wanted.key == key
+    return wanted.key in ((identity.asked,), (identity.metric, identity.label))
 
 
 @study_button("study-scoring", registry.UnknownMetricError, ScoringError)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from django.db.models import Q
 
+from evalcore.metrics.identity import PARTS
 from evalcore.models import (
     Benchmark,
     MetricAbsence,
@@ -23,7 +24,6 @@ from evalcore.scoring.failures import open_failures
 from evalcore.scoring.identities import Identities
 from evalcore.scoring.judged_outputs import output_name
 from evalcore.scoring.score_rows import (
-    KEY,
     TABLES,
     KnownRows,
     ScoredOutput,
@@ -31,6 +31,11 @@ from evalcore.scoring.score_rows import (
     WantedMetric,
 )
 
+# Columns of the record of replaced values.
+RECORD = (
+    *("method", "story", "shot", "metric"),
+    *(*PARTS, "identity", "value", "reason", "computed_at"),
+)
 # All outputs, or those with an absence, a failure or nothing at all.
 Which = Literal["all", "undefined"]
 # Options that say what a run is asked for; others are found while it is planned.
@@ -129,8 +134,8 @@ def remove_old(run: MetricRun, scored: Sequence[ScoredOutput]) -> list[list[Any]
     if "again" not in run.options:
         return []
     cells = {(one.story, one.method, one.wanted.key) for one in scored}
-    records: list[list[Any]] = []
     known = Identities()
+    records: list[list[Any]] = []
     for table in TABLES:
         rows = table.objects.filter(
             Q(story=None) | Q(story__in={one.story for one in scored} - {None}),
@@ -145,18 +150,23 @@ def remove_old(run: MetricRun, scored: Sequence[ScoredOutput]) -> list[list[Any]
             for row in rows
             if (row.story_id, row.method_id, (known.of_row(row).asked,)) in cells
         ]
-        records += [_record(row) for row in old]
+        records += [_record(row, known) for row in old]
         table.objects.filter(pk__in=[row.pk for row in old]).delete()
     return records
 
 
-def _record(row: MetricScore | MetricAbsence) -> list[Any]:
+def _record(row: MetricScore | MetricAbsence, known: Identities) -> list[Any]:
+    """Return the cells of `RECORD`."""
     computed = row.run.finished_at or row.run.created_at
+    if isinstance(row, MetricScore) and row.computed_at:
+        computed = row.computed_at
+    identity = known.of_row(row)
     return [
         row.method.name,
         row.story.key if row.story else None,
         row.shot.number if row.shot else None,
-        *(getattr(row, name) for name in KEY),
+        identity.metric,
+        *identity.columns.values(),
         row.value if isinstance(row, MetricScore) else None,
         row.reason if isinstance(row, MetricAbsence) else "",
         computed.isoformat(timespec="seconds"),

@@ -15,7 +15,8 @@ from evalcore.models import (
     MetricScore,
 )
 from evalcore.scoring.chunks import ScoringError
-from evalcore.scoring.score_rows import parts_of
+from evalcore.scoring.identities import FIELDS, Identities
+from evalcore.scoring.score_rows import TABLES, parts_of
 
 
 @dataclass(frozen=True)
@@ -55,12 +56,18 @@ def values_of(benchmark: Benchmark, name: str) -> StoredValues:
     return StoredValues(benchmark, name, condition)
 
 
-def values_of_version(
-    benchmark: Benchmark, metric: str, version: str, backend: str
+def values_of_identity(
+    benchmark: Benchmark, metric: str, identity: str
 ) -> StoredValues:
-    """Return the values of one version of a metric by one network or judge."""
-    condition = Q(metric=metric, metric_version=version, backend=backend)
-    return StoredValues(benchmark, " ".join((metric, version, backend)), condition)
+    """Return a metric's values of an identity, in full or as it was asked."""
+    known, condition = Identities(), Q(pk=None)
+    for table in TABLES:
+        rows = table.objects.filter(benchmark=benchmark, metric=metric).order_by()
+        for cells in rows.values_list(*FIELDS).distinct():
+            one = known.of(cells)
+            if identity in (one.key, one.asked):
+                condition |= Q(**dict(zip(FIELDS, cells, strict=True)))
+    return StoredValues(benchmark, f"{metric} {identity}", condition)
 
 
 def values_of_run(run: MetricRun) -> StoredValues:

@@ -15,7 +15,12 @@ from evalcore.models import Benchmark, MetricChunk, MetricRun
 from evalcore.scoring import judge_preview, metric_runs
 from evalcore.scoring.asked_again import Which, replaced_by
 from evalcore.scoring.chunks import ScoringError
-from evalcore.scoring.deleting import StoredValues, values_of, values_of_run
+from evalcore.scoring.deleting import (
+    StoredValues,
+    values_of,
+    values_of_identity,
+    values_of_run,
+)
 from evalcore.scoring.gpu_workers import run_on
 from evalcore.scoring.run_options import RunOptions
 from evalcore.scoring.time_left import shown_progress
@@ -105,6 +110,12 @@ class Command(BaseCommand):
             help="delete a metric's values, and compute nothing",
         )
         again.add_argument(
+            "--identity",
+            default="",
+            metavar="ID",
+            help="with --delete METRIC: only the values of this identity",
+        )
+        again.add_argument(
             "--delete-run",
             type=int,
             metavar="N",
@@ -170,7 +181,7 @@ class Command(BaseCommand):
         self.stdout.write(_said(run))
 
     def _delete(self, benchmark: Benchmark, options: dict[str, Any]) -> None:
-        values = _stored_values(benchmark, options["delete"], options["delete_run"])
+        values = _stored_values(benchmark, options)
         scores, absences = values.scores.count(), values.absences.count()
         if not scores + absences:
             raise CommandError(f"{values.what} has no values here.", returncode=2)
@@ -212,9 +223,11 @@ def _asked(options: dict[str, Any]) -> RunOptions:
     }
 
 
-def _stored_values(
-    benchmark: Benchmark, metric: str | None, number: int | None
-) -> StoredValues:
+def _stored_values(benchmark: Benchmark, options: dict[str, Any]) -> StoredValues:
+    """Return the values that the options name."""
+    metric, number = options["delete"], options["delete_run"]
+    if metric and options["identity"]:
+        return values_of_identity(benchmark, metric, options["identity"])
     if metric:
         return values_of(benchmark, metric)
     run = benchmark.metric_runs.filter(pk=number or 0).first()

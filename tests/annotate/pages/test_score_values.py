@@ -2,6 +2,7 @@
 
 import csv
 import io
+from urllib.parse import urlencode
 
 import pytest
 from django.urls import reverse
@@ -9,6 +10,7 @@ from django.urls import reverse
 from annotate.models import Event
 from evalcore.models import MetricRun, MetricScore
 from evalcore.scoring import metric_runs
+from evalcore.scoring.identities import Identities
 from tests.factories import make_study
 from tests.people import alice, eve, rob
 
@@ -35,10 +37,8 @@ def address(name, study, *more):
 
 
 def key():
-    score = MetricScore.objects.first()
-    return {
-        name: getattr(score, name) for name in ("metric", "metric_version", "backend")
-    }
+    identity = Identities().of_row(MetricScore.objects.first())
+    return {"metric": identity.metric, "identity": identity.key}
 
 
 def text(answer):
@@ -51,7 +51,7 @@ def test_values_are_asked_again_from_their_page(study):
     assert f"{address('metric-values', study)}?metric={METRIC}" in scores
     shown = text(client.get(address("metric-values", study), key()))
     assert "Ask again" in shown
-    sent = {"metric": METRIC, "version": key()["metric_version"], "which": "outputs"}
+    sent = {"metric": METRIC, "version": "2", "which": "outputs"}
     answer = client.post(address("metric-again", study), sent, follow=True)
     assert "Name the outputs: METHOD/STORY, one per line." in text(answer)
     sent["outputs"] = "Alder/01\n Birch/01\n"
@@ -86,8 +86,7 @@ def test_failures_are_listed_with_reason_until_they_are_repaired(study):
 def test_values_are_deleted_after_a_tick_and_the_run_stays(study):
     owner, run = alice(study), MetricRun.objects.get()
     number = MetricScore.objects.count()
-    page = f"{address('metric-delete', study)}?metric={METRIC}"
-    page += f"&metric_version={key()['metric_version']}&backend={key()['backend']}"
+    page = f"{address('metric-delete', study)}?{urlencode(key())}"
     shown = text(owner.get(address("metric-values", study), key()))
     assert f"Deleted for good: {number} values and 0 undefined values." in shown
     assert "tick the box" in text(owner.post(page, follow=True))

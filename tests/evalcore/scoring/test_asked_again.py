@@ -14,7 +14,7 @@ from evalcore.models import (
     Output,
 )
 from evalcore.scoring import chunks, metric_runs
-from evalcore.scoring.asked_again import replaced_by
+from evalcore.scoring.asked_again import RECORD, replaced_by
 from evalcore.scoring.chunks import ScoringError
 from tests.evalcore.metrics.llm_judge.serving import answers
 from tests.factories import make_benchmark
@@ -47,11 +47,13 @@ def test_answers_are_asked_again_and_replace_the_old_ones(judge, benchmark):
     assert (run.state, run.total, run.done) == ("done", 2, 2)
     assert values() == [1, 1, 1, 1]
     assert len(judge.asked) == 8
-    record = replaced_by(run)
-    assert sorted(row[:3] for row in record) == [
-        ["Alder", story, shot] for story in ("01", "02") for shot in (1, 2)
+    record = [dict(zip(RECORD, row, strict=True)) for row in replaced_by(run)]
+    assert sorted((row["method"], row["story"], row["shot"]) for row in record) == [
+        ("Alder", story, shot) for story in ("01", "02") for shot in (1, 2)
     ]
-    assert {(row[3], row[4], row[6]) for row in record} == {("pa_scene", VERSION, 3.0)}
+    assert {(row["profile"], row["judge"], row["value"]) for row in record} == {
+        ("plumbline-1-plain", "test-judge", 3.0)
+    }
     MetricScore.objects.all().delete()
     scored(benchmark)
     assert values() == [1, 1, 1, 1], "the new answers are the stored ones"
@@ -75,8 +77,7 @@ def test_only_undefined_values_or_chosen_outputs_are_asked(judge, benchmark):
     run = scored(benchmark)
     score = MetricScore.objects.get(story__key="02", shot__number=1)
     place = {"run": run, "benchmark": benchmark, "method": score.method}
-    key = {"metric": "pa_scene", "metric_version": score.metric_version}
-    key |= {"identity": score.identity}
+    key = {"metric": "pa_scene", "identity": score.identity}
     MetricAbsence.objects.create(
         **place, **key, backend="test-judge", story=score.story, shot=score.shot
     )
