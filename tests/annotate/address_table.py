@@ -60,9 +60,10 @@ from annotate.studies import drafting
 from annotate.studies.planning import Setup
 from annotate.studies.study_file import load_definition
 from annotate.uploads import storage
-from evalcore.models import BenchmarkMember, Output
+from evalcore.models import BenchmarkMember, MetricScore, Output
 from evalcore.perturbations.degraded_copies import make_perturbation
 from evalcore.scoring import metric_runs
+from evalcore.scoring.identities import Identities
 from evalcore.serving import first_start
 from evalcore.serving.health import PROBES
 from tests.annotate.pages.test_videos import video_benchmark
@@ -370,11 +371,17 @@ TABLES = {
 DENIED = {401: LOGIN, 403: REFUSED, 404: HIDDEN, 410: GONE, 405: NEVER}
 
 
-NAMED = {
-    "output-detail": "?story=01&method=Alder",
-    "metric-values": "?metric=sharpness",
-}  # what stands behind the address
 FORM = {"annotator": "A01", "view": "main", "key": "main"}  # what views look up
+
+
+def query_of(address: Address) -> str:
+    """Return what stands behind an address."""
+    if address.name == "output-detail":
+        return "?story=01&method=Alder"
+    if address.name == "metric-values":
+        score = MetricScore.objects.filter(metric="sharpness")[0]
+        return f"?metric=sharpness&identity={Identities().of_row(score).key}"
+    return ""
 
 
 def ask(client: Client, method: str, url: str) -> str:
@@ -419,8 +426,7 @@ def _rows(
     for method in ("GET", "POST"):
         words = {}
         for title, visitor in visitors.items():
-            url = address.url(known[visitor.link(study)])
-            url += NAMED.get(address.name, "")
+            url = address.url(known[visitor.link(study)]) + query_of(address)
             words[title] = ask(visitor.client, method, url)
         if OPENS in words.values():
             shown = re.sub(r"<\w+:", "<", simplify_regex(address.route))
