@@ -27,7 +27,7 @@ from analysis.rankings import bradley_terry as boards
 from analysis.rankings.composite_values import composite_answers, composite_scores
 from analysis.rankings.composite_weights import Composite
 from analysis.reading.cells import CellGrid, cell_frame
-from analysis.reading.identities import with_every_identity
+from analysis.reading.identities import twins_of, with_every_identity
 from analysis.reading.kept_answers import (
     KeptAnswers,
     chosen_tables,
@@ -192,10 +192,14 @@ def align(
     )
     note_directions(table, found.notes)
     found.notes.extend(table.notes)
+    if twins is not None and scored is not None:
+        twins, remarks = twins_of(twins, scored)
+        found.notes.extend(remarks)
     add_sanity(twins, table, found)
     hypotheses = covered(hypotheses, composites, options)
     if hypotheses is not None and scored is not None:
-        hypotheses = with_every_identity(hypotheses, scored)
+        scores_of = scored[scored["metric"].isin(table.metrics)]
+        hypotheses = with_every_identity(hypotheses, scores_of)
     known = asked_composites(composites, found)
     if table.metrics:
         known = with_counterparts(known, hypotheses, found)
