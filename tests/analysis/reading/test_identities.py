@@ -9,7 +9,7 @@ import pytest
 
 import analysis
 from analysis.__main__ import main
-from analysis.commands.arguments import chosen_identities
+from analysis.commands.option_values import chosen_identities
 from analysis.options import AlignOptions, OptionError
 from analysis.problems import InputError
 from analysis.reading.identities import identities, one_identity, with_every_identity

@@ -158,7 +158,7 @@ def test_tiny_differences_keep_their_digits():
     assert shifted["sd_difference"]["value"] == 0
 
 
-def test_one_output_has_no_sd_and_no_limits():
+def test_sd_of_one_output_is_undefined():
     rows = found(pairs([1], [2]))
     for name in ("sd_difference", "limit_low", "limit_high", "pearson"):
         assert np.isnan(rows[name]["value"])
