@@ -74,8 +74,8 @@ def align(
     identity : dict
         By metric the identity whose scores are used, by its first digits.
     compare_identities, mix_identities : bool
-        Several identities of a metric become metrics of their own, or are pooled; else
-        they are refused.
+        Several identities of a metric become metrics of their own, or are pooled by
+        the mean of each output or shot; else they are refused.
     top, top_confidence : int, float
         Whether so many of the best methods differ from all others, and how
         sure that has to be (as `confidence`).
@@ -313,7 +313,8 @@ def score_agreement(
     Raises
     ------
     OptionError
-        No metric has two identities; or, of two tables, one has several in itself.
+        No metric has two identities with scores of one output; or, of two tables, one
+        has several in itself (`compare_identities` compares each with itself).
 
     Notes
     -----
