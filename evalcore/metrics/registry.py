@@ -143,7 +143,7 @@ METRICS: dict[str, Entry] = {**BASELINES, **_of_module("proxies"), **_of_papers(
 
 
 class UnknownMetricError(KeyError):
-    """Unknown name of a metric; the message names the nearest, or all."""
+    """Unknown name of a metric; the message names the nearest."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -182,12 +182,10 @@ def load(name: str) -> Metric:
     plain, at, profile = name.partition("@")
     if plain not in METRICS:
         close = difflib.get_close_matches(plain, METRICS, n=1)
-        hint = (
-            f"Did you mean {close[0]!r}? List all with manage.py metrics."
-            if close
-            else f"Available: {', '.join(names())}."
+        hint = f"Did you mean {close[0]!r}? " if close else ""
+        raise UnknownMetricError(
+            f"Unknown metric {plain!r}. {hint}List all with manage.py metrics."
         )
-        raise UnknownMetricError(f"Unknown metric {plain!r}. {hint}")
     entry = METRICS[plain]
     usual = "-".join([*entry.profiles[:1], profile])
     if entry.ending and not entry.has(profile) and entry.has(usual):

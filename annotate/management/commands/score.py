@@ -170,7 +170,7 @@ def _price(run: MetricRun) -> str:
     preview = judge_preview.preview(run)
     if preview is None or not preview.settings.costs_money:
         return ""
-    return f"The judge: {preview.price}. {preview.budget}"
+    return f"{preview.price_in_words} {preview.budget}"
 
 
 def _check_ready(names: list[str]) -> None:
