@@ -11,7 +11,15 @@ from drf_spectacular.views import SpectacularAPIView
 
 from annotate.api import views as api
 from annotate.models.studies import PLACES
-from annotate.pages import account, documentation, glossary, reports, scores, start
+from annotate.pages import (
+    account,
+    documentation,
+    glossary,
+    reports,
+    score_values,
+    scores,
+    start,
+)
 from annotate.pages.annotator import answering, invitation, joining, media_files, slot
 from annotate.pages.manage import (
     accounts,
@@ -217,7 +225,13 @@ scoring_urls = [
     page("metrics/", scores.metric_list),
     of_study("scoring/", scores.study_scoring),
     of_study("scoring/run/", scores.study_score),
+    of_study("scoring/<int:run>/", score_values.run_detail),
     of_study("scoring/<int:run>/stop/", scores.scoring_stop),
+    of_study("scoring/<int:run>/replaced.csv", score_values.run_replaced),
+    of_study("scoring/<int:run>/delete/", score_values.run_delete),
+    of_study("scoring/values/", score_values.metric_values),
+    of_study("scoring/again/", score_values.metric_again),
+    of_study("scoring/delete/", score_values.metric_delete),
 ]
 
 # /rate/<token>/...: what an annotator sees

@@ -50,6 +50,7 @@ from evalcore.metrics.encoders import clip as csd
 from evalcore.metrics.encoders import scenes as siglip
 from evalcore.metrics.encoders import subjects as boxes
 from evalcore.metrics.encoders import torchvision_networks as inception
+from evalcore.metrics.encoders.precision import PRECISIONS
 from evalcore.metrics.encoders.runtime import Network
 from evalcore.metrics.encoders.subjects import SubjectEncoder
 from evalcore.metrics.engine import Engine, MetricJob
@@ -280,7 +281,7 @@ def measured(case: Case, device: torch.device, batch: int) -> list[str]:
     rates: dict[str, str] = {}
     bare, engine, share = "-", "-", "-"
     gigabytes = "-"
-    for precision in runtime.PRECISIONS:
+    for precision in PRECISIONS:
         with running(device, precision):
             encoder = fitted(case, modules, batch)
             if networks(encoder)[0].precision != precision:

@@ -13,11 +13,20 @@ from django.db.models import QuerySet
 from analysis.problems import InputError, Problem
 from evalcore.formats.envision import writing as envision
 from evalcore.formats.envision.results import FORM as ENVISION
+from evalcore.formats.score_table import (
+    SIDECAR,
+    TABLE,
+    TableScore,
+    sidecar_text,
+    table_text,
+)
 from evalcore.formats.vistar import Prompts, questionnaire_files
 from evalcore.formats.vistorybench.layout import FORM, LANGUAGES, RunPath
 from evalcore.formats.vistorybench.writing import Results, Score, result_files
 from evalcore.formats.written_files import Files, Written, write_files
+from evalcore.metrics.identity import Identity, is_more_than_label
 from evalcore.models import Benchmark, MetricAbsence, MetricScore, Output, Story
+from evalcore.scoring.identities import Identities, words
 
 
 def vistar_prompts(benchmark: Benchmark, stories: Sequence[str]) -> Prompts:
@@ -55,17 +64,33 @@ def export_questionnaires(benchmark: Benchmark) -> Files:
 
 @dataclass(frozen=True)
 class ScoreSelection:
-    """Filters for the scores to write; an empty filter selects all."""
+    """Filters for the scores to write; an empty filter selects all.
+
+    `identities` are first digits of identities, as the table of scores names them.
+    """
 
     methods: Sequence[str] = ()
     metrics: Sequence[str] = ()
-    version: str = ""
-    backend: str = ""
+    identities: Sequence[str] = ()
     timestamp: str = ""
 
+    def wants(self, identity: Identity) -> bool:
+        """Return whether an identity is chosen, or the metric has none chosen."""
+        keys = (identity.key, identity.asked)
+        return not self.identities or any(
+            key.startswith(one) for one in self.identities for key in keys
+        )
 
-# A score, its run's options and end time.
-StoredScore = tuple[str, Score, dict[str, Any], datetime]
+
+@dataclass(frozen=True)
+class StoredScore:
+    """A score with its method, its run's options, and the end of its run."""
+
+    method: str
+    score: Score
+    options: dict[str, Any]
+    ended: datetime
+    computed_at: datetime | None
 
 
 def export_scores(
@@ -79,10 +104,10 @@ def export_scores(
     """Write scores as files of a format; a second call changes nothing."""
     stored = list(_stored(benchmark, choice))
     if not stored:
-        what = "scores of the chosen methods and metrics"
+        what = "scores of the chosen methods, metrics and identities"
         raise InputError([Problem(benchmark.slug, what)])
-    files = SCORE_FORMATS[form](benchmark, stored, choice)
-    return len(stored), write_files(folder, files, replace=replace)
+    number, files = SCORE_FORMATS[form](benchmark, stored, choice)
+    return number, write_files(folder, files, replace=replace)
 
 
 def _stored(benchmark: Benchmark, choice: ScoreSelection) -> Iterable[StoredScore]:
@@ -90,20 +115,21 @@ def _stored(benchmark: Benchmark, choice: ScoreSelection) -> Iterable[StoredScor
         "benchmark": benchmark,
         **({"method__name__in": choice.methods} if choice.methods else {}),
         **({"metric__in": choice.metrics} if choice.metrics else {}),
-        **({"metric_version": choice.version} if choice.version else {}),
-        **({"backend": choice.backend} if choice.backend else {}),
     }
+    known = Identities()
     for table in (MetricScore, MetricAbsence):
         rows = table.objects.filter(**chosen)
         rows = rows.select_related("run", "method", "story", "shot")
         for row in rows.order_by("pk").defer("story__extra", "shot__text"):
+            identity = known.of_row(row)
+            if not choice.wants(identity):
+                continue
             score = row if isinstance(row, MetricScore) else None
-            yield (
+            ended = row.run.finished_at or row.run.created_at
+            yield StoredScore(
                 row.method.name,
                 Score(
-                    metric=row.metric,
-                    version=row.metric_version,
-                    backend=row.backend,
+                    identity=identity,
                     higher=score.higher_is_better if score else True,
                     value=score.value if score else None,
                     reason=row.reason if isinstance(row, MetricAbsence) else "",
@@ -112,29 +138,94 @@ def _stored(benchmark: Benchmark, choice: ScoreSelection) -> Iterable[StoredScor
                     details=row.details,
                 ),
                 row.run.options,
-                row.run.finished_at or row.run.created_at,
+                ended,
+                known.computed_at(score) if score else None,
             )
+
+
+def _table(
+    _benchmark: Benchmark, stored: Sequence[StoredScore], _choice: ScoreSelection
+) -> tuple[int, Files]:
+    """Return the table of all values, of every identity, with the hashes beside it."""
+    rows = [
+        TableScore(
+            one.method,
+            one.score.identity,
+            one.score.higher,
+            one.score.value,
+            one.score.story,
+            one.score.shot,
+            one.computed_at,
+        )
+        for one in stored
+        if one.score.value is not None
+    ]
+    rows.sort(key=_place)
+    identities = {row.identity.key: row.identity for row in rows}
+    files = {TABLE: table_text(rows), SIDECAR: sidecar_text(identities.values())}
+    return len(rows), files
+
+
+def _place(row: TableScore) -> tuple[object, ...]:
+    made_by = row.identity.asked, row.identity.key
+    shot = -1 if row.shot is None else row.shot
+    return row.identity.metric, row.method, row.story, shot, *made_by
+
+
+def _one_identity(
+    stored: Sequence[StoredScore],
+) -> tuple[dict[str, list[StoredScore]], list[Problem]]:
+    """Return the scores by method, in one identity of each metric.
+
+    Where only one identity of a metric has values, reasons for missing values of others
+    are left out. Several with values are a problem: a folder of results holds one.
+    """
+    by_metric: dict[tuple[str, str], list[StoredScore]] = defaultdict(list)
+    for one in stored:
+        by_metric[one.method, one.score.metric].append(one)
+    kept: dict[str, list[StoredScore]] = defaultdict(list)
+    problems = []
+    for (method, metric), rows in sorted(by_metric.items()):
+        valued = {
+            row.score.identity.asked: row.score.identity
+            for row in rows
+            if row.score.value is not None
+        } or {rows[-1].score.identity.asked: rows[-1].score.identity}
+        if len(valued) > 1:
+            named = sorted(f"{k}: {words(one)}" for k, one in valued.items())
+            what = "one identity (choose it with --identity)"
+            problem = Problem(f"{method}: {metric}", what, value="; ".join(named))
+            problems.append(problem)
+        kept[method] += [row for row in rows if row.score.identity.asked in valued]
+    return kept, problems
+
+
+def _with_hashes(stored: Iterable[StoredScore], files: Files) -> Files:
+    """Add the file of identities, if they say more than a version and a backend."""
+    told = {one.score.identity.key: one.score.identity for one in stored}
+    more = [one for one in told.values() if is_more_than_label(one)]
+    return {**files, SIDECAR: sidecar_text(more)} if more else files
 
 
 def _vistorybench_files(
     benchmark: Benchmark, stored: Sequence[StoredScore], choice: ScoreSelection
-) -> Files:
+) -> tuple[int, Files]:
     """Return the imported result folders, and one for each other method."""
     imported: dict[RunPath, list[StoredScore]] = defaultdict(list)
-    computed: dict[str, list[StoredScore]] = defaultdict(list)
+    others: list[StoredScore] = []
     for row in stored:
-        run = (row[2].get(FORM) or {}).get("run")
+        run = (row.options.get(FORM) or {}).get("run")
         if run:
             imported[RunPath(**run)].append(row)
         else:
-            computed[row[0]].append(row)
-    problems = [p for method, rows in computed.items() for p in _several(method, rows)]
+            others.append(row)
+    computed, problems = _one_identity(others)
     if problems:
         raise InputError(problems)
     files: Files = {}
     for run, rows in sorted(imported.items()):
-        newest = max(rows, key=lambda row: row[3])
-        record = newest[2][FORM]
+        newest = max(rows, key=lambda row: row.ended)
+        record = newest.options[FORM]
         files |= _run_files(run, rows, record)
     paths = _paths(benchmark, computed)
     for method, rows in computed.items():
@@ -144,38 +235,21 @@ def _vistorybench_files(
             what = "another --timestamp (imported results already use this one)"
             raise InputError([Problem(run.path, what)])
         files |= _run_files(run, rows, {})
-    return files
+    written = [row for rows in (*imported.values(), *computed.values()) for row in rows]
+    return len(written), _with_hashes(written, files)
 
 
 def _run_files(
     run: RunPath, rows: Sequence[StoredScore], record: dict[str, Any]
 ) -> Files:
-    scores = [row[1] for row in rows]
+    scores = [row.score for row in rows]
     return result_files(
         Results(run, scores, record, f"{_ended(rows):%Y-%m-%dT%H:%M:%SZ}")
     )
 
 
 def _ended(rows: Iterable[StoredScore]) -> datetime:
-    return max(row[3] for row in rows).astimezone(UTC)
-
-
-def _several(method: str, rows: Iterable[StoredScore]) -> list[Problem]:
-    """Return a problem for each metric with several versions; a record holds one."""
-    versions: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    for _method, score, _options, _ended in rows:
-        versions[score.metric].add((score.version, score.backend))
-    return [
-        Problem(
-            f"{method}: {metric}",
-            "one version (choose it with --metric-version and --backend)",
-            value="; ".join(
-                f"{v or '(none)'} by {b or '(none)'}" for v, b in sorted(of)
-            ),
-        )
-        for metric, of in sorted(versions.items())
-        if len(of) > 1
-    ]
+    return max(row.ended for row in rows).astimezone(UTC)
 
 
 def _paths(
@@ -217,19 +291,21 @@ def _names_a_folder(part: str) -> bool:
 
 def _envision_files(
     benchmark: Benchmark, stored: Sequence[StoredScore], _choice: ScoreSelection
-) -> Files:
+) -> tuple[int, Files]:
     """Return records, rows and report of each method, one folder per method."""
-    by_method: dict[str, list[StoredScore]] = defaultdict(list)
-    for row in stored:
-        score = row[1]
-        if score.metric in envision.METRICS and score.story and score.shot is None:
-            by_method[row[0]].append(row)
-    if not by_method:
+    own = [
+        row
+        for row in stored
+        if row.score.metric in envision.METRICS
+        and row.score.story
+        and row.score.shot is None
+    ]
+    if not own:
         what = "story scores of Envision's metrics"
         raise InputError([Problem(benchmark.slug, what)])
-    problems = [p for method, rows in by_method.items() for p in _several(method, rows)]
+    by_method, problems = _one_identity(own)
     extras = dict(benchmark.stories.values_list("key", "extra"))
-    scored = {row[1].story for rows in by_method.values() for row in rows}
+    scored = {row.score.story for rows in by_method.values() for row in rows}
     what = "a story from Envision's list (import the list again to add its fields)"
     problems += [
         Problem(f"story {story}", what)
@@ -245,12 +321,16 @@ def _envision_files(
         raise InputError(problems)
     files: Files = {}
     for method, rows in by_method.items():
-        reports = [row[2].get(ENVISION, {}).get("report") for row in rows]
+        reports = [row.options.get(ENVISION, {}).get("report") for row in rows]
         report = next((r for r in reports if isinstance(r, dict)), {})
         timestamp = report.get("timestamp") or f"{_ended(rows):%Y-%m-%dT%H:%M:%S}"
         sequences = _sequences(rows, extras)
-        files |= envision.result_files(method, sequences, timestamp=str(timestamp))
-    return files
+        made_by = {row.score.metric: row.score.identity for row in rows}
+        files |= envision.result_files(
+            method, sequences, timestamp=str(timestamp), made_by=made_by
+        )
+    written = [row for rows in by_method.values() for row in rows]
+    return len(written), _with_hashes(written, files)
 
 
 def _sequences(
@@ -259,7 +339,8 @@ def _sequences(
     """Return each story's values, and the details kept from their import."""
     values: dict[str, dict[str, float]] = defaultdict(dict)
     details: dict[str, dict[str, Any]] = defaultdict(dict)
-    for _method, score, _options, _end in rows:
+    for row in rows:
+        score = row.score
         if score.value is not None:
             values[score.story][score.metric] = score.value
             details[score.story] |= (score.details or {}).get(ENVISION) or {}
@@ -269,10 +350,12 @@ def _sequences(
     ]
 
 
-# Writers of a benchmark's scores, by format.
+# Writers of a benchmark's scores, by format: how many they write, and the files.
 SCORE_FORMATS: dict[
-    str, Callable[[Benchmark, Sequence[StoredScore], ScoreSelection], Files]
+    str,
+    Callable[[Benchmark, Sequence[StoredScore], ScoreSelection], tuple[int, Files]],
 ] = {
+    "table": _table,
     FORM: _vistorybench_files,
     ENVISION: _envision_files,
 }

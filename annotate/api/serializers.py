@@ -99,7 +99,21 @@ class ScoreRowSerializer(serializers.Serializer):
     shot = ShotField(required=False, allow_null=True)
     higher_is_better = DirectionField(required=False, allow_null=True)
     metric_version = serializers.CharField(allow_blank=True, default="")
+    profile = serializers.CharField(allow_blank=True, default="")
     backend = serializers.CharField(allow_blank=True, default="")
+    weights = serializers.RegexField("^[0-9a-f]{8}$", allow_blank=True, default="")
+    precision = serializers.CharField(allow_blank=True, default="")
+    judge = serializers.CharField(allow_blank=True, default="")
+    judge_version = serializers.CharField(allow_blank=True, default="")
+    settings = serializers.CharField(allow_blank=True, default="")
+    identity = serializers.CharField(
+        allow_blank=True,
+        default="",
+        help_text="hash over the columns before it; checked if given",
+    )
+    computed_at = serializers.CharField(
+        allow_blank=True, default="", help_text="ISO 8601; without a zone UTC"
+    )
 
 
 class ScoresSerializer(serializers.Serializer):

@@ -11,6 +11,7 @@ from annotate.models import Annotator, Purpose, Question, Slot, Study
 from annotate.studies.goals import CONFIDENCE
 from annotate.studies.parts import goals_of
 from evalcore.models import MetricScore
+from evalcore.scoring.identities import FIELDS, Identities, by_metric
 
 if TYPE_CHECKING:
     from analysis.inference.confidence_sequences import Contributions, Evidence
@@ -153,29 +154,35 @@ def _coded(values: Sequence[Any]) -> tuple[list[Any], np.ndarray[Any, Any]]:
 
 
 def _scores(study: Study) -> Scores:
-    """Return the scores of each metric by unit, averaged over shots."""
+    """Return the scores of each metric by unit, averaged over shots.
+
+    Of a metric with several identities, the one that reports use counts.
+    """
     of_output = {
         (story, method): unit
         for unit, story, method in study.units.filter(purpose=Purpose.REAL).values_list(
             "pk", "story", "output_a__method"
         )
     }
+    found = MetricScore.everything.filter(
+        benchmark=study.benchmark_id,
+        story__isnull=False,
+        posted_to__in=("", study.slug),
+        run__finished_at__isnull=False,
+    )
     rows = (
-        MetricScore.everything.filter(
-            benchmark=study.benchmark_id,
-            story__isnull=False,
-            posted_to__in=("", study.slug),
-            run__finished_at__isnull=False,
-        )
-        .order_by("posted_to")
-        .values_list(
-            "posted_to", "metric", "metric_version", "backend", "story", "method"
-        )
+        found.order_by("posted_to")
+        .values_list("posted_to", *FIELDS, "story", "method")
         .annotate(mean=Avg("value"))
     )
     scores: Scores = {}
-    for _posted, metric, version, backend, story, method, mean in rows:
-        name = " ".join(filter(None, (metric, version, backend)))
+    identities = Identities()
+    used = {m: those[0].identity for m, those in by_metric(found).items()}
+    for _posted, a, b, c, d, e, story, method, mean in rows:
+        identity = identities.of((a, b, c, d, e))
+        if used.get(identity.metric) != identity:
+            continue
+        name = " ".join(filter(None, (identity.metric, identity.label, d)))
         if (unit := of_output.get((story, method))) is not None:
             scores.setdefault(name, {})[unit] = mean  # those of the study come last
     return scores

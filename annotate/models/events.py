@@ -32,6 +32,7 @@ class Event(models.Model):
         STUDY_RENAMED = "study renamed", _("study renamed")
         TEXTS_CORRECTED = "texts corrected", _("texts corrected")
         PICTURE_REPLACED = "picture replaced", _("picture replaced")
+        SCORES_CHANGED = "scores changed", _("metric scores changed")
         STUDY_ARCHIVED = "study archived", _("study archived")
         STUDY_RESTORED = "study restored", _("taken out of the archive")
         STUDY_LAUNCHED = "study launched", _("study launched")

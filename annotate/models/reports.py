@@ -122,6 +122,15 @@ OWN_PARTS = {
 }
 
 
+def _as_text(value: object) -> str:
+    """Return the value of an option as a list of reports shows it."""
+    if isinstance(value, dict):
+        return listed([f"{name}={one}" for name, one in value.items()])
+    if value is True:
+        return ""
+    return listed(value) if isinstance(value, tuple) else str(value)
+
+
 class Report(Job):
     """One report of a study: its options and location."""
 
@@ -189,8 +198,7 @@ class Report(Job):
             for name, value in self.options.items()
         }
         choices = [
-            f"{name.replace('_', '-')} "
-            + (listed(value) if isinstance(value, tuple) else str(value))
+            f"{name.replace('_', '-')} {_as_text(value)}".rstrip()
             for name, value in given.items()
             if name != "resamples" and value != usual.get(name, "")
             if (name, value) != PEOPLE_ALONE

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -29,13 +28,21 @@ from annotate.pages.study_views import (
     study_page,
 )
 from annotate.reports.outputs import shown_output
-from annotate.reports.study_scores import about_judged, scores_of
+from annotate.reports.study_scores import (
+    about_judged,
+    details,
+    identities_of,
+    scores_of,
+)
 from evalcore.metrics import checking, downloads, registry
 from evalcore.metrics.base import Metric, MissingRequirement, MissingRequirements
+from evalcore.metrics.identity import Identity
 from evalcore.metrics.weights import HOW
 from evalcore.models import MetricAbsence, Output
 from evalcore.scoring import judge_budget, metric_runs
 from evalcore.scoring.chunks import ScoringError
+from evalcore.scoring.failures import grouped, open_failures
+from evalcore.scoring.identities import FIELDS, Identities
 from evalcore.scoring.tasks import wake_workers
 
 logger = logging.getLogger(__name__)
@@ -46,6 +53,8 @@ SHOWN_RUNS, SHOWN_REASONS = 5, 3
 BASELINE = "baseline"
 
 Row = tuple[Any, ...]
+# By which rows of a table of identities are sorted.
+ORDER = ("metric", "metric_version", "backend", "identity__key", "judge_version")
 
 
 @require_safe
@@ -121,13 +130,10 @@ def study_scoring(request: UserRequest, study: Study) -> HttpResponse:
     runs = study.benchmark.metric_runs.filter(posted_to__in=whose)[:SHOWN_RUNS]
     at_work = any(run.state in metric_runs.OPEN for run in runs)
     context: dict[str, object] = {"study": study, "at_work": at_work}
+    is_manager = can_manage(request.user, study)
+    context |= {"can_manage": is_manager, "can_compute": is_member and is_manager}
     if part != "scores":
-        is_manager = can_manage(request.user, study)
-        context |= {
-            "runs": [(run, metric_runs.waiting_for(run)) for run in runs],
-            "can_manage": is_manager,
-            "can_compute": is_member and is_manager,
-        }
+        context["runs"] = [(run, metric_runs.waiting_for(run)) for run in runs]
     status = 200 if at_work else STOP_POLLING
     if part == "runs":
         answer = render(request, "scoring/_runs.html", context, status=status)
@@ -142,6 +148,7 @@ def study_scoring(request: UserRequest, study: Study) -> HttpResponse:
         "rows": _counted(study, methods),
         "whole": _of_methods(study, methods),
         "absences": _absences(study),
+        "failures": grouped(open_failures(study.benchmark)) if is_member else [],
         "posted": sorted(set(own.values_list("metric", flat=True))),
     }
     if part == "scores":
@@ -164,11 +171,11 @@ def _counted(study: Study, methods: list[str]) -> list[Row]:
     counts = (
         scores_of(study)
         .filter(story__isnull=False)
-        .values_list("metric", "metric_version", "backend", "method__name")
+        .values_list(*FIELDS, "method__name")
         .annotate(stories=Count("story", distinct=True))
-        .order_by("metric", "metric_version", "backend")
+        .order_by(*ORDER)
     )
-    return _table(counts, methods, 0)
+    return _table(study, counts, methods, 0)
 
 
 def _of_methods(study: Study, methods: list[str]) -> list[Row]:
@@ -176,37 +183,49 @@ def _of_methods(study: Study, methods: list[str]) -> list[Row]:
     values = (
         scores_of(study)
         .filter(story__isnull=True)
-        .values_list("metric", "metric_version", "backend", "method__name", "value")
-        .order_by("metric", "metric_version", "backend", "posted_to")
+        .values_list(*FIELDS, "method__name", "value")
+        .order_by(*ORDER, "posted_to")
     )
-    return _table(values, methods, None)
+    return _table(study, values, methods, None)
 
 
-def _table(rows: Iterable[Row], methods: list[str], otherwise: object) -> list[Row]:
-    """Return a row for each metric, version and backend, with a cell per method."""
-    table: dict[Row, dict[str, object]] = defaultdict(dict)
-    for *key, method, cell in rows:
-        table[tuple(key)][method] = cell
+def _table(
+    study: Study, rows: Iterable[Row], methods: list[str], otherwise: object
+) -> list[Row]:
+    """Return a row for each identity of a metric, with a cell per method.
+
+    The row also says whether reports use this one of several identities.
+    """
+    table: dict[Identity, dict[str, object]] = defaultdict(dict)
+    known, by_metric = Identities(), identities_of(study)
+    for a, b, c, d, e, method, cell in rows:
+        table[known.of((a, b, c, d, e))][method] = cell
+    used = {those[0].identity for those in by_metric.values() if len(those) > 1}
     return [
-        (*key, [cells.get(method, otherwise) for method in methods])
-        for key, cells in table.items()
+        (
+            identity,
+            details(identity),
+            identity in used,
+            [cells.get(method, otherwise) for method in methods],
+        )
+        for identity, cells in table.items()
     ]
 
 
 def _absences(study: Study) -> list[Row]:
     """Return how often each metric has no value, with the commonest reasons."""
-    key = ("metric", "metric_version", "backend")
     counts = (
         about_judged(MetricAbsence.objects.all(), study)
-        .values_list(*key, "reason")
+        .values_list(*FIELDS, "reason")
         .annotate(times=Count("pk"))
-        .order_by(*key, "-times", "reason")
+        .order_by(*ORDER, "-times", "reason")
     )
-    rows = []
-    for metric, group in groupby(counts, lambda row: row[: len(key)]):
+    rows, known = [], Identities()
+    for cells, group in groupby(counts, lambda row: row[: len(FIELDS)]):
+        identity = known.of(cells)
         reasons = [(reason, times) for *_metric, reason, times in group]
         total = sum(times for _reason, times in reasons)
-        rows.append((*metric, total, reasons[:SHOWN_REASONS]))
+        rows.append((identity, details(identity), total, reasons[:SHOWN_REASONS]))
     return rows
 
 
@@ -216,11 +235,16 @@ def study_score(request: UserRequest, study: Study) -> str:
     check_benchmark_of(request.user, study)
     truth = request.POST.get("truth", "")
     metric_runs.queue_run(study.benchmark, _chosen(request.POST), truth=truth)
+    return queued()
+
+
+def queued() -> str:
+    """Wake the workers for a queued run; return what to say, if they do not hear it."""
     try:
         wake_workers()
     except (OperationalError, OSError):
         logger.warning("the broker cannot be reached; the run waits")
-        messages.info(request, _("Queued. A worker starts within a minute."))
+        return _("Queued. A worker starts within a minute.")
     return ""
 
 

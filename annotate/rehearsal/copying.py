@@ -27,6 +27,7 @@ from evalcore.models import (
     MetricRun,
     MetricScore,
     Output,
+    ScoreIdentity,
     Shot,
     Story,
     TwinScore,
@@ -68,6 +69,7 @@ def _parts(benchmark: Benchmark) -> Iterator[QuerySet[Any]]:
     yield outputs.order_by("pk")
     yield frames.order_by("pk")
     yield MetricRun._base_manager.filter(benchmark=benchmark).order_by("pk")
+    yield ScoreIdentity._base_manager.order_by("pk")
     yield scores.order_by("pk")
     yield absences.order_by("pk")
     yield TwinScore._base_manager.filter(twin__in=outputs).order_by("pk")

@@ -12,8 +12,9 @@ from annotate.audit_log.as_of_event import Moment
 from annotate.kinds.registry import KINDS, answer_tables
 from annotate.models import MAIN, Study
 from annotate.presentation import shot_comments
-from annotate.reports import study_tables
+from annotate.reports import score_tables, study_tables
 from annotate.studies import rewording
+from evalcore.formats.score_table import SIDECAR, sidecar_text
 
 TABLES = (*sorted({name for kind in KINDS.values() for name in kind.tables}), "scores")
 CORRECTIONS_HEADER = ("text_version", "since", "text", "before", "after")
@@ -25,8 +26,8 @@ def csv_lines(
 ) -> Iterator[str]:
     """Yield one table as CSV in pieces; scores do not depend on the view."""
     if table == "scores":
-        header: tuple[str, ...] = study_tables.SCORE_HEADER
-        rows = study_tables.score_rows(study, as_of=as_of)
+        header: tuple[str, ...] = score_tables.SCORE_HEADER
+        rows = score_tables.score_rows(study, as_of=as_of)
     else:
         header = study_tables.header(study, table)
         rows = study_tables.answer_rows(study, table, view=view, as_of=as_of)
@@ -52,6 +53,7 @@ def write_export(study: Study, out: Path) -> list[Path]:
     out.mkdir(parents=True, exist_ok=True)
     names = [*answer_tables(study), "scores"]
     found = {f"{name}.csv": csv_lines(study, name) for name in names}
+    found[SIDECAR] = iter([sidecar_text(score_tables.identities(study))])
     description = json.dumps(describe(study), ensure_ascii=False, indent=1) + "\n"
     found["in_sight.csv"] = spreadsheet.csv_lines(
         study_tables.IN_SIGHT_HEADER, map(_plain, study_tables.in_sight_rows(study))

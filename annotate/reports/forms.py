@@ -22,6 +22,8 @@ from analysis.problems import listed, shown
 from annotate.kinds.registry import counted
 from annotate.models import MAIN, AnalysisView, Study
 from annotate.reports import study_scores, study_tables
+from annotate.reports.study_scores import distinguished
+from evalcore.scoring.identities import MetricIdentity
 
 OPTIONS = {one.name for one in fields_of(AlignOptions)}
 UNITS = ("stories+methods", "stories", "methods")
@@ -86,6 +88,9 @@ class ReportForm(forms.Form):
         error_messages={"required": _("Choose at least one question.")},
     )
     metrics = NamesField(label=_("Metrics"), required=False)
+    compare_identities = forms.BooleanField(
+        label=_("Compare them: each counts as a metric of its own"), required=False
+    )
     exclude_methods = forms.MultipleChoiceField(
         label=_("Leave methods out (the report says so)"),
         required=False,
@@ -145,7 +150,29 @@ class ReportForm(forms.Form):
         self.fields["exclude_methods"].choices = [
             (name, name) for name in study.method_names
         ]
+        # Of metrics whose scores were made in several ways: a field for each.
+        self.several = {
+            f"identity-{number}": metric
+            for number, (metric, those) in enumerate(self._several().items())
+        }
         self.fields["top"].initial = study.adaptive.get("top", 0)
+
+    def _several(self) -> dict[str, list[MetricIdentity]]:
+        """Add a field for each metric with several identities; return these."""
+        found = study_scores.identities_of(self.study)
+        several = {m: those for m, those in sorted(found.items()) if len(those) > 1}
+        for number, (metric, those) in enumerate(several.items()):
+            self.fields[f"identity-{number}"] = forms.ChoiceField(
+                label=metric,
+                choices=distinguished(those),
+                required=False,
+            )
+        return several
+
+    @property
+    def identities(self) -> list[forms.BoundField]:
+        """Return the fields of metrics with several identities."""
+        return [self[name] for name in self.several]
 
     def clean_top(self) -> int:
         return self.cleaned_data["top"] or 0
@@ -168,6 +195,11 @@ class ReportForm(forms.Form):
         }
         for name in ("questions", "metrics", "split_by"):
             options[name] = self.fields[name].chosen(options[name])
+        options["identity"] = {
+            metric: self.cleaned_data[name]
+            for name, metric in self.several.items()
+            if self.cleaned_data[name] and not options["compare_identities"]
+        }
         options["language"] = options["language"] or LANGUAGES[0]
         options["resample"] = options["resample"] or None
         return AlignOptions(**options)

@@ -14,16 +14,13 @@ from annotate.kinds.registry import counted, kind_of, tables_of
 from annotate.models import Question, Slot, Study
 from annotate.presentation.slot_view import shot_texts
 from annotate.reports.output_marks import OutputMarks, output_marks
-from annotate.reports.study_scores import (
-    METRIC,
-    MetricKey,
-    judged_units,
-    scores_of,
-    versioned_name,
-)
-from annotate.reports.study_tables import AnswerRow, score_rows
+from annotate.reports.score_tables import ASKED, score_rows
+from annotate.reports.study_scores import judged_units, named, scores_of
+from annotate.reports.study_tables import AnswerRow
 from evalcore.metrics import registry
+from evalcore.metrics.identity import PARTS, Identity
 from evalcore.models import Frame, MetricAbsence, Output, Story
+from evalcore.scoring.identities import Identities
 
 # The values of answers to one question for one output, with counts, by annotator.
 Worths = dict[int, list[tuple[float, int]]]
@@ -119,11 +116,12 @@ def output_scores(
 ) -> list[ShownScore]:
     """Return the scores of an output by every metric, declared ones first."""
     known, reasons = _known(study), _reasons(output)
-    versions = Counter(metric for metric, *_version in known)
-    every = Counter(metric for metric, *_version in known.keys() | reasons.keys())
-    rows: dict[MetricKey, list[AnswerRow]] = {key: [] for key in reasons}
+    several = Counter(identity.metric for identity in known)
+    every = Counter(identity.metric for identity in known.keys() | reasons.keys())
+    rows: dict[Identity, list[AnswerRow]] = {key: [] for key in reasons}
     for row in score_rows(study, story=output.story):
-        key = row["metric"], row["metric_version"], row["backend"]
+        texts = {name: row[name] for name in ("metric", *PARTS)}
+        key = Identity(**texts | {"judge_version": ""})
         # A metric with scores of stories has none of whole methods.
         if row["method"] in methods and bool(row["story"]) == known[key]:
             own = rows.setdefault(key, [])
@@ -131,8 +129,8 @@ def output_scores(
                 own.append(row)
     shown = []
     for key, own in rows.items():
-        metric = key[0]
-        name = versioned_name(key, versions if key in known else every)
+        metric = key.metric
+        name = named(key, several if key in known else every)
         info = registry.load(metric).info if metric in registry.METRICS else None
         shown.append(
             ShownScore(
@@ -148,15 +146,14 @@ def output_scores(
     return sorted(shown, key=lambda one: (not one.measures, one.name))
 
 
-def _known(study: Study) -> dict[MetricKey, bool]:
-    """Return every version of a metric, and whether it scores stories."""
+def _known(study: Study) -> dict[Identity, bool]:
+    """Return every identity of a metric as asked, and whether it scores stories."""
     rows = scores_of(study).filter(run__finished_at__isnull=False).order_by()
     stories = rows.annotate(of_story=Q(story__isnull=False))
-    found: dict[MetricKey, bool] = defaultdict(bool)
-    for metric, version, backend, of_story in stories.values_list(
-        *METRIC, "of_story"
-    ).distinct():
-        found[metric, version, backend] |= bool(of_story)
+    found: dict[Identity, bool] = defaultdict(bool)
+    identities = Identities()
+    for a, b, c, d, of_story in stories.values_list(*ASKED, "of_story").distinct():
+        found[identities.of((a, b, c, d, ""))] |= bool(of_story)
     return found
 
 
@@ -166,12 +163,13 @@ def _score(rows: list[AnswerRow]) -> str:
     return _digits(fsum(row["score"] for row in used) / len(used)) if used else ""
 
 
-def _reasons(output: Output) -> dict[MetricKey, str]:
+def _reasons(output: Output) -> dict[Identity, str]:
     """Return why metrics have no value for an output, or for a shot of it."""
     rows = MetricAbsence.objects.filter(story=output.story, method=output.method)
+    identities = Identities()
     return {
-        (metric, version, backend): reason
-        for metric, version, backend, reason in rows.values_list(*METRIC, "reason")
+        identities.of((a, b, c, d, "")): reason
+        for a, b, c, d, reason in rows.values_list(*ASKED, "reason")
     }
 
 

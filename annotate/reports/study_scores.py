@@ -1,25 +1,37 @@
 """The scores that a study uses, and those that a report lacks."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
+from django.utils.translation import gettext, ngettext
 
+from analysis.options import AlignOptions, OptionError
 from analysis.sentences import chained, sentence
-from analysis.tables import UNVERSIONED
 from annotate.audit_log.as_of_event import Moment
 from annotate.models import Purpose, Slot, Study, Unit
 from evalcore.metrics import registry
+from evalcore.metrics.identity import Identity
 from evalcore.metrics.vistar.prompt_language import is_asked
 from evalcore.models import MetricAbsence, MetricRun, MetricScore, Output, TwinScore
 from evalcore.scoring import judged_outputs, score_rows
+from evalcore.scoring.identities import (
+    FIELDS,
+    Identities,
+    MetricIdentity,
+    by_metric,
+    knows_weights,
+    words,
+)
 
 ScoreModel = TypeVar("ScoreModel", bound=Model)
-# Metric, version and backend.
-MetricKey = tuple[str, str, str]
-METRIC = ("metric", "metric_version", "backend")
+# The identity to use of metrics that have several.
+Choice = Mapping[str, str]
 
 
 def judged_units(study: Study, as_of: Moment | None = None) -> QuerySet[Unit]:
@@ -56,21 +68,17 @@ def metric_names(study: Study) -> list[str]:
     return sorted(names.distinct())
 
 
-def versioned_name(key: MetricKey, versions: Counter[str]) -> str:
-    """Return the name of a metric in the tables of reports."""
-    metric, *version = key
-    more = ", ".join(filter(None, version)) or UNVERSIONED
-    return f"{metric} ({more})" if versions[metric] > 1 else metric
+def named(identity: Identity, several: Counter[str]) -> str:
+    """Return the name of a metric, with its identity if it has several."""
+    metric = identity.metric
+    return f"{metric} ({words(identity)})" if several[metric] > 1 else metric
 
 
 def twin_scores(study: Study, as_of: Moment) -> QuerySet[TwinScore]:
     """Return the scores of degraded copies of rated outputs, as of a moment."""
     pairs = judged_units(study, as_of).values_list(*study.output_paths())
     outputs = {output for pair in pairs for output in pair if output is not None}
-    same = scores_of(study, as_of).filter(
-        run__finished_at__lte=as_of.at, **{name: OuterRef(name) for name in METRIC}
-    )
-    rows = TwinScore.objects.filter(Exists(same), twin__twin_of__in=outputs)
+    rows = TwinScore.objects.filter(twin__twin_of__in=outputs)
     return rows.filter(created_at__lte=as_of.at)
 
 
@@ -78,6 +86,78 @@ def scores_of(study: Study, as_of: Moment | None = None) -> QuerySet[MetricScore
     """Return the benchmark's scores for rated outputs, and the study's."""
     rows = MetricScore.everything.filter(posted_to__in=("", study.slug))
     return about_judged(rows, study, as_of)
+
+
+def identities_of(
+    study: Study, as_of: Moment | None = None
+) -> dict[str, list[MetricIdentity]]:
+    """Return the identities of each metric; reports use the first by default."""
+    return by_metric(_ended(scores_of(study, as_of), as_of))
+
+
+def _ended(rows: QuerySet[Any], as_of: Moment | None) -> QuerySet[Any]:
+    """Return the rows of runs that have ended, or had at a moment."""
+    if as_of is None:
+        return rows.filter(run__finished_at__isnull=False)
+    return rows.filter(run__finished_at__lte=as_of.at)
+
+
+def choice_of(study: Study, options: AlignOptions, moment: Moment) -> Choice:
+    """Return which identity a report uses of each metric that has several.
+
+    Raises
+    ------
+    OptionError
+        The options name an identity that the study does not have.
+    """
+    found = identities_of(study, moment)
+    chosen = {}
+    for metric, start in options.identity.items():
+        keys = [one.identity.key for one in found.get(metric, [])]
+        fitting = [key for key in keys if key.startswith(start)]
+        if len(fitting) != 1:
+            expected = " or ".join(keys) or "no identity: it has no scores"
+            raise OptionError(f"--identity: {metric}={start}: expected {expected}")
+        (chosen[metric],) = fitting
+    if options.compare_identities or options.mix_identities:
+        return chosen
+    usual = {m: those[0].identity.key for m, those in found.items() if len(those) > 1}
+    return usual | chosen
+
+
+def distinguished(those: Sequence[MetricIdentity]) -> list[tuple[str, str]]:
+    """Return the keys of a metric's identities, and what tells each from the others."""
+    parts = [[one.identity.label, *details(one.identity)] for one in those]
+    shared = set.intersection(*map(set, parts))
+    return [
+        (
+            one.identity.key,
+            " · ".join(
+                [
+                    *(part for part in own if part and part not in shared),
+                    ngettext("%(n)d output", "%(n)d outputs", one.outputs)
+                    % {"n": one.outputs},
+                    date_format(localtime(one.newest), "Y-m-d"),
+                    one.identity.key,
+                ]
+            ),
+        )
+        for one, own in zip(those, parts, strict=True)
+    ]
+
+
+def details(identity: Identity) -> list[str]:
+    """Return what made scores beside their metric's version, in words of the page."""
+    said = [identity.backend]
+    if identity.weights:
+        said.append(gettext("weights %(key)s") % {"key": identity.weights})
+    elif not knows_weights(identity):
+        said.append(gettext("weights unknown"))
+    said.append(identity.precision)
+    if identity.judge_version:
+        said.append(gettext("answered as %(name)s") % {"name": identity.judge_version})
+    said.append(identity.settings)
+    return [part for part in said if part]
 
 
 SHOWN_REASONS = 3
@@ -90,11 +170,12 @@ def missing_now(study: Study) -> list[str]:
     return _under_way(runs, _outputs(study)) if runs else []
 
 
-def notes(study: Study, moment: Moment) -> list[str]:
+def notes(study: Study, moment: Moment, choice: Choice) -> list[str]:
     """Return remarks on the scores that a report as of a moment left out."""
     return [
         *_not_ended(study, moment),
-        *_without_value(study, moment),
+        *_not_chosen(study, moment, choice),
+        *_without_value(study, moment, choice),
         *_posted(study, moment),
     ]
 
@@ -151,6 +232,30 @@ def _outputs(study: Study, moment: Moment | None = None) -> list[Output]:
     return list(judged_outputs.outputs(study.benchmark).filter(pk__in=shown))
 
 
+def _not_chosen(study: Study, moment: Moment, choice: Choice) -> Iterator[str]:
+    """Yield a remark on each metric whose other identities are not used."""
+    for metric, those in sorted(identities_of(study, moment).items()):
+        used = [one for one in those if one.identity.key == choice.get(metric)]
+        rest = [one for one in those if one not in used]
+        if not used or not rest:
+            continue
+        yield sentence(
+            "Metric {metric}: scores of one identity are used, {used}. Others are left "
+            "out: {others}.",
+            metric=metric,
+            used=_counted(used[0]),
+            others=chained("{first}; {second}", [_counted(one) for one in rest]),
+        )
+
+
+def _counted(one: MetricIdentity) -> str:
+    # Web workers do not import this, which loads pandas.
+    from analysis.sentences import counted
+
+    outputs = counted(one.outputs, "output")
+    return f"{one.identity.key} ({words(one.identity)}; {outputs})"
+
+
 def _unasked(study: Study, metrics: Iterable[str]) -> dict[str, set[int]]:
     """Return the stories that do not ask for a metric, by its name."""
     papers = [registry.declared(m) for m in metrics if m in registry.declarations()]
@@ -165,7 +270,7 @@ def _unasked(study: Study, metrics: Iterable[str]) -> dict[str, set[int]]:
     return unasked
 
 
-def _without_value(study: Study, moment: Moment) -> Iterator[str]:
+def _without_value(study: Study, moment: Moment, choice: Choice) -> Iterator[str]:
     """Yield remarks on outputs without a value of a metric that others have."""
     judged = {
         (story, method)
@@ -175,36 +280,41 @@ def _without_value(study: Study, moment: Moment) -> Iterator[str]:
         for method in pair
         if method is not None
     }
-    present: dict[MetricKey, set[tuple[int, str]]] = defaultdict(set)
-    for story, method, *name in _cells(scores_of(study, moment), moment):
-        present[name[0], name[1], name[2]].add((story, method))
-    absent: dict[MetricKey, set[tuple[int, str]]] = defaultdict(set)
-    reasons: dict[MetricKey, Counter[str]] = defaultdict(Counter)
+    # By identity as asked: a missing value has no judge that answered.
+    present: dict[Identity, set[tuple[int, str]]] = defaultdict(set)
+    others: set[Identity] = set()
+    for story, method, identity in _cells(scores_of(study, moment), moment):
+        asked = replace(identity, judge_version="")
+        if identity.key != choice.get(identity.metric, identity.key):
+            others.add(asked)
+        else:
+            present[asked].add((story, method))
+    absent: dict[Identity, set[tuple[int, str]]] = defaultdict(set)
+    reasons: dict[Identity, Counter[str]] = defaultdict(Counter)
     absences = about_judged(MetricAbsence.objects.all(), study, moment)
-    for story, method, *name, reason in _cells(absences, moment, "reason"):
-        cell, metric = (story, method), (name[0], name[1], name[2])
-        if cell not in absent[metric]:
-            reasons[metric][reason] += 1
-        absent[metric].add(cell)
-    with_scores = scores_of(study, moment).filter(run__finished_at__lte=moment.at)
-    valued = set(with_scores.order_by().values_list(*METRIC).distinct())
-    versions = Counter(metric for metric, *_version in valued)
-    every = Counter(metric for metric, *_version in valued | absent.keys())
+    for story, method, identity, reason in _cells(absences, moment, "reason"):
+        cell, asked = (story, method), replace(identity, judge_version="")
+        if cell not in absent[asked]:
+            reasons[asked][reason] += 1
+        absent[asked].add(cell)
+    valued = Counter(identity.metric for identity in present)
+    every = Counter(identity.metric for identity in present.keys() | absent.keys())
     unasked = _unasked(study, every)
     # Web workers do not import this, which loads pandas.
     from analysis.sentences import counted
 
-    for key in sorted(present.keys() | absent.keys()):
-        expected = {
-            (s, m)
-            for s, m in judged
-            if s not in unasked[key[0]] and not key[1].endswith(f" against {m}")
-        }
-        lacking = expected - present[key]
-        if not lacking or not (present[key] or absent[key]):
+    for one in sorted(present.keys() | absent.keys(), key=_order):
+        if one in others and one not in present:
             continue
-        counts = reasons[key].most_common()
-        unknown = len(lacking - absent[key])
+        expected = {
+            (s, m) for s, m in judged if s not in unasked[one.metric] and m != one.truth
+        }
+        values = present.get(one, set())
+        lacking = expected - values
+        if not lacking or not (values or absent[one]):
+            continue
+        counts = reasons[one].most_common()
+        unknown = len(lacking - absent[one])
         why = [f"{reason} ({n})" for reason, n in counts[:SHOWN_REASONS]]
         if len(counts) > SHOWN_REASONS:
             why.append(sentence("other reasons"))
@@ -212,23 +322,29 @@ def _without_value(study: Study, moment: Moment) -> Iterator[str]:
             why.append(sentence("not computed, or failed ({n})", n=unknown))
         yield sentence(
             "Metric {metric}: {outputs} of {total} left out, without a value: {why}.",
-            metric=versioned_name(key, versions if key in valued else every),
+            metric=named(one, valued if one in present else every),
             outputs=counted(len(lacking), "output"),
             total=len(expected),
             why=chained("{first}; {second}", why),
         )
 
 
+def _order(identity: Identity) -> tuple[str, ...]:
+    return (identity.metric, *identity.columns.values())
+
+
 def _cells(
     rows: QuerySet[Any], moment: Moment, *more: str
-) -> Iterable[tuple[Any, ...]]:
-    """Yield story, method and metric of rows about outputs, as of the moment."""
+) -> Iterator[tuple[Any, ...]]:
+    """Yield story, method and identity of rows about outputs, as of the moment."""
+    known = Identities()
     ended = rows.filter(run__finished_at__lte=moment.at, story__isnull=False)
-    return (
-        ended.order_by("story", "method", *METRIC)
-        .values_list("story", "method__name", *METRIC, *more)
+    for story, method, a, b, c, d, e, *rest in (
+        ended.order_by("story", "method", *FIELDS)
+        .values_list("story", "method__name", *FIELDS, *more)
         .distinct()
-    )
+    ):
+        yield story, method, known.of((a, b, c, d, e)), *rest
 
 
 def _posted(study: Study, moment: Moment) -> Iterator[str]:

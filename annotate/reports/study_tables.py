@@ -1,8 +1,6 @@
 """Tables of answers and scores, made from the database."""
 
 from collections.abc import Iterator
-from itertools import groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Exists, F, OuterRef, Q
@@ -12,7 +10,6 @@ from annotate.kinds.base import Kind
 from annotate.kinds.registry import kind_of_table, kinds_of, tables_of
 from annotate.models import MAIN, Answer, Exclusion, Purpose, Study
 from annotate.quality_rules.time_signals import GLANCE
-from annotate.reports.study_scores import METRIC, scores_of, twin_scores
 from annotate.responses import submission
 from evalcore.models import Story
 
@@ -53,17 +50,6 @@ ANSWER_COLUMNS = (
     "is_gold",
     "is_repeat",
     "excluded",
-)
-SCORE_HEADER = (
-    "story",
-    "method",
-    "metric",
-    "score",
-    "shot",
-    "higher_is_better",
-    "metric_version",
-    "backend",
-    "origin",
 )
 IN_SIGHT_HEADER = (
     "slot",
@@ -233,41 +219,6 @@ def _about_slot(row: AnswerRow) -> AnswerRow:
     }
 
 
-def score_rows(
-    study: Study, *, as_of: Moment | None = None, story: Story | None = None
-) -> Iterator[AnswerRow]:
-    """Yield the scores of rated outputs, in every version."""
-    scores = scores_of(study, as_of)
-    if as_of is not None:
-        scores = scores.filter(run__finished_at__lte=as_of.at)
-    elif story is not None:
-        scores = scores.filter(run__finished_at__isnull=False)
-    own = scores.filter(posted_to=study.slug).order_by()
-    directions = own.values_list(*METRIC, "higher_is_better").distinct()
-    turned = {tuple(key): higher for *key, higher in directions}
-    if story is not None:
-        scores = scores.filter(Q(story=story) | Q(story__isnull=True))
-    place = (*METRIC, "story__key", "method__name", "shot__number")
-    rows = scores.order_by(*place, "posted_to").values(
-        *place, "value", "higher_is_better", "posted_to", "run__source"
-    )
-    by_place = groupby(rows.iterator(2000), itemgetter(*place))
-    for _place, same in by_place:
-        *_below, row = same  # the study's score comes last
-        metric = itemgetter(*METRIC)(row)
-        yield {
-            "story": row["story__key"] or "",
-            "method": row["method__name"],
-            "metric": row["metric"],
-            "score": row["value"],
-            "shot": "" if row["shot__number"] is None else row["shot__number"],
-            "higher_is_better": turned.get(metric, row["higher_is_better"]),
-            "metric_version": row["metric_version"],
-            "backend": row["backend"],
-            "origin": "posted" if row["posted_to"] else row["run__source"],
-        }
-
-
 def in_sight_rows(study: Study) -> Iterator[tuple[object, ...]]:
     """Yield the seconds that each shot of a submitted slot was in sight, if recorded.
 
@@ -320,57 +271,9 @@ def answers_frame(
     study: Study, table: str, *, view: str = MAIN, as_of: Moment | None = None
 ) -> "pd.DataFrame":
     rows = answer_rows(study, table, view=view, as_of=as_of)
-    frame = _frame(rows, header(study, table))
+    frame = as_frame(rows, header(study, table))
     kind = next(kind for kind in kinds_of(study) if kind.table == table)
     return kind.checked(frame, file=study.slug)
-
-
-def scores_frame(study: Study, *, as_of: Moment | None = None) -> "pd.DataFrame":
-    from analysis.reading.inputs import check_scores
-
-    rows = score_rows(study, as_of=as_of)
-    return check_scores(_frame(rows, SCORE_HEADER), file=study.slug)
-
-
-def twins_frame(
-    study: Study,
-    scores: "pd.DataFrame",
-    *,
-    excluded: tuple[str, ...] = (),
-    as_of: Moment,
-) -> "pd.DataFrame | None":
-    """Return the scores of degraded copies, or None."""
-    import pandas as pd
-
-    from analysis.reading.inputs import TWIN_COLUMNS, read_twins
-
-    output = ("twin__story__key", "twin__method__name", "twin__degradation")
-    found = twin_scores(study, as_of).order_by(*output, *METRIC)
-    names = _metric_names(scores, excluded) if found.exists() else {}
-    rows = [
-        (*place, names[version], value, original)
-        for *place, value, original, metric, number, backend in found.values_list(
-            *output, "value", "original", *METRIC
-        )
-        if (version := (metric, number, backend)) in names
-    ]
-    if not rows:
-        return None
-    frame = pd.DataFrame(rows, columns=[*TWIN_COLUMNS, "original"])
-    return read_twins(frame, {*frame["metric"]})
-
-
-def _metric_names(
-    scores: "pd.DataFrame", excluded: tuple[str, ...]
-) -> dict[tuple[str, ...], str]:
-    """Return the names in tables of each version of a metric with a score."""
-    from analysis.reading.column_cleaning import key_texts, without_methods
-    from analysis.reading.identities import versioned_names
-
-    kept = without_methods(scores, excluded, ("method",)).dropna(subset=["score"])
-    rows = kept.drop_duplicates(list(METRIC))
-    versions = zip(*(key_texts(rows[name]) for name in METRIC), strict=True)
-    return dict(zip(versions, versioned_names(rows), strict=True))
 
 
 def scales(study: Study) -> dict[str, tuple[int, int]]:
@@ -391,7 +294,8 @@ def hypotheses_frame(study: Study) -> "pd.DataFrame":
     return pd.DataFrame(list(rows), columns=["question", "metric"])
 
 
-def _frame(rows: Iterator[AnswerRow], header: tuple[str, ...]) -> "pd.DataFrame":
+def as_frame(rows: Iterator[AnswerRow], header: tuple[str, ...]) -> "pd.DataFrame":
+    """Return rows as a table of cells that are still to be checked."""
     import pandas as pd
 
     return pd.DataFrame(list(rows), columns=list(header)).astype(object)

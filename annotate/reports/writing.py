@@ -19,7 +19,13 @@ from annotate.access.server_address import server_address
 from annotate.audit_log.as_of_event import Moment
 from annotate.kinds.registry import answer_tables, kind_of
 from annotate.models import MAIN, Slot, Study
-from annotate.reports import downloads, earlier_study, study_scores, study_tables
+from annotate.reports import (
+    downloads,
+    earlier_study,
+    score_tables,
+    study_scores,
+    study_tables,
+)
 from annotate.reports.declarations import Files, declarations, keep, kept_name
 from annotate.studies import rewording
 from evalcore.metrics import registry
@@ -85,7 +91,8 @@ def write_study_report(
     from analysis.report.writing import run_table, write_report
 
     progress("reading")
-    completed = _completed(study, options)
+    choice = study_scores.choice_of(study, options, moment)
+    completed = _completed(study, options, choice)
     result = _align(study, view, moment, completed, files, progress)
     at = moment.at.isoformat(timespec="seconds")
     run = run_table(
@@ -106,7 +113,11 @@ def write_study_report(
         *result.notes,
         *_about_metrics(result.metrics),
         *_about_pairs(study),
-        *(study_scores.notes(study, moment) if "scores" in result.tables else ()),
+        *(
+            study_scores.notes(study, moment, choice)
+            if "scores" in result.tables
+            else ()
+        ),
         *result.analysis.notes,
     )
     progress("writing")
@@ -137,8 +148,11 @@ def _about_texts(study: Study, moment: Moment) -> Iterator[str]:
             )
 
 
-def _completed(study: Study, options: AlignOptions) -> AlignOptions:
+def _completed(
+    study: Study, options: AlignOptions, choice: study_scores.Choice
+) -> AlignOptions:
     """Return the options, completed by those of the study."""
+    options = replace(options, identity=choice)
     rule = study.adaptive
     left = {*study.method_names} - {*options.exclude_methods}
     if not options.top and rule and rule["top"] < len(left):
@@ -162,10 +176,10 @@ def _align(
     from analysis.commands.alignment import align
 
     scores, twins, metrics = None, None, []
-    if next(study_tables.score_rows(study, as_of=moment), None) is not None:
-        scores = study_tables.scores_frame(study, as_of=moment)
+    if next(score_tables.score_rows(study, as_of=moment), None) is not None:
+        scores = score_tables.scores_frame(study, as_of=moment, choice=options.identity)
         metrics = list(scores["metric"].unique())
-        twins = study_tables.twins_frame(
+        twins = score_tables.twins_frame(
             study, scores, excluded=options.exclude_methods, as_of=moment
         )
     tables: dict[str, pd.DataFrame | None] = {
@@ -302,15 +316,16 @@ def _command(
     usual = as_stored(AlignOptions())
     for name, value in as_stored(options).items():
         if value != usual[name]:
-            parts.append(f"--{name.replace('_', '-')}")
-            parts += [] if value is True else [_argument(value)]
+            parts += [f"--{name.replace('_', '-')}", *_argument(value)]
     for name, path in files.items():
         parts += [f"--{name}", kept_name(name, path)]
     return shlex.join(parts)
 
 
-def _argument(value: Any) -> str:
-    """Return the value of an option as on the command line."""
+def _argument(value: object) -> list[str]:
+    """Return what follows the name of an option on the command line."""
+    if value is True:
+        return []
     if isinstance(value, dict):
         value = tuple(f"{metric}={identity}" for metric, identity in value.items())
-    return join_names(map(str, value)) if isinstance(value, tuple) else str(value)
+    return [join_names(map(str, value)) if isinstance(value, tuple) else str(value)]

@@ -46,7 +46,11 @@ TABS = (
             gettext_lazy("Reports"),
             ("report-comparison", "output-detail", "output-replace"),
         ),
-        Page("study-scoring", gettext_lazy("Metric scores")),
+        Page(
+            "study-scoring",
+            gettext_lazy("Metric scores"),
+            ("metric-values", "run-detail"),
+        ),
     ),
     (
         Page(

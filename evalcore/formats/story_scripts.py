@@ -102,6 +102,8 @@ class ForeignScore:
     shot: int | None = None
     version: str = ""  # distinguishes several values of one metric
     backend: str = ""
+    # Further columns of what made it, if the file says so.
+    made_by: dict[str, str] = field(default_factory=dict)
     higher: bool = True
     details: dict[str, Any] | None = None  # the file's further information on the value
     reason: str = ""

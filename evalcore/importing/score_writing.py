@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.db.models import QuerySet
@@ -10,6 +11,7 @@ from django.utils import timezone
 from analysis.problems import Problem
 from evalcore.database.postgresql import analyze
 from evalcore.importing.names import Names
+from evalcore.metrics.identity import PARTS, Identity, from_label
 from evalcore.models import (
     Benchmark,
     MetricAbsence,
@@ -19,13 +21,16 @@ from evalcore.models import (
     Shot,
     most_letters,
 )
+from evalcore.scoring.identities import Identities, columns_of, store
 
 # Row keys that no column can have: line, file for problems, and the file or folder of
 # the run.
 LINE, FILE, RUN = "\0line", "\0file", "\0run"
+# What made a row's score, as an Identity.
+IDENTITY = "\0identity"
 
-# metric, version, backend, method, story, shot
-ScoreKey = tuple[str, str, str, str, str, str]
+# identity as asked, method, story, shot
+ScoreKey = tuple[str, str, str, str]
 # One row of the table with its place in the file. A row without a score has a reason; a
 # row may have details.
 ScoreRow = dict[str, Any]
@@ -33,13 +38,42 @@ ScoreRow = dict[str, Any]
 
 def key_of(row: ScoreRow) -> ScoreKey:
     return (
-        row["metric"],
-        row["metric_version"],
-        row.get("backend", ""),
+        row[IDENTITY].asked,
         row["method"],
         row["story"],
         "" if row["shot"] is None else str(row["shot"]),
     )
+
+
+def name_identities(
+    rows: Sequence[ScoreRow], files: Mapping[str, Identity]
+) -> list[Problem]:
+    """Add to each row what made its score; return problems.
+
+    A row that names only a version and a backend has the identity that values stored
+    before identities have.
+    """
+    problems, known = [], {**files}
+    by_texts: dict[tuple[str, ...], Identity] = {}
+    for row in rows:
+        texts = (row["metric"], *(row.get(name) or "" for name in PARTS))
+        if texts not in by_texts:
+            found = _identity(texts)
+            by_texts[texts] = known.setdefault(found.key, found)
+        row[IDENTITY] = by_texts[texts]
+        key, told = row[IDENTITY].key, row.get("identity")
+        if told and told != key:
+            what = f"{key}, which follows from the other columns, or nothing"
+            problems.append(Problem(row[FILE], what, row[LINE], "identity", told))
+    return problems
+
+
+def _identity(texts: tuple[str, ...]) -> Identity:
+    told: dict[str, Any] = dict(zip(("metric", *PARTS), texts, strict=True))
+    found = Identity(**told)
+    if replace(found, metric_version="", backend="") != Identity(found.metric):
+        return found
+    return from_label(found.metric, found.metric_version, found.backend)
 
 
 class StoredScores:
@@ -52,14 +86,14 @@ class StoredScores:
     def __init__(
         self, benchmark: Benchmark, *, details: bool, posted_to: str = ""
     ) -> None:
+        known = Identities()
+
         def found_in(rows: QuerySet[Any], *left: str) -> dict[ScoreKey, Any]:
             rows = rows.filter(benchmark__slug=benchmark.slug)
             rows = rows.select_related("method", "story", "shot")
             return {
                 (
-                    row.metric,
-                    row.metric_version,
-                    row.backend,
+                    known.of_row(row).asked,
                     row.method.name,
                     row.story.key if row.story else "",
                     str(row.shot.number) if row.shot else "",
@@ -74,7 +108,7 @@ class StoredScores:
         self.absences = {} if posted_to else found_in(MetricAbsence.objects.all())
         # The study's direction takes precedence over the benchmark's.
         self.directions = {
-            key[:3]: row.higher_is_better
+            key[0]: row.higher_is_better
             for rows in (self.below, self.scores)
             for key, row in rows.items()
         }
@@ -106,7 +140,7 @@ class Changes:
         key = key_of(row)
         old, absence = stored.scores.get(key), stored.absences.get(key)
         below = stored.below.get(key) if old is None else None
-        known = stored.directions.get(key[:3], row["higher"])
+        known = stored.directions.get(key[0], row["higher"])
         turned = row["score"] is not None and known != row["higher"]
         if row["score"] is None:
             if old is not None:
@@ -178,6 +212,8 @@ def write(
         )
         for name in files
     }
+    made_by = {row[IDENTITY].asked: row[IDENTITY] for row in rows}
+    keys = {asked: store(identity) for asked, identity in made_by.items()}
     shots = _shots(
         names, {(r["story"], r["shot"]) for r in made if r["shot"] is not None}
     )
@@ -189,9 +225,8 @@ def write(
             "method": names.methods[row["method"]],
             "story": names.stories[row["story"]] if row["story"] else None,
             "shot": shots.get((row["story"], row["shot"])),
-            "metric": row["metric"],
-            "metric_version": row["metric_version"],
-            "backend": row.get("backend", ""),
+            "identity_id": keys[row[IDENTITY].asked],
+            **columns_of(row[IDENTITY]),
         }
 
     MetricScore.objects.bulk_create(
@@ -200,6 +235,7 @@ def write(
                 **place(row),
                 higher_is_better=row["higher"],
                 value=row["score"],
+                computed_at=row.get("computed_at") or None,
                 details=row.get("details"),
                 posted_to=posted_to,
             )
@@ -219,6 +255,8 @@ def _update(changes: Changes, runs: Mapping[str, MetricRun]) -> None:
     turned, others = [], []
     for old, row in changes.changed:
         old.higher_is_better, old.run = row["higher"], runs[row[RUN]]
+        old.computed_at = row.get("computed_at") or None
+        old.judge_version = row[IDENTITY].judge_version
         if old.value == row["score"] and "details" not in row:
             turned.append(old)
         else:  # Details of the old value no longer apply.
@@ -226,7 +264,9 @@ def _update(changes: Changes, runs: Mapping[str, MetricRun]) -> None:
             others.append(old)
     for rows, fields in ((turned, ()), (others, ("value", "details"))):
         MetricScore.everything.bulk_update(
-            rows, ["higher_is_better", "run", *fields], batch_size=500
+            rows,
+            ["higher_is_better", "run", "computed_at", "judge_version", *fields],
+            batch_size=500,
         )
 
 
@@ -238,7 +278,9 @@ def _run(
     posted_to: str,
 ) -> MetricRun:
     now = timezone.now()
-    content = repr([(row[LINE], *key_of(row), row["score"]) for row in rows])
+    content = repr(
+        [(row[LINE], row["metric"], *key_of(row), row["score"]) for row in rows]
+    )
     return MetricRun.objects.create(
         benchmark=benchmark,
         source=MetricRun.Source.IMPORTED,
@@ -271,14 +313,10 @@ def _shots(names: Names, wanted: set[tuple[str, int]]) -> dict[tuple[str, int], 
 
 
 def turn_others(
-    benchmark: Benchmark, directions: dict[tuple[str, str, str], bool], posted_to: str
+    benchmark: Benchmark, directions: dict[str, bool], posted_to: str
 ) -> None:
     """Give the metric's other rows the direction from the file."""
-    for (metric, version, backend), higher in directions.items():
+    for asked, higher in directions.items():
         MetricScore.everything.filter(
-            benchmark=benchmark,
-            posted_to=posted_to,
-            metric=metric,
-            metric_version=version,
-            backend=backend,
+            benchmark=benchmark, posted_to=posted_to, identity__key=asked
         ).exclude(higher_is_better=higher).update(higher_is_better=higher)

@@ -3,30 +3,46 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from django.db import transaction
 
 from analysis.problems import InputError, Problem, Problems
 from analysis.reading.texts import UNTOLD, higher_by_name, known_name
+from analysis.tables import IDENTITY_COLUMNS
 from evalcore.formats.story_scripts import ForeignScores
 from evalcore.importing.names import Names
 from evalcore.importing.score_writing import (
     FILE,
+    IDENTITY,
     LINE,
     RUN,
     Changes,
     ScoreRow,
     StoredScores,
     key_of,
+    name_identities,
     turn_others,
     write,
 )
 from evalcore.metrics import registry
-from evalcore.models import Benchmark, MetricScore, Output, Shot, most_letters
+from evalcore.metrics.identity import Identity
+from evalcore.models import (
+    Benchmark,
+    MetricScore,
+    Output,
+    ScoreIdentity,
+    Shot,
+    most_letters,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+NO_FILES: Mapping[str, Identity] = MappingProxyType({})
 
 
 @dataclass
@@ -68,6 +84,7 @@ def import_scores(
     replace: bool = False,
     lower_is_better: frozenset[str] = frozenset(),
     metric_version: str = "",
+    files: Mapping[str, Identity] = NO_FILES,
     earlier: Sequence[Problem] = (),
     posted_to: str = "",
     check_only: bool = False,
@@ -75,10 +92,11 @@ def import_scores(
 ) -> ScoreImport:
     """Store a table of scores that `analysis.reading.inputs` has checked.
 
+    `files` are identities from the file beside it, with the hashes of weights.
     `check_only` stores nothing; `also` is called at the end of the transaction.
     """
-    columns = {"story", "method", "shot", "metric", "score", "metric_version"}
-    columns |= {"backend", "higher_is_better", LINE}
+    columns = {"story", "method", "shot", "metric", "score", "higher_is_better"}
+    columns |= {*IDENTITY_COLUMNS, "computed_at", LINE}
     rows = [
         {name: value for name, value in row.items() if name in columns}
         for row in table_rows(scores)
@@ -93,6 +111,7 @@ def import_scores(
         create=create,
         replace=replace,
         lower_is_better=lower_is_better,
+        files=files,
         earlier=earlier,
         posted_to=posted_to,
         untold=scores.attrs.get(UNTOLD, ()),
@@ -109,6 +128,7 @@ def import_rows(
     create: bool = False,
     replace: bool = False,
     lower_is_better: frozenset[str] = frozenset(),
+    files: Mapping[str, Identity] = NO_FILES,
     earlier: Sequence[Problem] = (),
     options: Mapping[str, Mapping[str, Any]] | None = None,
     once: bool = False,
@@ -134,6 +154,8 @@ def import_rows(
             reported.add(said)
     if earlier:
         raise InputError(_in_order(problems))
+    problems += name_identities(rows, files)
+    problems += _times(rows)
     details = any("details" in row for row in rows)
     stored = StoredScores(benchmark, details=details, posted_to=posted_to)
     guessed, turned = set(), set()
@@ -168,7 +190,7 @@ def import_rows(
                 names.add_missing({(row["story"], row["method"]) for row in made})
                 write(names, rows, changes, options or {}, posted_to)
                 if replace:
-                    directions = {key_of(row)[:3]: row["higher"] for row in rows}
+                    directions = {key_of(row)[0]: row["higher"] for row in rows}
                     turn_others(benchmark, directions, posted_to)
             also()
     return ScoreImport(
@@ -180,6 +202,7 @@ def import_foreign_scores(
     found: ForeignScores,
     *,
     benchmark: Benchmark,
+    files: Mapping[str, Identity] = NO_FILES,
     create: bool = False,
     replace: bool = False,
     check_only: bool = False,
@@ -196,6 +219,7 @@ def import_foreign_scores(
             "reason": score.reason,
             "metric_version": score.version,
             "backend": score.backend,
+            **score.made_by,
             "higher_is_better": score.higher,
             "details": score.details,
             LINE: score.line,
@@ -208,6 +232,7 @@ def import_foreign_scores(
         rows,
         benchmark=benchmark,
         file="",
+        files=files,
         create=create,
         replace=replace,
         options=found.options,
@@ -219,6 +244,25 @@ def import_foreign_scores(
 
 def _in_order(problems: Problems[Problem]) -> Problems[Problem]:
     problems.sort(key=lambda problem: (problem.file, problem.line or 0))
+    return problems
+
+
+def _times(rows: Sequence[ScoreRow]) -> Problems[Problem]:
+    """Turn the rows' times of computation into times; return problems."""
+    problems: Problems[Problem] = Problems()
+    for row in rows:
+        told = row.get("computed_at")
+        try:
+            at = datetime.fromisoformat(told) if told else None
+        except ValueError:
+            what = "a time in ISO 8601, such as 2026-03-04T05:06:07+00:00"
+            problems.append(
+                Problem(row[FILE], what, row[LINE], "computed_at", str(told))
+            )
+        else:
+            row["computed_at"] = (
+                at if at is None or at.tzinfo else at.replace(tzinfo=UTC)
+            )
     return problems
 
 
@@ -271,8 +315,11 @@ def _unknown_shots(
 
 def _too_long(rows: Sequence[ScoreRow]) -> Problems[Problem]:
     problems: Problems[Problem] = Problems()
-    for column in ("metric", "metric_version", "backend"):
-        longest = most_letters(MetricScore, column)
+    for column in ("metric", *IDENTITY_COLUMNS):
+        if column in ("settings", "identity"):
+            continue  # of any length, and checked
+        table = MetricScore if column == "judge_version" else ScoreIdentity
+        longest = most_letters(table, column)
         for row in rows:
             value = row.get(column) or ""
             if len(value) > longest:
@@ -290,7 +337,7 @@ def _doubled(rows: Sequence[ScoreRow]) -> Problems[Problem]:
     for row in rows:
         if counts[key_of(row)] > 1:
             what = "one score of a metric for a method, story and shot"
-            named = " / ".join(part for part in key_of(row) if part)
+            named = " / ".join(filter(None, (row["metric"], *key_of(row)[1:])))
             problems.append(Problem(row[FILE], what, row[LINE], value=named))
     return problems
 
@@ -298,7 +345,7 @@ def _doubled(rows: Sequence[ScoreRow]) -> Problems[Problem]:
 def _direction(
     row: ScoreRow,
     lower_is_better: frozenset[str],
-    stored: dict[tuple[str, str, str], bool],
+    stored: dict[str, bool],
     untold: Collection[str],
 ) -> bool | None:
     """Return whether higher is better; None if only the metric's name may decide.
@@ -309,4 +356,4 @@ def _direction(
         return False
     if row["metric"] not in untold and "higher_is_better" in row:
         return row["higher_is_better"] is not False
-    return stored.get(key_of(row)[:3])
+    return stored.get(row[IDENTITY].asked)

@@ -288,17 +288,27 @@ class Streaming(Encoder, Protocol):
         """Yield positions and features as they arrive; otherwise as `encode`."""
 
 
+@runtime_checkable
+class Answering(Encoder, Protocol):
+    """An encoder whose features name the version that gave them: a judge."""
+
+    def version_of(self, feature: Feature) -> str:
+        """Return the version that gave a feature; empty if it is unknown."""
+
+
 @dataclass(frozen=True)
 class Ask:
     """Request of a metric for the features of items, in the same order.
 
     An item without a feature is thrown as a FeatureError. With `tolerant`, the error
-    takes the place of the feature and the others arrive.
+    takes the place of the feature and the others arrive. Features for which `keep` is
+    false serve this run only: they are not stored, and stored ones are not used.
     """
 
     encoder: Encoder
     items: Sequence[Item]
     tolerant: bool = False
+    keep: Callable[[Feature], bool] | None = None
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ Metrics are generators that ask for features. In each round the engine collects 
 requests of a window of metrics, each item once. It takes features from the store, has
 the rest decoded once, in threads, and encodes them as soon as a batch is full. Each
 metric gets its answer as soon as all requested features are known. An item without a
-feature fails only the metrics that requested it; the next run tries again.
+feature fails only the metrics that requested it; the next run tries again, also for
+features that a metric cannot use, such as prose of a judge.
 """
 
 import os
@@ -18,6 +19,7 @@ from itertools import islice
 from typing import Any
 
 from evalcore.metrics.base import (
+    Answering,
     Ask,
     Encoder,
     Feature,
@@ -35,7 +37,8 @@ ODD_STORY = (AttributeError, LookupError, TypeError)
 WINDOW = 64
 
 _Features = list[Feature | FeatureError]
-_Refused = dict[tuple[str, str], FeatureError]  # by encoder and item
+# What is not stored, by encoder and item; it holds until the run ends.
+_Unstored = dict[tuple[str, str], Feature | FeatureError]
 
 
 @dataclass(frozen=True)
@@ -48,11 +51,15 @@ class MetricJob:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of a job: values, or the error that ended it."""
+    """Result of a job: values, or the error that ended it.
+
+    `judge_versions`: the versions of judges whose answers it used, as far as known.
+    """
 
     key: Any
     values: Sequence[Value] = ()
     error: Exception | None = None
+    judge_versions: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -67,6 +74,7 @@ class EncoderCounts:
 class _Active:
     job: MetricJob
     ask: Ask
+    versions: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -77,11 +85,26 @@ class _Wanted:
     items: dict[str, Item] = field(default_factory=dict)
     known: dict[str, Feature | FeatureError] = field(default_factory=dict)
     ready: list[PreparedItem] = field(default_factory=list)
+    asks: dict[str, list[Ask]] = field(default_factory=dict)  # those with `keep`
 
     @property
     def unknown(self) -> list[Item]:
         """Return the items without a feature or error yet."""
         return [item for key, item in self.items.items() if key not in self.known]
+
+    def add(self, ask: Ask) -> None:
+        self.items.update((item.key, item) for item in ask.items)
+        if ask.keep is not None:
+            for item in ask.items:
+                self.asks.setdefault(item.key, []).append(ask)
+
+    def kept(self, features: Mapping[str, Feature]) -> dict[str, Feature]:
+        """Return the features that all who requested them can use."""
+        return {
+            key: feature
+            for key, feature in features.items()
+            if all(_keeps(ask, feature) for ask in self.asks.get(key, ()))
+        }
 
     def knows(self, ask: Ask) -> bool:
         """Return whether a request can be answered; checks its last item first."""
@@ -99,8 +122,17 @@ class _Wanted:
         )
 
 
+def stored_names(encoder: str, again: str) -> list[str]:
+    """Return the names that features are stored under; the first one is read."""
+    return [f"{encoder}; again {again}", encoder] if again else [encoder]
+
+
 class Engine:
-    """Runs jobs."""
+    """Runs jobs.
+
+    `again`: name of a computation that uses no feature stored before it. What it
+    encodes replaces the stored features, and is found again under this name.
+    """
 
     def __init__(
         self,
@@ -109,8 +141,10 @@ class Engine:
         threads: int | None = None,
         window: int = WINDOW,
         on_batch: Callable[[], None] = lambda: None,
+        again: str = "",
     ) -> None:
         self.store = store
+        self.again = again
         self.threads = threads or os.cpu_count() or 1
         self.window = window
         self.on_batch = on_batch
@@ -120,7 +154,7 @@ class Engine:
         """Run the jobs, and yield the outcome of each as soon as it is known."""
         waiting = iter(jobs)
         active: list[_Active] = []
-        refused: _Refused = {}
+        unstored: _Unstored = {}
         with ThreadPoolExecutor(self.threads) as pool:
             while True:
                 for job in islice(waiting, self.window - len(active)):
@@ -132,7 +166,7 @@ class Engine:
                 if not active:
                     return
                 going_on = []
-                with closing(self._answers(active, refused, pool)) as answers:
+                with closing(self._answers(active, unstored, pool)) as answers:
                     for one, features in answers:
                         resumed = _resume(one, features)
                         if isinstance(resumed, Outcome):
@@ -142,10 +176,10 @@ class Engine:
                 active = going_on
 
     def _answers(
-        self, active: Sequence[_Active], refused: _Refused, pool: ThreadPoolExecutor
+        self, active: Sequence[_Active], unstored: _Unstored, pool: ThreadPoolExecutor
     ) -> Generator[tuple[_Active, _Features]]:
         """Yield each job with its requested features, as soon as all are known."""
-        wanted = self._wanted((one.ask for one in active), refused)
+        wanted = self._wanted((one.ask for one in active), unstored)
         answered, waiting = _split_answerable(active, wanted)
         yield from answered
         unknown = [(o.encoder, item) for o in wanted.values() for item in o.unknown]
@@ -159,33 +193,33 @@ class Engine:
                     continue
                 one.ready.append(prepared)
                 if one.is_full:
-                    self._encode(one)
+                    self._encode(one, unstored)
                     answered, waiting = _split_answerable(waiting, wanted)
                     yield from answered
         for one in wanted.values():
-            self._encode(one)
+            self._encode(one, unstored)
             for key, feature in one.known.items():
                 if isinstance(feature, FeatureError):
-                    refused[one.encoder.id, key] = feature
+                    unstored[one.encoder.id, key] = feature
         for job in waiting:
             yield job, wanted[job.ask.encoder.id].features(job.ask)
 
-    def _wanted(self, asks: Iterable[Ask], refused: _Refused) -> dict[str, _Wanted]:
+    def _wanted(self, asks: Iterable[Ask], unstored: _Unstored) -> dict[str, _Wanted]:
         """Return the requested items by encoder, with features already known."""
         wanted: dict[str, _Wanted] = {}
         for ask in asks:
-            one = wanted.setdefault(ask.encoder.id, _Wanted(ask.encoder))
-            one.items.update((item.key, item) for item in ask.items)
+            wanted.setdefault(ask.encoder.id, _Wanted(ask.encoder)).add(ask)
         for one in wanted.values():
             name = one.encoder.id
-            one.known.update(self.store.get_many(name, one.items))
+            stored = self.store.get_many(stored_names(name, self.again)[0], one.items)
+            one.known.update(one.kept(stored))
             one.known |= {
-                k: refused[name, k] for k in one.items if (name, k) in refused
+                k: unstored[name, k] for k in one.items if (name, k) in unstored
             }
             self.counts.asked[name] += len(one.items)
         return wanted
 
-    def _encode(self, one: _Wanted) -> None:
+    def _encode(self, one: _Wanted, unstored: _Unstored) -> None:
         if not one.ready:
             return
         ready, one.ready = one.ready, []
@@ -195,7 +229,12 @@ class Engine:
                 new = {ready[place].key: feature for place, feature in found.items()}
                 one.known.update(new)
                 good = {k: f for k, f in new.items() if not isinstance(f, FeatureError)}
-                self.store.put_many(one.encoder.id, good)
+                kept = one.kept(good)
+                for name in stored_names(one.encoder.id, self.again):
+                    self.store.put_many(name, kept)
+                unstored.update(
+                    ((one.encoder.id, k), f) for k, f in good.items() if k not in kept
+                )
                 self.counts.encoded[one.encoder.id] += len(good)
                 self.on_batch()
 
@@ -243,15 +282,34 @@ def _resume(one: _Active, features: _Features) -> _Active | Outcome:
     scoring = one.job.scoring
     refused = next((f for f in features if isinstance(f, FeatureError)), None)
     if refused is None or one.ask.tolerant:
-        return _step(one.job, lambda: scoring.send(features))
+        versions = one.versions | _versions(one.ask, features)
+        return _step(one.job, lambda: scoring.send(features), versions)
     return _step(one.job, lambda: scoring.throw(FeatureError(str(refused))))
 
 
-def _step(job: MetricJob, go_on: Callable[[], Ask]) -> _Active | Outcome:
+def _versions(ask: Ask, features: _Features) -> frozenset[str]:
+    """Return the known versions of a judge in the answers that a metric can use."""
+    if not isinstance(ask.encoder, Answering):
+        return frozenset()
+    usable = [
+        feature
+        for feature in features
+        if not isinstance(feature, FeatureError) and _keeps(ask, feature)
+    ]
+    return frozenset(map(ask.encoder.version_of, usable)) - {""}
+
+
+def _keeps(ask: Ask, feature: Feature) -> bool:
+    return ask.keep is None or ask.keep(feature)
+
+
+def _step(
+    job: MetricJob, go_on: Callable[[], Ask], versions: frozenset[str] = frozenset()
+) -> _Active | Outcome:
     try:
-        return _Active(job, go_on())
+        return _Active(job, go_on(), versions)
     except StopIteration as done:
-        return Outcome(job.key, done.value)
+        return Outcome(job.key, done.value, judge_versions=versions)
     except UNSCORABLE as error:
         return Outcome(job.key, error=error)
     except ODD_STORY as error:

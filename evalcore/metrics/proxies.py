@@ -35,6 +35,7 @@ class FaceConsistency:
         ),
         backend="dlib HOG faces, ResNet features",
     )
+    exact = True  # its networks never round to bf16
 
     weights = faces.DLIB.weights
     missing = requires(faces.DLIB.packages, weights)

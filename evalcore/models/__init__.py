@@ -9,7 +9,12 @@ from evalcore.models.benchmarks import Benchmark, BenchmarkMember
 from evalcore.models.columns import most_letters
 from evalcore.models.metric_runs import MetricChunk, MetricRun, Worker
 from evalcore.models.outputs import Frame, Method, Output
-from evalcore.models.scores import MetricAbsence, MetricScore, TwinScore
+from evalcore.models.scores import (
+    MetricAbsence,
+    MetricScore,
+    ScoreIdentity,
+    TwinScore,
+)
 from evalcore.models.stories import Character, CharacterImage, MediaFile, Shot, Story
 
 __all__ = [
@@ -25,6 +30,7 @@ __all__ = [
     "MetricRun",
     "MetricScore",
     "Output",
+    "ScoreIdentity",
     "Shot",
     "Story",
     "TwinScore",

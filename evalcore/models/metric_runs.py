@@ -1,7 +1,7 @@
 """Computations and imports of scores, the chunks that workers take, and workers."""
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Value
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -28,6 +28,7 @@ class MetricRun(models.Model):
         DONE = "done", _("done")
         FAILED = "failed", _("failed")
         STOPPED = "stopped", _("stopped")
+        DELETED = "deleted", _("deleted")
 
     class Source(models.TextChoices):
         COMPUTED = "computed"
@@ -49,7 +50,8 @@ class MetricRun(models.Model):
     options = models.JSONField(
         default=dict,
         blank=True,
-        help_text="What it was asked for beside metrics: the method with true outputs.",
+        help_text="What it was asked for beside metrics: the method with true outputs, "
+        "outputs, what is asked again; and what of it was deleted since.",
     )
     dollars = models.FloatField(default=0, help_text="Paid to judges so far.")
     reserved = models.FloatField(
@@ -65,7 +67,16 @@ class MetricRun(models.Model):
         constraints = [
             holds(
                 "metric_run_state_known",
-                Q(state__in=["queued", "running", "done", "failed", "stopped"]),
+                Q(
+                    state__in=[
+                        "queued",
+                        "running",
+                        "done",
+                        "failed",
+                        "stopped",
+                        "deleted",
+                    ]
+                ),
             ),
             known("metric_run_source_known", source=["computed", "imported", "asked"]),
         ]
@@ -96,6 +107,11 @@ class MetricChunk(models.Model):
         related_name="+",
         help_text="Whose outputs are scored together; alternative to single outputs.",
     )
+    guessed = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="Pieces counted where weights were missing; a worker counts again.",
+    )
     state = models.CharField(
         max_length=10,
         choices=MetricRun.State.choices,
@@ -107,6 +123,12 @@ class MetricChunk(models.Model):
     )
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     failures = models.JSONField(default=list, help_text="[output, metric, reason]")
+    replaced = models.JSONField(
+        default=list,
+        db_default=Value([], models.JSONField()),
+        help_text="Earlier values: [method, story, shot, metric, version, backend, "
+        "value or null, reason, date]",
+    )
     environment = models.JSONField(
         default=dict, help_text="With what it was computed: device, versions, weights."
     )

@@ -10,25 +10,76 @@ from evalcore.models.metric_runs import POSTED_TO, MetricRun
 from evalcore.models.outputs import Method, Output
 from evalcore.models.stories import Shot, Story
 
+# The columns that name a metric without its identity, as older programs read them.
+LABEL = ("metric", "metric_version", "backend")
+
+
+class ScoreIdentity(models.Model):
+    """Everything that decides the values of a metric and is known in advance.
+
+    The name under which a judge answered is known only afterwards, so that it stands
+    with each score. `evalcore.metrics.identity.Identity` describes the columns.
+    """
+
+    key = models.CharField(
+        max_length=12, unique=True, help_text="The identity as asked, a hash."
+    )
+    metric = models.CharField(max_length=100)
+    metric_version = models.CharField(max_length=300, blank=True)
+    profile = models.CharField(max_length=100, blank=True)
+    backend = models.CharField(max_length=100, blank=True)
+    weights = models.CharField(max_length=8, blank=True)
+    precision = models.CharField(max_length=20, blank=True)
+    judge = models.CharField(max_length=200, blank=True)
+    settings = models.TextField(blank=True)
+    files = models.JSONField(
+        default=dict, blank=True, help_text="Full hashes of weights and prompts."
+    )
+
+    class Meta:
+        ordering = ["metric", "pk"]
+
+
+def _identity() -> "models.ForeignKey[ScoreIdentity | None]":
+    return models.ForeignKey(
+        ScoreIdentity,
+        on_delete=models.PROTECT,
+        null=True,
+        db_index=False,
+        related_name="+",
+    )
+
+
+def _judge_version() -> "models.CharField[str, str]":
+    return models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Name under which the judge answered.",
+    )
+
 
 def _one_per_subject(what: str, *scope: str) -> list[models.BaseConstraint]:
-    """Return constraints: a metric has one row per method, output or shot."""
-    metric = [*scope, "metric", "metric_version", "backend", "method"]
-    return [
-        once(
-            f"{what}_unique_for_method",
-            "benchmark",
-            *metric,
-            where=Q(story__isnull=True),
-        ),
-        once(
-            f"{what}_unique_for_output",
-            *metric,
-            "story",
-            where=Q(story__isnull=False, shot__isnull=True),
-        ),
-        once(f"{what}_unique_for_shot", *metric, "shot", where=Q(shot__isnull=False)),
-    ]
+    """Return constraints: an identity has one row per method, output or shot.
+
+    Rows without an identity come from programs of an earlier version that still run
+    while a server is upgraded.
+    """
+    rules: list[models.BaseConstraint] = []
+    for name, metric, where in (
+        (f"{what}_once", ("identity",), Q(identity__isnull=False)),
+        (f"old_{what}_once", LABEL, Q(identity__isnull=True)),
+    ):
+        same = (*scope, *metric, "method")
+        of_output = Q(story__isnull=False, shot__isnull=True)
+        of_method, of_shot = Q(story__isnull=True), Q(shot__isnull=False)
+        rules += [
+            once(f"{name}_for_method", "benchmark", *same, where=where & of_method),
+            once(f"{name}_for_output", *same, "story", where=where & of_output),
+            once(f"{name}_for_shot", *same, "shot", where=where & of_shot),
+        ]
+    return rules
 
 
 class SharedScoreManager(models.Manager["MetricScore"]):
@@ -63,8 +114,13 @@ class MetricScore(models.Model):
     metric = models.CharField(max_length=100)
     metric_version = models.CharField(max_length=300, blank=True)
     backend = models.CharField(max_length=100, blank=True)
+    identity = _identity()
+    judge_version = _judge_version()
     higher_is_better = models.BooleanField(default=True)
     value = models.FloatField()
+    computed_at = models.DateTimeField(
+        null=True, blank=True, help_text="Empty: when its run ended."
+    )
     posted_to = models.CharField(max_length=80, blank=True, help_text=POSTED_TO)
     details = models.JSONField(
         null=True, blank=True, help_text="What led to it: answers, boxes, matches."
@@ -112,6 +168,8 @@ class MetricAbsence(models.Model):
     metric = models.CharField(max_length=100)
     metric_version = models.CharField(max_length=300, blank=True)
     backend = models.CharField(max_length=100, blank=True)
+    identity = _identity()
+    judge_version = _judge_version()
     reason = models.TextField()
     details = models.JSONField(
         null=True, blank=True, help_text="What led to it: refused answers."
@@ -137,6 +195,8 @@ class TwinScore(models.Model):
     metric = models.CharField(max_length=100)
     metric_version = models.CharField(max_length=300, blank=True)
     backend = models.CharField(max_length=100, blank=True)
+    identity = _identity()
+    judge_version = _judge_version()
     value = models.FloatField()
     original = models.FloatField()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -144,5 +204,16 @@ class TwinScore(models.Model):
     class Meta:
         ordering = ["metric", "twin"]
         constraints = [
-            once("twin_score_unique", "twin", "metric", "metric_version", "backend")
+            once(
+                "twin_score_once",
+                "twin",
+                "identity",
+                where=Q(identity__isnull=False),
+            ),
+            once(
+                "old_twin_score_once",
+                "twin",
+                *LABEL,
+                where=Q(identity__isnull=True),
+            ),
         ]

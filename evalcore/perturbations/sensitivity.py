@@ -7,13 +7,14 @@ lower than the story itself. The check needs no annotators.
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evalcore.metrics.base import Metric, Value
 from evalcore.metrics.engine import Engine, MetricJob
+from evalcore.metrics.identity import identity_of, joined
 from evalcore.models import Benchmark, TwinScore
 from evalcore.perturbations.degraded_copies import current_perturbations
-from evalcore.scoring import judged_outputs
+from evalcore.scoring import identities, judged_outputs
 from evalcore.scoring.chunks import feature_store
 
 
@@ -59,6 +60,8 @@ def sensitivities(
         for name, metric in metrics.items()
     )
     values: dict[tuple[int, str], float | None] = {}
+    made = {name: identity_of(metric) for name, metric in metrics.items()}
+    answered: dict[str, set[str]] = defaultdict(set)
     failed = {}
     for outcome in Engine(feature_store()).run(jobs):
         key, name = outcome.key
@@ -68,6 +71,7 @@ def sensitivities(
                 outcome.error
             )
         values[key, name] = _mean(outcome.values)
+        answered[name] |= outcome.judge_versions
     pairs = defaultdict(list)
     for perturbation in perturbations:
         assert perturbation.twin_of_id is not None
@@ -79,17 +83,21 @@ def sensitivities(
         for name, metric in metrics.items()
         for degradation in sorted(pairs)
     ]
+    identity = {
+        name: replace(one, judge_version=joined(answered[name]))
+        for name, one in made.items()
+    }
+    stored = {name: identities.store(one) for name, one in made.items()}
     scores = [
         TwinScore(
             twin=perturbation,
-            metric=metric.info.name,
-            metric_version=metric.info.full_version,
-            backend=metric.info.backend,
+            identity_id=stored[name],
+            **identities.columns_of(identity[name]),
             value=score,
             original=original,
         )
         for perturbation in perturbations
-        for name, metric in metrics.items()
+        for name in metrics
         if (score := values.get((perturbation.pk, name))) is not None
         and (original := values.get((perturbation.twin_of_id or 0, name))) is not None
     ]

@@ -16,10 +16,12 @@ from django.utils import timezone
 
 from evalcore.metrics import registry
 from evalcore.metrics.base import Pair, Rendering, Run, Value
+from evalcore.metrics.encoders.precision import DeviceError
 from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.feature_store import FeatureStore
+from evalcore.metrics.identity import check_unchanged
 from evalcore.models import MetricChunk, MetricRun, Output
-from evalcore.scoring import judged_outputs, score_rows
+from evalcore.scoring import asked_again, judged_outputs, score_rows
 from evalcore.scoring.judged_outputs import InconsistentOutputError
 from evalcore.scoring.score_rows import ScoredOutput, WantedMetric
 from evalcore.serving.workers import Heartbeat
@@ -90,6 +92,7 @@ class ChunkWork:
         self.end = end
         self.progress = progress
         self.failures: list[list[str]] = []
+        self.replaced: list[list[object]] = []
         self.environment: dict[str, object] = {}
         self._complete = True
         self._unstored: list[ScoredOutput] = []
@@ -107,10 +110,14 @@ class ChunkWork:
             if signs.lost:
                 raise ChunkLostError
 
-        engine = Engine(feature_store(), on_batch=on_batch)
+        engine = Engine(
+            feature_store(),
+            on_batch=on_batch,
+            again=asked_again.cache_name(self.chunk.run),
+        )
         try:
             with self._judge():
-                self._run(engine, metrics)
+                self._run(engine, _unchanged(score_rows.identified(metrics)))
             self._put_down()
         finally:
             self.environment = _environment(engine.counts.asked)
@@ -118,8 +125,8 @@ class ChunkWork:
 
     def jobs_to_preview(self) -> Iterator[MetricJob]:
         """Yield the missing work; nothing stores its results."""
-        options = self.chunk.run.options
-        yield from self._jobs(score_rows.metrics_of(self.chunk.metrics, options))
+        metrics = score_rows.metrics_of(self.chunk.metrics, self.chunk.run.options)
+        yield from self._jobs(score_rows.identified(metrics, strict=False))
 
     def _run(self, engine: Engine, metrics: Sequence[WantedMetric]) -> None:
         for outcome in engine.run(self._jobs(metrics)):
@@ -131,8 +138,13 @@ class ChunkWork:
             except ValueError:  # no database can hold it
                 error = error or ValueError("the value is not finite")
             if error is None:
-                values = outcome.values or [NOTHING]
-                scored = ScoredOutput(piece.wanted, piece.method, piece.story, values)
+                scored = ScoredOutput(
+                    piece.wanted,
+                    piece.method,
+                    piece.story,
+                    outcome.values or [NOTHING],
+                    outcome.judge_versions,
+                )
                 self._unstored.append(scored)
                 self._uncounted += 1
             else:
@@ -164,7 +176,9 @@ class ChunkWork:
         failures = [*self.chunk.failures, *self.failures]
         with transaction.atomic():
             lock_run(self.chunk)
-            if not sign(self.chunk, failures=failures):
+            self.replaced += asked_again.remove_old(self.chunk.run, self._unstored)
+            replaced = [*self.chunk.replaced, *self.replaced]
+            if not sign(self.chunk, failures=failures, replaced=replaced):
                 raise ChunkLostError
             score_rows.store(self.chunk.run, self._unstored)
             MetricRun.objects.filter(pk=self.chunk.run_id).update(
@@ -174,6 +188,19 @@ class ChunkWork:
         self._stored_at = time.monotonic()
         report(self.chunk.run, self.progress)
 
+    def _count(self, pieces: int) -> None:
+        """Correct the run's total where planning could only guess the pieces."""
+        if self.chunk.guessed is None:
+            return
+        with transaction.atomic():
+            lock_run(self.chunk)
+            if not sign(self.chunk, guessed=None):
+                raise ChunkLostError
+            MetricRun.objects.filter(pk=self.chunk.run_id).update(
+                total=F("total") + pieces - self.chunk.guessed
+            )
+        self.chunk.guessed = None
+
     def _jobs(self, metrics: Sequence[WantedMetric]) -> Iterator[MetricJob]:
         """Yield the chunk's missing work, piece by piece."""
         chosen = judged_outputs.outputs(self.chunk.run.benchmark)
@@ -182,18 +209,23 @@ class ChunkWork:
         else:
             chosen = chosen.filter(method=self.chunk.method_id)
         outputs = list(chosen)
-        already = score_rows.existing_rows(
-            self.chunk.run.benchmark_id, metrics, outputs
-        )
+        already = asked_again.existing_rows(self.chunk.run, metrics, outputs)
         renderings = judged_outputs.load_renderings(outputs)
         truths = self._truths(outputs)
         if self.chunk.method is None:
+            self._count(
+                sum(
+                    len(score_rows.missing_metrics(output, metrics, already))
+                    for output in outputs
+                )
+            )
             yield from self._of_outputs(metrics, outputs, already, renderings, truths)
             return
         name = self.chunk.method.name
         left = [
             m for m in metrics if (None, self.chunk.method_id, m.key) not in already
         ]
+        self._count(len(left))
         whole = _whole(name, outputs, renderings, truths)
         for one in self._untried(name, left):
             if isinstance(whole, InconsistentOutputError):
@@ -212,7 +244,7 @@ class ChunkWork:
     ) -> Iterator[MetricJob]:
         """Yield the missing work of single outputs until the time is up."""
         for output in outputs:
-            name = f"{output.method.name} / {output.story.key}"
+            name = judged_outputs.output_name(output)
             left = self._untried(
                 name, score_rows.missing_metrics(output, metrics, already)
             )
@@ -248,6 +280,14 @@ class ChunkWork:
         )
         renderings = judged_outputs.load_renderings(true)
         return {output.story_id: renderings[output.pk] for output in true}
+
+
+def _unchanged(metrics: Sequence[WantedMetric]) -> Sequence[WantedMetric]:
+    """Return the metrics; raise if weights changed since this process read them."""
+    for one in metrics:
+        if one.identity is not None:
+            check_unchanged(one.identity)
+    return metrics
 
 
 def _subject(
@@ -295,7 +335,7 @@ def _environment(encoders: Mapping[str, int]) -> dict[str, object]:
         "encoders": dict(encoders),
     }
     if "torch" in sys.modules:
-        from evalcore.metrics.encoders.runtime import DeviceError, describe
+        from evalcore.metrics.encoders.runtime import describe
 
         try:
             environment |= describe()

@@ -8,6 +8,7 @@ cannot both spend the rest.
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -115,6 +116,11 @@ class Account:
         self._run.update(**self._reserved())
 
 
+def settings_of(run: MetricRun) -> JudgeSettings:
+    """Return the settings of a run's judge, with the number of its repetition."""
+    return replace(read_settings(), repeat=run.options.get("repeat", 0))
+
+
 @lru_cache(maxsize=8)
 def _dialect(_run: int, settings: JudgeSettings) -> Dialect:
     """Return what a run has learned of its judge's server, for its next chunks."""
@@ -124,7 +130,7 @@ def _dialect(_run: int, settings: JudgeSettings) -> Dialect:
 @contextmanager
 def asking_for_run(run: int) -> Iterator[Judge]:
     """Use the judge inside the block, on a run's account."""
-    settings = read_settings()
+    settings = settings_of(MetricRun.objects.get(pk=run))
     meter = Account(run, settings).meter()
     with asking(Judge(settings, meter, dialect=_dialect(run, settings))) as judge:
         yield judge

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from evalcore.metrics import registry
 from evalcore.metrics.base import Scoring
 from evalcore.metrics.decoding import UNSCORABLE
-from evalcore.metrics.engine import ODD_STORY
+from evalcore.metrics.engine import ODD_STORY, stored_names
 from evalcore.metrics.feature_store import FeatureStore
 from evalcore.metrics.llm_judge.client import Judge, asking
 from evalcore.metrics.llm_judge.estimates import (
@@ -16,10 +16,11 @@ from evalcore.metrics.llm_judge.estimates import (
     example_request,
 )
 from evalcore.metrics.llm_judge.questions import JudgeQuestion
-from evalcore.metrics.llm_judge.settings import JudgeSettings, read_settings
+from evalcore.metrics.llm_judge.settings import JudgeSettings
 from evalcore.models import MetricChunk, MetricRun
-from evalcore.scoring import judge_budget, judged_outputs
+from evalcore.scoring import asked_again, judge_budget
 from evalcore.scoring.chunks import ChunkWork, feature_store
+from evalcore.scoring.run_options import outputs_of
 
 # Outputs whose renderings are loaded together.
 AT_ONCE = 64
@@ -36,8 +37,13 @@ class MetricPreview:
     # Scores whose questions need features that are not computed yet.
     unknown: int = 0
 
-    def add(self, scoring: Scoring, judge: Judge, store: FeatureStore) -> None:
-        """Add the first questions of a score; retries are not foreseen."""
+    def add(
+        self, scoring: Scoring, judge: Judge, store: FeatureStore, again: str
+    ) -> None:
+        """Add the first questions of a score; retries are not foreseen.
+
+        `again`: name of the answers that a run which asks again may use.
+        """
         try:
             ask = next(scoring)
             while ask.encoder is not judge:
@@ -51,7 +57,7 @@ class MetricPreview:
         finally:
             scoring.close()
         asked = {q.key: q for q in ask.items if isinstance(q, JudgeQuestion)}
-        stored = store.get_many(judge.id, asked)
+        stored = store.get_many(stored_names(judge.id, again)[0], asked)
         self.answered |= set(stored)
         self.questions |= {k: q for k, q in asked.items() if k not in stored}
 
@@ -121,12 +127,13 @@ def preview(run: MetricRun) -> JudgePreview | None:
     asked = [name for name, queue in queues.items() if queue == "judge"]
     if not asked:
         return None
-    judge, store = Judge(read_settings()), feature_store()
+    judge, store = Judge(judge_budget.settings_of(run)), feature_store()
     by_name = {name: MetricPreview(name) for name in asked}
+    again = asked_again.cache_name(run)
     with asking(judge):
         for chunk in _chunks(run, asked):
             for job in ChunkWork(chunk, None, None).jobs_to_preview():
-                by_name[job.key.wanted.name].add(job.scoring, judge, store)
+                by_name[job.key.wanted.name].add(job.scoring, judge, store, again)
     return JudgePreview(judge.settings, list(by_name.values()))
 
 
@@ -135,7 +142,7 @@ def _chunks(run: MetricRun, names: Sequence[str]) -> Iterator[MetricChunk]:
     levels = {name: registry.load(name).info.scores for name in names}
     single = [name for name, level in levels.items() if level != "run"]
     whole = [name for name, level in levels.items() if level == "run"]
-    outputs = list(judged_outputs.outputs(run.benchmark))
+    outputs = outputs_of(run)
     keys = [output.pk for output in outputs] if single else []
     for start in range(0, len(keys), AT_ONCE):
         part = keys[start : start + AT_ONCE]

@@ -52,6 +52,11 @@ def outputs(benchmark: Benchmark) -> QuerySet[Output]:
     )
 
 
+def output_name(output: Output) -> str:
+    """Return the name of an output in lists of failures."""
+    return f"{output.method.name} / {output.story.key}"
+
+
 def load_renderings(
     outputs: Sequence[Output],
 ) -> dict[int, base.Rendering | InconsistentOutputError]:
@@ -87,8 +92,9 @@ def renderings(outputs: Sequence[Output]) -> dict[int, base.Rendering]:
     for output in outputs:
         loaded = every[output.pk]
         if isinstance(loaded, InconsistentOutputError):
-            name = f"{output.method.name} / {output.story.key}"
-            raise InconsistentOutputError(f"{name}: {loaded}") from loaded
+            raise InconsistentOutputError(
+                f"{output_name(output)}: {loaded}"
+            ) from loaded
         valid[output.pk] = loaded
     return valid
 

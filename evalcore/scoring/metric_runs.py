@@ -9,16 +9,15 @@ import logging
 import time
 from collections.abc import Iterable, Sequence
 from functools import partial
+from typing import Unpack
 
 from django.db import OperationalError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
-from evalcore.metrics import registry
 from evalcore.metrics.base import FatalError, MissingRequirements
-from evalcore.models import Benchmark, MetricChunk, MetricRun, Output
-from evalcore.scoring import judged_outputs, score_rows
+from evalcore.models import Benchmark, MetricChunk, MetricRun
+from evalcore.scoring import asked_again, score_rows
 from evalcore.scoring.chunks import (
     ChunkLostError,
     ChunkProgress,
@@ -28,7 +27,8 @@ from evalcore.scoring.chunks import (
     report,
     sign,
 )
-from evalcore.scoring.score_rows import WantedMetric
+from evalcore.scoring.planning import chunks_of, planned_metrics
+from evalcore.scoring.run_options import RunOptions, checked_options, outputs_of
 from evalcore.scoring.turns import free, lacking_here, take
 from evalcore.serving.workers import Heartbeat
 
@@ -37,8 +37,6 @@ logger = logging.getLogger(__name__)
 RunState = MetricRun.State
 Queue = MetricChunk.Queue
 OPEN = (RunState.QUEUED, RunState.RUNNING)
-# Outputs per chunk.
-CHUNK = 64
 # A chunk fails after this many lost workers.
 MOST_LOST = 3
 SHOWN_FAILURES = 5
@@ -47,95 +45,48 @@ SHOWN_FAILURES = 5
 
 
 def queue_run(
-    benchmark: Benchmark, metrics: Sequence[str], *, truth: str = ""
+    benchmark: Benchmark, metrics: Sequence[str], **options: Unpack[RunOptions]
 ) -> MetricRun:
     """Queue the missing scores of a benchmark; workers, or `run`, compute them.
 
     `benchmark`: whose outputs are scored. `metrics`: names, with `@profile` for another
-    profile than the default. `truth`: the method with the true outputs, for metrics
-    that need them.
+    profile than the default.
     """
     names = sorted(set(metrics))
-    needing = [n for n in names if registry.load(n).info.against_truth]
-    if needing and not truth:
-        raise ScoringError(
-            _("%(metrics)s: name the method that holds the true outputs")
-            % {"metrics": ", ".join(needing)}
-        )
-    if (
-        truth
-        and not judged_outputs.outputs(benchmark).filter(method__name=truth).exists()
-    ):
-        raise ScoringError(
-            _("no outputs of a method “%(method)s” in %(benchmark)s")
-            % {"method": truth, "benchmark": benchmark.slug}
-        )
     return MetricRun.objects.create(
         benchmark=benchmark,
         source=MetricRun.Source.COMPUTED,
         metrics=names,
-        options={"truth": truth} if truth else {},
+        options=checked_options(benchmark, names, **options),
     )
 
 
 def plan(run: MetricRun) -> None:
     """Cut a queued run into chunks of missing work, once and in one transaction."""
+    metrics, unknown = planned_metrics(run)
     with transaction.atomic():
         planned = MetricRun.objects.filter(pk=run.pk, state=RunState.QUEUED).update(
             state=RunState.RUNNING, started_at=timezone.now()
         )
         if not planned:
             return
-        try:
-            metrics = score_rows.metrics_of(run.metrics, run.options)
-        except registry.UnknownMetricError as error:
-            _end(run, [["", "", str(error)]])
+        if unknown:
+            _end(run, [["", "", unknown]])
             return
-        outputs = list(judged_outputs.outputs(run.benchmark))
-        already = score_rows.existing_rows(run.benchmark_id, metrics, outputs)
+        identities = {one.name: one.asked for one in metrics if one.asked}
+        options = run.options | {"identities": identities}
+        outputs = outputs_of(run)
+        already = asked_again.existing_rows(run, metrics, outputs)
         if asked := score_rows.asked_stories(outputs, metrics):
-            run.options["asked"] = asked
-            run.save(update_fields=["options"])
+            options["asked"] = asked
         total = 0
         for queue in Queue.values:
             own = [one for one in metrics if one.metric.info.queue == queue]
-            chunks, pieces = _chunks(run, queue, own, outputs, already)
+            chunks, pieces = chunks_of(run, queue, own, outputs, already)
             MetricChunk.objects.bulk_create(chunks)
             total += pieces
-        MetricRun.objects.filter(pk=run.pk).update(total=total, done=0)
+        MetricRun.objects.filter(pk=run.pk).update(total=total, done=0, options=options)
         finish_if_done(run.pk)
-
-
-def _chunks(
-    run: MetricRun,
-    queue: str,
-    metrics: Sequence[WantedMetric],
-    outputs: Sequence[Output],
-    already: score_rows.KnownRows,
-) -> tuple[list[MetricChunk], int]:
-    """Return the chunks of one queue, and how many pieces of work they contain."""
-    per_output = {
-        output.pk: len(lacking)
-        for output in outputs
-        if (lacking := score_rows.missing_metrics(output, metrics, already))
-    }
-    keys = list(per_output)
-    single = [one.name for one in metrics if one.of_an_output]
-    chunks = [
-        MetricChunk(
-            run=run, queue=queue, metrics=single, outputs=keys[start : start + CHUNK]
-        )
-        for start in range(0, len(keys), CHUNK)
-    ]
-    pieces = sum(per_output.values())
-    for method in {output.method_id: output.method for output in outputs}.values():
-        lacking = score_rows.missing_method_metrics(method, metrics, already)
-        if lacking:
-            names = [one.name for one in lacking]
-            chunk = MetricChunk(run=run, queue=queue, metrics=names, method=method)
-            chunks.append(chunk)
-            pieces += len(names)
-    return chunks, pieces
 
 
 def finish_if_done(run_id: int) -> None:

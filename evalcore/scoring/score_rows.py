@@ -1,13 +1,16 @@
 """Rows of values and absences: finding missing ones, storing, deleting."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from django.utils import timezone
 
 from evalcore.metrics import registry
-from evalcore.metrics.base import Metric, Value
+from evalcore.metrics.base import FatalError, Metric, Value
+from evalcore.metrics.identity import Identity, identity_of, joined
 from evalcore.metrics.vistar.prompt_language import is_asked
 from evalcore.models import (
     Method,
@@ -18,55 +21,116 @@ from evalcore.models import (
     Shot,
     Story,
 )
+from evalcore.scoring import identities
 
 # Levels whose values belong to one output.
 OF_AN_OUTPUT = ("shot", "output", "pair")
+
+
+# What the rows of a metric have in common: the identity as asked, or metric and version
+# where a machine cannot know it.
+RowKey = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class WantedMetric:
     """A metric of a run, with the labels of its rows.
 
-    `name` may carry a profile; `version` carries it and, for metrics that compare with
-    true outputs, the method that holds these.
+    `name` may carry a profile; `version` carries it, for metrics that compare with true
+    outputs the method that holds these, and the number of a judge's repetition. `asked`
+    is the identity of its values; empty where this machine lacks the weights or the
+    judge that decide it.
     """
 
     name: str
     metric: Metric
     version: str
     truth: str = ""
+    repeat: str = ""
+    asked: str = ""
+    identity: Identity | None = None
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        info = self.metric.info
-        return info.name, self.version, info.backend
+    def key(self) -> RowKey:
+        return (self.asked,) if self.asked else (self.metric.info.name, self.version)
 
     @property
     def of_an_output(self) -> bool:
         """Return whether its values belong to one output, not to a whole method."""
         return self.metric.info.scores in OF_AN_OUTPUT
 
+    def applies_to(self, method: str) -> bool:
+        """Return whether it scores a method: true outputs have no score themselves."""
+        return not self.truth or self.truth != method
 
-def metrics_of(names: Iterable[str], options: Mapping[str, str]) -> list[WantedMetric]:
-    """Return the metrics of a run."""
+
+def metrics_of(names: Iterable[str], options: Mapping[str, Any]) -> list[WantedMetric]:
+    """Return the metrics of a run, with the identities that its planning found."""
     metrics = []
     for name in names:
         metric = registry.load(name)
-        version, truth = metric.info.full_version, ""
+        version, truth, repeat = metric.info.full_version, "", ""
         if metric.info.against_truth:
             truth = options.get("truth", "")
             version += _against(truth)
-        metrics.append(WantedMetric(name, metric, version, truth))
+        if metric.info.queue == "judge" and "repeat" in options:
+            repeat = str(options["repeat"])
+            version += f" repeat {repeat}"
+        asked = options.get("identities", {}).get(name, "")
+        metrics.append(WantedMetric(name, metric, version, truth, repeat, asked))
     return metrics
+
+
+def identified(
+    metrics: Iterable[WantedMetric], *, strict: bool = True
+) -> list[WantedMetric]:
+    """Add the identities, as far as this machine has the weights and the judge.
+
+    If it has them, but cannot use them, raise a FatalError (`strict`), or leave the
+    identity out.
+    """
+    found = []
+    for one in metrics:
+        identity = None
+        if not one.metric.missing():
+            try:
+                identity = identity_of(one.metric, truth=one.truth, repeat=one.repeat)
+            except FatalError:
+                if strict:
+                    raise
+        asked = identity.asked if identity else ""
+        found.append(replace(one, asked=asked, identity=identity))
+    return found
 
 
 def _against(truth: str) -> str:
     return f" against {truth}"
 
 
+# Version, profile, method with the true outputs, number of a repetition.
+VERSION = re.compile(
+    r"\S*(?: (?!against |repeat )(?P<profile>\S+))?"
+    r"(?: against (?P<truth>.+?))?(?: repeat (?P<repeat>\d+))?"
+)
+
+
+def parts_of(version: str) -> dict[str, str]:
+    """Return a stored version's profile, truth and repeat, those that it has.
+
+    >>> parts_of("2 vsb-paper against Oak repeat 2")
+    {'profile': 'vsb-paper', 'truth': 'Oak', 'repeat': '2'}
+    """
+    found = VERSION.fullmatch(version)
+    return {k: v for k, v in found.groupdict().items() if v} if found else {}
+
+
 EVERY_ROW = Q()
-# For an output: story, method and key of the metric; for a method: no story.
-KnownRows = set[tuple[int | None, int, tuple[str, str, str]]]
+Table = type[MetricScore] | type[MetricAbsence]
+TABLES: tuple[Table, ...] = (MetricScore, MetricAbsence)
+# Columns of a row that name its metric, without what made it.
+KEY = ("metric", "metric_version", "backend")
+# For an output: story, method and what its rows have in common; for a method: no story.
+KnownRows = set[tuple[int | None, int, RowKey]]
 
 
 def existing_rows(
@@ -75,19 +139,23 @@ def existing_rows(
     outputs: Sequence[Output],
     *,
     only: Q = EVERY_ROW,
+    tables: Sequence[Table] = TABLES,
 ) -> KnownRows:
     """Return the outputs and methods that already have a value or an absence."""
     existing: KnownRows = set()
+    known = identities.Identities()
     names = {one.metric.info.name for one in metrics}
     stories = {output.story_id for output in outputs}
-    for table in (MetricScore, MetricAbsence):
+    for table in tables:
         rows = table.objects.filter(only, benchmark=benchmark, metric__in=names)
-        fields = ("story", "method", "metric", "metric_version", "backend")
+        fields = ("story", "method", *identities.FIELDS[:-1])
         of_methods = rows.filter(story=None).values_list(*fields)
         of_outputs = rows.filter(story__in=stories).values_list(*fields).distinct()
         for found_rows in (of_methods, of_outputs):
-            for story, method, *key in found_rows.order_by():
-                existing.add((story, method, (key[0], key[1], key[2])))
+            for story, method, *cells in found_rows.order_by():
+                asked = known.of((cells[0], cells[1], cells[2], cells[3], ""))
+                existing.add((story, method, (asked.key,)))
+                existing.add((story, method, (cells[1], cells[2])))
     return existing
 
 
@@ -100,7 +168,7 @@ def missing_metrics(
         for one in metrics
         if one.of_an_output
         and is_asked(one.metric.info, output.story.extra)
-        and not (one.truth and one.truth == output.method.name)
+        and one.applies_to(output.method.name)
         and (output.story_id, output.method_id, one.key) not in already
     ]
 
@@ -126,7 +194,7 @@ def missing_method_metrics(
         one
         for one in metrics
         if not one.of_an_output
-        and not (one.truth and one.truth == method.name)
+        and one.applies_to(method.name)
         and (None, method.pk, one.key) not in already
     ]
 
@@ -139,14 +207,24 @@ class ScoredOutput:
     method: int
     story: int | None
     values: Sequence[Value]
+    judge_versions: frozenset[str] = frozenset()
+
+    @property
+    def identity(self) -> Identity:
+        """Return what made the values, with the names under which a judge answered."""
+        assert self.wanted.identity is not None
+        answered = joined(self.judge_versions)
+        return replace(self.wanted.identity, judge_version=answered)
 
 
 def store(run: MetricRun, scored: Sequence[ScoredOutput]) -> None:
     """Store values and absences, within a transaction; existing rows stay."""
     shots = _shots({one.story for one in scored if one.story is not None})
-    scores, absences = [], []
+    keys = {one.identity.asked: one.identity for one in scored}
+    stored = {asked: identities.store(one) for asked, one in keys.items()}
+    scores, absences, now = [], [], timezone.now()
     for one in scored:
-        info = one.wanted.metric.info
+        info, identity = one.wanted.metric.info, one.identity
         for value in one.values:
             shot = None
             if value.shot is not None and one.story is not None:
@@ -157,9 +235,8 @@ def store(run: MetricRun, scored: Sequence[ScoredOutput]) -> None:
                 "method_id": one.method,
                 "story_id": one.story,
                 "shot_id": shot,
-                "metric": info.name,
-                "metric_version": one.wanted.version,
-                "backend": info.backend,
+                "identity_id": stored[identity.asked],
+                **identities.columns_of(identity),
             }
             details = value.trace and dict(value.trace)
             if value.value is None:
@@ -171,6 +248,7 @@ def store(run: MetricRun, scored: Sequence[ScoredOutput]) -> None:
                     **place,
                     higher_is_better=info.higher_is_better,
                     value=value.value,
+                    computed_at=now,
                     details=details,
                 )
             )
@@ -225,5 +303,5 @@ def forget_story(story: Story) -> None:
 def _computed(benchmark: int) -> list[QuerySet[Any]]:
     return [
         table.objects.filter(run__source=MetricRun.Source.COMPUTED, benchmark=benchmark)
-        for table in (MetricScore, MetricAbsence)
+        for table in TABLES
     ]

@@ -187,6 +187,10 @@ class World:
             annotator=self.ann, rule="r", signal="flat", action="note", n=1, text="t"
         )
         self.run = metric_runs.queue_run(woods, ["sharpness"])
+        method = woods.stories.get().outputs.first().method
+        woods.metric_scores.create(
+            run=self.run, method=method, metric="sharpness", value=1
+        )
         self.report = Report.objects.create(study=self.trial, state="done")
         self.plan = StudyPlan.objects.create(
             benchmark=woods, action="check", created_by=author, chosen={"slug": "large"}
@@ -366,7 +370,10 @@ TABLES = {
 DENIED = {401: LOGIN, 403: REFUSED, 404: HIDDEN, 410: GONE, 405: NEVER}
 
 
-NAMED = {"output-detail": "?story=01&method=Alder"}  # what stands behind the address
+NAMED = {
+    "output-detail": "?story=01&method=Alder",
+    "metric-values": "?metric=sharpness",
+}  # what stands behind the address
 FORM = {"annotator": "A01", "view": "main", "key": "main"}  # what views look up
 
 

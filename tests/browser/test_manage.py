@@ -1,5 +1,7 @@
 """Managers' pages and the report in Chromium."""
 
+from urllib.parse import urlencode
+
 import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
@@ -8,6 +10,7 @@ from annotate.models import Invitation, Rating, Report, StudyMember, User
 from annotate.quality import exclusion
 from annotate.reports import building
 from evalcore.scoring import metric_runs
+from evalcore.scoring.score_rows import KEY
 from tests.browser import test_axe
 from tests.browser.accessibility import violations_of_both_themes
 from tests.factories import make_study
@@ -120,7 +123,9 @@ OF_THE_SERVER = (
 
 def test_pages_are_accessible_and_do_not_overflow(page, live_server, study):
     User.objects.update(is_superuser=True)
-    metric_runs.run(metric_runs.queue_run(study.benchmark, ["sharpness"]).pk)
+    run = metric_runs.run(metric_runs.queue_run(study.benchmark, ["sharpness"]).pk)
+    score = run.scores.first()
+    values = {name: getattr(score, name) for name in KEY}
     building.build_report(
         Report.objects.create(study=study, options={"resamples": 0}).pk
     )
@@ -135,6 +140,9 @@ def test_pages_are_accessible_and_do_not_overflow(page, live_server, study):
             "slot-detail", args=[study.slug, study.slots.first().code]
         ),
         "output-detail": output,
+        "metric-values": f"{reverse('metric-values', args=[study.slug])}?"
+        f"{urlencode(values)}",
+        "run-detail": reverse("run-detail", args=[study.slug, run.pk]),
     }
     for name, path in addresses.items():
         page.set_viewport_size({"width": 1440, "height": 900})

@@ -1,4 +1,6 @@
 import argparse
+import getpass
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
@@ -6,16 +8,26 @@ from django.db.models import Count
 
 from analysis.sentences import counted
 from annotate.models import Study
+from annotate.reports.score_changes import delete_values, queue_again, uses_of
 from evalcore.metrics import registry
 from evalcore.metrics.llm_judge.settings import JudgeSettingsError
 from evalcore.models import Benchmark, MetricChunk, MetricRun
 from evalcore.scoring import judge_preview, metric_runs
+from evalcore.scoring.asked_again import Which, replaced_by
 from evalcore.scoring.chunks import ScoringError
+from evalcore.scoring.deleting import (
+    StoredValues,
+    values_of,
+    values_of_identity,
+    values_of_run,
+)
 from evalcore.scoring.gpu_workers import run_on
+from evalcore.scoring.run_options import RunOptions
 from evalcore.scoring.time_left import shown_progress
 from evalcore.serving.supervisor import devices
 
 MOST_REASONS = 20
+STORED = "A judge's answers stay stored; score --again asks for new ones."
 KEPT = "Values computed so far are kept; the same command continues from there."
 
 
@@ -66,13 +78,63 @@ class Command(BaseCommand):
             help="stop all runs of this benchmark, on every machine, and compute "
             "nothing",
         )
+        again = parser.add_argument_group("existing values")
+        again.add_argument(
+            "--again",
+            action="store_true",
+            help="compute the named metrics again; an old value stays until its new "
+            "one is stored",
+        )
+        again.add_argument(
+            "--undefined",
+            action="store_true",
+            help="with --again: only what is undefined or has failed",
+        )
+        again.add_argument(
+            "--outputs",
+            default="",
+            metavar="METHOD/STORY,...",
+            help="compute only these outputs",
+        )
+        again.add_argument(
+            "--repeat",
+            type=int,
+            default=0,
+            metavar="N",
+            help="ask the judge everything once more, as repetition number N, and "
+            "keep its values beside the others",
+        )
+        again.add_argument(
+            "--delete",
+            metavar="METRIC[@PROFILE]",
+            help="delete a metric's values, and compute nothing",
+        )
+        again.add_argument(
+            "--identity",
+            default="",
+            metavar="ID",
+            help="with --delete METRIC: only the values of this identity",
+        )
+        again.add_argument(
+            "--delete-run",
+            type=int,
+            metavar="N",
+            help="delete the values of one run, and compute nothing",
+        )
+        again.add_argument(
+            "--yes", action="store_true", help="delete without asking back"
+        )
 
-    def handle(self, *, name: str, **options: object) -> None:
+    def handle(self, *, name: str, **options: Any) -> None:
         benchmark = _benchmark(name)
         if options["stop"]:
             stopped = metric_runs.stop(benchmark.metric_runs.all())
             self.stdout.write(f"{counted(stopped, 'run')} stopped. {KEPT}")
             return
+        if options["delete"] or options["delete_run"]:
+            self._delete(benchmark, options)
+            return
+        asked = _asked(options)
         gpus = _gpus(str(options["gpus"] or ""))
         if gpus and options["background"]:
             text = "--gpus: expected no --background; the workers have their own GPUs"
@@ -84,10 +146,9 @@ class Command(BaseCommand):
         try:
             if not (options["background"] or dry):
                 _check_ready(wanted)
+            queue = queue_again if asked["again"] else metric_runs.queue_run
             with transaction.atomic():
-                run = metric_runs.queue_run(
-                    benchmark, wanted, truth=str(options["truth"])
-                )
+                run = queue(benchmark, wanted, **asked)
                 if dry:
                     self.stdout.write(_previewed(run))
                     transaction.set_rollback(True)
@@ -114,10 +175,65 @@ class Command(BaseCommand):
                 metric_runs.stop(MetricRun.objects.filter(pk=run.pk))
                 raise CommandError(f"Stopped. {KEPT}", returncode=130) from error
         if run.state == MetricRun.State.FAILED:
-            raise CommandError(run.error)
+            raise CommandError(f"{run.error}\n{_what_to_do(run)}")
         if run.state == MetricRun.State.STOPPED:
             raise CommandError(f"The run was stopped by somebody else. {KEPT}")
         self.stdout.write(_said(run))
+
+    def _delete(self, benchmark: Benchmark, options: dict[str, Any]) -> None:
+        values = _stored_values(benchmark, options)
+        scores, absences = values.scores.count(), values.absences.count()
+        if not scores + absences:
+            raise CommandError(f"{values.what} has no values here.", returncode=2)
+        said = f"{counted(scores, 'value')} and {counted(absences, 'undefined value')}"
+        uses = uses_of(values)
+        if not options["yes"]:
+            studies = ", ".join(study.slug for study in uses.studies) or "none"
+            self.stdout.write(
+                f"This would delete {said} of {values.what}.\n"
+                f"Studies that use them: {studies}.\n"
+                f"Questions that name the metric: {', '.join(uses.questions) or '-'}.\n"
+                f"{counted(uses.reports, 'report')} keep their own numbers.\n"
+                "Write the command again with --yes."
+            )
+            return
+        try:
+            delete_values(values, None, getpass.getuser())
+        except ScoringError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"Deleted {said}. {STORED}")
+
+
+def _asked(options: dict[str, Any]) -> RunOptions:
+    """Return the options of the run; refuse those that need a named metric."""
+    again: Which | None = "all" if options["again"] else None
+    if options["undefined"]:
+        again = "undefined"
+    if not options["metrics"] and (again or options["repeat"]):
+        raise CommandError("Name the metrics: --metrics a,b@profile", returncode=2)
+    if again and options["with_baselines"]:
+        raise CommandError("--again takes no --with-baselines", returncode=2)
+    if options["repeat"] < 0:
+        raise CommandError("--repeat takes a number from 1", returncode=2)
+    return {
+        "truth": options["truth"],
+        "outputs": [one.strip() for one in options["outputs"].split(",") if one],
+        "again": again,
+        "repeat": options["repeat"],
+    }
+
+
+def _stored_values(benchmark: Benchmark, options: dict[str, Any]) -> StoredValues:
+    """Return the values that the options name."""
+    metric, number = options["delete"], options["delete_run"]
+    if metric and options["identity"]:
+        return values_of_identity(benchmark, metric, options["identity"])
+    if metric:
+        return values_of(benchmark, metric)
+    run = benchmark.metric_runs.filter(pk=number or 0).first()
+    if run is None:
+        raise CommandError(f"{benchmark.slug} has no run {number}.", returncode=2)
+    return values_of_run(run)
 
 
 def _gpus(text: str) -> tuple[str, ...]:
@@ -183,10 +299,22 @@ def _check_ready(names: list[str]) -> None:
         )
 
 
+def _what_to_do(run: MetricRun) -> str:
+    """Say how failed values are computed later."""
+    if "again" in run.options:
+        return (
+            "Values that failed keep their old value. To try them: --again --undefined."
+        )
+    return "Nothing was stored for what failed: the same command tries it again."
+
+
 def _said(run: MetricRun) -> str:
     """Return what was computed, as a sentence, and why some of it has no value."""
     values, absences = run.scores.count(), run.absences.count()
-    said = f"{run.total} tasks were missing; {values} values computed"
+    what = "to do again" if "again" in run.options else "missing"
+    said = f"{run.total} tasks were {what}; {values} values computed"
+    if replaced := replaced_by(run):
+        said += f", {len(replaced)} old values replaced (kept with run {run.pk})"
     if absences:
         said += f", {absences} undefined"
     if run.dollars:

@@ -17,6 +17,7 @@ from evalcore.formats.json_files import (
     read_rows,
     storable,
 )
+from evalcore.formats.score_table import is_made_by
 from evalcore.formats.story_scripts import ForeignScore, ForeignScores
 
 FORM = "envision"
@@ -54,6 +55,8 @@ KEYS = {
     for key, name in group.items()
 }
 REPORT = "analysis_report.json"
+# In a report that was written here: what made the scores of each metric.
+OURS = "plumbline"
 LOWEST, HIGHEST = 0, 5
 # A row of scores with its position and its file.
 ResultRow = tuple[int, Path, dict[str, Any]]
@@ -93,7 +96,14 @@ def read_results(
     if problems:
         raise InputError(problems)
     if path.is_dir() and report.is_file():
-        contents.options[str(path)] = {FORM: {"report": storable(read_json(report))}}
+        told = read_json(report)
+        contents.options[str(path)] = {FORM: {"report": storable(told)}}
+        made_by = told.get(OURS, {}) if isinstance(told, dict) else {}
+        if not isinstance(made_by, dict) or not all(map(is_made_by, made_by.values())):
+            what = f"{OURS} as an object of texts for each metric"
+            raise InputError([Problem(str(report), what)])
+        for score in contents.scores:
+            score.made_by = made_by.get(score.metric, {})
     for score in contents.scores:
         score.run = str(path)
     return contents

@@ -15,6 +15,7 @@ from evalcore.formats.envision.results import (
     DERIVED,
     DOUBLED,
     KEYS,
+    OURS,
     PARTS,
     REPORT,
     SINGLE,
@@ -22,6 +23,7 @@ from evalcore.formats.envision.results import (
 from evalcore.formats.json_files import as_found, number_of
 from evalcore.formats.written_files import Files, as_lines
 from evalcore.metrics.envision import WEIGHTS
+from evalcore.metrics.identity import Identity, is_more_than_label
 
 METRICS = {metric: key for key, metric in KEYS.items()}
 GRADES = (
@@ -99,16 +101,27 @@ class ScoredSequence:
 
 
 def result_files(
-    method: str, sequences: Iterable[ScoredSequence], *, timestamp: str
+    method: str,
+    sequences: Iterable[ScoredSequence],
+    *,
+    timestamp: str,
+    made_by: Mapping[str, Identity],
 ) -> Files:
-    """Return the files of a method's results, in a folder named after it."""
+    """Return the files of a method's results, in a folder named after it.
+
+    The report also says what made the scores, as far as it is known.
+    """
     listed = sorted(sequences, key=_order)
     rows = [_row(sequence) for sequence in listed]
     records = [_record(sequence) for sequence in listed]
+    report = _report(rows, timestamp)
+    told = {m: one.columns for m, one in made_by.items() if is_more_than_label(one)}
+    if told:
+        report[OURS] = dict(sorted(told.items()))
     files = {
         FULL: json.dumps(records, ensure_ascii=False, indent=2),
         ROWS: as_lines(rows),
-        REPORT: json.dumps(_report(rows, timestamp), ensure_ascii=False, indent=2),
+        REPORT: json.dumps(report, ensure_ascii=False, indent=2),
     }
     return {f"{method}/{name}": text for name, text in files.items()}
 

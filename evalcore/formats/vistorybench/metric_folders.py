@@ -94,6 +94,7 @@ class RunReader:
             reason=number if isinstance(number, str) else "",
             version=labels["version"],
             backend=labels["backend"],
+            made_by=labels.get("identity", {}),
             higher=labels["higher_is_better"],
             file=str(path),
             run=self.run.path,

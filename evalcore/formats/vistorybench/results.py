@@ -16,6 +16,7 @@ from analysis.problems import InputError, Problem, Problems
 from analysis.tables import is_name
 from evalcore.formats.folder_layouts import as_name, walked
 from evalcore.formats.json_files import NO_LINK, read_json, refuse, storable
+from evalcore.formats.score_table import is_made_by
 from evalcore.formats.story_scripts import ForeignScores
 from evalcore.formats.vistorybench.layout import (
     FORM,
@@ -253,5 +254,6 @@ def _names_metrics(ours: Any) -> bool:
         isinstance(one, dict)
         and all(isinstance(one.get(w), str) for w in ("metric", "version", "backend"))
         and isinstance(one.get("higher_is_better"), bool)
+        and is_made_by(one.get("identity", {}))
         for one in keys
     )

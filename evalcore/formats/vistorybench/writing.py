@@ -31,21 +31,24 @@ from evalcore.formats.vistorybench.layout import (
     values_in,
 )
 from evalcore.formats.written_files import Files, as_json, as_lines
+from evalcore.metrics.identity import Identity, is_more_than_label
 
 
 @dataclass(frozen=True)
 class Score:
     """A metric's value for one story, shot, or all stories; or why it is missing."""
 
-    metric: str
-    version: str
-    backend: str
+    identity: Identity
     higher: bool
     value: float | None
     reason: str = ""
     story: str = ""
     shot: int | None = None
     details: Mapping[str, Any] | None = None
+
+    @property
+    def metric(self) -> str:
+        return self.identity.metric
 
     def found(self, name: str) -> Any:
         """Return a detail stored with the score when it was imported."""
@@ -240,10 +243,12 @@ def _metadata(results: Results) -> Any:
             continue  # an absence has no direction
         said[folder][key] = {
             "metric": score.metric,
-            "version": score.version,
-            "backend": score.backend,
+            "version": score.identity.label,
+            "backend": score.identity.backend,
             "higher_is_better": score.higher,
         }
+        if is_more_than_label(score.identity):
+            said[folder][key]["identity"] = score.identity.columns
     run = results.run.record()
     run["dataset_name"] = run.pop("dataset")
     return {"run": run, **({} if results.found else {OURS: said})}

@@ -17,9 +17,9 @@ def timestamp(text: str) -> str:
 
 class Command(ImportCommand):
     help = (
-        "Write a benchmark's scores as ViStoryBench result folders, or as Envision's "
-        "records, rows and report. Example: export_scores vistory data/bench_results "
-        "--format vistorybench"
+        "Write a benchmark's scores as a table with what made them, as ViStoryBench "
+        "result folders, or as Envision's records, rows and report. Example: "
+        "export_scores vistory data/bench_results --format vistorybench"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -38,12 +38,10 @@ class Command(ImportCommand):
             help='export only these metrics, such as "cids_self"',
         )
         parser.add_argument(
-            "--metric-version",
+            "--identity",
             default="",
-            help="export only scores of this metric version",
-        )
-        parser.add_argument(
-            "--backend", default="", help="export only scores of this backend"
+            help="export only scores of these identities, by their first digits, where "
+            "a metric has several",
         )
         parser.add_argument(
             "--timestamp",
@@ -61,8 +59,7 @@ class Command(ImportCommand):
         choice = ScoreSelection(
             methods=split_names(options["methods"]),
             metrics=split_names(options["metrics"]),
-            version=options["metric_version"],
-            backend=options["backend"],
+            identities=split_names(options["identity"]),
             timestamp=options["timestamp"] or "",
         )
         scores, written = export_scores(

@@ -4,6 +4,7 @@ from typing import Any
 
 from analysis.commands.arguments import split_names
 from analysis.problems import InputError, Problem
+from evalcore.formats.score_table import read_sidecar
 from evalcore.importing.commands import ImportCommand, short_name
 from evalcore.importing.formats import (
     SCORE_FORMATS,
@@ -130,6 +131,7 @@ class Command(ImportCommand):
             replace=options["replace"],
             lower_is_better=frozenset(lower),
             metric_version=options["metric_version"],
+            files=read_sidecar(path),
             earlier=earlier,
         )
         self.warn(
@@ -162,6 +164,7 @@ class Command(ImportCommand):
         summary = import_foreign_scores(
             found,
             benchmark=target,
+            files=read_sidecar(path),
             create=options["create"],
             replace=options["replace"],
         )

@@ -19,10 +19,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
-from evalcore.metrics.base import FatalError, Feature, FeatureError
+from evalcore.metrics.base import Feature, FeatureError
+from evalcore.metrics.encoders.precision import DeviceError, precision
 from evalcore.metrics.weights import AnyWeights, WeightsError, fingerprint
 
-PRECISIONS = ("fp32", "bf16")
 # fp32 must not silently become TF32.
 torch.backends.cudnn.allow_tf32 = False
 torch.backends.cuda.matmul.allow_tf32 = False
@@ -37,10 +37,6 @@ UNREADABLE = (
     KeyError,
     pickle.UnpicklingError,
 )
-
-
-class DeviceError(FatalError):
-    """Networks cannot run with these settings; the message says why."""
 
 
 @lru_cache(maxsize=1)
@@ -59,14 +55,6 @@ def device() -> torch.device:
             f"cuda or cuda:1 ({reason})"
         ) from error
     return where
-
-
-def precision() -> str:
-    """Return the number format of networks that may be rounded."""
-    name = os.environ.get("EVALCORE_PRECISION", "").strip()
-    if name and name not in PRECISIONS:
-        raise DeviceError(f"EVALCORE_PRECISION={name!r}: write fp32 or bf16")
-    return name or "fp32"
 
 
 def in_fp32() -> torch.autocast:

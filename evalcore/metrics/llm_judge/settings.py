@@ -49,6 +49,7 @@ class JudgeSettings:
     requests_per_minute: Decimal | None = None  # None for no limit
     timeout: float = 120.0  # seconds to wait for a reply
     concurrency: int = 8  # number of parallel questions
+    repeat: int = 0  # number of an independent repetition of all questions
     # Name of the limit on an answer's tokens.
     token_parameter: TokenParameter = "max_tokens"
     # A number replaces the metrics' temperatures; `none` sends none.
@@ -74,6 +75,7 @@ class JudgeSettings:
             "reasoning_effort": self.effort,
             "extra_body": self.extra_body,
             "structured": "yes" if self.structured else "",
+            "repeat": self.repeat or "",
         }
         return {name: str(value) for name, value in decisive.items() if value != ""}
 

@@ -18,7 +18,6 @@ import numpy as np
 from evalcore.metrics.base import (
     Ask,
     Feature,
-    FeatureError,
     Image,
     MetricInfo,
     MissingRequirements,
@@ -27,7 +26,7 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.llm_judge.asking import JudgeAnswer, Refusal, ask_judge
+from evalcore.metrics.llm_judge.asking import ask_judge
 from evalcore.metrics.llm_judge.checkouts import hashes, missing_prompts
 from evalcore.metrics.llm_judge.client import judge_name, missing_judge
 from evalcore.metrics.llm_judge.questions import (
@@ -305,7 +304,7 @@ class Alignment:
         ]
         replies = iter((yield from ask_judge(asked, read_answer)))
         answers = {
-            label: {number: value_of(next(replies)) for number in read.questions}
+            label: {number: next(replies).value for number in read.questions}
             for label in pictures
         }
         scores = [alignment(one, read.parents) for one in answers.values()]
@@ -314,13 +313,6 @@ class Alignment:
             for label, one in answers.items()
         }
         return [Value(float(np.mean(scores)), trace={"answers": trace})]
-
-
-def value_of(answer: JudgeAnswer[T] | Refusal) -> T:
-    """Return what a judge answered, or fail: another run asks again."""
-    if isinstance(answer, Refusal):
-        raise FeatureError(str(answer))
-    return answer.value
 
 
 def _question(image: Image, question: str) -> JudgeQuestion:

@@ -42,7 +42,6 @@ from evalcore.metrics.oneig.alignment import (
     oneig_fields,
     seen_pictures,
     split_profile,
-    value_of,
 )
 from evalcore.metrics.registry import declared
 from evalcore.metrics.weights import AnyWeights, missing_requirements
@@ -176,7 +175,7 @@ class TextReader:
             questions = [JudgeQuestion((image, own)) for image, _text in wanted]
         parse = program.without_remarks if self.files else read_reply
         replies = yield from ask_judge(questions, parse)
-        return [value_of(reply) for reply in replies]
+        return [reply.value for reply in replies]
 
 
 def read_reply(reply: str) -> str:

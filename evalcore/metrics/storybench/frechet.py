@@ -59,6 +59,7 @@ class NetworkMetric:
     def __init__(self, features: Features, profile: Profile) -> None:
         self.features = features
         self.profile = profile
+        self.exact = features != "clip"  # its network never rounds to bf16
 
     def declared(self, name: str) -> MetricInfo:
         """Return a metric's declaration; the CLIP network depends on the profile."""

@@ -5,6 +5,7 @@ from typing import Literal
 
 from evalcore.metrics.base import FeatureError, MetricInfo, Rendering, Scoring, Value
 from evalcore.metrics.llm_judge.client import judge_name, missing_judge
+from evalcore.metrics.llm_judge.questions import prompt_hashes
 from evalcore.metrics.registry import declared
 from evalcore.metrics.vistar.prompt_language import vistar_of
 from evalcore.metrics.vistar.questionnaire import (
@@ -110,6 +111,12 @@ class Hwpq:
     @property
     def info(self) -> MetricInfo:
         return declared(self.name, self.profile, backend=judge_name())
+
+    @property
+    def prompt_files(self) -> Mapping[str, str]:
+        """Return the SHA-256 of each text that is sent, by its file."""
+        asks = "all" if self.way == "vistar-batched" else "one"
+        return prompt_hashes("vistar", "system", asks)
 
     missing = staticmethod(missing_judge)
 

@@ -345,7 +345,7 @@ def generate(
 ) -> Generation:
     """Generate the questionnaires of prompts; the engine runs this."""
     questions = [generation_question(prompt) for prompt in prompts.values()]
-    answers = yield from ask_judge(questions, parse_reply, unanswered="refuse")
+    answers = yield from ask_judge(questions, parse_reply, unanswered="collect")
     return {
         key: answer
         if isinstance(answer, Refusal)

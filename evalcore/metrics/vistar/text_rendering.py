@@ -74,6 +74,7 @@ class TextRendering:
     """
 
     info = declared("text_rendering")
+    exact = True  # its networks never round to bf16
 
     @cached_property
     def reader(self) -> Encoder:

@@ -309,6 +309,7 @@ class CharacterCount:
     def __init__(self, profile: CountProfile) -> None:
         self.profile = profile
         by_boxes = profile == "vsb-code-2026.02"
+        self.exact = by_boxes  # its detector never rounds to bf16
         self.info = declared(
             "occm",
             profile,

@@ -11,7 +11,7 @@ ViStoryBench, section 3.3 and appendix H. The profiles:
   pixels, JPEG of quality 90), seed 42, three attempts, fractions, plain means.
 
 With own rubrics the last `Score:` counts. Where the program counts an unreadable answer
-as 0, the value is undefined here, with a reason.
+as 0, the run fails here, and the next one asks again.
 """
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.llm_judge.asking import JudgeAnswer, Refusal, ask_judge
+from evalcore.metrics.llm_judge.asking import JudgeAnswer, ask_judge
 from evalcore.metrics.llm_judge.checkouts import (
     VISTORYBENCH,
     PromptFile,
@@ -57,7 +57,7 @@ OWN: Profile = "plumbline-1"
 PLAIN: Profile = "plumbline-1-plain"
 CODE: Profile = "vsb-code-2026.02"
 HIGHEST = 4
-Judging = Generator[Ask, list[Any], list[JudgeAnswer[float] | Refusal]]
+Judging = Generator[Ask, list[Any], Sequence[JudgeAnswer[float]]]
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ class PromptAlignment(_GradedByJudge):
         rubric = self.rubric
         answers = yield from self._asked(self._question(rubric, s) for s in shots)
         values = {
-            shot.number: _value(shot.number, answer)
+            shot.number: Value(answer.value, shot.number, trace=_traced(answer))
             for shot, answer in zip(shots, answers, strict=True)
         }
         if not rendering.rendered:
@@ -299,28 +299,16 @@ class IndividualAction(_GradedByJudge):
         return JudgeQuestion(parts, system=rubric, detail=detail)
 
     def _scored(
-        self,
-        cast: Cast,
-        answers: Mapping[tuple[int, str], JudgeAnswer[float] | Refusal],
+        self, cast: Cast, answers: Mapping[tuple[int, str], JudgeAnswer[float]]
     ) -> Value:
         scores: dict[int, list[float]] = {}
         trace: dict[str, dict[str, Any]] = {}
         for (number, key), answer in answers.items():
             trace.setdefault(str(number), {})[key] = _traced(answer)
-            if isinstance(answer, JudgeAnswer):
-                scores.setdefault(number, []).append(answer.value)
+            scores.setdefault(number, []).append(answer.value)
         value = individual_action(list(scores.values()), rounded=self.manner.whole)
-        reason = "" if scores else str(next(iter(answers.values())))
-        return Value(value, reason=reason, trace={"shots": trace, **cast.errors})
+        return Value(value, trace={"shots": trace, **cast.errors})
 
 
-def _value(number: int, answer: JudgeAnswer[float] | Refusal) -> Value:
-    if isinstance(answer, Refusal):
-        return Value(None, number, str(answer), _traced(answer))
-    return Value(answer.value, number, trace=_traced(answer))
-
-
-def _traced(answer: JudgeAnswer[float] | Refusal) -> dict[str, Any]:
-    if isinstance(answer, Refusal):
-        return {"refused": list(answer.reasons)}
+def _traced(answer: JudgeAnswer[float]) -> dict[str, Any]:
     return {"score": answer.value, "answer": answer.text, "attempt": answer.attempt}

@@ -123,6 +123,13 @@ def addresses(hers, own):
     yield "post", "study-score", [hers.slug], {"metric": "pa_scene"}
     yield "post", "scoring-stop", [hers.slug, run], {}
     yield "post", "scoring-stop", [own.slug, run], {}
+    for slug in (hers.slug, own.slug):
+        for name in ("run-detail", "run-replaced"):
+            yield "get", name, [slug, run], {}
+        yield "post", "run-delete", [slug, run], {"sure": "yes"}
+    yield "get", "metric-values", [hers.slug], {"metric": "sharpness"}
+    yield "post", "metric-delete", [hers.slug], {"sure": "yes"}
+    yield "post", "metric-again", [hers.slug], {"metric": "sharpness"}
     yield "post", "api-scores", [hers.slug], {}
     yield "get", "api-table", [hers.slug, "scores"], {}
 
@@ -227,7 +234,7 @@ def test_posted_score_replaces_the_benchmarks_with_a_note(beside):
     assert ",2.5," in of_alder[0]
     assert of_alder[0].endswith(",posted")
     assert lines.count(b",shots_present,") == 4
-    assert lines.count(b",computed") == 3 + 4 * 3
+    assert lines.count(b",computed\n") == 3 + 4 * 3
     page = files_of(report_of(beside))["report.html"].decode()
     assert "Scores posted to this study replace the benchmark" in page
     assert "shots_present (1)" in page
@@ -304,6 +311,9 @@ def test_planning_and_scoring_require_benchmark_membership(beside):
         ("study-score", [], {}),
         ("study-score", [], {"metric": "pa_scene"}),
         ("scoring-stop", [run], {}),
+        ("run-delete", [run], {"sure": "yes"}),
+        ("metric-again", [], {"metric": "sharpness"}),
+        ("metric-delete", [], {"sure": "yes"}),
         ("study-extend", [], {"method": "Cedar"}),
         ("study-extend", [], {"method": "Cedar", "check": "1"}),
         ("study-edit", [], {"do": "create"}),

@@ -8,7 +8,7 @@ from django.urls import reverse
 from evalcore.metrics import registry
 from evalcore.metrics.checking import never_checked
 from evalcore.models import Method, MetricAbsence, MetricRun, MetricScore
-from evalcore.scoring import metric_runs, turns
+from evalcore.scoring import metric_runs, planning, turns
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, rob
 
@@ -63,7 +63,7 @@ def test_run_says_what_its_waiting_chunks_lack_here(study):
 
 def test_running_chunk_is_not_shown_as_waiting(study, monkeypatch):
     """A worker elsewhere has one chunk of the queue; the other waits its turn."""
-    monkeypatch.setattr(metric_runs, "CHUNK", 1)
+    monkeypatch.setattr(planning, "CHUNK", 1)
     metric_runs.plan(metric_runs.queue_run(study.benchmark, ["csd_self"]))
     assert turns.take(["gpu"], None)
     answer = page(alice(study), study, "runs").content.decode()

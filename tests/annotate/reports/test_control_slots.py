@@ -6,7 +6,7 @@ from analysis.commands.alignment import align
 from analysis.options import AlignOptions
 from annotate.audit_log import as_of_event
 from annotate.models import Purpose, Slot, Unit
-from annotate.reports import study_tables
+from annotate.reports import score_tables, study_tables
 from evalcore.models import Frame, Output
 from evalcore.scoring import metric_runs
 from tests.factories import make_study
@@ -137,7 +137,7 @@ def analysed(study, **options):
     given = {"ratings": None, "choices": None} | {name: table}
     return align(
         **given,
-        scores=study_tables.scores_frame(study),
+        scores=score_tables.scores_frame(study),
         options=AlignOptions(resamples=0, **options),
     ).tables
 
@@ -169,7 +169,7 @@ def test_scores_are_those_of_rated_outputs():
     alien = study.units.filter(output_a__method__name="Cedar")
     Slot.objects.filter(unit__in=alien).update(purpose="gold", ordinal=None)
     alien.update(purpose="gold")
-    assert {row["method"] for row in study_tables.score_rows(study)} == {
+    assert {row["method"] for row in score_tables.score_rows(study)} == {
         "Alder",
         "Birch",
     }

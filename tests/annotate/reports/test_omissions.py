@@ -7,7 +7,7 @@ from django.utils import timezone
 from annotate.models import Report
 from annotate.reports import building, study_scores
 from evalcore.models import Method, MetricAbsence, MetricRun, MetricScore, Output
-from evalcore.scoring import metric_runs, score_rows, turns
+from evalcore.scoring import metric_runs, planning, score_rows, turns
 from tests.factories import make_study
 from tests.people import alice, answer_everything
 
@@ -19,7 +19,7 @@ WORDS = "their computation was not finished"
 @pytest.fixture
 def study(monkeypatch):
     """Return an answered study with scores of one metric, and another in progress."""
-    monkeypatch.setattr(metric_runs, "CHUNK", 2)
+    monkeypatch.setattr(planning, "CHUNK", 2)
     study = make_study()
     answer_everything(study)
     metric_runs.run(metric_runs.queue_run(study.benchmark, ["shots_present"]).pk)
@@ -137,16 +137,16 @@ def test_true_outputs_need_no_score_against_themselves(study):
         **run, options=options, state="done", finished_at=timezone.now()
     )
     MetricRun.objects.create(**run, options=options, state="running")
-    metric, version, backend = wanted.key
+    info = wanted.metric.info
     for method in Method.objects.exclude(name="Cedar"):
         assert study_scores.missing_now(study) == ["fid"]
         MetricScore.objects.create(
             run=done,
             benchmark=benchmark,
             method=method,
-            metric=metric,
-            metric_version=version,
-            backend=backend,
+            metric=info.name,
+            metric_version=wanted.version,
+            backend=info.backend,
             value=1.0,
         )
     assert study_scores.missing_now(study) == []

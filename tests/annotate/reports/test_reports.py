@@ -103,7 +103,7 @@ def test_click_on_an_output_leads_to_its_page(study, settings):
 def test_baselines_and_proxies_have_a_remark(study):
     for score in MetricScore.objects.filter(metric="sharpness"):
         for name in ("mobilenet_self", "csd_self"):
-            score.pk, score.metric = None, name
+            score.pk, score.identity, score.metric = None, None, name
             score.save()
     row = built(study)
     client = rob(study)

@@ -300,7 +300,7 @@ def test_unwritable_scores_are_reported(tmp_path, benchmark):
         save(tmp_path)
     text = str(refused.value)
     assert (
-        "Flux: envision_overall: 1 by judge; 1 by other: expected one version" in text
+        "f7f483182359: 1, other: expected one identity (choose it with --ident" in text
     )
     assert "story biology_0001: expected a story from Envision's list" in text
     assert not (tmp_path / "Flux").exists()

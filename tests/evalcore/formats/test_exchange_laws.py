@@ -10,6 +10,7 @@ from evalcore.formats.story_scripts import ForeignScores
 from evalcore.formats.vistorybench.layout import FORM, RunPath
 from evalcore.formats.vistorybench.results import read_results
 from evalcore.formats.vistorybench.writing import Results, Score, result_files
+from evalcore.metrics.identity import from_label
 from tests.evalcore.vistorybench_folder import (
     contents,
     item,
@@ -61,9 +62,7 @@ def exported(found: ForeignScores) -> dict[str, str]:
     kept = json.loads(json.dumps(options[FORM], allow_nan=False, sort_keys=True))
     scores = [
         Score(
-            s.metric,
-            s.version,
-            s.backend,
+            from_label(s.metric, s.version, s.backend),
             s.higher,
             s.value,
             s.reason,

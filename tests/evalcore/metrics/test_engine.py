@@ -74,6 +74,63 @@ def test_items_are_encoded_once_in_full_batches(engine):
     assert again.batches == []
 
 
+def test_feature_that_a_metric_cannot_use_serves_one_run_only(tmp_path):
+    """The first three pictures are too dark for the second metric."""
+
+    def bright(feature):
+        return feature.item() > 2
+
+    def picky(encoder):
+        features = yield Ask(encoder, PICTURES, keep=bright)
+        return [Value(feature.item()) for feature in features]
+
+    for encoded in ([9], [3]):
+        encoder = Brightness(batch=16)
+        engine = Engine(FeatureStore(tmp_path), window=1)
+        found = outcomes(engine, picky(encoder), picky(encoder))
+        assert values(found[0]) == values(found[1]) == list(range(9))
+        assert encoder.batches == encoded
+    stored = FeatureStore(tmp_path).get_many("brightness", [p.key for p in PICTURES])
+    assert {feature.item() for feature in stored.values()} == set(range(3, 9))
+
+
+def test_versions_of_used_answers_go_with_the_outcome(engine):
+    class Answering(Brightness):
+        def version_of(self, feature):
+            return f"v{int(feature.item()) % 3}" if feature.item() else ""
+
+    def picky(encoder, keep):
+        features = yield Ask(encoder, PICTURES[:6], keep=keep)
+        yield Ask(Brightness("plain"), PICTURES)
+        return [Value(feature.item()) for feature in features]
+
+    found = outcomes(
+        engine,
+        picky(Answering("owl"), None),
+        picky(Answering("owl"), lambda f: f.item() % 3 != 1),
+    )
+    assert found[0].judge_versions == {"v0", "v1", "v2"}
+    assert found[1].judge_versions == {"v0", "v2"}
+
+
+def test_computation_again_replaces_stored_features_once(tmp_path):
+    """Also for a worker that continues it."""
+    one = PICTURES[:1]
+    outcomes(Engine(FeatureStore(tmp_path)), asking(Brightness(), one))
+
+    class Brighter(Brightness):
+        def encode(self, prepared):
+            return [feature + 10 for feature in super().encode(prepared)]
+
+    for encoded in ([1], []):
+        again = Brighter()
+        engine = Engine(FeatureStore(tmp_path), again="7")
+        assert values(outcomes(engine, asking(again, one))[0]) == [10]
+        assert again.batches == encoded
+    plain = Engine(FeatureStore(tmp_path))
+    assert values(outcomes(plain, asking(Brightness(), one))[0]) == [10]
+
+
 def test_picture_is_decoded_once_for_all_metrics(engine):
     decoded = Counter()
 

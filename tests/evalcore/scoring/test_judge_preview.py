@@ -10,7 +10,7 @@ from evalcore.metrics.llm_judge.estimates import estimated_cost
 from evalcore.metrics.llm_judge.questions import JudgeQuestion
 from evalcore.metrics.llm_judge.settings import JudgeSettings
 from evalcore.models import MetricRun, MetricScore
-from evalcore.scoring import metric_runs
+from evalcore.scoring import planning
 from evalcore.scoring.judge_preview import preview
 from tests.evalcore.metrics.asking import image_of, noise
 from tests.evalcore.metrics.llm_judge.test_requests import reasons_only
@@ -99,7 +99,7 @@ def test_score_names_price_before_it_asks(judge, capsys):
 
 @pytest.mark.django_db
 def test_run_learns_parameters_of_server_once_for_all_chunks(judge, monkeypatch):
-    monkeypatch.setattr(metric_runs, "CHUNK", 1)
+    monkeypatch.setattr(planning, "CHUNK", 1)
     monkeypatch.setenv("JUDGE_CONCURRENCY", "1")
     judge.by_question = reasons_only
     run = scored(make_benchmark(stories=3, shots=1, methods=("Alder",)), "pa_scene")

@@ -17,7 +17,7 @@ from evalcore.models import (
     MetricRun,
     MetricScore,
 )
-from evalcore.scoring import judge_budget, metric_runs, turns
+from evalcore.scoring import judge_budget, metric_runs, planning, turns
 from evalcore.scoring.judge_budget import Account
 from tests.evalcore.metrics.llm_judge.serving import answers, fails
 from tests.evalcore.scoring.conftest import USAGE
@@ -46,15 +46,17 @@ def test_spent_budget_ends_run_and_larger_budget_continues(judge, monkeypatch):
     assert len(judge.asked) == 12, "nothing is asked twice"
 
 
-def test_answer_without_score_becomes_absence(judge):
+def test_answer_without_score_is_a_failure_that_the_next_run_repairs(judge):
     judge.then = answers("What a lovely picture!", usage=USAGE)
     benchmark = make_benchmark(stories=1, shots=1, methods=("Alder",))
     run = scored(benchmark, "pa_scene@plumbline-1-plain")
-    assert run.state == "done"
-    assert not MetricScore.objects.exists()
-    absence = MetricAbsence.objects.get()
-    assert "score" in absence.reason.lower()
-    assert "What a lovely picture!" in str(absence.details["refused"])
+    assert (run.state, len(judge.asked)) == ("failed", 3)
+    assert "What a lovely picture!" in run.error
+    assert not MetricAbsence.objects.exists()
+    judge.then = answers("Score: 4", usage=USAGE)
+    run = scored(benchmark, "pa_scene@plumbline-1-plain")
+    assert (run.state, run.total) == ("done", 1)
+    assert MetricScore.objects.get().value == 4
 
 
 def test_judge_without_answer_leaves_no_absence(judge):
@@ -70,7 +72,7 @@ def test_judge_without_answer_leaves_no_absence(judge):
 
 
 def test_budget_of_run_is_spent_by_one_worker_at_a_time(judge, monkeypatch):
-    monkeypatch.setattr(metric_runs, "CHUNK", 1)
+    monkeypatch.setattr(planning, "CHUNK", 1)
     benchmark = make_benchmark(stories=2, shots=1, methods=("Alder",))
     run = metric_runs.queue_run(benchmark, ["pa_scene"])
     metric_runs.plan(run)

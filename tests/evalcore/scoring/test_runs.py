@@ -32,7 +32,7 @@ from evalcore.models import (
     MetricScore,
     Output,
 )
-from evalcore.scoring import chunks, metric_runs, score_rows, turns
+from evalcore.scoring import chunks, metric_runs, planning, score_rows, turns
 from tests.cases import slow
 from tests.factories import make_benchmark
 
@@ -120,7 +120,7 @@ def test_silent_chunk_is_taken_over_but_active_one_is_not():
 
 @pytest.mark.django_db
 def test_chunks_are_separate_by_queue(monkeypatch):
-    monkeypatch.setattr(metric_runs, "CHUNK", 4)
+    monkeypatch.setattr(planning, "CHUNK", 4)
     info = registry.load("sharpness").info
     monkeypatch.setattr(
         type(registry.load("sharpness")), "info", replace(info, queue="gpu")

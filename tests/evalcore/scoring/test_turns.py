@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from evalcore.models import MetricChunk, MetricRun, MetricScore
-from evalcore.scoring import metric_runs, tasks, time_left, turns
+from evalcore.scoring import metric_runs, planning, tasks, time_left, turns
 from evalcore.scoring.chunks import ChunkWork
 from evalcore.scoring.gpu_workers import run_on
 from evalcore.serving import supervisor
@@ -28,7 +28,7 @@ def queued(slug: str, stories: int, metric: str = "shots_present") -> MetricRun:
 
 @pytest.fixture
 def in_fours(monkeypatch):
-    monkeypatch.setattr(metric_runs, "CHUNK", 4)
+    monkeypatch.setattr(planning, "CHUNK", 4)
 
 
 @pytest.mark.postgresql
@@ -162,7 +162,7 @@ def test_two_workers_share_a_run(tmp_path, monkeypatch):
     """The devices do not exist here, and a metric without networks needs none."""
     for name, value in environment(tmp_path).items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(metric_runs, "CHUNK", 4)
+    monkeypatch.setattr(planning, "CHUNK", 4)
     benchmark = make_benchmark(stories=24)
     run = metric_runs.queue_run(benchmark, ["sharpness", "palette_consistency"])
     metric_runs.plan(run)

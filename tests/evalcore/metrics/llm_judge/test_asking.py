@@ -1,10 +1,16 @@
 """Questions to a judge from within a metric."""
 
+import numpy as np
 import pytest
 
 from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.feature_store import FeatureStore
-from evalcore.metrics.llm_judge.asking import JudgeAnswer, Refusal, ask_judge
+from evalcore.metrics.llm_judge.asking import (
+    JudgeAnswer,
+    NoUsableAnswerError,
+    Refusal,
+    ask_judge,
+)
 from evalcore.metrics.llm_judge.attempts import NoAnswerError
 from evalcore.metrics.llm_judge.client import asking
 from evalcore.metrics.llm_judge.questions import JudgeQuestion
@@ -13,6 +19,7 @@ from tests.evalcore.metrics.llm_judge.serving import (
     answers,
     fails,
     judge_at,
+    raw,
 )
 
 
@@ -52,8 +59,59 @@ def test_unparsable_answer_is_asked_again_warmer(server, tmp_path):
     assert ask(judge, tmp_path, ["?"]) == [JudgeAnswer(7, "7", 3)]
     temperatures = [asked.body["temperature"] for asked in server.asked]
     assert temperatures == [0.0, 0.1, 0.2]
-    assert ask(judge, tmp_path, ["?"]) == [JudgeAnswer(7, "7", 3)]
-    assert len(server.asked) == 3  # answers without a score are stored too
+    assert ask(judge, tmp_path, ["?"]) == [JudgeAnswer(7, "7", 1)]
+    assert len(server.asked) == 4  # only the usable answer was stored
+
+
+def test_cut_off_answer_is_asked_with_more_tokens_and_no_attempt(server, tmp_path):
+    server.script = [answers("It be", finish="length")] * 2
+    server.then = answers("7")
+    assert ask(judge_at(server), tmp_path, ["?"], attempts=1)[0].value == 7
+    sent = [(one.body["max_tokens"], one.body["temperature"]) for one in server.asked]
+    assert sent == [(512, 0), (1024, 0), (2048, 0)]
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "calls", "said"),
+    [
+        (answers("Well, seven."), 5, "in 5 attempts; the last: no number"),
+        (answers("7", finish="length"), 4, "cut off"),
+        (answers(""), 3, "empty"),
+        (answers(None, refusal="Never."), 3, "refused: 'Never.'"),
+        (raw(b"<html>busy</html>"), 3, "not JSON"),
+        (fails(400, "not this"), 1, "refuses the question"),
+    ],
+)
+def test_unusable_answers_fail_and_are_asked_in_next_run(
+    server, tmp_path, behaviour, calls, said
+):
+    """The other question is answered, stored and not asked again."""
+    server.by_question = lambda asked: answers("7") if asked.text == "0" else behaviour
+    failure = ask(judge_at(server), tmp_path, ["0", "1"], attempts=5)
+    assert isinstance(failure, NoUsableAnswerError)
+    assert str(failure).startswith("1 of 2 questions: the judge gave no usable answer")
+    assert said in str(failure)
+    assert len(server.asked) == 1 + calls
+    server.by_question = lambda asked: answers("8")
+    assert [one.value for one in ask(judge_at(server), tmp_path, ["0", "1"])] == [7, 8]
+    assert len(server.asked) == 1 + calls + 1
+
+
+def test_unusable_answer_stored_by_earlier_version_is_not_used(server, tmp_path):
+    judge, store = judge_at(server), FeatureStore(tmp_path)
+    store.put_many(
+        judge.id, {JudgeQuestion(("?",)).key: np.array(["Seven, I think.", "owl-1"])}
+    )
+    server.then = answers("7")
+    assert ask(judge, tmp_path, ["?"]) == [JudgeAnswer(7, "7", 1)]
+
+
+def test_repetition_asks_stored_question_again(server, tmp_path):
+    for repeat, reply in ((0, "7"), (1, "8"), (0, "9"), (1, "9")):
+        server.then = answers(reply)
+        (one,) = ask(judge_at(server, repeat=repeat), tmp_path, ["?"])
+        assert one.value == 7 + repeat
+    assert len(server.asked) == 2
 
 
 def test_only_failed_questions_are_asked_again(server, tmp_path):
@@ -74,7 +132,10 @@ def test_metric_without_reply_fails_and_asks_again_in_next_run(server, tmp_path)
     failure = ask(judge_at(server), tmp_path, ["0", "1"])
     assert isinstance(failure, NoAnswerError)
     assert "status 503, 'no'" in str(failure)
-    answer, refusal = ask(judge_at(server), tmp_path, ["0", "1"], unanswered="refuse")
+    assert isinstance(
+        ask(judge_at(server), tmp_path, ["0", "1"], unanswered="refuse"), NoAnswerError
+    )
+    answer, refusal = ask(judge_at(server), tmp_path, ["0", "1"], unanswered="collect")
     assert answer == JudgeAnswer(0, "0", 1)
     assert "status 503, 'no'" in str(refusal)
     server.by_question = lambda asked: answers(asked.text)
@@ -119,5 +180,5 @@ def test_thoughts_are_stored_but_not_parsed(server, tmp_path):
     judge = judge_at(server, concurrency=1)
     assert ask(judge, tmp_path, ["?"]) == [JudgeAnswer(7, thought, 2)]
     server.then = answers("<think>5</think>Seven.")
-    (refusal,) = ask(judge, tmp_path, ["!"], attempts=1)
+    (refusal,) = ask(judge, tmp_path, ["!"], attempts=1, unanswered="refuse")
     assert refusal == Refusal(("no number: 'Seven.'",))

@@ -73,6 +73,7 @@ def test_questionnaire_is_requested_again_only_when_refused(tmp_path):
         assert len(made["p"].reasons) == 3
         assert "expected a JSON object" in made["p"].reasons[0]
         assert len(server.asked) == 2 + 3
-        # Answers are stored: a second run asks nothing.
-        assert run({"s": street, "p": poster}, tmp_path) == made
-        assert len(server.asked) == 5
+        # A second run asks only for what is lacking.
+        tries["Hanfu"] = [thought_over]
+        assert run({"s": street, "p": poster}, tmp_path)["p"] == made["p"]
+        assert len(server.asked) == 5 + 1 + 3

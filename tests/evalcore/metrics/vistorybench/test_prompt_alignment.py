@@ -6,6 +6,7 @@ import io
 import pytest
 from PIL import Image as Pillow
 
+from evalcore.metrics.llm_judge.asking import NoUsableAnswerError
 from evalcore.metrics.llm_judge.client import asking
 from evalcore.metrics.llm_judge.questions import prompts
 from evalcore.metrics.vistorybench import character_matching
@@ -79,17 +80,14 @@ class TestShots:
         assert asked.body["max_tokens"] == 512
 
     @pytest.mark.parametrize(("profile", "attempts"), [(OWN, 10), (PLAIN, 3)])
-    def test_answer_without_score_is_undefined_after_retries(
+    def test_answer_without_score_fails_after_retries(
         self, server, tmp_path, profile, attempts
     ):
         """The reference program counts 0 here."""
         server.then = answers("It is a lovely wood.")
         rendering = rendering_of([noise(1)], texts=[SCRIPT])
-        (value,) = judged(
-            server, PromptAlignment("scene", profile), rendering, tmp_path
-        )
-        assert value.value is None
-        assert f"in {attempts} attempts" in value.reason
+        with pytest.raises(NoUsableAnswerError, match=f"in {attempts} attempts"):
+            judged(server, PromptAlignment("scene", profile), rendering, tmp_path)
         temperatures = [asked.body["temperature"] for asked in server.asked]
         assert temperatures == [round(0.1 * i, 6) for i in range(attempts)]
 
