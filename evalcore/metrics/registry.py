@@ -154,6 +154,28 @@ def names() -> list[str]:
     return list(METRICS)
 
 
+def select(text: str) -> list[str]:
+    """Return the metrics that a comma-separated list names, each once.
+
+    `cids` stands for all named `cids_...`, and `cids@vsb-paper` for their profiles.
+
+    Raises
+    ------
+    UnknownMetricError
+        No metric has that name, beginning or profile.
+    """
+    chosen: list[str] = []
+    for name in filter(None, map(str.strip, text.split(","))):
+        plain, at, profile = name.partition("@")
+        begins = [
+            f"{one}{at}{profile}" for one in METRICS if one.startswith(f"{plain}_")
+        ]
+        chosen += [name] if plain in METRICS or not begins else begins
+    for name in chosen:
+        load(name)  # raises an error with the nearest name
+    return list(dict.fromkeys(chosen))
+
+
 def ready() -> list[str]:
     """Return the names of the metrics that can be computed on this machine."""
     return [name for name in METRICS if not load(name).missing()]

@@ -12,7 +12,6 @@ from evalcore.metrics.downloads import (
     needed,
     readable_size,
     script,
-    select,
 )
 
 DIGITS = 16  # shown digits of a hash; the script has all
@@ -51,7 +50,7 @@ class Command(BaseCommand):
         self, *, names: str, script: bool, verify: bool, **_options: object
     ) -> None:
         try:
-            chosen = select(filter(None, names.replace(" ", "").split(",")))
+            chosen = registry.select(names)
         except registry.UnknownMetricError as error:
             raise CommandError(str(error), returncode=2) from error
         files = needed(chosen or registry.names(), hashed=verify)

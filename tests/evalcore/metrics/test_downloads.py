@@ -68,13 +68,15 @@ def weights_folder(tmp_path, monkeypatch):
 
 
 def test_beginning_of_a_name_stands_for_all_metrics_with_it():
-    assert downloads.select(["cids"]) == [
-        name for name in registry.names() if name.startswith("cids_")
-    ]
+    cids = [name for name in registry.names() if name.startswith("cids_")]
+    assert registry.select("cids") == cids
+    assert registry.select("cids@vsb-paper") == [f"{name}@vsb-paper" for name in cids]
     # The whole name of a metric stands for it alone.
-    assert downloads.select(["fid", "sharpness"]) == ["fid", "sharpness"]
+    assert registry.select("fid, sharpness,,fid") == ["fid", "sharpness"]
+    with pytest.raises(registry.UnknownMetricError, match="no profile 'nope'"):
+        registry.select("cids@nope")
     with pytest.raises(registry.UnknownMetricError) as caught:
-        downloads.select(["cidz"])
+        registry.select("cidz")
     assert (
         str(caught.value) == "Unknown metric 'cidz'. List all with manage.py metrics."
     )
