@@ -14,7 +14,7 @@ from evalcore.metrics.registry import declarations
 TABLE = Path(__file__).with_name("fidelity.toml")
 UNKNOWN = "unknown"
 PROGRAMS_OWN = "-code"  # part of the names of profiles that follow a program
-State = Literal["same", "differs", "unknown", "imported"]
+State = Literal["same", "differs", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,6 @@ class Fidelity:
     def __str__(self) -> str:
         if not self.program:
             return "unknown: no program is published"
-        if self.state == "imported":
-            return "same (imported)"
         if self.state == "differs":
             texts = [reason_texts()[name] for name in self.reasons]
             return f"differs on purpose: {'; '.join(texts)}"
@@ -66,8 +64,6 @@ def fidelity_of(name: str) -> Fidelity | None:
     profiles = [p for p in said.get("profiles", ()) if PROGRAMS_OWN in p]
     if not program:
         return Fidelity("unknown")
-    if "needs" in said:
-        return Fidelity("imported", program)
     if differs == UNKNOWN:
         return Fidelity("unknown", program)
     return Fidelity(

@@ -42,8 +42,8 @@ class Command(BaseCommand):
         parser.add_argument("name", help="identifier (slug) of a study or a benchmark")
         parser.add_argument(
             "--metrics",
-            help='metrics, such as "a,b@profile"; default: all that are ready here '
-            "and need neither a judge nor true outputs",
+            help='metrics, such as "a,b@profile"; cids stands for all cids_*; default: '
+            "all that are ready here and need neither a judge nor true outputs",
         )
         parser.add_argument(
             "--truth",
@@ -139,11 +139,11 @@ class Command(BaseCommand):
         if gpus and options["background"]:
             text = "--gpus: expected no --background; the workers have their own GPUs"
             raise CommandError(text, returncode=2)
-        wanted = _wanted(str(options["metrics"] or ""))
-        if options["with_baselines"]:
-            wanted += [n for n in registry.ready_baselines() if n not in wanted]
         dry = options["dry_run"]
         try:
+            wanted = _wanted(str(options["metrics"] or ""))
+            if options["with_baselines"]:
+                wanted += [n for n in registry.ready_baselines() if n not in wanted]
             if not (options["background"] or dry):
                 _check_ready(wanted)
             queue = queue_again if asked["again"] else metric_runs.queue_run
@@ -263,7 +263,7 @@ def _benchmark(name: str) -> Benchmark:
 def _wanted(text: str) -> list[str]:
     """Return the metrics that were named, or all that cost nothing and are ready."""
     if text:
-        return [name.strip() for name in text.split(",") if name.strip()]
+        return registry.select(text)
     infos = {name: registry.load(name).info for name in registry.ready()}
     return [
         name
@@ -286,7 +286,7 @@ def _price(run: MetricRun) -> str:
     preview = judge_preview.preview(run)
     if preview is None or not preview.settings.costs_money:
         return ""
-    return f"The judge: {preview.price}. {preview.budget}"
+    return f"{preview.price_in_words} {preview.budget}"
 
 
 def _check_ready(names: list[str]) -> None:
