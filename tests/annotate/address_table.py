@@ -377,11 +377,14 @@ FORM = {"annotator": "A01", "view": "main", "key": "main"}  # what views look up
 def query_of(address: Address) -> str:
     """Return what stands behind an address."""
     if address.name == "output-detail":
-        return "?story=01&method=Alder"
-    if address.name == "metric-values":
-        score = MetricScore.objects.filter(metric="sharpness")[0]
-        return f"?metric=sharpness&identity={Identities().of_row(score).key}"
-    return ""
+        output = Output.objects.select_related("story", "method").order_by("pk")[0]
+        named = {"story": output.story.key, "method": output.method.name}
+    elif address.name == "metric-values":
+        score = MetricScore.objects.order_by("pk")[0]
+        named = {"metric": score.metric, "identity": Identities().of_row(score).key}
+    else:
+        return ""
+    return f"?{urlencode(named)}"
 
 
 def ask(client: Client, method: str, url: str) -> str:
