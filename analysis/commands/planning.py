@@ -37,6 +37,7 @@ from analysis.reliability.score_agreement import (
 )
 from analysis.result_tables.contract import Analysis, TableCollector
 from analysis.result_tables.supplementary import add_identities
+from analysis.sentences import sentence
 
 # Names that two tables of scores share, and a judge's trials with people's ratings.
 OF_SCORES = {"metric": ("metric",), "method": ("method",)}
@@ -199,7 +200,16 @@ def score_agreement(
             about = {"metric": metric, "identity_a": a, "identity_b": b}
             pairs = paired(side_a, side_b)
             if not len(pairs.x):
-                raise OptionError(f"scores: {metric}: {a}, {b}: expected one output")
+                found.notes.add(
+                    sentence(
+                        "Metric {metric}: not compared, since they share no output: "
+                        "{a} and {b}.",
+                        metric=metric,
+                        a=a,
+                        b=b,
+                    )
+                )
+                continue
             confidence = options.confidence if options.resamples else None
             rows = [about | row for row in agreement_rows(pairs, confidence)]
             found.extend("score_agreement", rows, ("stories",))
@@ -208,8 +218,8 @@ def score_agreement(
             )
     if "score_agreement" not in found.rows:
         raise OptionError(
-            "scores: expected a metric with scores of two identities, or a second "
-            "table of the same metrics"
+            "scores: expected a metric with scores of the same outputs by two "
+            "identities, or a second table of the same metrics"
         )
     return found.finished()
 

@@ -138,9 +138,21 @@ def test_judge_asked_twice_is_compared_over_two_tables():
     assert set(table["identity_a"]) == {"scores"}
     assert set(table["identity_b"]) == {"other_scores"}
     assert set(table["n"]) == {11}
-    with pytest.raises(analysis.OptionError, match="scores of two identities"):
+    with pytest.raises(analysis.OptionError, match="by two identities"):
         analysis.score_agreement(first)
     both = pd.concat([first.assign(judge="gpt"), again.assign(judge="qwen")])
     of_one = analysis.score_agreement(both)["score_agreement"]
     assert set(of_one["identity_a"] + of_one["identity_b"]) == {"gptqwen"}
     assert of_one["value"].tolist() == table["value"].tolist()
+    # A judge that was replaced halfway: its two halves share no output.
+    halves = again.assign(judge=["a"] * 5 + ["b"] * 6)
+    three = pd.concat([first.assign(judge="gpt"), halves])
+    report = analysis.score_agreement(three)
+    compared = report["score_agreement"].drop_duplicates(["identity_a", "identity_b"])
+    assert compared[["identity_a", "identity_b"]].to_numpy().tolist() == [
+        ["gpt", "a"],
+        ["gpt", "b"],
+    ]
+    assert "share no output: a and b." in " ".join(report.notes)
+    with pytest.raises(analysis.OptionError, match="of the same outputs"):
+        analysis.score_agreement(halves)
