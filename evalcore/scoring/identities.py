@@ -151,8 +151,8 @@ class MetricIdentity:
 def by_metric(scores: QuerySet[MetricScore]) -> dict[str, list[MetricIdentity]]:
     """Return the identities of each metric, best first.
 
-    The best is the newest of those that cover the most outputs. The scores belong to
-    runs that have ended.
+    The best is the newest of those that cover the most outputs; first answers come
+    before repetitions. The scores belong to runs that have ended.
     """
     rows: QuerySet[Any] = scores.order_by().values_list(*FIELDS, "method")
     counts = rows.annotate(
@@ -173,5 +173,8 @@ def by_metric(scores: QuerySet[MetricScore]) -> dict[str, list[MetricIdentity]]:
         found[identity.metric].append(one)
     for those in found.values():
         those.sort(key=lambda one: one.identity.key)
-        those.sort(key=lambda one: (one.outputs, one.newest), reverse=True)
+        those.sort(
+            key=lambda one: (one.outputs, not one.identity.repeat, one.newest),
+            reverse=True,
+        )
     return found
