@@ -142,11 +142,14 @@ def study_scoring(request: UserRequest, study: Study) -> HttpResponse:
         return answer
     methods = study.method_names
     own = scores_of(study).filter(posted_to=study.slug)
+    used = {
+        those[0].identity for those in identities_of(study).values() if len(those) > 1
+    }
     context |= {
         "methods": methods,
         "stories": study.units.values("story").distinct().count(),
-        "rows": _counted(study, methods),
-        "whole": _of_methods(study, methods),
+        "rows": _table(_counted(study), methods, 0, used),
+        "whole": _table(_of_methods(study), methods, None, used),
         "absences": _absences(study),
         "failures": grouped(open_failures(study.benchmark)) if is_member else [],
         "posted": sorted(set(own.values_list("metric", flat=True))),
@@ -166,41 +169,39 @@ def study_scoring(request: UserRequest, study: Study) -> HttpResponse:
     return render(request, "scoring/study.html", context)
 
 
-def _counted(study: Study, methods: list[str]) -> list[Row]:
+def _counted(study: Study) -> Iterable[Row]:
     """Return for every metric how many stories of each method have a value."""
-    counts = (
+    return (
         scores_of(study)
         .filter(story__isnull=False)
         .values_list(*FIELDS, "method__name")
         .annotate(stories=Count("story", distinct=True))
         .order_by(*ORDER)
     )
-    return _table(study, counts, methods, 0)
 
 
-def _of_methods(study: Study, methods: list[str]) -> list[Row]:
+def _of_methods(study: Study) -> Iterable[Row]:
     """Return the values of whole methods; the study's own take precedence."""
-    values = (
+    return (
         scores_of(study)
         .filter(story__isnull=True)
         .values_list(*FIELDS, "method__name", "value")
         .order_by(*ORDER, "posted_to")
     )
-    return _table(study, values, methods, None)
 
 
 def _table(
-    study: Study, rows: Iterable[Row], methods: list[str], otherwise: object
+    rows: Iterable[Row], methods: list[str], otherwise: object, used: set[Identity]
 ) -> list[Row]:
     """Return a row for each identity of a metric, with a cell per method.
 
-    The row also says whether reports use this one of several identities.
+    The row also says whether reports use this one of several identities, as `used`
+    has them.
     """
     table: dict[Identity, dict[str, object]] = defaultdict(dict)
-    known, by_metric = Identities(), identities_of(study)
+    known = Identities()
     for a, b, c, d, e, method, cell in rows:
         table[known.of((a, b, c, d, e))][method] = cell
-    used = {those[0].identity for those in by_metric.values() if len(those) > 1}
     return [
         (
             identity,

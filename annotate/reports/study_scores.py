@@ -47,18 +47,22 @@ def about_judged(
     rows: QuerySet[ScoreModel], study: Study, as_of: Moment | None = None
 ) -> QuerySet[ScoreModel]:
     """Keep the rows about a method or an output that the study rates."""
-    units = judged_units(study, as_of)
-    methods = {
-        method
-        for pair in units.values_list(*study.output_paths(below="__method"))
-        for method in pair
-    }
-    same_output = Q()
-    for path in study.output_paths(below="__method"):
-        same_output |= Q(**{path: OuterRef("method")})
-    judged = units.filter(same_output, story=OuterRef("story")).order_by()
-    return rows.filter(benchmark=study.benchmark).filter(
-        Q(story__isnull=True, method__in=methods - {None}) | Exists(judged)
+    units, paths = judged_units(study, as_of), study.output_paths(below="__method")
+    stories: dict[int, set[int]] = defaultdict(set)
+    for story, *methods in units.values_list("story", *paths).distinct():
+        for method in set(methods) - {None}:
+            stories[method].add(story)
+    every = {story for own in stories.values() for story in own}
+    judged = Q(story__in=every)
+    if any(own != every for own in stories.values()):
+        # It looks up each row, and so is slower.
+        same_output = Q()
+        for path in paths:
+            same_output |= Q(**{path: OuterRef("method")})
+        unit = units.filter(same_output, story=OuterRef("story")).order_by()
+        judged = Q(Exists(unit))
+    return rows.filter(
+        Q(story__isnull=True) | judged, benchmark=study.benchmark, method__in=stories
     )
 
 

@@ -101,14 +101,18 @@ class Identity:
         return read_settings(self.settings).get(TRUTH, "")
 
     @property
+    def repeat(self) -> str:
+        """Return the number of a judge's repetition; empty for its first answers."""
+        return read_settings(self.settings).get(REPEAT, "")
+
+    @property
     def label(self) -> str:
         """Return version, profile, true outputs and repetition; see `from_label`."""
-        repeat = read_settings(self.settings).get(REPEAT, "")
         parts = (
             self.metric_version,
             self.profile,
             f"against {self.truth}" if self.truth else "",
-            f"repeat {repeat}" if repeat else "",
+            f"repeat {self.repeat}" if self.repeat else "",
         )
         return " ".join(filter(None, parts))
 

@@ -2,8 +2,8 @@
 
 An old value stays until its new one is stored in the same transaction; its record goes
 to the chunk that replaces it. Rows of the run `since`, and of later ones, are new. A
-run that follows an interrupted one with the same request has the same `since`, so that
-it continues. Imported values are never replaced.
+run that follows one with the same request, which waits, computes or was interrupted,
+has the same `since`: both do the work once. Imported values are never replaced.
 """
 
 from collections.abc import Sequence
@@ -47,23 +47,24 @@ def note_start(
 ) -> None:
     """Note from which run on values are new, if this run continues another one.
 
-    All values: an interrupted run with the same request. Undefined ones: one with
-    failures, whose answers it uses. `options`: those of the new run, with `again`.
+    All values: a run with the same request that is not complete; a killed one still
+    counts as running. Undefined ones: one with failures, whose answers it uses.
+    `options`: those of the new run, with `again`.
     """
     last = benchmark.metric_runs.filter(
         source=MetricRun.Source.COMPUTED,
         metrics=list(metrics),
         options__has_key="again",
     ).first()
-    unfinished = (MetricRun.State.FAILED, MetricRun.State.STOPPED)
-    if last is None or last.state not in unfinished:
+    if last is None or last.state in (MetricRun.State.DONE, MetricRun.State.DELETED):
         return
     if options["again"] == "undefined":
         if cache_name(last):
             options["since"] = since(last)
         return
     asked = {key: last.options[key] for key in REQUEST if key in last.options}
-    if last.done < last.total and asked == options:
+    waits = last.state == MetricRun.State.QUEUED
+    if asked == options and (waits or last.done < last.total):
         options["since"] = since(last)
 
 

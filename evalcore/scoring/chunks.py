@@ -120,7 +120,7 @@ class ChunkWork:
                 self._run(engine, _unchanged(score_rows.identified(metrics)))
             self._put_down()
         finally:
-            self.environment = _environment(engine.counts.asked)
+            self.environment |= _environment(engine.counts.asked)
         return self._complete
 
     def jobs_to_preview(self) -> Iterator[MetricJob]:
@@ -168,8 +168,11 @@ class ChunkWork:
             return
         from evalcore.scoring.judge_budget import asking_for_run
 
-        with asking_for_run(self.chunk.run_id):
-            yield
+        with asking_for_run(self.chunk.run_id) as judge:
+            try:
+                yield
+            finally:
+                self.environment["system_fingerprints"] = judge.fingerprints
 
     def _put_down(self) -> None:
         """Store and count values and failures, in one transaction."""

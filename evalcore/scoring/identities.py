@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Max, QuerySet
+from django.db.models import Count, Max, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from analysis.tables import UNVERSIONED
@@ -139,8 +139,8 @@ def knows_weights(identity: Identity) -> bool:
 class MetricIdentity:
     """An identity of a metric, and how much there is of it.
 
-    `outputs` counts the outputs with a value, or the methods with one of their own, if
-    the metric has several identities; `newest` is when the last one was stored.
+    `outputs` counts the outputs with a value, or the methods with one of their own;
+    `newest` is when the last one was stored.
     """
 
     identity: Identity
@@ -151,29 +151,30 @@ class MetricIdentity:
 def by_metric(scores: QuerySet[MetricScore]) -> dict[str, list[MetricIdentity]]:
     """Return the identities of each metric, best first.
 
-    The best is the newest of those that cover the most outputs. The scores belong to
-    runs that have ended.
+    The best is the newest of those that cover the most outputs; first answers come
+    before repetitions. The scores belong to runs that have ended.
     """
-    rows: QuerySet[Any] = scores.order_by()
+    rows: QuerySet[Any] = scores.order_by().values_list(*FIELDS, "method")
+    counts = rows.annotate(
+        at=Max(Coalesce("computed_at", "run__finished_at")),
+        stories=Count("story", distinct=True),
+        whole=Count("pk", filter=Q(story=None)),
+    )
     known = Identities()
     newest: dict[Identity, datetime] = {}
-    at = Max(Coalesce("computed_at", "run__finished_at"))
-    for a, b, c, d, e, latest in rows.values_list(*FIELDS).annotate(at=at):
+    outputs: Counter[Identity] = Counter()
+    for a, b, c, d, e, _method, latest, stories, whole in counts:
         identity = known.of((a, b, c, d, e))
         newest[identity] = max(latest, newest.get(identity, latest))
-    metrics = Counter(identity.metric for identity in newest)
-    several = [metric for metric, n in metrics.items() if n > 1]
-    outputs: dict[Identity, set[tuple[int | None, int]]] = defaultdict(set)
-    if several:
-        places = rows.filter(metric__in=several)
-        places = places.values_list(*FIELDS, "story", "method").distinct()
-        for a, b, c, d, e, story, method in places:
-            outputs[known.of((a, b, c, d, e))].add((story, method))
+        outputs[identity] += stories + bool(whole)
     found: dict[str, list[MetricIdentity]] = defaultdict(list)
     for identity, latest in newest.items():
-        one = MetricIdentity(identity, len(outputs[identity]), latest)
+        one = MetricIdentity(identity, outputs[identity], latest)
         found[identity.metric].append(one)
     for those in found.values():
         those.sort(key=lambda one: one.identity.key)
-        those.sort(key=lambda one: (one.outputs, one.newest), reverse=True)
+        those.sort(
+            key=lambda one: (one.outputs, not one.identity.repeat, one.newest),
+            reverse=True,
+        )
     return found

@@ -18,6 +18,7 @@ from evalcore.metrics.llm_judge.costs import CostMeter
 from evalcore.metrics.llm_judge.replies import (
     answer_of,
     excerpt,
+    fingerprint_of,
     read_reply,
     usage_of,
     version_of,
@@ -181,6 +182,8 @@ class Attempts:
         self._dialect = dialect
         self._chance = random.Random()
         self._pace = Pace(settings.requests_per_minute, clock)
+        # Of all servers that answered.
+        self.fingerprints: set[str] = set()
 
     def ask(self, sender: "Sender", question: Payload) -> tuple[str, str]:
         """Return the text of the answer, and the version that answered."""
@@ -249,6 +252,7 @@ class Attempts:
             )
             said = (version_of(reply), self._dialect.note)
             text = answer_of(reply, question.tokens_out)
+            self.fingerprints |= {fingerprint_of(reply)} - {""}
             return text, "; ".join(filter(None, said))
         finally:
             self._meter.settle(reserved, billed)

@@ -88,6 +88,11 @@ class Judge:
         decisive = [f"{n}={value}" for n, value in self.settings.identity.items()]
         return "; ".join([f"judge {self.settings.name}", *decisive, FORM, PACKING])
 
+    @property
+    def fingerprints(self) -> list[str]:
+        """Return the fingerprints of the servers that have answered."""
+        return sorted(self._attempts.fingerprints)
+
     @staticmethod
     def text_of(feature: Feature) -> str:
         """Return the text of an answer."""
@@ -95,7 +100,7 @@ class Judge:
 
     @staticmethod
     def version_of(feature: Feature) -> str:
-        """Return which version answered, as the server says; empty if it does not."""
+        """Return the name that answered, as the server says; empty if it does not."""
         return str(feature[1])
 
     def note_usable(self, text: str) -> None:

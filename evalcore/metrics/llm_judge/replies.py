@@ -136,13 +136,25 @@ def _thoughts(reply: Any) -> str:
 
 
 def version_of(reply: Any) -> str:
-    """Return the name, and any fingerprint, that the server says has answered.
+    """Return the name of the model that the server says has answered.
 
     >>> version_of({"model": "gpt-4.1-2025-04-14", "system_fingerprint": "fp_1"})
-    'gpt-4.1-2025-04-14; fp_1'
+    'gpt-4.1-2025-04-14'
     """
-    said = (reply.get("model"), reply.get("system_fingerprint"))
-    return "; ".join(_text(name) for name in said if name and isinstance(name, str))
+    return _named(reply, "model")
+
+
+def fingerprint_of(reply: Any) -> str:
+    """Return the fingerprint of the server that has answered; empty if there is none.
+
+    It is no part of a version: hosted judges change it from one answer to the next.
+    """
+    return _named(reply, "system_fingerprint")
+
+
+def _named(reply: Any, name: str) -> str:
+    said = reply.get(name)
+    return _text(said) if isinstance(said, str) else ""
 
 
 def _first_choice(reply: Any) -> Any:

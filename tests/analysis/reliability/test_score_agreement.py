@@ -138,7 +138,7 @@ def test_judge_asked_twice_is_compared_over_two_tables():
     assert set(table["identity_a"]) == {"scores"}
     assert set(table["identity_b"]) == {"other_scores"}
     assert set(table["n"]) == {11}
-    with pytest.raises(analysis.OptionError, match="scores of two identities"):
+    with pytest.raises(analysis.OptionError, match="by two identities"):
         analysis.score_agreement(first)
     both = pd.concat([first.assign(judge="gpt"), again.assign(judge="qwen")])
     of_one = analysis.score_agreement(both)["score_agreement"]

@@ -1,5 +1,6 @@
 """Reports of studies whose scores were made in several ways."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pandas as pd
@@ -9,7 +10,7 @@ from django.core.management.base import CommandError
 from django.urls import reverse
 
 from annotate.models import Report
-from annotate.reports import building
+from annotate.reports import building, study_scores
 from annotate.reports.forms import ReportForm
 from evalcore.metrics.identity import Identity
 from evalcore.models import MetricScore
@@ -20,6 +21,7 @@ from tests.people import alice, answer_everything
 pytestmark = pytest.mark.django_db
 OLD = Identity("sharpness", "2", weights="0badcafe", precision="fp32")
 NEW = Identity("sharpness", "2", weights="0badcafe", precision="bf16")
+REPEATED = replace(NEW, settings="repeat=2")
 
 
 @pytest.fixture
@@ -102,3 +104,13 @@ def test_page_lists_what_made_the_scores(study):
     page = client.get(reverse("report-list", args=[study.slug])).content.decode()
     assert "Scores made in several ways" in page
     assert f"bf16 · 6 outputs · 2026-03-02 · {NEW.key}" in page
+
+
+def test_repetition_is_not_the_usual_identity_though_it_is_newer(study):
+    key = identities.store(REPEATED)
+    for score in MetricScore.objects.filter(identity__precision="bf16"):
+        score.pk, score.identity_id = None, key
+        score.computed_at = datetime(2026, 3, 9, tzinfo=UTC)
+        score.save()
+    (those,) = study_scores.identities_of(study).values()
+    assert [one.identity for one in those] == [NEW, OLD, REPEATED]

@@ -304,3 +304,19 @@ def test_ratings_of_a_checklist_name_their_shot():
     before = list(study_tables.answer_rows(study, "ratings", as_of=then))
     assert len(before) == len(now)
     assert all(row["rating"] == 1 for row in before)
+
+
+@pytest.mark.parametrize("rated", [{"story__key": "01"}, {}])
+def test_scores_of_outputs_that_nobody_rates_stay_out(rated):
+    """A study of a part of the benchmark, and one whose methods differ in stories."""
+    study = make_study(benchmark=make_benchmark(stories=3))
+    metric_runs.run(metric_runs.queue_run(study.benchmark, ["sharpness"]).pk)
+    units = study.units.filter(**rated)
+    if not rated:
+        units = units.exclude(story__key="02", output_a__method__name="Cedar")
+    kept = set(units.values_list("story__key", "output_a__method__name"))
+    study.slots.exclude(unit__in=units).delete()
+    study.units.exclude(pk__in=units).delete()
+    assert len(kept) == (3 if rated else 8)
+    found = {(row["story"], row["method"]) for row in score_tables.score_rows(study)}
+    assert found == kept

@@ -95,8 +95,9 @@ def test_only_undefined_values_or_chosen_outputs_are_asked(judge, benchmark):
         scored(benchmark, again="all", outputs=["Oak/02"])
 
 
+@pytest.mark.parametrize("is_stopped", [False, True])
 def test_killed_run_loses_no_value_and_the_same_request_continues(
-    judge, benchmark, monkeypatch
+    judge, benchmark, monkeypatch, is_stopped
 ):
     monkeypatch.setattr(chunks, "STORED_TOGETHER", 1)
     scored(benchmark)
@@ -114,13 +115,26 @@ def test_killed_run_loses_no_value_and_the_same_request_continues(
     with pytest.raises(KilledError):
         metric_runs.work(progress=killed)
     assert values() == [1, 1, 3, 3]
-    metric_runs.stop(MetricRun.objects.filter(pk=run.pk))
+    if is_stopped:
+        metric_runs.stop(MetricRun.objects.filter(pk=run.pk))
     asked = len(judge.asked)
     again = scored(benchmark, again="all")
     assert (again.options["since"], again.total) == (run.pk, 1)
     assert values() == [1, 1, 1, 1]
     assert len(judge.asked) == asked, "its answers are used"
     assert scored(benchmark, again="all").total == 2, "a complete run is not continued"
+
+
+def test_two_equal_requests_at_once_ask_once(judge, benchmark):
+    scored(benchmark)
+    judge.then = answers("Score: 1")
+    first, second = (
+        metric_runs.queue_run(benchmark, [METRIC], again="all") for _ in range(2)
+    )
+    runs = [metric_runs.run(one.pk) for one in (first, second)]
+    assert [run.total for run in runs] == [2, 0]
+    assert values() == [1, 1, 1, 1]
+    assert len(judge.asked) == 8
 
 
 def test_repetition_stands_beside_the_first_values(judge, benchmark):

@@ -1,5 +1,6 @@
 """Identities of scores: other weights, precisions and judges are missing work."""
 
+import json
 import struct
 from hashlib import sha256
 from importlib import import_module
@@ -26,7 +27,7 @@ from evalcore.models import (
     Story,
 )
 from evalcore.scoring import identities, metric_runs, score_rows
-from tests.evalcore.metrics.llm_judge.serving import answers, serving
+from tests.evalcore.metrics.llm_judge.serving import answers, raw, reply, serving
 from tests.factories import make_benchmark
 
 pytestmark = pytest.mark.django_db
@@ -173,6 +174,25 @@ def test_output_has_one_value_however_the_judge_answered(benchmark):
     assert (row.judge_version, row.value) == ("2026-01 + 2026-02", 1.0)
     answered = identities.Identities().of_row(row)
     assert answered.key != answered.asked == row.identity.key
+
+
+def test_answering_model_makes_an_identity_and_its_server_does_not(
+    benchmark, monkeypatch
+):
+    with serving() as server:
+        for model, print_ in (("owl-1", "fp_2"), ("owl-1", "fp_1"), ("owl-2", "fp_1")):
+            said = {"model": model, "system_fingerprint": print_}
+            body = json.dumps(reply("Score: 3") | said).encode()
+            server.script.append(raw(body))
+        monkeypatch.setenv("JUDGE_BASE_URL", server.base_url)
+        monkeypatch.setenv("JUDGE_NAME", "owl")
+        registry.load.cache_clear()
+        assert compute(benchmark, "pa_scene").done == 3
+    registry.load.cache_clear()
+    versions = MetricScore.objects.values_list("judge_version", flat=True)
+    assert sorted(versions) == ["owl-1", "owl-1", "owl-2"]
+    chunk = MetricChunk.objects.get(queue="judge")
+    assert chunk.environment["system_fingerprints"] == ["fp_1", "fp_2"]
 
 
 def test_table_is_imported_and_exported_without_a_change(

@@ -118,7 +118,8 @@ def test_judge_adapts_once_to_server_for_reasoning(server, caplog):
     judge = judge_at(server, concurrency=1, price_out=1, budget="0.001024")
     first, second = judge.encode([judge.prepare(JudgeQuestion((q,))) for q in "ab"])
     assert judge.text_of(first) == judge.text_of(second) == "Score: 3"
-    assert judge.version_of(first) == "owl-2; fp_9; without temperature"
+    assert judge.version_of(first) == "owl-2; without temperature"
+    assert judge.fingerprints == ["fp_9"]
     assert len(server.asked) == 4
     last = server.asked[-1].body
     assert last["max_completion_tokens"] == 512
