@@ -35,7 +35,7 @@ from annotate.reports.study_scores import (
     scores_of,
 )
 from evalcore.metrics import checking, downloads, registry
-from evalcore.metrics.base import Metric, MissingRequirement, MissingRequirements
+from evalcore.metrics.base import Metric, MissingRequirements
 from evalcore.metrics.identity import Identity
 from evalcore.metrics.weights import HOW
 from evalcore.models import MetricAbsence, Output
@@ -63,16 +63,12 @@ def metric_list(request: HttpRequest) -> HttpResponse:
     """List every metric, its missing requirements and how to obtain them."""
     families = _families()
     rows = [row for family in families for row in family.rows]
-    needing: dict[MissingRequirement, list[str]] = defaultdict(list)
-    for metric, lacks, _entry in rows:
-        for lack in lacks:
-            if lack.how != HOW and not registry.import_only(metric.info.name):
-                needing[lack].append(metric.info.name)
+    needing = registry.needing(registry.computable())
     context = {
         "families": families,
         "ready": sum(len(family.ready) for family in families),
         "all": len(rows),
-        "needing": list(needing.items()),
+        "needing": [(lack, own) for lack, own in needing.items() if lack.how != HOW],
         "fetches": downloads.fetches(registry.names()),
         "never_checked": checking.never_checked(),
     }

@@ -33,7 +33,7 @@ from evalcore.metrics.base import (
 )
 from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.feature_store import FeatureStore
-from evalcore.metrics.weights import AnyWeights, weights_of
+from evalcore.metrics.weights import weights_of
 
 RECORD = Path(__file__).with_name("checked.json")
 NEVER = "never checked with real weights"
@@ -312,15 +312,10 @@ def _computed(metric: Metric) -> Record | Exception:
         float(np.mean(values)) if values else None,
         "" if values else reasons,
         metric.info.full_version,
-        {_place(one): one.digest() for one in weights_of(metric)},
+        {one.name: one.digest() for one in weights_of(metric)},
         _circumstances(metric),
         datetime.now(UTC).date().isoformat(),
     )
-
-
-def _place(weights: AnyWeights) -> str:
-    package = getattr(weights, "package", "")
-    return f"{package}/{weights.path}" if package else weights.path
 
 
 def _circumstances(metric: Metric) -> dict[str, str]:

@@ -113,6 +113,10 @@ class Weights:
     steps: str = ""
 
     @property
+    def name(self) -> str:
+        return self.path
+
+    @property
     def is_folder(self) -> bool:
         return Path(self.path).suffix == ""
 
@@ -191,6 +195,10 @@ class PackagedWeights:
     @property
     def files(self) -> tuple[File, ...]:
         return (File(self.path, sha256=self.sha256, size=self.size),)
+
+    @property
+    def name(self) -> str:
+        return f"{self.package}/{self.path}"
 
     def find(self) -> Path | None:
         path = _below(self.package, self.path)

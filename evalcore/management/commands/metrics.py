@@ -5,6 +5,7 @@ from itertools import groupby
 
 from django.core.management.base import BaseCommand, CommandError
 
+from analysis.commands.arguments import split_names
 from evalcore.metrics import checking, fidelity, registry
 from evalcore.metrics.base import MetricInfo, MissingRequirement, MissingRequirements
 from evalcore.metrics.downloads import select
@@ -63,16 +64,12 @@ class Command(BaseCommand):
             raise CommandError(str(error), returncode=2) from error
 
     def _list(self) -> None:
-        needing: dict[MissingRequirement, list[str]] = {}
         ready = 0
         for family, names in groupby(registry.names(), _family):
             self.stdout.write(f"\n{family}")
             for one in names:
-                lacks = self._line(one)
-                ready += not lacks
-                for lack in () if registry.import_only(one) else lacks:
-                    needing.setdefault(lack, []).append(one)
-        if needing:
+                ready += not self._line(one)
+        if needing := registry.needing(registry.computable()):
             self._lacking(needing)
         every, never = registry.names(), checking.never_checked()
         self.stdout.write(
@@ -105,7 +102,7 @@ class Command(BaseCommand):
             self._indented(f"{lack.what}{how}: {', '.join(names)}", indent=2)
 
     def _check(self, names: str, record: bool) -> None:
-        chosen = select(filter(None, names.replace(" ", "").split(",")))
+        chosen = select(split_names(names))
         checks = []
         for name in chosen or registry.names():
             one = checking.check(name)

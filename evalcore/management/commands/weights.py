@@ -4,6 +4,7 @@ from itertools import groupby
 
 from django.core.management.base import BaseCommand, CommandError
 
+from analysis.commands.arguments import split_names
 from evalcore.metrics import registry
 from evalcore.metrics.downloads import (
     Fetches,
@@ -50,7 +51,7 @@ class Command(BaseCommand):
         self, *, names: str, script: bool, verify: bool, **_options: object
     ) -> None:
         try:
-            chosen = select(filter(None, names.replace(" ", "").split(",")))
+            chosen = select(split_names(names))
         except registry.UnknownMetricError as error:
             raise CommandError(str(error), returncode=2) from error
         files = needed(chosen or registry.names(), hashed=verify)
