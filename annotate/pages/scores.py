@@ -42,7 +42,7 @@ from evalcore.models import MetricAbsence, Output
 from evalcore.scoring import judge_budget, metric_runs
 from evalcore.scoring.chunks import ScoringError
 from evalcore.scoring.failures import grouped, open_failures
-from evalcore.scoring.identities import FIELDS, Identities
+from evalcore.scoring.identities import FIELDS, ORDER, Identities
 from evalcore.scoring.tasks import wake_workers
 
 logger = logging.getLogger(__name__)
@@ -53,8 +53,6 @@ SHOWN_RUNS, SHOWN_REASONS = 5, 3
 BASELINE = "baseline"
 
 Row = tuple[Any, ...]
-# By which rows of a table of identities are sorted.
-ORDER = ("metric", "metric_version", "backend", "identity__key", "judge_version")
 
 
 @require_safe
