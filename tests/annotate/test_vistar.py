@@ -217,7 +217,7 @@ def test_prompts_pictures_and_choices_give_the_accuracy_by_hand(
     study = Study.objects.get()
     prefer(study)
     # The prompt about text is not missed.
-    said = "\n".join(notes(study, as_of_event.now(study)))
+    said = "\n".join(notes(study, as_of_event.now(study), {}))
     assert "Metric hwpq: 2 outputs of 12 left out, without a value:" in said
     call_command("export_study", "pairs", out=folder / "export")
     scores = pd.read_csv(folder / "export/scores.csv", dtype={"story": str})
