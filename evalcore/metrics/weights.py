@@ -312,11 +312,8 @@ def _record(place: Path, path: str, sha256: str) -> None:
 
 @lru_cache(maxsize=256)
 def _hash_of(path: str, size: int, changed_ns: int) -> str:
-    digest = hashlib.sha256()
     with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def file_hash(path: Path) -> str:
