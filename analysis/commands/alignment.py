@@ -1,12 +1,11 @@
 """Every table of a report, from ratings, choices, rankings and scores."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
-from scipy.stats import spearmanr
 
+from analysis.commands.direction_hints import direction_hints
 from analysis.options import (
     AlignOptions,
     OptionError,
@@ -26,8 +25,8 @@ from analysis.questions import (
 from analysis.rankings import bradley_terry as boards
 from analysis.rankings.composite_values import composite_answers, composite_scores
 from analysis.rankings.composite_weights import Composite
-from analysis.reading.cells import CellGrid, cell_frame
-from analysis.reading.identities import with_every_identity
+from analysis.reading.cells import cell_frame
+from analysis.reading.identities import twins_of, with_every_identity
 from analysis.reading.kept_answers import (
     KeptAnswers,
     chosen_tables,
@@ -85,66 +84,9 @@ from analysis.result_tables.supplementary import (
     asked_composites,
     with_counterparts,
 )
-from analysis.results import Array
 from analysis.sentences import Notes, sentence
 
 Tables = Mapping[str, pd.DataFrame | None]
-# Coefficients from here down, of so many pairs of outputs, or methods, are remarked on.
-STRONG, LEAST = -0.7, 10
-
-
-def direction_hints(
-    questions: Iterable[QuestionData], table: ScoreTable
-) -> Iterator[str]:
-    """Yield a remark for each metric that is strongly opposed to people."""
-    lowest: dict[str, tuple[float, str]] = {}
-    for question in questions:
-        for metric, value in _coefficients(question):
-            lowest[metric] = min(lowest.get(metric, (0, "")), (value, question.name))
-    for metric, (value, name) in sorted(lowest.items()):
-        if value <= STRONG and metric not in table.composites:
-            yield sentence(
-                "{metric} correlates {value} with people ({question}), higher being "
-                "taken as better: is lower better? Set higher_is_better=false."
-                if table.higher_is_better[metric]
-                else "{metric} correlates {value} with people ({question}), lower "
-                "being taken as better: is higher better? Set higher_is_better=true.",
-                metric=metric,
-                value=f"{value:.2f}",
-                question=name,
-            )
-
-
-def _coefficients(question: QuestionData) -> Iterator[tuple[str, float]]:
-    pairs, grid = question.pairs, question.grid
-    people = pairs.sides[0] - pairs.sides[1]
-    for k, metric in enumerate(pairs.metrics):
-        if len(people) >= LEAST:
-            yield metric, _spearman(*map(_both_ways, (people, pairs.scores[k])))
-    if grid is None:
-        return
-    for k, metric in enumerate(grid.metrics):
-        if metric not in pairs.metrics and len(grid.methods) >= LEAST:
-            yield metric, _spearman(*_method_means(grid, k))
-
-
-def _method_means(grid: CellGrid, k: int) -> tuple[Array, Array]:
-    n = grid.cells.sum(axis=0)
-    sums = grid.human.sum(axis=0), grid.scores[k].sum(axis=0)
-    human, scores = (values[n > 0] / n[n > 0] for values in sums)
-    return human, scores
-
-
-def _both_ways(differences: Array) -> Array:
-    """Return differences of first and second outputs, and of second and first."""
-    return np.concatenate([differences, -differences])
-
-
-def _spearman(human: Array, scores: Array) -> float:
-    """Return the coefficient; 0 where values do not differ."""
-    if not np.ptp(human) or not np.ptp(scores):
-        return 0.0
-    return float(spearmanr(human, scores).statistic)
 
 
 @dataclass(frozen=True)
@@ -192,10 +134,14 @@ def align(
     )
     note_directions(table, found.notes)
     found.notes.extend(table.notes)
+    if twins is not None and scored is not None:
+        twins, remarks = twins_of(twins, scored)
+        found.notes.extend(remarks)
     add_sanity(twins, table, found)
     hypotheses = covered(hypotheses, composites, options)
     if hypotheses is not None and scored is not None:
-        hypotheses = with_every_identity(hypotheses, scored)
+        scores_of = scored[scored["metric"].isin(table.metrics)]
+        hypotheses = with_every_identity(hypotheses, scores_of)
     known = asked_composites(composites, found)
     if table.metrics:
         known = with_counterparts(known, hypotheses, found)

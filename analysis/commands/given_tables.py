@@ -164,7 +164,7 @@ def known_composites(
     check_composites(
         found,
         questions=_questions(tables),
-        metrics=_metrics(tables),
+        metrics=_metrics(tables, ("metric",)),
         tags=values,
         file=file,
     )
@@ -198,13 +198,16 @@ def _questions(tables: Mapping[str, pd.DataFrame | None]) -> set[str]:
     }
 
 
-def _metrics(tables: Mapping[str, pd.DataFrame | None]) -> set[str]:
-    """Return the metrics that have scores."""
+def _metrics(
+    tables: Mapping[str, pd.DataFrame | None],
+    columns: Sequence[str] = ("metric", NAMED),
+) -> set[str]:
+    """Return the metrics that have scores, by their names in these columns."""
     scores = tables["scores"]
     if scores is None:
         return set()
-    columns = [name for name in ("metric", NAMED) if name in scores]
-    return {str(one) for name in columns for one in scores[name].unique()}
+    here = [name for name in columns if name in scores]
+    return {str(one) for name in here for one in scores[name].unique()}
 
 
 # Tags, hypotheses and composites -----------------------------------------------------

@@ -23,7 +23,7 @@ from analysis.planning.stability import stability as trial_stability
 from analysis.planning.subset import subset_rows
 from analysis.questions import kept_scores
 from analysis.reading.cells import annotator_cells
-from analysis.reading.identities import NAMED, one_identity
+from analysis.reading.identities import NAMED, check_same_identity, one_identity
 from analysis.reading.kept_answers import chosen_tables, kept_ratings
 from analysis.reading.shared_names import (
     OF_STORIES,
@@ -37,6 +37,7 @@ from analysis.reliability.score_agreement import (
 )
 from analysis.result_tables.contract import Analysis, TableCollector
 from analysis.result_tables.supplementary import add_identities
+from analysis.sentences import sentence
 
 # Names that two tables of scores share, and a judge's trials with people's ratings.
 OF_SCORES = {"metric": ("metric",), "method": ("method",)}
@@ -99,7 +100,10 @@ def subset(
     if isinstance(subset, pd.DataFrame):
         if options.metrics is not None:
             subset = subset[subset["metric"].isin(options.metrics)]
-        subset, _ = one_identity(subset, options)
+        subset, remarks = one_identity(subset, options)
+        found.notes.extend(remarks)
+        if scores is not None and not options.mix_identities:
+            check_same_identity(scores, subset)
     add_identities(scores, found)
     boards: list[BenchmarkScores] = []
     if scores is not None:
@@ -185,7 +189,11 @@ def score_agreement(
     """Compare identities of metrics on the same outputs, or two tables of scores."""
     found = TableCollector(options)
     if len(named) == 1:
-        options = replace(options, compare_identities=True, mix_identities=False)
+        if options.mix_identities:
+            raise OptionError("--mix-identities: expected a second table beside it")
+        options = replace(options, compare_identities=True)
+    if options.metrics is not None and not options.metrics:
+        raise OptionError("--metrics: expected at least one metric")
     kept = [
         (name, chosen_tables({"scores": scores}, options, found.notes)["scores"])
         for name, scores in named
@@ -194,18 +202,29 @@ def score_agreement(
         add_identities(scores, found)
     for (one, first), (other, second) in combinations(kept, 2):
         check_shared_names({one: first}, {other: second}, OF_SCORES, found.notes)
+    apart = ""
     for metric, sides in _sides(kept, options).items():
         for (a, side_a), (b, side_b) in combinations(sides, 2):
             about = {"metric": metric, "identity_a": a, "identity_b": b}
             pairs = paired(side_a, side_b)
             if not len(pairs.x):
-                raise OptionError(f"scores: {metric}: {a}, {b}: expected one output")
+                apart = sentence(
+                    "{metric}: {one} and {other} are not compared: no output has a "
+                    "score of both.",
+                    metric=metric,
+                    one=a,
+                    other=b,
+                )
+                found.notes.add(apart)
+                continue
             confidence = options.confidence if options.resamples else None
             rows = [about | row for row in agreement_rows(pairs, confidence)]
             found.extend("score_agreement", rows, ("stories",))
             found.extend(
                 "score_differences", [about | row for row in difference_rows(pairs)]
             )
+    if "score_agreement" not in found.rows and apart:
+        raise OptionError(f"scores: {apart}")
     if "score_agreement" not in found.rows:
         raise OptionError(
             "scores: expected a metric with scores of two identities, or a second "
@@ -217,7 +236,10 @@ def score_agreement(
 def _sides(
     kept: Sequence[tuple[str, pd.DataFrame | None]], options: AlignOptions
 ) -> dict[str, list[tuple[str, pd.DataFrame]]]:
-    """Return what is compared of each metric, by its name: identities, or tables."""
+    """Return what is compared of each metric, by its name: identities, or tables.
+
+    Of two tables with the same identities of a metric, each is compared with itself.
+    """
     sides: dict[str, list[tuple[str, pd.DataFrame]]] = {}
     for table, scores in kept:
         assert scores is not None  # every metric asked for has a row
@@ -227,8 +249,12 @@ def _sides(
         )
         metrics = named[["metric", NAMED]].astype(str).drop_duplicates()
         for name, metric in metrics.itertuples(index=False):
-            label = table if len(kept) > 1 else name.removeprefix(metric)[2:-1]
-            sides.setdefault(metric, []).append((label, cells[cells["metric"] == name]))
+            own = cells[cells["metric"] == name]
+            if len(kept) > 1:
+                sides.setdefault(name, []).append((table, own))
+            elif len(own):  # not only of methods that are left out
+                label = name.removeprefix(metric)[2:-1]
+                sides.setdefault(metric, []).append((label, own))
     return sides
 
 

@@ -233,15 +233,26 @@ def _score_agreement(request: Request) -> Analysis:
 
 
 def _named(request: Request) -> list[tuple[str, pd.DataFrame]]:
-    """Read tables of scores by what each is called: its file, or its keyword."""
-    return [
-        (
-            Path(table).stem if is_path(table) else name,
-            request.required("scores", name),
-        )
-        for name, table in request.tables.items()
-        if table is not None
-    ]
+    """Read tables of scores by what each is called: its file, or its keyword.
+
+    Files of one name are called by their folders, too.
+    """
+    given = {name: table for name, table in request.tables.items() if table is not None}
+    called = [_called(name, table, 1) for name, table in given.items()]
+    if len({*called}) < len(called):
+        called = [_called(name, table, 2) for name, table in given.items()]
+    if len({*called}) < len(called):
+        called = [*given]
+    tables = [request.required("scores", name) for name in given]
+    return [*zip(called, tables, strict=True)]
+
+
+def _called(name: str, table: Any, parts: int) -> str:
+    """Return the last parts of a file's path, or the keyword of what is none."""
+    if not is_path(table):
+        return name
+    path = Path(fspath(table)).absolute().with_suffix("")
+    return "/".join(path.parts[-parts:])
 
 
 def _late_entry(request: Request) -> Analysis:

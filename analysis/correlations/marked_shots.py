@@ -17,7 +17,7 @@ from analysis.inference.resampling import (
 )
 from analysis.options import Sampling
 from analysis.reading.column_cleaning import key_texts
-from analysis.reading.scores import directions
+from analysis.reading.scores import directions, exact_means
 from analysis.results import Array, Counts, Estimate, TableRow, undefined
 from analysis.sentences import sentence
 
@@ -99,7 +99,8 @@ def _of_shots(scores: pd.DataFrame) -> pd.DataFrame:
     better = directions(rows)
     turn = np.where(rows["metric"].map(better).astype(bool), 1.0, -1.0)
     rows["score"] = rows["score"].astype(float) * turn
-    return rows
+    keys = ["metric", *SHOT]
+    return exact_means(rows, keys) if rows.duplicated(keys).any() else rows
 
 
 def _blame(rows: pd.DataFrame, sampling: Sampling, label: str) -> Blame:

@@ -1,35 +1,13 @@
 """The commands as functions: tables as frames or files, options as keywords."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from numbers import Integral
-from os import PathLike, fspath
+from collections.abc import Sequence
 from typing import Any
 
-import pandas as pd
-
-from analysis.commands.given_tables import Composites, Hypotheses, names
-from analysis.commands.requests import Request, answered
-from analysis.notebook.reports import Report, keywords
-from analysis.options import WIDE, AlignOptions, OptionError, Scale
+from analysis.commands.given_tables import Composites, Hypotheses
+from analysis.notebook.calls import make_report
+from analysis.notebook.reports import Report
 from analysis.planning.best_subset import SIZES
-from analysis.problems import one_of
 from analysis.reading.files import Table
-
-# Options that are lists of names; a single name needs no list.
-NAMES = (
-    "questions",
-    "metrics",
-    "exclude_methods",
-    "levels",
-    "coefficients",
-    "split_by",
-    "components",
-)
-
-
-# Keywords that every function takes: the options of the command line.
-OPTIONS = {field.name for field in fields(AlignOptions)} - {"scales"} | {*WIDE}
 
 
 def align(
@@ -96,8 +74,8 @@ def align(
     identity : dict
         By metric the identity whose scores are used, by its first digits.
     compare_identities, mix_identities : bool
-        Several identities of a metric become metrics of their own, or are pooled; else
-        they are refused.
+        Several identities of a metric become metrics of their own, or are pooled by
+        the mean of each output or shot; else they are refused.
     top, top_confidence : int, float
         Whether so many of the best methods differ from all others, and how
         sure that has to be (as `confidence`).
@@ -155,7 +133,7 @@ def align(
     }
     ways = {"lower_is_better": lower_is_better, "higher_is_better": higher_is_better}
     given = {name: value for name, value in ways.items() if value}
-    return _report("align", tables, given, options)
+    return make_report("align", tables, given, options)
 
 
 def agreement(
@@ -180,7 +158,7 @@ def agreement(
         Tables agreement, annotators and others of people.
     """
     tables = {"ratings": ratings, "choices": choices, "rankings": rankings}
-    return _report("agreement", tables, {}, options)
+    return make_report("agreement", tables, {}, options)
 
 
 def leaderboard(
@@ -211,7 +189,7 @@ def leaderboard(
     """
     tables = {"choices": choices, "rankings": rankings}
     how = {"ties": ties, "majority": majority}
-    return _report("leaderboard", tables, how, options)
+    return make_report("leaderboard", tables, how, options)
 
 
 def power(
@@ -238,7 +216,7 @@ def power(
         Tables power, needed, variance and reliability.
     """
     tables = {"ratings": ratings, "scores": scores}
-    return _report("power", tables, {"target": target}, options)
+    return make_report("power", tables, {"target": target}, options)
 
 
 def subset(
@@ -272,7 +250,7 @@ def subset(
         Tables subset, best_subset and subset_stories.
     """
     tables = {"scores": scores, "ratings": ratings, "subset": subset}
-    return _report("subset", tables, {"name": name, "sizes": tuple(sizes)}, options)
+    return make_report("subset", tables, {"name": name, "sizes": tuple(sizes)}, options)
 
 
 def stability(
@@ -307,7 +285,7 @@ def stability(
         "scores": scores,
         "other_scores": other_scores,
     }
-    return _report("stability", tables, {}, options)
+    return make_report("stability", tables, {}, options)
 
 
 def score_agreement(
@@ -335,7 +313,8 @@ def score_agreement(
     Raises
     ------
     OptionError
-        No metric has two identities; or, of two tables, one has several in itself.
+        No metric has two identities with scores of one output; or, of two tables, one
+        has several in itself (`compare_identities` compares each with itself).
 
     Notes
     -----
@@ -355,7 +334,7 @@ def score_agreement(
     0.75
     """
     tables = {"scores": scores, "other_scores": other_scores}
-    return _report("score-agreement", tables, {}, options)
+    return make_report("score-agreement", tables, {}, options)
 
 
 def late_entry(
@@ -389,56 +368,4 @@ def late_entry(
     """
     tables = {"before": before, "after": after}
     further = {"method": method, "same_people": same_people}
-    return _report("late-entry", tables, further, options)
-
-
-def _report(
-    command: str,
-    tables: Mapping[str, Any],
-    further: Mapping[str, Any],
-    options: Mapping[str, Any],
-) -> Report:
-    called = command.replace("-", "_")
-    for name in options:
-        if name not in OPTIONS:
-            expected = one_of(name, OPTIONS)
-            raise TypeError(
-                f"{called}() got an unexpected keyword {name!r}: expected {expected}"
-            )
-    with keywords():
-        given = {name: v for name, v in tables.items() if v is not None}
-        wide = {name: options.get(name, WIDE[name]) for name in WIDE}
-        chosen = {name: v for name, v in options.items() if name not in WIDE}
-        chosen |= {name: names(chosen[name]) for name in NAMES if chosen.get(name)}
-        if "scale" in chosen:
-            chosen["scale"] = _scale(chosen["scale"])
-        written = {**given, **further, **options}.items()
-        ways = ("lower_is_better", "higher_is_better")
-        request = Request(
-            command,
-            given,
-            AlignOptions(**chosen),
-            f"analysis.{called}({', '.join(_written(*one) for one in written)})",
-            {**further, **{way: names(further[way]) for way in ways if way in further}},
-            wide | {"value_columns": names(wide["value_columns"])},
-        )
-        return Report(answered(request), request)
-
-
-def _scale(given: object) -> Scale | None:
-    """Return a pair of a lower and a higher whole number, or refuse what is none."""
-    pair = tuple(given) if isinstance(given, list | tuple) else ()
-    if given is None:
-        return None
-    if len(pair) == 2 and all(isinstance(end, Integral) for end in pair):
-        low, high = map(int, pair)
-        if low < high:
-            return low, high
-    expected = "the lowest and the highest rating, as in (0, 4)"
-    raise OptionError(f"scale: {given!r}: expected {expected}")
-
-
-def _written(name: str, value: object) -> str:
-    if isinstance(value, pd.DataFrame):
-        return f"{name}={name}"
-    return f"{name}={(fspath(value) if isinstance(value, PathLike) else value)!r}"
+    return make_report("late-entry", tables, further, options)

@@ -95,7 +95,7 @@ def spa_differences(grid: CellGrid, *, sampling: Sampling) -> list[TableRow]:
     """Compare every two metrics by soft pairwise accuracy."""
     usable = [k for k, m in enumerate(grid.metrics) if m not in grid.method_level]
     pair = shared_pairs(grid)
-    if not len(pair[0]) or grid.human_is_method_level:
+    if not usable or not len(pair[0]) or grid.human_is_method_level:
         return []
     sides = [grid.human, *grid.scores[usable]]
     certain = _certain(sides, grid, pair, sampling["seed"])

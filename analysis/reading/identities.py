@@ -1,5 +1,6 @@
 """Identities of scores, and the rule that a report uses one for each metric."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import pandas as pd
 from analysis.options import AlignOptions, OptionError
 from analysis.problems import one_of
 from analysis.reading.column_cleaning import Column, combined, key_texts
-from analysis.results import Counts
+from analysis.results import Counts, Mask
 from analysis.sentences import counted, sentence
 from analysis.tables import IDENTITY_COLUMNS, TYPED_COLUMNS, UNVERSIONED
 
@@ -161,7 +162,7 @@ def one_identity(
     stay = np.ones(len(scores), bool)
     names = key_texts(scores["metric"]).to_numpy(object)
     is_typed = any(name in scores for name in TYPED_COLUMNS)
-    remarks, refused = [], []
+    remarks, refused, known = [], [], {*found["metric"]}
     for metric, own in found.groupby("metric", sort=True):
         name = str(metric)
         if name in options.identity:
@@ -173,21 +174,37 @@ def one_identity(
             remarks.append(
                 sentence(
                     "Metric {metric}: the scores of {n} identities are pooled, as "
-                    "asked: {identities}.",
+                    "asked: {identities}. {outputs} with scores of several count by "
+                    "their mean.",
                     metric=name,
                     n=len(own),
                     identities=[*map(_named, _records(own))],
+                    outputs=counted(
+                        _twice(scores, np.isin(codes, own.index)), "output"
+                    ),
                 )
             )
         elif len(own) > 1 and (options.compare_identities or not is_typed):
             for row, label in zip(own.index, own["label"], strict=True):
-                names[codes == row] = f"{name} ({label})"
+                longer = f"{name} ({label})"
+                if longer in known:
+                    raise OptionError(
+                        f"scores: metric: {longer!r}: expected another name, since an "
+                        f"identity of {name!r} is called so"
+                    )
+                names[codes == row] = longer
         elif len(own) > 1:
             refused.append(_refusal(name, own))
     if refused:
         raise OptionError("\n".join(refused))
     with_names = scores.assign(metric=names, **{NAMED: scores["metric"]})
     return _like(with_names[stay], scores), remarks
+
+
+def _twice(scores: pd.DataFrame, rows: Mask) -> int:
+    """Return of how many outputs, or shots, several identities have a score."""
+    keys = [name for name in ("story", "method", "shot") if name in scores]
+    return int((scores[rows].groupby(keys, observed=True).size() > 1).sum())
 
 
 def _like(rows: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
@@ -231,7 +248,9 @@ def _named(row: Mapping[str, object]) -> str:
 def _refusal(metric: str, own: pd.DataFrame) -> str:
     """Say what differs between the identities of a metric, and what to do."""
     rows = _records(own)
-    parts = [f"{_named(row)} has {row['n']} scores" for row in rows[:MOST_NAMED]]
+    parts = [
+        f"{_named(row)} has {counted(row['n'], 'score')}" for row in rows[:MOST_NAMED]
+    ]
     if len(rows) > MOST_NAMED:
         parts.append(f"{len(rows) - MOST_NAMED} more have the rest")
     differ = []
@@ -240,12 +259,14 @@ def _refusal(metric: str, own: pd.DataFrame) -> str:
         if column != "identity" and len(values) > 1:
             shown = [*values][:MOST_NAMED] + ["..."] * (len(values) > MOST_NAMED)
             differ.append(f"{column}: {' / '.join(shown)}")
-    key = rows[0]["identity"] or rows[0]["label"]
+    digits = rows[0]["identity"]
+    is_one = digits and sum(row["identity"] == digits for row in rows) == 1
+    choice = f"{metric}={digits if is_one else rows[0]['label']}".replace(",", "\\,")
     return (
         f"scores: metric {metric!r}: expected one identity, found {len(rows)}. "
-        f"{', '.join(parts)}. They differ in {'; '.join(differ) or 'identity'}. Write "
-        f"--identity {metric}={key} to choose one, --compare-identities to report "
-        "each as a metric of its own, or --mix-identities to pool them."
+        f"{'; '.join(parts)}. They differ in {'; '.join(differ) or 'identity'}. "
+        f"Write --identity {shlex.quote(choice)} to choose one, --compare-identities "
+        "to report each as a metric of its own, or --mix-identities to pool them."
     )
 
 
@@ -261,3 +282,58 @@ def with_every_identity(names: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFra
     every = {name: many for name, many in own.items() if many != [name]}
     metric = [every.get(name, name) for name in names["metric"]]
     return names.assign(metric=metric).explode("metric", ignore_index=True)
+
+
+def twins_of(
+    twins: pd.DataFrame, scores: pd.DataFrame
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return degraded copies by the identities of scores, called as those, and remarks.
+
+    `scores` are those of `one_identity`. Without a column of `IDENTITY_COLUMNS` in both
+    tables, copies are taken to be by the metric of their name.
+    """
+    columns = [name for name in IDENTITY_COLUMNS if name in twins and name in scores]
+    if not columns:
+        return twins, []
+    named = scores.get(NAMED, scores["metric"])
+    keys = ["metric", *columns]
+    by_identity = pd.DataFrame({name: key_texts(scores[name]) for name in columns})
+    by_identity["metric"] = named.astype(str)
+    by_identity["called"] = scores["metric"].astype(str)
+    own = twins.assign(**{name: key_texts(twins[name]) for name in keys})
+    found = own.merge(by_identity.drop_duplicates(), how="left", on=keys)
+    kept = found["called"].notna()
+    remarks = (
+        []
+        if kept.all()
+        else [
+            sentence(
+                "{scores} of degraded copies left out: those of their originals have "
+                "another identity.",
+                scores=counted(int((~kept).sum()), "score"),
+            )
+        ]
+    )
+    return found[kept].assign(metric=found["called"]).drop(columns="called"), remarks
+
+
+def check_same_identity(whole: pd.DataFrame, part: pd.DataFrame) -> None:
+    """Refuse two tables of one metric by different identities, where both tell.
+
+    Raises
+    ------
+    OptionError
+        The columns of `TYPED_COLUMNS` that both tables have differ for a metric.
+    """
+    columns = [name for name in TYPED_COLUMNS if name in whole and name in part]
+    for metric, own in part.groupby("metric", sort=True):
+        of_whole = whole[whole["metric"] == metric]
+        for name in columns if len(of_whole) else []:
+            here, there = ({*key_texts(rows[name])} for rows in (own, of_whole))
+            if here != there:
+                both = " / ".join(", ".join(sorted(one)) for one in (there, here))
+                raise OptionError(
+                    f"scores, subset: metric {str(metric)!r}: expected one identity. "
+                    f"They differ in {name}: {both}. Write --mix-identities to compare "
+                    "them nevertheless."
+                )

@@ -351,7 +351,7 @@ def metrics_without_scores(scores: pd.DataFrame) -> tuple[str, ...]:
 
 
 TWIN_COLUMNS = ("story", "method", "twin", "metric", "score")
-TWIN_KEY = ("story", "method", "shot", "twin", "metric")
+TWIN_KEY = ("story", "method", "shot", "twin", "metric", *IDENTITY_COLUMNS)
 
 
 def read_twins(table: Table, metrics: Collection[str]) -> pd.DataFrame:
@@ -359,6 +359,7 @@ def read_twins(table: Table, metrics: Collection[str]) -> pd.DataFrame:
     rows, file = opened(table, "twins", TWIN_COLUMNS)
     check = TableCheck(rows, file, TWIN_COLUMNS)
     check.text(("story", "method", "twin", "metric"), required=True)
+    check.text(IDENTITY_COLUMNS, required=False)
     named = check.frame["metric"]
     unknown = ~named.isin(list(metrics)) & (named != "")
     check.refuse(unknown, "metric", f"one of {listed(sorted(metrics))}")

@@ -48,7 +48,7 @@ class ScoreTable:
 
 
 def score_table(scores: pd.DataFrame) -> ScoreTable:
-    """Average scores over shots."""
+    """Average scores over identities, where several are pooled, then over shots."""
     rows = scores.dropna(subset=["score"]).copy()
     if rows.empty:
         raise OptionError("scores: no row has a score")
@@ -59,8 +59,10 @@ def score_table(scores: pd.DataFrame) -> ScoreTable:
     better = directions(rows)
     rows, notes = _one_kind_of_score(rows)
     keys = ["metric", "story", "method"]
+    if "shot" in rows and rows.duplicated([*keys, "shot"]).any():
+        rows = exact_means(rows, [*keys, "shot"])
     if rows.duplicated(keys).any():
-        cells = _exact_means(rows, keys)
+        cells = exact_means(rows, keys)
     else:
         cells = rows[[*keys, "score"]].sort_values(keys, ignore_index=True)
     return ScoreTable(cells, better, tuple(notes))
@@ -99,7 +101,7 @@ def _one_kind_of_score(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     return rows[~beside], notes
 
 
-def _exact_means(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+def exact_means(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     """Average scores with the same keys; rows come back sorted by them."""
     group = combined(rows[key] for key in keys)
     order = np.argsort(group, kind="stable")
@@ -162,7 +164,7 @@ def score_cube(
             method_level.add(metric)
             cube[k] = rows.set_index("method")["score"].reindex(methods).to_numpy()
         elif stories == ("",):
-            means = _exact_means(with_story, ["method"]).set_index("method")["score"]
+            means = exact_means(with_story, ["method"]).set_index("method")["score"]
             cube[k] = means.reindex(methods).to_numpy()
         else:
             cube[k] = laid_out(with_story, "score", stories, methods)

@@ -208,7 +208,8 @@ def add_hypotheses(
 def add_identities(scores: pd.DataFrame | None, found: TableCollector) -> None:
     """Add what made the scores of each metric, if the table tells."""
     if scores is not None and any(name in scores for name in TYPED_COLUMNS):
-        for row in identities(scores.dropna(subset=["score"])).to_dict("records"):
+        kept = without_methods(scores, found.options.exclude_methods, ("method",))
+        for row in identities(kept.dropna(subset=["score"])).to_dict("records"):
             found.add("identities", {str(key): value for key, value in row.items()})
 
 

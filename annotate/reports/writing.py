@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from django.urls import reverse
 from django.utils import translation
 
-from analysis.commands.arguments import join_names
+from analysis.commands.option_values import join_names
 from analysis.options import AlignOptions, Progress, drawn, report_date, silent
 from analysis.sentences import sentence
 from annotate.access.server_address import server_address

@@ -4,7 +4,7 @@ The script is for a machine with network, which may be another one; it needs a s
 curl and sha256sum. Nothing in this project fetches files itself.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
@@ -76,25 +76,6 @@ class Needed:
         if isinstance(self.weights, Weights):
             return self.file.url.rpartition("/")[0] or "in archives, see --script"
         return f"in the package {self.weights.package}"
-
-
-def select(names: Iterable[str]) -> list[str]:
-    """Return the metrics with these names; `cids` stands for all named `cids_...`.
-
-    Raises
-    ------
-    UnknownMetricError
-        No metric has that name or beginning.
-    """
-    chosen: list[str] = []
-    for name in names:
-        plain = name.partition("@")[0]
-        begins = [one for one in registry.names() if one.startswith(f"{plain}_")]
-        if plain in registry.METRICS or not begins:
-            registry.load(name)  # raises an error with the nearest name
-            begins = [name]
-        chosen += begins
-    return list(dict.fromkeys(chosen))
 
 
 def needed(names: Sequence[str], *, hashed: bool = False) -> list[Needed]:

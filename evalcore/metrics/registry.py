@@ -143,7 +143,7 @@ METRICS: dict[str, Entry] = {**BASELINES, **_of_module("proxies"), **_of_papers(
 
 
 class UnknownMetricError(KeyError):
-    """Unknown name of a metric; the message names the nearest, or all."""
+    """Unknown name of a metric; the message names the nearest."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -152,6 +152,28 @@ class UnknownMetricError(KeyError):
 def names() -> list[str]:
     """Return the names of all metrics, grouped by paper."""
     return list(METRICS)
+
+
+def select(text: str) -> list[str]:
+    """Return the metrics that a comma-separated list names, each once.
+
+    `cids` stands for all named `cids_...`, and `cids@vsb-paper` for their profiles.
+
+    Raises
+    ------
+    UnknownMetricError
+        No metric has that name, beginning or profile.
+    """
+    chosen: list[str] = []
+    for name in filter(None, map(str.strip, text.split(","))):
+        plain, at, profile = name.partition("@")
+        begins = [
+            f"{one}{at}{profile}" for one in METRICS if one.startswith(f"{plain}_")
+        ]
+        chosen += [name] if plain in METRICS or not begins else begins
+    for name in chosen:
+        load(name)  # raises an error with the nearest name
+    return list(dict.fromkeys(chosen))
 
 
 def ready() -> list[str]:
@@ -193,12 +215,10 @@ def load(name: str) -> Metric:
     plain, at, profile = name.partition("@")
     if plain not in METRICS:
         close = difflib.get_close_matches(plain, METRICS, n=1)
-        hint = (
-            f"Did you mean {close[0]!r}? List all with manage.py metrics."
-            if close
-            else f"Available: {', '.join(names())}."
+        hint = f"Did you mean {close[0]!r}? " if close else ""
+        raise UnknownMetricError(
+            f"Unknown metric {plain!r}. {hint}List all with manage.py metrics."
         )
-        raise UnknownMetricError(f"Unknown metric {plain!r}. {hint}")
     entry = METRICS[plain]
     usual = "-".join([*entry.profiles[:1], profile])
     if entry.ending and not entry.has(profile) and entry.has(usual):

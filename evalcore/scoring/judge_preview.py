@@ -76,6 +76,17 @@ class JudgePreview:
         return estimated_cost(asked.values(), self.settings)
 
     @property
+    def price_in_words(self) -> str:
+        """Return the price, and what it leaves out, as a sentence."""
+        said = f"The judge: {self.price}"
+        if unknown := max(one.unknown for one in self.metrics):
+            said += (
+                f". Questions of {unknown:,} more outputs are not known yet, since "
+                "they need features; they add to the price"
+            )
+        return f"{said}."
+
+    @property
     def budget(self) -> str:
         """Return the budgets as a sentence; empty for a judge that is free."""
         if not self.settings.costs_money:
@@ -94,7 +105,7 @@ class JudgePreview:
             for question in list(metric.questions.values())[:1]:
                 request = example_request(question, self.settings)
                 lines.append(json.dumps(request, indent=2, ensure_ascii=False))
-        lines.append(f"\n{str(self.price).capitalize()}. {self.budget}".rstrip())
+        lines.append(f"\n{self.price_in_words} {self.budget}".rstrip())
         return "\n".join(lines)
 
 

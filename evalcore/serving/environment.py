@@ -152,7 +152,7 @@ def existing_folder(name: str) -> str:
     value = read(name)
     if value and not Path(value).is_dir():
         raise ImproperlyConfigured(
-            f"{name}={value!r}: this folder does not exist. Name an existing folder."
+            f"{name}={value!r}: there is no such folder. Name an existing one."
         )
     return value
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import analysis
-from analysis.notebook.functions import OPTIONS
+from analysis.notebook.calls import OPTIONS
 from tests.analysis.commands.test_alignment import study
 
 BESIDE = "{'django', 'celery', 'annotate', 'evalcore'}"

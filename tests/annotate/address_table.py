@@ -60,9 +60,10 @@ from annotate.studies import drafting
 from annotate.studies.planning import Setup
 from annotate.studies.study_file import load_definition
 from annotate.uploads import storage
-from evalcore.models import BenchmarkMember, Output
+from evalcore.models import BenchmarkMember, MetricScore, Output
 from evalcore.perturbations.degraded_copies import make_perturbation
 from evalcore.scoring import metric_runs
+from evalcore.scoring.identities import Identities
 from evalcore.serving import first_start
 from evalcore.serving.health import PROBES
 from tests.annotate.pages.test_videos import video_benchmark
@@ -370,11 +371,20 @@ TABLES = {
 DENIED = {401: LOGIN, 403: REFUSED, 404: HIDDEN, 410: GONE, 405: NEVER}
 
 
-NAMED = {
-    "output-detail": "?story=01&method=Alder",
-    "metric-values": "?metric=sharpness",
-}  # what stands behind the address
 FORM = {"annotator": "A01", "view": "main", "key": "main"}  # what views look up
+
+
+def query_of(address: Address) -> str:
+    """Return what stands behind an address."""
+    if address.name == "output-detail":
+        output = Output.objects.select_related("story", "method").order_by("pk")[0]
+        named = {"story": output.story.key, "method": output.method.name}
+    elif address.name == "metric-values":
+        score = MetricScore.objects.order_by("pk")[0]
+        named = {"metric": score.metric, "identity": Identities().of_row(score).key}
+    else:
+        return ""
+    return f"?{urlencode(named)}"
 
 
 def ask(client: Client, method: str, url: str) -> str:
@@ -419,8 +429,7 @@ def _rows(
     for method in ("GET", "POST"):
         words = {}
         for title, visitor in visitors.items():
-            url = address.url(known[visitor.link(study)])
-            url += NAMED.get(address.name, "")
+            url = address.url(known[visitor.link(study)]) + query_of(address)
             words[title] = ask(visitor.client, method, url)
         if OPENS in words.values():
             shown = re.sub(r"<\w+:", "<", simplify_regex(address.route))
@@ -441,14 +450,12 @@ below it without a story's code is that of its own annotator. Among public
 links, *no link* was never made, *revoked* is closed, and *other study's*
 belongs to the other lab.
 
-| word | means |
-|---|---|
-| opens | the page, or its message about missing input |
-| log in | redirected to the login, or 401 |
-| refused | 403, or 409 when joining |
-| hidden | 404, as if there were nothing |
-| gone | 410 |
-| – | the method is not used there |
+- opens: the page, or its message about missing input
+- log in: redirected to the login, or 401
+- refused: 403, or 409 when joining
+- hidden: 404, as if there were nothing
+- gone: 410
+- –: the method is not used there
 
 `/metrics` exists only where the [settings](settings.md#log-and-prometheus) ask
 for it.

@@ -16,9 +16,10 @@ from django.core.management import CommandError, call_command
 from PIL import Image
 
 import analysis
+from analysis.options import AlignOptions
 from annotate.audit_log import as_of_event
 from annotate.models import Study
-from annotate.reports.study_scores import notes
+from annotate.reports.study_scores import choice_of, notes
 from annotate.responses.bulk import SlotAnswers, store_judgements
 from evalcore import members
 from evalcore.metrics import registry
@@ -217,7 +218,9 @@ def test_prompts_pictures_and_choices_give_the_accuracy_by_hand(
     study = Study.objects.get()
     prefer(study)
     # The prompt about text is not missed.
-    said = "\n".join(notes(study, as_of_event.now(study), {}))
+    moment = as_of_event.now(study)
+    choice = choice_of(study, AlignOptions(), moment)
+    said = "\n".join(notes(study, moment, choice))
     assert "Metric hwpq: 2 outputs of 12 left out, without a value:" in said
     call_command("export_study", "pairs", out=folder / "export")
     scores = pd.read_csv(folder / "export/scores.csv", dtype={"story": str})

@@ -10,7 +10,7 @@ from annotate.models import Invitation, Rating, Report, StudyMember, User
 from annotate.quality import exclusion
 from annotate.reports import building
 from evalcore.scoring import metric_runs
-from evalcore.scoring.score_rows import KEY
+from evalcore.scoring.identities import Identities
 from tests.browser import test_axe
 from tests.browser.accessibility import violations_of_both_themes
 from tests.factories import make_study
@@ -125,7 +125,7 @@ def test_pages_are_accessible_and_do_not_overflow(page, live_server, study):
     User.objects.update(is_superuser=True)
     run = metric_runs.run(metric_runs.queue_run(study.benchmark, ["sharpness"]).pk)
     score = run.scores.first()
-    values = {name: getattr(score, name) for name in KEY}
+    values = {"metric": score.metric, "identity": Identities().of_row(score).key}
     building.build_report(
         Report.objects.create(study=study, options={"resamples": 0}).pk
     )

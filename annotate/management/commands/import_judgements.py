@@ -2,7 +2,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from analysis.commands.arguments import TABLE, scale, split_names
+from analysis.commands.arguments import TABLE
+from analysis.commands.option_values import scale, split_names
 from analysis.problems import InputError
 from annotate.imported_judgements.importing import import_choices, import_ratings
 from evalcore.importing.commands import ImportCommand, short_name

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from analysis.commands.arguments import split_names
+from analysis.commands.option_values import split_names
 from annotate.access.permissions import can_use_benchmark
 from annotate.assignment.designs.balanced import ImpossibleDesignError
 from annotate.models import User

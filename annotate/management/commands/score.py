@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.db.models import Count
 
-from analysis.commands.arguments import split_names
+from analysis.commands.option_values import split_names
 from analysis.sentences import counted
 from annotate.models import Study
 from annotate.reports.score_changes import delete_values, queue_again, uses_of
@@ -43,8 +43,8 @@ class Command(BaseCommand):
         parser.add_argument("name", help="identifier (slug) of a study or a benchmark")
         parser.add_argument(
             "--metrics",
-            help='metrics, such as "a,b@profile"; default: all that are ready here '
-            "and need neither a judge nor true outputs",
+            help='metrics, such as "a,b@profile"; cids stands for all cids_*; default: '
+            "all that are ready here and need neither a judge nor true outputs",
         )
         parser.add_argument(
             "--truth",
@@ -140,11 +140,11 @@ class Command(BaseCommand):
         if gpus and options["background"]:
             text = "--gpus: expected no --background; the workers have their own GPUs"
             raise CommandError(text, returncode=2)
-        wanted = _wanted(str(options["metrics"] or ""))
-        if options["with_baselines"]:
-            wanted += [n for n in registry.ready_baselines() if n not in wanted]
         dry = options["dry_run"]
         try:
+            wanted = _wanted(str(options["metrics"] or ""))
+            if options["with_baselines"]:
+                wanted += [n for n in registry.ready_baselines() if n not in wanted]
             if not (options["background"] or dry):
                 _check_ready(wanted)
             queue = queue_again if asked["again"] else metric_runs.queue_run
@@ -264,7 +264,7 @@ def _benchmark(name: str) -> Benchmark:
 def _wanted(text: str) -> list[str]:
     """Return the metrics that were named, or all that cost nothing and are ready."""
     if text:
-        return list(split_names(text))
+        return registry.select(text)
     infos = {name: registry.load(name).info for name in registry.ready()}
     return [
         name
@@ -287,7 +287,7 @@ def _price(run: MetricRun) -> str:
     preview = judge_preview.preview(run)
     if preview is None or not preview.settings.costs_money:
         return ""
-    return f"The judge: {preview.price}. {preview.budget}"
+    return f"{preview.price_in_words} {preview.budget}"
 
 
 def _check_ready(names: list[str]) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.db import transaction
 
-from analysis.commands.arguments import split_names
+from analysis.commands.option_values import split_names
 from evalcore import members
 from evalcore.importing.commands import ImportCommand
 from evalcore.members import Role, UnknownAccountError

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
-from analysis.commands.arguments import split_names
 from analysis.sentences import counted
 from analysis.tables import Lines, defused
 from evalcore.formats.written_files import write_files
@@ -102,7 +101,7 @@ def _table(scores: list[TwinScore]) -> str:
 
 def _names(text: str) -> list[str]:
     if text:
-        return list(split_names(text))
+        return registry.select(text)
     infos = {name: registry.load(name).info for name in registry.ready()}
     return [
         name

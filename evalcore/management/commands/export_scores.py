@@ -3,7 +3,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from analysis.commands.arguments import split_names
+from analysis.commands.option_values import split_names
 from evalcore.exporting import SCORE_FORMATS, ScoreSelection, export_scores
 from evalcore.importing.commands import ImportCommand
 

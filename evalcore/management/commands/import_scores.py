@@ -2,7 +2,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from analysis.commands.arguments import split_names
+from analysis.commands.option_values import split_names
 from analysis.problems import InputError, Problem
 from evalcore.formats.score_table import read_sidecar
 from evalcore.importing.commands import ImportCommand, short_name

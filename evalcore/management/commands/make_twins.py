@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from analysis.commands.arguments import split_names
+from analysis.commands.option_values import split_names
 from analysis.problems import InputError, Problem
 from evalcore.importing.commands import ImportCommand
 from evalcore.models import Benchmark, Output

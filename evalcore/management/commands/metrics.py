@@ -5,10 +5,8 @@ from itertools import groupby
 
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis.commands.arguments import split_names
 from evalcore.metrics import checking, fidelity, registry
 from evalcore.metrics.base import MetricInfo, MissingRequirement, MissingRequirements
-from evalcore.metrics.downloads import select
 from evalcore.metrics.weights import HOW
 
 WIDTH = 88
@@ -102,7 +100,7 @@ class Command(BaseCommand):
             self._indented(f"{lack.what}{how}: {', '.join(names)}", indent=2)
 
     def _check(self, names: str, record: bool) -> None:
-        chosen = select(split_names(names))
+        chosen = registry.select(names)
         checks = []
         for name in chosen or registry.names():
             one = checking.check(name)

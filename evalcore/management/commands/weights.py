@@ -1,10 +1,10 @@
 import argparse
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis.commands.arguments import split_names
 from evalcore.metrics import registry
 from evalcore.metrics.downloads import (
     Fetches,
@@ -12,7 +12,6 @@ from evalcore.metrics.downloads import (
     needed,
     readable_size,
     script,
-    select,
 )
 
 DIGITS = 16  # shown digits of a hash; the script has all
@@ -44,19 +43,21 @@ class Command(BaseCommand):
         way.add_argument(
             "--verify",
             action="store_true",
-            help="hash the files that are here, and say what differs",
+            help="hash the files, and fail if one is missing or differs",
         )
 
     def handle(
         self, *, names: str, script: bool, verify: bool, **_options: object
     ) -> None:
         try:
-            chosen = select(split_names(names))
+            chosen = registry.select(names)
         except registry.UnknownMetricError as error:
             raise CommandError(str(error), returncode=2) from error
         files = needed(chosen or registry.names(), hashed=verify)
         if script:
             self._script(files)
+        elif not files:
+            self.stdout.write(f"{', '.join(chosen)}: no weights are needed.")
         elif verify:
             self._verified(files)
         else:
@@ -67,14 +68,20 @@ class Command(BaseCommand):
         self.stdout.write(script(lacking or files), ending="")
 
     def _verified(self, files: Sequence[Needed]) -> None:
-        wrong = [one for one in files if one.state == "wrong"]
         for one in files:
             self.stdout.write(f"{one.state:8} {one.fault or one.file.path}")
-        if wrong:
-            raise CommandError(
-                f"{len(wrong)} of {len(files)} files are other ones than published or "
-                "first used. Delete them and fetch them again: weights --script"
+        counts = Counter(one.state for one in files)
+        faults = []
+        if counts["wrong"]:
+            faults.append(
+                f"{counts['wrong']} of {len(files)} files are other ones than "
+                "published or first used. Delete them."
             )
+        if counts["missing"]:
+            faults.append(f"{counts['missing']} of {len(files)} files are missing.")
+        if faults:
+            raise CommandError(f"{' '.join(faults)} To fetch files: weights --script")
+        self.stdout.write(f"All {len(files)} files are right.")
 
     def _table(self, files: Sequence[Needed]) -> None:
         for (source, licence), group in groupby(files, _origin):

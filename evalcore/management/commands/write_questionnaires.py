@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from analysis.commands.arguments import split_names
+from analysis.commands.option_values import split_names
 from analysis.sentences import counted
 from evalcore.exporting import vistar_prompts
 from evalcore.formats.vistar import FILE, TABLE, prompt_for_judge, questionnaire_files

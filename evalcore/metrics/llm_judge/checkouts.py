@@ -7,6 +7,7 @@ one is refused. Python sources are parsed, never run.
 
 import ast
 import os
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -38,7 +39,7 @@ class Checkout:
 
     @property
     def lack(self) -> MissingRequirement:
-        place = f"${VARIABLE}/{FOLDER}/{self.folder}"
+        place = f'"${VARIABLE}/{FOLDER}/{self.folder}"'
         is_set = os.environ.get(VARIABLE, "").strip()
         return MissingRequirement(
             f"prompts of {self.folder} at {self.revision[:7]}",
@@ -75,7 +76,7 @@ class PromptFile:
         return MissingRequirement(
             f"{self.name} as published",
             f"its SHA-256 begins with {found[:8]}, not with {self.sha256[:8]}: git -C "
-            f"{folder} checkout --force {self.checkout.revision[:7]}",
+            f"{shlex.quote(str(folder))} checkout --force {self.checkout.revision[:7]}",
             self.checkout.licence,
         )
 

@@ -174,6 +174,11 @@ class CostMeter:
                 "the rest of the budget over all runs is used up, and the next "
                 f"request could cost ${most:.4f}. {TO_CONTINUE}"
             )
+        if not self._spent:
+            return (
+                f"the judge's budget of ${budget} is too small: the first request may "
+                f"cost ${most:.4f}. To continue, raise JUDGE_BUDGET"
+            )
         return (
             f"the judge's budget of ${budget} is used up: ${self._spent:.4f} were "
             f"spent, most recently for {self._requests} requests, and the next one "

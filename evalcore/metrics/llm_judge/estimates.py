@@ -36,8 +36,10 @@ class Estimate:
 
     def __str__(self) -> str:
         asked = f"{self.questions:,} question{'s' * (self.questions != 1)}"
+        if not self.questions:
+            return "no new questions"
         if not self.most:
-            return f"{asked}, free by JUDGE_PRICE_IN and JUDGE_PRICE_OUT"
+            return f"free by JUDGE_PRICE_IN and JUDGE_PRICE_OUT: {asked}"
         return (
             f"about ${self.low:,.2f} to ${self.high:,.2f} for {asked} "
             f"(at most ${self.most:,.2f})"

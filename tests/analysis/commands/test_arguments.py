@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.commands import arguments
+from analysis.commands import option_values
 
 name = st.text(
     st.characters(exclude_characters="\0\\\\", exclude_categories=["C", "Z"]),
@@ -16,17 +16,17 @@ name = st.text(
 
 @given(st.lists(name))
 def test_names_come_back_as_they_were_written(names):
-    assert list(arguments.split_names(arguments.join_names(names))) == names
+    assert list(option_values.split_names(option_values.join_names(names))) == names
 
 
 @pytest.mark.parametrize(
     ("parse", "text", "value"),
     [
-        (arguments.scale, "0:4", (0, 4)),
-        (arguments.scale, "-2:2", (-2, 2)),
-        (arguments.count, "0", 0),
-        (arguments.share, ".9", 0.9),
-        (arguments.subset(("a", "b", "c")), "c, a", ("a", "c")),
+        (option_values.scale, "0:4", (0, 4)),
+        (option_values.scale, "-2:2", (-2, 2)),
+        (option_values.count, "0", 0),
+        (option_values.share, ".9", 0.9),
+        (option_values.subset(("a", "b", "c")), "c, a", ("a", "c")),
     ],
 )
 def test_option_value_is_parsed(parse, text, value):
@@ -36,16 +36,16 @@ def test_option_value_is_parsed(parse, text, value):
 @pytest.mark.parametrize(
     ("parse", "text"),
     [
-        (arguments.scale, "4:0"),
-        (arguments.scale, "4"),
-        (arguments.scale, "a:b"),
-        (arguments.count, "-1"),
-        (arguments.count, "1.5"),
-        (arguments.count, ""),
-        (arguments.share, "1"),
-        (arguments.share, "nan"),
-        (arguments.share, "x"),
-        (arguments.subset(("a", "b")), "a,d"),
+        (option_values.scale, "4:0"),
+        (option_values.scale, "4"),
+        (option_values.scale, "a:b"),
+        (option_values.count, "-1"),
+        (option_values.count, "1.5"),
+        (option_values.count, ""),
+        (option_values.share, "1"),
+        (option_values.share, "nan"),
+        (option_values.share, "x"),
+        (option_values.subset(("a", "b")), "a,d"),
     ],
 )
 def test_option_value_is_refused_when_malformed(parse, text):

@@ -162,6 +162,26 @@ def test_two_judges_are_compared(files):
     assert (judges["value"] > 0.8).all()
 
 
+def test_files_of_one_name_are_called_by_their_folders(files):
+    (files / "later").mkdir()
+    (files / "again.csv").rename(files / "later/scores.csv")
+    both = [files / "scores.csv", files / "later/scores.csv"]
+    assert run(files, "score-agreement", *both) == 0
+    named = table(files, "score_agreement")
+    assert set(named["identity_a"]) == {f"{files.name}/scores"}
+    assert set(named["identity_b"]) == {"later/scores"}
+
+
+def test_subset_of_another_identity_is_refused(files, capsys):
+    scores = pd.read_csv(files / "scores.csv")
+    scores.assign(precision="fp32").to_csv(files / "fp32.csv", index=False)
+    scores[:30].assign(precision="bf16").to_csv(files / "bf16.csv", index=False)
+    given = ["--scores", files / "fp32.csv", "--subset", files / "bf16.csv"]
+    assert run(files, "subset", *given, "--sizes", "4") == 2
+    assert "They differ in precision: fp32 / bf16" in capsys.readouterr().err
+    assert run(files, "subset", *given, "--sizes", "4", "--mix-identities") == 0
+
+
 @pytest.mark.parametrize(
     ("given", "says"),
     [

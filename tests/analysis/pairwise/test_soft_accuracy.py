@@ -1,6 +1,7 @@
 """Soft pairwise accuracy against Google's program, and its laws."""
 
 import json
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -37,6 +38,13 @@ def differences(grid, **options):
     sampling = {"resamples": 1, "confidence": 0.95, "seed": 0, **options}
     rows = spa_differences(grid, sampling=sampling)
     return {(row["metric_a"], row["metric_b"]): row for row in rows}
+
+
+def test_no_metric_is_compared_when_all_have_values_of_methods_alone():
+    grid = two_metrics(n_stories=4, n_methods=3, digits=6)
+    of_methods = replace(grid, method_level=frozenset(grid.metrics))
+    assert differences(of_methods) == {}
+    assert measure(of_methods) == {}
 
 
 @pytest.mark.parametrize("hole", [[], [(0, 1), (3, 2)]])

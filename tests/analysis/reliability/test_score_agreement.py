@@ -89,7 +89,7 @@ def test_interval_leaves_out_whole_stories():
     each = np.array([(y - x)[stories == s].mean() for s in range(8)])
     low, high = stats.t.interval(0.95, 7, each.mean(), stats.sem(each))
     assert (row["low"], row["high"]) == pytest.approx((low, high))
-    assert found(pairs(x, y, stories), None)["pearson"]["low"] != row["low"]
+    assert np.isnan(found(pairs(x, y, stories), None)["mean_difference"]["low"])
 
 
 def test_scores_that_do_not_vary_have_reasons_in_place_of_values():
@@ -144,3 +144,102 @@ def test_judge_asked_twice_is_compared_over_two_tables():
     of_one = analysis.score_agreement(both)["score_agreement"]
     assert set(of_one["identity_a"] + of_one["identity_b"]) == {"gptqwen"}
     assert of_one["value"].tolist() == table["value"].tolist()
+
+
+def test_tiny_differences_keep_their_digits():
+    rng = np.random.default_rng(8)
+    x, moved = rng.normal(size=(2, 40))
+    for size in (1e-4, 1e-7, 1e-9):
+        y = x + size * moved
+        row = found(pairs(x, y))["sd_difference"]
+        assert row["value"] == pytest.approx((y - x).std(ddof=1), rel=1e-9)
+        assert row["low"] < row["value"] < row["high"]
+    shifted = found(pairs(x, x + 0.1))  # differs by rounding alone
+    assert shifted["sd_difference"]["value"] == 0
+
+
+def test_sd_of_one_output_is_undefined():
+    rows = found(pairs([1], [2]))
+    for name in ("sd_difference", "limit_low", "limit_high", "pearson"):
+        assert np.isnan(rows[name]["value"])
+        assert rows[name]["reason"] == "only one output has both scores"
+
+
+def test_interval_is_missing_where_stories_cannot_tell():
+    x = np.arange(8)
+    alone = found(pairs(x, x + 5 * (x == 3)))
+    for name in ("sd_difference", "limit_low", "limit_high", "pearson", "icc_2_1"):
+        assert np.isnan(alone[name]["low"])
+        assert alone[name]["reason"] == "no interval: all that differs is in one story"
+    # Without any one story alpha is the same, which is not that of all.
+    same = found(pairs(np.ones(8), np.full(8, 2)))["alpha_ordinal"]
+    assert np.isnan(same["low"])
+    assert same["reason"].startswith("no interval: without any one story")
+
+
+def test_bounds_of_limits_join_those_of_mean_and_sd():
+    # Zou (2013), with the correlation of both over the leave-outs, by hand.
+    rng = np.random.default_rng(4)
+    d = rng.normal(0.5, 1, 12)
+    rows = found(pairs(np.zeros(12) + np.arange(12), np.arange(12) + d))
+    low, high = rows["mean_difference"]["low"], rows["mean_difference"]["high"]
+    mean, sd = rows["mean_difference"]["value"], rows["sd_difference"]["value"]
+    each = [np.delete(d, k) for k in range(12)]
+    r = np.corrcoef([one.mean() for one in each], [one.std(ddof=1) for one in each])
+    far = 1.96 * (rows["sd_difference"]["high"] - sd)
+    up = np.sqrt((high - mean) ** 2 + far**2 + 2 * r[0, 1] * (high - mean) * far)
+    limit = rows["limit_high"]
+    assert limit["high"] == pytest.approx(mean + 1.96 * sd + up, rel=1e-9)
+    assert low < mean < limit["low"] < limit["value"]
+
+
+def test_interval_of_spearman_reaches_the_value_of_many_outputs():
+    # Of normal scores with a correlation of .9999, Spearman's is .9999 over many
+    # outputs, and lower over few, since neighbours that change places weigh more.
+    rng = np.random.default_rng(12)
+    held = 0
+    for _study in range(40):
+        x = rng.normal(size=60)
+        y = 0.9999 * x + np.sqrt(1 - 0.9999**2) * rng.normal(size=60)
+        row = found(pairs(x, y, np.repeat(np.arange(20), 3)))["spearman"]
+        held += row["low"] <= 6 / np.pi * np.arcsin(0.9999 / 2) <= row["high"]
+    assert held >= 33
+
+
+def test_identities_without_common_outputs_are_named():
+    rng = np.random.default_rng(2)
+    cells = [(f"s{s}", m) for s in range(6) for m in ("UNO", "Sora")]
+    rows = pd.DataFrame(cells, columns=["story", "method"]).assign(metric="plot")
+    rows["score"] = rng.integers(0, 5, 12)
+    parts = [rows[:6].assign(judge="a"), rows[6:].assign(judge="b")]
+    with pytest.raises(analysis.OptionError, match="a and b are not compared"):
+        analysis.score_agreement(pd.concat(parts))
+    report = analysis.score_agreement(pd.concat([*parts, rows.assign(judge="c")]))
+    table = report["score_agreement"]
+    assert set(table["identity_a"] + table["identity_b"]) == {"ac", "bc"}
+    assert any("a and b are not compared" in note for note in report.notes)
+    both = pd.concat([rows.assign(judge="a"), rows.assign(judge="b")])
+    fewer = analysis.score_agreement(both, exclude_methods="Sora")
+    assert set(fewer["score_agreement"]["n"]) == {6}
+
+
+def test_each_version_of_two_tables_is_compared_with_itself():
+    cells = [(f"s{s}", m) for s in range(6) for m in ("UNO", "Sora")]
+    rows = pd.DataFrame(cells, columns=["story", "method"]).assign(
+        metric="plot", score=range(12)
+    )
+    table = pd.concat([rows.assign(metric_version=n) for n in "12"])
+    compared = analysis.score_agreement(table, table)["score_agreement"]
+    sides = compared[["metric", "identity_a", "identity_b"]].drop_duplicates()
+    assert sides.to_numpy().tolist() == [
+        ["plot (1)", "scores", "other_scores"],
+        ["plot (2)", "scores", "other_scores"],
+    ]
+
+
+def test_options_that_mean_nothing_are_refused():
+    rows = pd.DataFrame({"story": ["a"], "method": "m", "metric": "p", "score": [1.0]})
+    with pytest.raises(analysis.OptionError, match="mix_identities: expected a second"):
+        analysis.score_agreement(rows, mix_identities=True)
+    with pytest.raises(analysis.OptionError, match="metrics: expected at least one"):
+        analysis.score_agreement(rows, rows, metrics=[])

@@ -17,7 +17,7 @@ from django.urls import reverse
 import annotate
 from annotate.middleware import LARGEST_BODY
 from evalcore.serving.health import PROBES
-from tests.annotate.address_table import NAMED, World, addresses
+from tests.annotate.address_table import World, addresses, query_of
 from tests.people import log_in
 
 pytestmark = pytest.mark.django_db
@@ -102,7 +102,7 @@ def pages(world):
         client = anybody if address.is_link else sue
         url = address.url(world.words(address, link))
         with transaction.atomic():
-            answer = client.get(url + NAMED.get(address.name, ""))
+            answer = client.get(url + query_of(address))
             transaction.set_rollback(True)
         yield client, url, answer
 

@@ -7,6 +7,7 @@ import subprocess
 import threading
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from evalcore.metrics import downloads, registry
 from evalcore.metrics.weights import File, Weights
@@ -67,13 +68,34 @@ def weights_folder(tmp_path, monkeypatch):
 
 
 def test_beginning_of_a_name_stands_for_all_metrics_with_it():
-    assert downloads.select(["cids"]) == [
-        name for name in registry.names() if name.startswith("cids_")
-    ]
+    cids = [name for name in registry.names() if name.startswith("cids_")]
+    assert registry.select("cids") == cids
+    assert registry.select("cids@vsb-paper") == [f"{name}@vsb-paper" for name in cids]
     # The whole name of a metric stands for it alone.
-    assert downloads.select(["fid", "sharpness"]) == ["fid", "sharpness"]
-    with pytest.raises(registry.UnknownMetricError):
-        downloads.select(["cidz"])
+    assert registry.select("fid, sharpness,,fid") == ["fid", "sharpness"]
+    with pytest.raises(registry.UnknownMetricError, match="no profile 'nope'"):
+        registry.select("cids@nope")
+    with pytest.raises(registry.UnknownMetricError) as caught:
+        registry.select("cidz")
+    assert (
+        str(caught.value) == "Unknown metric 'cidz'. List all with manage.py metrics."
+    )
+
+
+def test_verify_fails_while_a_file_is_missing_or_wrong(weights_folder, capsys):
+    def verify(names):
+        call_command("weights", names=names, verify=True)
+
+    with pytest.raises(CommandError, match=r"^3 of 3 files are missing"):
+        verify("aesthetic")
+    (weights_folder / "aesthetic_predictor_v2_5.pth").write_bytes(b"foo")
+    said = "^1 of 3 files are other ones .* Delete them. 2 of 3 files are missing"
+    with pytest.raises(CommandError, match=said):
+        verify("aesthetic")
+    verify("text_rendering")  # files of a package
+    assert "All 3 files are right." in capsys.readouterr().out
+    verify("sharpness")
+    assert capsys.readouterr().out == "sharpness: no weights are needed.\n"
 
 
 def test_file_of_another_size_is_wrong(weights_folder):

@@ -62,7 +62,7 @@ def test_dry_run_prints_a_whole_request_and_sends_nothing(judge, capsys, monkeyp
     assert picture["image_url"]["url"].startswith(
         "data:image/jpeg;base64, (512 x 512, "
     )
-    assert "About $" in said
+    assert "The judge: about $" in said
     assert "for 2 questions (at most $" in said
     assert "Budget: $1 for a run; $1 for all runs, of which $0.00 are spent." in said
     assert said.endswith("Nothing was sent.\n")
@@ -73,6 +73,20 @@ def test_dry_run_prints_a_whole_request_and_sends_nothing(judge, capsys, monkeyp
     monkeypatch.delenv("JUDGE_NAME")
     with pytest.raises(CommandError, match="no judge is set: set JUDGE_NAME"):
         call_command("score", "woods", metrics="pa_scene", dry_run=True)
+
+
+@pytest.mark.django_db
+def test_price_says_what_it_cannot_know(judge, capsys):
+    """Who reads no character in a picture yet cannot count the questions about them."""
+    benchmark = make_benchmark(slug="woods", stories=1, shots=2, methods=("Alder",))
+    scored(benchmark, "pa_scene")
+    asked = preview(MetricRun(benchmark=benchmark, metrics=["pa_scene"]))
+    assert asked.price_in_words == "The judge: no new questions."
+    asked.metrics[0].unknown = 3
+    assert asked.price_in_words == (
+        "The judge: no new questions. Questions of 3 more outputs are not known yet, "
+        "since they need features; they add to the price."
+    )
 
 
 @pytest.mark.django_db

@@ -36,7 +36,7 @@ def folder(tmp_path, monkeypatch):
 
 def test_missing_checkout_is_named_once_with_the_command(folder):
     (lack,) = missing_prompts([FILE, OTHER])
-    place = "$EVALCORE_WEIGHTS_DIR/checkouts/owls"
+    place = '"$EVALCORE_WEIGHTS_DIR/checkouts/owls"'
     assert lack.how == (
         f"git clone https://example.org/owls {place} && git -C {place} checkout 0123456"
     )

@@ -32,6 +32,13 @@ def test_budget_is_used_exactly():
         meter.reserve(1, 0)
 
 
+def test_budget_below_the_first_request_is_called_too_small():
+    with pytest.raises(
+        BudgetExceededError, match=r"^the judge's budget of \$0.01 is too"
+    ):
+        dear("0.01").reserve(20_000, 0)
+
+
 def test_spending_is_reported_once():
     seen: list[Decimal] = []
     meter = dear("9", on_spending=seen.append)
