@@ -14,7 +14,7 @@ from evalcore.metrics.registry import declarations
 TABLE = Path(__file__).with_name("fidelity.toml")
 UNKNOWN = "unknown"
 PROGRAMS_OWN = "-code"  # part of the names of profiles that follow a program
-State = Literal["same", "differs", "unknown"]
+State = Literal["same", "differs", "unknown", "imported"]
 
 
 @dataclass(frozen=True)
