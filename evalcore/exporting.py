@@ -16,9 +16,9 @@ from evalcore.formats.envision.results import FORM as ENVISION
 from evalcore.formats.score_table import (
     SIDECAR,
     TABLE,
-    TableScore,
     sidecar_text,
     table_text,
+    written_time,
 )
 from evalcore.formats.vistar import Prompts, questionnaire_files
 from evalcore.formats.vistorybench.layout import FORM, LANGUAGES, RunPath
@@ -147,29 +147,35 @@ def _table(
     _benchmark: Benchmark, stored: Sequence[StoredScore], _choice: ScoreSelection
 ) -> tuple[int, Files]:
     """Return the table of all values, of every identity, with the hashes beside it."""
-    rows = [
-        TableScore(
-            one.method,
-            one.score.identity,
-            one.score.higher,
-            one.score.value,
-            one.score.story,
-            one.score.shot,
-            one.computed_at,
-        )
-        for one in stored
-        if one.score.value is not None
-    ]
-    rows.sort(key=_place)
-    identities = {row.identity.key: row.identity for row in rows}
-    files = {TABLE: table_text(rows), SIDECAR: sidecar_text(identities.values())}
+    rows = sorted((one for one in stored if one.score.value is not None), key=_place)
+    identities = {row.score.identity.key: row.score.identity for row in rows}
+    files = {
+        TABLE: table_text(map(_cells, rows)),
+        SIDECAR: sidecar_text(identities.values()),
+    }
     return len(rows), files
 
 
-def _place(row: TableScore) -> tuple[object, ...]:
-    made_by = row.identity.asked, row.identity.key
-    shot = -1 if row.shot is None else row.shot
-    return row.identity.metric, row.method, row.story, shot, *made_by
+def _place(row: StoredScore) -> tuple[object, ...]:
+    score = row.score
+    made_by = score.identity.asked, score.identity.key
+    shot = -1 if score.shot is None else score.shot
+    return score.metric, row.method, score.story, shot, *made_by
+
+
+def _cells(row: StoredScore) -> list[object]:
+    """Return the cells of a value, in the order of the table's header."""
+    score = row.score
+    return [
+        score.story,
+        row.method,
+        score.metric,
+        score.value,
+        "" if score.shot is None else score.shot,
+        "true" if score.higher else "false",
+        *score.identity.columns.values(),
+        written_time(row.computed_at),
+    ]
 
 
 def _one_identity(

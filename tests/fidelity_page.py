@@ -16,8 +16,13 @@ from evalcore.metrics.registry import declarations
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/reference/metrics.md"
 MARKED = re.compile(r"(<!-- of the declarations -->\n)(.*)(<!-- end -->\n)", re.S)
-HEAD = "| metric | differs on purpose from the program in |\n|---|---|"
-REASONS = "| difference | here (in the program) |\n|---|---|"
+HEAD = "| metric | differs on purpose by |\n|---|---|"
+REASONS = "| difference | here | in the program |\n|---|---|---|"
+STATES = {
+    "same": "nothing",
+    "imported": "nothing: imported from the program",
+    "unknown": "not compared",
+}
 
 
 def documented() -> str:
@@ -32,14 +37,20 @@ def documented() -> str:
         f"| {_names(family, names)} | {compared} |"
         for (family, compared), names in alike.items()
     ]
-    texts = [f"| {name} | {text} |" for name, text in reason_texts().items()]
+    texts = [f"| {name} | {_sides(text)} |" for name, text in reason_texts().items()]
     return "\n".join([HEAD, *rows, "", REASONS, *texts, ""])
 
 
 def _compared(found: Fidelity) -> str:
     if found.state == "differs":
         return ", ".join(found.reasons)
-    return str(found)
+    return STATES[found.state] if found.program else "no program is published"
+
+
+def _sides(text: str) -> str:
+    """Return what is here, and in brackets in the program, as two cells."""
+    here, _open, there = text.removesuffix(")").partition(" (")
+    return f"{here} | {there}"
 
 
 def _names(family: str, names: list[str]) -> str:

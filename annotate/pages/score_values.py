@@ -1,7 +1,6 @@
 """Pages that ask a metric again, and delete the values of a metric or a run."""
 
 import csv
-import re
 from collections import Counter, defaultdict
 from typing import Any
 
@@ -24,7 +23,7 @@ from annotate.reports.score_changes import delete_values, queue_again, uses_of
 from annotate.reports.study_scores import details
 from evalcore.metrics import registry
 from evalcore.metrics.base import FatalError
-from evalcore.metrics.identity import Identity
+from evalcore.metrics.identity import Identity, parts_of
 from evalcore.models import MetricRun
 from evalcore.scoring import score_rows
 from evalcore.scoring.asked_again import RECORD, Which, replaced_by
@@ -33,7 +32,6 @@ from evalcore.scoring.deleting import StoredValues, values_of_identity, values_o
 from evalcore.scoring.failures import Failure, grouped, open_failures
 from evalcore.scoring.identities import Identities
 from evalcore.scoring.run_options import RunOptions
-from evalcore.scoring.score_rows import parts_of
 
 # Values of a metric -------------------------------------------------------------------
 
@@ -110,7 +108,7 @@ def metric_again(request: UserRequest, study: Study) -> str:
     if "version" in sent:
         name, options = _request_of(name, sent["version"])
     which: Which = "undefined" if sent.get("which") == "undefined" else "all"
-    outputs = re.split(r"[\n,]", sent.get("outputs", ""))
+    outputs = sent.get("outputs", "").splitlines()
     chosen = [one.strip() for one in outputs if one.strip()]
     if sent.get("which") == "outputs" and not chosen:
         raise ScoringError(_("Name the outputs: METHOD/STORY, one per line."))

@@ -35,14 +35,14 @@ from annotate.reports.study_scores import (
     scores_of,
 )
 from evalcore.metrics import checking, downloads, registry
-from evalcore.metrics.base import Metric, MissingRequirement, MissingRequirements
+from evalcore.metrics.base import Metric, MissingRequirements
 from evalcore.metrics.identity import Identity
 from evalcore.metrics.weights import HOW
 from evalcore.models import MetricAbsence, Output
 from evalcore.scoring import judge_budget, metric_runs
 from evalcore.scoring.chunks import ScoringError
 from evalcore.scoring.failures import grouped, open_failures
-from evalcore.scoring.identities import FIELDS, Identities
+from evalcore.scoring.identities import FIELDS, ORDER, Identities
 from evalcore.scoring.tasks import wake_workers
 
 logger = logging.getLogger(__name__)
@@ -53,8 +53,6 @@ SHOWN_RUNS, SHOWN_REASONS = 5, 3
 BASELINE = "baseline"
 
 Row = tuple[Any, ...]
-# By which rows of a table of identities are sorted.
-ORDER = ("metric", "metric_version", "backend", "identity__key", "judge_version")
 
 
 @require_safe
@@ -63,16 +61,12 @@ def metric_list(request: HttpRequest) -> HttpResponse:
     """List every metric, its missing requirements and how to obtain them."""
     families = _families()
     rows = [row for family in families for row in family.rows]
-    needing: dict[MissingRequirement, list[str]] = defaultdict(list)
-    for metric, lacks, _entry in rows:
-        for lack in lacks:
-            if lack.how != HOW and not registry.import_only(metric.info.name):
-                needing[lack].append(metric.info.name)
+    needing = registry.needing(registry.computable())
     context = {
         "families": families,
         "ready": sum(len(family.ready) for family in families),
         "all": len(rows),
-        "needing": list(needing.items()),
+        "needing": [(lack, own) for lack, own in needing.items() if lack.how != HOW],
         "fetches": downloads.fetches(registry.names()),
         "never_checked": checking.never_checked(),
     }

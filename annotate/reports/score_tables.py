@@ -16,7 +16,7 @@ from annotate.reports.study_tables import AnswerRow, as_frame
 from evalcore.formats.score_table import MADE_BY, written_time
 from evalcore.metrics.identity import PARTS, Identity
 from evalcore.models import MetricRun, Story
-from evalcore.scoring.identities import FIELDS, Identities
+from evalcore.scoring.identities import FIELDS, ORDER, Identities
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,9 +54,8 @@ def score_rows(
     turned = {tuple(key): higher for *key, higher in directions}
     if story is not None:
         scores = scores.filter(Q(story=story) | Q(story__isnull=True))
-    order = ("metric", "metric_version", "backend", "identity__key")
     place = ("story__key", "method__name", "shot__number")
-    rows = scores.order_by(*order, *place, "posted_to").values(
+    rows = scores.order_by(*ORDER[:-1], *place, "posted_to").values(
         *FIELDS,
         *place,
         "value",
@@ -124,8 +123,7 @@ def twins_frame(
     from analysis.reading.inputs import TWIN_COLUMNS, read_twins
 
     output = ("twin__story__key", "twin__method__name", "twin__degradation")
-    order = ("metric", "metric_version", "backend", "identity__key")
-    found = twin_scores(study, as_of).order_by(*output, *order)
+    found = twin_scores(study, as_of).order_by(*output, *ORDER)
     names = _metric_names(scores, excluded) if found.exists() else {}
     known = Identities()
     rows = [

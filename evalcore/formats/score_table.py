@@ -3,8 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,33 +20,6 @@ HEADER = ("story", "method", "metric", "score", "shot", "higher_is_better", *MAD
 _FILES = ("weight_files", "prompt_files")
 
 
-@dataclass(frozen=True)
-class TableScore:
-    """One value; `computed_at` is None if it is unknown."""
-
-    method: str
-    identity: Identity
-    higher: bool
-    value: float
-    story: str = ""
-    shot: int | None = None
-    computed_at: datetime | None = None
-
-    @property
-    def cells(self) -> list[object]:
-        """Return its row, in the order of the header."""
-        return [
-            self.story,
-            self.method,
-            self.identity.metric,
-            self.value,
-            "" if self.shot is None else self.shot,
-            "true" if self.higher else "false",
-            *self.identity.columns.values(),
-            written_time(self.computed_at),
-        ]
-
-
 def is_made_by(told: object) -> bool:
     """Return whether a file's object has texts of the columns, and nothing else."""
     return (
@@ -62,13 +34,16 @@ def written_time(at: datetime | None) -> str:
     return at.astimezone(UTC).isoformat(timespec="seconds") if at else ""
 
 
-def table_text(scores: Iterable[TableScore]) -> str:
-    """Return the table as CSV, in which no text can run as a formula."""
+def table_text(rows: Iterable[Sequence[object]]) -> str:
+    """Return the table as CSV, in which no text can run as a formula.
+
+    `rows` have cells in the order of `HEADER`.
+    """
     text = io.StringIO()
     writer = csv.writer(Lines(text))
     writer.writerow(HEADER)
-    for score in scores:
-        writer.writerow([defused(v) if isinstance(v, str) else v for v in score.cells])
+    for row in rows:
+        writer.writerow([defused(v) if isinstance(v, str) else v for v in row])
     return text.getvalue()
 
 

@@ -33,7 +33,8 @@ from evalcore.metrics.base import (
 )
 from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.feature_store import FeatureStore
-from evalcore.metrics.weights import AnyWeights, weights_of
+from evalcore.metrics.identity import identity_of
+from evalcore.metrics.weights import weights_of
 
 RECORD = Path(__file__).with_name("checked.json")
 NEVER = "never checked with real weights"
@@ -66,7 +67,7 @@ class Record:
     metric_version
         Version and profile of the metric.
     weights
-        SHA-256 of each file or folder, by its path.
+        SHA-256 of each file, by its path, as in its identity.
     run
         Precision, device, versions of packages.
     date
@@ -312,15 +313,10 @@ def _computed(metric: Metric) -> Record | Exception:
         float(np.mean(values)) if values else None,
         "" if values else reasons,
         metric.info.full_version,
-        {_place(one): one.digest() for one in weights_of(metric)},
+        dict(identity_of(metric).weight_files),
         _circumstances(metric),
         datetime.now(UTC).date().isoformat(),
     )
-
-
-def _place(weights: AnyWeights) -> str:
-    package = getattr(weights, "package", "")
-    return f"{package}/{weights.path}" if package else weights.path
 
 
 def _circumstances(metric: Metric) -> dict[str, str]:

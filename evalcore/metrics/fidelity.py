@@ -14,7 +14,7 @@ from evalcore.metrics.registry import declarations
 TABLE = Path(__file__).with_name("fidelity.toml")
 UNKNOWN = "unknown"
 PROGRAMS_OWN = "-code"  # part of the names of profiles that follow a program
-State = Literal["same", "differs", "unknown"]
+State = Literal["same", "differs", "unknown", "imported"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ class Fidelity:
     def __str__(self) -> str:
         if not self.program:
             return "unknown: no program is published"
+        if self.state == "imported":
+            return "same: imported from the program"
         if self.state == "differs":
             texts = [reason_texts()[name] for name in self.reasons]
             return f"differs on purpose: {'; '.join(texts)}"
@@ -59,11 +61,13 @@ def fidelity_of(name: str) -> Fidelity | None:
     said: dict[str, Any] | None = declarations().get(name)
     if said is None:
         return None
-    differs = said["differs"]
     program = papers().get(said["family"], "")
     profiles = [p for p in said.get("profiles", ()) if PROGRAMS_OWN in p]
     if not program:
         return Fidelity("unknown")
+    if "import_only" in said:
+        return Fidelity("imported", program)
+    differs = said["differs"]
     if differs == UNKNOWN:
         return Fidelity("unknown", program)
     return Fidelity(

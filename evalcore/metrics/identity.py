@@ -30,8 +30,8 @@ LONGEST = 200
 TRUTH, REPEAT, PROMPTS = "true_outputs", "repeat", "prompts"
 # A version in one text with its profile, true outputs and the number of a repetition.
 LABEL = re.compile(
-    r"(?P<version>\d+)(?: (?P<profile>\S+))??(?: against (?P<truth>.+?))?"
-    r"(?: repeat (?P<repeat>\d+))?"
+    r"(?P<version>\S*)(?: (?!against |repeat )(?P<profile>\S+))?"
+    r"(?: against (?P<truth>.+?))?(?: repeat (?P<repeat>\d+))?"
 )
 
 
@@ -136,17 +136,31 @@ def from_label(metric: str, label: str, backend: str) -> Identity:
     >>> from_label("fid", "96x160", "").metric_version
     '96x160'
     """
-    match = LABEL.fullmatch(label)
-    if match is None:
+    parts = parts_of(label)
+    if not parts.get("version", "").isdecimal():
         return Identity(metric, label, backend=backend)
-    settings = {TRUTH: match["truth"], REPEAT: match["repeat"]}
     return Identity(
         metric,
-        match["version"],
-        match["profile"] or "",
+        parts["version"],
+        parts.get("profile", ""),
         backend,
-        settings=write_settings({k: v for k, v in settings.items() if v}),
+        settings=write_settings(_own(parts.get("truth"), parts.get("repeat"))),
     )
+
+
+def parts_of(label: str) -> dict[str, str]:
+    """Return a label's version, profile, truth and repeat, those that it has.
+
+    >>> parts_of("2 vsb-paper against Oak repeat 2")
+    {'version': '2', 'profile': 'vsb-paper', 'truth': 'Oak', 'repeat': '2'}
+    """
+    found = LABEL.fullmatch(label)
+    return {k: v for k, v in found.groupdict().items() if v} if found else {}
+
+
+def _own(truth: str | None, repeat: str | None) -> dict[str, str]:
+    """Return the settings that do not come from a judge."""
+    return {k: v for k, v in ((TRUTH, truth), (REPEAT, repeat)) if v}
 
 
 def is_more_than_label(identity: Identity) -> bool:
@@ -207,8 +221,7 @@ def identity_of(metric: Metric, *, truth: str = "", repeat: str = "") -> Identit
     """
     info = metric.info
     files = {k: v for one in weights_of(metric) for k, v in _hashes(one).items()}
-    settings = {k: v for k, v in ((TRUTH, truth), (REPEAT, repeat)) if v}
-    judge = ""
+    settings, judge = _own(truth, repeat), ""
     prompt_files: Mapping[str, str] = getattr(metric, "prompt_files", {})
     if info.queue == "judge":
         # A judge is imported only where one is asked.
@@ -236,8 +249,7 @@ def _hashes(weights: AnyWeights) -> dict[str, str]:
     """Return the SHA-256 of each file of weights that a metric reads, by its path."""
     path = weights.need()
     if isinstance(weights, PackagedWeights) or not weights.files:
-        package = getattr(weights, "package", "")
-        return {f"{package}/{weights.path}".lstrip("/"): weights.digest()}
+        return {weights.name: weights.digest()}
     files = weights.found_files(path).items()
     return {file.path: file_hash(found) for file, found in files if found is not None}
 

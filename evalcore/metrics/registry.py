@@ -181,18 +181,29 @@ def ready() -> list[str]:
     return [name for name in METRICS if not load(name).missing()]
 
 
+def computable() -> list[str]:
+    """Return the names of the metrics that some machine can compute."""
+    return [name for name in METRICS if not import_only(name)]
+
+
 def ready_baselines() -> list[str]:
     """Return the ready baselines, which every learned metric should beat."""
     return [name for name in BASELINES if not load(name).missing()]
 
 
-def lacking(names: Iterable[str]) -> list[str]:
-    """Return a line for each thing that metrics lack here, with their names."""
+def needing(names: Iterable[str]) -> dict[MissingRequirement, list[str]]:
+    """Return each thing that metrics lack here, with their names."""
     users: dict[MissingRequirement, list[str]] = {}
     for name in names:
         for lack in load(name).missing():
             users.setdefault(lack, []).append(name)
-    return [f"{lack}, needed by {', '.join(own)}" for lack, own in users.items()]
+    return users
+
+
+def lacking(names: Iterable[str]) -> list[str]:
+    """Return `needing` in lines."""
+    users = needing(names).items()
+    return [f"{lack}, needed by {', '.join(own)}" for lack, own in users]
 
 
 @lru_cache(maxsize=512)

@@ -113,6 +113,10 @@ class Weights:
     steps: str = ""
 
     @property
+    def name(self) -> str:
+        return self.path
+
+    @property
     def is_folder(self) -> bool:
         return Path(self.path).suffix == ""
 
@@ -191,6 +195,10 @@ class PackagedWeights:
     @property
     def files(self) -> tuple[File, ...]:
         return (File(self.path, sha256=self.sha256, size=self.size),)
+
+    @property
+    def name(self) -> str:
+        return f"{self.package}/{self.path}"
 
     def find(self) -> Path | None:
         path = _below(self.package, self.path)
@@ -304,11 +312,8 @@ def _record(place: Path, path: str, sha256: str) -> None:
 
 @lru_cache(maxsize=256)
 def _hash_of(path: str, size: int, changed_ns: int) -> str:
-    digest = hashlib.sha256()
     with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def file_hash(path: Path) -> str:

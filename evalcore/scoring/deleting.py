@@ -8,6 +8,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from evalcore.metrics.identity import parts_of
 from evalcore.models import (
     Benchmark,
     MetricAbsence,
@@ -16,7 +17,7 @@ from evalcore.models import (
 )
 from evalcore.scoring.chunks import ScoringError
 from evalcore.scoring.identities import FIELDS, Identities
-from evalcore.scoring.score_rows import TABLES, parts_of
+from evalcore.scoring.score_rows import TABLES
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from django.db.models import Max
 
 from evalcore.metrics import registry
+from evalcore.metrics.identity import parts_of
 from evalcore.models import Benchmark, MetricChunk
-from evalcore.scoring.score_rows import TABLES, parts_of
+from evalcore.scoring.score_rows import TABLES
 
 
 @dataclass(frozen=True)

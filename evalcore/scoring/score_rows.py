@@ -1,6 +1,5 @@
 """Rows of values and absences: finding missing ones, storing, deleting."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -105,23 +104,6 @@ def identified(
 
 def _against(truth: str) -> str:
     return f" against {truth}"
-
-
-# Version, profile, method with the true outputs, number of a repetition.
-VERSION = re.compile(
-    r"\S*(?: (?!against |repeat )(?P<profile>\S+))?"
-    r"(?: against (?P<truth>.+?))?(?: repeat (?P<repeat>\d+))?"
-)
-
-
-def parts_of(version: str) -> dict[str, str]:
-    """Return a stored version's profile, truth and repeat, those that it has.
-
-    >>> parts_of("2 vsb-paper against Oak repeat 2")
-    {'profile': 'vsb-paper', 'truth': 'Oak', 'repeat': '2'}
-    """
-    found = VERSION.fullmatch(version)
-    return {k: v for k, v in found.groupdict().items() if v} if found else {}
 
 
 EVERY_ROW = Q()

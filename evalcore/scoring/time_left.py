@@ -14,8 +14,8 @@ from tqdm import tqdm
 
 from evalcore.models import MetricRun
 from evalcore.scoring.chunks import ChunkProgress
+from evalcore.scoring.metric_runs import OPEN
 
-OPEN = (MetricRun.State.QUEUED, MetricRun.State.RUNNING)
 # Before so many pieces of a queue are finished, its speed is unknown.
 LEAST_PIECES = 5
 # Seconds between two lines of progress where no bar can be drawn.

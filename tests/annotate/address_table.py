@@ -450,14 +450,12 @@ below it without a story's code is that of its own annotator. Among public
 links, *no link* was never made, *revoked* is closed, and *other study's*
 belongs to the other lab.
 
-| word | means |
-|---|---|
-| opens | the page, or its message about missing input |
-| log in | redirected to the login, or 401 |
-| refused | 403, or 409 when joining |
-| hidden | 404, as if there were nothing |
-| gone | 410 |
-| – | the method is not used there |
+- opens: the page, or its message about missing input
+- log in: redirected to the login, or 401
+- refused: 403, or 409 when joining
+- hidden: 404, as if there were nothing
+- gone: 410
+- –: the method is not used there
 
 `/metrics` exists only where the [settings](settings.md#log-and-prometheus) ask
 for it.

@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
+from analysis.commands.option_values import split_names
 from annotate.access.permissions import can_use_benchmark
 from annotate.assignment.designs.balanced import ImpossibleDesignError
 from annotate.models import User
@@ -30,7 +31,7 @@ from evalcore.models import Benchmark
 
 
 def names(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
+    return list(split_names(text))
 
 
 def people(text: str) -> int | dict[str, int]:

@@ -6,6 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.db.models import Count
 
+from analysis.commands.option_values import split_names
 from analysis.sentences import counted
 from annotate.models import Study
 from annotate.reports.score_changes import delete_values, queue_again, uses_of
@@ -217,7 +218,7 @@ def _asked(options: dict[str, Any]) -> RunOptions:
         raise CommandError("--repeat takes a number from 1", returncode=2)
     return {
         "truth": options["truth"],
-        "outputs": [one.strip() for one in options["outputs"].split(",") if one],
+        "outputs": split_names(options["outputs"]),
         "again": again,
         "repeat": options["repeat"],
     }

@@ -101,7 +101,7 @@ def _table(scores: list[TwinScore]) -> str:
 
 def _names(text: str) -> list[str]:
     if text:
-        return [name.strip() for name in text.split(",") if name.strip()]
+        return registry.select(text)
     infos = {name: registry.load(name).info for name in registry.ready()}
     return [
         name

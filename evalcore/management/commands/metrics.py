@@ -62,16 +62,12 @@ class Command(BaseCommand):
             raise CommandError(str(error), returncode=2) from error
 
     def _list(self) -> None:
-        needing: dict[MissingRequirement, list[str]] = {}
         ready = 0
         for family, names in groupby(registry.names(), _family):
             self.stdout.write(f"\n{family}")
             for one in names:
-                lacks = self._line(one)
-                ready += not lacks
-                for lack in () if registry.import_only(one) else lacks:
-                    needing.setdefault(lack, []).append(one)
-        if needing:
+                ready += not self._line(one)
+        if needing := registry.needing(registry.computable()):
             self._lacking(needing)
         every, never = registry.names(), checking.never_checked()
         self.stdout.write(

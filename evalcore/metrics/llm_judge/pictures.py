@@ -4,42 +4,16 @@ import base64
 import io
 from collections.abc import Sequence
 from itertools import islice
-from typing import Any, Literal, Protocol
+from typing import Any
 
 from PIL import Image as Pillow
 
 from evalcore.metrics.base import FeatureError, Image, Picture
-
-Format = Literal["jpeg", "png"]
-Detail = Literal["auto", "low", "high"]
-
-
-class PictureSettings(Protocol):
-    """Settings of a question for its pictures; see `JudgeQuestion`."""
-
-    @property
-    def format(self) -> Format:
-        """Return the format of the files."""
-
-    @property
-    def size(self) -> tuple[int, int] | None:
-        """Return width and height to squash to; None to keep the proportions."""
-
-    @property
-    def longest(self) -> int | None:
-        """Return the longest side in pixels; None for no limit."""
-
-    @property
-    def quality(self) -> int:
-        """Return the quality of JPEG files."""
-
-    @property
-    def detail(self) -> Detail:
-        """Return the level of detail; `auto` leaves it to the judge."""
+from evalcore.metrics.llm_judge.questions import JudgeQuestion
 
 
 def picture_parts(
-    images: Sequence[Image], settings: PictureSettings
+    images: Sequence[Image], question: JudgeQuestion
 ) -> list[dict[str, Any]]:
     """Return pictures as parts of a message; each source is decoded once.
 
@@ -48,55 +22,55 @@ def picture_parts(
     stored = {
         image: file
         for image in images
-        if (file := _stored_file(image, settings)) is not None
+        if (file := _stored_file(image, question)) is not None
     }
     others = [image for image in images if image not in stored]
     encoded = {
-        image: _encoded(picture, settings)
+        image: _encoded(picture, question)
         for image, picture in zip(others, _decoded(others), strict=True)
     }
-    return [_part((stored | encoded)[image], settings) for image in images]
+    return [_part((stored | encoded)[image], question) for image in images]
 
 
-def sent_size(size: tuple[int, int], settings: PictureSettings) -> tuple[int, int]:
+def sent_size(size: tuple[int, int], question: JudgeQuestion) -> tuple[int, int]:
     """Return the width and height in which a picture of this size is sent."""
-    if settings.size is not None:
-        return settings.size
-    if settings.longest is None or max(size) <= settings.longest:
+    if question.size is not None:
+        return question.size
+    if question.longest is None or max(size) <= question.longest:
         return size
-    share = settings.longest / max(size)
+    share = question.longest / max(size)
     width, height = (max(1, round(side * share)) for side in size)
     return width, height
 
 
-def _part(data: bytes, settings: PictureSettings) -> dict[str, Any]:
+def _part(data: bytes, question: JudgeQuestion) -> dict[str, Any]:
     text = base64.b64encode(data).decode()
-    place = {"url": f"data:image/{settings.format};base64,{text}"}
-    if settings.detail != "auto":
-        place["detail"] = settings.detail
+    place = {"url": f"data:image/{question.format};base64,{text}"}
+    if question.detail != "auto":
+        place["detail"] = question.detail
     return {"type": "image_url", "image_url": place}
 
 
-def _stored_file(image: Image, settings: PictureSettings) -> bytes | None:
+def _stored_file(image: Image, question: JudgeQuestion) -> bytes | None:
     is_whole = image == Image(image.source)
-    fits = settings.size is None and settings.longest is None
-    if settings.format != "png" or image.source.png is None or not (is_whole and fits):
+    fits = question.size is None and question.longest is None
+    if question.format != "png" or image.source.png is None or not (is_whole and fits):
         return None
     return image.source.png()
 
 
-def _encoded(picture: Picture, settings: PictureSettings) -> bytes:
+def _encoded(picture: Picture, question: JudgeQuestion) -> bytes:
     image = Pillow.fromarray(picture)
     # ViStoryBench's program squashes with Pillow's default, which is bicubic.
     bicubic, lanczos = Pillow.Resampling.BICUBIC, Pillow.Resampling.LANCZOS
-    size = sent_size(image.size, settings)
+    size = sent_size(image.size, question)
     if size != image.size:
-        image = image.resize(size, lanczos if settings.size is None else bicubic)
+        image = image.resize(size, lanczos if question.size is None else bicubic)
     stream = io.BytesIO()
-    if settings.format == "png":
+    if question.format == "png":
         image.save(stream, "PNG")
     else:
-        image.save(stream, "JPEG", quality=settings.quality)
+        image.save(stream, "JPEG", quality=question.quality)
     return stream.getvalue()
 
 

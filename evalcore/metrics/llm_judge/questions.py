@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
+from typing import Literal
 
 from evalcore.metrics.base import Image
-from evalcore.metrics.llm_judge.pictures import (
-    Detail,
-    Format,
-)
+
+Format = Literal["jpeg", "png"]
+Detail = Literal["auto", "low", "high"]
 
 
 @cache

@@ -40,8 +40,8 @@ from evalcore.metrics.llm_judge.checkouts import (
     template_with,
 )
 from evalcore.metrics.llm_judge.client import judge_name, missing_judge
-from evalcore.metrics.llm_judge.pictures import Detail
 from evalcore.metrics.llm_judge.questions import (
+    Detail,
     JudgeQuestion,
     prompt_hashes,
     prompts,

@@ -17,7 +17,6 @@ from evalcore.models import (
 )
 from evalcore.scoring import metric_runs
 from evalcore.scoring.deleting import values_of, values_of_run
-from evalcore.scoring.score_rows import parts_of
 from tests.evalcore.metrics.llm_judge.serving import answers
 from tests.factories import make_benchmark, make_study
 
@@ -26,23 +25,6 @@ pytestmark = pytest.mark.django_db
 
 def scored(benchmark, *metrics, **options):
     return metric_runs.run(metric_runs.queue_run(benchmark, metrics, **options).pk)
-
-
-@pytest.mark.parametrize(
-    ("version", "parts"),
-    [
-        ("2", {}),
-        ("2 vsb-paper", {"profile": "vsb-paper"}),
-        ("1 against the truth", {"truth": "the truth"}),
-        (
-            "1 vsb-paper against Oak repeat 12",
-            {"profile": "vsb-paper", "truth": "Oak", "repeat": "12"},
-        ),
-        ("", {}),
-    ],
-)
-def test_stored_version_has_parts(version, parts):
-    assert parts_of(version) == parts
 
 
 def test_profile_goes_alone_and_its_run_is_marked_when_empty(judge):

@@ -15,7 +15,7 @@ from django.db import connection
 from evalcore.metrics import identity, registry
 from evalcore.metrics.base import MetricInfo, Value
 from evalcore.metrics.encoders.precision import precision
-from evalcore.metrics.identity import Identity, from_label
+from evalcore.metrics.identity import Identity, from_label, parts_of
 from evalcore.metrics.weights import VARIABLE, Weights, requires
 from evalcore.models import (
     Method,
@@ -312,3 +312,20 @@ def test_old_rows_get_the_identity_that_their_version_gives(benchmark):
         assert known.of_row(row).label == row.metric_version
     # A formula has no weights: what this version computes is the same.
     assert compute(benchmark, "sharpness").total == 2
+
+
+@pytest.mark.parametrize(
+    ("label", "parts"),
+    [
+        ("2 vsb-paper", {"version": "2", "profile": "vsb-paper"}),
+        ("1 against the truth", {"version": "1", "truth": "the truth"}),
+        (
+            "1 vsb-paper against Oak repeat 12",
+            {"version": "1", "profile": "vsb-paper", "truth": "Oak", "repeat": "12"},
+        ),
+        ("", {}),
+    ],
+)
+def test_label_has_parts_of_an_identity(label, parts):
+    assert parts_of(label) == parts
+    assert from_label("fid", label, "").label == label
