@@ -246,7 +246,7 @@ def test_weights_folder_must_exist(monkeypatch, tmp_path):
     monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path))
     assert environment.existing_folder("EVALCORE_WEIGHTS_DIR") == str(tmp_path)
     monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path / "nope"))
-    with pytest.raises(ImproperlyConfigured, match="Name an existing folder"):
+    with pytest.raises(ImproperlyConfigured, match="Name an existing one"):
         environment.existing_folder("EVALCORE_WEIGHTS_DIR")
 
 
