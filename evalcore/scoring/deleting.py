@@ -86,7 +86,9 @@ def delete(values: StoredValues, by: str) -> tuple[int, int]:
         runs = MetricRun.objects.select_for_update().filter(benchmark=values.benchmark)
         if runs.filter(state__in=(MetricRun.State.QUEUED, MetricRun.State.RUNNING)):
             raise ScoringError(
-                _("Scores are being computed. Stop the run first, or wait for its end.")
+                _(
+                    "Scores are being computed. Wait for the end, or stop the run (score --stop)."
+                )
             )
         scores = Counter(values.scores.order_by().values_list("run", flat=True))
         absences = Counter(values.absences.order_by().values_list("run", flat=True))

@@ -7,13 +7,14 @@ from pathlib import Path
 from django.core.management.base import CommandError
 
 from analysis.sentences import counted
-from analysis.tables import Lines, defused
+from analysis.tables import IDENTITY_COLUMNS, Lines, defused
 from evalcore.formats.written_files import write_files
 from evalcore.importing.commands import ImportCommand
 from evalcore.metrics import registry
 from evalcore.models import Output, TwinScore
 from evalcore.perturbations.degraded_copies import current_perturbations
 from evalcore.perturbations.sensitivity import Sensitivity, sensitivities, store
+from evalcore.scoring.identities import Identities
 from evalcore.scoring.judge_budget import asking_for_command
 
 
@@ -91,11 +92,14 @@ class Command(ImportCommand):
 def _table(scores: list[TwinScore]) -> str:
     text = io.StringIO()
     writer = csv.writer(Lines(text))
-    writer.writerow(("story", "method", "twin", "metric", "score", "original"))
+    known = Identities()
+    columns = ("story", "method", "twin", "metric", *IDENTITY_COLUMNS)
+    writer.writerow((*columns, "score", "original"))
     for one in scores:
         names = (one.twin.story.key, one.twin.method.name, one.twin.degradation)
-        cells = [defused(name) for name in (*names, one.metric)]
-        writer.writerow([*cells, one.value, one.original])
+        parts = known.of_row(one).columns
+        texts = (*names, one.metric, *(parts[name] for name in IDENTITY_COLUMNS))
+        writer.writerow([*map(defused, texts), one.value, one.original])
     return text.getvalue()
 
 

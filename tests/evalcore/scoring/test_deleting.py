@@ -71,7 +71,7 @@ def test_deletion_is_refused_while_a_run_computes():
     benchmark = make_benchmark()
     scored(benchmark, "sharpness")
     metric_runs.queue_run(benchmark, ["shots_present"])
-    with pytest.raises(CommandError, match="Stop the run first"):
+    with pytest.raises(CommandError, match="score --stop"):
         call_command("score", "woods", delete="sharpness", yes=True)
     assert MetricScore.objects.exists()
 
