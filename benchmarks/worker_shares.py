@@ -14,8 +14,12 @@ import os
 import subprocess
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from benchmarks.temporary_site import ROOT, temporary_site
+
+if TYPE_CHECKING:
+    from evalcore.models import MetricRun
 
 SECONDS = {"slow": 2.0, "fast": 0.5}
 QUEUES = ("gpu", "judge")
@@ -114,9 +118,9 @@ def measure(minutes: float, faster: float) -> None:
             print(f"  {in_words(None if left is None else left * faster)}")
 
 
-def _done(run: "MetricRun") -> int:  # type: ignore[name-defined] # noqa: F821
+def _done(run: "MetricRun") -> int:
     run.refresh_from_db(fields=["done"])
-    return int(run.done)
+    return run.done
 
 
 def main() -> None:

@@ -66,7 +66,7 @@ class PromptFile:
 
     @property
     def lack(self) -> MissingRequirement | None:
-        """Return what is missing; None if the file is there as published."""
+        """Return what is missing; None if the file is as published."""
         folder = self.checkout.find()
         if folder is None or not (folder / self.path).is_file():
             return self.checkout.lack
