@@ -87,7 +87,8 @@ def delete(values: StoredValues, by: str) -> tuple[int, int]:
         if runs.filter(state__in=(MetricRun.State.QUEUED, MetricRun.State.RUNNING)):
             raise ScoringError(
                 _(
-                    "Scores are being computed. Wait for the end, or stop the run (score --stop)."
+                    "Scores are being computed. Wait for the end, or stop the run "
+                    "(score --stop)."
                 )
             )
         scores = Counter(values.scores.order_by().values_list("run", flat=True))
