@@ -115,6 +115,7 @@ def test_instructions_show_original_and_degraded_strips(browser, study):
     assert not {"ETag", "Last-Modified"} & set(bodies[0].headers)
 
 
+@pytest.mark.slow
 def test_video_examples_are_stills_of_each_shot(client, tmp_path):
     study = make_planned(
         ASKED, benchmark=make_drawn_reels(tmp_path, ["Alder"]), annotators=3
@@ -179,6 +180,7 @@ def test_examples_do_not_reveal_methods(study):
     assert all("/example/1/" in address for address in seen)
 
 
+@pytest.mark.slow
 def test_example_picture_that_names_its_method_is_a_leak(monkeypatch):
     benchmark = make_benchmark(stories=3, shots=4)
     study = make_planned(

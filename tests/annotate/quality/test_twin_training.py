@@ -163,7 +163,9 @@ def test_managers_see_expected_answers_beside_original(admin_client, study):
 # Several at once
 
 
-@pytest.mark.parametrize("side", ["left", "right", "tie"])
+@pytest.mark.parametrize(
+    "side", ["left", "tie", pytest.param("right", marks=pytest.mark.slow)]
+)
 def test_choosing_one_side_fails_training(side):
     """Three pairs have four answers; two are from one pair."""
     study = make_planned(PAIRS, annotators=12, redundancy=2)

@@ -98,6 +98,7 @@ def test_rehearsal_reports_and_leaves_the_study_as_it_was(study, bell, settings)
     assert all_rows() == before
 
 
+@pytest.mark.slow
 def test_follow_up_study_is_rehearsed_on_its_own():
     setup = late_entry.propose(closed_study(), "Cedar").setup
     user, _created = User.objects.get_or_create(username="alice")

@@ -185,6 +185,7 @@ def test_command_refuses_files_by_their_lines(study, tmp_path):
     assert not out.exists()
 
 
+@pytest.mark.slow
 def test_report_stored_by_an_older_version_can_be_built_again(study):
     report = Report.objects.create(
         study=study, options={"resamples": 0}, inputs={"composites": BOTH}
@@ -194,6 +195,7 @@ def test_report_stored_by_an_older_version_can_be_built_again(study):
     assert "both" in set(table(report, "method_means")["dimension"])
 
 
+@pytest.mark.slow
 def test_number_of_best_methods_is_an_option(study):
     report = ask(study, top="2", resamples="10")
     assert report.options["top"] == 2

@@ -277,8 +277,13 @@ def test_report_without_answers_fails_with_the_reason():
 @pytest.mark.parametrize(
     ("kind", "value", "heard"),
     [
-        ("checklist", 1, "Share of the requested content that is shown: 100 %"),
-        pytest.param("likert", 3, "no method is first alone", marks=SLOW),
+        pytest.param(
+            "checklist",
+            1,
+            "Share of the requested content that is shown: 100 %",
+            marks=SLOW,
+        ),
+        ("likert", 3, "no method is first alone"),
         pytest.param(
             "choice",
             "a",
