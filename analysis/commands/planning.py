@@ -227,8 +227,8 @@ def score_agreement(
         raise OptionError(f"scores: {apart}")
     if "score_agreement" not in found.rows:
         raise OptionError(
-            "scores: expected a metric with scores of two identities, or a second "
-            "table of the same metrics"
+            "scores: expected a metric with scores of the same outputs by two "
+            "identities, or a second table of the same metrics"
         )
     return found.finished()
 

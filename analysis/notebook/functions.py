@@ -330,7 +330,8 @@ def score_agreement(
     >>> first["score"] = [1, 2, 3, 4]
     >>> again = first.assign(score=[1, 2, 4, 4])
     >>> report = score_agreement(first, again)
-    >>> report["score_agreement"].set_index("statistic")["value"]["share_equal"]
+    >>> values = report["score_agreement"].set_index("statistic")["value"]
+    >>> float(values["share_equal"])
     0.75
     """
     tables = {"scores": scores, "other_scores": other_scores}
