@@ -13,6 +13,7 @@ from PIL import Image as Pillow
 
 from evalcore.metrics.base import Image, RenderedCharacter, RenderedShot
 from evalcore.metrics.base import Rendering as Output
+from evalcore.metrics.llm_judge.asking import NoUsableAnswerError
 from evalcore.metrics.llm_judge.checkouts import VISTORYBENCH
 from evalcore.metrics.vistorybench import character_matching
 from evalcore.metrics.vistorybench.cids import (
@@ -229,9 +230,11 @@ class TestViStoryBench:
         server.then = answers("A fine wood.")
         shot = RenderedShot(1, (Image(png_source(path)),), {"setting": "A wood."})
         output = Output("01", "Alder", (shot,))
-        bodies, _values = asked_of(
-            server, PromptAlignment("scene", CODE), output, tmp_path / "features"
-        )
+        with pytest.raises(NoUsableAnswerError, match="in 10 attempts"):
+            asked_of(
+                server, PromptAlignment("scene", CODE), output, tmp_path / "features"
+            )
+        bodies = [asked.body for asked in server.asked]
         for body in posted.bodies:
             body["temperature"] = round(body["temperature"], 9)
         assert [*map(without_name, bodies)] == [*map(without_name, posted.bodies)]
