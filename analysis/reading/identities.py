@@ -145,7 +145,7 @@ def one_identity(
     ------
     OptionError
         A metric has several identities, and no option says what to do with them; or an
-        option names an identity that there is not.
+        option names an unknown identity.
     """
     kept = scores["score"].notna() & ~scores["method"].isin(options.exclude_methods)
     if not kept.any():

@@ -80,7 +80,7 @@ def _identity(values: StoredValues) -> Identity:
 
 
 def _request_of(metric: str, version: str) -> tuple[str, RunOptions]:
-    """Return the name and options by which a run computes a stored version."""
+    """Return name and options of a run that computes a stored version."""
     parts = parts_of(version)
     name = f"{metric}@{parts['profile']}" if "profile" in parts else metric
     options: RunOptions = {"truth": parts.get("truth", "")}

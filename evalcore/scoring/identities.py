@@ -16,7 +16,7 @@ from evalcore.models import MetricRun, MetricScore, ScoreIdentity, most_letters
 
 # The columns of a row that say which identity it has.
 FIELDS = ("identity", "metric", "metric_version", "backend", "judge_version")
-# By which rows of a table of identities are sorted.
+# Sort order of a table of identities.
 ORDER = ("metric", "metric_version", "backend", "identity__key", "judge_version")
 # What they contain. Rows without an identity come from programs of an earlier version.
 IdentityCells = tuple[int | None, str, str, str, str]

@@ -95,7 +95,7 @@ class JudgePreview:
         return (
             f"Budget: ${self.settings.budget} for a run; "
             f"${self.settings.budget_total} for all runs, "
-            f"of which ${spent:,.2f} are spent."
+            f"${spent:,.2f} spent so far."
         )
 
     def __str__(self) -> str:

@@ -78,7 +78,7 @@ def _check_outputs(benchmark: Benchmark, names: Sequence[str]) -> None:
 
 
 def path(output: Output) -> str:
-    """Return the name by which an output is chosen."""
+    """Return an output's name in the option `outputs`."""
     return f"{output.method.name}/{output.story.key}"
 
 

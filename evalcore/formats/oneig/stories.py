@@ -185,7 +185,7 @@ TITLES = {
     "Text_Rendering": "Text Rendering",
     "Knowledge_Reasoning": "Knowledge & Reasoning",
 }
-# Columns by which OneIG's analysis splits its results.
+# Columns of the groups in OneIG's analysis.
 TAGS = ("class", "type", "prompt_length")
 # Styles by their group, as OneIG's analysis has them.
 STYLE_GROUPS = {

@@ -64,7 +64,7 @@ def test_dry_run_prints_a_whole_request_and_sends_nothing(judge, capsys, monkeyp
     )
     assert "The judge: about $" in said
     assert "for 2 questions (at most $" in said
-    assert "Budget: $1 for a run; $1 for all runs, of which $0.00 are spent." in said
+    assert "Budget: $1 for a run; $1 for all runs, $0.00 spent so far." in said
     assert said.endswith("Nothing was sent.\n")
     assert not judge.asked
     assert not MetricRun.objects.exists()
@@ -77,7 +77,7 @@ def test_dry_run_prints_a_whole_request_and_sends_nothing(judge, capsys, monkeyp
 
 @pytest.mark.django_db
 def test_price_says_what_it_cannot_know(judge, capsys):
-    """Who reads no character in a picture yet cannot count the questions about them."""
+    """Questions about characters cannot be counted before they are found."""
     benchmark = make_benchmark(slug="woods", stories=1, shots=2, methods=("Alder",))
     scored(benchmark, "pa_scene")
     asked = preview(MetricRun(benchmark=benchmark, metrics=["pa_scene"]))
