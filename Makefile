@@ -153,9 +153,10 @@ wheel: $(FULL) ## build the library alone (analysis, without Django) into dist/
 docs: $(DOCS)  ## build the documentation into docs/_build, which the product serves at /docs/
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -d docs/_build/doctrees docs docs/_build/html
 
+EXTRAS := metrics dev s3 oidc hub mlflow wandb
 requirements: $(FULL) ## resolve pyproject.toml into the two pinned lists
 	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --no-annotate --no-header -q -o requirements-web.txt
-	$(BIN)/uv pip compile pyproject.toml --extra metrics --extra dev --universal --python-version 3.11 --no-annotate --no-header -q -o requirements.txt
+	$(BIN)/uv pip compile pyproject.toml $(addprefix --extra ,$(EXTRAS)) --universal --python-version 3.11 --no-annotate --no-header -q -o requirements.txt
 
 clean:         ## remove the environment; data in var/ stays
 	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .import_linter_cache

@@ -7,9 +7,8 @@ from typing import Any
 
 from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, path, re_path
-from drf_spectacular.views import SpectacularAPIView
 
-from annotate.api import views as api
+from annotate.api.urls import api_urls
 from annotate.models.studies import PLACES
 from annotate.pages import (
     account,
@@ -279,19 +278,6 @@ report_urls = [
     of_study("reports/<int:pk>/cancel/", reports.report_cancel),
     of_study("reports/<int:pk>/all.zip", reports.report_zip),
     of_study("reports/<int:pk>/files/<name>", reports.report_file),
-]
-
-# What programs ask; tables are the same streams as on the study's page.
-API = "api/v1/studies/<slug:slug>/"
-api_urls = [
-    path("api/v1/schema/", SpectacularAPIView.as_view(), name="api-schema"),
-    path("api/v1/token/", api.ObtainToken.as_view(), name="api-token"),
-    path("api/v1/studies/", api.StudyList.as_view(), name="api-studies"),
-    path(API, api.StudyDetail.as_view(), name="api-study"),
-    path(f"{API}coverage/", api.StudyCoverage.as_view(), name="api-coverage"),
-    path(f"{API}scores/", api.StudyScores.as_view(), name="api-scores"),
-    path("api/v1/slot/", api.NextSlot.as_view(), name="api-slot"),
-    path("api/v1/slot/<code>/", api.SubmitSlot.as_view(), name="api-submit"),
 ]
 
 urlpatterns = (

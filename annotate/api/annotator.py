@@ -1,31 +1,21 @@
-"""Views of the REST API."""
+"""Slots of an annotator: take one, submit it."""
 
 from typing import Any
 
-from django.db.models import QuerySet
 from django.http import Http404
 from django.urls import reverse
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
-from rest_framework import generics
-from rest_framework.authtoken.models import Token
-from rest_framework.authtoken.views import ObtainAuthToken
-from rest_framework.exceptions import APIException, Throttled, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from analysis.problems import InputError, Problem, Problems
-from annotate.access import rate_limits
-from annotate.access.permissions import get_study_for, visible_studies
-from annotate.api import serializers
+from annotate.api import annotator_serializers
 from annotate.api.authentication import (
     InvitationAuthentication,
     IsAnnotator,
-    TableJSONParser,
 )
+from annotate.api.refusals import Conflict, Refused, TooMuch
 from annotate.assignment import choosing
-from annotate.coverage.counts import units
-from annotate.coverage.dashboard import standing
 from annotate.kinds.base import AnswerError, BadAnswerError
 from annotate.kinds.registry import asks_of_shots
 from annotate.models import Annotator, Slot, Study
@@ -33,143 +23,6 @@ from annotate.presentation import checklist_sheets, slot_view
 from annotate.quality import follow_up
 from annotate.responses import checklists, late, submission, writing
 from annotate.responses.leasing import lacking
-from annotate.studies.lifecycle import ARCHIVED
-from evalcore.importing.scores import import_scores
-
-
-class Conflict(APIException):
-    """The request conflicts with the current state."""
-
-    status_code = 409
-    default_code = "conflict"
-
-
-class Refused(APIException):
-    """The input is invalid; the response lists all problems."""
-
-    status_code = 400
-    default_code = "refused"
-
-
-class TooMuch(APIException):
-    """The request has more answers than one transaction stores."""
-
-    status_code = 413
-    default_code = "too_much"
-
-
-class ObtainToken(ObtainAuthToken):
-    """The API token of an account, for its name and password."""
-
-    serializer_class = serializers.AuthTokenSerializer
-    parser_classes = APIView.parser_classes
-
-    def post(self, request: Request) -> Response:
-        given = self.get_serializer(data=request.data)
-        try:
-            given.is_valid(raise_exception=True)
-        except ValidationError:
-            if getattr(request, "axes_locked_out", False):
-                wait = rate_limits.seconds_for_login(request, request.axes_credentials)
-                raise Throttled(wait=wait) from None
-            raise
-        user = given.validated_data["user"]
-        rate_limits.note_token_given(request._request, user)
-        token, _created = Token.objects.get_or_create(user=user)
-        return Response({"token": token.key})
-
-
-class StudyList(generics.ListAPIView):
-    """The studies that you can see."""
-
-    serializer_class = serializers.StudySerializer
-
-    def get_queryset(self) -> QuerySet[Study]:
-        return visible_studies(self.request.user).select_related("benchmark")
-
-
-class StudyDetail(generics.RetrieveAPIView):
-    serializer_class = serializers.StudySerializer
-
-    def get_object(self) -> Study:
-        return get_study_for(self.request.user, self.kwargs["slug"])
-
-
-class StudyCoverage(APIView):
-    """Progress of a study by cell, and its expected end."""
-
-    @extend_schema(responses=serializers.CoverageSerializer)
-    def get(self, request: Request, slug: str) -> Response:
-        study = get_study_for(request.user, slug)
-        stands = standing(study)
-        found = {
-            "totals": stands.totals,
-            "outlook": stands.outlook,
-            "cells": units(study),
-        }
-        return Response(serializers.CoverageSerializer(found).data)
-
-
-class StudyScores(APIView):
-    """Upload metric scores computed elsewhere, for use in this study only."""
-
-    parser_classes = (TableJSONParser,)
-
-    @extend_schema(
-        request=serializers.ScoresSerializer,
-        responses={
-            200: serializers.SummarySerializer,
-            400: OpenApiResponse(description="all problems found; nothing was stored"),
-            409: OpenApiResponse(description="the study is archived"),
-        },
-    )
-    def post(self, request: Request, slug: str) -> Response:
-        # pandas is loaded only where a table is read.
-        import pandas as pd
-
-        from analysis.reading.inputs import check_scores
-
-        study = get_study_for(request.user, slug, role="manager")
-        if study.archived_at:
-            raise Conflict(str(ARCHIVED))
-        given = serializers.ScoresSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
-        problems = _outside(study, given.validated_data["scores"])
-        if problems:
-            raise Refused({"problems": problems.kept()})
-        frame = pd.DataFrame(given.validated_data["scores"]).astype(object)
-        frame.index = pd.RangeIndex(1, len(frame) + 1)
-        try:
-            summary = import_scores(
-                check_scores(frame, file="scores"),
-                benchmark=study.benchmark,
-                file="API",
-                replace=given.validated_data["replace"],
-                posted_to=study.slug,
-            )
-        except InputError as error:
-            raise Refused({"problems": error.problems.kept()}) from error
-        return Response(vars(summary))
-
-
-def _outside(study: Study, rows: list[dict[str, Any]]) -> Problems[Problem]:
-    """Return problems for rows whose story or method is not in the study."""
-    units = study.units.values_list(
-        "story__key", *study.output_paths(below="__method__name")
-    )
-    shown = {(story, method) for story, *pair in units for method in pair if method}
-    methods = {method for _story, method in shown}
-    return Problems(
-        Problem(
-            "scores",
-            "a story and method of this study",
-            line,
-            value=f"{row['story']} / {row['method']}",
-        )
-        for line, row in enumerate(rows, start=1)
-        if (row["story"], row["method"]) not in shown
-        and (row["story"] or row["method"] not in methods)
-    )
 
 
 class NextSlot(APIView):
@@ -182,7 +35,7 @@ class NextSlot(APIView):
         operation_id="slot_take",
         request=None,
         responses={
-            200: serializers.SlotSerializer,
+            200: annotator_serializers.SlotSerializer,
             204: OpenApiResponse(description="no slots left"),
             409: OpenApiResponse(
                 description="not possible now: the annotator is paused or has not "
@@ -221,9 +74,9 @@ class SubmitSlot(APIView):
     @extend_schema(
         operation_id="slot_submit",
         parameters=[OpenApiParameter("code", str, OpenApiParameter.PATH)],
-        request=serializers.AnswersSerializer,
+        request=annotator_serializers.AnswersSerializer,
         responses={
-            200: serializers.SubmittedSerializer,
+            200: annotator_serializers.SubmittedSerializer,
             400: OpenApiResponse(description="unknown question or invalid answer"),
             404: OpenApiResponse(description="this annotator has no such slot"),
             409: OpenApiResponse(
@@ -243,7 +96,7 @@ class SubmitSlot(APIView):
         slot = slot or late.regain(annotator, code, late=True)
         if slot is None:
             raise Http404
-        given = serializers.AnswersSerializer(data=request.data)
+        given = annotator_serializers.AnswersSerializer(data=request.data)
         given.is_valid(raise_exception=True)
         number = sum(len(given.validated_data[part]) for part in ("answers", "ticked"))
         if number > writing.MOST_ROWS:
