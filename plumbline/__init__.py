@@ -1,1 +1,1 @@
-"""What a script imports of Plumbline: `analysis`, and the client of a server."""
+"""The light package of scripts: the library `analysis`, and the client of a server."""
