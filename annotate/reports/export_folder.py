@@ -9,12 +9,11 @@ from annotate.models import MAIN, Study
 from annotate.reports import score_tables
 from annotate.reports.downloads import describe
 from annotate.reports.image_folder import write_image_folder
-from annotate.reports.layouts import Request, laid_out
+from annotate.reports.layouts import IMAGE_FOLDER, Request, laid_out
 from annotate.reports.table_files import write_tables, write_text
 from evalcore.formats.score_table import SIDECAR, sidecar_text
 
 FORMATS = ("csv", "parquet", "jsonl")
-IMAGE_FOLDER = "huggingface"
 
 
 def write_export(
@@ -45,7 +44,7 @@ def write_export(
         study=study, view=view, as_of=as_of, with_scores=with_scores, note=note
     )
     if layout == IMAGE_FOLDER:
-        return write_image_folder(asked, out)
+        return write_image_folder(asked, out, table)
     about = {
         "profile": "tabular-data-package",
         "name": study.slug.lower(),

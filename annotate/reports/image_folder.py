@@ -21,12 +21,13 @@ from evalcore.models import Frame, Output
 OUTPUTS, PICTURES, DATA = "outputs", "pictures", "data"
 
 
-def write_image_folder(asked: Request, out: Path) -> list[Path]:
+def write_image_folder(asked: Request, out: Path, table: str = "") -> list[Path]:
     """Write pictures, tables and card, which `datasets.load_dataset` reads.
 
     Configuration `outputs` has a row for each output with its pictures in order; each
     table is a configuration of its own.
     """
+    tables = laid_out(asked, "long", table)
     folder = out / OUTPUTS
     (folder / PICTURES).mkdir(parents=True, exist_ok=True)
     listed = folder / "metadata.jsonl"
@@ -34,7 +35,6 @@ def write_image_folder(asked: Request, out: Path) -> list[Path]:
         json.dumps(row, ensure_ascii=False) + "\n" for row in _outputs(asked, folder)
     )
     write_text(listed, lines)
-    tables = laid_out(asked, "long")
     data = write_tables(tables, out / DATA, form="parquet", about={})
     card = write_text(out / "README.md", [_card(asked.study, listed, data)])
     pictures = sorted((folder / PICTURES).iterdir())

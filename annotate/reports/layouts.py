@@ -51,6 +51,10 @@ VISTORYBENCH = (
 )
 
 
+# A layout of a folder, which `annotate.reports.image_folder` writes.
+IMAGE_FOLDER = "huggingface"
+
+
 class ExportError(ValueError):
     """Tables that cannot be exported so; the message says what would be right."""
 
@@ -336,21 +340,32 @@ LAYOUTS = {
 
 def exportable(study: Study, layout: str) -> list[str]:
     """Return the tables of a study that a layout has."""
-    if layout == "long":
+    if layout in ("long", IMAGE_FOLDER):
         return downloads.exported_tables(study)
     own = [*answer_tables(study), "scores"]
     return [name for name in own if name in LAYOUTS[layout].tables]
 
 
-def laid_out(asked: Request, layout: str, table: str = "") -> list[Table]:
-    """Return the tables of a study in a layout: one of them, or all that have it."""
-    names = exportable(asked.study, layout)
-    if table and table not in names:
-        text = _("Layout %(layout)s has no table %(table)s here. Expected: %(names)s.")
-        expected = ", ".join(names) or _("another layout")
-        about = {"layout": layout, "table": table, "names": expected}
-        raise ExportError(text % about)
+def check_table(study: Study, layout: str, table: str) -> list[str]:
+    """Return the tables that are exported in a layout: one, or all that have it.
+
+    Raises
+    ------
+    ExportError
+        The study has no such table; the message names those that it has.
+    """
+    names = exportable(study, layout)
     if not names:
         text = _("This study has no answers that layout %(layout)s takes.")
         raise ExportError(text % {"layout": layout})
-    return [LAYOUTS[layout].make(asked, name) for name in ([table] if table else names)]
+    if table and table not in names:
+        text = _("Layout %(layout)s has no table %(table)s here. Expected: %(names)s.")
+        about = {"layout": layout, "table": table, "names": ", ".join(names)}
+        raise ExportError(text % about)
+    return [table] if table else names
+
+
+def laid_out(asked: Request, layout: str, table: str = "") -> list[Table]:
+    """Return the tables of a study in a layout: one of them, or all that have it."""
+    names = check_table(asked.study, layout, table)
+    return [LAYOUTS[layout].make(asked, name) for name in names]

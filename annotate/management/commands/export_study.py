@@ -6,8 +6,8 @@ from annotate.audit_log import as_of_event
 from annotate.audit_log.as_of_event import MomentError
 from annotate.management import WritingCommand
 from annotate.models import MAIN, Study
-from annotate.reports.export_folder import FORMATS, IMAGE_FOLDER, write_export
-from annotate.reports.layouts import LAYOUTS, ExportError
+from annotate.reports.export_folder import FORMATS, write_export
+from annotate.reports.layouts import IMAGE_FOLDER, LAYOUTS, ExportError
 
 
 class Command(WritingCommand):
