@@ -11,10 +11,10 @@ from django.utils.translation import ngettext
 
 from annotate.models import Study
 from annotate.presentation.slot_view import shot_texts
-from annotate.reports.layouts import Request, laid_out
+from annotate.reports.layouts import Request, item_means, laid_out
 from annotate.reports.study_scores import judged_units
 from annotate.reports.table_files import write_tables, write_text
-from annotate.reports.table_schema import ROWS
+from annotate.reports.table_schema import ROWS, question_titles
 from evalcore import media
 from evalcore.models import Frame, Output
 
@@ -24,8 +24,8 @@ OUTPUTS, PICTURES, DATA = "outputs", "pictures", "data"
 def write_image_folder(asked: Request, out: Path, table: str = "") -> list[Path]:
     """Write pictures, tables and card, which `datasets.load_dataset` reads.
 
-    Configuration `outputs` has a row for each output with its pictures in order; each
-    table is a configuration of its own.
+    Loaded, the folder has a row for each output with its pictures and mean ratings; the
+    tables are beside them, since a data set has files of one kind.
     """
     tables = laid_out(asked, "long", table)
     folder = out / OUTPUTS
@@ -36,7 +36,7 @@ def write_image_folder(asked: Request, out: Path, table: str = "") -> list[Path]
     )
     write_text(listed, lines)
     data = write_tables(tables, out / DATA, form="parquet", about={})
-    card = write_text(out / "README.md", [_card(asked.study, listed, data)])
+    card = write_text(out / "README.md", [_card(asked.study, data)])
     pictures = sorted((folder / PICTURES).iterdir())
     return [card, listed, *data, *pictures]
 
@@ -49,6 +49,9 @@ def _outputs(asked: Request, folder: Path) -> Iterator[dict[str, Any]]:
     shown = {pk for unit in units.distinct() for pk in unit if pk is not None}
     outputs = Output.objects.select_related("story", "method")
     without = 0
+    means, questions = {}, question_titles(asked.study, "ratings")
+    if questions:
+        means = item_means(asked, "ratings")
     for output in outputs.order_by("story__key", "method__name").iterator(500):
         if output.pk not in shown:
             continue
@@ -64,10 +67,13 @@ def _outputs(asked: Request, folder: Path) -> Iterator[dict[str, Any]]:
             names.append(f"{PICTURES}/{source.name}")
             if not (folder / names[-1]).exists():
                 shutil.copyfile(source, folder / names[-1])
+        place = output.story.key, output.method.name
+        ratings = {key: means.get((*place, key)) for key in questions}
         yield {
             "file_names": names,
-            "story": output.story.key,
-            "method": output.method.name,
+            "story": place[0],
+            "method": place[1],
+            **({"ratings": ratings} if ratings else {}),
             "shots": [frame.number for frame in rows],
             "texts": ["\n".join(shot_texts(frame.shot).values()) for frame in rows],
         }
@@ -80,26 +86,20 @@ def _outputs(asked: Request, folder: Path) -> Iterator[dict[str, Any]]:
         asked.note(text % {"n": without})
 
 
-def _card(study: Study, listed: Path, data: list[Path]) -> str:
-    """Return README.md with the front matter that names the configurations."""
-    configs: list[dict[str, Any]] = []
-    if listed.stat().st_size:
-        configs.append({"config_name": OUTPUTS, "data_dir": OUTPUTS})
-    configs += [
-        {"config_name": path.stem, "data_files": f"{DATA}/{path.name}"} for path in data
-    ]
-    configs[0]["default"] = True
-    front = yaml.safe_dump(
-        {"pretty_name": study.title, "configs": configs},
-        sort_keys=False,
-        allow_unicode=True,
-    )
+def _card(study: Study, data: list[Path]) -> str:
+    """Return README.md, whose front matter names the folder of outputs."""
+    config = {"config_name": OUTPUTS, "data_dir": OUTPUTS, "default": True}
+    about = {"pretty_name": study.title, "configs": [config]}
+    front = yaml.safe_dump(about, sort_keys=False, allow_unicode=True)
     lines = [
         f"# {study.title}",
         "",
         f"Human ratings of study `{study.slug}` on benchmark `{study.benchmark.slug}`.",
         "",
-        f"- `{OUTPUTS}`: one output a row, with its pictures in the order of the shots",
+        f"`{OUTPUTS}` has one output a row, with its pictures and texts in the order "
+        "of the shots, and mean ratings. The tables are read by "
+        f'`load_dataset("parquet", data_files="{DATA}/NAME.parquet")`:',
+        "",
         *(f"- `{path.stem}`: {ROWS[path.stem]}" for path in data),
     ]
     return f"---\n{front}---\n\n" + "\n".join(lines) + "\n"

@@ -273,6 +273,16 @@ def _task(study: Study, row: study_tables.AnswerRow) -> str:
     return "/".join(one.replace("%", "%25").replace("/", "%2F") for one in parts)
 
 
+def item_means(asked: Request, table: str) -> dict[tuple[str, str, str], float]:
+    """Return the mean of the ratings by story, method and question."""
+    sums: dict[tuple[str, str, str], list[float]] = defaultdict(lambda: [0, 0])
+    for row in asked.counted(table):
+        item = sums[row["story"], row["method"], row["dimension"]]
+        item[0] += row["rating"]
+        item[1] += 1
+    return {key: total / n for key, (total, n) in sums.items()}
+
+
 def _vistorybench(asked: Request, table: str) -> Table:
     """Return a row a method: the paper's metrics, or its user study of the questions.
 
@@ -283,12 +293,7 @@ def _vistorybench(asked: Request, table: str) -> Table:
         own = [name for name in VISTORYBENCH if name in present]
         columns = {name: name for name in dict.fromkeys([*own, *present])}
     else:
-        sums: dict[tuple[str, str, str], list[float]] = defaultdict(lambda: [0, 0])
-        for row in asked.counted(table):
-            item = sums[row["story"], row["method"], row["dimension"]]
-            item[0] += row["rating"]
-            item[1] += 1
-        found = {key: total / n for key, (total, n) in sums.items()}
+        found = item_means(asked, table)
         columns = question_titles(asked.study, table)
     values: dict[tuple[str, str], list[float]] = defaultdict(list)
     of_method = {(m, name): v for (s, m, name), v in found.items() if not s}

@@ -62,6 +62,7 @@ TABS = (
                 "study-rehearsal",
                 "study-delete",
                 "export-list",
+                "export-create",
             ),
         ),
         Page("event-list", gettext_lazy("Log")),

@@ -9,7 +9,7 @@ from crowdkit.aggregation import BradleyTerry, MajorityVote
 from django.core.management import CommandError, call_command
 from frictionless import Package, validate
 
-from analysis.__main__ import main
+from analysis.reading.inputs import read_ratings, read_scores
 from annotate.kinds.registry import KINDS
 from annotate.models import Choice, Slot, Unit
 from annotate.reports.export_folder import write_export
@@ -21,7 +21,7 @@ from tests.people import answer_everything
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
-ANSWERS = {"choice": "b", "ranking": "b>c>a", "text": "=1+2", "marks": "nothing"}
+ANSWERS = {"choice": "b", "ranking": "bca", "text": "=1+2", "marks": "nothing"}
 
 
 def answered(kind="likert", **kw):
@@ -41,7 +41,7 @@ def scored(study):
 @pytest.mark.parametrize("kind", KINDS)
 def test_package_is_valid_for_frictionless(kind, form, tmp_path):
     """Frictionless checks every cell of CSV; of JSON lines it needs an extra."""
-    study = scored(answered(kind, may_comment_on_shots=True))
+    study = scored(answered(kind, presentation={"shot_comments": True}))
     write_export(study, tmp_path, form=form)
     package = Package(str(tmp_path / "datapackage.json"))
     for resource in package.resources:
@@ -138,10 +138,10 @@ def test_wide_ratings_with_scores_are_read_by_analysis(tmp_path):
     means = scores.groupby(["story", "method"])["sharpness"].mean()
     for row in wide.itertuples():
         assert row.score_sharpness == pytest.approx(means[row.story, row.method])
-    command = ["align", "--wide", "--resamples", "0", "--out", str(tmp_path / "out")]
-    for name in ("ratings", "scores"):
-        command += [f"--{name}", str(tmp_path / f"{name}_wide.csv")]
-    assert main(command) == 0
+    ratings = read_ratings(tmp_path / "ratings_wide.csv", wide=True)
+    assert {"character", "aesthetics"} < {*ratings["dimension"]}
+    again = read_scores(tmp_path / "scores_wide.csv", wide=True)
+    assert set(again["metric"]) == {"sharpness"}
 
 
 def test_arena_names_the_winner_by_side(tmp_path):
@@ -193,7 +193,8 @@ def test_crowd_kit_ranks_methods(tmp_path):
 def test_control_answers_stay_out_of_other_programs_tables(tmp_path):
     study = answered()
     Unit.objects.filter(pk=study.units.first().pk).update(purpose="gold")
-    Slot.objects.filter(unit=study.units.first()).update(purpose="gold")
+    gold = Slot.objects.filter(unit=study.units.first())
+    gold.update(purpose="gold", ordinal=None)
     write_export(study, tmp_path, layout="crowd-kit")
     rows = pd.read_csv(tmp_path / "crowd_kit_ratings.csv")
     assert len(rows) == 5 * 2 * 2
@@ -228,13 +229,16 @@ def test_image_folder_is_loaded_by_datasets(tmp_path, monkeypatch):
     folder = tmp_path / "out"
     write_export(study, folder, layout="huggingface")
     cache = str(tmp_path / "cache")
+    pictures = str(folder / "outputs")
     rows = load_dataset(
-        "imagefolder", data_dir=str(folder / "outputs"), split="train", cache_dir=cache
+        "imagefolder", data_dir=pictures, split="train", cache_dir=cache
     )
     by_config = load_dataset(str(folder), split="train", cache_dir=cache)
-    ratings = load_dataset(str(folder), "ratings", split="train", cache_dir=cache)
+    table = str(folder / "data/ratings.parquet")
+    ratings = load_dataset("parquet", data_files=table, split="train", cache_dir=cache)
     assert len(rows) == len(by_config) == 6
     assert rows[0]["story"] == "01"
+    assert rows[0]["ratings"] == {"aesthetics": 1.0, "character": 1.0}
     assert [picture.size for picture in rows[0]["images"]] == [(96, 64)] * 3
     assert rows[0]["texts"][0] == "A wood, part 1\nFox walks 1"
     assert len(ratings) == 6 * 2 * 2
