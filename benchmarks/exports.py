@@ -1,11 +1,11 @@
 """Measure exports of a million answers, and annotators' submissions meanwhile.
 
-    python -m benchmarks.exports [--ratings 59] [--people 8] [--pause 1]
+    python -m benchmarks.exports [--ratings 59] [--people 8] [--pause 2]
     python -m tests.with_postgres python -m benchmarks.exports
 
 Each export is a process of its own, as it is of a worker. Prints its seconds, its peak
 memory, the size of the file, and the milliseconds of annotators' submissions (median /
-p95) before and during it; `small` is the same of a study without answers.
+p95) before and during it. The annotators' own study, `small`, has few answers.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ratings", type=int, default=59, help="of each output")
     parser.add_argument("--people", type=int, default=8, help="who rate meanwhile")
-    parser.add_argument("--pause", type=float, default=1.0, help="seconds a story")
+    parser.add_argument("--pause", type=float, default=2.0, help="seconds a story")
     given = parser.parse_args()
     with temporary_site(), tempfile.TemporaryDirectory() as out:
         from django.db import connection
@@ -50,7 +50,13 @@ def main() -> None:
 
         filled_study("large", redundancy=given.ratings, **SIZE)
         answers = Rating.objects.count()
-        tokens = open_study(given.people, slug="small", redundancy=100, stories=60)
+        tokens = open_study(
+            given.people,
+            slug="small",
+            redundancy=given.people + 1,
+            stories=40,
+            shots=1,
+        )
         print(f"{answers:,} answers, {connection.vendor}")
         with serve() as base:
             crowd = [Person(base, token, given.pause) for token in tokens]

@@ -3,6 +3,7 @@
 import logging
 import shutil
 import zipfile
+from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -59,8 +60,7 @@ def ask(
     views = {one.key: one for one in study.analysis_views.all()}
     _check_one_of("view", view, [*views])
     check_table(study, layout, table)
-    event = study.events.filter(pk=as_of).first()
-    if as_of is not None and event is None:
+    if as_of is not None and not study.events.filter(pk=as_of).exists():
         text = _("Event %(event)d is not in the log of %(study)s.")
         raise ExportError(text % {"event": as_of, "study": study.slug})
     if building.has_most_unfinished(Export, user):
@@ -70,7 +70,7 @@ def ask(
         study=study,
         created_by=user,
         view=views[view],
-        as_of=event,
+        as_of_id=as_of,
         table=table,
         form=format,
         layout=layout,
@@ -79,7 +79,7 @@ def ask(
     )
 
 
-def _check_one_of(what: str, value: str, known: "list[str] | tuple[str, ...]") -> None:
+def _check_one_of(what: str, value: str, known: Sequence[str]) -> None:
     if value not in known:
         expected = ", ".join(known)
         raise ExportError(f"{what}: {value[:40]!r}: expected one of {expected}")

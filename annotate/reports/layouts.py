@@ -113,7 +113,7 @@ def _wide(asked: Request, table: str) -> Table:
     def rows() -> Iterator[Row]:
         answers = asked.answers(table)
         for _slot, same in groupby(answers, lambda row: row["slot"]):
-            items: dict[Row, dict[str, object]] = {}
+            items: dict[tuple[object, ...], dict[str, object]] = {}
             for row in same:
                 key = tuple(row[name] for name in kept)
                 items.setdefault(key, {})[row[question]] = row[value]

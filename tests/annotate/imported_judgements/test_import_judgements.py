@@ -291,11 +291,10 @@ def test_questions_get_titles_and_texts(tmp_path):
     assert (beauty.title, beauty.text) == ("beauty", "")
 
 
-def test_title_of_an_unknown_question_is_refused(tmp_path, capsys):
+def test_title_of_an_unknown_question_is_refused(tmp_path):
     questions = tmp_path / "questions.csv"
     questions.write_text("key,title\ncharacter,Same?\nhumour,Funny?\n")
-    with pytest.raises(CommandError):
-        load(tmp_path, RATINGS, questions=questions)
     message = "questions.csv:3: key: humour: expected a question of the answers: beauty"
-    assert message in capsys.readouterr().err
+    with pytest.raises(CommandError, match=message):
+        load(tmp_path, RATINGS, questions=questions)
     assert not Study.objects.exists()

@@ -26,6 +26,8 @@ ANSWERS = {"choice": "b", "ranking": "bca", "text": "=1+2", "marks": "nothing"}
 
 def answered(kind="likert", **kw):
     study = make_study(kind=kind, **kw)
+    if kind == "text":
+        study.questions.update(anchors={"longest": 9, "required": True})
     if kind == "marks":
         study.questions.filter(kind="likert").delete()
     answer_everything(study, ANSWERS.get(kind, 1))
