@@ -208,7 +208,7 @@ class ReportForm(forms.Form):
 
 
 class ExportForm(forms.Form):
-    """Which tables of a study to export, and how."""
+    """A choice of tables to export, with their layout and format."""
 
     fields: dict[str, Any]
 

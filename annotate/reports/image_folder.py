@@ -25,7 +25,7 @@ def write_image_folder(asked: Request, out: Path, table: str = "") -> list[Path]
     """Write pictures, tables and card, which `datasets.load_dataset` reads.
 
     Loaded, the folder has a row for each output with its pictures and mean ratings; the
-    tables are beside them, since a data set has files of one kind.
+    tables are beside them, since `datasets` reads one type of files from a folder.
     """
     tables = laid_out(asked, "long", table)
     folder = out / OUTPUTS

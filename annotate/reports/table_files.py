@@ -150,7 +150,7 @@ def write_tables(
 ) -> list[Path]:
     """Write tables into a folder; beside CSV and JSON lines, the package of them.
 
-    Parquet has the schema in the file. `about` is what the package says of itself.
+    Parquet has the schema in the file. `about` is added to the package.
     """
     out.mkdir(parents=True, exist_ok=True)
     paths, resources = [], []
