@@ -1,6 +1,6 @@
 """Measure exports of a million answers, and annotators' submissions meanwhile.
 
-    python -m benchmarks.exports [--ratings 59] [--people 8] [--pause 2]
+    python -m benchmarks.exports [--ratings 56] [--people 8] [--pause 5]
     python -m tests.with_postgres python -m benchmarks.exports
 
 Each export is a process of its own, as it is of a worker. Prints its seconds, its peak
@@ -14,17 +14,18 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.figures import head, median_p95, memory, row
 from benchmarks.human_pace import Person, open_study
-from benchmarks.manager_pages import filled_study
 from benchmarks.temporary_site import serve, temporary_site
 
-# 20 methods by 300 stories by 59 ratings, a twentieth still to come, of 3 questions.
-SIZE = {"methods": 20, "stories": 300, "people": 120}
+# By so many people, of 3 questions: a million answers of 56 people.
+SIZE = {"methods": 20, "stories": 300}
+QUESTIONS = 3
 WAYS = (
     ("small", "parquet", "long"),
     ("large", "csv", "long"),
@@ -39,24 +40,19 @@ QUIET_SECONDS = 20
 def main() -> None:
     """Export in every way beside a crowd that rates."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--ratings", type=int, default=59, help="of each output")
+    parser.add_argument("--ratings", type=int, default=56, help="of each output")
     parser.add_argument("--people", type=int, default=8, help="who rate meanwhile")
-    parser.add_argument("--pause", type=float, default=2.0, help="seconds a story")
+    parser.add_argument("--pause", type=float, default=5.0, help="seconds a story")
     given = parser.parse_args()
     with temporary_site(), tempfile.TemporaryDirectory() as out:
         from django.db import connection
 
         from annotate.models import Rating
 
-        filled_study("large", redundancy=given.ratings, **SIZE)
+        _fill("large", given.ratings)
         answers = Rating.objects.count()
-        tokens = open_study(
-            given.people,
-            slug="small",
-            redundancy=given.people + 1,
-            stories=40,
-            shots=1,
-        )
+        size = {"redundancy": given.people + 1, "stories": 12, "shots": 1}
+        tokens = open_study(given.people, slug="small", **size)
         print(f"{answers:,} answers, {connection.vendor}")
         with serve() as base:
             crowd = [Person(base, token, given.pause) for token in tokens]
@@ -74,6 +70,68 @@ def main() -> None:
             for person in crowd:
                 person.ended.set()
             print("failed:", [one.failed for one in crowd if one.failed])
+
+
+def _fill(slug: str, people: int) -> None:
+    """Store a study whose every output everybody has rated, by copies of one slot."""
+    from django.db import connection
+    from django.utils import timezone
+
+    from annotate.models import Question, Rating, Slot, Unit
+    from evalcore.database.postgresql import analyze
+    from tests.pressure.grids import add_people, make_grid
+
+    study = make_grid(slug, redundancy=people, slots=False, **SIZE)
+    person, *_others = add_people(study, people)
+    scale, now = {"scale_min": 0, "scale_max": 4}, timezone.now()
+    first = study.questions.get()
+    for number in range(2, QUESTIONS + 1):
+        key, titles = f"q{number}", {"en": f"Question {number}"}
+        about = {"kind": first.kind, "ordinal": number, "titles": titles, **scale}
+        Question.objects.create(study=study, key=key, **about)
+    unit = study.units.first()
+    done = {"state": "submitted", "started_at": now, "submitted_at": now, "seconds": 30}
+    slot = Slot.objects.create(
+        study=study, unit=unit, ordinal=1, level=1, position=0, annotator=person, **done
+    )
+    whose = {"slot": slot, "annotator": person}
+    Rating.objects.create(question=first, value=1, **whose, **scale)
+    with connection.cursor() as cursor:
+        own = {
+            "unit_id": "u.id",
+            "annotator_id": "a.id",
+            "ordinal": f"a.id - {person.pk} + 1",
+            "level": f"a.id - {person.pk} + 1",
+            "position": "u.id",
+            "code": "'c' || u.id || '-' || a.id",
+        }
+        others = f"a.id <> {person.pk} OR u.id <> {unit.pk}"
+        tables = f"{Unit._meta.db_table} u, annotate_annotator a"
+        of_study = f"u.study_id = {study.pk} AND a.study_id = {study.pk} AND ({others})"
+        cursor.execute(_copies(Slot, own, slot.pk, tables, of_study))
+        own = {
+            "slot_id": "s.id",
+            "annotator_id": "s.annotator_id",
+            "question_id": "q.id",
+            "value": "(s.id * 7 + s.annotator_id + 3 * q.ordinal) % 5",
+        }
+        others = f"s.id <> {slot.pk} OR q.id <> {first.pk}"
+        tables = f"{Slot._meta.db_table} s, {Question._meta.db_table} q"
+        of_study = f"s.study_id = {study.pk} AND q.study_id = {study.pk} AND ({others})"
+        pk = Rating.objects.get().pk
+        cursor.execute(_copies(Rating, own, pk, tables, of_study))
+    analyze(Unit, Slot, Rating)
+
+
+def _copies(model: Any, own: dict[str, str], pk: int, tables: str, where: str) -> str:
+    """Return the SQL that copies a row for all rows of other tables."""
+    columns = [one.column for one in model._meta.concrete_fields if one.column != "id"]
+    values = [own.get(name, f't."{name}"') for name in columns]
+    table, names = model._meta.db_table, ", ".join(f'"{name}"' for name in columns)
+    return (
+        f"INSERT INTO {table} ({names}) SELECT {', '.join(values)} "
+        f"FROM {table} t, {tables} WHERE t.id = {pk} AND {where} ORDER BY 1"
+    )
 
 
 def _export(study: str, form: str, layout: str, out: Path) -> tuple[float, float, int]:
