@@ -12,7 +12,7 @@ from annotate.models import Study
 from annotate.personal_data import erasing
 from annotate.presentation import same_size
 from annotate.rehearsal import queue as rehearsals
-from annotate.reports import building, deleting
+from annotate.reports import building, deleting, exports
 from annotate.responses import giving_back
 from annotate.studies import plan_queue
 from annotate.uploads import queue
@@ -86,6 +86,28 @@ def sweep_reports() -> None:
         building.build_report(report_id)
         if building.waiting_reports():
             sweep_reports.delay()
+
+
+@shared_task
+def sweep_exports() -> None:
+    """Remove old exports, and wake their worker if some wait."""
+    exports.tidy_up()
+    if exports.waiting():
+        wake_exports()
+
+
+def wake_exports() -> None:
+    """Wake the worker of exports, which is that of uploads for the same reason."""
+    work_on_exports.apply_async(queue=MetricChunk.Queue.JUDGE)
+
+
+@shared_task
+def work_on_exports() -> None:
+    """Write the next export, and wake for the one after it."""
+    for pk in exports.waiting()[:1]:
+        exports.write(pk)
+        if exports.waiting():
+            wake_exports()
 
 
 @shared_task

@@ -13,6 +13,7 @@ from annotate.models.studies import PLACES
 from annotate.pages import (
     account,
     documentation,
+    exports,
     glossary,
     reports,
     score_values,
@@ -270,6 +271,10 @@ report_urls = [
         reports.api_table,
         name="api-table",
     ),
+    of_study("exports/", exports.export_list),
+    of_study("exports/new/", exports.export_create),
+    of_study("exports/<int:pk>/", exports.export_file),
+    of_study("exports/<int:pk>/delete/", exports.export_delete),
     of_study("reports/", reports.report_list),
     of_study("reports/new/", reports.report_create),
     of_study("reports/compare/", reports.report_comparison),

@@ -81,7 +81,8 @@ LOOKS_NUMERIC = re.compile(
     r"[+-]?[.,]*[0-9][0-9.,]*([eE][+-]?[0-9]+)?\s*%?|nan|[+-]?inf"
 )
 # Tables with both columns have one row a value.
-LONG = (("dimension", "rating"), ("metric", "score"), ("criterion", "rank"))
+OF_RATINGS, OF_SCORES = ("dimension", "rating"), ("metric", "score")
+LONG = (OF_RATINGS, OF_SCORES, ("criterion", "rank"))
 LEFT_OUT = "columns left out"
 IDS_LEFT_OUT = "ids and times left out"
 
@@ -206,13 +207,14 @@ def read_ratings(
     value_columns: Collection[str] = (),
     scale: tuple[int, int] | None = None,
 ) -> pd.DataFrame:
+    """Read ratings; a table with a row for each is never taken for a wide one."""
     raw, file = opened(
         table,
         "ratings",
         (method_column,) if wide else RATING_COLUMNS,
         index=(story_column,),
     )
-    if wide:
+    if wide and not {*OF_RATINGS} <= {*raw.columns}:
         keys = WideKeys(file, method_column, story_column, value_columns)
         raw = long_rows(raw, keys, "dimension", "rating", LARGEST_RATING, scale)
         if "annotator" not in raw:
@@ -305,14 +307,17 @@ def read_scores(
     story_column: str = "story",
     value_columns: Collection[str] = (),
 ) -> pd.DataFrame:
-    """Read metric scores; an empty score is a missing value and gives no row."""
+    """Read metric scores; an empty score is a missing value and gives no row.
+
+    A table with a row for each score is never taken for a wide one.
+    """
     raw, file = opened(
         table,
         "scores",
         (method_column,) if wide else SCORE_COLUMNS,
         index=(story_column,),
     )
-    if wide:
+    if wide and not {*OF_SCORES} <= {*raw.columns}:
         keys = WideKeys(file, method_column, story_column, value_columns)
         raw = long_rows(raw, keys, "metric", "score", LARGEST_SCORE)
     return _of_file(check_scores(raw, file=file), file)

@@ -2,12 +2,14 @@
 
 import math
 import re
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
-from analysis.problems import Problem, Problems
+from analysis.problems import Problem, Problems, listed
 from analysis.reading.texts import as_number, step_of, with_code_points
 from analysis.tables import FLAGS, MEAN_OF_RATERS
 from annotate.models import Annotator, Question
@@ -148,6 +150,34 @@ def step_problems(rows: list[ScoreRow], file: str) -> Problems[Problem]:
         for row, value in given
         if value % 1
     )
+
+
+def question_texts(path: Path, asked: Collection[str]) -> dict[str, tuple[str, str]]:
+    """Read titles and texts of questions by their keys (columns key, title, text).
+
+    Raises
+    ------
+    analysis.problems.InputError
+        The table has problems, or names a question that is not `asked`.
+    """
+    from analysis.reading.column_checks import TableCheck
+    from analysis.reading.files import opened
+
+    columns = ("key", "title")
+    frame, file = opened(path, "questions", columns)
+    check = TableCheck(frame, file, columns)
+    check.text(columns, required=True)
+    check.text(("text",), required=False)
+    check.unique(("key",))
+    unknown = ~check.frame["key"].isin(list(asked)) & (check.frame["key"] != "")
+    expected = f"a question of the answers: {listed(sorted(asked))}"
+    check.refuse(unknown, "key", expected)
+    clean = check.result()
+    texts = clean["text"] if "text" in clean else [""] * len(clean)
+    return {
+        str(key): (str(title), str(text))
+        for key, title, text in zip(clean["key"], clean["title"], texts, strict=True)
+    }
 
 
 def side_problems(rows: list[ScoreRow], file: str) -> Problems[Problem]:

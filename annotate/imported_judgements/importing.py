@@ -1,9 +1,10 @@
 """Import of ratings and choices that were collected elsewhere."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -46,6 +47,8 @@ STORED_COLUMNS = {
 # Ratings that every database can store in its column.
 LOWEST, HIGHEST = -1000, 1000
 Rows = list[ScoreRow]
+# Title and text of questions, by key.
+Texts = Mapping[str, tuple[str, str]]
 
 
 @dataclass
@@ -71,6 +74,7 @@ def import_ratings(
     file: str,
     scale: tuple[int, int],
     create: bool = False,
+    texts: Texts = MappingProxyType({}),
     earlier: Sequence[Problem] = (),
     check_only: bool = False,
     also: Callable[[Study], object] = bool,
@@ -78,8 +82,9 @@ def import_ratings(
     """Store ratings as a closed study; importing them again changes nothing.
 
     All dimensions of one (story, method, annotator, round) become one slot. Mean
-    ratings and answers about shots are refused. `check_only` stores nothing; `also` is
-    called with a new study at the end of the transaction.
+    ratings and answers about shots are refused. `texts` are titles and texts of
+    questions by key. `check_only` stores nothing; `also` is called with a new study at
+    the end of the transaction.
 
     Raises
     ------
@@ -105,7 +110,9 @@ def import_ratings(
         row["answer"] = int(row["rating"])
     if check_only:
         return _only_checked(rows)
-    return _import(rows, study, names, file, kind_of_table("ratings"), also, scale)
+    return _import(
+        rows, study, names, file, kind_of_table("ratings"), also, texts, scale
+    )
 
 
 def import_choices(
@@ -115,6 +122,7 @@ def import_choices(
     benchmark: Benchmark,
     file: str,
     create: bool = False,
+    texts: Texts = MappingProxyType({}),
     earlier: Sequence[Problem] = (),
     check_only: bool = False,
     also: Callable[[Study], object] = bool,
@@ -143,7 +151,7 @@ def import_choices(
         raise InputError(by_line(problems))
     if check_only:
         return _only_checked(rows)
-    return _import(rows, study, names, file, kind_of_table("choices"), also)
+    return _import(rows, study, names, file, kind_of_table("choices"), also, texts)
 
 
 def _only_checked(rows: Rows) -> JudgementImport:
@@ -157,6 +165,7 @@ def _import(
     file: str,
     kind: Kind,
     also: Callable[[Study], object],
+    texts: Texts,
     scale: tuple[int | None, int | None] = (None, None),
 ) -> JudgementImport:
     existing = Study.objects.filter(slug=slug).select_related("benchmark").first()
@@ -170,7 +179,7 @@ def _import(
         for row in rows:
             groups[slot_key(row)].append(row)
         study = _study(slug, names.benchmark, kind, groups)
-        questions = _questions(study, kind, rows, scale)
+        questions = _questions(study, kind, rows, texts, scale)
         slots = _store(study, groups, questions)
         event_log.note(
             Event.Kind.ANSWERS_IMPORTED,
@@ -216,18 +225,23 @@ def _study(
 
 
 def _questions(
-    study: Study, kind: Kind, rows: Rows, scale: tuple[int | None, int | None]
+    study: Study,
+    kind: Kind,
+    rows: Rows,
+    texts: Texts,
+    scale: tuple[int | None, int | None],
 ) -> dict[str, Question]:
     low, high = scale
     keys = sorted({row["question"] for row in rows})
+    worded = {key: texts.get(key, (key, "")) for key in keys}
     made = Question.objects.bulk_create(
         Question(
             study=study,
             key=key,
             kind=kind.name,
             ordinal=ordinal,
-            titles={"en": key},
-            texts={},
+            titles={"en": worded[key][0]},
+            texts={"en": worded[key][1]} if worded[key][1] else {},
             scale_min=low,
             scale_max=high,
         )

@@ -1,4 +1,4 @@
-"""Report, plan and rehearsal jobs of studies, with their state."""
+"""Report, export, plan and rehearsal jobs of studies, with their state."""
 
 from typing import Any
 
@@ -48,6 +48,29 @@ class Job(models.Model):
 
 
 STATES = ("queued", "running", "done", "failed", "cancelled")
+
+
+class Export(Job):
+    """A file of a study's tables, written in the background."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="exports")
+    view = models.ForeignKey(AnalysisView, on_delete=models.CASCADE, related_name="+")
+    as_of = models.ForeignKey(
+        Event, on_delete=models.RESTRICT, null=True, related_name="+"
+    )
+    table = models.CharField(max_length=20, blank=True, help_text="Empty: all.")
+    form = models.CharField(max_length=10)
+    layout = models.CharField(max_length=20)
+    with_scores = models.BooleanField(default=False)
+    bom = models.BooleanField(default=False)
+    name = models.CharField(max_length=200, blank=True, help_text="Of the file.")
+    bytes = models.PositiveBigIntegerField(default=0)
+    sha256 = models.CharField(max_length=64, blank=True)
+    notes = models.JSONField(default=list, blank=True)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        constraints = [known("export_state_known", state=STATES)]
 
 
 class StudyPlan(Job):

@@ -202,6 +202,7 @@ def _erase_comments(person: Annotator) -> int:
     stories, _rows = person.story_comments.all().delete()
     shots, _rows = person.shot_comments.all().delete()
     texts = sum(rows.update(**{column: ""}) for rows, column in _texts(person))
+    person.study.exports.all().delete()  # their files hold the texts; a sweep follows
     return stories + shots + texts
 
 

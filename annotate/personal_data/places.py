@@ -96,6 +96,7 @@ PLACES: dict[str, dict[Says, str]] = {
     },
     "annotate.Snapshot": {DEED: "data"},
     "annotate.Report": {ACCOUNT: "created_by"},
+    "annotate.Export": {ACCOUNT: "created_by"},
     "annotate.Rehearsal": {ACCOUNT: "created_by"},
     "annotate.Upload": {ACCOUNT: "created_by"},
     "annotate.StudyPlan": {ACCOUNT: "created_by", WORDS: "definition"},

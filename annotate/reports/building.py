@@ -18,6 +18,7 @@ from analysis.options import AlignOptions
 from annotate.audit_log import as_of_event
 from annotate.audit_log.as_of_event import Moment
 from annotate.models import Report, Study, User
+from annotate.models.reports import Job
 from annotate.reports.declarations import as_files
 from annotate.reports.writing import ReportError, write_study_report
 from evalcore.serving import log
@@ -30,7 +31,7 @@ logger = logging.getLogger(__name__)
 SILENT = timedelta(seconds=90)
 
 
-# The most unfinished reports of one account.
+# The most unfinished reports, and exports, of one account.
 MOST_UNFINISHED = 3
 
 
@@ -41,19 +42,27 @@ class TooManyReportsError(ValueError):
 @transaction.atomic
 def ask(study: Study, user: User | None, **fields: Any) -> Report:
     """Queue a report."""
-    if user is not None:
-        # The lock makes simultaneous requests count one after the other.
-        User.objects.select_for_update(no_key=True).get(pk=user.pk)
-        unfinished = Report.objects.filter(created_by=user, state__in=Report.UNFINISHED)
-        if unfinished.count() >= MOST_UNFINISHED:
-            raise TooManyReportsError(
-                _(
-                    "You have %(most)d unfinished reports, the most at one time. Wait "
-                    "until one is finished, or cancel one."
-                )
-                % {"most": MOST_UNFINISHED}
+    if has_most_unfinished(Report, user):
+        raise TooManyReportsError(
+            _(
+                "You have %(most)d unfinished reports, the most at one time. Wait "
+                "until one is finished, or cancel one."
             )
+            % {"most": MOST_UNFINISHED}
+        )
     return Report.objects.create(study=study, created_by=user, **fields)
+
+
+def has_most_unfinished(jobs: type[Job], user: User | None) -> bool:
+    """Return whether an account has as many unfinished jobs as it may have.
+
+    The lock makes simultaneous requests count one after the other.
+    """
+    if user is None:
+        return False
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)
+    rows = jobs._default_manager.filter(created_by=user, state__in=Job.UNFINISHED)
+    return rows.count() >= MOST_UNFINISHED
 
 
 def from_stored(stored: dict[str, Any]) -> AlignOptions:
@@ -72,9 +81,9 @@ def folder(report: Report) -> Path:
 
 
 def waiting() -> Q:
-    """Return the condition of reports without a worker: queued, or worker lost."""
+    """Return the condition of jobs without a worker: queued, or worker lost."""
     silent = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=timezone.now() - SILENT)
-    return Q(state=Report.State.QUEUED) | (Q(state=Report.State.RUNNING) & silent)
+    return Q(state=Job.State.QUEUED) | (Q(state=Job.State.RUNNING) & silent)
 
 
 def waiting_reports() -> list[int]:

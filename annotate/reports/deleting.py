@@ -90,6 +90,7 @@ def delete(pk: int) -> None:
     for report in study.reports.all():
         transaction.on_commit(partial(remove_files, report))
     study.reports.all().delete()
+    study.exports.all().delete()  # a sweep removes their files
     study.events.all().delete()
     answers = {kind.model for kind in KINDS.values()}
     about: list[type[Model]] = [Look, StoryComment, ShotComment, Skip, Fault]

@@ -1,4 +1,4 @@
-"""The form of a report."""
+"""The forms of reports and exports."""
 
 from collections.abc import Iterable
 from dataclasses import fields as fields_of
@@ -21,7 +21,9 @@ from analysis.options import (
 from analysis.problems import listed, shown
 from annotate.kinds.registry import counted
 from annotate.models import MAIN, AnalysisView, Study
-from annotate.reports import study_scores, study_tables
+from annotate.reports import downloads, study_scores, study_tables
+from annotate.reports.export_folder import FORMATS
+from annotate.reports.layouts import IMAGE_FOLDER, LAYOUTS
 from annotate.reports.study_scores import distinguished
 from evalcore.scoring.identities import MetricIdentity
 
@@ -203,3 +205,40 @@ class ReportForm(forms.Form):
         options["language"] = options["language"] or LANGUAGES[0]
         options["resample"] = options["resample"] or None
         return AlignOptions(**options)
+
+
+class ExportForm(forms.Form):
+    """A choice of tables to export, with their layout and format."""
+
+    fields: dict[str, Any]
+
+    table = forms.ChoiceField(label=_("Table"), required=False)
+    layout = forms.ChoiceField(
+        label=_("Layout"),
+        choices=[
+            *((name, layout.title) for name, layout in LAYOUTS.items()),
+            (IMAGE_FOLDER, _("Hugging Face: pictures, and tables in Parquet")),
+        ],
+    )
+    format = forms.ChoiceField(
+        label=_("Format"),
+        choices=list(zip(FORMATS, ("CSV", "Parquet", "JSON lines"), strict=True)),
+    )
+    view = forms.ChoiceField(label=_("Filter"))
+    as_of = forms.IntegerField(
+        label=_("As of event (empty: now)"), min_value=1, required=False
+    )
+    with_scores = forms.BooleanField(
+        label=_("Wide: add metric scores as columns"), required=False
+    )
+    bom = forms.BooleanField(
+        label=_("CSV: begin with a byte order mark, for Excel"), required=False
+    )
+
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        tables = downloads.exported_tables(study)
+        self.fields["table"].choices = [("", _("all")), *((n, n) for n in tables)]
+        keys = study.analysis_views.values_list("key", flat=True)
+        self.fields["view"].choices = [(key, key) for key in keys]
+        self.fields["view"].initial = MAIN

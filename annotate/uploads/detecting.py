@@ -209,7 +209,7 @@ def _kind_of_file(path: Path, *, is_alone: bool) -> str:
     if any(telling & columns for telling in TELLING.values()):
         return "stories"
     if not is_alone:
-        return ""
+        return "scores" if {"story", "method"} <= columns else ""
     if suffix in (".json", ".jsonl"):
         return "scores" if guess_scores(path) == "envision" else "stories"
     if suffix == ".txt":

@@ -38,6 +38,7 @@ from rest_framework.authtoken.models import Token
 from annotate.access import accounts
 from annotate.models import (
     Annotator,
+    Export,
     Flag,
     Invitation,
     JoinLink,
@@ -54,7 +55,7 @@ from annotate.models import (
 from annotate.pages.manage.pictures import SALT
 from annotate.quality import exclusion
 from annotate.rehearsal import queue as rehearsals
-from annotate.reports import building
+from annotate.reports import building, exports
 from annotate.responses.bulk import SlotAnswers, store_judgements
 from annotate.studies import drafting
 from annotate.studies.planning import Setup
@@ -193,6 +194,12 @@ class World:
             run=self.run, method=method, metric="sharpness", value=1
         )
         self.report = Report.objects.create(study=self.trial, state="done")
+        self.export = Export.objects.create(
+            study=self.trial, view=self.report.view, state="done", name="tables.zip"
+        )
+        file = exports.path_of(self.export)
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"")
         self.plan = StudyPlan.objects.create(
             benchmark=woods, action="check", created_by=author, chosen={"slug": "large"}
         )
@@ -243,6 +250,7 @@ class World:
             "join-link": self.join_link,
             "output": output,
             "report": self.report,
+            "export": self.export,
             "plan": self.plan,
             "visit": self.visit,
             "upload": self.upload,

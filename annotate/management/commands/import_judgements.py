@@ -1,10 +1,12 @@
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from analysis.commands.arguments import TABLE
 from analysis.commands.option_values import scale, split_names
 from analysis.problems import InputError
+from annotate.imported_judgements.answer_rows import question_texts
 from annotate.imported_judgements.importing import import_choices, import_ratings
 from evalcore.importing.commands import ImportCommand, short_name
 
@@ -58,6 +60,12 @@ class Command(ImportCommand):
             "ids or times",
         )
         parser.add_argument(
+            "--questions",
+            type=Path,
+            metavar="FILE",
+            help="table of the questions' titles: columns key, title, and text if any",
+        )
+        parser.add_argument(
             "--create",
             action="store_true",
             help="create the benchmark and missing stories, methods and outputs",
@@ -93,14 +101,22 @@ class Command(ImportCommand):
                     scale=options["scale"],
                 )
                 self.warn(remarks_on(table, "ratings"))
+                common["texts"] = _texts(options, table["dimension"])
                 summary = import_ratings(
                     table, scale=options["scale"], earlier=earlier, **common
                 )
             else:
                 table, earlier = self.read(read_choices, path)
+                common["texts"] = _texts(options, table["criterion"])
                 summary = import_choices(table, earlier=earlier, **common)
         except InputError as error:
             raise self.refuse(error) from error
         self.warn(summary.notes)
         self.stdout.write(summary.line())
         self.give(slug, owner, is_new=is_new)
+
+
+def _texts(options: dict[str, Any], asked: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Return titles and texts of questions, where a file of them is given."""
+    path = options["questions"]
+    return question_texts(path, set(asked)) if path else {}

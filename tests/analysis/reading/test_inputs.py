@@ -163,15 +163,13 @@ def test_shots_are_whole_numbers(tmp_path, shot, expected):
         assert list(read_scores(path)["shot"]) == [expected]
 
 
-def test_wide_option_is_refused_for_long_tables(tmp_path):
+def test_wide_option_leaves_long_tables_as_they_are(tmp_path):
     rated = write(tmp_path, HEAD + "s,m,d,R1,3\n")
     scored = write(tmp_path, f"{SCORES}\ns,m,k,1\n", "s.csv")
-    assert complaints(rated, read_ratings, wide=True) == [
-        "r.csv:1: expected one column a dimension; a table with dimension and rating "
-        "needs no --wide"
-    ]
-    assert complaints(scored, read_scores, wide=True) == [
-        "s.csv:1: expected one column a metric; a table with metric and score needs "
+    assert list(read_ratings(rated, wide=True)["dimension"]) == ["d"]
+    assert list(read_scores(scored, wide=True)["metric"]) == ["k"]
+    assert complaints(scored, read_ratings, wide=True) == [
+        "s.csv:1: expected one column a dimension; a table with metric and score needs "
         "no --wide"
     ]
 

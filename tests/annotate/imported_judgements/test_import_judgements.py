@@ -275,3 +275,26 @@ def test_ids_in_wide_table_are_left_out_with_note(tmp_path, capsys):
     load(tmp_path, text, wide=True)
     assert "look like ids or times are left out: id." in capsys.readouterr().err
     assert [q.key for q in Study.objects.get().questions.all()] == ["look"]
+
+
+def test_questions_get_titles_and_texts(tmp_path):
+    questions = tmp_path / "questions.csv"
+    questions.write_text(
+        "key,title,text\ncharacter,Same character?,Is the fox the same?\n"
+    )
+    load(tmp_path, RATINGS, questions=questions)
+    beauty, character = Study.objects.get().questions.order_by("key")
+    assert (character.title, character.text) == (
+        "Same character?",
+        "Is the fox the same?",
+    )
+    assert (beauty.title, beauty.text) == ("beauty", "")
+
+
+def test_title_of_an_unknown_question_is_refused(tmp_path):
+    questions = tmp_path / "questions.csv"
+    questions.write_text("key,title\ncharacter,Same?\nhumour,Funny?\n")
+    message = "questions.csv:3: key: humour: expected a question of the answers: beauty"
+    with pytest.raises(CommandError, match=message):
+        load(tmp_path, RATINGS, questions=questions)
+    assert not Study.objects.exists()
