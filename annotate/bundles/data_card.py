@@ -1,0 +1,2 @@
+def text(study, manifest, files):
+    return ""
