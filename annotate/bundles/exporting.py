@@ -36,7 +36,7 @@ DATE = (1980, 1, 1, 0, 0, 0)
 PACKED, STORED = zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED
 
 
-class ExportError(ValueError):
+class BundleError(ValueError):
     """A study that cannot be exported whole; the message says why."""
 
 
@@ -127,7 +127,7 @@ def _write(
     study = Study.objects.select_related("continues", "benchmark").get(pk=study.pk)
     first = study.continues
     if first is not None and first.benchmark_id != study.benchmark_id:
-        raise ExportError(
+        raise BundleError(
             f"{study.slug} continues {first.slug}, which is about another benchmark."
         )
     moment = _moment(study)
@@ -207,12 +207,12 @@ def _write_media(chosen: Selection, out: _Writer) -> None:
         try:
             out.copy(name, path, STORED)
         except OSError as error:
-            raise ExportError(
+            raise BundleError(
                 f"{path}: cannot be read ({error.strerror}). Restore it from a backup, "
                 "or export without pictures (--no-pictures)."
             ) from error
         if out.files[name]["sha256"] != row.sha256:
-            raise ExportError(
+            raise BundleError(
                 f"{path} is damaged: it does not match its SHA-256 checksum. Restore "
                 "it from a backup, or export without pictures (--no-pictures)."
             )

@@ -1,10 +1,7 @@
-"""CSV downloads of a study's tables, and the export folder."""
+"""The tables of a study: their columns, their rows, and their CSV."""
 
 import hashlib
-import json
-import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from annotate import spreadsheet
@@ -14,26 +11,68 @@ from annotate.models import MAIN, Study
 from annotate.presentation import shot_comments
 from annotate.reports import score_tables, study_tables
 from annotate.studies import rewording
-from evalcore.formats.score_table import SIDECAR, sidecar_text
 
 TABLES = (*sorted({name for kind in KINDS.values() for name in kind.tables}), "scores")
 CORRECTIONS_HEADER = ("text_version", "since", "text", "before", "after")
+# Tables that depend on neither view nor moment.
+WHOLE = {
+    "in_sight": study_tables.IN_SIGHT_HEADER,
+    "shot_comments": shot_comments.HEADER,
+    "corrections": CORRECTIONS_HEADER,
+}
 WORDS = {True: "true", False: "false"}
+
+
+def exported_tables(study: Study) -> list[str]:
+    """Return the names of all tables of a study, in the order of the export folder."""
+    names = [*answer_tables(study), "scores", "in_sight"]
+    names += ["shot_comments"] if study.may_comment_on_shots else []
+    return names + (["corrections"] if study.text_version > 1 else [])
+
+
+def header(study: Study, table: str) -> tuple[str, ...]:
+    """Return the columns of an exported table."""
+    if table in WHOLE:
+        return WHOLE[table]
+    if table == "scores":
+        return score_tables.SCORE_HEADER
+    return study_tables.header(study, table)
+
+
+def table_rows(
+    study: Study, table: str, *, view: str = MAIN, as_of: Moment | None = None
+) -> Iterator[Sequence[object]]:
+    """Yield the cells of a table, in the order of `header`; "" is no value.
+
+    Scores do not depend on the view.
+    """
+    if table == "in_sight":
+        return study_tables.in_sight_rows(study)
+    if table == "shot_comments":
+        return shot_comments.rows(study)
+    if table == "corrections":
+        return _correction_rows(study)
+    if table == "scores":
+        rows = score_tables.score_rows(study, as_of=as_of)
+    else:
+        rows = study_tables.answer_rows(study, table, view=view, as_of=as_of)
+    columns = header(study, table)
+    return ([row[column] for column in columns] for row in rows)
 
 
 def csv_lines(
     study: Study, table: str, *, view: str = MAIN, as_of: Moment | None = None
 ) -> Iterator[str]:
-    """Yield one table as CSV in pieces; scores do not depend on the view."""
-    if table == "scores":
-        header: tuple[str, ...] = score_tables.SCORE_HEADER
-        rows = score_tables.score_rows(study, as_of=as_of)
-    else:
-        header = study_tables.header(study, table)
-        rows = study_tables.answer_rows(study, table, view=view, as_of=as_of)
-    return spreadsheet.csv_lines(
-        header, (_plain([row[column] for column in header]) for row in rows)
-    )
+    """Yield one table as CSV in pieces."""
+    rows = table_rows(study, table, view=view, as_of=as_of)
+    return plain_lines(header(study, table), rows)
+
+
+def plain_lines(
+    columns: Sequence[str], rows: Iterator[Sequence[object]]
+) -> Iterator[str]:
+    """Yield rows as CSV in pieces, with flags as words."""
+    return spreadsheet.csv_lines(columns, map(_plain, rows))
 
 
 def _plain(row: Sequence[object]) -> list[object]:
@@ -46,33 +85,6 @@ def sha256(study: Study, table: str, *, view: str, as_of: Moment) -> str:
     for piece in csv_lines(study, table, view=view, as_of=as_of):
         digest.update(piece.encode())
     return digest.hexdigest()
-
-
-def write_export(study: Study, out: Path) -> list[Path]:
-    """Write the study's tables and its description into a folder."""
-    out.mkdir(parents=True, exist_ok=True)
-    names = [*answer_tables(study), "scores"]
-    found = {f"{name}.csv": csv_lines(study, name) for name in names}
-    found[SIDECAR] = iter([sidecar_text(score_tables.identities(study))])
-    description = json.dumps(describe(study), ensure_ascii=False, indent=1) + "\n"
-    found["in_sight.csv"] = spreadsheet.csv_lines(
-        study_tables.IN_SIGHT_HEADER, map(_plain, study_tables.in_sight_rows(study))
-    )
-    if study.may_comment_on_shots:
-        found["shot_comments.csv"] = spreadsheet.csv_lines(
-            shot_comments.HEADER, shot_comments.rows(study)
-        )
-    if study.text_version > 1:
-        found["corrections.csv"] = spreadsheet.csv_lines(
-            CORRECTIONS_HEADER, _correction_rows(study)
-        )
-    found["study.json"] = iter([description])
-    for name, lines in found.items():
-        partial = out / f"{name}.part"
-        with partial.open("w", encoding="utf-8", newline="") as stream:
-            stream.writelines(lines)
-        os.replace(partial, out / name)
-    return [out / name for name in found]
 
 
 def _correction_rows(study: Study) -> Iterator[list[object]]:

@@ -76,7 +76,7 @@ def answer_rows(
         by_name = {kind.name: kind for kind in kinds}
         for row in _answers(model, kinds, study, view, as_of):
             kind = by_name[row["question__kind"]]
-            methods = [_shown(row, letter) for letter in letters(study)]
+            methods = [shown_name(row, letter) for letter in letters(study)]
             shot = {"shot": row["shot"] if kind.of_shots else ""} if with_shots else {}
             cells_of = kind.parts if table == kind.parts_table else kind.rows
             for cells in cells_of(row, methods):
@@ -192,7 +192,7 @@ def _with_names(answers: Any, study: Study, order: list[str]) -> Any:
     )
 
 
-def _shown(row: AnswerRow, side: str) -> str:
+def shown_name(row: AnswerRow, side: str) -> str:
     """Return the name of a method, with the purpose of its output."""
     name: str = row[f"method_{side}"]
     degradation = row[f"degradation_{side}"]

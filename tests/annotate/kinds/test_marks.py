@@ -13,7 +13,7 @@ from annotate.kinds.marks.kind import MarksAnswer
 from annotate.kinds.marks.pins import Pin, on_letterbox, on_picture, read, written
 from annotate.models import Study
 from annotate.reports import study_tables
-from annotate.reports.downloads import write_export
+from annotate.reports.export_folder import write_export
 from annotate.schema import DefinitionError
 from annotate.setup_form.study import StudyForm
 from annotate.setup_form.values import to_values

@@ -18,7 +18,7 @@ from annotate.models import Flag, Invitation
 from annotate.personal_data import erasing, record
 from annotate.quality import monitoring
 from annotate.reports import study_tables
-from annotate.reports.downloads import write_export
+from annotate.reports.export_folder import write_export
 from annotate.responses import writing
 from annotate.schema import DefinitionError
 from annotate.setup_form.study import StudyForm

@@ -11,7 +11,7 @@ from annotate.assignment import choosing
 from annotate.audit_log.verifying import problems
 from annotate.models import ShotComment, Slot
 from annotate.presentation import shot_comments
-from annotate.reports.downloads import write_export
+from annotate.reports.export_folder import write_export
 from tests.factories import make_benchmark, make_study
 from tests.one_line import one_line
 from tests.people import alice

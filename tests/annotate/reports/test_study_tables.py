@@ -218,6 +218,7 @@ def test_export_is_complete(tmp_path):
         "ratings.csv",
         "scores.csv",
         "score_identities.json",
+        "datapackage.json",
         "in_sight.csv",
         "study.json",
     }

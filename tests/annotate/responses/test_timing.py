@@ -16,7 +16,7 @@ from annotate.audit_log import verifying
 from annotate.coverage.slot_counts import tallies
 from annotate.models import Annotator, Event, Flag, Invitation, Slot
 from annotate.pages.annotator import session_progress
-from annotate.reports.downloads import write_export
+from annotate.reports.export_folder import write_export
 from annotate.reports.study_tables import answer_rows
 from annotate.responses import giving_back
 from annotate.responses.submission import (

@@ -10,7 +10,8 @@ from django.utils import timezone
 from annotate.assignment import choosing
 from annotate.models import Annotator, Event, Study
 from annotate.people import inviting
-from annotate.reports import downloads, writing
+from annotate.reports import writing
+from annotate.reports.export_folder import write_export
 from annotate.studies import lifecycle, rewording
 from annotate.studies.planning import plan_study
 from annotate.studies.rewording import RewordingError
@@ -89,7 +90,7 @@ def test_ratings_are_counted_under_the_text_in_force(study, tmp_path):
     assert submitted
     assert (first.ratings, second.ratings) == (submitted, 0)
     assert [one.after for one in second.corrections] == ["Better."]
-    downloads.write_export(study, tmp_path)
+    write_export(study, tmp_path)
     _header, row = (tmp_path / "corrections.csv").read_text().splitlines()
     assert row.startswith(f"2,{second.since:%Y-%m-%dT%H:%M:%S}+00:00,{HELP},")
     (note,) = writing._about_texts(study, SimpleNamespace(at=timezone.now()))
