@@ -56,7 +56,7 @@ class ExportedRows:
             yield json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n"
 
     def _note(self, part: Part, rows: Any) -> None:
-        """Number the rows of a part."""
+        """Give the rows of a part their numbers."""
         if part.key:
             self._keys[part.name] = dict(rows.values_list("pk", part.key))
             self.counts[part.name] = len(self._keys[part.name])
@@ -150,7 +150,7 @@ def _unit(row: Row, _rows: ExportedRows, pk: int) -> Row:
 
 
 def _event(row: Row, rows: ExportedRows, _pk: int) -> Row:
-    """Number the slots and annotators in the details of an event."""
+    """Write numbers for slots and annotators in the details of an event."""
     details = {k: v for k, v in row["details"].items() if k not in SECRET}
     if row["kind"] == Event.Kind.SLOTS_LISTED:
         details["slots"] = [

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from django.conf import settings
@@ -23,10 +24,12 @@ from annotate.audit_log.as_of_event import Moment
 from annotate.bundles import croissant, data_card
 from annotate.bundles.exported_rows import ExportedRows, without_codes
 from annotate.bundles.parts import PARTS, Selection, of_study
-from annotate.bundles.tables import readable_stories, tables
+from annotate.bundles.tables import main_tables, readable_stories, view_texts
 from annotate.models import Study
 from annotate.reports import study_scores
+from annotate.reports.downloads import plain_lines
 from annotate.reports.earlier_study import late_method
+from annotate.reports.table_files import PACKAGE, WRITERS, Row, resource
 from annotate.reports.writing import completed_options
 from evalcore.media import original_path
 
@@ -156,15 +159,12 @@ def _write(
     _write_media(chosen, out)
     _write_reports(chosen, rows, out)
     progress("tables")
-    for name, pieces in tables(study, moment, chosen):
-        out.text(name, pieces)
+    counts = _write_tables(study, moment, chosen, manifest, out)
     out.text("stories.jsonl", readable_stories(chosen))
     out.text("study.yaml", [without_codes(study.definition)])
     out.text(OPTIONS, [_as_json(_options(study, moment))])
     progress("data card")
-    for name, text in croissant.descriptions(study, manifest, out.files, chosen):
-        out.text(name, [text])
-    out.text("README.md", [data_card.text(study, manifest, out.files)])
+    out.text("README.md", [data_card.card(study, manifest, counts)])
     manifest = {
         **manifest,
         "made_at": timezone.now().isoformat(timespec="seconds"),
@@ -226,6 +226,56 @@ def _write_reports(chosen: Selection, rows: ExportedRows, out: _Writer) -> None:
         for path in sorted(one for one in folder.rglob("*") if one.is_file()):
             name = path.relative_to(folder).as_posix()
             out.copy(f"reports/{number}/{name}", path, PACKED)
+
+
+def _write_tables(
+    study: Study,
+    moment: Moment,
+    chosen: Selection,
+    manifest: dict[str, Any],
+    out: _Writer,
+) -> dict[str, int]:
+    """Write tables as CSV and Parquet with their descriptions; count their rows."""
+    resources, parquet, counts = [], [], {}
+    for table in main_tables(study, moment, chosen):
+        path = f"{table.name}.csv"
+        out.text(f"tables/{path}", plain_lines(table.columns, iter(table.rows)))
+        resources.append(resource(table, path, "csv"))
+    about = {"profile": "tabular-data-package", "name": study.slug.lower()}
+    package = {**about, "title": study.title, "resources": resources}
+    out.text(f"tables/{PACKAGE}", [_as_json(package)])
+    for name, pieces in view_texts(study):
+        out.text(name, pieces)
+    with TemporaryDirectory() as folder:
+        for table in main_tables(study, moment, chosen):
+            draft, path = Path(folder) / table.name, f"parquet/{table.name}.parquet"
+            counted = _Counted(table.rows)
+            WRITERS["parquet"](draft, replace(table, rows=counted), bom=False)
+            out.copy(path, draft, STORED)
+            draft.unlink()
+            counts[table.name] = counted.number
+            parquet.append((table, path))
+    counts = {name: number for name, number in counts.items() if number}
+    described = croissant.described(
+        manifest,
+        [(one, path) for one, path in parquet if one.name in counts],
+        out.files,
+    )
+    out.text("croissant.json", [_as_json(described)])
+    return counts
+
+
+@dataclass
+class _Counted:
+    """Rows that count themselves."""
+
+    rows: Iterable[Row]
+    number: int = 0
+
+    def __iter__(self) -> Iterator[Row]:
+        for row in self.rows:
+            self.number += 1
+            yield row
 
 
 def _options(study: Study, moment: Moment) -> dict[str, Any]:

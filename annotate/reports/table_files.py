@@ -158,7 +158,7 @@ def write_tables(
         path = out / f"{table.name}.{form}"
         WRITERS[form](path, table, bom=bom)
         paths.append(path)
-        resources.append(_resource(table, path.name, form))
+        resources.append(resource(table, path.name, form))
     if form != "parquet":
         package = {**about, "resources": resources}
         text = json.dumps(package, ensure_ascii=False, indent=1) + "\n"
@@ -166,7 +166,7 @@ def write_tables(
     return paths
 
 
-def _resource(table: Table, path: str, form: str) -> dict[str, Any]:
+def resource(table: Table, path: str, form: str) -> dict[str, Any]:
     """Return a table's entry in the package."""
     schema = deepcopy(table.schema)
     if form == "csv":  # cells that a spreadsheet would run have an apostrophe

@@ -25,7 +25,9 @@ class Command(ImportCommand):
         )
         self.add_owner(parser)
 
-    def handle(self, *, bundle: Path, slug: str | None, owner: str, **_options: Any) -> None:
+    def handle(
+        self, *, bundle: Path, slug: str | None, owner: str, **_options: Any
+    ) -> None:
         self.check_owner(owner)
         manager = User.objects.get(username=owner) if owner else None
         found = import_bundle(bundle, slug=slug or "", owner=manager)
