@@ -27,6 +27,7 @@ from annotate.bundles.parts import PARTS, Selection, of_study
 from annotate.bundles.tables import main_tables, readable_stories, view_texts
 from annotate.models import Study
 from annotate.reports import study_scores
+from annotate.reports.declarations import own_composites
 from annotate.reports.downloads import plain_lines
 from annotate.reports.earlier_study import late_method
 from annotate.reports.table_files import PACKAGE, WRITERS, Row, resource
@@ -290,4 +291,8 @@ def _options(study: Study, moment: Moment) -> dict[str, Any]:
         "demanded": options.demanded,
         "scales": {key: list(ends) for key, ends in options.scales.items()},
         "late_method": late_method(study),
+        "composites": {
+            one.name: {"over": one.over, "kind": one.kind, "weights": dict(one.parts)}
+            for one in own_composites(study)
+        },
     }

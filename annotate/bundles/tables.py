@@ -97,7 +97,8 @@ def _twin_rows(study: Study, moment: Moment) -> Iterator[list[object]]:
     """Yield the scores of degraded copies, with what made them."""
     output = ("twin__story__key", "twin__method__name", "twin__degradation")
     found = study_scores.twin_scores(study, moment).order_by(*output, "pk")
-    known = Identities()
+    known, scored = Identities(), study_scores.metric_names(study)
+    found = found.filter(metric__in=scored)
     rows = found.values_list(*output, "value", "original", *FIELDS)
     for story, method, twin, value, original, a, b, c, d, e in rows.iterator(2000):
         identity = known.of((a, b, c, d, e))
