@@ -33,7 +33,7 @@ EARLIER = "earlier_"
 
 @dataclass(frozen=True)
 class Bundled:
-    """What a bundle has for an analysis: files by option, and declarations."""
+    """Input of an analysis from a bundle: files by option, and declarations."""
 
     files: Mapping[str, Path]
     title: str

@@ -134,7 +134,7 @@ def without_codes(definition: str) -> str:
 
 
 def _output(row: Row, _rows: ExportedRows, _pk: int) -> Row:
-    """Leave the folder out from which an output was imported; a twin has a seed."""
+    """Leave the folder of an original out; that of a degraded copy is its seed."""
     return row if row["twin_of"] else row | {"source": ""}
 
 

@@ -142,7 +142,7 @@ class ImportedRows:
 
         return read
 
-    # What rows say of other rows or of this server, beside references.
+    # Names in rows beside references.
 
     def rename(self, slug: str) -> str:
         """Return the new name of a study."""

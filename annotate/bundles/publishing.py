@@ -18,12 +18,12 @@ PATIENCE = 120
 
 
 class PublishingError(RuntimeError):
-    """Nothing or not everything was published; the message says why."""
+    """An upload that failed or was not begun; the message says why."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """Where a bundle goes: a data set of the Hub, or a new deposit of Zenodo."""
+    """The place of a bundle: a data set of the Hub, or a new draft of Zenodo."""
 
     hub: str = ""
     private: bool = False

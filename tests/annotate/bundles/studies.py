@@ -38,7 +38,7 @@ METRICS = ["sharpness", "shots_present"]
 
 
 def answered(kind, *, slug="trial", pictures=True):
-    """Return a study of a kind with varied answers, scores, exclusions and views."""
+    """Return a study with varied answers, scores, exclusions and views."""
     benchmark = make_benchmark(stories=4, shots=2, pictures=pictures)
     for n, story in enumerate(benchmark.stories.order_by("key")):
         story.tags = {"genre": "myth" if n % 2 else "=fairy"}

@@ -1,5 +1,6 @@
 """Bundles that are damaged, forged or from other versions leave nothing behind."""
 
+import hashlib
 import json
 import stat
 import zipfile
@@ -28,14 +29,12 @@ def bundle(tmp_path, settings):
 
 
 def rewritten(path, change, *, is_told=True):
-    """Write a bundle anew with changed files; `is_told`: the manifest agrees."""
+    """Write a bundle again with changed files; `is_told`: the manifest agrees."""
     with zipfile.ZipFile(path) as packed:
         files = {name: packed.read(name) for name in packed.namelist()}
     manifest = json.loads(files.pop("manifest.json"))
     change(files, manifest)
     if is_told:
-        import hashlib
-
         manifest["files"] = {
             name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
             for name, data in files.items()
@@ -147,16 +146,20 @@ def test_file_beside_the_manifest_is_refused(bundle):
 
 
 def test_zip_bomb_is_refused_before_it_is_read(bundle):
-    with zipfile.ZipFile(bundle, "a", zipfile.ZIP_DEFLATED) as packed:
-        with packed.open("rows/bomb.jsonl", "w") as out:
-            for _ in range(110):
-                out.write(b" " * 10**6)
+    with (
+        zipfile.ZipFile(bundle, "a", zipfile.ZIP_DEFLATED) as packed,
+        packed.open("rows/bomb.jsonl", "w") as out,
+    ):
+        for _ in range(110):
+            out.write(b" " * 10**6)
     refused(bundle, "times its own size")
 
 
 def test_other_zip_is_no_bundle(tmp_path):
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as packed:
         packed.writestr("notes.txt", "hello")
-    with pytest.raises(InputError, match="which has a manifest.json"):
-        with opened(tmp_path / "x.zip"):
-            pass
+    with (
+        pytest.raises(InputError, match="a bundle, which has a manifest"),
+        opened(tmp_path / "x.zip"),
+    ):
+        pass
