@@ -42,6 +42,9 @@ class StandIn(BaseHTTPRequestHandler):
         if self.path == "/api/repos/create":
             kept["created"] = json.loads(data)
             self.answer({"url": f"{address}/datasets/lab/trial"})
+        elif self.path == "/api/validate-yaml":
+            kept["card"] = json.loads(data)["content"]
+            self.answer({"errors": [], "warnings": []})
         elif "/preupload/" in self.path:
             names = [one["path"] for one in json.loads(data)["files"]]
             modes = [
@@ -54,7 +57,8 @@ class StandIn(BaseHTTPRequestHandler):
                 if (row := json.loads(line))["key"] == "file":
                     content = base64.b64decode(row["value"]["content"])
                     kept["files"][row["value"]["path"]] = content
-            self.answer({"commitUrl": address, "commitOid": "1" * 40})
+            commit = f"{address}/datasets/lab/trial/commit/{'1' * 40}"
+            self.answer({"commitUrl": commit, "commitOid": "1" * 40})
         elif self.path == "/api/deposit/depositions":
             kept["metadata"] = json.loads(data)["metadata"]
             links = {"bucket": f"{address}/files/b", "html": f"{address}/deposit/7"}
@@ -100,7 +104,7 @@ def test_hub_gets_every_file(bundle, server, monkeypatch):
     monkeypatch.setattr("huggingface_hub.hf_api.constants.ENDPOINT", address)
     call_command("publish", bundle, hub="lab/trial", private=True, yes=True)
     assert server.kept["created"]["type"] == "dataset"
-    assert server.kept["created"]["private"] is True
+    assert server.kept["created"]["visibility"] == "private"
     assert server.kept["tokens"] == {"Bearer hf_test"}
     files = server.kept["files"]
     manifest = json.loads(files["manifest.json"])
