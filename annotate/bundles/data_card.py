@@ -190,7 +190,7 @@ def _reading(study: Study, manifest: Mapping[str, Any], rows: Counts) -> Sequenc
         "- `stories.jsonl` has the stories, `study.yaml` the questions, `media/` the "
         "pictures by their SHA-256.",
         f"- Report: `plumbline align {study.slug}.zip --out report/`.",
-        f"- The whole study on a server: `plumbline import_bundle {study.slug}.zip`, "
+        f"- The whole study on a server: `plumbline import {study.slug}.zip`, "
         "which reads `rows/`, one file a table of the database.",
         "- `manifest.json` has the SHA-256 of every file.",
     ]
