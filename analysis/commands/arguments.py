@@ -196,10 +196,8 @@ def _scale(command: argparse.ArgumentParser) -> None:
 
 def _bundle(command: Any, view: argparse.ArgumentParser) -> None:
     """Add the file that has all tables of a study."""
-    says = (
-        "a study's bundle (.zip), which `plumbline export --bundle` writes; its tables "
-    )
-    says += "and declarations are used unless others are given"
+    says = "a study's bundle (.zip) as `plumbline export` writes it, whose tables and "
+    says += "declarations are used unless others are given"
     command.add_argument("bundle", type=Path, nargs="?", help=says)
     says = "analysis view of the bundle; default main"
     view.add_argument("--view", default="main", help=says)

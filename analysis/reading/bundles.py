@@ -75,9 +75,7 @@ class Bundle:
             manifest = json.loads(self._packed.read(MANIFEST))
             number, made_by = manifest["format"], manifest["plumbline"]
         except (*BROKEN, LookupError, TypeError):
-            self.refuse(
-                "what `plumbline export --bundle` wrote; it is damaged", MANIFEST
-            )
+            self.refuse("what `plumbline export` wrote; it is damaged", MANIFEST)
         if number != FORMAT:
             self.refuse(
                 f"format {FORMAT}, which this version ({VERSION}) reads; it has format "
