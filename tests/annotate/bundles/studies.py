@@ -12,7 +12,7 @@ from annotate.quality import exclusion
 from annotate.reports import building
 from annotate.responses import analysis_views
 from annotate.responses.bulk import SlotAnswers, store_judgements
-from evalcore.models import MetricScore
+from evalcore.models import MetricScore, Output, TwinScore
 from evalcore.perturbations import degraded_copies
 from evalcore.scoring import metric_runs
 from tests.factories import make_benchmark, make_study
@@ -37,9 +37,9 @@ composites:
 METRICS = ["sharpness", "shots_present"]
 
 
-def answered(kind, *, slug="trial", pictures=True):
+def answered(kind, *, slug="trial"):
     """Return a study with varied answers, scores, exclusions and views."""
-    benchmark = make_benchmark(stories=4, shots=2, pictures=pictures)
+    benchmark = make_benchmark(stories=4, shots=2)
     for n, story in enumerate(benchmark.stories.order_by("key")):
         story.tags = {"genre": "myth" if n % 2 else "=fairy"}
         story.save()
@@ -96,7 +96,16 @@ def with_everything():
     study = answered("likert")
     for output in study.units.first().outputs:
         degraded_copies.make_perturbation(output, "blurred", 1)
-    score = MetricScore.objects.first()
+    score = MetricScore.objects.filter(metric="sharpness").first()
+    TwinScore.objects.create(
+        twin=Output.twins.first(),
+        metric=score.metric,
+        metric_version=score.metric_version,
+        backend=score.backend,
+        identity=score.identity,
+        value=0.5,
+        original=1.5,
+    )
     run = score.run
     run.pk, run.posted_to = None, study.slug
     run.save()

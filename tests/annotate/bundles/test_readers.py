@@ -23,12 +23,21 @@ def tables_of(folder):
     return {path.name: path.read_bytes() for path in folder.glob("tables/*.csv")}
 
 
-@pytest.mark.parametrize("view", ["main", "strict"])
-@pytest.mark.parametrize(
-    "kind", ["likert", "choice", "checklist", "ranking", "composites"]
-)
+CASES = [
+    pytest.param(
+        kind,
+        view,
+        id=f"{kind}-{view}",
+        marks=[] if (kind, view) == ("composites", "strict") else pytest.mark.slow,
+    )
+    for kind in ("likert", "choice", "checklist", "ranking", "composites")
+    for view in ("main", "strict")
+]
+
+
+@pytest.mark.parametrize(("kind", "view"), CASES)
 def test_align_has_the_numbers_of_the_server(kind, view, tmp_path):
-    study = answered(kind, pictures=False)
+    study = answered(kind)
     exporting.write_bundle(study, tmp_path / "trial.zip")
     moment = as_of_event.now(study)
     options = AlignOptions(resamples=20)
@@ -44,6 +53,7 @@ def test_align_has_the_numbers_of_the_server(kind, view, tmp_path):
     assert study.title in (tmp_path / "own/report.html").read_text()
 
 
+@pytest.mark.slow
 def test_further_commands_read_bundles(tmp_path, capsys):
     exporting.write_bundle(answered("choice"), tmp_path / "trial.zip")
     path = str(tmp_path / "trial.zip")

@@ -12,7 +12,7 @@ from annotate.audit_log import as_of_event
 from annotate.audit_log.verifying import problems
 from annotate.bundles import exporting
 from annotate.bundles.importing import import_bundle
-from annotate.models import Annotator, Invitation, Report, Slot, Study
+from annotate.models import Annotator, Invitation, Report, Slot, Study, User
 from annotate.reports import building
 from evalcore import media
 from evalcore.models import Benchmark, MediaFile, MetricScore, Output
@@ -49,6 +49,7 @@ def test_bundle_of_imported_study_is_the_same(kind, tmp_path, settings):
     assert export(found.study, tmp_path / "again.zip") == before
 
 
+@pytest.mark.slow
 def test_reports_and_logs_are_the_same_elsewhere(tmp_path, settings):
     study = with_everything()
     first = building.folder(Report.objects.get())
@@ -101,7 +102,7 @@ def test_links_codes_and_accounts_stay_behind(tmp_path, settings, client):
     study.definition = "recruitment: {outcomes: {completed: {code: SECRET1}}}\n"
     study.save()
     exclusion = study.slots.filter(state="excluded").first().exclusions.get()
-    exclusion.author = alice()
+    exclusion.author = alice(study)
     exclusion.save()
     links = set(Invitation.objects.values_list("token", flat=True))
     codes = set(Annotator.objects.values_list("completion_code", flat=True))
@@ -149,9 +150,9 @@ def test_other_benchmark_of_the_name_stays(tmp_path):
 
 
 def test_study_that_continues_another_brings_it(tmp_path, settings):
-    first = answered("likert", slug="first")
+    first = answered("composites", slug="first")
     study = make_study(benchmark=first.benchmark, slug="second", annotators=1)
-    study.continues = first
+    study.continues, study.definition = first, first.definition
     study.save()
     before = export(study, tmp_path / "second.zip")
     empty_server(settings, tmp_path / "elsewhere")
@@ -195,7 +196,7 @@ def test_commands_export_and_import(tmp_path, settings, capsys):
     with pytest.raises(CommandError, match="is here already"):
         call_command("import_bundle", path)
     empty_server(settings, tmp_path / "elsewhere")
-    alice()
+    User.objects.create_user("alice")
     call_command("import_bundle", path, slug="copy", owner="alice")
     study = Study.objects.get()
     assert study.members.get().user.username == "alice"
