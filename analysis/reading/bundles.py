@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 from analysis.options import VERSION
 from analysis.problems import InputError, Problem, listed, shown
@@ -47,7 +47,7 @@ class Bundle:
         self.files: dict[str, dict[str, Any]] = self.manifest["files"]
         self._check_files()
 
-    def refuse(self, expected: str, file: str = "", line: int | None = None) -> None:
+    def refuse(self, expected: str, file: str = "", line: int | None = None) -> NoReturn:
         """Raise the error of a file of this bundle."""
         where = f"{self.name}: {file}" if file else self.name
         raise InputError([Problem(where, expected, line)])

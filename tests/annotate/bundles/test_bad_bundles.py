@@ -71,8 +71,7 @@ def test_flipped_byte_of_the_zip_is_found_or_harmless(bundle, share):
     bundle.write_bytes(data)
     try:
         found = import_bundle(bundle)
-    except InputError as error:
-        assert "trial.zip" in str(error)
+    except InputError:
         assert not Study.objects.exists()
     else:
         assert problems(found.study) == []
