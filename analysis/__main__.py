@@ -4,6 +4,7 @@ import argparse
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -60,6 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
+    from analysis.commands.bundled import unpacked
     from analysis.commands.requests import Request, answered
     from analysis.notebook.reports import Report
     from analysis.report.page import check_story_link
@@ -72,18 +74,28 @@ def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
     asked = vars(options)
     command = asked["command"]
     names = [field.name for field in fields(AlignOptions)]
-    request = Request(
-        command,
-        {name: asked[name] for name in TABLES if asked.get(name) is not None},
-        AlignOptions(**{name: asked[name] for name in names if name in asked}),
-        shlex.join(["python", "-m", "analysis", *given]),
-        {name: asked[name] for name in FURTHER.get(command, ())},
-        {name: asked.get(name, usual) for name, usual in WIDE.items()},
-        partial(print, file=sys.stderr),
-    )
-    with tqdm(bar_format="{desc} {elapsed}", disable=None) as bar:
-        report = Report(answered(request, bar.set_description_str), request)
-    return report.write(options.out, options.title, options.images, story_link)
+    chosen = AlignOptions(**{name: asked[name] for name in names if name in asked})
+    bundle = asked.get("bundle")
+    with unpacked(bundle, options.view) if bundle else nullcontext() as bundled:
+        tables = {name: asked[name] for name in TABLES if asked.get(name) is not None}
+        if bundled is not None:
+            known = bundled.files.items()
+            tables = {name: path for name, path in known if name in asked} | tables
+            chosen = bundled.completed(chosen)
+        request = Request(
+            command,
+            tables,
+            chosen,
+            shlex.join(["python", "-m", "analysis", *given]),
+            {name: asked[name] for name in FURTHER.get(command, ())},
+            {name: asked.get(name, usual) for name, usual in WIDE.items()},
+            partial(print, file=sys.stderr),
+            bundled=bundled,
+        )
+        title = options.title or (bundled.title if bundled else None)
+        with tqdm(bar_format="{desc} {elapsed}", disable=None) as bar:
+            report = Report(answered(request, bar.set_description_str), request)
+        return report.write(options.out, title, options.images, story_link)
 
 
 def _check(options: argparse.Namespace) -> None:

@@ -194,7 +194,17 @@ def _scale(command: argparse.ArgumentParser) -> None:
     command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=says)
 
 
+def _bundle(command: Any, view: argparse.ArgumentParser) -> None:
+    """Add the file that has all tables of a study."""
+    says = "a study's bundle (.zip) as `plumbline export` writes it, whose tables and "
+    says += "declarations are used unless others are given"
+    command.add_argument("bundle", type=Path, nargs="?", help=says)
+    says = "analysis view of the bundle; default main"
+    view.add_argument("--view", default="main", help=says)
+
+
 def _align(command: argparse.ArgumentParser) -> None:
+    _bundle(command, command)
     for kind in ("ratings", "choices", "rankings"):
         _table(command, kind)
     _table(command, "scores", "without it a report of people alone")
@@ -229,6 +239,7 @@ def _align(command: argparse.ArgumentParser) -> None:
 
 def _agreement(command: argparse.ArgumentParser) -> None:
     table = command.add_mutually_exclusive_group(required=True)
+    _bundle(table, command)
     for kind in ("ratings", "choices", "rankings"):
         _table(table, kind)
     command.set_defaults(**WIDE)
@@ -236,6 +247,7 @@ def _agreement(command: argparse.ArgumentParser) -> None:
 
 
 def _leaderboard(command: argparse.ArgumentParser) -> None:
+    _bundle(command, command)
     _table(command, "choices", "side by side")
     _table(command, "rankings", "orders of several outputs")
     command.add_argument(
@@ -251,7 +263,9 @@ def _leaderboard(command: argparse.ArgumentParser) -> None:
 
 
 def _power(command: argparse.ArgumentParser) -> None:
-    _table(command, "ratings", required=True)
+    ratings = command.add_mutually_exclusive_group(required=True)
+    _bundle(ratings, command)
+    _table(ratings, "ratings")
     _table(command, "scores")
     _wide(command)
     _scale(command)
@@ -261,6 +275,7 @@ def _power(command: argparse.ArgumentParser) -> None:
 
 
 def _subset(command: argparse.ArgumentParser) -> None:
+    _bundle(command, command)
     _table(command, "scores")
     _table(command, "ratings")
     _table(command, "subset", "scores of the subset as an own table")

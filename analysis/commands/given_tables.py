@@ -88,7 +88,7 @@ def isolated_remarks(
     table: pd.DataFrame, kind: str, options: Mapping[str, object]
 ) -> list[str]:
     """Remark on ratings far from all others, where no scale refuses them."""
-    if kind != "ratings" or options["scale"] is not None:
+    if kind != "ratings" or options["scale"] is not None or options.get("scales"):
         return []
     return list(isolated_ratings(table))
 

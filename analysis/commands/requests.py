@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.commands import alignment, planning
+from analysis.commands.bundled import Bundled
 from analysis.commands.given_tables import (
     DIRECTIONS,
     composite_parts,
@@ -63,6 +64,7 @@ class Request:
     wide: Mapping[str, Any] = field(default_factory=lambda: WIDE)
     warn: Progress = silent
     remarks: list[str] = field(default_factory=list)
+    bundled: Bundled | None = None
 
     def read(self, *kinds: str) -> dict[str, pd.DataFrame | None]:
         """Read the tables that keywords of their names give; None for others."""
@@ -149,6 +151,12 @@ def _align(request: Request, progress: Progress) -> Analysis:
     tags = tag_rows(given.get("stories"))
     twins = None if scores is None else degraded_rows(given.get("twins"), scores)
     composites = composite_parts(given.get("composites"), covered, tags)
+    hypotheses = hypothesis_rows(given.get("hypotheses"), covered, composites)
+    earlier, bundled = None, request.bundled
+    if bundled is not None:
+        composites = composites or bundled.composites
+        hypotheses = bundled.hypotheses if hypotheses is None else hypotheses
+        earlier = _earlier(bundled)
     return alignment.align(
         ratings=tables["ratings"],
         choices=tables["choices"],
@@ -159,9 +167,21 @@ def _align(request: Request, progress: Progress) -> Analysis:
         composites=composites,
         twins=twins,
         marked_shots=request.table("marked_shots"),
-        hypotheses=hypothesis_rows(given.get("hypotheses"), covered, composites),
+        hypotheses=hypotheses,
+        earlier=earlier,
         progress=progress,
     )
+
+
+def _earlier(bundled: Bundled) -> alignment.EarlierStudy | None:
+    """Return the tables of the study that the bundle's study continues, if any."""
+    if not bundled.late_method:
+        return None
+    tables = {
+        kind: read_table(kind, path, {**WIDE, "scale": None})
+        for kind, path in bundled.earlier.items()
+    }
+    return alignment.EarlierStudy(tables, bundled.late_method)
 
 
 def _is_given(value: object) -> bool:

@@ -48,12 +48,14 @@ class StudyCommand(BaseCommand):
 class WritingCommand(StudyCommand):
     """A command that writes files about a study into a folder."""
 
+    needs_out = True
+
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument(
             "--out",
             type=Path,
-            required=True,
+            required=self.needs_out,
             help="folder for the files; created if missing",
         )
 

@@ -1,7 +1,6 @@
 """Required judgements, and annotators' comments on them."""
 
 import secrets
-from hashlib import sha256
 
 from django.db import models
 from django.db.models import Q
@@ -10,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from annotate.models.people import Annotator
-from annotate.models.studies import PLACES, PURPOSES, Purpose, Question, Study
+from annotate.models.studies import LETTERS, PLACES, PURPOSES, Purpose, Question, Study
 from annotate.models.units import Unit
 from evalcore.models import Output
 from evalcore.models.columns import holds, known, once
@@ -196,11 +195,10 @@ class Slot(models.Model):
     @property
     def order(self) -> list[int]:
         """Return the order of the unit's outputs from left to right."""
-        shown = [output.pk for output in self.unit.outputs]
-        places = list(range(len(shown)))
+        places = list(range(len(self.unit.outputs)))
         if len(places) < 3:
             return places if self.a_is_left else places[::-1]
-        places.sort(key=lambda i: sha256(f"{shown} {i}".encode()).digest())
+        places = [LETTERS.index(letter) for letter in self.unit.base_order]
         start = self.turn % len(places)
         return places[start:] + places[:start]
 

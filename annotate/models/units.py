@@ -1,6 +1,7 @@
 """Units: outputs shown together, and their purpose."""
 
 from collections.abc import Sequence
+from hashlib import sha256
 from itertools import combinations
 
 from django.db import models
@@ -74,6 +75,14 @@ class Unit(models.Model):
         help_text='Right answers: {"character": [3, 4]}, or {"quality": "a"}.',
     )
     feedback = models.JSONField(default=dict, blank=True, help_text='{"en": ...}')
+    arrangement = models.CharField(
+        max_length=5,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Order of three or more outputs before a slot turns it, by their "
+        "letters; empty: drawn from their ids.",
+    )
     set_aside_at = models.DateTimeField(
         null=True, blank=True, help_text="Skipped too often: handed out no more."
     )
@@ -92,6 +101,19 @@ class Unit(models.Model):
         """Return the outputs in the order of the methods' names."""
         stored = (getattr(self, name) for name in OUTPUTS)
         return [output for output in stored if output is not None]
+
+    @property
+    def base_order(self) -> str:
+        """Return the letters of three or more outputs before a slot turns them."""
+        if self.arrangement:
+            return self.arrangement
+        ids = (getattr(self, f"{name}_id") for name in OUTPUTS)
+        shown = [pk for pk in ids if pk is not None]
+        drawn = {
+            letter: sha256(f"{shown} {place}".encode()).digest()
+            for place, letter in enumerate(LETTERS[: len(shown)])
+        }
+        return "".join(sorted(drawn, key=drawn.__getitem__))
 
     @property
     def methods(self) -> tuple[str, ...]:

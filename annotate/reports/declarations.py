@@ -48,7 +48,7 @@ def declarations(
     from analysis.reading.kept_answers import chosen_tables
 
     covered = chosen_tables(tables, options)
-    composites = own = _own_composites(study)
+    composites = own = own_composites(study)
     if path := files.get("composites"):
         composites = ()
         if path.stat().st_size:
@@ -75,7 +75,7 @@ def declarations(
     return Declarations(hypotheses, composites, hashes, notes)
 
 
-def _own_composites(study: Study) -> tuple[Composite, ...]:
+def own_composites(study: Study) -> tuple[Composite, ...]:
     """Return the composites of the study's file; imported studies have no file."""
     if not study.definition:
         return ()

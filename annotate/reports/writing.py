@@ -92,7 +92,7 @@ def write_study_report(
 
     progress("reading")
     choice = study_scores.choice_of(study, options, moment)
-    completed = _completed(study, options, choice)
+    completed = completed_options(study, options, choice)
     result = _align(study, view, moment, completed, files, progress)
     at = moment.at.isoformat(timespec="seconds")
     run = run_table(
@@ -148,7 +148,7 @@ def _about_texts(study: Study, moment: Moment) -> Iterator[str]:
             )
 
 
-def _completed(
+def completed_options(
     study: Study, options: AlignOptions, choice: study_scores.Choice
 ) -> AlignOptions:
     """Return the options, completed by those of the study."""

@@ -4,6 +4,7 @@ from typing import Any
 
 from annotate.audit_log import as_of_event
 from annotate.audit_log.as_of_event import MomentError
+from annotate.bundles import exporting
 from annotate.management import WritingCommand
 from annotate.models import MAIN, Study
 from annotate.reports.export_folder import FORMATS, write_export
@@ -11,10 +12,12 @@ from annotate.reports.layouts import IMAGE_FOLDER, LAYOUTS, ExportError
 
 
 class Command(WritingCommand):
-    refused = (ExportError, MomentError)
+    refused = (ExportError, exporting.BundleError, MomentError)
+    needs_out = False
     help = (
         "Write the answers, scores and description of a study to files. "
-        "Example: export_study pilot --out export/ --format parquet --layout wide"
+        "Examples: export_study pilot --out export/ --format parquet --layout wide; "
+        "export_study pilot --bundle pilot.zip"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -42,17 +45,39 @@ class Command(WritingCommand):
             help="in a wide table of answers, add a column for each metric",
         )
         add("--bom", action="store_true", help="begin CSV with a byte order mark")
+        add(
+            "--bundle",
+            type=Path,
+            metavar="FILE.zip",
+            help="write everything that belongs to the study into one file, which "
+            "import_bundle reads on another server",
+        )
+        add("--no-pictures", action="store_true", help="leave them out of the bundle")
+        says = "of a bundle's data, as the Hugging Face Hub names it: cc-by-4.0"
+        add("--license", default="", help=says)
 
     def work(
         self,
         study: Study,
         *,
-        out: Path,
+        out: Path | None,
+        bundle: Path | None,
         view: str,
         as_of: int | None,
         format: str,
         **options: Any,
     ) -> None:
+        if bundle is not None:
+            exporting.write_bundle(
+                study,
+                bundle,
+                pictures=not options["no_pictures"],
+                license=options["license"],
+            )
+            self.stdout.write(str(bundle))
+            return
+        if out is None:
+            raise ExportError("--out, --bundle: expected one of them")
         known = study.analysis_views.values_list("key", flat=True)
         if view not in known:
             expected = ", ".join(known)
