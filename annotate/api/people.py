@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.db import transaction
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
@@ -279,7 +279,7 @@ class PersonalData(OfPerson):
         tags=["people"],
         responses={(200, "application/zip"): OpenApiTypes.BINARY},
     )
-    def get(self, request: Request, slug: str, pk: int) -> HttpResponse:
+    def get(self, request: Request, slug: str, pk: int) -> HttpResponseBase:
         """Download all data of a person, to hand out to them."""
         data = record.zipped(self.person(pk))
         return attachment(f"{slug}-{pk}-personal-data.zip", data, "application/zip")

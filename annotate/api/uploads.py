@@ -33,8 +33,10 @@ KINDS = ("stories", "outputs", "scores", "ratings", "choices")
 
 
 class UploadSerializer(serializers.ModelSerializer):
-    benchmark = serializers.CharField(source="benchmark.slug", default=None)
-    study = serializers.CharField(source="study.slug", default=None)
+    benchmark = serializers.CharField(
+        source="benchmark.slug", default=None, allow_null=True
+    )
+    study = serializers.CharField(source="study.slug", default=None, allow_null=True)
     chosen = serializers.DictField(help_text="how the files are read")
     found = serializers.DictField(help_text="the preview: figures, rows, problems")
 
