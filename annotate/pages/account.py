@@ -39,7 +39,7 @@ class Login(LoginView):
         return super().dispatch(request, *args, **kwargs)
 
 
-class TokenForm(ModelForm[ApiToken]):
+class TokenForm(ModelForm):  # type: ignore[type-arg]  # only in its stubs
     """What a new token may do, where, and for how long."""
 
     DAYS = (
