@@ -234,7 +234,7 @@ class Account(SuperuserView):
     @transaction.atomic
     def patch(self, request: Request, pk: int) -> Response:
         """Change the role of an account, or deactivate or activate it."""
-        given, user = read(AccountChangeBody, request), self.other(pk)
+        user, given = self.other(pk), read(AccountChangeBody, request)
         if "role" in given:
             accounts.change_role(user, ROLES[given["role"]], by=request.user)
         if "is_active" in given:

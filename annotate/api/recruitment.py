@@ -136,7 +136,7 @@ class Link(StudyView):
     )
     def patch(self, request: Request, slug: str, pk: int) -> Response:
         """Change the number of places, or let people switch device."""
-        given, link = read(LinkChangeBody, request), self.link(pk)
+        link, given = self.link(pk), read(LinkChangeBody, request)
         if "places" in given:
             places.set_places(link, given["places"], user=request.user)
         if "any_device" in given:

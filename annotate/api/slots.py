@@ -183,7 +183,7 @@ class SlotExclude(OfSlot):
     )
     def post(self, request: Request, slug: str, code: str) -> Response:
         """Leave a submitted rating out, with a reason."""
-        given, slot = read(ExcludeBody, request), self.slot(code)
+        slot, given = self.slot(code), read(ExcludeBody, request)
         views = None
         if "views" in given:
             views = list(named_views(self.study).filter(key__in=given["views"]))

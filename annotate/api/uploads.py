@@ -299,8 +299,8 @@ class UploadContinue(UploadView):
     )
     def post(self, request: Request, pk: int) -> Response:
         """Check a further part of imported files, as an upload of its own."""
-        part = read(ContinueBody, request)["part"]
-        following = queue.go_on(self.upload(pk), part)
+        upload, given = self.upload(pk), read(ContinueBody, request)
+        following = queue.go_on(upload, given["part"])
         if following is None:
             raise Conflict("There is no such part, or it is imported already.")
         ring(wake_uploads)

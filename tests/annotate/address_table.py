@@ -284,7 +284,11 @@ class World:
             "offer": signing.dumps([output.pk, 1, "", _shown(output)], salt=SALT),
             "run": self.run.pk,
             "action": "link" if address.name == "account-change" else "pause",
-            "table": "cells" if "progress" in address.route else "ratings",
+            "table": (
+                "cells"
+                if "coverage" in address.name or "progress/" in address.route
+                else "ratings"
+            ),
             "name": {
                 "documentation-file": "index.html",
                 "annotator-file": "people",
