@@ -69,9 +69,7 @@ PROBLEM = {
 }
 
 
-def complete(
-    result: dict[str, Any], generator: Any, request: Any, public: bool
-) -> dict[str, Any]:
+def complete(result: dict[str, Any], **_how: object) -> dict[str, Any]:
     """Add refusals, scopes and idempotency keys to every operation."""
     result["components"]["schemas"]["Problem"] = PROBLEM
     result["components"]["responses"] = {

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from rest_framework.exceptions import APIException, ValidationError
+from rest_framework.exceptions import APIException
 from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
@@ -196,11 +196,6 @@ def _of_fields(detail: Any, path: str = "") -> Iterator[dict[str, Any]]:
     else:
         text = ": ".join(filter(None, (path, str(detail))))
         yield {"text": text, "column": path, "expected": str(detail)}
-
-
-def invalid(problems: Iterable[Any]) -> ValidationError:
-    """Return the refusal of a body for problems of its fields."""
-    return ValidationError(list(problems))
 
 
 def document(

@@ -43,6 +43,7 @@ class LinkSerializer(serializers.ModelSerializer):
     address = serializers.SerializerMethodField()
     places = serializers.IntegerField(source="most")
     is_open = serializers.BooleanField()
+    any_device = serializers.BooleanField(help_text="people may switch device")
 
     class Meta:
         model = JoinLink

@@ -34,7 +34,7 @@ class KeyOfAnother(APIException):
 
 
 class Gone(APIException):
-    """It was there, and is not any more."""
+    """Something that is no longer there."""
 
     status_code = 410
     default_code = "gone"

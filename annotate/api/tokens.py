@@ -26,7 +26,10 @@ MOST_DAYS = 3650
 
 class TokenSerializer(serializers.ModelSerializer):
     study = serializers.SlugRelatedField(
-        slug_field="slug", read_only=True, help_text="null: every study"
+        slug_field="slug",
+        read_only=True,
+        allow_null=True,
+        help_text="null: every study",
     )
 
     class Meta:

@@ -176,7 +176,7 @@ def listed(
     before: int | None = None,
     with_pay: bool,
 ) -> QuerySet[Event]:
-    """Return events of a kind, the newest first; without a kind those of interest."""
+    """Return events, the newest first; by default without routine ones."""
     events = study.events.select_related(
         "annotator",
         "user",

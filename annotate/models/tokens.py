@@ -67,10 +67,6 @@ class ApiToken(models.Model):
         return made, secret
 
     @property
-    def is_valid(self) -> bool:
-        return self.revoked_at is None and not self.has_expired
-
-    @property
     def has_expired(self) -> bool:
         return self.expires_at is not None and self.expires_at <= timezone.now()
 

@@ -40,7 +40,7 @@ class Login(LoginView):
 
 
 class TokenForm(ModelForm):  # type: ignore[type-arg]  # only in its stubs
-    """What a new token may do, where, and for how long."""
+    """Rights, study and end of a new token."""
 
     DAYS = (
         (30, gettext_lazy("30 days")),

@@ -1,4 +1,4 @@
-"""What all operations of the API share: problems, repeated requests, pages."""
+"""Shared parts of the API: problems, repeated requests, pages."""
 
 import threading
 

@@ -113,7 +113,7 @@ def test_restored_demo_has_no_public_passwords(study, back_up, capsys):
     assert User.objects.get(username="researcher").check_password(
         "an own one of theirs"
     )
-    assert not ApiToken.objects.get().is_valid
+    assert ApiToken.objects.get().revoked_at
 
 
 def test_restore_moves_existing_data_aside(
