@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("annotate", "0013_again")]
+    dependencies = [("annotate", "0014_exports")]
 
     operations = [
         migrations.AddField(
