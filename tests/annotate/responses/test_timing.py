@@ -15,7 +15,7 @@ from annotate.assignment import choosing
 from annotate.audit_log import verifying
 from annotate.coverage.slot_counts import tallies
 from annotate.models import Annotator, Event, Flag, Invitation, Slot
-from annotate.pages.annotator import session_progress
+from annotate.people import session_progress
 from annotate.reports.downloads import write_export
 from annotate.reports.study_tables import answer_rows
 from annotate.responses import giving_back
