@@ -6,6 +6,8 @@ from drf_spectacular.views import SpectacularAPIView
 from annotate.api import accounts, annotator, studies
 
 STUDY = "api/v1/studies/<slug:slug>/"
+SESSION = "api/v1/session/"
+STORY = f"{SESSION}story/<code>/"
 
 api_urls = [
     path("api/v1/schema/", SpectacularAPIView.as_view(), name="api-schema"),
@@ -14,6 +16,22 @@ api_urls = [
     path(STUDY, studies.StudyDetail.as_view(), name="api-study"),
     path(f"{STUDY}coverage/", studies.StudyCoverage.as_view(), name="api-coverage"),
     path(f"{STUDY}scores/", studies.StudyScores.as_view(), name="api-scores"),
-    path("api/v1/slot/", annotator.NextSlot.as_view(), name="api-slot"),
-    path("api/v1/slot/<code>/", annotator.SubmitSlot.as_view(), name="api-submit"),
+    path(SESSION, annotator.Session.as_view(), name="api-session"),
+    path(f"{SESSION}join/", annotator.Join.as_view(), name="api-join"),
+    path(f"{SESSION}consent/", annotator.Consent.as_view(), name="api-consent"),
+    path(
+        f"{SESSION}instructions/",
+        annotator.Instructions.as_view(),
+        name="api-instructions",
+    ),
+    path(f"{SESSION}warning/", annotator.Warned.as_view(), name="api-warning"),
+    path(f"{SESSION}finish/", annotator.Finish.as_view(), name="api-finish"),
+    path(f"{SESSION}withdraw/", annotator.Withdraw.as_view(), name="api-withdraw"),
+    path(f"{SESSION}return/", annotator.Return.as_view(), name="api-return"),
+    path(f"{SESSION}story/", annotator.NextStory.as_view(), name="api-slot"),
+    path(STORY, annotator.Story.as_view(), name="api-story"),
+    path(f"{STORY}answers/", annotator.Draft.as_view(), name="api-answers"),
+    path(f"{STORY}submit/", annotator.Submit.as_view(), name="api-submit"),
+    path(f"{STORY}skip/", annotator.Skip.as_view(), name="api-skip"),
+    path(f"{STORY}heartbeat/", annotator.Heartbeat.as_view(), name="api-heartbeat"),
 ]
