@@ -1,10 +1,12 @@
 """Periodic tasks for studies, every minute and every hour."""
 
+import logging
 import time
 from importlib import import_module
 
 from celery import shared_task
 from django.conf import settings
+from kombu.exceptions import OperationalError
 
 from annotate.access import rate_limits
 from annotate.coverage import snapshots
@@ -18,6 +20,8 @@ from annotate.studies import plan_queue
 from annotate.uploads import queue
 from evalcore.models import MetricChunk
 from evalcore.serving import log
+
+logger = logging.getLogger(__name__)
 
 
 @shared_task
@@ -109,7 +113,10 @@ def wake_uploads() -> None:
     It is that of judges, which wait for others most of the time: checking thousands of
     pictures would keep the worker of everything else from its periodic tasks.
     """
-    work_on_uploads.apply_async(queue=MetricChunk.Queue.JUDGE)
+    try:
+        work_on_uploads.apply_async(queue=MetricChunk.Queue.JUDGE)
+    except (OperationalError, OSError):
+        logger.warning("message broker unavailable; uploads wait")
 
 
 @shared_task

@@ -13,7 +13,7 @@ class InProcess(httpx2.BaseTransport):
     """Sends requests by Django's test client, inside the test's transaction."""
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        headers = {name: value for name, value in request.headers.items()}
+        headers = dict(request.headers)
         answer = Requests(raise_request_exception=True).generic(
             request.method,
             request.url.raw_path.decode(),

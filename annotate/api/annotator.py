@@ -7,7 +7,7 @@ from django.http import Http404
 from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,13 +18,14 @@ from annotate.access import rate_limits
 from annotate.api import annotator_serializers as sent
 from annotate.api import annotator_standing
 from annotate.api.authentication import InvitationAuthentication, IsAnnotator
-from annotate.api.refusals import Conflict, Refused, TooMuch
+from annotate.api.base import ApiView, read
+from annotate.api.refusals import Conflict, Gone, Refused, TooMuch
 from annotate.assignment import choosing
 from annotate.kinds.base import AnswerError, BadAnswerError, SlotTakenError
 from annotate.models import Annotator, JoinLink, Purpose, Slot, new_token
 from annotate.people import consenting, devices, joining, outcomes, places, visits
 from annotate.people.places import JoiningError
-from annotate.people.status import stop_text, why_stopped
+from annotate.people.status import ENDED, stop_text, why_stopped
 from annotate.personal_data import erasing
 from annotate.presentation.broken_media import FaultRow
 from annotate.presentation.shot_comments import ShotCommentRow
@@ -47,7 +48,7 @@ def _next(
     return extend_schema(request=asks, responses=responses, tags=["session"])
 
 
-class SessionView(APIView):
+class SessionView(ApiView):
     """A view of an annotator, with the token of the personal link."""
 
     authentication_classes = (InvitationAuthentication,)
@@ -55,20 +56,24 @@ class SessionView(APIView):
     # Whether somebody whose link was revoked may call it, too.
     is_for_all = False
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        super().initial(request, *args, **kwargs)
+    def check_access(self, request: Request) -> None:
         why = why_stopped(request.auth.invitation)
         if why and not self.is_for_all:
-            raise Conflict(stop_text(why))
+            raise _stopped(why)
 
     def handle_exception(self, exc: Exception) -> Response:
         """Add to a conflict what the annotator does next."""
         response = super().handle_exception(exc)
         person = self.request.auth
-        if response.status_code == Conflict.status_code and person is not None:
+        if isinstance(exc, Conflict | Gone) and person is not None:
             standing = annotator_standing.standing(_again(person))
             response.data = {**response.data, "next": standing["next"]}
         return response
+
+
+def _stopped(why: str) -> Conflict | Gone:
+    """Return the refusal for somebody whose link is no use any more, or not now."""
+    return (Gone if why in ENDED else Conflict)(stop_text(why))
 
 
 def _again(person: Annotator) -> Annotator:
@@ -80,13 +85,6 @@ def _again(person: Annotator) -> Annotator:
 def _reply(person: Annotator) -> Response:
     standing = annotator_standing.standing(_again(person))
     return Response(sent.StandingSerializer(standing).data)
-
-
-def _checked(serializer: type[Serializer], request: Request) -> dict[str, Any]:
-    given = serializer(data=request.data)
-    given.is_valid(raise_exception=True)
-    checked: dict[str, Any] = given.validated_data
-    return checked
 
 
 class Join(APIView):
@@ -105,13 +103,14 @@ class Join(APIView):
             404: OpenApiResponse(description="no such link"),
             409: OpenApiResponse(description="nobody, or not this person, can join"),
         },
+        parameters=[OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER)],
     )
     def post(self, request: Request) -> Response:
         """Join a study by its public link, or come back to it.
 
         With an `Idempotency-Key`, a repeated request returns the same annotator.
         """
-        given = _checked(sent.JoinSerializer, request)
+        given = read(sent.JoinSerializer, request)
         links = JoinLink.objects.select_related("study")
         link = links.filter(token=given["link"]).first()
         if link is None:
@@ -182,7 +181,7 @@ class Consent(SessionView):
     @_next(asks=sent.ConsentSerializer)
     def post(self, request: Request) -> Response:
         """Agree to the text that was shown, or decline."""
-        given, person = _checked(sent.ConsentSerializer, request), request.auth
+        given, person = read(sent.ConsentSerializer, request), request.auth
         if not given["agree"]:
             if not places.decline(person):
                 raise Conflict(_("You have agreed already. You can still withdraw."))
@@ -350,7 +349,7 @@ class Skip(SessionView):
         """Skip a story, with a reason."""
         person = request.auth
         slot = _own(person, code)
-        given = _checked(sent.SkipSerializer, request)
+        given = read(sent.SkipSerializer, request)
         if slot.purpose == Purpose.TRAINING:
             raise Conflict(_("The stories of the training round cannot be skipped."))
         try:
@@ -382,11 +381,12 @@ class Withdraw(SessionView):
     @_next(asks=sent.WithdrawSerializer)
     def post(self, request: Request) -> Response:
         """Withdraw, with or without the submitted answers."""
-        given, person = _checked(sent.WithdrawSerializer, request), request.auth
+        person = request.auth
         may_change = person.withdrawn_at and not person.answers_withdrawn
         is_revoked = person.invitation.revoked_at is not None
         if is_revoked and (person.erased_at or not may_change):
-            raise Conflict(stop_text(why_stopped(person.invitation)))
+            raise _stopped(why_stopped(person.invitation))
+        given = read(sent.WithdrawSerializer, request)
         erasing.withdraw(person, answers=given["answers"] == "leave_out")
         return _reply(person)
 
@@ -401,7 +401,7 @@ class Return(SessionView):
         """Take a place again, if `may_return`."""
         person, invitation = request.auth, request.auth.invitation
         if invitation.revoked_at and not places.may_come_back(person):
-            raise Conflict(stop_text(why_stopped(invitation)))
+            raise _stopped(why_stopped(invitation))
         try:
             places.come_back(person)
         except JoiningError as error:
@@ -436,7 +436,7 @@ def _receive(
     """Store what was sent of a story, and submit it if it is complete."""
     person = request.auth
     slot = _own(person, code, is_late=True)
-    given = _checked(serializer, request)
+    given = read(serializer, request)
     rows = _rows(given)
     if len(rows) > writing.MOST_ROWS:
         raise TooMuch(

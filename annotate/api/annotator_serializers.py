@@ -5,6 +5,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from annotate.api.base import Body
 from annotate.kinds.registry import KINDS
 from annotate.models import Skip
 from annotate.people.outcomes import Outcome
@@ -221,7 +222,7 @@ class SavedSerializer(serializers.Serializer):
     lease_until = serializers.DateTimeField(allow_null=True)
 
 
-class JoinSerializer(serializers.Serializer):
+class JoinSerializer(Body):
     link = serializers.CharField(
         max_length=100, help_text="the last part of the public link"
     )
@@ -241,27 +242,27 @@ class JoinSerializer(serializers.Serializer):
     )
 
 
-class ConsentSerializer(serializers.Serializer):
+class ConsentSerializer(Body):
     agree = serializers.BooleanField()
     version = serializers.CharField(
         allow_blank=True, help_text="the `consent_version` of the text that was shown"
     )
 
 
-class SkipSerializer(serializers.Serializer):
+class SkipSerializer(Body):
     reason = serializers.ChoiceField(Skip.Reason.choices)
     comment = serializers.CharField(
         max_length=LONGEST_REASON, allow_blank=True, default=""
     )
 
 
-class WithdrawSerializer(serializers.Serializer):
+class WithdrawSerializer(Body):
     answers = serializers.ChoiceField(
         ["keep", "leave_out"], help_text="what happens to submitted answers"
     )
 
 
-class ShotPlaceSerializer(serializers.Serializer):
+class ShotPlaceSerializer(Body):
     side = serializers.CharField(max_length=10, allow_blank=True, help_text=SIDES)
     shot = serializers.IntegerField(min_value=0, max_value=999_999)
 
@@ -270,7 +271,7 @@ class ShotCommentSerializer(ShotPlaceSerializer):
     text = serializers.CharField(max_length=LONGEST_COMMENT, allow_blank=True)
 
 
-class DraftSerializer(serializers.Serializer):
+class DraftSerializer(Body):
     answers = serializers.DictField(
         child=serializers.CharField(allow_null=True),
         default=dict,
@@ -294,11 +295,6 @@ class DraftSerializer(serializers.Serializer):
         help_text="pictures or videos that do not show: a shot of a side, shot 0 for "
         "its video, or an empty side for a character's picture",
     )
-
-    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
-        if not self.initial_data.keys() & self.fields.keys():
-            raise serializers.ValidationError({"answers": "This field is required."})
-        return given
 
     def validate_ticked(self, ticked: dict[str, list[str]]) -> dict[int, list[str]]:
         if not all(re.fullmatch("[0-9]{1,6}", number) for number in ticked):

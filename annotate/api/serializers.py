@@ -3,15 +3,8 @@
 from typing import Any
 
 from rest_framework import serializers
-from rest_framework.authtoken import serializers as authtoken
 
 from annotate.models import Study
-
-
-class AuthTokenSerializer(authtoken.AuthTokenSerializer):
-    def __repr__(self) -> str:
-        """Return no password: reports of errors show local variables."""
-        return f"<{type(self).__name__}>"
 
 
 class StudySerializer(serializers.ModelSerializer):

@@ -7,44 +7,58 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import generics
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from analysis.problems import InputError, Problem, Problems
-from annotate.access.permissions import get_study_for, visible_studies
+from annotate.access.permissions import visible_studies
 from annotate.api import serializers
 from annotate.api.authentication import (
     TableJSONParser,
 )
-from annotate.api.refusals import Conflict, Refused
+from annotate.api.base import AccountView, StudyView
 from annotate.coverage.counts import units
 from annotate.coverage.dashboard import standing
 from annotate.models import Study
-from annotate.studies.lifecycle import ARCHIVED
 from evalcore.importing.scores import import_scores
 
 
-class StudyList(generics.ListAPIView):
+class StudyList(AccountView, generics.ListAPIView):
     """The studies that you can see."""
 
     serializer_class = serializers.StudySerializer
 
+    def check_token(self, request: Request, study: Study | None = None) -> None:
+        """Accept a token of one study, which sees this one in the list."""
+        token = request.auth
+        super().check_token(request, getattr(token, "study", None))
+
     def get_queryset(self) -> QuerySet[Study]:
-        return visible_studies(self.request.user).select_related("benchmark")
+        studies = visible_studies(self.request.user).select_related("benchmark")
+        only = getattr(self.request.auth, "study", None)
+        return studies.filter(pk=only.pk) if only else studies
+
+    @extend_schema(operation_id="list_studies", tags=["studies"])
+    def get(self, request: Request) -> Response:
+        """List the studies that you can see, newest first."""
+        return self.list(request)
 
 
-class StudyDetail(generics.RetrieveAPIView):
-    serializer_class = serializers.StudySerializer
+class StudyDetail(StudyView):
+    @extend_schema(
+        operation_id="get_study",
+        tags=["studies"],
+        responses=serializers.StudySerializer,
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """Return one study."""
+        return Response(serializers.StudySerializer(self.study).data)
 
-    def get_object(self) -> Study:
-        return get_study_for(self.request.user, self.kwargs["slug"])
 
-
-class StudyCoverage(APIView):
+class StudyCoverage(StudyView):
     """Progress of a study by cell, and its expected end."""
 
     @extend_schema(responses=serializers.CoverageSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        study = get_study_for(request.user, slug)
+        study = self.study
         stands = standing(study)
         found = {
             "totals": stands.totals,
@@ -54,10 +68,11 @@ class StudyCoverage(APIView):
         return Response(serializers.CoverageSerializer(found).data)
 
 
-class StudyScores(APIView):
+class StudyScores(StudyView):
     """Upload metric scores computed elsewhere, for use in this study only."""
 
     parser_classes = (TableJSONParser,)
+    scope = "write"
 
     @extend_schema(
         request=serializers.ScoresSerializer,
@@ -73,26 +88,21 @@ class StudyScores(APIView):
 
         from analysis.reading.inputs import check_scores
 
-        study = get_study_for(request.user, slug, role="manager")
-        if study.archived_at:
-            raise Conflict(str(ARCHIVED))
+        study = self.study
         given = serializers.ScoresSerializer(data=request.data)
         given.is_valid(raise_exception=True)
         problems = _outside(study, given.validated_data["scores"])
         if problems:
-            raise Refused({"problems": problems.kept()})
+            raise InputError(problems)
         frame = pd.DataFrame(given.validated_data["scores"]).astype(object)
         frame.index = pd.RangeIndex(1, len(frame) + 1)
-        try:
-            summary = import_scores(
-                check_scores(frame, file="scores"),
-                benchmark=study.benchmark,
-                file="API",
-                replace=given.validated_data["replace"],
-                posted_to=study.slug,
-            )
-        except InputError as error:
-            raise Refused({"problems": error.problems.kept()}) from error
+        summary = import_scores(
+            check_scores(frame, file="scores"),
+            benchmark=study.benchmark,
+            file="API",
+            replace=given.validated_data["replace"],
+            posted_to=study.slug,
+        )
         return Response(vars(summary))
 
 

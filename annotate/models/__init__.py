@@ -35,6 +35,7 @@ from annotate.models.studies import (
     StudyMember,
     localised,
 )
+from annotate.models.tokens import ApiToken, KeptAnswer
 from annotate.models.units import Unit
 from annotate.models.uploads import Upload
 
@@ -50,6 +51,7 @@ __all__ = [
     "AnalysisView",
     "Annotator",
     "Answer",
+    "ApiToken",
     "Choice",
     "Event",
     "Exclusion",
@@ -57,6 +59,7 @@ __all__ = [
     "Flag",
     "Invitation",
     "JoinLink",
+    "KeptAnswer",
     "Look",
     "PasswordLink",
     "Payment",

@@ -20,13 +20,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
 from kombu.exceptions import OperationalError
-from rest_framework.decorators import api_view
-from rest_framework.request import Request
 
-from annotate.access.permissions import can_manage, get_study_for
+from annotate.access.permissions import can_manage
 from annotate.audit_log import as_of_event
 from annotate.models import MAIN, Report, Study, User
 from annotate.pages.scores import STOP_POLLING
@@ -65,27 +61,6 @@ def _table(study: Study, table: str, asked: QueryDict) -> StreamingHttpResponse:
             raise Http404(str(error)) from error
     lines = downloads.csv_lines(study, table, view=view.key, as_of=as_of)
     return StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
-
-
-@extend_schema(
-    operation_id="studies_table",
-    parameters=[
-        OpenApiParameter("slug", str, OpenApiParameter.PATH),
-        OpenApiParameter("table", str, OpenApiParameter.PATH, enum=downloads.TABLES),
-        OpenApiParameter(
-            "view", str, description="Key of an analysis view; default main."
-        ),
-        OpenApiParameter(
-            "as_of", int, description="Event of the log; default the present."
-        ),
-    ],
-    responses={(200, "text/csv"): OpenApiTypes.STR},
-)
-@api_view(["GET"])  # type: ignore[untyped-decorator]  # REST framework has no types
-def api_table(request: Request, slug: str, table: str) -> StreamingHttpResponse:
-    """Return a table of the study as CSV: of its answers, or `scores`."""
-    study = get_study_for(request.user, slug)
-    return _table(study, table, request.query_params)
 
 
 @study_page()

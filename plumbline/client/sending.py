@@ -11,7 +11,6 @@ import httpx2
 # Statuses of a server that is restarting, busy, or asks for patience.
 PASSING = (429, 502, 503, 504)
 LONGEST_WAIT = 60.0
-SAFE = ("GET", "HEAD", "PUT", "DELETE")
 
 
 class PlumblineError(Exception):
@@ -55,7 +54,7 @@ class NotFoundError(RefusedError):
 
 
 class ConflictError(RefusedError):
-    """Not possible in the present state (409); to a session, ``next`` says what is."""
+    """Not possible now, or any more (409, 410); ``next`` says what a session does."""
 
     @property
     def next(self) -> str:
@@ -73,6 +72,7 @@ KINDS: dict[int, type[RefusedError]] = {
     403: NotAllowedError,
     404: NotFoundError,
     409: ConflictError,
+    410: ConflictError,
     413: InvalidError,
     415: InvalidError,
     422: InvalidError,
@@ -94,6 +94,8 @@ class Connection:
         Seconds to wait for one answer.
     tries : int
         How often a request is sent at most.
+    has_keys : bool
+        Whether a repeated POST needs a key, so that it is carried out once.
     transport : httpx2.BaseTransport, optional
         What sends requests, for tests and proxies.
     """
@@ -106,12 +108,13 @@ class Connection:
         language: str = "en",
         timeout: float = 60.0,
         tries: int = 5,
+        has_keys: bool = True,
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
         headers = {"Accept": "application/json", "Accept-Language": language}
         if authorization:
             headers["Authorization"] = authorization
-        self.tries = tries
+        self.tries, self.has_keys = tries, has_keys
         self._http = httpx2.Client(
             base_url=address.rstrip("/"),
             headers=headers,
@@ -153,7 +156,7 @@ class Connection:
             There was no answer.
         """
         headers = {}
-        if method not in SAFE:
+        if self.has_keys and method == "POST":
             headers["Idempotency-Key"] = str(uuid.uuid4())
         if content is not None:
             headers["Content-Type"] = "application/octet-stream"

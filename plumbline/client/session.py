@@ -54,6 +54,7 @@ class Session:
             address,
             f"Invitation {token}" if token else "",
             language=language,
+            has_keys=not token,  # all else can be repeated without harm
             transport=transport,
         )
 

@@ -7,13 +7,12 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
-from rest_framework.authtoken.models import Token
 from rest_framework.test import APIClient
 
-from annotate.models import Study, User
+from annotate.models import Study
 from evalcore.models import MetricScore
 from tests.factories import make_study
-from tests.people import alice, answer_everything, eve, rob
+from tests.people import alice, answer_everything, eve, program, rob
 
 pytestmark = pytest.mark.django_db
 
@@ -23,16 +22,9 @@ def study():
     return make_study()
 
 
-def api(name: str) -> APIClient:
-    client = APIClient()
-    token, _created = Token.objects.get_or_create(user=User.objects.get(username=name))
-    client.credentials(HTTP_AUTHORIZATION=f"Token {token.key}")
-    return client
-
-
 def test_api_serves_studies_coverage_and_exports(study):
     rob(study)
-    client = api("rob")
+    client = program("rob")
     listed = client.get(reverse("api-studies")).json()["results"]
     assert [row["slug"] for row in listed] == [study.slug]
     answer_everything(study)
@@ -44,14 +36,14 @@ def test_api_serves_studies_coverage_and_exports(study):
 @pytest.mark.parametrize("table", ["ratings", "choices", "scores"])
 def test_token_gives_access_to_tables(study, table):
     rob(study)
-    response = api("rob").get(reverse("api-table", args=[study.slug, table]))
+    response = program("rob").get(reverse("api-table", args=[study.slug, table]))
     assert response.getvalue().startswith(b"story,method")
 
 
 @pytest.mark.parametrize("name", ["api-study", "api-coverage", "api-scores"])
 def test_api_hides_studies_from_other_users(study, name):
     eve()
-    client = api("eve")
+    client = program("eve")
     url = reverse(name, args=[study.slug])
     send = client.post if name == "api-scores" else client.get
     assert send(url, {"scores": []}, format="json").status_code == 404
@@ -65,7 +57,7 @@ def test_posted_scores_are_stored(study):
     alice(study)
     url = reverse("api-scores", args=[study.slug])
     rows = [{"story": "01", "method": "Alder", "metric": "cids", "score": 0.5}]
-    response = api("alice").post(url, {"scores": rows}, format="json")
+    response = program("alice").post(url, {"scores": rows}, format="json")
     assert response.json() == {
         "rows": 1,
         "created": 1,
@@ -85,14 +77,15 @@ def test_scores_of_another_studys_methods_are_refused(study):
     for story in ("01", ""):
         row = {"story": story, "method": "Cedar", "metric": "cids", "score": 0.5}
         for body in ({"scores": [row]}, {"scores": [row], "replace": True}):
-            response = api("alice").post(url, body, format="json")
+            response = program("alice").post(url, body, format="json")
             assert response.status_code == 400
             expected = (
                 f"scores:1: {story} / Cedar: expected a story and method of this study"
             )
-            assert response.json()["problems"] == [expected]
+            (problem,) = response.json()["problems"]
+            assert problem["text"] == expected
     near = {"story": "01", "method": "Ceda", "metric": "cids", "score": 0.5}
-    response = api("alice").post(url, {"scores": [near]}, format="json")
+    response = program("alice").post(url, {"scores": [near]}, format="json")
     assert "Cedar" not in response.content.decode()
     assert not MetricScore.everything.exists()
 
@@ -105,7 +98,7 @@ def test_bad_scores_are_refused_with_every_problem(study):
         {"story": "77", "method": "Alder", "metric": "cids", "score": 0.5},
     ]
     url = reverse("api-scores", args=[study.slug])
-    response = api("alice").post(url, {"scores": rows}, format="json")
+    response = program("alice").post(url, {"scores": rows}, format="json")
     assert response.status_code == 400
     assert len(response.json()["problems"]) == 2
     assert not MetricScore.everything.exists()
@@ -128,12 +121,13 @@ def test_posted_score_is_parsed_like_a_file(study, score, told):
     row = {"story": "01", "method": "Alder", "metric": "occm", "score": score}
     body = json.dumps({"scores": [row]})
     url = reverse("api-scores", args=[study.slug])
-    response = api("alice").post(url, body, content_type="application/json")
+    response = program("alice").post(url, body, content_type="application/json")
     if told is None:
         assert MetricScore.everything.get().value == 0.5
     else:
         (problem,) = response.json()["problems"]
-        assert problem.startswith(f"scores:1: score: {told}")
+        assert problem["text"].startswith(f"scores:1: score: {told}")
+        assert (problem["line"], problem["column"]) == (1, "score")
 
 
 @pytest.mark.parametrize("score", [None, float("nan"), "nan", ""])
@@ -143,14 +137,14 @@ def test_posted_score_may_be_missing_as_in_files(study, score):
     rows = [row | {"score": score}, row | {"story": "02", "score": 1}]
     body = json.dumps({"scores": rows})
     url = reverse("api-scores", args=[study.slug])
-    response = api("alice").post(url, body, content_type="application/json")
+    response = program("alice").post(url, body, content_type="application/json")
     assert response.json()["created"] == 1
 
 
 def test_researchers_cannot_post_scores(study):
     rob(study)
     url = reverse("api-scores", args=[study.slug])
-    assert api("rob").post(url, {"scores": []}, format="json").status_code == 403
+    assert program("rob").post(url, {"scores": []}, format="json").status_code == 403
 
 
 def test_archived_study_takes_no_scores(study):
@@ -158,7 +152,9 @@ def test_archived_study_takes_no_scores(study):
     Study.objects.filter(pk=study.pk).update(state="closed", archived_at=timezone.now())
     url = reverse("api-scores", args=[study.slug])
     rows = [{"story": "01", "method": "Alder", "metric": "cids", "score": 0.5}]
-    assert api("alice").post(url, {"scores": rows}, format="json").status_code == 409
+    assert (
+        program("alice").post(url, {"scores": rows}, format="json").status_code == 409
+    )
     assert not MetricScore.everything.exists()
 
 
