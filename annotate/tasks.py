@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Callable
 from importlib import import_module
 
 from celery import shared_task
@@ -22,6 +23,16 @@ from evalcore.models import MetricChunk
 from evalcore.serving import log
 
 logger = logging.getLogger(__name__)
+
+
+def ring(bell: Callable[[], object]) -> bool:
+    """Wake workers for a queued job, which otherwise waits up to a minute."""
+    try:
+        bell()
+    except (OperationalError, OSError):
+        logger.warning("The broker is unreachable; a job waits")
+        return False
+    return True
 
 
 @shared_task
@@ -113,10 +124,7 @@ def wake_uploads() -> None:
     It is that of judges, which wait for others most of the time: checking thousands of
     pictures would keep the worker of everything else from its periodic tasks.
     """
-    try:
-        work_on_uploads.apply_async(queue=MetricChunk.Queue.JUDGE)
-    except (OperationalError, OSError):
-        logger.warning("message broker unavailable; uploads wait")
+    work_on_uploads.apply_async(queue=MetricChunk.Queue.JUDGE)
 
 
 @shared_task

@@ -2,6 +2,8 @@
 
 from typing import Any, ClassVar
 
+from django.http import FileResponse, HttpResponse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.exceptions import PermissionDenied
@@ -12,6 +14,7 @@ from rest_framework.views import APIView
 
 from annotate.access.permissions import get_study_for
 from annotate.api import idempotency
+from annotate.api.pagination import Pages
 from annotate.api.refusals import Conflict, Refused
 from annotate.models import ApiToken, KeptAnswer, Study
 from annotate.studies.lifecycle import ARCHIVED
@@ -88,8 +91,29 @@ class StudyView(AccountView):
         self.study = get_study_for(request.user, slug)
         self.check_token(request, self.study)
         get_study_for(request.user, slug, role)
-        if self.study.archived_at and not is_safe and not self.in_archive:
+        if not is_safe and not self.in_archive:
+            self.refuse_archived()
+
+    def refuse_archived(self) -> None:
+        """Refuse to change what is in the archive."""
+        if self.study.archived_at:
             raise Conflict(str(ARCHIVED))
+
+
+class Listed(APIView):
+    """A view that lists rows in pages."""
+
+    pagination_class = Pages
+
+    def page(
+        self, rows: Any, shown: type[serializers.BaseSerializer], **context: Any
+    ) -> Response:
+        """Return the page that the request asks for."""
+        pages = self.pagination_class()
+        found = pages.paginate_queryset(rows, self.request, self)
+        return pages.get_paginated_response(
+            shown(found, many=True, context=context).data
+        )
 
 
 class AnyType(BaseContentNegotiation):
@@ -149,6 +173,41 @@ def _wrong_type(field: serializers.Field, value: Any) -> str:
             )
             return "" if is_right else _("Write %(what)s.") % {"what": words}
     return ""
+
+
+PAGING = {"limit", "offset"}
+
+
+class Query(serializers.Serializer):
+    """The query of an address, which has no other parameters."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        known = self.fields.keys() | PAGING
+        if unknown := sorted(data.keys() - known):
+            text = f"Unknown parameter. Known: {', '.join(sorted(known))}."
+            raise serializers.ValidationError({unknown[0]: [text]})
+        return super().to_internal_value(data)
+
+
+def asked(query: type[Query], request: Request) -> dict[str, Any]:
+    """Return the checked query of a request."""
+    given = query(data=request.query_params)
+    given.is_valid(raise_exception=True)
+    found: dict[str, Any] = given.validated_data
+    return found
+
+
+def attachment(name: str, content: Any, kind: str) -> FileResponse | HttpResponse:
+    """Return a file to store under a name."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    if hasattr(content, "read"):
+        return FileResponse(content, headers=headers, content_type=kind)
+    return HttpResponse(content, headers=headers, content_type=kind)
+
+
+def created(body: Any, name: str, *args: object, status: int = 201) -> Response:
+    """Return what was made, or the job that makes it, with its address."""
+    return Response(body, status=status, headers={"Location": reverse(name, args=args)})
 
 
 def read(body: type[Body], request: Request) -> dict[str, Any]:

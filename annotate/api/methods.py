@@ -3,28 +3,22 @@
 from typing import Any
 
 from django.db.models import F, Q, Sum
-from django.http import Http404
-from django.urls import reverse
 from django.utils.translation import gettext as _
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotate.access.permissions import check_benchmark_of, owns
-from annotate.api.authentication import ShallowJSONParser
-from annotate.api.base import Body, StudyView, read
-from annotate.api.refusals import Conflict, Gone, Refused
-from annotate.models import Purpose, Study, Upload
+from annotate.api.base import Body, StudyView, created, read
+from annotate.api.refusals import Conflict
+from annotate.api.uploads import UploadSerializer
+from annotate.models import Purpose, Study
 from annotate.models.units import OUTPUTS
 from annotate.reports import leaderboards
 from annotate.studies.changing import withdrawn_names
 from annotate.studies.new_method import check_new, join_method
-from annotate.tasks import wake_uploads
 from annotate.uploads import receiving
-from annotate.uploads.receiving import DamagedPartError, OutOfPlaceError
 
 FILE = "outputs.zip"
 LONGEST_METHOD = 200
@@ -54,29 +48,6 @@ class NewMethodSerializer(Body):
     )
 
 
-class MethodJobSerializer(serializers.Serializer):
-    id = serializers.IntegerField(source="pk")
-    method = serializers.CharField(source="chosen.method")
-    state = serializers.SerializerMethodField(
-        help_text="receiving, queued, running, done, failed or discarded"
-    )
-    received = serializers.IntegerField(help_text="bytes; the next part begins here")
-    total = serializers.IntegerField()
-    step = serializers.CharField()
-    problems = serializers.SerializerMethodField()
-
-    def get_state(self, upload: Upload) -> str:
-        if upload.state == Upload.State.CANCELLED:
-            return "discarded"
-        if upload.stage == Upload.Stage.RECEIVE:
-            return "receiving"
-        return str(upload.state)
-
-    def get_problems(self, upload: Upload) -> list[str]:
-        found = upload.found.get("problems", [])
-        return [*filter(None, [upload.error]), *found]
-
-
 class StandingRowSerializer(serializers.Serializer):
     question = serializers.CharField()
     method = serializers.CharField()
@@ -99,48 +70,40 @@ class LeaderboardSerializer(serializers.Serializer):
     notes = serializers.ListField(child=serializers.CharField())
 
 
-class PartParser(BaseParser):
-    """Parser of a part of a file, as it is."""
-
-    media_type = "application/octet-stream"
-
-    def parse(self, stream: Any, *_about: Any, **_more: Any) -> bytes:
-        part: bytes = stream.read(receiving.LARGEST_PART + 1)
-        return part
-
-
 class MethodList(StudyView):
     """The methods of a study."""
 
     scope = "write"
 
     @extend_schema(
-        operation_id="study_methods", responses=StudyMethodSerializer(many=True)
+        operation_id="list_methods",
+        tags=["changes"],
+        responses=StudyMethodSerializer(many=True),
     )
     def get(self, request: Request, slug: str) -> Response:
         """Return the methods with their numbers of ratings."""
         return Response(StudyMethodSerializer(_methods(self.study), many=True).data)
 
     @extend_schema(
-        operation_id="study_method_add",
+        operation_id="add_method",
+        tags=["changes"],
         request=NewMethodSerializer,
-        responses={201: StudyMethodSerializer(many=True), 202: MethodJobSerializer},
+        responses={201: StudyMethodSerializer(many=True), 202: UploadSerializer},
     )
     def post(self, request: Request, slug: str) -> Response:
         """Let a new method join a running study.
 
-        Outputs that were imported before join at once (201). With `bytes` the zip is
-        sent in parts to the address in `Location`; then it is imported, and joins, or
-        nothing is stored (202).
+        Outputs that were imported before join at once (201). With `bytes`, send the zip
+        in parts to the upload in `Location`; then it is imported and joins, or nothing
+        is stored (202).
         """
         given = read(NewMethodSerializer, request)
         method, against = given["method"], given["against"]
         check_benchmark_of(request.user, self.study)
         if "bytes" not in given:
             join_method(self.study, method, against=against, user=request.user)
-            place = reverse("api-methods", args=[slug])
-            listed = StudyMethodSerializer(_methods(self.study), many=True)
-            return Response(listed.data, status=201, headers={"Location": place})
+            listed = StudyMethodSerializer(_methods(self.study), many=True).data
+            return created(listed, "api-methods", slug)
         check_new(self.study, method)
         if not owns(request.user, self.study.benchmark):
             self.permission_denied(
@@ -165,68 +128,18 @@ class MethodList(StudyView):
                 "against": against,
             },
         )
-        place = reverse("api-method-job", args=[slug, upload.pk])
-        job = MethodJobSerializer(upload)
-        return Response(job.data, status=202, headers={"Location": place})
-
-
-class MethodJob(StudyView):
-    """A new method on its way into a study."""
-
-    scope = "write"
-    parser_classes = (ShallowJSONParser, PartParser)
-
-    @extend_schema(operation_id="study_method_job", responses=MethodJobSerializer)
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        """Return how far it is, and what was wrong."""
-        return Response(MethodJobSerializer(self._upload(request, pk)).data)
-
-    @extend_schema(
-        operation_id="study_method_part",
-        request={"application/octet-stream": OpenApiTypes.BINARY},
-        parameters=[
-            OpenApiParameter("offset", int, required=True),
-            OpenApiParameter("crc", int, required=True, description="CRC-32"),
-        ],
-        responses=MethodJobSerializer,
-    )
-    def put(self, request: Request, slug: str, pk: int) -> Response:
-        """Send the next bytes of the zip, at most 8 MB; repeating is harmless."""
-        upload = self._upload(request, pk)
-        if upload.state == Upload.State.CANCELLED:
-            raise Gone(_("This upload was discarded."))
-        texts = [request.query_params.get(name, "") for name in ("offset", "crc")]
-        if not all(one.isascii() and one.isdecimal() for one in texts):
-            text = _("The part lacks its place or its checksum.")
-            raise Refused({"offset": text})
-        part = request.data
-        is_part = isinstance(part, bytes) and 0 < len(part) <= receiving.LARGEST_PART
-        if not is_part:
-            raise Refused({"part": _("The part is too large or empty.")})
-        try:
-            receiving.receive(upload, int(texts[0]), int(texts[1]), part)
-        except OutOfPlaceError as error:
-            text = _("The part does not continue the file received so far.")
-            raise Conflict(text) from error
-        except DamagedPartError as error:
-            text = _("The part was damaged on its way, or is of another file.")
-            raise Refused({"part": text}) from error
-        if upload.is_waiting:
-            wake_uploads()
-        return Response(MethodJobSerializer(upload).data)
-
-    def _upload(self, request: Request, pk: int) -> Upload:
-        own = Upload.objects.filter(created_by=request.user, pk=pk)
-        upload = own.filter(chosen__joins=self.study.slug).first()
-        if upload is None:
-            raise Http404
-        return upload
+        job = UploadSerializer(upload).data
+        return created(job, "api-upload", upload.pk, status=202)
 
 
 class Leaderboard(StudyView):
     """The leaderboard of a study."""
 
-    @extend_schema(operation_id="study_leaderboard", responses=LeaderboardSerializer)
+    @extend_schema(
+        operation_id="get_leaderboard",
+        tags=["reports"],
+        responses=LeaderboardSerializer,
+    )
     def get(self, request: Request, slug: str) -> Response:
         """Return the methods by question, with 95 % intervals."""
         try:

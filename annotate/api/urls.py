@@ -1,60 +1,159 @@
 """Addresses of the REST API."""
 
-from django.urls import path, re_path
+from typing import Any
 
-from annotate.api import annotator, exports, methods, schema, studies, tokens
+from django.urls import URLPattern, path, re_path
+
+from annotate.api import (
+    accounts,
+    annotator,
+    benchmarks,
+    changes,
+    exports,
+    methods,
+    people,
+    progress,
+    recruitment,
+    rehearsal,
+    reports,
+    schema,
+    scores,
+    slots,
+    studies,
+    tokens,
+    uploads,
+    views,
+)
+from annotate.coverage.coverage_tables import TABLES as PROGRESS_TABLES
 from annotate.reports.downloads import TABLES
 
-STUDY = "api/v1/studies/<slug:slug>/"
-SESSION = "api/v1/session/"
-STORY = f"{SESSION}story/<slug:code>/"
+
+def at(rest: str, view: Any, name: str) -> URLPattern:
+    return path(f"api/v1/{rest}", view.as_view(), name=f"api-{name}")
+
+
+def of_study(rest: str, view: Any, name: str) -> URLPattern:
+    return at(f"studies/<slug:slug>/{rest}", view, name)
+
+
+def of_person(rest: str, view: Any, name: str) -> URLPattern:
+    return of_study(f"people/<int:pk>/{rest}", view, name)
+
+
+def table(rest: str, names: Any, view: Any, name: str) -> URLPattern:
+    """Return the address of tables: only these names are one."""
+    pattern = (
+        rf"^api/v1/studies/(?P<slug>[-\w]+)/{rest}(?P<table>{'|'.join(names)})\.csv$"
+    )
+    url: URLPattern = re_path(pattern, view.as_view(), name=f"api-{name}")
+    return url
+
+
+BENCHMARK = "benchmarks/<slug:slug>/"
+STORY = "session/story/<slug:code>/"
 
 api_urls = [
-    path("api/v1/schema/", schema.Schema.as_view(), name="api-schema"),
     path("api/docs/", schema.documentation, name="api-docs"),
-    path("api/v1/token/", tokens.TokenMaker.as_view(), name="api-token"),
-    path("api/v1/tokens/", tokens.TokenList.as_view(), name="api-tokens"),
-    path(
-        "api/v1/tokens/<int:pk>/",
-        tokens.TokenRevoke.as_view(),
-        name="api-token-revoke",
+    at("schema/", schema.Schema, "schema"),
+    at("token/", tokens.TokenMaker, "token"),
+    at("tokens/", tokens.TokenList, "tokens"),
+    at("tokens/<int:pk>/", tokens.TokenRevoke, "token-revoke"),
+    # Studies
+    at("studies/", studies.StudyList, "studies"),
+    at("plans/<int:pk>/", studies.Plan, "plan"),
+    of_study("", studies.StudyDetail, "study"),
+    of_study("state/", studies.StudyState, "state"),
+    of_study("file/", studies.StudyFile, "file"),
+    of_study("texts/", studies.StudyTexts, "texts"),
+    of_study("rehearsal/", rehearsal.Rehearse, "rehearsal"),
+    of_study("extend/", changes.Extend, "extend"),
+    of_study("withdraw/", changes.Withdraw, "withdraw"),
+    of_study("redistribute/", changes.Redistribute, "redistribute"),
+    of_study("late-entry/", changes.LateEntry, "late-entry"),
+    of_study("methods/", methods.MethodList, "methods"),
+    of_study("leaderboard/", methods.Leaderboard, "leaderboard"),
+    of_study("members/", accounts.MemberList, "members"),
+    of_study("members/<int:pk>/", accounts.Member, "member"),
+    # Progress
+    of_study("coverage/", progress.Coverage, "coverage"),
+    of_study("progress/", progress.Progress, "progress"),
+    table("progress/", PROGRESS_TABLES, progress.ProgressTable, "progress-table"),
+    of_study("handled/", progress.Handled, "handled"),
+    of_study("findings/", progress.FlagList, "findings"),
+    of_study("findings/<int:pk>/resolve/", progress.FlagResolve, "flag-resolve"),
+    of_study("events/", progress.EventList, "events"),
+    # Ratings
+    of_study("slots/", slots.SlotList, "slots"),
+    of_study("slots/<slug:code>/", slots.SlotDetail, "slot-detail"),
+    of_study("slots/<slug:code>/exclude/", slots.SlotExclude, "slot-exclude"),
+    of_study("slots/<slug:code>/restore/", slots.SlotRestore, "slot-restore"),
+    of_study("items/<int:pk>/offer/", slots.UnitHandOut, "unit-offer"),
+    of_study("filters/", views.ViewList, "views"),
+    of_study("exclusions/", views.ExclusionList, "exclusions"),
+    of_study("exclusions/filters/", views.ExclusionViews, "exclusion-views"),
+    # People
+    of_study("people/", people.PersonList, "people"),
+    of_study("people/invite/", people.Invite, "invite"),
+    of_study("people/invite-list/", people.InviteList, "invite-list"),
+    of_study("people/pay/", recruitment.Pay, "pay"),
+    of_study("people/files/<slug:name>.csv", recruitment.PeopleFile, "people-file"),
+    of_person("", people.Person, "annotator"),
+    of_person("state/", people.PersonState, "annotator-state"),
+    of_person("personal-data.zip", people.PersonalData, "annotator-data"),
+    of_person("withdraw/", people.PersonWithdraw, "annotator-withdraw"),
+    of_person("erase/", people.PersonErase, "annotator-erase"),
+    of_study("links/", recruitment.LinkList, "public-links"),
+    of_study("links/<int:pk>/", recruitment.Link, "public-link"),
+    of_study("recruitment/", recruitment.Recruiting, "recruitment"),
+    # Reports and scores
+    of_study("reports/", reports.ReportList, "reports"),
+    of_study("reports/compare/", reports.ReportCompare, "reports-compare"),
+    of_study("reports/<int:pk>/", reports.OneReport, "report"),
+    of_study("reports/<int:pk>/again/", reports.ReportAgain, "report-again"),
+    of_study("reports/<int:pk>/all.zip", reports.ReportZip, "report-zip"),
+    of_study("reports/<int:pk>/files/<str:name>", reports.ReportFile, "report-file"),
+    of_study("scores/", scores.Scores, "scores"),
+    of_study("runs/", scores.RunList, "runs"),
+    of_study("runs/<int:pk>/", scores.Run, "run"),
+    of_study("runs/<int:pk>/stop/", scores.RunStop, "run-stop"),
+    table("", TABLES, exports.Table, "table"),
+    at("metrics/", scores.MetricList, "metrics"),
+    # Benchmarks and uploads
+    at("benchmarks/", benchmarks.BenchmarkList, "benchmarks"),
+    at(BENCHMARK, benchmarks.OneBenchmark, "benchmark"),
+    at(f"{BENCHMARK}stories/", benchmarks.StoryList, "benchmark-stories"),
+    at(f"{BENCHMARK}methods/", benchmarks.MethodList, "benchmark-methods"),
+    at(f"{BENCHMARK}outputs/", benchmarks.OutputList, "benchmark-outputs"),
+    at(f"{BENCHMARK}members/", benchmarks.BenchmarkMembers, "benchmark-members"),
+    at(
+        f"{BENCHMARK}members/<int:pk>/",
+        benchmarks.OneBenchmarkMember,
+        "benchmark-member",
     ),
-    path("api/v1/studies/", studies.StudyList.as_view(), name="api-studies"),
-    path(STUDY, studies.StudyDetail.as_view(), name="api-study"),
-    path(f"{STUDY}coverage/", studies.StudyCoverage.as_view(), name="api-coverage"),
-    path(f"{STUDY}scores/", studies.StudyScores.as_view(), name="api-scores"),
-    re_path(
-        rf"^api/v1/studies/(?P<slug>[-\w]+)/(?P<table>{'|'.join(TABLES)})\.csv$",
-        exports.Table.as_view(),
-        name="api-table",
-    ),
-    path(f"{STUDY}methods/", methods.MethodList.as_view(), name="api-methods"),
-    path(
-        f"{STUDY}methods/<int:pk>/",
-        methods.MethodJob.as_view(),
-        name="api-method-job",
-    ),
-    path(
-        f"{STUDY}leaderboard/",
-        methods.Leaderboard.as_view(),
-        name="api-leaderboard",
-    ),
-    path(SESSION, annotator.Session.as_view(), name="api-session"),
-    path(f"{SESSION}join/", annotator.Join.as_view(), name="api-join"),
-    path(f"{SESSION}consent/", annotator.Consent.as_view(), name="api-consent"),
-    path(
-        f"{SESSION}instructions/",
-        annotator.Instructions.as_view(),
-        name="api-instructions",
-    ),
-    path(f"{SESSION}warning/", annotator.Warned.as_view(), name="api-warning"),
-    path(f"{SESSION}finish/", annotator.Finish.as_view(), name="api-finish"),
-    path(f"{SESSION}withdraw/", annotator.Withdraw.as_view(), name="api-withdraw"),
-    path(f"{SESSION}return/", annotator.Return.as_view(), name="api-return"),
-    path(f"{SESSION}story/", annotator.NextStory.as_view(), name="api-slot"),
-    path(STORY, annotator.Story.as_view(), name="api-story"),
-    path(f"{STORY}answers/", annotator.Draft.as_view(), name="api-answers"),
-    path(f"{STORY}submit/", annotator.Submit.as_view(), name="api-submit"),
-    path(f"{STORY}skip/", annotator.Skip.as_view(), name="api-skip"),
-    path(f"{STORY}heartbeat/", annotator.Heartbeat.as_view(), name="api-heartbeat"),
+    at("uploads/", uploads.UploadList, "uploads"),
+    at("uploads/<int:pk>/", uploads.OneUpload, "upload"),
+    at("uploads/<int:pk>/part/", uploads.UploadPart, "upload-part"),
+    at("uploads/<int:pk>/check/", uploads.UploadCheck, "upload-check"),
+    at("uploads/<int:pk>/import/", uploads.UploadImport, "upload-import"),
+    at("uploads/<int:pk>/continue/", uploads.UploadContinue, "upload-continue"),
+    # Accounts
+    at("accounts/", accounts.AccountList, "accounts"),
+    at("accounts/<int:pk>/", accounts.Account, "account"),
+    at("accounts/<int:pk>/link/", accounts.AccountLink, "account-link"),
+    at("accounts/<int:pk>/log-out/", accounts.AccountLogOut, "account-log-out"),
+    # An annotator's session
+    at("session/", annotator.Session, "session"),
+    at("session/join/", annotator.Join, "join"),
+    at("session/consent/", annotator.Consent, "consent"),
+    at("session/instructions/", annotator.Instructions, "instructions"),
+    at("session/warning/", annotator.Warned, "warning"),
+    at("session/finish/", annotator.Finish, "finish"),
+    at("session/withdraw/", annotator.Withdraw, "withdraw-consent"),
+    at("session/return/", annotator.Return, "return"),
+    at("session/story/", annotator.NextStory, "slot"),
+    at(STORY, annotator.Story, "story"),
+    at(f"{STORY}answers/", annotator.Draft, "answers"),
+    at(f"{STORY}submit/", annotator.Submit, "submit"),
+    at(f"{STORY}skip/", annotator.Skip, "skip"),
+    at(f"{STORY}heartbeat/", annotator.Heartbeat, "heartbeat"),
 ]

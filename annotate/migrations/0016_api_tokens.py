@@ -35,7 +35,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(max_length=80)),
                 ('secret_hash', models.CharField(max_length=64, unique=True)),
-                ('scope', models.CharField(choices=[('read', 'read'), ('write', 'read, and add scores and outputs'), ('manage', 'everything that you can do')], max_length=10)),
+                ('scope', models.CharField(choices=[('read', 'read'), ('write', 'read, and add scores, outputs and reports'), ('manage', 'everything that you can do')], max_length=10)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('expires_at', models.DateTimeField(blank=True, help_text='Empty: never.', null=True)),
                 ('last_used_on', models.DateField(blank=True, null=True)),

@@ -26,7 +26,7 @@ class ApiToken(models.Model):
 
     class Scope(models.TextChoices):
         READ = "read", _("read")
-        WRITE = "write", _("read, and add scores and outputs")
+        WRITE = "write", _("read, and add scores, outputs and reports")
         MANAGE = "manage", _("everything that you can do")
 
     user = models.ForeignKey(

@@ -29,7 +29,7 @@ from annotate.models import Upload
 from annotate.pages.manage.setup import for_creators
 from annotate.pages.manage.upload_words import figures_of, kind_labels, table_of
 from annotate.pages.study_views import UserRequest, whole_number
-from annotate.tasks import wake_uploads
+from annotate.tasks import ring, wake_uploads
 from annotate.uploads import queue, receiving, storage
 from annotate.uploads.names import RefusedUploadError
 from annotate.uploads.receiving import DamagedPartError, OutOfPlaceError
@@ -139,7 +139,7 @@ def upload_part(request: UserRequest, upload: Upload) -> HttpResponse:
         logger.warning("upload %s: %s", upload.pk, error)
         return _refusal(_("The server could not write the file."), 507)
     if upload.is_waiting:
-        wake_uploads()
+        ring(wake_uploads)
     return JsonResponse({"received": received})
 
 
@@ -152,7 +152,7 @@ def upload_entry(request: UserRequest) -> HttpResponse:
     except RefusedUploadError as error:
         messages.error(request, str(error))
         return redirect("upload-start")
-    wake_uploads()
+    ring(wake_uploads)
     return redirect("upload-detail", upload.pk)
 
 
@@ -192,7 +192,7 @@ def upload_change(request: UserRequest, upload: Upload) -> HttpResponse:
     """Check the files again with other choices."""
     if not queue.change(upload, _choices(request, upload)):
         messages.error(request, _("This upload is in work or imported already."))
-    wake_uploads()
+    ring(wake_uploads)
     return redirect("upload-detail", upload.pk)
 
 
@@ -210,7 +210,7 @@ def upload_import(request: UserRequest, upload: Upload) -> HttpResponse:
         )
     elif not queue.accept(upload, title):
         messages.error(request, _("This upload is in work or imported already."))
-    wake_uploads()
+    ring(wake_uploads)
     return redirect("upload-detail", upload.pk)
 
 
@@ -261,7 +261,7 @@ def upload_continue(request: UserRequest, upload: Upload) -> HttpResponse:
     if following is None:
         messages.error(request, _("This part is in work or imported already."))
         return redirect("upload-detail", upload.pk)
-    wake_uploads()
+    ring(wake_uploads)
     return redirect("upload-detail", following.pk)
 
 
