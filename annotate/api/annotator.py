@@ -265,14 +265,14 @@ class Story(SessionView):
     @extend_schema(
         operation_id="session_story",
         tags=["session"],
-        responses={200: sent.StorySerializer, 404: NO_STORY, 409: NOT_NOW},
+        responses={200: sent.TakenStorySerializer, 404: NO_STORY, 409: NOT_NOW},
     )
     def get(self, request: Request, code: str) -> Response:
         """Return the story with the answers given so far."""
         person = request.auth
         slot = _own(person, code)
         shown = annotator_standing.story(person, slot)
-        return Response(sent.StorySerializer(shown).data)
+        return Response(sent.TakenStorySerializer(shown).data)
 
 
 class Heartbeat(SessionView):

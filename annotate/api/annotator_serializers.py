@@ -107,7 +107,7 @@ class CaptionSerializer(serializers.Serializer):
     is_estimated = serializers.BooleanField()
 
 
-class StorySerializer(serializers.Serializer):
+class TakenStorySerializer(serializers.Serializer):
     code = serializers.CharField()
     session = serializers.IntegerField()
     lease_until = serializers.DateTimeField(allow_null=True)
@@ -132,7 +132,7 @@ class StorySerializer(serializers.Serializer):
     skip_needs_comment = serializers.BooleanField()
 
 
-class ProgressSerializer(serializers.Serializer):
+class PaceSerializer(serializers.Serializer):
     session = serializers.IntegerField(help_text="the sitting")
     sessions = serializers.IntegerField(help_text="0 if not known")
     number = serializers.IntegerField(help_text="of the next story in the sitting")
@@ -195,13 +195,13 @@ class StandingSerializer(serializers.Serializer):
     may_continue = serializers.BooleanField(
         help_text="done, but there are further stories for those who like"
     )
-    progress = ProgressSerializer(allow_null=True)
+    progress = PaceSerializer(allow_null=True)
     needs_rest = serializers.BooleanField()
     completion = CompletionSerializer(allow_null=True)
 
 
 class TakenSerializer(StandingSerializer):
-    story = StorySerializer(allow_null=True)
+    story = TakenStorySerializer(allow_null=True)
 
 
 class SubmittedSerializer(StandingSerializer):

@@ -76,7 +76,7 @@ class MethodList(StudyView):
     scope = "write"
 
     @extend_schema(
-        operation_id="list_methods",
+        operation_id="list_study_methods",
         tags=["changes"],
         responses=StudyMethodSerializer(many=True),
     )

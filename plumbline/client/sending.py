@@ -202,7 +202,8 @@ class Connection:
         found = self.get(path, **params)
         yield from found["results"]
         while following := found.get("next"):
-            found = self.send("GET", following).json()
+            # A proxy may have changed scheme and host.
+            found = self.get(httpx2.URL(following).raw_path.decode())
             yield from found["results"]
 
 
