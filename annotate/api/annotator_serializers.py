@@ -78,7 +78,7 @@ class CharacterSerializer(serializers.Serializer):
     pictures = serializers.ListField(child=serializers.CharField())
 
 
-class ShotSerializer(serializers.Serializer):
+class TakenShotSerializer(serializers.Serializer):
     number = serializers.IntegerField()
     texts = _texts()
     pictures = _texts(help_text=f"address of each picture, by side ({SIDES})")
@@ -113,7 +113,7 @@ class TakenStorySerializer(serializers.Serializer):
     lease_until = serializers.DateTimeField(allow_null=True)
     is_submitted = serializers.BooleanField()
     questions = AskedSerializer(many=True)
-    shots = ShotSerializer(many=True)
+    shots = TakenShotSerializer(many=True)
     characters = CharacterSerializer(many=True)
     videos = serializers.DictField(child=VideoSerializer(), help_text="by side")
     captions = CaptionSerializer(many=True, help_text="of videos")
