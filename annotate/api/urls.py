@@ -29,7 +29,8 @@ from annotate.reports.downloads import TABLES
 
 
 def at(rest: str, view: Any, name: str) -> URLPattern:
-    return path(f"api/v1/{rest}", view.as_view(), name=f"api-{name}")
+    url: URLPattern = path(f"api/v1/{rest}", view.as_view(), name=f"api-{name}")
+    return url
 
 
 def of_study(rest: str, view: Any, name: str) -> URLPattern:
