@@ -40,12 +40,12 @@ NOT_NOW = OpenApiResponse(
 NO_STORY = OpenApiResponse(description="this annotator has no such story")
 
 
-def _next(
-    *, asks: type[Serializer] | None = None, gives: Any = sent.StandingSerializer
-) -> Callable[..., Any]:
+def _next(name: str, *, asks: type[Serializer] | None = None) -> Callable[..., Any]:
     """Describe an operation whose reply says what to do next."""
-    responses = {200: gives, 409: NOT_NOW}
-    return extend_schema(request=asks, responses=responses, tags=["session"])
+    responses = {200: sent.StandingSerializer, 409: NOT_NOW}
+    return extend_schema(
+        operation_id=name, request=asks, responses=responses, tags=["session"]
+    )
 
 
 class SessionView(ApiView):
@@ -94,7 +94,7 @@ class Join(APIView):
     permission_classes = ()
 
     @extend_schema(
-        operation_id="session_join",
+        operation_id="join_study",
         tags=["session"],
         request=sent.JoinSerializer,
         responses={
@@ -170,7 +170,7 @@ class Session(SessionView):
 
     is_for_all = True
 
-    @_next()
+    @_next("get_session")
     def get(self, request: Request) -> Response:
         return _reply(request.auth)
 
@@ -178,7 +178,7 @@ class Session(SessionView):
 class Consent(SessionView):
     """The annotator's decision to take part."""
 
-    @_next(asks=sent.ConsentSerializer)
+    @_next("answer_consent", asks=sent.ConsentSerializer)
     def post(self, request: Request) -> Response:
         """Agree to the text that was shown, or decline."""
         given, person = read(sent.ConsentSerializer, request), request.auth
@@ -199,7 +199,7 @@ class Instructions(SessionView):
     """The instructions of the study."""
 
     @extend_schema(
-        operation_id="session_instructions",
+        operation_id="get_instructions",
         tags=["session"],
         responses={200: sent.InstructionsSerializer, 409: NOT_NOW},
     )
@@ -214,7 +214,7 @@ class Instructions(SessionView):
         }
         return Response(sent.InstructionsSerializer(told).data)
 
-    @_next()
+    @_next("confirm_instructions")
     def post(self, request: Request) -> Response:
         """Confirm that the instructions were read."""
         if request.auth.consented_at is None:
@@ -226,7 +226,7 @@ class Instructions(SessionView):
 class Warned(SessionView):
     """A warning of a quality rule."""
 
-    @_next()
+    @_next("confirm_warning")
     def post(self, request: Request) -> Response:
         """Confirm that the warning was read; repeating is harmless."""
         if (flag := monitoring.unread_warning(request.auth)) is not None:
@@ -238,7 +238,7 @@ class NextStory(SessionView):
     """The annotator's next story."""
 
     @extend_schema(
-        operation_id="session_story_take",
+        operation_id="take_story",
         tags=["session"],
         request=None,
         responses={200: sent.TakenSerializer, 409: NOT_NOW},
@@ -263,7 +263,7 @@ class Story(SessionView):
     """A story that the annotator has taken."""
 
     @extend_schema(
-        operation_id="session_story",
+        operation_id="get_story",
         tags=["session"],
         responses={200: sent.TakenStorySerializer, 404: NO_STORY, 409: NOT_NOW},
     )
@@ -279,7 +279,7 @@ class Heartbeat(SessionView):
     """A sign that the annotator is at work on a story."""
 
     @extend_schema(
-        operation_id="session_story_heartbeat",
+        operation_id="keep_story",
         tags=["session"],
         request=None,
         responses={200: sent.SavedSerializer, 404: NO_STORY, 409: NOT_NOW},
@@ -297,7 +297,7 @@ class Draft(SessionView):
     """Answers to a story that are not submitted yet."""
 
     @extend_schema(
-        operation_id="session_story_answers",
+        operation_id="draft_answers",
         tags=["session"],
         request=sent.DraftSerializer,
         responses={
@@ -318,7 +318,7 @@ class Submit(SessionView):
     """Submission of all answers to one story."""
 
     @extend_schema(
-        operation_id="session_story_submit",
+        operation_id="submit_answers",
         tags=["session"],
         request=sent.AnswersSerializer,
         responses={
@@ -344,7 +344,7 @@ class Submit(SessionView):
 class Skip(SessionView):
     """Refusal of a story."""
 
-    @_next(asks=sent.SkipSerializer)
+    @_next("skip_story", asks=sent.SkipSerializer)
     def post(self, request: Request, code: str) -> Response:
         """Skip a story, with a reason."""
         person = request.auth
@@ -365,7 +365,7 @@ class Skip(SessionView):
 class Finish(SessionView):
     """The end of the annotator's work."""
 
-    @_next()
+    @_next("finish_session")
     def post(self, request: Request) -> Response:
         """Finish early, if `may_finish`; unfinished stories go to others."""
         _refuse_unprepared(request.auth)
@@ -378,7 +378,7 @@ class Withdraw(SessionView):
 
     is_for_all = True
 
-    @_next(asks=sent.WithdrawSerializer)
+    @_next("withdraw_from_study", asks=sent.WithdrawSerializer)
     def post(self, request: Request) -> Response:
         """Withdraw, with or without the submitted answers."""
         person = request.auth
@@ -396,7 +396,7 @@ class Return(SessionView):
 
     is_for_all = True
 
-    @_next()
+    @_next("return_to_study")
     def post(self, request: Request) -> Response:
         """Take a place again, if `may_return`."""
         person, invitation = request.auth, request.auth.invitation
