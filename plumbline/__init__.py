@@ -1,4 +1,4 @@
-"""What a script imports of Plumbline: `analysis`, and the client of a server."""
+"""Client of a Plumbline server, for scripts."""
 
 from importlib import import_module
 

@@ -166,7 +166,7 @@ def _joined(
 
 
 class Session(SessionView):
-    """What the annotator does next."""
+    """The annotator's next step."""
 
     is_for_all = True
 

@@ -173,7 +173,7 @@ class FeedbackSerializer(serializers.Serializer):
 
 
 class StandingSerializer(serializers.Serializer):
-    """What somebody does next."""
+    """The next step of an annotator, and what belongs to it."""
 
     next = serializers.ChoiceField(
         NEXT,

@@ -50,7 +50,7 @@ class NotAllowedError(RefusedError):
 
 
 class NotFoundError(RefusedError):
-    """Nothing there that the token may see (404)."""
+    """No such object, or none that the token may see (404)."""
 
 
 class ConflictError(RefusedError):

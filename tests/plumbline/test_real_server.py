@@ -58,7 +58,7 @@ def token_of(address: str, data: Path) -> str:
 
 
 def rate(address: str, link: str, value: int, over: threading.Event) -> None:
-    """Rate whatever is there, until it is over."""
+    """Rate every story, until the test sets `over`."""
     with Session.join(address, link) as robot:
         while not over.wait(0.5):
             end = robot.work(lambda _story: {"style": value})

@@ -254,7 +254,7 @@ def test_warning_comes_before_the_next_story(person):
     assert session.confirm_warning()["next"] == "story"
 
 
-def test_paused_annotator_and_closed_study_are_told(study, person):
+def test_session_says_that_work_is_paused_or_closed(study, person):
     session = robot(person)
     ready(session)
     follow_up.pause(person)
@@ -267,7 +267,7 @@ def test_paused_annotator_and_closed_study_are_told(study, person):
     assert session.standing()["reason"] == "closed"
 
 
-def test_waiting_annotator_is_told_for_how_long():
+def test_session_says_how_long_to_wait():
     study = make_planned(
         LIKERT + "assignment: open\nredundancy: 1",
         benchmark=make_benchmark(stories=1, methods=METHODS[:1]),
