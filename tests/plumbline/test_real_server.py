@@ -53,7 +53,7 @@ def token_of(address: str, data: Path) -> str:
         [sys.executable, "manage.py", *command.split()], env=env, cwd=ROOT, check=True
     )
     given = {"username": "alice", "password": PASSWORD}
-    made = httpx2.post(f"{address}/api/v1/token/", json=given)
+    made = httpx2.post(f"{address}/api/v1/token/", json=given, timeout=60)
     return made.raise_for_status().json()["token"]
 
 
