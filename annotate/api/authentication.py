@@ -14,7 +14,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from annotate.access import rate_limits
-from annotate.models import Annotator, ApiToken, Invitation, User
+from annotate.models import Annotator, ApiToken, Invitation, User, mark_of
 from annotate.models.tokens import digest
 from evalcore.serving import log
 
@@ -41,17 +41,18 @@ class TableJSONParser(ShallowJSONParser):
 
 
 class InvitationAuthentication(BaseAuthentication):
-    """Authentication by personal link; sets `request.auth` to the annotator."""
+    """Authentication by personal link; sets `request.auth` to the annotator.
+
+    A revoked link still tells its annotator what has become of it.
+    """
 
     def authenticate(self, request: Request) -> tuple[AnonymousUser, Annotator] | None:
         parts = get_authorization_header(request).decode("latin-1").split()
         if len(parts) != 2 or parts[0].lower() != KEYWORD.lower():
             return None
-        invitation = (
-            Invitation.objects.filter(token=parts[1], revoked_at__isnull=True)
-            .select_related("annotator__study")
-            .first()
-        )
+        tokens = (parts[1], mark_of(parts[1]))
+        invitations = Invitation.objects.filter(token__in=tokens)
+        invitation = invitations.select_related("annotator__study").first()
         if invitation is None:
             _count(request)
             raise AuthenticationFailed("This invitation is not valid.")

@@ -23,7 +23,7 @@ from annotate.api.base import (
     read,
 )
 from annotate.api.refusals import Conflict, Gone, Refused, Unready
-from annotate.models import Upload
+from annotate.models import Study, Upload
 from annotate.tasks import ring, wake_uploads
 from annotate.uploads import queue, receiving
 from annotate.uploads.receiving import DamagedPartError, OutOfPlaceError
@@ -91,6 +91,14 @@ class UploadView(AccountView):
         super().check_access(request)
         if not can_create(request.user):
             raise PermissionDenied("Only managers can bring files in.")
+
+    def check_token(self, request: Request, study: Study | None = None) -> None:
+        """Accept a token of one study for a method that joins it."""
+        only = getattr(request.auth, "study", None)
+        own = Upload.objects.filter(pk=self.kwargs.get("pk"))
+        if only is not None and own.filter(chosen__joins=only.slug).exists():
+            study = only
+        super().check_token(request, study)
 
     def upload(self, pk: int) -> Upload:
         return get_object_or_404(Upload, pk=pk, created_by=self.request.user)

@@ -10,6 +10,7 @@ from annotate.api import (
     benchmarks,
     changes,
     exports,
+    methods,
     people,
     progress,
     recruitment,
@@ -50,6 +51,7 @@ def table(rest: str, names: Any, view: Any, name: str) -> URLPattern:
 
 
 BENCHMARK = "benchmarks/<slug:slug>/"
+STORY = "session/story/<slug:code>/"
 
 api_urls = [
     path("api/docs/", schema.documentation, name="api-docs"),
@@ -69,6 +71,8 @@ api_urls = [
     of_study("withdraw/", changes.Withdraw, "withdraw"),
     of_study("redistribute/", changes.Redistribute, "redistribute"),
     of_study("late-entry/", changes.LateEntry, "late-entry"),
+    of_study("methods/", methods.MethodList, "methods"),
+    of_study("leaderboard/", methods.Leaderboard, "leaderboard"),
     of_study("members/", accounts.MemberList, "members"),
     of_study("members/<int:pk>/", accounts.Member, "member"),
     # Progress
@@ -139,6 +143,18 @@ api_urls = [
     at("accounts/<int:pk>/link/", accounts.AccountLink, "account-link"),
     at("accounts/<int:pk>/log-out/", accounts.AccountLogOut, "account-log-out"),
     # An annotator's session
-    at("slot/", annotator.NextSlot, "slot"),
-    at("slot/<code>/", annotator.SubmitSlot, "submit"),
+    at("session/", annotator.Session, "session"),
+    at("session/join/", annotator.Join, "join"),
+    at("session/consent/", annotator.Consent, "consent"),
+    at("session/instructions/", annotator.Instructions, "instructions"),
+    at("session/warning/", annotator.Warned, "warning"),
+    at("session/finish/", annotator.Finish, "finish"),
+    at("session/withdraw/", annotator.Withdraw, "withdraw-consent"),
+    at("session/return/", annotator.Return, "return"),
+    at("session/story/", annotator.NextStory, "slot"),
+    at(STORY, annotator.Story, "story"),
+    at(f"{STORY}answers/", annotator.Draft, "answers"),
+    at(f"{STORY}submit/", annotator.Submit, "submit"),
+    at(f"{STORY}skip/", annotator.Skip, "skip"),
+    at(f"{STORY}heartbeat/", annotator.Heartbeat, "heartbeat"),
 ]

@@ -8,10 +8,11 @@ from datetime import datetime, timedelta
 from django.db import models
 from django.db.models import Max
 from django.utils import timezone
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
-from annotate.models import Annotator, Payment, Purpose, Slot, Study, Unit
+from annotate.models import Annotator, Invitation, Payment, Purpose, Slot, Study, Unit
+from annotate.people import places
 from annotate.people.presence import (
     Calendar,
     answers_by_day,
@@ -119,3 +120,50 @@ def _status(
     if has_left:
         return Status.LEFT
     return Status.TRAINING if trains and not person.trained_at else Status.WORKING
+
+
+# Why a link does not lead on any more, and the states that stop work under it.
+ENDED = ("declined", "left", "withdrawn", "revoked")
+HELD: dict[str, str] = {_State.PAUSED: "held", _State.FAILED: "failed"}
+
+
+def why_stopped(invitation: Invitation, *, admitting: str = "") -> str:
+    """Return why nobody can work under a link now; empty if somebody can.
+
+    The reason is one of `ENDED` or `HELD`, or the state of the study. A reason that is
+    `admitting` does not count.
+    """
+    person = invitation.annotator
+    if invitation.revoked_at is not None:
+        if places.may_come_back(person):
+            return "declined" if person.declined_at else "left"
+        has_withdrawn = person.withdrawn_at and not person.erased_at
+        return "withdrawn" if has_withdrawn else "revoked"
+    held = HELD.get(person.state, "")
+    if held and held != admitting:
+        return held
+    state = person.study.state
+    is_free = state == Study.State.OPEN or person.state == _State.FINISHED
+    return "" if is_free else state
+
+
+def stop_text(why: str) -> str:
+    """Return a sentence for a reason why somebody cannot work, or not on a story."""
+    texts = {
+        "revoked": gettext("This invitation is no longer valid."),
+        "withdrawn": gettext("You have withdrawn from this study."),
+        "declined": gettext("You do not take part"),
+        "left": gettext("Your place went to somebody else. Reload to take another."),
+        "gone": gettext("This story is now assigned to somebody else."),
+        "replaced": gettext(
+            "A picture of this story was replaced. Reload the page to continue."
+        ),
+        "failed": gettext(
+            "You did not pass the training round, so you cannot take part in this "
+            "study."
+        ),
+        "held": gettext("Your work is paused; the study's manager can tell you why."),
+    }
+    return texts.get(why) or gettext(
+        "The study is not accepting answers at the moment."
+    )

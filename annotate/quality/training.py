@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
+from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -12,7 +13,15 @@ from django.utils.translation import gettext as _
 from annotate import event_log
 from annotate.assignment import control_slots
 from annotate.kinds.registry import kind_of
-from annotate.models import Annotator, Event, Purpose, Question, Slot, Unit
+from annotate.models import (
+    Annotator,
+    Event,
+    Purpose,
+    Question,
+    Slot,
+    Unit,
+    localised,
+)
 from annotate.people import inviting
 from annotate.quality_rules.signals import below
 from annotate.responses import giving_back
@@ -130,6 +139,37 @@ def marks(slot: Slot) -> list[MarkedAnswer]:
                 )
             )
     return marked
+
+
+def feedback(slot: Slot) -> dict[str, Any]:
+    """Return the feedback on a submitted training story."""
+    if slot.purpose != Purpose.TRAINING or slot.state != Slot.State.SUBMITTED:
+        return {"marks": [], "not_marked": [], "explanation": ""}
+    return {
+        "marks": marks(slot),
+        "not_marked": not_marked(slot),
+        "explanation": _explanation(slot),
+    }
+
+
+def _explanation(slot: Slot) -> str:
+    explanation, worse = localised(slot.unit.feedback), _worse(slot)
+    if not worse:
+        return explanation
+    values = {"worse": worse, "explanation": explanation}
+    return _("%(worse)s %(explanation)s") % values
+
+
+def _worse(slot: Slot) -> str:
+    """Return a sentence that names the degraded version."""
+    place = worse_place(slot)
+    if place is None:
+        return ""
+    if len(slot.unit.outputs) > 2:
+        return _("Version %(n)s was made worse on purpose.") % {"n": place + 1}
+    if place == 0:
+        return _("The left version was made worse on purpose.")
+    return _("The right version was made worse on purpose.")
 
 
 def result(annotator: Annotator, round_: int) -> TrainingResult:

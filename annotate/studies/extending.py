@@ -76,6 +76,7 @@ def extend(
     *,
     methods: Sequence[str] = (),
     stories: Sequence[str] = (),
+    against: Sequence[str] = (),
     annotators: Numbers = 0,
     redundancy: Numbers | None = None,
     user: User | None = None,
@@ -85,7 +86,8 @@ def extend(
     """Add methods, stories, answers or people, and assign the new slots.
 
     Methods and stories are names and keys. Their outputs become units as the study
-    pairs them; withdrawn names are used again. A study with languages takes numbers by
+    pairs them, or with `against` as pairs of each of these methods and each new one;
+    withdrawn names are used again. A study with languages takes numbers by
     language. With `only_shown`, outputs that the study has not shown, such as later
     imports, are left out. With `dry_run` nothing is stored.
     """
@@ -96,6 +98,8 @@ def extend(
             people = _numbers(before, annotators, least=0, most=MOST_PEOPLE)
             among = outputs_of(stored) if only_shown else None
             wanted = _units_with(stored, definition, methods, stories, among)
+            if against:
+                wanted = _pairs(stored, definition, methods, against, among)
             units = _create_missing(stored, wanted)
             raised = _raise(stored, definition, units, methods, stories)
             lacking = missing_slots(stored, definition, units + raised)
@@ -205,7 +209,35 @@ def _units_with(
         sorted(set(stories) - own_stories if drawn else own_stories | set(stories)),
         among=among,
     )
-    return choose_units(every, outputs)
+    units = choose_units(every, outputs)
+    # Other units that the design would now choose are not asked for.
+    return [one for one in units if _is_of(one, methods, stories)]
+
+
+def _is_of(unit: UnitOutputs, methods: Sequence[str], stories: Sequence[str]) -> bool:
+    return unit.story.key in stories or bool({*methods} & {*unit.methods})
+
+
+def _pairs(
+    study: Study,
+    definition: StudyDefinition,
+    methods: Sequence[str],
+    against: Sequence[str],
+    among: QuerySet[Output] | None,
+) -> list[UnitOutputs]:
+    """Return the pairs of each new method and each one `against` it."""
+    own_methods, own_stories = names_now(study)
+    if not study.is_side_by_side or study.adaptive:
+        text = _("Only a study of fixed pairs compares a new method with some others.")
+        raise ChangeError(text)
+    if unknown := sorted({*against} - own_methods):
+        names = ", ".join(unknown)
+        raise ChangeError(_("Not in this study: %(names)s.") % {"names": names})
+    named = sorted({*methods, *against})
+    outputs = choose_outputs(study.benchmark, named, sorted(own_stories), among=among)
+    pairs = [[new, old] for new in methods for old in against]
+    listed = definition.with_changes(stories=None, subset=None, pairs=pairs)
+    return choose_units(listed, outputs)
 
 
 def _create_missing(study: Study, wanted: Sequence[UnitOutputs]) -> list[Unit]:

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext as _
 
+from annotate.access.permissions import can_manage
 from annotate.imported_judgements.importing import (
     JudgementImport,
     import_choices,
     import_ratings,
 )
 from annotate.models import Study, StudyMember
+from annotate.studies.changing import ChangeError
+from annotate.studies.new_method import join_method
 from annotate.uploads.names import RefusedUploadError
 from annotate.uploads.task import ImportTask
 from evalcore import members
@@ -57,6 +60,8 @@ def store(task: ImportTask, done: Done, tell: Tell) -> None:
             study.save(update_fields=["title"])
             role = StudyMember.Role.MANAGER
             StudyMember.objects.create(study=study, user=user, role=role)
+        if slug := task.upload.chosen.get("joins"):
+            study = _join(Study.objects.get(slug=slug), task)
         done(benchmark, study)
 
     writers: dict[str, Callable[..., object]] = {
@@ -67,6 +72,19 @@ def store(task: ImportTask, done: Done, tell: Tell) -> None:
         "choices": store_judgements,
     }
     writers[task.kind](task, also=also)
+
+
+def _join(study: Study, task: ImportTask) -> Study:
+    """Let the method whose outputs were stored join a running study."""
+    user, against = task.upload.created_by, task.upload.chosen.get("against", ())
+    assert user is not None
+    if not can_manage(user, study):
+        raise RefusedUploadError(_("Only a manager of this study may do that."))
+    try:
+        join_method(study, task.method, against=against, user=user)
+    except ChangeError as error:
+        raise RefusedUploadError(str(error)) from error
+    return study
 
 
 def _store_stories(task: ImportTask, also: Also) -> None:

@@ -10,7 +10,8 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from django.conf import settings
 from django.db import transaction
@@ -42,11 +43,16 @@ class DamagedPartError(Exception):
 
 
 def begin(
-    user: User, name: str, listed: Sequence[object], benchmark: str = ""
+    user: User,
+    name: str,
+    listed: Sequence[object],
+    benchmark: str = "",
+    chosen: Mapping[str, object] = MappingProxyType({}),
 ) -> Upload:
     """Start an upload, or return the user's unfinished one of the same files.
 
-    `benchmark` is the one that the user came from.
+    `benchmark` is the one that the user came from. With everything `chosen` it is
+    imported without a preview.
     """
     files = _checked(listed)
     total = sum(size for _path, size, _at in files)
@@ -59,7 +65,7 @@ def begin(
             )
             % {"total": f"{total // 10**6:,}", "most": f"{settings.UPLOAD_MAX_MB:,}"}
         )
-    text = json.dumps([name, files])
+    text = json.dumps([name, files, *([dict(chosen)] if chosen else [])])
     fingerprint = hashlib.sha256(text.encode()).hexdigest()
     with transaction.atomic():
         waiting = unfinished_of(user)
@@ -76,7 +82,7 @@ def begin(
             state=State.RUNNING,
             heartbeat_at=timezone.now(),
             language=get_language() or "",
-            chosen={"benchmark": benchmark} if benchmark else {},
+            chosen={**({"benchmark": benchmark} if benchmark else {}), **chosen},
         )
         storage.write_list(upload, files)
     return upload
@@ -176,10 +182,11 @@ def _write(file: int, data: bytes, at: int) -> None:
 
 
 def _note(upload: Upload, end: int) -> None:
-    """Record the new end; a complete upload waits for its inspection."""
+    """Record the new end; a complete upload waits for its inspection or import."""
     changes: dict[str, object] = {"received": end, "heartbeat_at": timezone.now()}
     if end == upload.total:
-        changes |= {"stage": Stage.INSPECT, "state": State.QUEUED}
+        stage = Stage.IMPORT if "kind" in upload.chosen else Stage.INSPECT
+        changes |= {"stage": stage, "state": State.QUEUED}
     rows = Upload.objects.filter(
         pk=upload.pk,
         received=upload.received,

@@ -32,6 +32,7 @@ from tests.people import program
 
 pytestmark = pytest.mark.django_db
 CONTRACT = Path(__file__).parents[2] / "docs/reference/openapi.yaml"
+SESSION = "/api/v1/session/"
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
@@ -78,7 +79,7 @@ def explore(
     *,
     examples: int,
     modes: tuple[GenerationMode, ...] = (GenerationMode.POSITIVE,),
-    wanted: Callable[[str], bool] = lambda path: not path.startswith("/api/v1/slot/"),
+    wanted: Callable[[str], bool] = lambda path: not path.startswith(SESSION),
 ) -> Found:
     """Send made-up requests to each operation; what they change is rolled back."""
     found = Found()
@@ -173,5 +174,22 @@ def test_operations_follow_the_contract(tmp_path, name, capsys):
     with capsys.disabled():
         print(f"\n{name}: {found.cases} cases, {len(found.failures)} failures")
     assert found.cases > 200
+    if found.failures:
+        pytest.fail(str(found))
+
+
+@pytest.mark.slow
+def test_session_follows_the_contract(tmp_path, capsys):
+    world = World(tmp_path)
+    found = explore(
+        world,
+        f"Invitation {world.ann.invitation.token}",
+        examples=int(os.environ.get("EXAMPLES", 25)),
+        modes=tuple(GenerationMode),
+        wanted=lambda path: path.startswith(SESSION),
+    )
+    with capsys.disabled():
+        print(f"\nannotator: {found.cases} cases, {len(found.failures)} failures")
+    assert found.cases > 300
     if found.failures:
         pytest.fail(str(found))

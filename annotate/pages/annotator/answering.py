@@ -35,6 +35,7 @@ from annotate.pages.annotator.stopped import (
 )
 from annotate.pages.study_views import SeatRequest
 from annotate.people import outcomes
+from annotate.people.status import ENDED, why_stopped
 from annotate.presentation.broken_media import FaultRow
 from annotate.presentation.shot_comments import ShotCommentRow
 from annotate.quality import follow_up, monitoring
@@ -48,10 +49,6 @@ from evalcore.database.prepared import Prepared
 from evalcore.serving import log
 
 View = Callable[..., HttpResponseBase]
-HELD: dict[str, str] = {
-    Annotator.State.PAUSED: "held",
-    Annotator.State.FAILED: "failed",
-}
 
 
 INVITED = Prepared[Invitation](
@@ -64,7 +61,7 @@ INVITED = Prepared[Invitation](
 )
 
 
-def for_annotator(view: View, held_too: str = "") -> View:
+def for_annotator(view: View, admitting: str = "") -> View:
     """Wrap a view: look up its annotator by token, and refuse invalid links."""
 
     @wraps(view)
@@ -74,15 +71,12 @@ def for_annotator(view: View, held_too: str = "") -> View:
             return rate_limits.refuse_link(request)
         annotator = invitation.annotator
         log.note(study=annotator.study.slug, annotator=annotator.pk)
-        if invitation.revoked_at is not None:
+        why = why_stopped(invitation, admitting=admitting)
+        if why in ENDED:
             return revoked(request, annotator)
-        held = HELD.get(annotator.state)
-        if held is not None and annotator.state != held_too:
-            return stopped_page(request, annotator, held, 403)
+        if why:
+            return stopped_page(request, annotator, why, 403)
         study = annotator.study
-        finished = annotator.state == Annotator.State.FINISHED
-        if study.state != Study.State.OPEN and not finished:
-            return stopped_page(request, annotator, study.state, 403)
         try:
             return view(request, annotator, **kwargs)
         except NotYetError as error:
@@ -101,7 +95,7 @@ def for_annotator(view: View, held_too: str = "") -> View:
 
 def for_trainee(view: View) -> View:
     """Wrap a view like `for_annotator`, but admit those who failed the training."""
-    return for_annotator(view, held_too=Annotator.State.FAILED)
+    return for_annotator(view, admitting="failed")
 
 
 def invitation_of(request: SeatRequest, token: str) -> Invitation | None:

@@ -22,10 +22,10 @@ from annotate.pages.annotator.answering import (
     next_address,
 )
 from annotate.pages.annotator.joining import remember_person
-from annotate.pages.annotator.session_progress import progress
 from annotate.pages.annotator.stopped import revoked
 from annotate.pages.study_views import SeatRequest
 from annotate.people import consenting, outcomes, places
+from annotate.people.session_progress import progress
 from annotate.personal_data import erasing
 from annotate.presentation import same_size
 from annotate.presentation.slot_view import in_order

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Any
 
 from django.http import (
     Http404,
@@ -26,7 +25,7 @@ from annotate.kinds.base import (
     SlotTakenError,
 )
 from annotate.kinds.registry import asks_of_shots, kind_of
-from annotate.models import Annotator, Purpose, Skip, Slot, Study, localised
+from annotate.models import Annotator, Purpose, Skip, Slot, Study
 from annotate.models.units import OUTPUTS
 from annotate.pages.annotator.answering import (
     address_after,
@@ -39,15 +38,15 @@ from annotate.pages.annotator.answering import (
     remember,
     was_offered,
 )
-from annotate.pages.annotator.session_progress import (
+from annotate.pages.study_views import SeatRequest
+from annotate.people import outcomes
+from annotate.people.session_progress import (
     has_worked_since,
     needs_rest,
     number_in_session,
     progress,
     totals_of,
 )
-from annotate.pages.study_views import SeatRequest
-from annotate.people import outcomes
 from annotate.presentation import checklist_sheets, shot_comments, slot_view
 from annotate.quality import follow_up, training
 from annotate.responses import (
@@ -179,39 +178,8 @@ def feedback(request: SeatRequest, annotator: Annotator, code: str) -> HttpRespo
         result=training.result(annotator, row.round),
         repeated=training.repeated(annotator, row.round),
         worth=outcomes.current_code(annotator),
-        **_feedback(row),
+        **training.feedback(row),
     )
-
-
-def _feedback(row: Slot) -> dict[str, Any]:
-    """Return the feedback on a submitted training story."""
-    if row.purpose != Purpose.TRAINING or row.state != Slot.State.SUBMITTED:
-        return {"marks": [], "not_marked": [], "explanation": ""}
-    return {
-        "marks": training.marks(row),
-        "not_marked": training.not_marked(row),
-        "explanation": _explanation(row),
-    }
-
-
-def _explanation(row: Slot) -> str:
-    explanation, worse = localised(row.unit.feedback), _worse(row)
-    if not worse:
-        return explanation
-    values = {"worse": worse, "explanation": explanation}
-    return _("%(worse)s %(explanation)s") % values
-
-
-def _worse(row: Slot) -> str:
-    """Return a sentence that names the degraded version."""
-    place = training.worse_place(row)
-    if place is None:
-        return ""
-    if len(row.unit.outputs) > 2:
-        return _("Version %(n)s was made worse on purpose.") % {"n": place + 1}
-    if place == 0:
-        return _("The left version was made worse on purpose.")
-    return _("The right version was made worse on purpose.")
 
 
 def _rows(request: SeatRequest, row: Slot) -> list[Row]:
@@ -311,7 +279,7 @@ def _slot_page(
         **slot_view.for_player(row),
         "questions": slot_view.shown_questions(row, sent),
         **writing.on_page(row),
-        **_feedback(row),
+        **training.feedback(row),
     }
     if asks_of_shots(row.study):
         context |= checklist_sheets.on_page(row)

@@ -98,6 +98,7 @@ def study_extend(request: UserRequest, study: Study) -> HttpResponse:
             annotators=_numbers(request.POST, study, "annotators") or 0,
             redundancy=_numbers(request.POST, study, "redundancy"),
             **_chosen(request),
+            against=request.POST.getlist("against"),
             only_shown=not can_use_benchmark(request.user, study),
         ),
         lambda done: (
@@ -218,6 +219,7 @@ def _page(
             Q(method__name__in=gone_methods) | Q(story__key__in=gone_stories),
             pk__in=outputs_of(study),
         )
+    has_pairs = study.is_side_by_side and not study.adaptive
     all_methods = {*outputs.values_list("method__name", flat=True)}
     all_stories = {*outputs.values_list("story__key", flat=True)}
     return render_page(
@@ -233,6 +235,8 @@ def _page(
         numbers=study.languages or {"": study.redundancy},
         chosen_methods=request.POST.getlist("method"),
         chosen_stories=request.POST.getlist("story"),
+        opponents=sorted(methods) if has_pairs else [],
+        chosen_opponents=request.POST.getlist("against"),
         **context,
     )
 

@@ -52,9 +52,9 @@ def look_at_everything(reader):
     judged = 0
     while True:
         taken = reader.ask(reader.program, "POST", reverse("api-slot"))
-        if taken.status_code == 204:
+        slot = taken.json()["story"]
+        if slot is None:
             return judged
-        slot = taken.json()
         code, key = slot["code"], slot["questions"][0]["key"]
         page = reverse("rate-slot", args=[reader.token, code])
         reader.ask(reader.browser, "GET", page)
@@ -79,6 +79,18 @@ def look_at_everything(reader):
         submit = reverse("api-submit", args=[code])
         for answers in ("{}", '{"x": "left"}', f'{{"{key}": "Zanziba"}}'):
             reader.ask(reader.program, "POST", submit, f'{{"answers": {answers}}}')
+        draft = reverse("api-answers", args=[code])
+        for body in (
+            '{"faults": [{"side": "b", "shot": 1}]}',
+            '{"shot_comments": [{"side": "left", "shot": 7, "text": ""}]}',
+            f'{{"answers": {{"{key}": "left"}}, "comment": "x"}}',
+        ):
+            reader.ask(reader.program, "POST", draft, body)
+        for name in ("api-story", "api-heartbeat", "api-skip"):
+            method = "GET" if name == "api-story" else "POST"
+            reader.ask(reader.program, method, reverse(name, args=[code]))
+        for name in ("api-session", "api-instructions"):
+            reader.ask(reader.program, "GET", reverse(name))
         reader.ask(reader.browser, "POST", f"{page}submit/")
         reader.ask(reader.browser, "POST", f"{page}skip/")
         answers = {asked["key"]: "left" for asked in slot["questions"]}

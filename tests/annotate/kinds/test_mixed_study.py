@@ -104,7 +104,7 @@ def test_api_returns_ticks_only_for_shots():
     client = APIClient()
     token = Invitation.objects.get(annotator=person).token
     client.credentials(HTTP_AUTHORIZATION=f"Invitation {token}")
-    slot = client.post(reverse("api-slot")).json()
+    slot = client.post(reverse("api-slot")).json()["story"]
     for question in study.questions.filter(kind="likert"):
         row = {"kind": "answer", "id": question.key, "question": question.key}
         client.post(
@@ -112,7 +112,7 @@ def test_api_returns_ticks_only_for_shots():
             {"rows": [row | {"value": "1", "key": question.key}]},
             format="json",
         )
-    again = client.post(reverse("api-slot")).json()
+    again = client.post(reverse("api-slot")).json()["story"]
     assert again["code"] == slot["code"]
     assert again["questions"][0]["answer"] == "1"
     assert again["ticked"] == {}

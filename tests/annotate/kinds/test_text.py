@@ -230,7 +230,7 @@ def test_api_accepts_text_answers():
     client = APIClient()
     token = Invitation.objects.get(annotator=person).token
     client.credentials(HTTP_AUTHORIZATION=f"Invitation {token}")
-    slot = client.post(reverse("api-slot")).json()
+    slot = client.post(reverse("api-slot")).json()["story"]
     first = slot["questions"][0]
     assert (first["key"], first["options"], first["answer"]) == ("why", [], "")
     address = reverse("api-submit", args=[slot["code"]])

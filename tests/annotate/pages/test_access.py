@@ -34,6 +34,8 @@ OPEN_TO_ALL = {
     "/api/docs/",
     "/api/v1/schema/",
     "/api/v1/token/",
+    "/api/v1/session/join/",
+    "/api/v1/session/",  # says to a revoked link that it is revoked
 }
 STRANGERS = {"nobody", "no link", "revoked link"}
 # These pages are open to every user and show the user's own things.
@@ -53,7 +55,6 @@ ONES_OWN = {
     "/api/v1/studies/",
     "/api/v1/tokens/",
     "/api/v1/uploads/",
-    "/api/v1/slot/",
 }
 # These words in an address name a row of a study, a benchmark or an annotator.
 OF_ANOTHER = {"pk", "code", "run"}
@@ -71,7 +72,8 @@ def test_access_matches_documentation(tmp_path):
                 assert not openers & STRANGERS, row
                 is_ones_own = address in ONES_OWN or (
                     # The link's own annotator or study, for any holder of the link.
-                    address.startswith(("/rate/", "/join/")) and "<code>" not in address
+                    address.startswith(("/rate/", "/join/", "/api/v1/session/"))
+                    and "<code>" not in address
                 )
                 assert not openers & OTHERS or is_ones_own, row
             if "researcher" in openers:

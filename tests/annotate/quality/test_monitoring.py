@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 from django.utils import timezone
 
 from annotate.assignment import control_slots
@@ -265,11 +266,11 @@ def test_pause_blocks_pages_and_api_until_flag_is_resolved(client):
     script = save(client, at, character="3")
     assert script.status_code == 403
     headers = {"Authorization": f"Invitation {browser.token}"}
-    assert client.post("/api/v1/slot/", headers=headers).status_code == 409
+    assert client.post(reverse("api-slot"), headers=headers).status_code == 409
     slot = person.slots.filter(state="open").first()
     sent = {"answers": {"character": "3", "beauty": "3"}}
     refused = client.post(
-        f"/api/v1/slot/{slot.code}/",
+        reverse("api-submit", args=[slot.code]),
         sent,
         headers=headers,
         content_type="application/json",

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from django.urls import reverse
 
 from annotate.assignment import choosing, control_slots
 from annotate.audit_log.verifying import problems
@@ -267,7 +268,7 @@ def test_training_is_left_out_of_tables_counts_and_flags(study):
 def test_training_cannot_be_bypassed(client, study):
     person = join(study, "A01")
     headers = {"Authorization": f"Invitation {person.invitation.token}"}
-    slot = client.post("/api/v1/slot/", headers=headers).json()
+    slot = client.post(reverse("api-slot"), headers=headers).json()["story"]
     assert Slot.objects.get(code=slot["code"]).purpose == Purpose.TRAINING
 
 

@@ -8,7 +8,6 @@ from django.utils import translation
 
 from annotate.audit_log.verifying import problems
 from annotate.models import Annotator, Purpose, Slot
-from annotate.pages.annotator import slot as slot_page
 from annotate.quality import monitoring, training
 from annotate.studies.study_file import (
     DefinitionError,
@@ -235,7 +234,7 @@ def test_feedback_names_degraded_side(client):
         sides.append(worse)
         browser.post(browser.address("pause"))
         with translation.override("zh-hans"):
-            told = slot_page._feedback(Slot.objects.get(pk=slot.pk))["explanation"]
+            told = training.feedback(Slot.objects.get(pk=slot.pk))["explanation"]
         assert re.match("[左右]边的版本被故意变差了。[^ ]", told)
     assert set(sides) == {"left", "right"}
 

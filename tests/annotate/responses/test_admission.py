@@ -147,7 +147,7 @@ def test_api_leads_through_the_training_round():
     person = join(study, "A01")
     purposes = []
     for _slot in range(2):
-        code = api(person).post(reverse("api-slot")).json()["code"]
+        code = api(person).post(reverse("api-slot")).json()["story"]["code"]
         purposes.append(Slot.objects.get(code=code).purpose)
         given = {"answers": {"character": "4", "beauty": "4"}, "seconds": 0.01}
         url = reverse("api-submit", args=[code])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from annotate.models import Annotator, Slot
-from annotate.pages.annotator.session_progress import REST, WORK, needs_rest
+from annotate.people.session_progress import REST, WORK, needs_rest
 from tests.factories import make_benchmark, make_study
 
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
@@ -35,9 +35,7 @@ class TestNeedsRest(TestCase):
                 started_at=at - timedelta(seconds=1),
                 submitted_at=at,
             )
-        with patch(
-            "annotate.pages.annotator.session_progress.timezone.now", return_value=NOW
-        ):
+        with patch("annotate.people.session_progress.timezone.now", return_value=NOW):
             return needs_rest(self.person)
 
     @given(pauses=PAUSES)

@@ -15,7 +15,7 @@ from annotate.assignment import choosing
 from annotate.audit_log import verifying
 from annotate.coverage.slot_counts import tallies
 from annotate.models import Annotator, Event, Flag, Invitation, Slot
-from annotate.pages.annotator import session_progress
+from annotate.people import session_progress
 from annotate.reports.export_folder import write_export
 from annotate.reports.study_tables import answer_rows
 from annotate.responses import giving_back
@@ -150,8 +150,11 @@ def later(monkeypatch):
 
 def work_by_api(client: APIClient, later, **told) -> None:
     """Answer all stories, each in a fifth of a second."""
-    while (taken := client.post(reverse("api-slot"))).status_code == 200:
-        slot = taken.json()
+    while (taken := client.post(reverse("api-slot")).json())["next"] != "done":
+        if taken["next"] == "warning":
+            client.post(reverse("api-warning"))
+            continue
+        slot = taken["story"]
         n = len(Slot.objects.filter(state="submitted"))
         answers = {q["key"]: str((n + i) % 5) for i, q in enumerate(slot["questions"])}
         url = reverse("api-submit", args=[slot["code"]])
@@ -186,7 +189,7 @@ def test_claimed_minutes_are_refused_after_two_seconds(later):
 @pytest.mark.parametrize("seconds", [0, 1e9])
 def test_impossible_time_is_stored_but_not_used(later, seconds):
     person, client = seat(ten_stories())
-    code = client.post(reverse("api-slot")).json()["code"]
+    code = client.post(reverse("api-slot")).json()["story"]["code"]
     answers = {"character": "3", "aesthetics": "2"}
     url = reverse("api-submit", args=[code])
     given = {"answers": answers, "seconds": seconds}

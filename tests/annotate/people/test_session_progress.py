@@ -4,7 +4,7 @@ import pytest
 
 from annotate.assignment import choosing
 from annotate.models import Purpose, Slot
-from annotate.pages.annotator.session_progress import progress
+from annotate.people.session_progress import progress
 from tests.factories import make_benchmark, make_study
 from tests.working import LIKERT, join, make_planned
 
