@@ -16,6 +16,7 @@ from annotate.reports import building, deleting
 from annotate.responses import giving_back
 from annotate.studies import plan_queue
 from annotate.uploads import queue
+from annotate.webhooks import delivering, messages
 from evalcore.models import MetricChunk
 from evalcore.serving import log
 
@@ -76,6 +77,7 @@ def erase_due() -> None:
     """Erase personal data at the end of their retention, and old logins."""
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
     rate_limits.forget_old()
+    delivering.forget_old()
     erasing.erase_due()
 
 
@@ -143,3 +145,16 @@ def work_on_rehearsals() -> None:
         rehearsals.work_on(pk)
         if rehearsals.waiting():
             wake_rehearsals()
+
+
+def wake_webhooks() -> None:
+    """Wake the worker of webhooks, which is that of judges: it waits for others."""
+    work_on_webhooks.apply_async(queue=MetricChunk.Queue.JUDGE)
+
+
+@shared_task
+def work_on_webhooks() -> None:
+    """Write messages about new events, send what is due, and wake for the rest."""
+    messages.write_messages()
+    if delivering.deliver_due():
+        wake_webhooks()

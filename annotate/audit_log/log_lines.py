@@ -71,6 +71,7 @@ LABELS = {
     "questions": gettext_lazy("order of questions"),
     "right": gettext_lazy("right answers"),
     "of": gettext_lazy("answers checked"),
+    "address": gettext_lazy("address"),
     "file": gettext_lazy("file"),
     "story": gettext_lazy("story"),
     "method": gettext_lazy("method"),

@@ -37,6 +37,7 @@ from annotate.models.studies import (
 )
 from annotate.models.units import Unit
 from annotate.models.uploads import Upload
+from annotate.models.webhooks import Delivery, Webhook
 
 __all__ = [
     "BOXES",
@@ -51,6 +52,7 @@ __all__ = [
     "Annotator",
     "Answer",
     "Choice",
+    "Delivery",
     "Event",
     "Exclusion",
     "Fault",
@@ -79,6 +81,7 @@ __all__ = [
     "Upload",
     "User",
     "Visit",
+    "Webhook",
     "localised",
     "mark_of",
     "new_token",
