@@ -101,10 +101,14 @@ def _record(one: Delivery, sent: Future[int]) -> None:
     own.update(free_at=now if one.status else now + HOLD)
     if is_delivered:
         own.update(delivered_at=now)
-    elif one.status == GONE or (
-        one.state == State.FAILED and not own.filter(delivered_at__gt=one.created_at).exists()
-    ):
+    elif one.status == GONE or _is_hopeless(one):
         _switch_off(one.webhook)
+
+
+def _is_hopeless(one: Delivery) -> bool:
+    """Say whether all attempts failed, and no other message arrived meanwhile."""
+    since = Webhook.objects.filter(pk=one.webhook_id, delivered_at__gt=one.created_at)
+    return one.state == State.FAILED and not since.exists()
 
 
 def _switch_off(webhook: Webhook) -> None:

@@ -22,7 +22,7 @@ class Receiver(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    def do_POST(self):  # noqa: N802 - the name that the base class looks for
+    def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.received.append((self.path, self.headers, body))
         if self.server.drip == "headers":
@@ -34,8 +34,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.server.drip == "body":
             self._drip(b"")
-
-    do_GET = do_POST
 
     def _drip(self, first):
         """Send a byte, and another soon after, for as long as anybody listens."""
@@ -56,6 +54,8 @@ def receiver(**how):
     with Receiver(**how) as server:
         thread = threading.Thread(target=server.serve_forever, args=[0.02], daemon=True)
         thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
