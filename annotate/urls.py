@@ -38,6 +38,7 @@ from annotate.pages.manage import (
     study_changes,
     uploads,
     view_pages,
+    webhooks,
 )
 from annotate.reports.downloads import TABLES
 from evalcore.formats.vistar import FILE, TABLE
@@ -123,6 +124,12 @@ study_urls = [
     of_study("members/", members.study_member_list),
     of_study("members/<int:pk>/role/", members.study_member_change),
     of_study("members/<int:pk>/remove/", members.study_member_remove),
+    of_study("webhooks/", webhooks.webhook_list),
+    of_study("webhooks/<int:pk>/", webhooks.webhook_detail),
+    of_study("webhooks/<int:pk>/test/", webhooks.webhook_test),
+    of_study("webhooks/<int:pk>/resume/", webhooks.webhook_resume),
+    of_study("webhooks/<int:pk>/delete/", webhooks.webhook_delete),
+    of_study("webhooks/<int:pk>/<int:delivery>/again/", webhooks.webhook_send_again),
     of_study("do/<action>/", study_changes.study_action),
     of_study("rename/", repair.study_rename),
     of_study("texts/", repair.study_texts),

@@ -95,6 +95,8 @@ PLACES: dict[str, dict[Says, str]] = {
         NOTHING: "id study",
     },
     "annotate.Snapshot": {DEED: "data"},
+    "annotate.Webhook": {ACCOUNT: "created_by", WORDS: "address"},
+    "annotate.Delivery": {DEED: "body"},
     "annotate.Report": {ACCOUNT: "created_by"},
     "annotate.Rehearsal": {ACCOUNT: "created_by"},
     "annotate.Upload": {ACCOUNT: "created_by"},

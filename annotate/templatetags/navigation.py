@@ -56,7 +56,14 @@ TABS = (
         Page(
             "study-settings",
             gettext_lazy("Settings"),
-            ("study-extend", "study-texts", "study-rehearsal", "study-delete"),
+            (
+                "study-extend",
+                "study-texts",
+                "study-rehearsal",
+                "study-delete",
+                "webhook-list",
+                "webhook-detail",
+            ),
         ),
         Page("event-list", gettext_lazy("Log")),
     ),
