@@ -12,7 +12,7 @@ from annotate.models import Study
 from annotate.personal_data import erasing
 from annotate.presentation import same_size
 from annotate.rehearsal import queue as rehearsals
-from annotate.reports import building, deleting
+from annotate.reports import building, deleting, publishing
 from annotate.responses import giving_back
 from annotate.studies import plan_queue
 from annotate.uploads import queue
@@ -88,6 +88,12 @@ def sweep_reports() -> None:
         building.build_report(report_id)
         if building.waiting_reports():
             sweep_reports.delay()
+
+
+@shared_task
+def write_public_data() -> None:
+    """Write the data of public reports, and again after a withdrawal."""
+    publishing.write_waiting()
 
 
 @shared_task

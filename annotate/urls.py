@@ -14,6 +14,7 @@ from annotate.pages import (
     account,
     documentation,
     glossary,
+    public_reports,
     reports,
     score_values,
     scores,
@@ -285,6 +286,10 @@ report_urls = [
     of_study("reports/<int:pk>/cancel/", reports.report_cancel),
     of_study("reports/<int:pk>/all.zip", reports.report_zip),
     of_study("reports/<int:pk>/files/<name>", reports.report_file),
+    of_study("reports/<int:pk>/public/", public_reports.report_publish),
+    of_study("reports/<int:pk>/public/stop/", public_reports.report_unpublish),
+    page("public/<slug:name>/", public_reports.public_report),
+    page("public/<slug:name>/data.zip", public_reports.public_data),
 ]
 
 urlpatterns = (

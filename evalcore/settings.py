@@ -246,6 +246,7 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BEAT_SCHEDULE = {
     "scores": {"task": "evalcore.scoring.tasks.sweep", "schedule": 60},
     "reports": {"task": "annotate.tasks.sweep_reports", "schedule": 60},
+    "public data": {"task": "annotate.tasks.write_public_data", "schedule": 60},
     "plans": {"task": "annotate.tasks.plan_studies", "schedule": 60},
     "uploads": {"task": "annotate.tasks.sweep_uploads", "schedule": 60},
     "rehearsals": {"task": "annotate.tasks.sweep_rehearsals", "schedule": 60},

@@ -72,6 +72,8 @@ LABELS = {
     "right": gettext_lazy("right answers"),
     "of": gettext_lazy("answers checked"),
     "address": gettext_lazy("address"),
+    "report": gettext_lazy("report"),
+    "with_data": gettext_lazy("with its data"),
     "file": gettext_lazy("file"),
     "story": gettext_lazy("story"),
     "method": gettext_lazy("method"),

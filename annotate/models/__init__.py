@@ -22,7 +22,7 @@ from annotate.models.people import (
     mark_of,
     new_token,
 )
-from annotate.models.reports import Rehearsal, Report, StudyPlan
+from annotate.models.reports import PublicReport, Rehearsal, Report, StudyPlan
 from annotate.models.server import PasswordLink, ServerAddress
 from annotate.models.slots import Fault, ShotComment, Skip, Slot, StoryComment
 from annotate.models.studies import (
@@ -62,6 +62,7 @@ __all__ = [
     "Look",
     "PasswordLink",
     "Payment",
+    "PublicReport",
     "Purpose",
     "Question",
     "Ranking",

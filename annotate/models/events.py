@@ -59,6 +59,8 @@ class Event(models.Model):
         JOIN_LINK_CLOSED = "join link closed", _("public link closed")
         STOPPED_EARLY = "stop rule met", _("stop rule met")
         REPORT_ASKED = "report asked for", _("report requested")
+        REPORT_PUBLISHED = "report published", _("report published")
+        REPORT_WITHDRAWN = "report withdrawn", _("report no longer public")
         ANNOTATOR_REVOKED = "annotator revoked", _("annotator removed")
         ANNOTATOR_FINISHED = "annotator finished", _("annotator finished")
         LINK_REPLACED = "link replaced", _("link replaced")

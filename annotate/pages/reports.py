@@ -31,7 +31,14 @@ from annotate.audit_log import as_of_event
 from annotate.models import MAIN, Report, Study, User
 from annotate.pages.scores import STOP_POLLING
 from annotate.pages.study_views import UserRequest, render_page, study_page
-from annotate.reports import building, comparing, downloads, study_scores, writing
+from annotate.reports import (
+    building,
+    comparing,
+    downloads,
+    publishing,
+    study_scores,
+    writing,
+)
 from annotate.reports.forms import ReportForm
 from annotate.tasks import sweep_reports
 
@@ -99,7 +106,7 @@ def report_list(request: UserRequest, study: Study) -> HttpResponse:
 
 
 def _list(request: UserRequest, study: Study) -> dict[str, object]:
-    reports = study.reports.select_related("created_by", "view", "as_of")
+    reports = study.reports.select_related("created_by", "view", "as_of", "public")
     return {
         "reports": reports,
         "cancellable": {
@@ -198,16 +205,21 @@ def report_page(request: UserRequest, study: Study, pk: int) -> HttpResponse:
     return page_of_report(html, bar)
 
 
-def page_of_report(html: str, bar: str = "") -> HttpResponse:
-    """Return the page of a report under a policy that admits only its scripts."""
+def page_of_report(
+    html: str, bar: str = "", *, is_public: bool = False
+) -> HttpResponse:
+    """Return the page of a report under a policy that admits only its scripts.
+
+    The links of a public one stay within it.
+    """
     from analysis.report.page import content_security_policy
 
     response = HttpResponse(html.replace("<main>", f"<main>{bar}", 1))
     policy = content_security_policy(html)
+    # A click on an output opens an ordinary page in a new tab.
+    popups = "" if is_public else " allow-popups allow-popups-to-escape-sandbox"
     response["Content-Security-Policy"] = (
-        f"{policy}; sandbox allow-scripts allow-downloads "
-        # A click on an output opens an ordinary page in a new tab.
-        "allow-popups allow-popups-to-escape-sandbox"
+        f"{policy}; sandbox allow-scripts allow-downloads{popups}"
     )
     return response
 
@@ -265,7 +277,7 @@ def report_zip(request: UserRequest, study: Study, pk: int) -> FileResponse:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(base.rglob("*")):
-            if path.is_file():
+            if path.is_file() and path.name != publishing.DATA:
                 archive.write(path, path.relative_to(base))
     buffer.seek(0)
     name = f"{study.slug}-report-{pk}.zip"

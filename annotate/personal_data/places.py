@@ -98,6 +98,7 @@ PLACES: dict[str, dict[Says, str]] = {
     "annotate.Webhook": {ACCOUNT: "created_by", WORDS: "address"},
     "annotate.Delivery": {DEED: "body"},
     "annotate.Report": {ACCOUNT: "created_by"},
+    "annotate.PublicReport": {ACCOUNT: "published_by"},
     "annotate.Rehearsal": {ACCOUNT: "created_by"},
     "annotate.Upload": {ACCOUNT: "created_by"},
     "annotate.StudyPlan": {ACCOUNT: "created_by", WORDS: "definition"},

@@ -44,7 +44,7 @@ TABS = (
         Page(
             "report-list",
             gettext_lazy("Reports"),
-            ("report-comparison", "output-detail", "output-replace"),
+            ("report-comparison", "report-publish", "output-detail", "output-replace"),
         ),
         Page(
             "study-scoring",

@@ -1,0 +1,143 @@
+"""Publishing reports, and what everybody can read of them."""
+
+import logging
+
+from django.contrib import messages
+from django.http import (
+    FileResponse,
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+)
+from django.shortcuts import get_object_or_404, redirect, render
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import condition, require_safe
+from kombu.exceptions import OperationalError
+
+from annotate.access import rate_limits
+from annotate.access.server_address import links_begin_with
+from annotate.models import PublicReport, Report, Study
+from annotate.pages.reports import page_of_report
+from annotate.pages.study_views import UserRequest, render_page, study_page
+from annotate.reports import publishing
+from annotate.tasks import write_public_data
+
+logger = logging.getLogger(__name__)
+
+# Caches ask each time whether a report is still public.
+FOR_CACHES = cache_control(public=True, no_cache=True)
+
+
+@study_page("GET", "HEAD", "POST", of="reports", in_archive=True)
+def report_publish(request: UserRequest, study: Study, report: Report) -> HttpResponse:
+    """Show whether a report is public, publish it, or change how it is."""
+    if request.method != "POST":
+        return _form(request, study, report)
+    name = request.POST.get("name", "").strip()
+    with_data = "with_data" in request.POST
+    try:
+        publishing.publish(report, name=name, with_data=with_data, by=request.user)
+    except publishing.PublishingError as error:
+        context = {"error": str(error), "name": name, "with_data": with_data}
+        return _form(request, study, report, 422, **context)
+    wake_writer()
+    return redirect("report-publish", study.slug, report.pk)
+
+
+def wake_writer() -> None:
+    """Wake the worker that writes the data of public reports."""
+    try:
+        write_public_data.delay()
+    except (OperationalError, OSError):
+        logger.warning("The broker is unreachable; public data wait")
+
+
+def _form(
+    request: UserRequest,
+    study: Study,
+    report: Report,
+    status: int = 200,
+    **context: object,
+) -> HttpResponse:
+    row = PublicReport.objects.filter(report=report).first()
+    if row is not None:
+        context = {"name": row.name, "with_data": row.with_data} | context
+    return render_page(
+        request,
+        study,
+        "reports/publish.html",
+        status,
+        report=report,
+        public=row if row and row.withdrawn_at is None else None,
+        address=links_begin_with(request)
+        + reverse("public-report", args=[row.name if row else "-"]),
+        foreign=publishing.foreign_names(study)[:5],
+        **context,
+    )
+
+
+@study_page("POST", of="reports", in_archive=True)
+def report_unpublish(
+    request: UserRequest, study: Study, report: Report
+) -> HttpResponse:
+    """Stop publishing a report."""
+    row = get_object_or_404(PublicReport, report=report)
+    publishing.withdraw(row, by=request.user)
+    messages.success(request, _("The report is no longer public."))
+    return redirect("report-publish", study.slug, report.pk)
+
+
+def _version(request: HttpRequest, name: str) -> str | None:
+    """Return what changes with a public report; None: there is no such report."""
+    row = _public(name)
+    return row and f'"{row.report_id} {row.published_at:%s%f} {row.data_event}"'
+
+
+def _public(name: str) -> PublicReport | None:
+    rows = PublicReport.objects.filter(name=name, withdrawn_at__isnull=True)
+    return rows.select_related("report__study").first()
+
+
+def _missing(request: HttpRequest, name: str) -> HttpResponse:
+    """Answer that a report is public no more, or never was."""
+    if PublicReport.objects.filter(name=name).exists():
+        return render(request, "reports/withdrawn.html", status=410)
+    return rate_limits.refuse_link(request)
+
+
+@require_safe
+@FOR_CACHES
+@condition(etag_func=_version)
+def public_report(request: HttpRequest, name: str) -> HttpResponseBase:
+    """Show a public report to everybody."""
+    row = _public(name)
+    if row is None:
+        return _missing(request, name)
+    try:
+        html = publishing.page(row)
+    except FileNotFoundError as error:
+        raise Http404 from error
+    bar = render_to_string("reports/_public_bar.html", {"public": row})
+    response = page_of_report(html, bar, is_public=True)
+    response["X-Robots-Tag"] = "noindex"
+    return response
+
+
+@require_safe
+@FOR_CACHES
+def public_data(request: HttpRequest, name: str) -> HttpResponseBase:
+    """Send the data of a public report, if they may be read."""
+    row = _public(name)
+    if row is None:
+        return _missing(request, name)
+    if not row.with_data or row.data_event is None:
+        raise Http404
+    try:
+        stream = publishing.data_file(row).open("rb")
+    except FileNotFoundError as error:
+        raise Http404 from error
+    return FileResponse(stream, as_attachment=True, filename=f"{name}.zip")
