@@ -1,10 +1,13 @@
 """Periodic tasks for studies, every minute and every hour."""
 
+import logging
 import time
+from collections.abc import Callable
 from importlib import import_module
 
 from celery import shared_task
 from django.conf import settings
+from kombu.exceptions import OperationalError
 
 from annotate.access import rate_limits
 from annotate.coverage import snapshots
@@ -19,6 +22,18 @@ from annotate.uploads import queue
 from annotate.webhooks import delivering, messages
 from evalcore.models import MetricChunk
 from evalcore.serving import log
+
+logger = logging.getLogger(__name__)
+
+
+def ring(bell: Callable[[], object]) -> bool:
+    """Wake workers for a queued job, which otherwise waits up to a minute."""
+    try:
+        bell()
+    except (OperationalError, OSError):
+        logger.warning("The broker is unreachable; a job waits")
+        return False
+    return True
 
 
 @shared_task

@@ -91,7 +91,7 @@ account_urls = [
     page("logout/", LogoutView.as_view(), "logout"),
     page("account/", account.Account.as_view(), "account"),
     page("account/token/create/", account.token_create),
-    page("account/token/revoke/", account.token_revoke),
+    page("account/token/<int:pk>/revoke/", account.token_revoke),
     page("accounts/", accounts.account_list),
     page("accounts/<int:pk>/<slug:action>/", accounts.account_change),
     page("glossary/", glossary.glossary),
@@ -272,11 +272,6 @@ report_urls = [
     *(
         of_study(f"{table}.csv", reports.table_csv, f"study-{table}-csv", table=table)
         for table in TABLES
-    ),
-    re_path(
-        rf"^api/v1/studies/(?P<slug>[-\w]+)/(?P<table>{'|'.join(TABLES)})\.csv$",
-        reports.api_table,
-        name="api-table",
     ),
     of_study("reports/", reports.report_list),
     of_study("reports/new/", reports.report_create),

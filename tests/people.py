@@ -4,8 +4,9 @@ Alice owns the benchmark of the study that she manages.
 """
 
 from django.test import Client
+from rest_framework.test import APIClient
 
-from annotate.models import Study, StudyMember, User
+from annotate.models import ApiToken, Study, StudyMember, User
 from evalcore import members
 
 
@@ -31,6 +32,15 @@ def rob(study: Study) -> Client:
 
 def eve() -> Client:
     return log_in("eve")
+
+
+def program(name: str, scope: str = "manage", study: Study | None = None) -> APIClient:
+    """Return a client with a token of that person."""
+    user = User.objects.get(username=name)
+    _token, secret = ApiToken.issue(user=user, name="test", scope=scope, study=study)
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
+    return client
 
 
 def answer_everything(study: Study, value: int | str = 3) -> None:

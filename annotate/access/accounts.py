@@ -102,7 +102,7 @@ def _hash(token: str) -> str:
 
 @transaction.atomic
 def use_link(link: PasswordLink, password: str) -> bool:
-    """Set the password, which ends sessions and the API token; the link works once.
+    """Set the password, which ends sessions and API tokens; the link works once.
 
     Return whether the link was still valid.
     """
@@ -161,11 +161,11 @@ def _check_others_manage(user: User) -> None:
 
 
 def end_sessions(user: User) -> None:
-    """Log an account out everywhere, and revoke its API token."""
+    """Log an account out everywhere, and revoke its API tokens."""
     for session in Session.objects.all():
         if session.get_decoded().get("_auth_user_id") == str(user.pk):
             session.delete()
-    user.revoke_token()
+    user.revoke_tokens()
 
 
 def _log(what: str, user: User, by: User) -> None:

@@ -7,13 +7,13 @@ from django.urls import reverse
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from annotate.api import annotator_serializers
 from annotate.api.authentication import (
     InvitationAuthentication,
     IsAnnotator,
 )
+from annotate.api.base import ApiView
 from annotate.api.refusals import Conflict, Refused, TooMuch
 from annotate.assignment import choosing
 from annotate.kinds.base import AnswerError, BadAnswerError
@@ -25,7 +25,7 @@ from annotate.responses import checklists, late, submission, writing
 from annotate.responses.leasing import lacking
 
 
-class NextSlot(APIView):
+class NextSlot(ApiView):
     """The annotator's next slot."""
 
     authentication_classes = (InvitationAuthentication,)
@@ -65,7 +65,7 @@ class NextSlot(APIView):
         return Response(_shown(annotator, following.slot))
 
 
-class SubmitSlot(APIView):
+class SubmitSlot(ApiView):
     """Submission of all answers to one slot."""
 
     authentication_classes = (InvitationAuthentication,)

@@ -6,17 +6,16 @@ from django.contrib.auth.models import AnonymousUser
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import (
     BaseAuthentication,
-    TokenAuthentication,
     get_authorization_header,
 )
-from rest_framework.authtoken.models import Token
 from rest_framework.exceptions import AuthenticationFailed, ParseError, Throttled
 from rest_framework.parsers import JSONParser
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from annotate.access import rate_limits
-from annotate.models import Annotator, Invitation, User
+from annotate.models import Annotator, ApiToken, Invitation, User
+from annotate.models.tokens import digest
 from evalcore.serving import log
 
 if TYPE_CHECKING:  # views ask for their default authentication when they are loaded
@@ -64,16 +63,37 @@ class InvitationAuthentication(BaseAuthentication):
         return KEYWORD
 
 
-class AccountTokenAuthentication(TokenAuthentication):
-    """Authentication by API token; sets `request.user` to the account."""
+class TokenAuthentication(BaseAuthentication):
+    """Authentication by API token; sets `request.auth` to the token."""
 
-    def authenticate(self, request: Request) -> tuple[User, Token] | None:
-        try:
-            found: tuple[User, Token] | None = super().authenticate(request)
-        except AuthenticationFailed:
+    def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
+        parts = get_authorization_header(request).decode("latin-1").split()
+        if len(parts) != 2 or parts[0].lower() not in ("bearer", "token"):
+            return None
+        tokens = ApiToken.objects.select_related("user", "study")
+        token = tokens.filter(secret_hash=digest(parts[1])).first()
+        if token is None:
             _count(request)
-            raise
-        return found
+            raise AuthenticationFailed(
+                "No token has this secret. Make one under “Your account”.",
+                "token-unknown",
+            )
+        if token.revoked_at:
+            text = (
+                f"The token “{token.name}” was revoked on {token.revoked_at:%Y-%m-%d}."
+            )
+            raise AuthenticationFailed(text, "token-revoked")
+        if token.has_expired:
+            text = f"The token “{token.name}” expired on {token.expires_at:%Y-%m-%d}."
+            raise AuthenticationFailed(text, "token-expired")
+        if not token.user.is_active:
+            text = f"The account {token.user.username} is deactivated."
+            raise AuthenticationFailed(text, "account-inactive")
+        token.note_use()
+        return token.user, token
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
 
 
 def _count(request: Request) -> None:
@@ -102,4 +122,19 @@ class InvitationScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyp
             "name": "Authorization",
             "description": "`Invitation <token>`, with the token from the annotator's "
             "personal link",
+        }
+
+
+class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """Security scheme of tokens in the schema."""
+
+    target_class = "annotate.api.authentication.TokenAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: object) -> dict[str, str]:
+        return {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "An API token of an account. Its scope is `read`, `write` "
+            "or `manage`, each with what the one before it allows.",
         }

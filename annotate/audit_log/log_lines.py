@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -14,6 +14,7 @@ from annotate.models import (
     Payment,
     Purpose,
     Skip,
+    Study,
     StudyMember,
     User,
 )
@@ -23,6 +24,7 @@ from annotate.quality_rules import findings
 ROUTINE = Q(kind=Event.Kind.SLOT_TAKEN) | Q(
     kind=Event.Kind.SLOT_OPENED, details__has_key="purpose"
 )
+EVERYTHING = "everything"
 # The state of a slot after an event is for replaying, the page for joined annotators;
 # the others have no label.
 ELSEWHERE = {
@@ -167,3 +169,29 @@ def _value(key: str, value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def listed(
+    study: Study,
+    *,
+    kind: str = "",
+    annotator: str = "",
+    before: int | None = None,
+    with_pay: bool,
+) -> QuerySet[Event]:
+    """Return events of a kind, the newest first; without a kind those of interest."""
+    events = study.events.select_related(
+        "annotator",
+        "user",
+        "slot__unit__story",
+        *study.output_paths("slot__unit__", "__method"),
+    ).order_by("-id")
+    if not with_pay:
+        events = events.exclude(kind=Event.Kind.PAYMENT_DECIDED)
+    if not kind:
+        events = events.exclude(ROUTINE)
+    elif kind != EVERYTHING:
+        events = events.filter(kind=kind)
+    if annotator:
+        events = events.filter(annotator__name=annotator)
+    return events if before is None else events.filter(pk__lt=before)

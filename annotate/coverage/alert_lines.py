@@ -11,8 +11,10 @@ from django.utils.text import slugify
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
-from annotate.models import Annotator, Event, Study, Unit
+from annotate import event_log
+from annotate.models import Annotator, Event, Study, Unit, User
 
+LONGEST_KEY = 200
 SHOWN = 5  # names or units that an alert lists
 GRAVE = 70  # alerts of this weight are errors
 
@@ -111,6 +113,19 @@ def handled(study: Study) -> set[str]:
         kind=Event.Kind.STUDY_EDITED, details__has_key="handled"
     )
     return set(events.values_list("details__handled", flat=True))
+
+
+def mark_handled(
+    study: Study, key: str, *, person: Annotator | None = None, user: User | None
+) -> None:
+    """Mark a line by its key, which the log keeps."""
+    event_log.note(
+        Event.Kind.STUDY_EDITED,
+        study.pk,
+        annotator=person,
+        user=user,
+        handled=key[:LONGEST_KEY],
+    )
 
 
 def first(lines: Iterable[str]) -> tuple[str, ...]:

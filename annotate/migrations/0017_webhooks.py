@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotate', '0013_again'),
+        ('annotate', '0016_move_api_tokens'),
     ]
 
     operations = [

@@ -35,6 +35,7 @@ from annotate.models.studies import (
     StudyMember,
     localised,
 )
+from annotate.models.tokens import ApiToken, KeptAnswer
 from annotate.models.units import Unit
 from annotate.models.uploads import Upload
 from annotate.models.webhooks import Delivery, Webhook
@@ -51,6 +52,7 @@ __all__ = [
     "AnalysisView",
     "Annotator",
     "Answer",
+    "ApiToken",
     "Choice",
     "Delivery",
     "Event",
@@ -59,6 +61,7 @@ __all__ = [
     "Flag",
     "Invitation",
     "JoinLink",
+    "KeptAnswer",
     "Look",
     "PasswordLink",
     "Payment",

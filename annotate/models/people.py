@@ -10,7 +10,6 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from rest_framework.authtoken.models import Token
 
 from annotate.models.studies import Study
 from evalcore.models.columns import holds, known, once
@@ -31,19 +30,18 @@ class User(AbstractUser):
         self._is_disabled = True
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Store the account; a new password revokes its API token."""
+        """Store the account; a new password revokes its API tokens."""
         # What was given, not a stronger hash of the same, as a login stores it.
         given = self._password  # type: ignore[attr-defined]  # not in Django's stubs
         has_new_password = given is not None or self._is_disabled
         super().save(*args, **kwargs)
         self._is_disabled = False
         if has_new_password:
-            self.revoke_token()
+            self.revoke_tokens()
 
-    def revoke_token(self) -> bool:
-        """Delete the API token; return whether there was one."""
-        deleted, _rows = Token.objects.filter(user=self).delete()
-        return bool(deleted)
+    def revoke_tokens(self) -> None:
+        """Revoke every API token."""
+        self.api_tokens.filter(revoked_at=None).update(revoked_at=timezone.now())
 
 
 def account_if_known() -> "models.ForeignKey[User | None, User | None]":

@@ -7,17 +7,19 @@ from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
 from django.contrib.auth.views import LoginView, PasswordChangeView
-from django.forms import Form
+from django.forms import Form, ModelChoiceField, ModelForm, TypedChoiceField
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
-from rest_framework.authtoken.models import Token
 
 from annotate.access import accounts, rate_limits
-from annotate.models import User
+from annotate.access.permissions import visible_studies
+from annotate.models import ApiToken, User
+from annotate.models.tokens import USUAL_DAYS
 from annotate.pages.study_views import PageRequest, UserRequest
 
 
@@ -37,17 +39,45 @@ class Login(LoginView):
         return super().dispatch(request, *args, **kwargs)
 
 
+class TokenForm(ModelForm):
+    """What a new token may do, where, and for how long."""
+
+    DAYS = (
+        (30, gettext_lazy("30 days")),
+        (90, gettext_lazy("90 days")),
+        (USUAL_DAYS, gettext_lazy("1 year")),
+        (0, gettext_lazy("never ends")),
+    )
+    days = TypedChoiceField(
+        choices=DAYS, coerce=int, initial=USUAL_DAYS, label=gettext_lazy("Ends after")
+    )
+
+    class Meta:
+        model = ApiToken
+        fields = ("name", "scope", "study")
+        labels = {
+            "name": gettext_lazy("Name"),
+            "scope": gettext_lazy("May"),
+            "study": gettext_lazy("In"),
+        }
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        study = cast("ModelChoiceField", self.fields["study"])
+        study.queryset = visible_studies(user).order_by("title")
+        study.empty_label = _("all your studies")
+
+
 class Account(PasswordChangeView):
-    """Account page: change the password, and make or revoke the API token."""
+    """Account page: change the password, and make or revoke API tokens."""
 
     template_name = "account.html"
     success_url = reverse_lazy("account")
     http_method_names = ("get", "post", "head", "options")
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
-        """Return the context with the API token, without its secret."""
-        token = Token.objects.filter(user=self.request.user).first()
-        return super().get_context_data(token=token, **context)
+        """Return the context with the API tokens, without their secrets."""
+        return super().get_context_data(**_tokens(self.request), **context)
 
     def form_valid(self, form: Form) -> HttpResponse:
         """Change the password; all other sessions end."""
@@ -55,32 +85,44 @@ class Account(PasswordChangeView):
             self.request,
             _(
                 "Your password was changed. All other sessions were logged out, and "
-                "your API token was revoked."
+                "your API tokens were revoked."
             ),
         )
         return super().form_valid(form)
 
 
+def _tokens(request: HttpRequest, form: TokenForm | None = None) -> dict[str, Any]:
+    user = cast("User", request.user)
+    tokens = user.api_tokens.select_related("study")
+    return {"tokens": tokens, "token_form": form or TokenForm(user)}
+
+
+@never_cache
 @require_POST
 @login_required
 def token_create(request: UserRequest) -> HttpResponse:
-    """Create an API token and show it once; an earlier one ends."""
-    request.user.revoke_token()
-    token = Token.objects.create(user=request.user)
-    context = {
-        "token": token,
-        "new_token": token.key,
-        "form": PasswordChangeForm(request.user),
-    }
+    """Make an API token and show its secret once."""
+    given = TokenForm(request.user, request.POST)
+    context: dict[str, Any] = {"form": PasswordChangeForm(request.user)}
+    if not given.is_valid():
+        context |= _tokens(request, given)
+        return render(request, "account.html", context, status=422)
+    fields = given.cleaned_data
+    days = fields.pop("days") or None
+    _token, secret = ApiToken.issue(days, user=request.user, **fields)
+    context |= {**_tokens(request), "new_token": secret}
     return render(request, "account.html", context)
 
 
 @require_POST
 @login_required
-def token_revoke(request: UserRequest) -> HttpResponse:
-    """Revoke the user's API token."""
-    if request.user.revoke_token():
-        messages.success(request, _("Your API token was revoked."))
+def token_revoke(request: UserRequest, pk: int) -> HttpResponse:
+    """Revoke one of the user's API tokens."""
+    token = get_object_or_404(request.user.api_tokens, pk=pk)
+    token.revoke()
+    messages.success(
+        request, _("The token “%(name)s” was revoked.") % {"name": token.name}
+    )
     return redirect("account")
 
 

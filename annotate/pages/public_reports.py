@@ -1,7 +1,5 @@
 """Publishing reports, and what everybody can read of them."""
 
-import logging
-
 from django.contrib import messages
 from django.http import (
     FileResponse,
@@ -16,7 +14,6 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import condition, require_safe
-from kombu.exceptions import OperationalError
 
 from annotate.access import rate_limits
 from annotate.access.server_address import links_begin_with
@@ -24,9 +21,7 @@ from annotate.models import PublicReport, Report, Study
 from annotate.pages.reports import page_of_report
 from annotate.pages.study_views import UserRequest, render_page, study_page
 from annotate.reports import publishing
-from annotate.tasks import write_public_data
-
-logger = logging.getLogger(__name__)
+from annotate.tasks import ring, write_public_data
 
 # Caches ask each time whether a report is still public.
 FOR_CACHES = cache_control(public=True, no_cache=True)
@@ -44,16 +39,8 @@ def report_publish(request: UserRequest, study: Study, report: Report) -> HttpRe
     except publishing.PublishingError as error:
         context = {"error": str(error), "name": name, "with_data": with_data}
         return _form(request, study, report, 422, **context)
-    wake_writer()
+    ring(write_public_data.delay)
     return redirect("report-publish", study.slug, report.pk)
-
-
-def wake_writer() -> None:
-    """Wake the worker that writes the data of public reports."""
-    try:
-        write_public_data.delay()
-    except (OperationalError, OSError):
-        logger.warning("The broker is unreachable; public data wait")
 
 
 def _form(

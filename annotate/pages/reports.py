@@ -1,10 +1,6 @@
 """Reports and downloads of a study."""
 
-import io
-import logging
 import re
-import zipfile
-from pathlib import Path
 from typing import Any
 
 from django.contrib import messages
@@ -20,36 +16,17 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
-from kombu.exceptions import OperationalError
-from rest_framework.decorators import api_view
-from rest_framework.request import Request
 
-from annotate.access.permissions import can_manage, get_study_for
+from annotate.access.permissions import can_manage
 from annotate.audit_log import as_of_event
 from annotate.models import MAIN, Report, Study, User
 from annotate.pages.scores import STOP_POLLING
 from annotate.pages.study_views import UserRequest, render_page, study_page
-from annotate.reports import (
-    building,
-    comparing,
-    downloads,
-    publishing,
-    study_scores,
-    writing,
-)
+from annotate.reports import building, comparing, downloads, study_scores, writing
 from annotate.reports.forms import ReportForm
-from annotate.tasks import sweep_reports
-
-logger = logging.getLogger(__name__)
+from annotate.tasks import ring, sweep_reports
 
 ID = re.compile("[0-9]{1,18}")
-TYPES = {
-    ".csv": "text/csv; charset=utf-8",
-    ".tex": "text/plain; charset=utf-8",
-    ".json": "application/json",
-}
 
 
 @study_page()
@@ -72,27 +49,6 @@ def _table(study: Study, table: str, asked: QueryDict) -> StreamingHttpResponse:
             raise Http404(str(error)) from error
     lines = downloads.csv_lines(study, table, view=view.key, as_of=as_of)
     return StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
-
-
-@extend_schema(
-    operation_id="studies_table",
-    parameters=[
-        OpenApiParameter("slug", str, OpenApiParameter.PATH),
-        OpenApiParameter("table", str, OpenApiParameter.PATH, enum=downloads.TABLES),
-        OpenApiParameter(
-            "view", str, description="Key of an analysis view; default main."
-        ),
-        OpenApiParameter(
-            "as_of", int, description="Event of the log; default the present."
-        ),
-    ],
-    responses={(200, "text/csv"): OpenApiTypes.STR},
-)
-@api_view(["GET"])  # type: ignore[untyped-decorator]  # REST framework has no types
-def api_table(request: Request, slug: str, table: str) -> StreamingHttpResponse:
-    """Return a table of the study as CSV: of its answers, or `scores`."""
-    study = get_study_for(request.user, slug)
-    return _table(study, table, request.query_params)
 
 
 @study_page()
@@ -182,10 +138,7 @@ def _may_cancel(user: User, report: Report) -> bool:
 
 def _queued(report: Report) -> HttpResponse:
     """Wake a worker and return to the list."""
-    try:
-        sweep_reports.delay()
-    except (OperationalError, OSError):
-        logger.warning("The broker is unreachable; report %s waits", report.pk)
+    ring(sweep_reports.delay)
     return redirect("report-list", report.study.slug)
 
 
@@ -258,34 +211,20 @@ def _number(text: str) -> int:
 @study_page()
 def report_file(request: UserRequest, study: Study, pk: int, name: str) -> FileResponse:
     """Send one table or the JSON of a report, and no other file."""
-    base = building.folder(_get_report(study, pk))
-    path = _files(base).get(name)
+    path = building.files(_get_report(study, pk)).get(name)
     if path is None:
         raise Http404
     return FileResponse(
         path.open("rb"),
         as_attachment=True,
         filename=path.name,
-        content_type=TYPES[path.suffix],
+        content_type=building.TYPES[path.suffix],
     )
 
 
 @study_page()
 def report_zip(request: UserRequest, study: Study, pk: int) -> FileResponse:
     """Send the whole report as one archive."""
-    base = building.folder(_get_report(study, pk))
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(base.rglob("*")):
-            if path.is_file() and path.name != publishing.DATA:
-                archive.write(path, path.relative_to(base))
-    buffer.seek(0)
+    buffer = building.zipped(_get_report(study, pk))
     name = f"{study.slug}-report-{pk}.zip"
     return FileResponse(buffer, as_attachment=True, filename=name)
-
-
-def _files(base: Path) -> dict[str, Path]:
-    found = {"report.json": base / "report.json"}
-    for path in (base / "tables").glob("*"):
-        found[path.name] = path
-    return {name: path for name, path in found.items() if path.is_file()}

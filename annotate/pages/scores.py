@@ -1,6 +1,5 @@
 """Pages about metrics, the scores of a study, and one output."""
 
-import logging
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
-from kombu.exceptions import OperationalError
 
 from annotate.access.permissions import (
     can_manage,
@@ -34,6 +32,7 @@ from annotate.reports.study_scores import (
     identities_of,
     scores_of,
 )
+from annotate.tasks import ring
 from evalcore.metrics import checking, downloads, registry
 from evalcore.metrics.base import Metric, MissingRequirements
 from evalcore.metrics.identity import Identity
@@ -44,8 +43,6 @@ from evalcore.scoring.chunks import ScoringError
 from evalcore.scoring.failures import grouped, open_failures
 from evalcore.scoring.identities import FIELDS, ORDER, Identities
 from evalcore.scoring.tasks import wake_workers
-
-logger = logging.getLogger(__name__)
 
 # htmx stops polling on this status.
 STOP_POLLING = 286
@@ -235,12 +232,7 @@ def study_score(request: UserRequest, study: Study) -> str:
 
 def queued() -> str:
     """Wake the workers for a queued run; return what to say, if they do not hear it."""
-    try:
-        wake_workers()
-    except (OperationalError, OSError):
-        logger.warning("the broker cannot be reached; the run waits")
-        return _("Queued. A worker starts within a minute.")
-    return ""
+    return "" if ring(wake_workers) else _("Queued. A worker starts within a minute.")
 
 
 @study_button("study-scoring")

@@ -9,7 +9,6 @@ from django.contrib.auth.hashers import make_password
 from django.db import transaction
 from django.db.models import Q
 from django.forms.models import model_to_dict
-from rest_framework.authtoken.models import Token
 
 from annotate.access.accounts import end_sessions
 from annotate.models import Annotator, Event, PasswordLink, StudyMember, User
@@ -50,7 +49,9 @@ def record(user: User) -> dict[str, Any]:
         "benchmarks": list(
             BenchmarkMember.objects.filter(user=user).values("benchmark__slug", "role")
         ),
-        "has_api_token": Token.objects.filter(user=user).exists(),
+        "api_tokens": list(
+            user.api_tokens.values("name", "scope", "created_at", "last_used_on")
+        ),
         "logins": list(seen.values(*visits, "logout_time")),
         "wrong_passwords": list(missed.values(*visits, "failures_since_start")),
         "events": list(done.values("at", "kind", "study__slug")),
@@ -70,6 +71,7 @@ def erase(user: User) -> str:
     BenchmarkMember.objects.filter(user=user).delete()
     PasswordLink.objects.filter(user=user).delete()
     end_sessions(user)
+    user.api_tokens.all().delete()
     for table in (AccessLog, AccessAttempt):
         table.objects.filter(username=before).delete()
     user.groups.clear()

@@ -111,7 +111,11 @@ PLACES: dict[str, dict[Says, str]] = {
     "annotate.User_groups": {ACCOUNT: "user group"},
     "annotate.User_user_permissions": {ACCOUNT: "user permission"},
     "annotate.PasswordLink": {ACCOUNT: "user token_hash expires_at used_at created_by"},
-    "authtoken.Token": {ACCOUNT: "key user created"},
+    "annotate.ApiToken": {
+        ACCOUNT: "user name secret_hash scope study created_at expires_at last_used_on "
+        "revoked_at",
+    },
+    "annotate.KeptAnswer": {ACCOUNT: "caller body"},
     "axes.AccessAttempt": {ACCOUNT: f"{_VISIT} get_data post_data"},
     "axes.AccessFailureLog": {ACCOUNT: _VISIT},
     "axes.AccessLog": {ACCOUNT: f"{_VISIT} logout_time session_hash"},

@@ -1,7 +1,9 @@
 """Reports as jobs: request, queue, build in a worker, cancel."""
 
+import io
 import logging
 import shutil
+import zipfile
 from dataclasses import fields
 from datetime import timedelta
 from functools import partial
@@ -26,10 +28,17 @@ from evalcore.serving.workers import Heartbeat
 logger = logging.getLogger(__name__)
 
 
+# What the public may download of a report, in its folder.
+PUBLIC_DATA = "public-data.zip"
 # A report without a heartbeat for this long has lost its worker.
 SILENT = timedelta(seconds=90)
 
 
+TYPES = {
+    ".csv": "text/csv; charset=utf-8",
+    ".tex": "text/plain; charset=utf-8",
+    ".json": "application/json",
+}
 # The most unfinished reports of one account.
 MOST_UNFINISHED = 3
 
@@ -185,3 +194,23 @@ def _sign(report_id: int, **also: str) -> bool:
     """Record a heartbeat; return False if the report was cancelled."""
     active = Report.objects.filter(pk=report_id).exclude(state=Report.State.CANCELLED)
     return bool(active.update(heartbeat_at=timezone.now(), **also))
+
+
+def files(report: Report) -> dict[str, Path]:
+    """Return the tables and the JSON of a finished report, by name."""
+    base = folder(report)
+    found = {"report.json": base / "report.json"}
+    for path in (base / "tables").glob("*"):
+        found[path.name] = path
+    return {name: path for name, path in found.items() if path.is_file()}
+
+
+def zipped(report: Report) -> io.BytesIO:
+    """Return the whole report as one archive."""
+    base, buffer = folder(report), io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(base.rglob("*")):
+            if path.is_file() and path.name != PUBLIC_DATA:
+                archive.write(path, path.relative_to(base))
+    buffer.seek(0)
+    return buffer

@@ -32,8 +32,6 @@ from evalcore.serving import log
 
 logger = logging.getLogger(__name__)
 
-# The file of data, in the folder of the report.
-DATA = "public-data.zip"
 NAME = re.compile(r"[a-z0-9](?:-?[a-z0-9]){2,59}")
 # These would tell when somebody was at work, or lead to pages behind a login.
 LEFT_OUT = {"slot", "started_at", "submitted_at", "excluded"}
@@ -109,7 +107,7 @@ def foreign_names(study: Study) -> list[str]:
 
 
 def data_file(row: PublicReport) -> Path:
-    return building.folder(row.report) / DATA
+    return building.folder(row.report) / building.PUBLIC_DATA
 
 
 def page(row: PublicReport) -> str:
@@ -149,7 +147,7 @@ def _write_data(row: PublicReport) -> None:
     study, folder = report.study, building.folder(report)
     assert report.as_of_id is not None
     moment = as_of_event.moment(study, report.as_of_id)
-    partial = folder / f"{DATA}.part"
+    partial = folder / f"{building.PUBLIC_DATA}.part"
     with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted((folder / "tables").glob("*.csv")):
             archive.write(path, f"tables/{path.name}")

@@ -139,11 +139,11 @@ def _item(unit: int, story: str) -> dict[str, Any]:
 
 def _delivery(webhook: Webhook, message: Message) -> Delivery:
     study = webhook.study
-    data = {
-        "study": study.slug,
-        **message.data,
-        "api": server_address() + reverse("api-study", args=[study.slug]),
-    }
+    if "slot" in message.data:
+        about = reverse("api-slot-detail", args=[study.slug, message.data["slot"]])
+    else:
+        about = reverse("api-study", args=[study.slug])
+    data = {"study": study.slug, **message.data, "api": server_address() + about}
     item = message.data.get("item", "")
     return new_delivery(
         webhook, message.type, data, f"{message.cause} {item}", at=message.at

@@ -33,7 +33,6 @@ from django.test.utils import (
 )
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
-from rest_framework.authtoken.models import Token
 
 from annotate.access import accounts
 from annotate.models import (
@@ -68,7 +67,7 @@ from evalcore.serving import first_start
 from evalcore.serving.health import PROBES
 from tests.annotate.pages.test_videos import video_benchmark
 from tests.factories import make_benchmark, make_study
-from tests.people import log_in
+from tests.people import log_in, program
 
 PAGE = Path(__file__).parents[2] / "docs/reference/access.md"
 
@@ -343,18 +342,13 @@ def link_visitors(world: World) -> dict[str, Visitor]:
 
 
 def api_visitors(world: World) -> dict[str, Visitor]:
-    def program(credentials: str) -> Visitor:
-        return Visitor(Client(headers={"Authorization": credentials}))
-
-    tokens = {
-        title: Token.objects.get_or_create(user=User.objects.get(username=name))[0].key
-        for title, name in ACCOUNTS.items()
-    }
     return {
         "nobody": Visitor(Client()),
-        **{title: program(f"Token {key}") for title, key in tokens.items()},
+        **{title: Visitor(program(name)) for title, name in ACCOUNTS.items()},
         **{
-            title: program(f"Invitation {link(world.trial)}")
+            title: Visitor(
+                Client(headers={"Authorization": f"Invitation {link(world.trial)}"})
+            )
             for title, link in links(world).items()
         },
     }

@@ -7,13 +7,12 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
-from rest_framework.authtoken.models import Token
 from rest_framework.test import APIClient
 
-from annotate.models import Annotator, Invitation, Rating, Slot, Study, User
+from annotate.models import Annotator, Invitation, Rating, Slot, Study
 from evalcore.models import MetricScore
 from tests.factories import METHODS, make_study
-from tests.people import alice, answer_everything, eve, rob
+from tests.people import alice, answer_everything, eve, program, rob
 
 pytestmark = pytest.mark.django_db
 
@@ -21,13 +20,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def study():
     return make_study()
-
-
-def api(name: str) -> APIClient:
-    client = APIClient()
-    token, _created = Token.objects.get_or_create(user=User.objects.get(username=name))
-    client.credentials(HTTP_AUTHORIZATION=f"Token {token.key}")
-    return client
 
 
 def seat(study, name="A01") -> APIClient:
@@ -41,7 +33,7 @@ def seat(study, name="A01") -> APIClient:
 
 def test_api_serves_studies_coverage_and_exports(study):
     rob(study)
-    client = api("rob")
+    client = program("rob")
     listed = client.get(reverse("api-studies")).json()["results"]
     assert [row["slug"] for row in listed] == [study.slug]
     answer_everything(study)
@@ -53,14 +45,14 @@ def test_api_serves_studies_coverage_and_exports(study):
 @pytest.mark.parametrize("table", ["ratings", "choices", "scores"])
 def test_token_gives_access_to_tables(study, table):
     rob(study)
-    response = api("rob").get(reverse("api-table", args=[study.slug, table]))
+    response = program("rob").get(reverse("api-table", args=[study.slug, table]))
     assert response.getvalue().startswith(b"story,method")
 
 
 @pytest.mark.parametrize("name", ["api-study", "api-coverage", "api-scores"])
 def test_api_hides_studies_from_other_users(study, name):
     eve()
-    client = api("eve")
+    client = program("eve")
     url = reverse(name, args=[study.slug])
     send = client.post if name == "api-scores" else client.get
     assert send(url, {"scores": []}, format="json").status_code == 404
@@ -74,7 +66,7 @@ def test_posted_scores_are_stored(study):
     alice(study)
     url = reverse("api-scores", args=[study.slug])
     rows = [{"story": "01", "method": "Alder", "metric": "cids", "score": 0.5}]
-    response = api("alice").post(url, {"scores": rows}, format="json")
+    response = program("alice").post(url, {"scores": rows}, format="json")
     assert response.json() == {
         "rows": 1,
         "created": 1,
@@ -94,14 +86,15 @@ def test_scores_of_another_studys_methods_are_refused(study):
     for story in ("01", ""):
         row = {"story": story, "method": "Cedar", "metric": "cids", "score": 0.5}
         for body in ({"scores": [row]}, {"scores": [row], "replace": True}):
-            response = api("alice").post(url, body, format="json")
+            response = program("alice").post(url, body, format="json")
             assert response.status_code == 400
             expected = (
                 f"scores:1: {story} / Cedar: expected a story and method of this study"
             )
-            assert response.json()["problems"] == [expected]
+            (problem,) = response.json()["problems"]
+            assert problem["text"] == expected
     near = {"story": "01", "method": "Ceda", "metric": "cids", "score": 0.5}
-    response = api("alice").post(url, {"scores": [near]}, format="json")
+    response = program("alice").post(url, {"scores": [near]}, format="json")
     assert "Cedar" not in response.content.decode()
     assert not MetricScore.everything.exists()
 
@@ -114,7 +107,7 @@ def test_bad_scores_are_refused_with_every_problem(study):
         {"story": "77", "method": "Alder", "metric": "cids", "score": 0.5},
     ]
     url = reverse("api-scores", args=[study.slug])
-    response = api("alice").post(url, {"scores": rows}, format="json")
+    response = program("alice").post(url, {"scores": rows}, format="json")
     assert response.status_code == 400
     assert len(response.json()["problems"]) == 2
     assert not MetricScore.everything.exists()
@@ -137,12 +130,13 @@ def test_posted_score_is_parsed_like_a_file(study, score, told):
     row = {"story": "01", "method": "Alder", "metric": "occm", "score": score}
     body = json.dumps({"scores": [row]})
     url = reverse("api-scores", args=[study.slug])
-    response = api("alice").post(url, body, content_type="application/json")
+    response = program("alice").post(url, body, content_type="application/json")
     if told is None:
         assert MetricScore.everything.get().value == 0.5
     else:
         (problem,) = response.json()["problems"]
-        assert problem.startswith(f"scores:1: score: {told}")
+        assert problem["text"].startswith(f"scores:1: score: {told}")
+        assert (problem["line"], problem["column"]) == (1, "score")
 
 
 @pytest.mark.parametrize("score", [None, float("nan"), "nan", ""])
@@ -152,14 +146,14 @@ def test_posted_score_may_be_missing_as_in_files(study, score):
     rows = [row | {"score": score}, row | {"story": "02", "score": 1}]
     body = json.dumps({"scores": rows})
     url = reverse("api-scores", args=[study.slug])
-    response = api("alice").post(url, body, content_type="application/json")
+    response = program("alice").post(url, body, content_type="application/json")
     assert response.json()["created"] == 1
 
 
 def test_researchers_cannot_post_scores(study):
     rob(study)
     url = reverse("api-scores", args=[study.slug])
-    assert api("rob").post(url, {"scores": []}, format="json").status_code == 403
+    assert program("rob").post(url, {"scores": []}, format="json").status_code == 403
 
 
 def test_archived_study_takes_no_scores(study):
@@ -167,7 +161,9 @@ def test_archived_study_takes_no_scores(study):
     Study.objects.filter(pk=study.pk).update(state="closed", archived_at=timezone.now())
     url = reverse("api-scores", args=[study.slug])
     rows = [{"story": "01", "method": "Alder", "metric": "cids", "score": 0.5}]
-    assert api("alice").post(url, {"scores": rows}, format="json").status_code == 409
+    assert (
+        program("alice").post(url, {"scores": rows}, format="json").status_code == 409
+    )
     assert not MetricScore.everything.exists()
 
 
@@ -204,7 +200,7 @@ def test_answer_off_the_scale_is_refused_and_nothing_is_stored(study):
         answers = {"aesthetics": "3", "character": value}
         response = client.post(url, {"answers": answers}, format="json")
         assert response.status_code == 400, value
-        assert "answers" in response.json()
+        assert response.json()["problems"][0]["column"] == "answers"
     assert not Rating.objects.exists()
     unknown = client.post(url, {"answers": {"colour": "1"}}, format="json")
     assert unknown.status_code == 400

@@ -52,6 +52,8 @@ def test_first_manager_invites_a_colleague_without_a_shell(chromium, page, live_
     bob.set_viewport_size({"width": 360, "height": 740})
     assert bob.evaluate("document.documentElement.scrollWidth") <= 360
     bob.goto(live_server.url + reverse("account"))
+    assert violations_of_both_themes(bob) == []
+    bob.fill("[name=name]", "a notebook")
     bob.click("text=Create token")
     bob.wait_for_selector("text=You will not see it again")
     bob.context.close()

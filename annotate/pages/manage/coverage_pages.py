@@ -5,7 +5,6 @@ from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
-from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -15,11 +14,11 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from annotate import event_log
 from annotate.access.permissions import can_manage
 from annotate.access.server_address import links_begin_with
-from annotate.audit_log.log_lines import ROUTINE, details
+from annotate.audit_log.log_lines import EVERYTHING, details, listed
 from annotate.coverage import coverage_tables
+from annotate.coverage.alert_lines import mark_handled
 from annotate.coverage.dashboard import dashboard, version
 from annotate.coverage.enough import enough, goal_fields
 from annotate.health.troubles import status
@@ -45,7 +44,7 @@ from annotate.studies.units import PlanningError
 
 State = Annotator.State
 STEPS_SHOWN = 60
-MOST_KEYS, LONGEST_KEY = 5, 200
+MOST_KEYS = 5
 TITLES = {
     "cells": gettext_lazy("counts by method and story"),
     "annotators": gettext_lazy("annotators"),
@@ -164,13 +163,7 @@ def alert_settle(request: UserRequest, study: Study) -> str:
     if broken_media.settle(study, row_numbers(form.getlist("fault"))):
         texts.append(_("The report is marked as handled."))
     for key in form.getlist("key")[:MOST_KEYS]:
-        event_log.note(
-            Event.Kind.STUDY_EDITED,
-            study.pk,
-            annotator=person,
-            user=request.user,
-            handled=key[:LONGEST_KEY],
-        )
+        mark_handled(study, key, person=person, user=request.user)
         texts.append(_("The line is marked as handled; the log keeps it."))
     return " ".join(filter(None, texts))
 
@@ -229,13 +222,21 @@ def unit_hand_out(request: UserRequest, study: Study, unit: Unit) -> str:
 
 
 LINES_PER_PAGE = 50
-EVERYTHING = "everything"
 
 
 @study_page()
 def event_list(request: UserRequest, study: Study) -> HttpResponse:
     """List a page of events before a given one, by kind and annotator."""
-    events = list(_filtered_events(study, request)[: LINES_PER_PAGE + 1])
+    asked = request.GET
+    before = asked.get("before", "")
+    rows = listed(
+        study,
+        kind=asked.get("kind", ""),
+        annotator=asked.get("annotator", ""),
+        before=int(before) if before.isdecimal() and len(before) < 19 else None,
+        with_pay=can_manage(request.user, study),
+    )
+    events = list(rows[: LINES_PER_PAGE + 1])
     page = events[:LINES_PER_PAGE]
     return render_page(
         request,
@@ -249,28 +250,6 @@ def event_list(request: UserRequest, study: Study) -> HttpResponse:
         filters=request.GET,
         query=query_without(request, "before"),
     )
-
-
-def _filtered_events(study: Study, request: UserRequest) -> QuerySet[Event]:
-    events = study.events.select_related(
-        "annotator",
-        "user",
-        "slot__unit__story",
-        *study.output_paths("slot__unit__", "__method"),
-    ).order_by("-id")
-    if not can_manage(request.user, study):
-        events = events.exclude(kind=Event.Kind.PAYMENT_DECIDED)
-    kind = request.GET.get("kind")
-    if not kind:
-        events = events.exclude(ROUTINE)
-    elif kind != EVERYTHING:
-        events = events.filter(kind=kind)
-    if name := request.GET.get("annotator"):
-        events = events.filter(annotator__name=name)
-    before = request.GET.get("before", "")
-    if before.isdecimal() and len(before) < 19:
-        events = events.filter(pk__lt=int(before))
-    return events
 
 
 @require_safe

@@ -1,6 +1,5 @@
 """Page on which a manager rehearses a study with simulated people."""
 
-import logging
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +10,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django_htmx.http import HttpResponseClientRefresh
-from kombu.exceptions import OperationalError
 
 from annotate.models import Rehearsal, Study
 from annotate.pages.reports import page_of_report
@@ -25,11 +23,9 @@ from annotate.pages.study_views import (
 from annotate.rehearsal import queue
 from annotate.rehearsal.person import PersonKind, usual_people
 from annotate.rehearsal.result import Finding
-from annotate.tasks import wake_rehearsals
+from annotate.tasks import ring, wake_rehearsals
 from evalcore.models import Worker
 from evalcore.serving import workers
-
-logger = logging.getLogger(__name__)
 
 BADGES = {Finding.FOUND: "good", Finding.FINE: "", Finding.MISSED: "warn"}
 
@@ -67,10 +63,7 @@ def _start(request: UserRequest, study: Study) -> HttpResponse:
             numbers=sent,
             differences=differences,
         )
-    try:
-        wake_rehearsals()
-    except (OperationalError, OSError):
-        logger.warning("The broker is unreachable; the rehearsal waits")
+    ring(wake_rehearsals)
     return redirect("study-rehearsal", study.slug)
 
 

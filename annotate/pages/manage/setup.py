@@ -1,6 +1,5 @@
 """Pages that set up a study: start, form, check, plan and preview."""
 
-import logging
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
@@ -20,7 +19,6 @@ from django.views.decorators.http import (
     require_POST,
     require_safe,
 )
-from kombu.exceptions import OperationalError
 
 from annotate.access.permissions import (
     can_create,
@@ -41,9 +39,7 @@ from annotate.studies.definition import StudyDefinition, template_names
 from annotate.studies.planning import SECONDS_PER_PICTURE, Setup, outline
 from annotate.studies.study_file import load_definition, read_definition
 from annotate.studies.units import PlanningError
-from annotate.tasks import plan_studies
-
-logger = logging.getLogger(__name__)
+from annotate.tasks import plan_studies, ring
 
 
 def queue_plan(
@@ -54,10 +50,7 @@ def queue_plan(
 ) -> StudyPlan:
     """Queue a plan of a study and notify the workers."""
     plan = plan_queue.ask(setup, action, request.user, study)
-    try:
-        plan_studies.delay()
-    except (OperationalError, OSError):
-        logger.warning("message broker unavailable; plan %s waits", plan.pk)
+    ring(plan_studies.delay)
     return plan
 
 

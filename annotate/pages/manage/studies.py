@@ -6,7 +6,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.db.models import Aggregate, Count, F, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import Aggregate, Count, F, OuterRef, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -21,18 +21,15 @@ from annotate.access.permissions import (
     managed_studies,
     visible_studies,
 )
+from annotate.coverage import slot_list as slot_filters
 from annotate.coverage.alert_lines import Alert
-from annotate.coverage.counts import SURPLUS, WANTED
 from annotate.coverage.dashboard import first_alert
-from annotate.coverage.disputed import disputed_units
 from annotate.kinds.registry import asks_of_shots, kind_of, whole_tables
 from annotate.models import (
-    CHECKS,
     Annotator,
     Answer,
     Exclusion,
     Purpose,
-    Question,
     Slot,
     Study,
     Unit,
@@ -58,12 +55,6 @@ from evalcore.models import Frame
 from evalcore.video.storing import video_still_path
 
 SLOTS_PER_PAGE = 100
-PARTS = {
-    "wanted": WANTED,
-    "surplus": SURPLUS,
-    "checks": Q(purpose__in=CHECKS),
-    "training": Q(purpose=Purpose.TRAINING),
-}
 
 
 @require_safe
@@ -132,7 +123,9 @@ def study_settings(request: UserRequest, study: Study) -> HttpResponse:
 @study_page()
 def slot_list(request: UserRequest, study: Study) -> HttpResponse:
     """List slots, filtered by method, story, annotator, session, state and part."""
-    slots = _filtered(study, request).annotate(measured=submission.measured())
+    slots = slot_filters.filtered(study, request.GET).annotate(
+        measured=submission.measured()
+    )
     page = Paginator(slots, SLOTS_PER_PAGE).get_page(request.GET.get("page"))
     methods = request.GET.getlist("method")
     return render_page(
@@ -141,7 +134,7 @@ def slot_list(request: UserRequest, study: Study) -> HttpResponse:
         "manage/slots.html",
         page=page,
         filters=request.GET,
-        disputed=_disputed(study, request),
+        disputed=slot_filters.disputed(study, request.GET.get("disputed", "")),
         query=query_without(request, "page"),
         states=Slot.State.choices,
         parts=[
@@ -166,46 +159,6 @@ def _sessions(study: Study) -> list[str]:
     return [str(session) for session in sorted(cast("set[int]", set(numbers)))]
 
 
-def _filtered(study: Study, request: UserRequest) -> QuerySet[Slot]:
-    slots = study.slots.select_related(
-        "annotator", "unit__story", *study.output_paths("unit__", "__method")
-    ).order_by("unit__story__key", "unit", "round", "ordinal")
-    for method in filter(None, request.GET.getlist("method")):
-        with_method = Q()
-        for path in study.output_paths("unit__", "__method__name"):
-            with_method |= Q(**{path: method})
-        slots = slots.filter(with_method)
-    lookups = {
-        "story": "unit__story__key",
-        "annotator": "annotator__name",
-        "state": "state",
-    }
-    for parameter, lookup in lookups.items():
-        if value := request.GET.get(parameter):
-            slots = slots.filter(**{lookup: value})
-    session = request.GET.get("session")
-    if session:
-        slots = slots.filter(session=_number(session))
-    if question := _disputed(study, request):
-        slots = slots.filter(
-            WANTED,
-            unit__in=disputed_units(study, question),
-            state=Slot.State.SUBMITTED,
-        )
-    return slots.filter(PARTS.get(request.GET.get("part", ""), Q()))
-
-
-def _disputed(study: Study, request: UserRequest) -> Question | None:
-    """Return the question whose disputed items are listed, if any."""
-    key = request.GET.get("disputed")
-    return study.questions.filter(key=key).first() if key else None
-
-
-def _number(text: str) -> int:
-    """Parse a number; return 0 if it is invalid."""
-    return int(text) if text.isdecimal() and len(text) < 6 else 0
-
-
 @study_page()
 def slot_detail(request: UserRequest, study: Study, code: str) -> HttpResponse:
     """Show what one annotator saw and answered, with every revision."""
@@ -217,7 +170,7 @@ def slot_detail(request: UserRequest, study: Study, code: str) -> HttpResponse:
         .order_by("-id")
     )
     reasons = monitoring.reasons(exclusions)
-    before, after = _neighbours(_filtered(study, request), code)
+    before, after = _neighbours(slot_filters.filtered(study, request.GET), code)
     return render_page(
         request,
         study,

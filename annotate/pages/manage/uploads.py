@@ -22,7 +22,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
-from kombu.exceptions import OperationalError
 
 from annotate.access.permissions import owned_benchmarks
 from annotate.middleware import LARGEST_BODY
@@ -30,7 +29,7 @@ from annotate.models import Upload
 from annotate.pages.manage.setup import for_creators
 from annotate.pages.manage.upload_words import figures_of, kind_labels, table_of
 from annotate.pages.study_views import UserRequest, whole_number
-from annotate.tasks import wake_uploads
+from annotate.tasks import ring, wake_uploads
 from annotate.uploads import queue, receiving, storage
 from annotate.uploads.names import RefusedUploadError
 from annotate.uploads.receiving import DamagedPartError, OutOfPlaceError
@@ -140,15 +139,8 @@ def upload_part(request: UserRequest, upload: Upload) -> HttpResponse:
         logger.warning("upload %s: %s", upload.pk, error)
         return _refusal(_("The server could not write the file."), 507)
     if upload.is_waiting:
-        _wake()
+        ring(wake_uploads)
     return JsonResponse({"received": received})
-
-
-def _wake() -> None:
-    try:
-        wake_uploads()
-    except (OperationalError, OSError):
-        logger.warning("message broker unavailable; uploads wait")
 
 
 @require_POST
@@ -160,7 +152,7 @@ def upload_entry(request: UserRequest) -> HttpResponse:
     except RefusedUploadError as error:
         messages.error(request, str(error))
         return redirect("upload-start")
-    _wake()
+    ring(wake_uploads)
     return redirect("upload-detail", upload.pk)
 
 
@@ -200,7 +192,7 @@ def upload_change(request: UserRequest, upload: Upload) -> HttpResponse:
     """Check the files again with other choices."""
     if not queue.change(upload, _choices(request, upload)):
         messages.error(request, _("This upload is in work or imported already."))
-    _wake()
+    ring(wake_uploads)
     return redirect("upload-detail", upload.pk)
 
 
@@ -218,7 +210,7 @@ def upload_import(request: UserRequest, upload: Upload) -> HttpResponse:
         )
     elif not queue.accept(upload, title):
         messages.error(request, _("This upload is in work or imported already."))
-    _wake()
+    ring(wake_uploads)
     return redirect("upload-detail", upload.pk)
 
 
@@ -269,7 +261,7 @@ def upload_continue(request: UserRequest, upload: Upload) -> HttpResponse:
     if following is None:
         messages.error(request, _("This part is in work or imported already."))
         return redirect("upload-detail", upload.pk)
-    _wake()
+    ring(wake_uploads)
     return redirect("upload-detail", following.pk)
 
 

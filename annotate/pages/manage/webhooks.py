@@ -1,13 +1,10 @@
 """Pages of a study's webhooks and their deliveries."""
 
-import logging
-
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from kombu.exceptions import OperationalError
 
 from annotate.models import Delivery, Study, Webhook
 from annotate.pages.scores import STOP_POLLING
@@ -17,10 +14,9 @@ from annotate.pages.study_views import (
     study_button,
     study_page,
 )
-from annotate.tasks import wake_webhooks
+from annotate.tasks import ring, wake_webhooks
 from annotate.webhooks import delivering, managing
 
-logger = logging.getLogger(__name__)
 PER_PAGE = 50
 
 webhook_button = study_button("webhook-list", of="webhooks")
@@ -102,10 +98,7 @@ def webhook_send_again(
 
 def _to_deliveries(study: Study, webhook: Webhook) -> HttpResponse:
     """Wake a worker and show the deliveries."""
-    try:
-        wake_webhooks()
-    except (OperationalError, OSError):
-        logger.warning("The broker is unreachable; webhook %s waits", webhook.pk)
+    ring(wake_webhooks)
     return redirect("webhook-detail", study.slug, webhook.pk)
 
 

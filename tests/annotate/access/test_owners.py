@@ -7,8 +7,6 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.urls import reverse
-from rest_framework.authtoken.models import Token
-from rest_framework.test import APIClient
 
 from annotate.models import Report, Study, User
 from annotate.reports import building
@@ -26,7 +24,7 @@ from evalcore.models import (
 )
 from evalcore.scoring import metric_runs
 from tests.factories import make_benchmark, make_study
-from tests.people import alice, answer_everything, log_in
+from tests.people import alice, answer_everything, log_in, program
 
 pytestmark = pytest.mark.django_db
 
@@ -68,16 +66,9 @@ def eve(study):
     return client
 
 
-def api(name):
-    client = APIClient()
-    token, _created = Token.objects.get_or_create(user=User.objects.get(username=name))
-    client.credentials(HTTP_AUTHORIZATION=f"Token {token.key}")
-    return client
-
-
 def post_scores(study, rows, replace=True):
     url = reverse("api-scores", args=[study.slug])
-    return api("eve").post(url, {"scores": rows, "replace": replace}, format="json")
+    return program("eve").post(url, {"scores": rows, "replace": replace}, format="json")
 
 
 def score(value, method="Alder", story="01", metric="shots_present", **more):
@@ -138,7 +129,7 @@ def test_benchmark_of_another_lab_is_not_found(hers, own):
     client = eve(own)
     for method, name, args, sent in addresses(hers, own):
         if name.startswith("api-"):
-            send = getattr(api("eve"), method)
+            send = getattr(program("eve"), method)
         else:
             send = getattr(client, method)
         status = send(reverse(name, args=args), sent).status_code

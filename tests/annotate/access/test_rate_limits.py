@@ -9,7 +9,6 @@ from django.db import connection
 from django.db.models import F
 from django.test import Client, RequestFactory
 from django.urls import reverse
-from rest_framework.authtoken.models import Token
 from rest_framework.test import APIClient
 
 from annotate.access import rate_limits
@@ -17,6 +16,7 @@ from annotate.models import Annotator, User
 from annotate.people import joining
 from tests.cases import slow
 from tests.factories import make_study
+from tests.people import program
 
 pytestmark = pytest.mark.django_db
 
@@ -230,9 +230,7 @@ def test_right_link_or_token_works_during_a_block(client, manager):
     assert client.get(reverse("rate-entry", args=[token])).status_code == 302
     link = joining.make_link(study, most=1)
     assert client.get(reverse("join", args=[link.token])).status_code == 200
-    api = APIClient()
-    key = Token.objects.create(user=manager).key
-    api.credentials(HTTP_AUTHORIZATION=f"Token {key}")
+    api = program(manager.username)
     assert api.get(reverse("api-studies")).status_code == 200
     api.credentials(HTTP_AUTHORIZATION=f"Invitation {token}")
     assert api.post(reverse("api-slot")).status_code != 429

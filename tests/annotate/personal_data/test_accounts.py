@@ -7,10 +7,9 @@ from axes.models import AccessLog
 from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
 from django.urls import reverse
-from rest_framework.authtoken.models import Token
 
 from annotate.access import accounts
-from annotate.models import Event, PasswordLink, User
+from annotate.models import ApiToken, Event, PasswordLink, User
 from tests.annotate.personal_data.people_of_studies import (
     ADA,
     known_person,
@@ -31,7 +30,7 @@ def study():
     user.email, user.first_name = "alice@lab.example", "Alice"
     user.set_password("not-a-secret")
     user.save()
-    Token.objects.create(user=user)
+    ApiToken.issue(user=user, name="a notebook", scope="read")
     AccessLog.objects.create(username="alice", ip_address="192.0.2.1")
     User.objects.create(username="malice", is_active=False)
     accounts.issue_link(user, by=user)
@@ -60,7 +59,7 @@ def test_account_export_has_no_password(study, capsys):
     assert {row["kind"] for row in told["events"]} == {"study paused"}
     user = User.objects.get(username="alice")
     assert user.password not in text
-    assert user.auth_token.key not in text
+    assert user.api_tokens.get().secret_hash not in text
 
 
 def test_erased_account_is_anonymous_and_its_actions_stay(study):
@@ -77,7 +76,7 @@ def test_erased_account_is_anonymous_and_its_actions_stay(study):
     assert event.user.username == f"former-{user.pk}"
     assert not PasswordLink.objects.exists()
     assert client.get(reverse("study-list")).status_code == 302
-    assert not Token.objects.exists()
+    assert not ApiToken.objects.exists()
     assert not Session.objects.exists()
     user.refresh_from_db()
     assert not user.is_active

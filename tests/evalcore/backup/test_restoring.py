@@ -13,9 +13,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 from psycopg.conninfo import make_conninfo
-from rest_framework.authtoken.models import Token
 
-from annotate.models import Rating, Slot, Study, User
+from annotate.models import ApiToken, Rating, Slot, Study, User
 from evalcore import media
 from evalcore.models import MediaFile
 from evalcore.serving import health
@@ -103,7 +102,8 @@ def test_restored_demo_has_no_public_passwords(study, back_up, capsys):
     public = "plumbline-demo"
     for name, password in (("manager", public), ("researcher", "an own one of theirs")):
         User.objects.create_user(name, password=password)
-    token = Token.objects.create(user=User.objects.get(username="manager"))
+    user = User.objects.get(username="manager")
+    ApiToken.issue(user=user, name="a notebook", scope="read")
     backup = back_up()
     call_command("restore", str(backup), "--replace")
     told = capsys.readouterr().err
@@ -113,7 +113,7 @@ def test_restored_demo_has_no_public_passwords(study, back_up, capsys):
     assert User.objects.get(username="researcher").check_password(
         "an own one of theirs"
     )
-    assert not Token.objects.filter(key=token.key).exists()
+    assert not ApiToken.objects.get().is_valid
 
 
 def test_restore_moves_existing_data_aside(

@@ -1,0 +1,135 @@
+"""The contract of the API as OpenAPI, completed by what every operation shares."""
+
+from functools import cache
+from typing import Any
+
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.renderers import OpenApiYamlRenderer
+
+from annotate.api.idempotency import HEADER, LONGEST_KEY
+from annotate.api.problems import MEDIA_TYPE, OF_STATUS, TITLES
+
+METHODS = ("get", "post", "put", "patch", "delete")
+REPEATED = "Idempotency-Replayed"
+
+
+class Operation(AutoSchema):
+    """An operation, with the scope that its token needs."""
+
+    def get_operation(self, *args: Any, **kwargs: Any) -> Any:
+        operation = super().get_operation(*args, **kwargs)
+        if operation is not None:
+            scope = getattr(self.view, "scope", None)
+            is_safe = self.method in ("GET", "HEAD")
+            operation["x-scope"] = "read" if is_safe and scope else scope
+            operation["x-key"] = getattr(self.view, "takes_key", False)
+        return operation
+
+
+PROBLEM = {
+    "type": "object",
+    "description": "A refusal (RFC 9457).",
+    "properties": {
+        "type": {
+            "type": "string",
+            "description": "Address that explains this kind of problem.",
+        },
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "problems": {
+            "type": "array",
+            "description": "Every problem of the input.",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "text": {"type": "string"},
+                    "file": {"type": "string"},
+                    "line": {"type": "integer"},
+                    "column": {
+                        "type": "string",
+                        "description": "The column of a table, or the path to a field.",
+                    },
+                    "value": {"type": "string"},
+                    "expected": {"type": "string"},
+                },
+                "required": ["text"],
+            },
+        },
+    },
+    "required": ["type", "title", "status", "detail"],
+}
+
+
+def complete(
+    result: dict[str, Any], generator: Any, request: Any, public: bool
+) -> dict[str, Any]:
+    """Add refusals, scopes and idempotency keys to every operation."""
+    result["components"]["schemas"]["Problem"] = PROBLEM
+    for path, operations in result["paths"].items():
+        for method in METHODS:
+            if method in operations:
+                _complete(operations[method], path, method)
+    return result
+
+
+def _complete(operation: dict[str, Any], path: str, method: str) -> None:
+    scope, takes_key = operation.pop("x-scope"), operation.pop("x-key")
+    if scope:
+        operation["security"] = [{"token": [scope]}, {"cookieAuth": []}]
+    parameters = operation.setdefault("parameters", [])
+    statuses = {429} | ({401, 403} if operation.get("security") else set())
+    statuses |= {404} if "{" in path else set()
+    statuses |= {400} if parameters or "requestBody" in operation else set()
+    statuses |= {415} if "requestBody" in operation else set()
+    statuses |= {409} if method != "get" else set()
+    statuses |= {413} if method == "post" else set()
+    if method == "post" and takes_key:
+        statuses |= {400, 422}
+        parameters.append(
+            {
+                "name": HEADER,
+                "in": "header",
+                "description": "A new name for this request. Repeated within 24 hours "
+                f"it gets the same answer again, with `{REPEATED}`.",
+                "schema": {
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": LONGEST_KEY,
+                    "pattern": "^[ -~]+$",
+                },
+            }
+        )
+    for status in sorted(statuses):
+        operation["responses"].setdefault(str(status), _refusal(status))
+    for status, response in operation["responses"].items():
+        if int(status) >= 400 and "content" not in response:
+            response |= _refusal(int(status), response.get("description", ""))
+
+
+def _refusal(status: int, text: str = "") -> dict[str, Any]:
+    code = OF_STATUS.get(status, "key-of-another-request")
+    example = {
+        "type": f"/api/docs/#{code}",
+        "title": TITLES[code],
+        "status": status,
+        "detail": text or f"{TITLES[code]}.",
+    }
+    schema = {"$ref": "#/components/schemas/Problem"}
+    content = {MEDIA_TYPE: {"schema": schema, "example": example}}
+    return {"description": text or TITLES[code], "content": content}
+
+
+@cache
+def contract() -> dict[str, Any]:
+    """Return the whole schema; it is the same for everybody."""
+    found: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
+    return found
+
+
+@cache
+def contract_file() -> bytes:
+    """Return the schema as YAML, as the documentation has it."""
+    text: bytes = OpenApiYamlRenderer().render(contract(), renderer_context={})
+    return text
