@@ -1,10 +1,21 @@
 """Signatures, deadlines, and addresses that no message is sent to."""
 
 import socket
+import ssl
 import time
+from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address, ip_network
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+)
+from cryptography.x509.oid import NameOID
 
 from annotate.webhooks import addresses, sending
 from annotate.webhooks.addresses import AddressError, is_public, target
@@ -168,3 +179,53 @@ def test_closed_port_is_reported(allowed):
         port = probe.getsockname()[1]
     with pytest.raises(NotSentError, match="connect"):
         post(f"http://127.0.0.1:{port}/", SECRET, "msg_1", "{}")
+
+
+@pytest.fixture
+def certificate(tmp_path, monkeypatch):
+    """A server's certificate for hook.example.org, which senders trust."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "hook.example.org")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(
+            x509.SubjectAlternativeName([x509.DNSName("hook.example.org")]),
+            critical=False,
+        )
+        .sign(key, hashes.SHA256())
+    )
+    path = tmp_path / "both.pem"
+    path.write_bytes(
+        key.private_bytes(
+            Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption()
+        )
+        + made.public_bytes(Encoding.PEM)
+    )
+    trusting = ssl.create_default_context(cafile=path)
+    monkeypatch.setattr(sending, "_certificates", lambda: trusting)
+    own = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    own.load_cert_chain(path)
+    return own
+
+
+def test_certificate_is_that_of_the_host_not_of_its_address(
+    monkeypatch, allowed, certificate
+):
+    resolve_to(monkeypatch, ("127.0.0.1",))
+    named = []
+    certificate.sni_callback = lambda _socket, name, _context: named.append(name)
+    with receiver() as server:
+        server.socket = certificate.wrap_socket(server.socket, server_side=True)
+        port = server.server_port
+        sent = post(f"https://hook.example.org:{port}/", SECRET, "msg_1", "{}")
+        assert sent == 204
+        with pytest.raises(NotSentError, match=r"[Cc]ertificate|CERTIFICATE"):
+            post(f"https://other.example.org:{port}/", SECRET, "msg_1", "{}")
+    assert named == ["hook.example.org", "other.example.org"]
