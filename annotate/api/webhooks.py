@@ -76,7 +76,7 @@ class WebhookList(Listed, StudyView):
         responses={201: NewWebhookSerializer},
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Add a webhook, which is told of what happens from now on."""
+        """Add a webhook; it gets messages about all later events."""
         row = managing.add(self.study, **read(WebhookBody, request), by=request.user)
         return created(NewWebhookSerializer(row).data, "api-webhook", slug, row.pk)
 

@@ -17,7 +17,7 @@ def new_secret() -> str:
 
 
 class Webhook(models.Model):
-    """An address that is told of events of a study."""
+    """An address that gets messages about events of a study."""
 
     class Event(models.TextChoices):
         SLOT = "slot.submitted", _("a rating is submitted")

@@ -20,7 +20,7 @@ LOOKUP_SECONDS = 5.0
 UNICAST = IPv6Network("2000::/3")
 NAT64 = IPv6Network("64:ff9b::/96")
 HTTPS = 443
-# Below are the ports of mail, shells and the like, which no receiver needs.
+# Below are the ports of mail and remote shells, which no receiver needs.
 FIRST_FREE_PORT = 1024
 
 Address = IPv4Address | IPv6Address
@@ -85,7 +85,7 @@ def _parsed(address: str) -> httpx2.URL:
 
 
 def _look_up(host: str, port: int) -> list[Address]:
-    """Return the addresses of a host; a slow look-up goes on alone."""
+    """Return the addresses of a host; a slow look-up is abandoned."""
     pool = ThreadPoolExecutor(1)
     asked = pool.submit(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
     pool.shutdown(wait=False)

@@ -39,7 +39,7 @@ def check(address: str, events: Collection[str]) -> list[str]:
 def add(
     study: Study, address: str, events: Collection[str], *, by: User | None
 ) -> Webhook:
-    """Add a webhook, which is told of what happens from now on."""
+    """Add a webhook; it gets messages about all later events."""
     ordered = check(address, events)
     with transaction.atomic():
         locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)

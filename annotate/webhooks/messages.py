@@ -1,6 +1,6 @@
 """Messages to webhooks, made from the log of their study.
 
-The log is written in the transaction of what it tells of, so that nothing is sent for
+An event is written in the transaction of what it records, so that nothing is sent for
 what was rolled back, and a worker that is killed has lost nothing.
 """
 
@@ -48,12 +48,12 @@ def _write_for(pk: int) -> None:
     webhook = Webhook.objects.select_related("study").get(pk=pk)
     now = timezone.now()
     new = webhook.study.events.filter(pk__gt=webhook.read_to)
-    told = new.filter(kind__in=KINDS)
+    events = new.filter(kind__in=KINDS)
     # Read first: messages may come later than their event, but never before.
     settled = new.filter(at__lt=now - MARGIN).aggregate(last=Max("pk"))["last"]
     recent = webhook.deliveries.filter(created_at__gt=now - 2 * MARGIN)
     known = set(recent.values_list("message", flat=True))
-    found = [_delivery(webhook, one) for one in _messages(webhook, told)]
+    found = [_delivery(webhook, one) for one in _messages(webhook, events)]
     with transaction.atomic():
         Delivery.objects.bulk_create(
             [one for one in found if one.message not in known],
@@ -64,21 +64,21 @@ def _write_for(pk: int) -> None:
             Webhook.objects.filter(pk=pk).update(read_to=settled)
 
 
-def _messages(webhook: Webhook, told: QuerySet[Event]) -> Iterator[Message]:
-    """Yield the messages about events that the webhook is told of."""
+def _messages(webhook: Webhook, events: QuerySet[Event]) -> Iterator[Message]:
+    """Yield the messages that the webhook asks for."""
     study = webhook.study
     if Webhook.Event.SLOT in webhook.events:
-        yield from _slots(told)
+        yield from _slots(events)
     if Webhook.Event.ITEM in webhook.events:
-        yield from _items(study, told)
+        yield from _items(study, events)
     if Webhook.Event.STUDY in webhook.events:
-        yield from _study(study, told)
+        yield from _study(study, events)
     if Webhook.Event.PERSON in webhook.events:
-        yield from _people(told)
+        yield from _people(events)
 
 
-def _slots(told: QuerySet[Event]) -> Iterator[Message]:
-    rows = told.filter(kind=Event.Kind.SLOT_SUBMITTED, slot__isnull=False)
+def _slots(events: QuerySet[Event]) -> Iterator[Message]:
+    rows = events.filter(kind=Event.Kind.SLOT_SUBMITTED, slot__isnull=False)
     for pk, at, code, purpose, name, unit, story in rows.values_list(
         "pk",
         "at",
@@ -92,9 +92,9 @@ def _slots(told: QuerySet[Event]) -> Iterator[Message]:
         yield Message(Webhook.Event.SLOT, pk, at, data | _item(unit, story))
 
 
-def _items(study: Study, told: QuerySet[Event]) -> Iterator[Message]:
+def _items(study: Study, events: QuerySet[Event]) -> Iterator[Message]:
     """Yield the items that are complete, with the submission that made them so."""
-    submitted = told.filter(COUNTED, kind=Event.Kind.SLOT_SUBMITTED)
+    submitted = events.filter(COUNTED, kind=Event.Kind.SLOT_SUBMITTED)
     complete = Unit.objects.filter(
         pk__in=submitted.order_by().values("slot__unit"),
         submitted__gte=F("redundancy") * study.rounds,
@@ -105,12 +105,12 @@ def _items(study: Study, told: QuerySet[Event]) -> Iterator[Message]:
         yield Message(Webhook.Event.ITEM, pk, at, _item(unit, story))
 
 
-def _study(study: Study, told: QuerySet[Event]) -> Iterator[Message]:
+def _study(study: Study, events: QuerySet[Event]) -> Iterator[Message]:
     """Yield that all ratings are in, or that they are enough by the stop rule."""
-    stopped = told.filter(kind=Event.Kind.STOPPED_EARLY)
+    stopped = events.filter(kind=Event.Kind.STOPPED_EARLY)
     for pk, at in stopped.values_list("pk", "at"):
         yield Message(Webhook.Event.STUDY, pk, at, {"reason": "stop rule met"})
-    if not told.filter(COUNTED, kind=Event.Kind.SLOT_SUBMITTED).exists():
+    if not events.filter(COUNTED, kind=Event.Kind.SLOT_SUBMITTED).exists():
         return
     counted = totals(study, surplus=0)
     last = _submissions(study).aggregate(pk=Max("pk"), at=Max("at"))
@@ -119,8 +119,8 @@ def _study(study: Study, told: QuerySet[Event]) -> Iterator[Message]:
         yield Message(Webhook.Event.STUDY, last["pk"], last["at"], data)
 
 
-def _people(told: QuerySet[Event]) -> Iterator[Message]:
-    flags = told.filter(kind=Event.Kind.FLAG_RAISED)
+def _people(events: QuerySet[Event]) -> Iterator[Message]:
+    flags = events.filter(kind=Event.Kind.FLAG_RAISED)
     for pk, at, name, details in flags.values_list(
         "pk", "at", "annotator__name", "details"
     ):

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Receiver(ThreadingHTTPServer):
-    """A server that keeps what it is sent, and replies as it is told."""
+    """A server that keeps what it is sent, and replies with one status."""
 
     daemon_threads = True
 

@@ -61,7 +61,7 @@ def is_genuine(secret, headers, body):
     return is_now and expected in headers["webhook-signature"].split()
 
 
-def test_submitted_slot_is_told_signed_and_without_methods(study):
+def test_message_about_a_slot_is_signed_and_names_no_method(study):
     with receiver() as server:
         webhook = add(study, server, "slot.submitted")
         (slot,) = rate(study)
@@ -101,7 +101,7 @@ def test_each_message_is_sent_once_however_often_the_worker_looks(study):
     assert len(set(ids)) == len(ids)
 
 
-def test_item_that_is_completed_again_is_told_again(study):
+def test_item_that_is_completed_again_sends_another_message(study):
     with receiver() as server:
         add(study, server, "item.complete")
         first = rate(study)[0]
@@ -133,7 +133,7 @@ def test_training_and_extra_ratings_complete_nothing(study):
     assert not server.received
 
 
-def test_flag_and_stop_rule_are_told(study):
+def test_flag_and_stop_rule_send_messages(study):
     with receiver() as server:
         add(study, server, "person.flagged", "study.complete")
         for kind, details in (
@@ -154,7 +154,7 @@ def test_flag_and_stop_rule_are_told(study):
     assert "Alder" not in json.dumps(complete)
 
 
-def test_what_was_before_is_not_told(study):
+def test_earlier_events_send_no_message(study):
     rate(study)
     with receiver() as server:
         add(study, server)
@@ -259,19 +259,19 @@ def test_slow_address_delays_no_other(study, monkeypatch):
         for server in (slow, quick):
             add(study, server, "slot.submitted")
         rate(study, most=FOREVER)
-        began, told = time.monotonic(), []
+        began, recorded_at = time.monotonic(), []
         quick_reply = quick.received
         record = delivering._record
 
         def recorded(one, sent):
             record(one, sent)
-            told.append((len(quick_reply), time.monotonic() - began))
+            recorded_at.append((len(quick_reply), time.monotonic() - began))
 
         monkeypatch.setattr(delivering, "_record", recorded)
         work_on_webhooks()
     n = len(quick.received)
     assert n == 3
-    assert min(at for count, at in told if count == n) < 1.0
+    assert min(at for count, at in recorded_at if count == n) < 1.0
     # The others to the slow address wait until it is likely to have recovered.
     assert len(slow.received) == 1
 
