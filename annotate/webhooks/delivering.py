@@ -94,8 +94,13 @@ def _record(one: Delivery, sent: Future[int]) -> None:
     else:
         later = BACKOFF[one.attempts - 1] * random.uniform(1, 1 + JITTER)
         one.due_at = now + timedelta(seconds=later)
-    one.save(
-        update_fields=["status", "error", "tried_at", "due_at", "attempts", "state"]
+    Delivery.objects.filter(pk=one.pk).update(  # its webhook may have been deleted
+        status=one.status,
+        error=one.error,
+        tried_at=one.tried_at,
+        due_at=one.due_at,
+        attempts=one.attempts,
+        state=one.state,
     )
     own = Webhook.objects.filter(pk=one.webhook_id)
     own.update(free_at=now if one.status else now + HOLD)

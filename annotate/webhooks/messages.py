@@ -45,7 +45,9 @@ def write_messages() -> None:
 
 
 def _write_for(pk: int) -> None:
-    webhook = Webhook.objects.select_related("study").get(pk=pk)
+    webhook = Webhook.objects.select_related("study").filter(pk=pk).first()
+    if webhook is None:
+        return
     now = timezone.now()
     new = webhook.study.events.filter(pk__gt=webhook.read_to)
     events = new.filter(kind__in=KINDS)
@@ -55,6 +57,8 @@ def _write_for(pk: int) -> None:
     known = set(recent.values_list("message", flat=True))
     found = [_delivery(webhook, one) for one in _messages(webhook, events)]
     with transaction.atomic():
+        if not Webhook.objects.select_for_update(no_key=True).filter(pk=pk):
+            return
         Delivery.objects.bulk_create(
             [one for one in found if one.message not in known],
             batch_size=500,

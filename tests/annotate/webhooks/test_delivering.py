@@ -307,3 +307,19 @@ def test_study_has_at_most_ten_webhooks(study):
             add(study, server)
         with pytest.raises(managing.WebhookError, match="at most 10"):
             add(study, server)
+
+
+def test_webhook_can_be_deleted_while_its_message_is_sent(study, monkeypatch):
+    record = delivering._record
+
+    def delete_first(one, sent):
+        managing.delete(Webhook.objects.get(), by=None)
+        record(one, sent)
+
+    with receiver() as server:
+        add(study, server, "slot.submitted")
+        rate(study)
+        monkeypatch.setattr(delivering, "_record", delete_first)
+        work_on_webhooks()
+        work_on_webhooks()
+        assert len(server.received) == 1
