@@ -215,6 +215,7 @@ class PublicReport(models.Model):
         Report, on_delete=models.CASCADE, related_name="public"
     )
     name = models.CharField(max_length=60, default=new_token)
+    policy = models.TextField(help_text="Of content security, for its page.")
     with_data = models.BooleanField(default=False)
     data_event = models.PositiveBigIntegerField(
         null=True, help_text="Event of the log as of which its data were written."

@@ -1,5 +1,8 @@
 """Publishing reports, and what everybody can read of them."""
 
+from pathlib import Path
+from typing import Any
+
 from django.contrib import messages
 from django.http import (
     FileResponse,
@@ -9,7 +12,6 @@ from django.http import (
     HttpResponseBase,
 )
 from django.shortcuts import get_object_or_404, redirect, render
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
@@ -18,7 +20,6 @@ from django.views.decorators.http import condition, require_safe
 from annotate.access import rate_limits
 from annotate.access.server_address import links_begin_with
 from annotate.models import PublicReport, Report, Study
-from annotate.pages.reports import page_of_report
 from annotate.pages.study_views import UserRequest, render_page, study_page
 from annotate.reports import publishing
 from annotate.tasks import ring, write_public_data
@@ -81,7 +82,7 @@ def report_unpublish(
 def _version(request: HttpRequest, name: str) -> str | None:
     """Return what changes with a public report; None: there is no such report."""
     row = _public(name)
-    return row and f'"{row.report_id} {row.published_at:%s%f} {row.data_event}"'
+    return row and f'"{row.published_at.timestamp()}"'
 
 
 def _public(name: str) -> PublicReport | None:
@@ -104,14 +105,17 @@ def public_report(request: HttpRequest, name: str) -> HttpResponseBase:
     row = _public(name)
     if row is None:
         return _missing(request, name)
-    try:
-        html = publishing.page(row)
-    except FileNotFoundError as error:
-        raise Http404 from error
-    bar = render_to_string("reports/_public_bar.html", {"public": row})
-    response = page_of_report(html, bar, is_public=True)
+    response = _file(publishing.page_file(row.report))
+    response["Content-Security-Policy"] = row.policy
     response["X-Robots-Tag"] = "noindex"
     return response
+
+
+def _file(path: Path, **how: Any) -> FileResponse:
+    try:
+        return FileResponse(path.open("rb"), **how)
+    except FileNotFoundError as error:
+        raise Http404 from error
 
 
 @require_safe
@@ -121,10 +125,10 @@ def public_data(request: HttpRequest, name: str) -> HttpResponseBase:
     row = _public(name)
     if row is None:
         return _missing(request, name)
-    if not row.with_data or row.data_event is None:
+    if not row.with_data:
         raise Http404
-    try:
-        stream = publishing.data_file(row).open("rb")
-    except FileNotFoundError as error:
-        raise Http404 from error
-    return FileResponse(stream, as_attachment=True, filename=f"{name}.zip")
+    if row.data_event is None:
+        text = _("The data are being written. Please try again in a minute.")
+        return HttpResponse(text, status=503, headers={"Retry-After": "60"})
+    path = publishing.data_file(row.report)
+    return _file(path, as_attachment=True, filename=f"{name}.zip")

@@ -158,21 +158,16 @@ def report_page(request: UserRequest, study: Study, pk: int) -> HttpResponse:
     return page_of_report(html, bar)
 
 
-def page_of_report(
-    html: str, bar: str = "", *, is_public: bool = False
-) -> HttpResponse:
-    """Return the page of a report under a policy that admits only its scripts.
-
-    The links of a public one stay within it.
-    """
+def page_of_report(html: str, bar: str = "") -> HttpResponse:
+    """Return the page of a report under a policy that admits only its scripts."""
     from analysis.report.page import content_security_policy
 
     response = HttpResponse(html.replace("<main>", f"<main>{bar}", 1))
     policy = content_security_policy(html)
-    # A click on an output opens an ordinary page in a new tab.
-    popups = "" if is_public else " allow-popups allow-popups-to-escape-sandbox"
     response["Content-Security-Policy"] = (
-        f"{policy}; sandbox allow-scripts allow-downloads{popups}"
+        f"{policy}; sandbox allow-scripts allow-downloads "
+        # A click on an output opens an ordinary page in a new tab.
+        "allow-popups allow-popups-to-escape-sandbox"
     )
     return response
 

@@ -28,8 +28,8 @@ from evalcore.serving.workers import Heartbeat
 logger = logging.getLogger(__name__)
 
 
-# What the public may download of a report, in its folder.
-PUBLIC_DATA = "public-data.zip"
+# How the files for the public begin, in the folder of a report.
+PUBLIC = "public-"
 # A report without a heartbeat for this long has lost its worker.
 SILENT = timedelta(seconds=90)
 
@@ -210,7 +210,7 @@ def zipped(report: Report) -> io.BytesIO:
     base, buffer = folder(report), io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(base.rglob("*")):
-            if path.is_file() and path.name != PUBLIC_DATA:
+            if path.is_file() and not path.name.startswith(PUBLIC):
                 archive.write(path, path.relative_to(base))
     buffer.seek(0)
     return buffer

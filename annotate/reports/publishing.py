@@ -10,7 +10,9 @@ from pathlib import Path
 
 from django.db import transaction
 from django.db.models import Max
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from annotate import event_log, spreadsheet
@@ -62,27 +64,34 @@ def publish(
             )
             % {"name": name[:80]}
         )
+    others = PublicReport.objects.exclude(report=report)
+    if name and others.filter(name=name).exists():
+        text = _("Another report has the name “%(name)s”. Choose another one.")
+        raise PublishingError(text % {"name": name})
+    policy = _write_page(report, with_data=with_data)
     with transaction.atomic():
         Report.objects.select_for_update(no_key=True).get(pk=report.pk)
-        row = PublicReport.objects.filter(report=report).first()
-        row = row or PublicReport(report=report, name=new_token())
-        row.name = name or row.name
-        if PublicReport.objects.filter(name=row.name).exclude(pk=row.pk).exists():
-            text = _("Another report has the name “%(name)s”. Choose another one.")
-            raise PublishingError(text % {"name": row.name})
-        row.with_data, row.data_event = with_data, None
-        row.published_by, row.published_at = by, timezone.now()
-        row.withdrawn_at = None
-        row.save()
+        before = PublicReport.objects.filter(report=report).first()
+        row, _created = PublicReport.objects.update_or_create(
+            report=report,
+            defaults={
+                "name": name or (before.name if before else new_token()),
+                "policy": policy,
+                "with_data": with_data,
+                "data_event": None,
+                "published_by": by,
+                "published_at": timezone.now(),
+                "withdrawn_at": None,
+            },
+        )
         event_log.note(
             Event.Kind.REPORT_PUBLISHED,
             report.study_id,
             user=by,
             report=report.pk,
-            address=f"/public/{row.name}/",
+            address=reverse("public-report", args=[row.name]),
             with_data=with_data,
         )
-    data_file(row).unlink(missing_ok=True)
     return row
 
 
@@ -97,7 +106,8 @@ def withdraw(row: PublicReport, *, by: User | None) -> None:
                 user=by,
                 report=row.report_id,
             )
-    data_file(row).unlink(missing_ok=True)
+    for path in (data_file(row.report), page_file(row.report)):
+        path.unlink(missing_ok=True)
 
 
 def foreign_names(study: Study) -> list[str]:
@@ -106,19 +116,31 @@ def foreign_names(study: Study) -> list[str]:
     return [name for name in names if not is_pseudonym(name)]
 
 
-def data_file(row: PublicReport) -> Path:
-    return building.folder(row.report) / building.PUBLIC_DATA
+def data_file(report: Report) -> Path:
+    return building.folder(report) / f"{building.PUBLIC}data.zip"
 
 
-def page(row: PublicReport) -> str:
-    """Return the page of a report, without what leads out of it.
+def page_file(report: Report) -> Path:
+    return building.folder(report) / f"{building.PUBLIC}report.html"
 
-    Raises FileNotFoundError.
-    """
-    path = building.folder(row.report) / "report.html"
-    head, script, rest = path.read_text(encoding="utf-8").partition("<script>")
-    head = OUTPUT_LINK.sub(r"\1", OUTPUTS.sub("", head))
-    return LINK.sub("", head) + script + rest
+
+def _write_page(report: Report, *, with_data: bool) -> str:
+    """Write the page without what leads out of it; return its content policy."""
+    from analysis.report.page import content_security_policy
+
+    try:
+        html = (building.folder(report) / "report.html").read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise PublishingError(_("The page of the report is missing.")) from error
+    head, script, rest = html.partition("<script>")
+    head = LINK.sub("", OUTPUT_LINK.sub(r"\1", OUTPUTS.sub("", head)))
+    if with_data:
+        link = format_html('<p><a href="data.zip">{}</a></p>', _("Data (zip)"))
+        head = head.replace("<main>", f"<main>{link}", 1)
+    partial = page_file(report).with_suffix(".part")
+    partial.write_text(head + script + rest, encoding="utf-8")
+    os.replace(partial, page_file(report))
+    return f"{content_security_policy(html)}; sandbox allow-scripts allow-downloads"
 
 
 def write_waiting() -> None:
@@ -147,7 +169,7 @@ def _write_data(row: PublicReport) -> None:
     study, folder = report.study, building.folder(report)
     assert report.as_of_id is not None
     moment = as_of_event.moment(study, report.as_of_id)
-    partial = folder / f"{building.PUBLIC_DATA}.part"
+    partial = folder / f"{building.PUBLIC}data.part"
     with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted((folder / "tables").glob("*.csv")):
             archive.write(path, f"tables/{path.name}")
@@ -162,7 +184,7 @@ def _write_data(row: PublicReport) -> None:
                 TextIOWrapper(stream, encoding="utf-8", newline="") as text,
             ):
                 text.writelines(pieces)
-    os.replace(partial, data_file(row))
+    os.replace(partial, data_file(report))
 
 
 def _answer_lines(

@@ -214,7 +214,8 @@ class World:
         kept.mkdir(parents=True)
         (kept / "report.html").write_text("<main></main>")
         (kept / "report.json").write_text("{}")
-        (kept / building.PUBLIC_DATA).write_bytes(b"")
+        (kept / "public-data.zip").write_bytes(b"")
+        (kept / "public-report.html").write_text("<main></main>")
         PublicReport.objects.create(
             report=self.report, name="paper", with_data=True, data_event=1
         )
