@@ -51,31 +51,30 @@ class PublishingError(ValueError):
 
 
 def publish(
-    report: Report, *, name: str = "", with_data: bool = False, by: User | None
+    report: Report,
+    *,
+    name: str | None = None,
+    with_data: bool = False,
+    by: User | None,
 ) -> PublicReport:
-    """Make a finished report public, or change how it is; by default keep its name."""
+    """Make a finished report public, or change how it is.
+
+    Without a name it keeps its address; with an empty one it gets a secret address.
+    """
     if report.state != Report.State.DONE or report.is_plan:
         raise PublishingError(_("Only finished reports can be published."))
-    if name and not NAME.fullmatch(name):
-        raise PublishingError(
-            _(
-                "“%(name)s” cannot be part of an address. Use 3 to 60 small letters, "
-                "digits and single hyphens."
-            )
-            % {"name": name[:80]}
-        )
-    others = PublicReport.objects.exclude(report=report)
-    if name and others.filter(name=name).exists():
-        text = _("Another report has the name “%(name)s”. Choose another one.")
-        raise PublishingError(text % {"name": name})
+    before = PublicReport.objects.filter(report=report).first()
+    own = before.name if before else ""
+    name = own if name is None else name
+    if name and name != own:
+        _check(name)
     policy = _write_page(report, with_data=with_data)
     with transaction.atomic():
         Report.objects.select_for_update(no_key=True).get(pk=report.pk)
-        before = PublicReport.objects.filter(report=report).first()
         row, _created = PublicReport.objects.update_or_create(
             report=report,
             defaults={
-                "name": name or (before.name if before else new_token()),
+                "name": name or new_token(),
                 "policy": policy,
                 "with_data": with_data,
                 "data_event": None,
@@ -93,6 +92,20 @@ def publish(
             with_data=with_data,
         )
     return row
+
+
+def _check(name: str) -> None:
+    """Raise an error unless a name can be the last part of an address."""
+    if not NAME.fullmatch(name):
+        text = _(
+            "“%(name)s” cannot be part of an address. Use 3 to 60 small letters, "
+            "digits and single hyphens."
+        )
+    elif PublicReport.objects.filter(name=name).exists():
+        text = _("Another report has the name “%(name)s”. Choose another one.")
+    else:
+        return
+    raise PublishingError(text % {"name": name[:80]})
 
 
 def withdraw(row: PublicReport, *, by: User | None) -> None:

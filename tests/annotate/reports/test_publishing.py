@@ -90,7 +90,8 @@ def test_report_is_public_only_after_publishing_and_not_after_withdrawing(report
     rob(report.study).post(page(report, "report-unpublish"))
     assert nobody.get(address).status_code == 410
     assert nobody.get(address, headers=tag).status_code == 410
-    assert publish(report) == address
+    name = address.split("/")[-2]
+    assert publish(report, name=name) == address
     assert nobody.get(address).status_code == 200
     kinds = report.study.events.filter(kind__startswith="report ")
     assert [*kinds.values_list("kind", flat=True)][1:] == [
@@ -152,7 +153,8 @@ def test_data_are_public_only_if_allowed(report):
     write_public_data()
     assert Client().get(f"{address}data.zip").status_code == 404
     assert "data.zip" not in page_at(address)
-    publish(report, with_data="1")
+    name = address.split("/")[-2]
+    publish(report, name=name, with_data="1")
     assert Client().get(f"{address}data.zip").status_code == 503
     write_public_data()
     assert 'href="data.zip"' in page_at(address)
@@ -163,7 +165,7 @@ def test_data_are_public_only_if_allowed(report):
     archive = rob(report.study).get(page(report, "report-zip")).getvalue()
     names = zipfile.ZipFile(io.BytesIO(archive)).namelist()
     assert not any(name.startswith(building.PUBLIC) for name in names)
-    publish(report)
+    publish(report, name=name)
     assert Client().get(f"{address}data.zip").status_code == 404
 
 
@@ -205,5 +207,7 @@ def test_publication_by_the_api(report):
     assert (shown["with_data"], shown["has_data"]) == (True, False)
     wrong = client.put(address, json.dumps({"name": "No!"}), "application/json")
     assert wrong.status_code == 400
+    kept = client.put(address, "{}", "application/json").json()
+    assert kept["address"] == shown["address"]
     assert client.delete(address).status_code == 204
     assert Client().get("/public/paper-one/").status_code == 410
