@@ -130,7 +130,7 @@ study_urls = [
     of_study("webhooks/<int:pk>/test/", webhooks.webhook_test),
     of_study("webhooks/<int:pk>/resume/", webhooks.webhook_resume),
     of_study("webhooks/<int:pk>/delete/", webhooks.webhook_delete),
-    of_study("webhooks/<int:pk>/<int:delivery>/again/", webhooks.webhook_send_again),
+    of_study("webhooks/<int:pk>/<int:delivery_pk>/again/", webhooks.webhook_send_again),
     of_study("do/<action>/", study_changes.study_action),
     of_study("rename/", repair.study_rename),
     of_study("texts/", repair.study_texts),

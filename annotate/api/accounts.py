@@ -41,7 +41,7 @@ class MemberSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = StudyMember
-        fields = ("id", "name", "role", "is_active")
+        fields: tuple[str, ...] = ("id", "name", "role", "is_active")
 
 
 class NewMemberSerializer(MemberSerializer):
@@ -50,7 +50,7 @@ class NewMemberSerializer(MemberSerializer):
     )
 
     class Meta(MemberSerializer.Meta):
-        fields = (*MemberSerializer.Meta.fields, "password_link")
+        fields: tuple[str, ...] = (*MemberSerializer.Meta.fields, "password_link")
 
 
 class MemberBody(Body):
@@ -136,7 +136,14 @@ class AccountSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = User
-        fields = ("id", "name", "role", "is_active", "last_login", "studies")
+        fields: tuple[str, ...] = (
+            "id",
+            "name",
+            "role",
+            "is_active",
+            "last_login",
+            "studies",
+        )
 
     def get_role(self, user: User) -> str:
         return accounts.role_of(user).value
@@ -149,7 +156,7 @@ class NewAccountSerializer(AccountSerializer):
     password_link = serializers.CharField(help_text="it is not shown again")
 
     class Meta(AccountSerializer.Meta):
-        fields = (*AccountSerializer.Meta.fields, "password_link")
+        fields: tuple[str, ...] = (*AccountSerializer.Meta.fields, "password_link")
 
 
 class AccountBody(Body):
@@ -227,7 +234,7 @@ class Account(SuperuserView):
     @transaction.atomic
     def patch(self, request: Request, pk: int) -> Response:
         """Change the role of an account, or deactivate or activate it."""
-        given, user = read(AccountChangeBody, request), self.other(pk)
+        user, given = self.other(pk), read(AccountChangeBody, request)
         if "role" in given:
             accounts.change_role(user, ROLES[given["role"]], by=request.user)
         if "is_active" in given:

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from django.http import FileResponse, HttpResponse
+from django.http import FileResponse, HttpResponse, HttpResponseBase
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from rest_framework import serializers
@@ -64,7 +64,7 @@ class AccountView(ApiView):
         needed = "read" if request.method in SAFE else self.scope
         if not isinstance(token, ApiToken) or token.allows(needed, study):
             return
-        if token.allows(needed, token.study):
+        if token.study is not None and token.allows(needed, token.study):
             raise PermissionDenied(
                 f"The token “{token.name}” is for the study {token.study.slug} only.",
                 "token-of-another-study",
@@ -197,12 +197,11 @@ def asked(query: type[Query], request: Request) -> dict[str, Any]:
     return found
 
 
-def attachment(name: str, content: Any, kind: str) -> FileResponse | HttpResponse:
+def attachment(name: str, content: Any, kind: str) -> HttpResponseBase:
     """Return a file to store under a name."""
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    if hasattr(content, "read"):
-        return FileResponse(content, headers=headers, content_type=kind)
-    return HttpResponse(content, headers=headers, content_type=kind)
+    answer = FileResponse if hasattr(content, "read") else HttpResponse
+    return answer(content, headers=headers, content_type=kind)
 
 
 def created(body: Any, name: str, *args: object, status: int = 201) -> Response:

@@ -12,6 +12,13 @@ from annotate.api.problems import MEDIA_TYPE, OF_STATUS, TITLES
 
 METHODS = ("get", "post", "put", "patch", "delete")
 REPEATED = "Idempotency-Replayed"
+REFUSALS = "#/components/responses/"
+CODES = {
+    **OF_STATUS,
+    410: "gone",
+    422: "key-of-another-request",
+    507: "not-stored",
+}
 
 
 class Operation(AutoSchema):
@@ -67,20 +74,22 @@ def complete(
 ) -> dict[str, Any]:
     """Add refusals, scopes and idempotency keys to every operation."""
     result["components"]["schemas"]["Problem"] = PROBLEM
-    for path, operations in result["paths"].items():
+    result["components"]["responses"] = {
+        str(status): _refusal(status, code) for status, code in CODES.items()
+    }
+    for operations in result["paths"].values():
         for method in METHODS:
             if method in operations:
-                _complete(operations[method], path, method)
+                _complete(operations[method], method)
     return result
 
 
-def _complete(operation: dict[str, Any], path: str, method: str) -> None:
+def _complete(operation: dict[str, Any], method: str) -> None:
     scope, takes_key = operation.pop("x-scope"), operation.pop("x-key")
     if scope:
         operation["security"] = [{"token": [scope]}, {"cookieAuth": []}]
     parameters = operation.setdefault("parameters", [])
-    statuses = {429} | ({401, 403} if operation.get("security") else set())
-    statuses |= {404} if "{" in path else set()
+    statuses = {429} | ({401, 403, 404} if operation.get("security") else set())
     statuses |= {400} if parameters or "requestBody" in operation else set()
     statuses |= {415} if "requestBody" in operation else set()
     statuses |= {409} if method != "get" else set()
@@ -101,35 +110,38 @@ def _complete(operation: dict[str, Any], path: str, method: str) -> None:
                 },
             }
         )
-    for status in sorted(statuses):
-        operation["responses"].setdefault(str(status), _refusal(status))
-    for status, response in operation["responses"].items():
-        if int(status) >= 400 and "content" not in response:
-            response |= _refusal(int(status), response.get("description", ""))
+    for status in statuses:
+        operation["responses"].setdefault(str(status), {})
+    operation["responses"] = {
+        status: response if int(status) < 400 else {"$ref": f"{REFUSALS}{status}"}
+        for status, response in sorted(operation["responses"].items())
+    }
 
 
-def _refusal(status: int, text: str = "") -> dict[str, Any]:
-    code = OF_STATUS.get(status, "key-of-another-request")
+def _refusal(status: int, code: str) -> dict[str, Any]:
     example = {
         "type": f"/api/docs/#{code}",
         "title": TITLES[code],
         "status": status,
-        "detail": text or f"{TITLES[code]}.",
+        "detail": f"{TITLES[code]}.",
     }
     schema = {"$ref": "#/components/schemas/Problem"}
     content = {MEDIA_TYPE: {"schema": schema, "example": example}}
-    return {"description": text or TITLES[code], "content": content}
+    return {"description": TITLES[code], "content": content}
 
 
 @cache
 def contract() -> dict[str, Any]:
     """Return the whole schema; it is the same for everybody."""
-    found: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
+    found: dict[str, Any] = SchemaGenerator().get_schema(  # type: ignore[no-untyped-call]
+        request=None, public=True
+    )
     return found
 
 
 @cache
 def contract_file() -> bytes:
     """Return the schema as YAML, as the documentation has it."""
-    text: bytes = OpenApiYamlRenderer().render(contract(), renderer_context={})
+    renderer = OpenApiYamlRenderer()
+    text: bytes = renderer.render(contract(), None, {})  # type: ignore[no-untyped-call]
     return text

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.db import transaction
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
@@ -221,8 +221,8 @@ class Person(OfPerson):
     )
     def patch(self, request: Request, slug: str, pk: int) -> Response:
         """Set the most stories of a person; what is beyond becomes free."""
-        cap = read(CapBody, request)["cap"]
-        inviting.set_cap(self.person(pk), cap, user=request.user)
+        person, given = self.person(pk), read(CapBody, request)
+        inviting.set_cap(person, given["cap"], user=request.user)
         return self.shown(pk)
 
 
@@ -252,7 +252,7 @@ class PersonState(OfPerson):
     )
     def post(self, request: Request, slug: str, pk: int) -> Response:
         """Pause, resume or remove a person, replace the link, or leave answers out."""
-        given, person, user = read(PersonBody, request), self.person(pk), request.user
+        person, given, user = self.person(pk), read(PersonBody, request), request.user
         change = given["do"]
         if change == "pause":
             follow_up.pause(person, user=user)
@@ -279,7 +279,7 @@ class PersonalData(OfPerson):
         tags=["people"],
         responses={(200, "application/zip"): OpenApiTypes.BINARY},
     )
-    def get(self, request: Request, slug: str, pk: int) -> HttpResponse:
+    def get(self, request: Request, slug: str, pk: int) -> HttpResponseBase:
         """Download all data of a person, to hand out to them."""
         data = record.zipped(self.person(pk))
         return attachment(f"{slug}-{pk}-personal-data.zip", data, "application/zip")
@@ -303,8 +303,8 @@ class PersonWithdraw(OfPerson):
     )
     def post(self, request: Request, slug: str, pk: int) -> Response:
         """Withdraw a person's consent on their request; it cannot be undone."""
-        answers = read(WithdrawBody, request)["answers"]
-        done = erasing.withdraw(self.person(pk), answers=answers, user=request.user)
+        person, given = self.person(pk), read(WithdrawBody, request)
+        done = erasing.withdraw(person, answers=given["answers"], user=request.user)
         return Response(WithdrawnSerializer(done).data)
 
 
@@ -327,6 +327,6 @@ class PersonErase(OfPerson):
     )
     def post(self, request: Request, slug: str, pk: int) -> Response:
         """Erase a person's data for good; the answers stay."""
-        comments = read(EraseBody, request)["comments"]
-        done = erasing.erase(self.person(pk), comments=comments, user=request.user)
+        person, given = self.person(pk), read(EraseBody, request)
+        done = erasing.erase(person, comments=given["comments"], user=request.user)
         return Response(ErasedSerializer(done).data)

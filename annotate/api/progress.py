@@ -1,6 +1,6 @@
 """Progress of a study: numbers, what to do now, findings, and the log."""
 
-from typing import Any, cast
+from typing import Any
 
 from django.db import transaction
 from django.http import StreamingHttpResponse
@@ -27,7 +27,7 @@ from annotate.coverage import coverage_tables
 from annotate.coverage.alert_lines import LONGEST_KEY, Alert, mark_handled
 from annotate.coverage.counts import units
 from annotate.coverage.dashboard import dashboard
-from annotate.coverage.enough import GoalRow, enough
+from annotate.coverage.enough import enough
 from annotate.models import Event, Flag
 from annotate.presentation import broken_media
 from annotate.quality import monitoring
@@ -50,7 +50,9 @@ class AlertSerializer(serializers.Serializer):
     text = serializers.CharField()
     todo = serializers.CharField(help_text="what to do")
     since = serializers.DateTimeField(allow_null=True)
-    person = serializers.CharField(source="annotator.name", default=None)
+    person = serializers.CharField(
+        source="annotator.name", default=None, allow_null=True
+    )
     notes = serializers.ListField(child=serializers.CharField())
     flags = serializers.SerializerMethodField(help_text="findings to resolve")
     faults = serializers.SerializerMethodField(help_text="reports to mark as handled")
@@ -154,7 +156,7 @@ class Progress(StudyView):
         board = dashboard(self.study, base=links_begin_with(request))
         found: dict[str, Any] = {
             **vars(board),
-            "enough": cast("list[GoalRow]", enough(self.study)),
+            "enough": enough(self.study),
             "people": {str(status): n for status, n in board.by_status},
             "minutes": board.minutes,
         }
@@ -284,9 +286,11 @@ class FlagResolve(StudyView):
 
 
 class EventSerializer(serializers.ModelSerializer):
-    person = serializers.CharField(source="annotator.name", default=None)
-    user = serializers.CharField(source="user.username", default=None)
-    slot = serializers.CharField(source="slot.code", default=None)
+    person = serializers.CharField(
+        source="annotator.name", default=None, allow_null=True
+    )
+    user = serializers.CharField(source="user.username", default=None, allow_null=True)
+    slot = serializers.CharField(source="slot.code", default=None, allow_null=True)
     details = serializers.DictField()
 
     class Meta:

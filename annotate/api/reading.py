@@ -88,10 +88,18 @@ def _documented(path: str, method: str, operation: dict[str, Any]) -> Documented
         body=_shape(operation.get("requestBody", {})),
         answer=_shape(good[0]) if good else None,
         statuses=[
-            (status, response.get("description", ""))
-            for status, response in sorted(operation["responses"].items())
+            (status, _response(response).get("description", ""))
+            for status, response in operation["responses"].items()
         ],
     )
+
+
+def _response(response: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" not in response:
+        return response
+    name = response["$ref"].rpartition("/")[2]
+    found: dict[str, Any] = contract()["components"]["responses"][name]
+    return found
 
 
 def _shape(described: dict[str, Any]) -> Shape | None:

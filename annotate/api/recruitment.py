@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
@@ -136,7 +136,7 @@ class Link(StudyView):
     )
     def patch(self, request: Request, slug: str, pk: int) -> Response:
         """Change the number of places, or let people switch device."""
-        given, link = read(LinkChangeBody, request), self.link(pk)
+        link, given = self.link(pk), read(LinkChangeBody, request)
         if "places" in given:
             places.set_places(link, given["places"], user=request.user)
         if "any_device" in given:
@@ -213,7 +213,7 @@ class PeopleFile(StudyView):
         parameters=[OpenApiParameter("name", str, "path", enum=[*FILES])],
         responses={(200, "text/csv"): OpenApiTypes.STR},
     )
-    def get(self, request: Request, slug: str, name: str) -> HttpResponse:
+    def get(self, request: Request, slug: str, name: str) -> HttpResponseBase:
         """Download the table of people, or what a platform takes of it."""
         if name not in FILES:
             raise Http404

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.http import FileResponse, Http404, HttpResponse
+from django.http import Http404, HttpResponseBase
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
@@ -47,7 +47,9 @@ class ReportSerializer(serializers.ModelSerializer):
         allow_null=True,
         help_text="event of the log that it is as of",
     )
-    created_by = serializers.CharField(source="created_by.username", default=None)
+    created_by = serializers.CharField(
+        source="created_by.username", default=None, allow_null=True
+    )
     options = serializers.DictField()
     files = serializers.SerializerMethodField(help_text="names to download")
 
@@ -204,9 +206,7 @@ class ReportFile(OfReport):
             (200, "application/json"): OpenApiTypes.OBJECT,
         },
     )
-    def get(
-        self, request: Request, slug: str, pk: int, name: str
-    ) -> FileResponse | HttpResponse:
+    def get(self, request: Request, slug: str, pk: int, name: str) -> HttpResponseBase:
         """Download a table or `report.json` of a finished report."""
         path = building.files(self.report(pk, state=Report.State.DONE)).get(name)
         if path is None:
@@ -222,7 +222,7 @@ class ReportZip(OfReport):
         tags=["reports"],
         responses={(200, "application/zip"): OpenApiTypes.BINARY},
     )
-    def get(self, request: Request, slug: str, pk: int) -> FileResponse | HttpResponse:
+    def get(self, request: Request, slug: str, pk: int) -> HttpResponseBase:
         """Download a whole report, with its page, as one archive."""
         content = building.zipped(self.report(pk, state=Report.State.DONE))
         return attachment(f"{slug}-report-{pk}.zip", content, "application/zip")

@@ -99,9 +99,9 @@ class SummarySerializer(serializers.Serializer):
 
 
 class ScoreSerializer(serializers.ModelSerializer):
-    story = serializers.CharField(source="story.key", default=None)
+    story = serializers.CharField(source="story.key", default=None, allow_null=True)
     method = serializers.CharField(source="method.name")
-    shot = serializers.IntegerField(source="shot.number", default=None)
+    shot = serializers.IntegerField(source="shot.number", default=None, allow_null=True)
     score = serializers.FloatField(source="value")
     identity = serializers.SerializerMethodField()
     is_own = serializers.SerializerMethodField(

@@ -24,11 +24,13 @@ class RatedSlotSerializer(serializers.ModelSerializer):
         child=serializers.CharField(), source="unit.methods"
     )
     item = serializers.IntegerField(source="unit_id")
-    person = serializers.CharField(source="annotator.name", default=None)
+    person = serializers.CharField(
+        source="annotator.name", default=None, allow_null=True
+    )
 
     class Meta:
         model = Slot
-        fields = (
+        fields: tuple[str, ...] = (
             "code",
             "item",
             "story",
@@ -60,7 +62,9 @@ class AnswerSerializer(serializers.Serializer):
 
 class ExclusionSerializer(serializers.ModelSerializer):
     slot = serializers.CharField(source="slot.code")
-    author = serializers.CharField(source="author.username", default=None)
+    author = serializers.CharField(
+        source="author.username", default=None, allow_null=True
+    )
     views = serializers.SlugRelatedField(
         slug_field="key", many=True, read_only=True, help_text="hidden from these"
     )
@@ -85,7 +89,7 @@ class SlotDetailSerializer(RatedSlotSerializer):
     exclusions = ExclusionSerializer(many=True)
 
     class Meta(RatedSlotSerializer.Meta):
-        fields = (
+        fields: tuple[str, ...] = (
             *RatedSlotSerializer.Meta.fields,
             "answers",
             "comments",
@@ -179,7 +183,7 @@ class SlotExclude(OfSlot):
     )
     def post(self, request: Request, slug: str, code: str) -> Response:
         """Leave a submitted rating out, with a reason."""
-        given, slot = read(ExcludeBody, request), self.slot(code)
+        slot, given = self.slot(code), read(ExcludeBody, request)
         views = None
         if "views" in given:
             views = list(named_views(self.study).filter(key__in=given["views"]))

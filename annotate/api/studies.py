@@ -1,12 +1,13 @@
 """Studies: set up, listed, changed, deleted."""
 
 import json
+from collections.abc import Callable
 from datetime import date
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponseBase
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, extend_schema
@@ -35,7 +36,7 @@ from annotate.api.base import (
     read,
 )
 from annotate.api.refusals import Refused
-from annotate.models import ApiToken, Question, Study, StudyPlan
+from annotate.models import ApiToken, Question, Study, StudyPlan, User
 from annotate.reports import deleting
 from annotate.schema import LONGEST, DefinitionError
 from annotate.studies import deadline, drafting, goals, lifecycle, plan_queue, rewording
@@ -52,7 +53,7 @@ class StudySerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Study
-        fields = (
+        fields: tuple[str, ...] = (
             "slug",
             "title",
             "benchmark",
@@ -89,7 +90,7 @@ class StudyDetailSerializer(StudySerializer):
     text_version = serializers.IntegerField()
 
     class Meta(StudySerializer.Meta):
-        fields = (
+        fields: tuple[str, ...] = (
             *StudySerializer.Meta.fields,
             "deadline",
             "goals",
@@ -369,7 +370,7 @@ class StudyDetail(StudyView):
         return Response(status=202)
 
 
-CHANGES = {
+CHANGES: dict[str, Callable[[Study, User], Study]] = {
     "launch": lifecycle.launch,
     "pause": lifecycle.pause,
     "resume": lifecycle.launch,
@@ -404,9 +405,9 @@ class StudyFile(StudyView):
     @extend_schema(
         operation_id="download_study_file",
         tags=["studies"],
-        responses={(200, "application/yaml"): OpenApiTypes.STR},
+        responses={(200, "application/yaml"): OpenApiTypes.ANY},
     )
-    def get(self, request: Request, slug: str) -> HttpResponse:
+    def get(self, request: Request, slug: str) -> HttpResponseBase:
         """Download the study file of the study as it is now."""
         try:
             text = drafting.file_of(self.study)

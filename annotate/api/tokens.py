@@ -31,7 +31,7 @@ class TokenSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = ApiToken
-        fields = (
+        fields: tuple[str, ...] = (
             "id",
             "name",
             "scope",
@@ -70,7 +70,7 @@ class NewTokenSerializer(TokenSerializer):
     token = serializers.CharField(help_text="the secret; it is not shown again")
 
     class Meta(TokenSerializer.Meta):
-        fields = ("token", *TokenSerializer.Meta.fields)
+        fields: tuple[str, ...] = ("token", *TokenSerializer.Meta.fields)
 
 
 class TokenMaker(ApiView):

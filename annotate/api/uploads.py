@@ -33,8 +33,10 @@ KINDS = ("stories", "outputs", "scores", "ratings", "choices")
 
 
 class UploadSerializer(serializers.ModelSerializer):
-    benchmark = serializers.CharField(source="benchmark.slug", default=None)
-    study = serializers.CharField(source="study.slug", default=None)
+    benchmark = serializers.CharField(
+        source="benchmark.slug", default=None, allow_null=True
+    )
+    study = serializers.CharField(source="study.slug", default=None, allow_null=True)
     chosen = serializers.DictField(help_text="how the files are read")
     found = serializers.DictField(help_text="the preview: figures, rows, problems")
 
@@ -297,8 +299,8 @@ class UploadContinue(UploadView):
     )
     def post(self, request: Request, pk: int) -> Response:
         """Check a further part of imported files, as an upload of its own."""
-        part = read(ContinueBody, request)["part"]
-        following = queue.go_on(self.upload(pk), part)
+        upload, given = self.upload(pk), read(ContinueBody, request)
+        following = queue.go_on(upload, given["part"])
         if following is None:
             raise Conflict("There is no such part, or it is imported already.")
         ring(wake_uploads)

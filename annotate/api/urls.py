@@ -30,7 +30,8 @@ from annotate.reports.downloads import TABLES
 
 
 def at(rest: str, view: Any, name: str) -> URLPattern:
-    return path(f"api/v1/{rest}", view.as_view(), name=f"api-{name}")
+    url: URLPattern = path(f"api/v1/{rest}", view.as_view(), name=f"api-{name}")
+    return url
 
 
 def of_study(rest: str, view: Any, name: str) -> URLPattern:
@@ -76,11 +77,13 @@ api_urls = [
     of_study("webhooks/<int:pk>/", webhooks.OneWebhook, "webhook"),
     of_study("webhooks/<int:pk>/test/", webhooks.WebhookTest, "webhook-test"),
     of_study("webhooks/<int:pk>/resume/", webhooks.WebhookResume, "webhook-resume"),
-    of_study("webhooks/<int:pk>/deliveries/", webhooks.DeliveryList, "deliveries"),
     of_study(
-        "webhooks/<int:pk>/deliveries/<int:delivery>/again/",
+        "webhooks/<int:pk>/deliveries/", webhooks.DeliveryList, "webhook-deliveries"
+    ),
+    of_study(
+        "webhooks/<int:pk>/deliveries/<int:delivery_pk>/again/",
         webhooks.DeliveryAgain,
-        "delivery-again",
+        "webhook-send-again",
     ),
     # Progress
     of_study("coverage/", progress.Coverage, "coverage"),

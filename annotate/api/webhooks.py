@@ -92,7 +92,7 @@ class OfWebhook(StudyView):
         ring(wake_webhooks)
         args: tuple[Any, ...] = self.study.slug, delivery.webhook_id
         shown = DeliverySerializer(delivery).data
-        return created(shown, "api-deliveries", *args, status=202)
+        return created(shown, "api-webhook-deliveries", *args, status=202)
 
 
 class OneWebhook(OfWebhook):
@@ -156,9 +156,9 @@ class DeliveryAgain(OfWebhook):
         request=None,
         responses={202: DeliverySerializer},
     )
-    def post(self, request: Request, slug: str, pk: int, delivery: int) -> Response:
+    def post(self, request: Request, slug: str, pk: int, delivery_pk: int) -> Response:
         """Send a message again, with the same id."""
-        row = get_object_or_404(self.webhook().deliveries, pk=delivery)
+        row = get_object_or_404(self.webhook().deliveries, pk=delivery_pk)
         delivering.send_again(Delivery.objects.filter(pk=row.pk))
         row.refresh_from_db()
         return self.queued(row)

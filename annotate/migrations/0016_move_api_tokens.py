@@ -2,13 +2,14 @@
 
 from datetime import UTC, datetime
 from hashlib import sha256
+from typing import Any, cast
 
 from django.db import migrations
 
 TABLE = "authtoken_token"
 
 
-def move_tokens(apps, schema_editor):
+def move_tokens(apps: Any, schema_editor: Any) -> None:
     """Store the tokens of the former app as hashes; its table stays, empty.
 
     Programs keep them: they have every right and no end. Old programs may still read
@@ -34,11 +35,10 @@ def move_tokens(apps, schema_editor):
         cursor.execute(f"DELETE FROM {TABLE}")
 
 
-def _aware(created):
+def _aware(created: Any) -> datetime:
     """Return a time as the engine has it: SQLite's driver gives none with a zone."""
-    if isinstance(created, str):
-        created = datetime.fromisoformat(created)
-    return created if created.tzinfo else created.replace(tzinfo=UTC)
+    at = datetime.fromisoformat(created) if isinstance(created, str) else created
+    return cast("datetime", at if at.tzinfo else at.replace(tzinfo=UTC))
 
 
 class Migration(migrations.Migration):

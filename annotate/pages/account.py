@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotate.access import accounts, rate_limits
 from annotate.access.permissions import visible_studies
-from annotate.models import ApiToken, User
+from annotate.models import ApiToken, Study, User
 from annotate.models.tokens import USUAL_DAYS
 from annotate.pages.study_views import PageRequest, UserRequest
 
@@ -39,7 +39,7 @@ class Login(LoginView):
         return super().dispatch(request, *args, **kwargs)
 
 
-class TokenForm(ModelForm):
+class TokenForm(ModelForm):  # type: ignore[type-arg]  # only in its stubs
     """What a new token may do, where, and for how long."""
 
     DAYS = (
@@ -63,7 +63,7 @@ class TokenForm(ModelForm):
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        study = cast("ModelChoiceField", self.fields["study"])
+        study = cast("ModelChoiceField[Study]", self.fields["study"])
         study.queryset = visible_studies(user).order_by("title")
         study.empty_label = _("all your studies")
 

@@ -35,8 +35,10 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from annotate.access import accounts
+from annotate.api.urls import api_urls
 from annotate.models import (
     Annotator,
+    ApiToken,
     Flag,
     Invitation,
     JoinLink,
@@ -95,6 +97,11 @@ class Address:
     @property
     def is_api(self) -> bool:
         return self.route.startswith("api/")
+
+    @property
+    def page(self) -> str:
+        """Return the name of the page for the same, if the address is the API's."""
+        return self.name.removeprefix("api-")
 
     @property
     def is_link(self) -> bool:
@@ -194,6 +201,7 @@ class World:
         woods.metric_scores.create(
             run=self.run, method=method, metric="sharpness", value=1
         )
+        self.token, _secret = ApiToken.issue(user=author, name="CI", scope="read")
         self.report = Report.objects.create(study=self.trial, state="done")
         self.plan = StudyPlan.objects.create(
             benchmark=woods, action="check", created_by=author, chosen={"slug": "large"}
@@ -234,14 +242,14 @@ class World:
         """Return the study that has what the address shows."""
         if "video" in address.route or "still" in address.route:
             return self.reel
-        return self.draft if address.name in ABOUT_THE_FILE else self.trial
+        return self.draft if address.page in ABOUT_THE_FILE else self.trial
 
     def words(self, address: Address, token: str) -> dict[str, object]:
         """Return what stands in the address, of Alice's studies and Ann's story."""
         study = self.study(address)
         slot = study.slots.filter(annotator__name="A01").first()
         slot = {"rate-feedback": self.practised, "slot-restore": self.excluded}.get(
-            address.name, slot
+            address.page, slot
         )
         output = slot.unit.output_a
         frame = output.frames.first()
@@ -250,6 +258,10 @@ class World:
             "flag": self.flag,
             "unit": slot.unit,
             "join-link": self.join_link,
+            "public-link": self.join_link,
+            "token": self.token,
+            "run": self.run,
+            "benchmark-member": study.benchmark.members.first(),
             "output": output,
             "report": self.report,
             "webhook": self.webhook,
@@ -259,15 +271,17 @@ class World:
             "account": User.objects.get(username="eve"),
             "study-member": study.members.get(user__username="rob"),
             "frame": frame,
-            "member": study.benchmark.members.first(),
+            "member": (
+                study.members.get(user__username="rob")
+                if address.is_api
+                else study.benchmark.members.first()
+            ),
         }
-        kind = next((kind for kind in rows if address.name.startswith(kind)), "")
+        kind = next((kind for kind in rows if address.page.startswith(kind)), "")
         side = "left" if slot.unit.output_b else "only"
         preview = address.name.startswith("preview-")
         known = {
-            "slug": (
-                study.benchmark if address.route.startswith("benchmarks/") else study
-            ).slug,
+            "slug": (study.benchmark if "benchmarks/" in address.route else study).slug,
             "benchmark": study.benchmark.slug,
             "token": self._token(address, token),
             "code": output.pk if preview else slot.code,
@@ -278,17 +292,22 @@ class World:
             "which": "bad",
             "rendition": "thumb",
             "pk": rows[kind].pk if kind else 0,
-            "delivery": self.delivery.pk,
+            "delivery_pk": self.delivery.pk,
             "offer": signing.dumps([output.pk, 1, "", _shown(output)], salt=SALT),
             "run": self.run.pk,
             "action": "link" if address.name == "account-change" else "pause",
-            "table": "cells" if "coverage" in address.name else "ratings",
+            "table": (
+                "cells"
+                if "coverage" in address.name or "progress/" in address.route
+                else "ratings"
+            ),
             "name": {
                 "documentation-file": "index.html",
                 "annotator-file": "people",
+                "people-file": "people",
                 "public-report": "paper",
                 "public-data": "paper",
-            }.get(address.name, "report.json"),
+            }.get(address.page, "report.json"),
         }
         return {word: known[word] for word in address.words}
 
@@ -313,7 +332,14 @@ def _shown(output: Output) -> str:
     return str(output.video_id or output.frames.get(number=1).media_id)
 
 
-ABOUT_THE_FILE = ("study-edit", "study-version", "study-file", "study-preview")
+ABOUT_THE_FILE = (
+    "file",
+    "texts",
+    "study-edit",
+    "study-version",
+    "study-file",
+    "study-preview",
+)
 
 
 @dataclass(frozen=True)
@@ -434,7 +460,7 @@ def _rows(
     study, rows = world.study(address), []
     links = {visitor.link(study) for visitor in visitors.values()}
     known = {link: world.words(address, link) for link in links}
-    for method in ("GET", "POST"):
+    for method in _methods(address):
         words = {}
         for title, visitor in visitors.items():
             url = address.url(known[visitor.link(study)]) + query_of(address)
@@ -444,6 +470,16 @@ def _rows(
             rows.append({"address": f"`{shown}`", "does": method, **words})
     assert rows, f"{address} opens to nobody"
     return rows
+
+
+def _methods(address: Address) -> list[str]:
+    """Return the methods to ask with: of the API those that its view has."""
+    if not address.is_api:
+        return ["GET", "POST"]
+    pattern = next(one for one in api_urls if one.name == address.name)
+    view = getattr(pattern.callback, "cls", None)
+    every = ("GET", "POST", "PUT", "PATCH", "DELETE")
+    return [one for one in every if hasattr(view, one.lower())] or ["GET"]
 
 
 INTRODUCTION = """# Access

@@ -88,10 +88,10 @@ def webhook_resume(
 
 @study_page("POST", role="manager", of="webhooks")
 def webhook_send_again(
-    request: UserRequest, study: Study, webhook: Webhook, delivery: int
+    request: UserRequest, study: Study, webhook: Webhook, delivery_pk: int
 ) -> HttpResponse:
     """Queue a message again."""
-    row = get_object_or_404(webhook.deliveries, pk=delivery)
+    row = get_object_or_404(webhook.deliveries, pk=delivery_pk)
     delivering.send_again(Delivery.objects.filter(pk=row.pk))
     return _to_deliveries(study, webhook)
 

@@ -31,6 +31,7 @@ OPEN_TO_ALL = {
     "/readyz",
     "/i18n/setlang/",
     "/rate/worker.js",
+    "/api/docs/",
     "/api/v1/schema/",
     "/api/v1/token/",
 }
@@ -39,7 +40,6 @@ STRANGERS = {"nobody", "no link", "revoked link"}
 ONES_OWN = {
     "/account/",
     "/account/token/create/",
-    "/account/token/revoke/",
     "/benchmarks/",
     "/studies/",
     "/setup/",
@@ -48,7 +48,11 @@ ONES_OWN = {
     "/uploads/server/",
     "/metrics/",
     "/glossary/",
+    "/api/v1/benchmarks/",
+    "/api/v1/metrics/",
     "/api/v1/studies/",
+    "/api/v1/tokens/",
+    "/api/v1/uploads/",
     "/api/v1/slot/",
 }
 # These words in an address name a row of a study, a benchmark or an annotator.
