@@ -15,10 +15,11 @@ from annotate.models import Study
 from annotate.personal_data import erasing
 from annotate.presentation import same_size
 from annotate.rehearsal import queue as rehearsals
-from annotate.reports import building, deleting, exports
+from annotate.reports import building, deleting, exports, publishing
 from annotate.responses import giving_back
 from annotate.studies import plan_queue
 from annotate.uploads import queue
+from annotate.webhooks import delivering, messages
 from evalcore.models import MetricChunk
 from evalcore.serving import log
 
@@ -91,6 +92,7 @@ def erase_due() -> None:
     """Erase personal data at the end of their retention, and old logins."""
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
     rate_limits.forget_old()
+    delivering.forget_old()
     erasing.erase_due()
 
 
@@ -123,6 +125,12 @@ def work_on_exports() -> None:
         exports.write(pk)
         if exports.waiting():
             wake_exports()
+
+
+@shared_task
+def write_public_data() -> None:
+    """Write the data of public reports, and again after a withdrawal."""
+    publishing.write_waiting()
 
 
 @shared_task
@@ -180,3 +188,16 @@ def work_on_rehearsals() -> None:
         rehearsals.work_on(pk)
         if rehearsals.waiting():
             wake_rehearsals()
+
+
+def wake_webhooks() -> None:
+    """Wake the worker of webhooks, which is that of judges: it waits for others."""
+    work_on_webhooks.apply_async(queue=MetricChunk.Queue.JUDGE)
+
+
+@shared_task
+def work_on_webhooks() -> None:
+    """Write messages about new events, send what is due, and wake for the rest."""
+    messages.write_messages()
+    if delivering.deliver_due():
+        wake_webhooks()

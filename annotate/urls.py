@@ -15,6 +15,7 @@ from annotate.pages import (
     documentation,
     exports,
     glossary,
+    public_reports,
     reports,
     score_values,
     scores,
@@ -39,6 +40,7 @@ from annotate.pages.manage import (
     study_changes,
     uploads,
     view_pages,
+    webhooks,
 )
 from annotate.reports.downloads import TABLES
 from evalcore.formats.vistar import FILE, TABLE
@@ -124,6 +126,12 @@ study_urls = [
     of_study("members/", members.study_member_list),
     of_study("members/<int:pk>/role/", members.study_member_change),
     of_study("members/<int:pk>/remove/", members.study_member_remove),
+    of_study("webhooks/", webhooks.webhook_list),
+    of_study("webhooks/<int:pk>/", webhooks.webhook_detail),
+    of_study("webhooks/<int:pk>/test/", webhooks.webhook_test),
+    of_study("webhooks/<int:pk>/resume/", webhooks.webhook_resume),
+    of_study("webhooks/<int:pk>/delete/", webhooks.webhook_delete),
+    of_study("webhooks/<int:pk>/<int:delivery_pk>/again/", webhooks.webhook_send_again),
     of_study("do/<action>/", study_changes.study_action),
     of_study("rename/", repair.study_rename),
     of_study("texts/", repair.study_texts),
@@ -278,6 +286,10 @@ report_urls = [
     of_study("reports/<int:pk>/cancel/", reports.report_cancel),
     of_study("reports/<int:pk>/all.zip", reports.report_zip),
     of_study("reports/<int:pk>/files/<name>", reports.report_file),
+    of_study("reports/<int:pk>/public/", public_reports.report_publish),
+    of_study("reports/<int:pk>/public/stop/", public_reports.report_unpublish),
+    page("public/<slug:name>/", public_reports.public_report),
+    page("public/<slug:name>/data.zip", public_reports.public_data),
 ]
 
 urlpatterns = (

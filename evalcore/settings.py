@@ -48,6 +48,7 @@ UPLOAD_MAX_MB = environment.count("UPLOAD_MAX_MB", 4000, most=1_000_000)
 UPLOAD_MAX_FILES = environment.count("UPLOAD_MAX_FILES", 50_000, most=1_000_000)
 UPLOAD_FOLDER = environment.existing_folder("UPLOAD_FOLDER")
 FEATURES_ROOT = DATA_DIR / "features"
+WEBHOOK_ALLOW = environment.networks("WEBHOOK_ALLOW")
 EVALCORE_WEIGHTS_DIR = environment.existing_folder("EVALCORE_WEIGHTS_DIR")
 
 LOG_FORMAT = environment.one_of("LOG_FORMAT", "line", "json")
@@ -244,10 +245,17 @@ CELERY_BEAT_SCHEDULE = {
     "scores": {"task": "evalcore.scoring.tasks.sweep", "schedule": 60},
     "reports": {"task": "annotate.tasks.sweep_reports", "schedule": 60},
     "exports": {"task": "annotate.tasks.sweep_exports", "schedule": 60},
+    "public data": {"task": "annotate.tasks.write_public_data", "schedule": 60},
     "plans": {"task": "annotate.tasks.plan_studies", "schedule": 60},
     "uploads": {"task": "annotate.tasks.sweep_uploads", "schedule": 60},
     "rehearsals": {"task": "annotate.tasks.sweep_rehearsals", "schedule": 60},
     "deletions": {"task": "annotate.tasks.delete_studies", "schedule": 60},
+    # Beside other work that waits, and not piled up behind work that does not.
+    "webhooks": {
+        "task": "annotate.tasks.work_on_webhooks",
+        "schedule": 15,
+        "options": {"queue": "judge", "expires": 15},
+    },
     "leases": {"task": "annotate.tasks.release_expired", "schedule": 60},
     "pictures": {"task": "annotate.tasks.draw_pictures", "schedule": 60},
     "snapshots": {"task": "annotate.tasks.refresh_snapshots", "schedule": 60},

@@ -29,6 +29,7 @@ from annotate.quality.replacing import ReplacingError
 from annotate.rehearsal.queue import RehearsalError
 from annotate.reports.building import TooManyReportsError
 from annotate.reports.deleting import DeletingError
+from annotate.reports.publishing import PublishingError
 from annotate.responses.analysis_views import ViewError
 from annotate.schema import DefinitionError
 from annotate.studies.changing import ChangeError
@@ -39,6 +40,7 @@ from annotate.studies.members import MemberError
 from annotate.studies.rewording import RewordingError
 from annotate.studies.units import PlanningError
 from annotate.uploads.names import RefusedUploadError
+from annotate.webhooks.managing import WebhookError
 from evalcore.members import LastOwnerError, UnknownAccountError
 from evalcore.metrics.base import FatalError
 from evalcore.metrics.registry import UnknownMetricError
@@ -82,6 +84,7 @@ INPUT = (
     OptionError,
     PayError,
     PlanningError,
+    PublishingError,
     RefusedUploadError,
     RehearsalError,
     ReplacingError,
@@ -90,6 +93,7 @@ INPUT = (
     UnknownAccountError,
     UnknownMetricError,
     ViewError,
+    WebhookError,
 )
 STATE = (
     ChangeError,

@@ -13,6 +13,7 @@ from annotate.api import (
     methods,
     people,
     progress,
+    publishing,
     recruitment,
     rehearsal,
     reports,
@@ -23,6 +24,7 @@ from annotate.api import (
     tokens,
     uploads,
     views,
+    webhooks,
 )
 from annotate.coverage.coverage_tables import TABLES as PROGRESS_TABLES
 from annotate.reports.downloads import TABLES
@@ -75,6 +77,18 @@ api_urls = [
     of_study("leaderboard/", methods.Leaderboard, "leaderboard"),
     of_study("members/", accounts.MemberList, "members"),
     of_study("members/<int:pk>/", accounts.Member, "member"),
+    of_study("webhooks/", webhooks.WebhookList, "webhooks"),
+    of_study("webhooks/<int:pk>/", webhooks.OneWebhook, "webhook"),
+    of_study("webhooks/<int:pk>/test/", webhooks.WebhookTest, "webhook-test"),
+    of_study("webhooks/<int:pk>/resume/", webhooks.WebhookResume, "webhook-resume"),
+    of_study(
+        "webhooks/<int:pk>/deliveries/", webhooks.DeliveryList, "webhook-deliveries"
+    ),
+    of_study(
+        "webhooks/<int:pk>/deliveries/<int:delivery_pk>/again/",
+        webhooks.DeliveryAgain,
+        "webhook-send-again",
+    ),
     # Progress
     of_study("coverage/", progress.Coverage, "coverage"),
     of_study("progress/", progress.Progress, "progress"),
@@ -113,6 +127,7 @@ api_urls = [
     of_study("reports/<int:pk>/again/", reports.ReportAgain, "report-again"),
     of_study("reports/<int:pk>/all.zip", reports.ReportZip, "report-zip"),
     of_study("reports/<int:pk>/files/<str:name>", reports.ReportFile, "report-file"),
+    of_study("reports/<int:pk>/public/", publishing.Publication, "report-public"),
     of_study("scores/", scores.Scores, "scores"),
     of_study("runs/", scores.RunList, "runs"),
     of_study("runs/<int:pk>/", scores.Run, "run"),

@@ -64,6 +64,7 @@ def alerts(
         *_broken(study),
         *of_people(study, counted.get("people", {}), done),
         *_disagreeing(study, alphas or {}, done),
+        *_switched_off(study),
     ]
     if study.state == Study.State.OPEN and not study.adaptive.get("stopped"):
         if left > 0:
@@ -122,6 +123,21 @@ def _next_step(study: Study, left: int) -> Iterator[Alert]:
             _("The study is running, but nobody can take part: nobody has a link yet."),
             "",
             buttons=(link(_("Invite people"), study, invitation_page(study)),),
+        )
+
+
+def _switched_off(study: Study) -> Iterator[Alert]:
+    """Yield an alert about each webhook that was switched off."""
+    for webhook in study.webhooks.filter(switched_off_at__isnull=False):
+        text = _("The webhook %(address)s is switched off: no message arrived.")
+        show = "webhook-detail", webhook.pk
+        yield Alert(
+            "webhook off",
+            60,
+            text % {"address": webhook.address},
+            _("Mend the program at this address, then switch the webhook on."),
+            since=webhook.switched_off_at,
+            buttons=(link(_("Show deliveries"), study, *show),),
         )
 
 

@@ -22,7 +22,13 @@ from annotate.models.people import (
     mark_of,
     new_token,
 )
-from annotate.models.reports import Export, Rehearsal, Report, StudyPlan
+from annotate.models.reports import (
+    Export,
+    PublicReport,
+    Rehearsal,
+    Report,
+    StudyPlan,
+)
 from annotate.models.server import PasswordLink, ServerAddress
 from annotate.models.slots import Fault, ShotComment, Skip, Slot, StoryComment
 from annotate.models.studies import (
@@ -38,6 +44,7 @@ from annotate.models.studies import (
 from annotate.models.tokens import ApiToken, KeptAnswer
 from annotate.models.units import Unit
 from annotate.models.uploads import Upload
+from annotate.models.webhooks import Delivery, Webhook
 
 __all__ = [
     "BOXES",
@@ -53,6 +60,7 @@ __all__ = [
     "Answer",
     "ApiToken",
     "Choice",
+    "Delivery",
     "Event",
     "Exclusion",
     "Export",
@@ -64,6 +72,7 @@ __all__ = [
     "Look",
     "PasswordLink",
     "Payment",
+    "PublicReport",
     "Purpose",
     "Question",
     "Ranking",
@@ -83,6 +92,7 @@ __all__ = [
     "Upload",
     "User",
     "Visit",
+    "Webhook",
     "localised",
     "mark_of",
     "new_token",

@@ -10,10 +10,10 @@ from analysis.options import AlignOptions
 from analysis.problems import listed
 from annotate.models.events import Event
 from annotate.models.flags import MAIN, AnalysisView
-from annotate.models.people import account_if_known
+from annotate.models.people import account_if_known, new_token
 from annotate.models.studies import Study
 from evalcore.models import Benchmark
-from evalcore.models.columns import known
+from evalcore.models.columns import known, once
 
 
 class Job(models.Model):
@@ -229,3 +229,23 @@ class Report(Job):
         if PEOPLE_ALONE in given.items():
             choices.append(str(_("people alone")))
         return choices + [str(OWN_PARTS[name]) for name in self.inputs]
+
+
+class PublicReport(models.Model):
+    """A report that everybody can read at an address, until that is withdrawn."""
+
+    report = models.OneToOneField(
+        Report, on_delete=models.CASCADE, related_name="public"
+    )
+    name = models.CharField(max_length=60, default=new_token)
+    policy = models.TextField(help_text="Of content security, for its page.")
+    with_data = models.BooleanField(default=False)
+    data_event = models.PositiveBigIntegerField(
+        null=True, help_text="Event of the log as of which its data were written."
+    )
+    published_by = account_if_known()
+    published_at = models.DateTimeField(default=timezone.now)
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [once("public_report_name_unique", "name")]

@@ -62,7 +62,7 @@ def report_list(request: UserRequest, study: Study) -> HttpResponse:
 
 
 def _list(request: UserRequest, study: Study) -> dict[str, object]:
-    reports = study.reports.select_related("created_by", "view", "as_of")
+    reports = study.reports.select_related("created_by", "view", "as_of", "public")
     return {
         "reports": reports,
         "cancellable": {

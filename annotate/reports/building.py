@@ -29,6 +29,8 @@ from evalcore.serving.workers import Heartbeat
 logger = logging.getLogger(__name__)
 
 
+# How the files for the public begin, in the folder of a report.
+PUBLIC = "public-"
 # A report without a heartbeat for this long has lost its worker.
 SILENT = timedelta(seconds=90)
 
@@ -217,7 +219,7 @@ def zipped(report: Report) -> io.BytesIO:
     base, buffer = folder(report), io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(base.rglob("*")):
-            if path.is_file():
+            if path.is_file() and not path.name.startswith(PUBLIC):
                 archive.write(path, path.relative_to(base))
     buffer.seek(0)
     return buffer

@@ -44,7 +44,7 @@ TABS = (
         Page(
             "report-list",
             gettext_lazy("Reports"),
-            ("report-comparison", "output-detail", "output-replace"),
+            ("report-comparison", "report-publish", "output-detail", "output-replace"),
         ),
         Page(
             "study-scoring",
@@ -63,6 +63,8 @@ TABS = (
                 "study-delete",
                 "export-list",
                 "export-create",
+                "webhook-list",
+                "webhook-detail",
             ),
         ),
         Page("event-list", gettext_lazy("Log")),

@@ -4,6 +4,7 @@ import os
 import re
 import secrets
 import time
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 
@@ -238,6 +239,17 @@ def secret_key(*, production: bool, key_file: Path) -> str:
             f"{SHORTEST_KEY} characters, or leave it out."
         )
     return key or kept_key(key_file)
+
+
+def networks(name: str) -> list[IPv4Network | IPv6Network]:
+    """Read networks or single addresses, separated by commas."""
+    parts = [part.strip() for part in read(name).split(",")]
+    try:
+        return [ip_network(part) for part in parts if part]
+    except ValueError as error:
+        raise ImproperlyConfigured(
+            f"{name}: {error}. Write networks such as 10.1.0.0/16, separated by commas."
+        ) from error
 
 
 def token(name: str) -> str:

@@ -43,6 +43,7 @@ from annotate.models import (
     Flag,
     Invitation,
     JoinLink,
+    PublicReport,
     Rehearsal,
     Report,
     Slot,
@@ -52,6 +53,7 @@ from annotate.models import (
     Upload,
     User,
     Visit,
+    Webhook,
 )
 from annotate.pages.manage.pictures import SALT
 from annotate.quality import exclusion
@@ -62,6 +64,7 @@ from annotate.studies import drafting
 from annotate.studies.planning import Setup
 from annotate.studies.study_file import load_definition
 from annotate.uploads import storage
+from annotate.webhooks import managing
 from evalcore.models import BenchmarkMember, MetricScore, Output
 from evalcore.perturbations.degraded_copies import make_perturbation
 from evalcore.scoring import metric_runs
@@ -226,6 +229,13 @@ class World:
         kept.mkdir(parents=True)
         (kept / "report.html").write_text("<main></main>")
         (kept / "report.json").write_text("{}")
+        (kept / "public-data.zip").write_bytes(b"")
+        (kept / "public-report.html").write_text("<main></main>")
+        PublicReport.objects.create(
+            report=self.report, name="paper", with_data=True, data_event=1
+        )
+        self.webhook = Webhook.objects.create(study=self.trial, address="https://x.org")
+        self.delivery = managing.test(self.webhook)
 
     def _illustrate(self) -> None:
         """Give the first question of the trial a pictured example."""
@@ -262,6 +272,7 @@ class World:
             "output": output,
             "report": self.report,
             "export": self.export,
+            "webhook": self.webhook,
             "plan": self.plan,
             "visit": self.visit,
             "upload": self.upload,
@@ -289,6 +300,7 @@ class World:
             "which": "bad",
             "rendition": "thumb",
             "pk": rows[kind].pk if kind else 0,
+            "delivery_pk": self.delivery.pk,
             "offer": signing.dumps([output.pk, 1, "", _shown(output)], salt=SALT),
             "run": self.run.pk,
             "action": "link" if address.name == "account-change" else "pause",
@@ -301,6 +313,8 @@ class World:
                 "documentation-file": "index.html",
                 "annotator-file": "people",
                 "people-file": "people",
+                "public-report": "paper",
+                "public-data": "paper",
             }.get(address.page, "report.json"),
         }
         return {word: known[word] for word in address.words}

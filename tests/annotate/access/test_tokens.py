@@ -208,7 +208,7 @@ def test_tokens_of_the_former_app_stay_valid(alice):
             "INSERT INTO authtoken_token VALUES (%s, %s, CURRENT_TIMESTAMP)",
             ["a1" * 20, alice.pk],
         )
-    module = import_module("annotate.migrations.0016_move_api_tokens")
+    module = import_module("annotate.migrations.0017_move_api_tokens")
     module.move_tokens(apps, SimpleNamespace(connection=connection))
     client = Client(headers={"Authorization": f"Token {'a1' * 20}"})
     assert client.get(reverse("api-studies")).status_code == 200

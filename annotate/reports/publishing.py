@@ -1,0 +1,219 @@
+"""Reports at a public address, with their data if that is allowed."""
+
+import logging
+import os
+import re
+import zipfile
+from collections.abc import Iterator
+from io import TextIOWrapper
+from pathlib import Path
+
+from django.db import transaction
+from django.db.models import Max
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+
+from annotate import event_log, spreadsheet
+from annotate.audit_log import as_of_event
+from annotate.kinds.registry import answer_tables
+from annotate.models import (
+    FINAL,
+    Event,
+    Exclusion,
+    PublicReport,
+    Report,
+    Study,
+    User,
+    new_token,
+)
+from annotate.people.inviting import is_pseudonym
+from annotate.reports import building, downloads, study_tables
+from evalcore.serving import log
+
+logger = logging.getLogger(__name__)
+
+NAME = re.compile(r"[a-z0-9](?:-?[a-z0-9]){2,59}")
+# These would tell when somebody was at work, or lead to pages behind a login.
+LEFT_OUT = {"slot", "started_at", "submitted_at", "excluded"}
+# After these, people have less in a study's data.
+LESS = (Event.Kind.CONSENT_WITHDRAWN, Event.Kind.PERSON_ERASED)
+
+# Of a report's page, all that leads elsewhere: outputs' pages and addresses.
+OUTPUTS = re.compile(r'<(p|ul) class="source stories">.*?</\1>', re.DOTALL)
+OUTPUT_LINK = re.compile(r'(<body[^>]*?)\s*data-stories="[^"]*"')
+LINK = re.compile(r'\shref="(?!#)[^"]*"')
+
+
+class PublishingError(ValueError):
+    """A report that cannot be published; the message says why."""
+
+
+def publish(
+    report: Report,
+    *,
+    name: str | None = None,
+    with_data: bool = False,
+    by: User | None,
+) -> PublicReport:
+    """Make a finished report public, or change how it is.
+
+    Without a name it keeps its address; with an empty one it gets a secret address.
+    """
+    if report.state != Report.State.DONE or report.is_plan:
+        raise PublishingError(_("Only finished reports can be published."))
+    before = PublicReport.objects.filter(report=report).first()
+    own = before.name if before else ""
+    name = own if name is None else name
+    if name and name != own:
+        _check(name)
+    policy = _write_page(report, with_data=with_data)
+    with transaction.atomic():
+        Report.objects.select_for_update(no_key=True).get(pk=report.pk)
+        row, _created = PublicReport.objects.update_or_create(
+            report=report,
+            defaults={
+                "name": name or new_token(),
+                "policy": policy,
+                "with_data": with_data,
+                "data_event": None,
+                "published_by": by,
+                "published_at": timezone.now(),
+                "withdrawn_at": None,
+            },
+        )
+        event_log.note(
+            Event.Kind.REPORT_PUBLISHED,
+            report.study_id,
+            user=by,
+            report=report.pk,
+            address=reverse("public-report", args=[row.name]),
+            with_data=with_data,
+        )
+    return row
+
+
+def _check(name: str) -> None:
+    """Raise an error unless a name can be the last part of an address."""
+    if not NAME.fullmatch(name):
+        text = _(
+            "“%(name)s” cannot be part of an address. Use 3 to 60 small letters, "
+            "digits and single hyphens."
+        )
+    elif PublicReport.objects.filter(name=name).exists():
+        text = _("Another report has the name “%(name)s”. Choose another one.")
+    else:
+        return
+    raise PublishingError(text % {"name": name[:80]})
+
+
+def withdraw(row: PublicReport, *, by: User | None) -> None:
+    """Stop publishing a report at once; its address answers 410."""
+    with transaction.atomic():
+        public = PublicReport.objects.filter(pk=row.pk, withdrawn_at__isnull=True)
+        if public.update(withdrawn_at=timezone.now(), data_event=None):
+            event_log.note(
+                Event.Kind.REPORT_WITHDRAWN,
+                row.report.study_id,
+                user=by,
+                report=row.report_id,
+            )
+    for path in (data_file(row.report), page_file(row.report)):
+        path.unlink(missing_ok=True)
+
+
+def foreign_names(study: Study) -> list[str]:
+    """Return the annotators that are called as a file called them."""
+    names = study.annotators.values_list("name", flat=True)
+    return [name for name in names if not is_pseudonym(name)]
+
+
+def data_file(report: Report) -> Path:
+    return building.folder(report) / f"{building.PUBLIC}data.zip"
+
+
+def page_file(report: Report) -> Path:
+    return building.folder(report) / f"{building.PUBLIC}report.html"
+
+
+def _write_page(report: Report, *, with_data: bool) -> str:
+    """Write the page without what leads out of it; return its content policy."""
+    from analysis.report.page import content_security_policy
+
+    try:
+        html = (building.folder(report) / "report.html").read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise PublishingError(_("The page of the report is missing.")) from error
+    head, script, rest = html.partition("<script>")
+    head = LINK.sub("", OUTPUT_LINK.sub(r"\1", OUTPUTS.sub("", head)))
+    if with_data:
+        link = format_html('<p><a href="data.zip">{}</a></p>', _("Data (zip)"))
+        head = head.replace("<main>", f"<main>{link}", 1)
+    partial = page_file(report).with_suffix(".part")
+    partial.write_text(head + script + rest, encoding="utf-8")
+    os.replace(partial, page_file(report))
+    return f"{content_security_policy(html)}; sandbox allow-scripts allow-downloads"
+
+
+def write_waiting() -> None:
+    """Write the data of public reports that lack them, or have too much."""
+    rows = PublicReport.objects.filter(with_data=True, withdrawn_at__isnull=True)
+    for row in rows.select_related("report__study", "report__view"):
+        events = row.report.study.events
+        less = events.filter(kind__in=LESS, pk__gt=row.data_event or 0)
+        if row.data_event is not None and not less.exists():
+            continue
+        last = events.aggregate(last=Max("pk"))["last"]
+        log.note(study=row.report.study.slug)
+        try:
+            _write_data(row)
+        except Exception:
+            logger.exception("the data of report %s were not written", row.report_id)
+            continue
+        PublicReport.objects.filter(
+            pk=row.pk, published_at=row.published_at, withdrawn_at__isnull=True
+        ).update(data_event=last)
+
+
+def _write_data(row: PublicReport) -> None:
+    """Write the report's tables, and the answers and scores that it was made of."""
+    report = row.report
+    study, folder = report.study, building.folder(report)
+    assert report.as_of_id is not None
+    moment = as_of_event.moment(study, report.as_of_id)
+    partial = folder / f"{building.PUBLIC}data.part"
+    with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted((folder / "tables").glob("*.csv")):
+            archive.write(path, f"tables/{path.name}")
+        lines = {
+            table: _answer_lines(study, table, report.view.key, moment)
+            for table in answer_tables(study, only_counted=True)
+        }
+        lines["scores"] = downloads.csv_lines(study, "scores", as_of=moment)
+        for table, pieces in lines.items():
+            with (
+                archive.open(f"{table}.csv", "w", force_zip64=True) as stream,
+                TextIOWrapper(stream, encoding="utf-8", newline="") as text,
+            ):
+                text.writelines(pieces)
+    os.replace(partial, data_file(report))
+
+
+def _answer_lines(
+    study: Study, table: str, view: str, moment: as_of_event.Moment
+) -> Iterator[str]:
+    """Yield the answers that count, without those that were withdrawn since."""
+    gone = Exclusion.objects.filter(
+        slot__study=study, undone_at__isnull=True, rule__in=FINAL
+    )
+    codes = set(gone.values_list("slot__code", flat=True))
+    columns = [one for one in study_tables.header(study, table) if one not in LEFT_OUT]
+    rows = study_tables.answer_rows(study, table, view=view, as_of=moment)
+    kept = (row for row in rows if not row["excluded"] and row["slot"] not in codes)
+    cells = ([row[column] for column in columns] for row in kept)
+    return spreadsheet.csv_lines(columns, map(_plain, cells))
+
+
+def _plain(row: list[object]) -> list[object]:
+    return [str(cell).lower() if isinstance(cell, bool) else cell for cell in row]
