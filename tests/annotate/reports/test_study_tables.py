@@ -8,6 +8,8 @@ import re
 import pandas as pd
 import pytest
 from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -52,6 +54,19 @@ def test_drafts_and_old_revisions_stay_out():
         4,
         4,
     ]
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="the plan is SQLite's")
+def test_answers_are_looked_up_by_slot():
+    """By annotator, a million answers would be read once for each slot."""
+    study = make_study()
+    with CaptureQueriesContext(connection) as asked:
+        list(study_tables.answer_rows(study, "ratings"))
+    (query,) = [one["sql"] for one in asked if 'FROM "annotate_rating"' in one["sql"]]
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN QUERY PLAN {query}")
+        (plan,) = [row[-1] for row in cursor if "annotate_rating " in row[-1]]
+    assert "(slot_id=?)" in plan
 
 
 def test_excluded_answers_are_marked():
