@@ -47,7 +47,9 @@ class Bundle:
         self.files: dict[str, dict[str, Any]] = self.manifest["files"]
         self._check_files()
 
-    def refuse(self, expected: str, file: str = "", line: int | None = None) -> NoReturn:
+    def refuse(
+        self, expected: str, file: str = "", line: int | None = None
+    ) -> NoReturn:
         """Raise the error of a file of this bundle."""
         where = f"{self.name}: {file}" if file else self.name
         raise InputError([Problem(where, expected, line)])
