@@ -105,7 +105,8 @@ def public_report(request: HttpRequest, name: str) -> HttpResponseBase:
     row = _public(name)
     if row is None:
         return _missing(request, name)
-    response = _file(publishing.page_file(row.report))
+    html = "text/html; charset=utf-8"
+    response = _file(publishing.page_file(row.report), content_type=html)
     response["Content-Security-Policy"] = row.policy
     response["X-Robots-Tag"] = "noindex"
     return response
