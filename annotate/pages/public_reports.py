@@ -53,7 +53,7 @@ def _form(
 ) -> HttpResponse:
     row = PublicReport.objects.filter(report=report).first()
     if row is not None:
-        context = {"name": row.name, "with_data": row.with_data} | context
+        context = {"name": row.name, "with_data": row.with_data, **context}
     return render_page(
         request,
         study,
@@ -82,7 +82,7 @@ def report_unpublish(
 def _version(request: HttpRequest, name: str) -> str | None:
     """Return what changes with a public report; None: there is no such report."""
     row = _public(name)
-    return row and f'"{row.published_at.timestamp()}"'
+    return None if row is None else f'"{row.published_at.timestamp()}"'
 
 
 def _public(name: str) -> PublicReport | None:
@@ -105,7 +105,8 @@ def public_report(request: HttpRequest, name: str) -> HttpResponseBase:
     row = _public(name)
     if row is None:
         return _missing(request, name)
-    response = _file(publishing.page_file(row.report))
+    html = "text/html; charset=utf-8"
+    response = _file(publishing.page_file(row.report), content_type=html)
     response["Content-Security-Policy"] = row.policy
     response["X-Robots-Tag"] = "noindex"
     return response

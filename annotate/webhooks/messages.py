@@ -82,7 +82,7 @@ def _messages(webhook: Webhook, events: QuerySet[Event]) -> Iterator[Message]:
 
 
 def _slots(events: QuerySet[Event]) -> Iterator[Message]:
-    rows = events.filter(kind=Event.Kind.SLOT_SUBMITTED, slot__isnull=False)
+    rows: Any = events.filter(kind=Event.Kind.SLOT_SUBMITTED, slot__isnull=False)
     for pk, at, code, purpose, name, unit, story in rows.values_list(
         "pk",
         "at",
@@ -104,7 +104,7 @@ def _items(study: Study, events: QuerySet[Event]) -> Iterator[Message]:
         submitted__gte=F("redundancy") * study.rounds,
     )
     last = _submissions(study).filter(slot__unit__in=complete)
-    rows = last.values_list("slot__unit", "slot__unit__story__key").order_by()
+    rows: Any = last.values_list("slot__unit", "slot__unit__story__key").order_by()
     for unit, story, pk, at in rows.annotate(Max("pk"), Max("at")):
         yield Message(Webhook.Event.ITEM, pk, at, _item(unit, story))
 
@@ -124,7 +124,7 @@ def _study(study: Study, events: QuerySet[Event]) -> Iterator[Message]:
 
 
 def _people(events: QuerySet[Event]) -> Iterator[Message]:
-    flags = events.filter(kind=Event.Kind.FLAG_RAISED)
+    flags: Any = events.filter(kind=Event.Kind.FLAG_RAISED)
     for pk, at, name, details in flags.values_list(
         "pk", "at", "annotator__name", "details"
     ):

@@ -40,7 +40,7 @@ def webhook_list(request: UserRequest, study: Study) -> HttpResponse:
 def _page(
     request: UserRequest, study: Study, status: int = 200, **context: object
 ) -> HttpResponse:
-    context = {"chosen": Webhook.Event.values} | context
+    context.setdefault("chosen", Webhook.Event.values)
     return render_page(
         request,
         study,

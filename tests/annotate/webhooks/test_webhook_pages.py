@@ -25,9 +25,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def allowed(settings, monkeypatch):
+def allowed(settings):
     settings.WEBHOOK_ALLOW = [ip_network("127.0.0.0/8")]
-    monkeypatch.setattr("annotate.tasks.wake_webhooks", lambda: None)
 
 
 @pytest.fixture
