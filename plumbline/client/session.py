@@ -197,8 +197,8 @@ class Session:
         standing = self.standing()
         submitted = 0
         while submitted < most:
-            may_go_on = further and standing["may_continue"]
-            match "story" if may_go_on else standing["next"]:
+            is_further = further and standing["may_continue"]
+            match "story" if is_further else standing["next"]:
                 case "consent":
                     standing = self.consent(standing["consent_version"])
                 case "instructions":
@@ -209,7 +209,7 @@ class Session:
                     taken = self.take()
                     if taken["story"] is None:
                         is_stuck = taken["next"] in ("training", "story", "break")
-                        if is_stuck or may_go_on:
+                        if is_stuck or is_further:
                             return taken
                         standing = taken
                         continue
