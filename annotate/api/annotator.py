@@ -19,28 +19,22 @@ from annotate.api import annotator_serializers as sent
 from annotate.api import annotator_standing
 from annotate.api.authentication import InvitationAuthentication, IsAnnotator
 from annotate.api.base import ApiView, read
-from annotate.api.refusals import Conflict, Gone, Refused, TooMuch
-from annotate.assignment import choosing
-from annotate.kinds.base import AnswerError, BadAnswerError, SlotTakenError
-from annotate.models import Annotator, JoinLink, Purpose, Slot, new_token
+from annotate.api.refusals import Conflict, Gone
+from annotate.models import Annotator, JoinLink, new_token
 from annotate.people import consenting, devices, joining, outcomes, places, visits
 from annotate.people.places import JoiningError
 from annotate.people.status import ENDED, stop_text, why_stopped
 from annotate.personal_data import erasing
-from annotate.presentation.broken_media import FaultRow
-from annotate.presentation.shot_comments import ShotCommentRow
-from annotate.quality import follow_up, monitoring
-from annotate.responses import checklists, late, leasing, submission, writing
+from annotate.quality import monitoring
 from annotate.responses.leasing import lacking
 from evalcore.serving import log
 
 NOT_NOW = OpenApiResponse(
     description="not possible now; `next` says what to do, `detail` why"
 )
-NO_STORY = OpenApiResponse(description="this annotator has no such story")
 
 
-def _next(name: str, *, asks: type[Serializer] | None = None) -> Callable[..., Any]:
+def next_step(name: str, *, asks: type[Serializer] | None = None) -> Callable[..., Any]:
     """Describe an operation whose reply says what to do next."""
     responses = {200: sent.StandingSerializer, 409: NOT_NOW}
     return extend_schema(
@@ -66,7 +60,7 @@ class SessionView(ApiView):
         response = super().handle_exception(exc)
         person = self.request.auth
         if isinstance(exc, Conflict | Gone) and person is not None:
-            standing = annotator_standing.standing(_again(person))
+            standing = annotator_standing.standing(again(person))
             response.data = {**response.data, "next": standing["next"]}
         return response
 
@@ -76,14 +70,14 @@ def _stopped(why: str) -> Conflict | Gone:
     return (Gone if why in ENDED else Conflict)(stop_text(why))
 
 
-def _again(person: Annotator) -> Annotator:
+def again(person: Annotator) -> Annotator:
     """Return the annotator as stored now."""
     rows = Annotator.objects.select_related("study", "invitation")
     return rows.get(pk=person.pk)
 
 
-def _reply(person: Annotator) -> Response:
-    standing = annotator_standing.standing(_again(person))
+def reply_of(person: Annotator) -> Response:
+    standing = annotator_standing.standing(again(person))
     return Response(sent.StandingSerializer(standing).data)
 
 
@@ -122,7 +116,7 @@ class Join(APIView):
             person, is_new = _joined(link, given, request)
         except JoiningError as error:
             raise Conflict(str(error)) from error
-        person = _again(person)
+        person = again(person)
         reply = annotator_standing.standing(person)
         reply["token"] = person.invitation.token
         return Response(
@@ -170,29 +164,29 @@ class Session(SessionView):
 
     is_for_all = True
 
-    @_next("get_session")
+    @next_step("get_session")
     def get(self, request: Request) -> Response:
-        return _reply(request.auth)
+        return reply_of(request.auth)
 
 
 class Consent(SessionView):
     """The annotator's decision to take part."""
 
-    @_next("answer_consent", asks=sent.ConsentSerializer)
+    @next_step("answer_consent", asks=sent.ConsentSerializer)
     def post(self, request: Request) -> Response:
         """Agree to the text that was shown, or decline."""
         given, person = read(sent.ConsentSerializer, request), request.auth
         if not given["agree"]:
             if not places.decline(person):
                 raise Conflict(_("You have agreed already. You can still withdraw."))
-            return _reply(person)
+            return reply_of(person)
         if given["version"] != person.study.consent_version:
             raise Conflict(
                 _("The text was corrected while you read it. Please read it again.")
             )
         language = (translation.get_language() or "").split("-")[0]
         consenting.agree(person, language)
-        return _reply(person)
+        return reply_of(person)
 
 
 class Instructions(SessionView):
@@ -214,163 +208,35 @@ class Instructions(SessionView):
         }
         return Response(sent.InstructionsSerializer(told).data)
 
-    @_next("confirm_instructions")
+    @next_step("confirm_instructions")
     def post(self, request: Request) -> Response:
         """Confirm that the instructions were read."""
         if request.auth.consented_at is None:
             raise Conflict(lacking(request.auth))
         consenting.begin(request.auth)
-        return _reply(request.auth)
+        return reply_of(request.auth)
 
 
 class Warned(SessionView):
     """A warning of a quality rule."""
 
-    @_next("confirm_warning")
+    @next_step("confirm_warning")
     def post(self, request: Request) -> Response:
         """Confirm that the warning was read; repeating is harmless."""
         if (flag := monitoring.unread_warning(request.auth)) is not None:
             monitoring.confirm_warning(flag)
-        return _reply(request.auth)
-
-
-class NextStory(SessionView):
-    """The annotator's next story."""
-
-    @extend_schema(
-        operation_id="take_story",
-        tags=["session"],
-        request=None,
-        responses={200: sent.TakenSerializer, 409: NOT_NOW},
-    )
-    def post(self, request: Request) -> Response:
-        """Take the next story; repeated requests return the same one."""
-        person = request.auth
-        _refuse_unprepared(person)
-        if monitoring.unread_warning(person) is None:
-            following = choosing.next_for(person)
-            person = _again(person)
-            slot = following.slot
-            if following.taken and slot is not None:
-                reply = annotator_standing.of_slot(person, slot)
-                reply["story"] = annotator_standing.story(person, slot)
-                return Response(sent.TakenSerializer(reply).data)
-        reply = annotator_standing.standing(_again(person)) | {"story": None}
-        return Response(sent.TakenSerializer(reply).data)
-
-
-class Story(SessionView):
-    """A story that the annotator has taken."""
-
-    @extend_schema(
-        operation_id="get_story",
-        tags=["session"],
-        responses={200: sent.TakenStorySerializer, 404: NO_STORY, 409: NOT_NOW},
-    )
-    def get(self, request: Request, code: str) -> Response:
-        """Return the story with the answers given so far."""
-        person = request.auth
-        slot = _own(person, code)
-        shown = annotator_standing.story(person, slot)
-        return Response(sent.TakenStorySerializer(shown).data)
-
-
-class Heartbeat(SessionView):
-    """A sign that the annotator is at work on a story."""
-
-    @extend_schema(
-        operation_id="keep_story",
-        tags=["session"],
-        request=None,
-        responses={200: sent.SavedSerializer, 404: NO_STORY, 409: NOT_NOW},
-    )
-    def post(self, request: Request, code: str) -> Response:
-        """Renew the lease of the story."""
-        slot = _own(request.auth, code)
-        if not leasing.heartbeat(slot, request.auth):
-            raise Conflict(stop_text("gone"))
-        slot.refresh_from_db()
-        return Response(sent.SavedSerializer(slot).data)
-
-
-class Draft(SessionView):
-    """Answers to a story that are not submitted yet."""
-
-    @extend_schema(
-        operation_id="draft_answers",
-        tags=["session"],
-        request=sent.DraftSerializer,
-        responses={
-            200: sent.SavedSerializer,
-            400: OpenApiResponse(description="unknown question or invalid answer"),
-            404: NO_STORY,
-            409: NOT_NOW,
-            413: OpenApiResponse(description="too many answers; nothing was stored"),
-        },
-    )
-    def post(self, request: Request, code: str) -> Response:
-        """Store answers, comments and reports of faults; all, or nothing."""
-        received = _receive(request, code, sent.DraftSerializer)
-        return Response(sent.SavedSerializer(received.held.slot).data)
-
-
-class Submit(SessionView):
-    """Submission of all answers to one story."""
-
-    @extend_schema(
-        operation_id="submit_answers",
-        tags=["session"],
-        request=sent.AnswersSerializer,
-        responses={
-            200: sent.SubmittedSerializer,
-            400: OpenApiResponse(description="unknown question or invalid answer"),
-            404: NO_STORY,
-            409: NOT_NOW,
-            413: OpenApiResponse(description="too many answers; nothing was stored"),
-        },
-    )
-    def post(self, request: Request, code: str) -> Response:
-        """Store all answers and submit, or store nothing; repeating is harmless."""
-        received = _receive(request, code, sent.AnswersSerializer)
-        slot, person = received.held.slot, _again(request.auth)
-        reply = annotator_standing.standing(person) | {
-            "code": slot.code,
-            "state": slot.state,
-            "feedback": annotator_standing.feedback(person, slot),
-        }
-        return Response(sent.SubmittedSerializer(reply).data)
-
-
-class Skip(SessionView):
-    """Refusal of a story."""
-
-    @_next("skip_story", asks=sent.SkipSerializer)
-    def post(self, request: Request, code: str) -> Response:
-        """Skip a story, with a reason."""
-        person = request.auth
-        slot = _own(person, code)
-        given = read(sent.SkipSerializer, request)
-        if slot.purpose == Purpose.TRAINING:
-            raise Conflict(_("The stories of the training round cannot be skipped."))
-        try:
-            follow_up.skip(slot=slot, annotator=person, **given)
-        except BadAnswerError as error:
-            raise Refused({"comment": str(error)}) from error
-        except SlotTakenError as error:
-            text = _("This answer is closed and cannot be changed.")
-            raise Conflict(text) from error
-        return _reply(person)
+        return reply_of(request.auth)
 
 
 class Finish(SessionView):
     """The end of the annotator's work."""
 
-    @_next("finish_session")
+    @next_step("finish_session")
     def post(self, request: Request) -> Response:
         """Finish early, if `may_finish`; unfinished stories go to others."""
-        _refuse_unprepared(request.auth)
+        refuse_unprepared(request.auth)
         outcomes.finish_if_done(request.auth, wanted=True)
-        return _reply(request.auth)
+        return reply_of(request.auth)
 
 
 class Withdraw(SessionView):
@@ -378,7 +244,7 @@ class Withdraw(SessionView):
 
     is_for_all = True
 
-    @_next("withdraw_from_study", asks=sent.WithdrawSerializer)
+    @next_step("withdraw_from_study", asks=sent.WithdrawSerializer)
     def post(self, request: Request) -> Response:
         """Withdraw, with or without the submitted answers."""
         person = request.auth
@@ -388,7 +254,7 @@ class Withdraw(SessionView):
             raise _stopped(why_stopped(person.invitation))
         given = read(sent.WithdrawSerializer, request)
         erasing.withdraw(person, answers=given["answers"] == "leave_out")
-        return _reply(person)
+        return reply_of(person)
 
 
 class Return(SessionView):
@@ -396,7 +262,7 @@ class Return(SessionView):
 
     is_for_all = True
 
-    @_next("return_to_study")
+    @next_step("return_to_study")
     def post(self, request: Request) -> Response:
         """Take a place again, if `may_return`."""
         person, invitation = request.auth, request.auth.invitation
@@ -406,74 +272,10 @@ class Return(SessionView):
             places.come_back(person)
         except JoiningError as error:
             raise Conflict(str(error)) from error
-        return _reply(person)
+        return reply_of(person)
 
 
-def _refuse_unprepared(person: Annotator) -> None:
+def refuse_unprepared(person: Annotator) -> None:
     """Raise unless the annotator has consented and read the instructions."""
     if first := lacking(person):
         raise Conflict(first)
-
-
-def _own(person: Annotator, code: str, *, is_late: bool = False) -> Slot:
-    """Return the annotator's story of a code, or raise `Http404`."""
-    _refuse_unprepared(person)
-    own = Slot.objects.filter(annotator=person, code=code)
-    slot = own.exclude(state__in=leasing.CLOSED).first()
-    slot = slot or late.regain(person, code, late=is_late)
-    if slot is None and late.shows_replaced(person.study, code):
-        raise Conflict(stop_text("replaced"))
-    if slot is None:
-        raise Http404
-    if first := lacking(person, slot.purpose):
-        raise Conflict(first)
-    return slot
-
-
-def _receive(
-    request: Request, code: str, serializer: type[sent.DraftSerializer]
-) -> submission.Received:
-    """Store what was sent of a story, and submit it if it is complete."""
-    person = request.auth
-    slot = _own(person, code, is_late=True)
-    given = read(serializer, request)
-    rows = _rows(given)
-    if len(rows) > writing.MOST_ROWS:
-        raise TooMuch(
-            f"Send at most {writing.MOST_ROWS} answers and ticked shots in one "
-            f"request, not {len(rows)}. Nothing was stored."
-        )
-    asked = [question.key for question in slot.questions]
-    if unknown := sorted(set(given["answers"]) - set(asked)):
-        known = ", ".join(asked)
-        text = f"Unknown question {unknown[0]}. The questions are {known}."
-        raise Refused({"answers": text})
-    closing = None
-    if serializer is sent.AnswersSerializer:
-        closing = submission.Closing(given.get("seconds"), given.get("in_sight"))
-    try:
-        received = submission.submit(
-            person, slot.code, rows, closing, follow_up=follow_up, whole=True
-        )
-    except BadAnswerError as error:
-        raise Refused({"answers": str(error)}) from error
-    except AnswerError as error:
-        raise Conflict(str(error)) from error
-    if received is None:
-        raise Http404
-    return received
-
-
-def _rows(given: dict[str, Any]) -> list[writing.Row]:
-    rows: list[writing.Row] = [
-        writing.AnswerRow(question=key, value=value or None)
-        for key, value in given["answers"].items()
-    ]
-    rows += [
-        checklists.TicksRow(shot=shot, ticked=frozenset(ticked), looked=True)
-        for shot, ticked in given["ticked"].items()
-    ]
-    if "comment" in given:
-        rows.append(writing.CommentRow(text=given["comment"]))
-    rows += [ShotCommentRow(**one) for one in given["shot_comments"]]
-    return rows + [FaultRow(**one) for one in given["faults"]]

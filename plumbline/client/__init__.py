@@ -1,6 +1,7 @@
 """Client of a Plumbline server: studies for researchers, sessions for annotators."""
 
 from plumbline.client.jobs import FailedError
+from plumbline.client.rows import Invitation, MethodProgress, Study
 from plumbline.client.sending import (
     ConflictError,
     InvalidError,
@@ -11,7 +12,7 @@ from plumbline.client.sending import (
     UnreachableError,
 )
 from plumbline.client.session import Session
-from plumbline.client.studies import Client, Invitation, MethodProgress, Study
+from plumbline.client.studies import Client
 
 __all__ = [
     "Client",

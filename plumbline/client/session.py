@@ -178,6 +178,7 @@ class Session:
         *,
         most: int = 1000,
         seconds: float | None = None,
+        further: bool = False,
     ) -> Standing:
         """Agree, read, and rate stories until none is left; return how it ended.
 
@@ -190,11 +191,14 @@ class Session:
             The most stories to submit.
         seconds : float, optional
             The time on each story to report.
+        further : bool
+            Whether to rate further stories after the end, while `may_continue`.
         """
         standing = self.standing()
         submitted = 0
         while submitted < most:
-            match standing["next"]:
+            is_further = further and standing["may_continue"]
+            match "story" if is_further else standing["next"]:
                 case "consent":
                     standing = self.consent(standing["consent_version"])
                 case "instructions":
@@ -204,8 +208,9 @@ class Session:
                 case "training" | "story" | "break":
                     taken = self.take()
                     if taken["story"] is None:
-                        if taken["next"] in ("training", "story", "break"):
-                            break
+                        is_stuck = taken["next"] in ("training", "story", "break")
+                        if is_stuck or is_further:
+                            return taken
                         standing = taken
                         continue
                     given = dict(answer(taken["story"]))

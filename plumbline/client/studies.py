@@ -5,13 +5,13 @@ import json
 import time
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 import httpx2
 
 from plumbline.client.jobs import Job, send_file, size_of, wait_for, zipped
+from plumbline.client.rows import Invitation, MethodProgress, Study, row_of
 from plumbline.client.sending import Connection
 from plumbline.client.tables import read_table
 
@@ -19,48 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 API = "/api/v1/"
-Row = TypeVar("Row")
-
-
-@dataclass(frozen=True)
-class Study:
-    """A study as lists show it."""
-
-    slug: str
-    title: str
-    benchmark: str
-    state: str
-    redundancy: int
-
-
-@dataclass(frozen=True)
-class Invitation:
-    """A personal link of somebody."""
-
-    person: str
-    link: str
-
-    @property
-    def token(self) -> str:
-        """Return the secret of the link, which `Session` takes."""
-        return self.link.rstrip("/").rpartition("/")[2]
-
-
-@dataclass(frozen=True)
-class MethodProgress:
-    """A method of a study, with the ratings that its items need and have."""
-
-    method: str
-    items: int
-    wanted: int
-    submitted: int
-    is_withdrawn: bool
-
-
-def _row(kind: type[Row], found: Mapping[str, Any]) -> Row:
-    """Return a dataclass from the server's fields, which may be more."""
-    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
-    return kind(**{name: found[name] for name in names})
 
 
 class Client:
@@ -116,7 +74,7 @@ class Client:
     def studies(self) -> list[Study]:
         """Return the studies that the token may see, the newest first."""
         rows = self.connection.pages(f"{API}studies/", limit=1000)
-        return [_row(Study, row) for row in rows]
+        return [row_of(Study, row) for row in rows]
 
     def study(self, study: str) -> dict[str, Any]:
         """Return a study with its methods, questions and settings."""
@@ -162,7 +120,7 @@ class Client:
         reply = self.connection.send("POST", f"{API}studies/", json=body)
         if reply.status_code == httpx2.codes.ACCEPTED:
             self._wait(reply.headers["Location"])
-        return _row(Study, self.study(study))
+        return row_of(Study, self.study(study))
 
     def launch(self, study: str) -> Study:
         """Launch a draft, or resume a paused study."""
@@ -177,7 +135,7 @@ class Client:
         return self._do(study, "close")
 
     def _do(self, study: str, change: str) -> Study:
-        return _row(Study, self.connection.post(_of(study, "state/"), do=change))
+        return row_of(Study, self.connection.post(_of(study, "state/"), do=change))
 
     # People
 
@@ -194,7 +152,7 @@ class Client:
             ``new=True`` for people beyond the plan, their ``language``, a ``note``.
         """
         found = self.connection.post(_of(study, "people/invite/"), count=count, **about)
-        return [_row(Invitation, one) for one in found["made"]]
+        return [row_of(Invitation, one) for one in found["made"]]
 
     def public_link(self, study: str, places: int, **about: Any) -> str:
         """Create a public link, and return its address.
@@ -214,7 +172,7 @@ class Client:
     def methods(self, study: str) -> list[MethodProgress]:
         """Return the methods with the ratings that they need and have."""
         rows = self.connection.get(_of(study, "methods/"))
-        return [_row(MethodProgress, row) for row in rows]
+        return [row_of(MethodProgress, row) for row in rows]
 
     def table(self, study: str, table: str, **query: Any) -> "pd.DataFrame":
         """Return a table, such as ``ratings``, ``choices`` or ``scores``.

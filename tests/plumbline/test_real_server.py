@@ -61,9 +61,7 @@ def rate(address: str, link: str, value: int, over: threading.Event) -> None:
     """Rate every story, until the test sets `over`."""
     with Session.join(address, link) as robot:
         while not over.wait(0.5):
-            end = robot.work(lambda _story: {"style": value})
-            if end["may_continue"]:
-                robot.take()
+            robot.work(lambda _story: {"style": value}, further=True)
 
 
 @pytest.mark.slow

@@ -69,7 +69,7 @@ def test_loop_of_the_page_rates_every_checkpoint(tmp_path, monkeypatch, capsys):
 
     def let_people_rate(_seconds):
         for person in people:
-            person.work(lambda _story: {"character": 3, "beauty": 2})
+            person.work(lambda _story: {"character": 3, "beauty": 2}, further=True)
 
     names: dict[str, object] = {
         "generate": lambda prompt: picture(prompt, size=8 * len(names))
