@@ -7,7 +7,13 @@ from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
 from django.contrib.auth.views import LoginView, PasswordChangeView
-from django.forms import Form, ModelChoiceField, ModelForm, TypedChoiceField
+from django.forms import (
+    ChoiceField,
+    Form,
+    ModelChoiceField,
+    ModelForm,
+    TypedChoiceField,
+)
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse_lazy
@@ -63,6 +69,8 @@ class TokenForm(ModelForm):  # type: ignore[type-arg]  # only in its stubs
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        scope = cast("ChoiceField", self.fields["scope"])
+        scope.choices = ApiToken.Scope.choices  # without an empty one
         study = cast("ModelChoiceField[Study]", self.fields["study"])
         study.queryset = visible_studies(user).order_by("title")
         study.empty_label = _("all your studies")

@@ -79,7 +79,7 @@ def test_problems_name_line_and_path(study):
     body = {
         "benchmark": "woods",
         "slug": "new",
-        "study_file": "title: A\ncolour: red\n",
+        "study_file": "title: A\nhue: red\n",
     }
     problems = problem(client.post(url, body, format="json"))["problems"]
     (one,) = (one for one in problems if one["column"] == "hue")
