@@ -86,6 +86,8 @@ account_urls = [
     page("first-start/<token>/", start.first_account, "first-start"),
     page("password/<token>/", account.password_link),
     page("login/", account.Login.as_view(), "login"),
+    page("oidc/start/", account.sign_on, "sign-on", stage="start"),
+    page("oidc/return/", account.sign_on, "sign-on-return", stage="return"),
     page("logout/", LogoutView.as_view(), "logout"),
     page("account/", account.Account.as_view(), "account"),
     page("account/token/create/", account.token_create),

@@ -21,7 +21,7 @@ CREDENTIALS = {
     "gs": "GOOGLE_APPLICATION_CREDENTIALS",
 }
 ENDPOINTS = {"s3": " and AWS_ENDPOINT_URL"}
-# Files that are copied before progress is told, and how many of them at once.
+# Files that are copied between reports of progress, and how many of them at once.
 BATCH, AT_ONCE = 200, 16
 
 
@@ -108,7 +108,7 @@ def files_below(address: str, beside: str = "") -> list[StoredFile]:
         place = path.removeprefix(f"{root}/") if inside else path.rpartition("/")[2]
         if not place.endswith("/"):  # some programs store folders as empty files
             at = about.get("LastModified") or about.get("mtime")
-            changed = at.timestamp() if isinstance(at, datetime) else None
+            changed = at.timestamp() if isinstance(at, datetime) else at
             files.append(StoredFile(path, place, int(about["size"]), changed))
     if not files:
         raise StoreError(f"{address}: there are no files")

@@ -132,11 +132,27 @@ DATABASES = {"default": environment.database(DATA_DIR)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "annotate.User"
+OIDC_ISSUER = environment.issuer("OIDC_ISSUER")
+OIDC_CLIENT_ID = environment.read("OIDC_CLIENT_ID")
+OIDC_CLIENT_SECRET = environment.read("OIDC_CLIENT_SECRET")
+OIDC_NAME = environment.read("OIDC_NAME", "your institution")
+OIDC_SCOPES = environment.read("OIDC_SCOPES", "openid profile")
+OIDC_GROUPS_CLAIM = environment.read("OIDC_GROUPS_CLAIM", "groups")
+OIDC_ADMIN_GROUP = environment.read("OIDC_ADMIN_GROUP")
+OIDC_STAFF_GROUP = environment.read("OIDC_STAFF_GROUP")
+PASSWORD_LOGIN = environment.flag("PASSWORD_LOGIN", "1")
+if not (OIDC_ISSUER or PASSWORD_LOGIN):
+    raise ImproperlyConfigured(
+        "PASSWORD_LOGIN=0 leaves no way to log in. Set OIDC_ISSUER as well."
+    )
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "annotate.access.permissions.RefusePublicPassword",
-    "django.contrib.auth.backends.ModelBackend",
 ]
+if PASSWORD_LOGIN:
+    AUTHENTICATION_BACKENDS.append("django.contrib.auth.backends.ModelBackend")
+if OIDC_ISSUER:  # first: wrong passwords from an address do not stop these logins
+    AUTHENTICATION_BACKENDS.insert(0, "annotate.sign_on.provider.Backend")
 # What is counted, and when a login is refused, stands in `annotate.access.rate_limits`.
 AXES_HANDLER = "annotate.access.rate_limits.Guard"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]

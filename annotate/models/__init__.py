@@ -23,7 +23,7 @@ from annotate.models.people import (
     new_token,
 )
 from annotate.models.reports import Rehearsal, Report, StudyPlan
-from annotate.models.server import PasswordLink, ServerAddress
+from annotate.models.server import Identity, PasswordLink, ServerAddress
 from annotate.models.slots import Fault, ShotComment, Skip, Slot, StoryComment
 from annotate.models.studies import (
     BOXES,
@@ -55,6 +55,7 @@ __all__ = [
     "Exclusion",
     "Fault",
     "Flag",
+    "Identity",
     "Invitation",
     "JoinLink",
     "Look",

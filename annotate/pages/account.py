@@ -2,18 +2,23 @@
 
 from typing import Any, cast
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
 from django.contrib.auth.views import LoginView, PasswordChangeView
 from django.forms import Form
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import (
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
 from rest_framework.authtoken.models import Token
 
 from annotate.access import accounts, rate_limits
@@ -36,6 +41,26 @@ class Login(LoginView):
         self.redirect_authenticated_user = request.method != "POST"
         return super().dispatch(request, *args, **kwargs)
 
+    def get_context_data(self, **context: Any) -> dict[str, Any]:
+        """Return the context with the ways to log in."""
+        ways = {
+            "has_passwords": settings.PASSWORD_LOGIN,
+            "institution": settings.OIDC_ISSUER and settings.OIDC_NAME,
+        }
+        return super().get_context_data(**ways, **context)
+
+
+@never_cache
+@require_safe
+def sign_on(request: HttpRequest, stage: str) -> HttpResponse:
+    """Send somebody to their institution's login, or take them back from it."""
+    if not settings.OIDC_ISSUER:
+        raise Http404
+    # Its package is installed where this is used.
+    from annotate.sign_on import provider
+
+    return provider.respond(request, stage)
+
 
 class Account(PasswordChangeView):
     """Account page: change the password, and make or revoke the API token."""
@@ -46,8 +71,8 @@ class Account(PasswordChangeView):
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
         """Return the context with the API token, without its secret."""
-        token = Token.objects.filter(user=self.request.user).first()
-        return super().get_context_data(token=token, **context)
+        context |= _about(cast(UserRequest, self.request).user)
+        return super().get_context_data(**context)
 
     def form_valid(self, form: Form) -> HttpResponse:
         """Change the password; all other sessions end."""
@@ -61,14 +86,24 @@ class Account(PasswordChangeView):
         return super().form_valid(form)
 
 
+def _about(user: User) -> dict[str, Any]:
+    """Return what the account page shows besides the form."""
+    linked = user.identities.filter(issuer__startswith=settings.OIDC_ISSUER or "-")
+    return {
+        "token": Token.objects.filter(user=user).first(),
+        "has_password": settings.PASSWORD_LOGIN and user.has_usable_password(),
+        "institution": settings.OIDC_ISSUER and settings.OIDC_NAME,
+        "is_linked": linked.exists(),
+    }
+
+
 @require_POST
 @login_required
 def token_create(request: UserRequest) -> HttpResponse:
     """Create an API token and show it once; an earlier one ends."""
     request.user.revoke_token()
     token = Token.objects.create(user=request.user)
-    context = {
-        "token": token,
+    context = _about(request.user) | {
         "new_token": token.key,
         "form": PasswordChangeForm(request.user),
     }

@@ -12,7 +12,7 @@ from django.forms.models import model_to_dict
 from rest_framework.authtoken.models import Token
 
 from annotate.access.accounts import end_sessions
-from annotate.models import Annotator, Event, PasswordLink, StudyMember, User
+from annotate.models import Annotator, Event, Identity, PasswordLink, StudyMember, User
 from evalcore.models import BenchmarkMember
 
 
@@ -50,6 +50,7 @@ def record(user: User) -> dict[str, Any]:
         "benchmarks": list(
             BenchmarkMember.objects.filter(user=user).values("benchmark__slug", "role")
         ),
+        "logins_by_institution": list(user.identities.values("issuer", "subject")),
         "has_api_token": Token.objects.filter(user=user).exists(),
         "logins": list(seen.values(*visits, "logout_time")),
         "wrong_passwords": list(missed.values(*visits, "failures_since_start")),
@@ -69,6 +70,7 @@ def erase(user: User) -> str:
     StudyMember.objects.filter(user=user).delete()
     BenchmarkMember.objects.filter(user=user).delete()
     PasswordLink.objects.filter(user=user).delete()
+    Identity.objects.filter(user=user).delete()
     end_sessions(user)
     for table in (AccessLog, AccessAttempt):
         table.objects.filter(username=before).delete()

@@ -87,7 +87,7 @@ def _copied(upload: Upload, tell: Callable[[int, int], object]) -> Path:
     """Return a copy of the folder or file at an address, made once."""
     copy, address = storage.folder(upload) / "copy", upload.entry
     if not copy.is_dir():
-        draft = storage.folder(upload) / "copying"  # what is there is not copied again
+        draft = storage.folder(upload) / "copying"  # complete files stay
         try:
             files = files_below(address)
             check_count(len(files))

@@ -4,6 +4,7 @@ import os
 import re
 import secrets
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -80,9 +81,9 @@ def read(name: str, default: str = "", pattern: str = "", expected: str = "") ->
     return value
 
 
-def flag(name: str) -> bool:
+def flag(name: str, default: str = "0") -> bool:
     """Read 1 or 0."""
-    return read(name, "0", "[01]", "1 (yes) or 0 (no).") == "1"
+    return read(name, default, "[01]", "1 (yes) or 0 (no).") == "1"
 
 
 def one_of(name: str, *choices: str) -> str:
@@ -272,6 +273,23 @@ def token(name: str) -> str:
             f"{name} is too easy to guess or has characters that are not allowed. Set "
             f"it to a random string of at least {SHORTEST_TOKEN} letters and digits, "
             "or leave it out."
+        )
+    return value
+
+
+def issuer(name: str) -> str:
+    """Read the address of a login provider, which needs an id and a secret of ours."""
+    here = r"http://(?:127\.0\.0\.1|localhost)(?::\d+)?(?:/\S*)?"
+    expected = "an address that begins with https://"
+    value = read(name, "", rf"https://\S+|{here}", expected).rstrip("/")
+    for other in ("OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"):
+        if value and not read(other):
+            raise ImproperlyConfigured(
+                f"{name} is set, but {other} is not. The provider gives it to you."
+            )
+    if value and find_spec("mozilla_django_oidc") is None:
+        raise ImproperlyConfigured(
+            f"{name} is set, but a package is missing: pip install 'plumbline[oidc]'"
         )
     return value
 
