@@ -6,6 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from fsspec.implementations.dirfs import DirFileSystem
+from fsspec.registry import _registry
 
 from evalcore.importing import copies
 from evalcore.importing.copies import copied
@@ -100,6 +101,7 @@ def test_other_addresses_are_refused(address):
 def test_missing_package_is_named_with_its_extra(monkeypatch):
     make_benchmark()
     monkeypatch.setitem(sys.modules, "s3fs", None)
+    monkeypatch.delitem(_registry, "s3", raising=False)
     with pytest.raises(CommandError, match=r"pip install 'plumbline\[s3\]'"):
         import_outputs("s3://bucket/run1")
 

@@ -94,8 +94,7 @@ def test_no_answer_is_lost_when_the_bucket_disappears(
     assert client.get(seen).status_code == 503
     page = reverse("rate-slot", args=[*token_and_code(slot)])
     assert client.get(page).status_code == 200
-    address = reverse("rate-save", args=[*token_and_code(slot)])
-    answer = save(client, address, submit=True, character=3, aesthetics=2)
+    answer = save(client, page, submit=True, character=3, aesthetics=2)
     assert answer.status_code == 200, answer.content
     assert sorted(Rating.objects.values_list("value", flat=True)) == [2, 3]
     slot.refresh_from_db()
