@@ -5,6 +5,7 @@ An address is named after its view, unless it is named otherwise.
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, path, re_path
 
@@ -86,8 +87,6 @@ account_urls = [
     page("first-start/<token>/", start.first_account, "first-start"),
     page("password/<token>/", account.password_link),
     page("login/", account.Login.as_view(), "login"),
-    page("oidc/start/", account.sign_on, "sign-on", stage="start"),
-    page("oidc/return/", account.sign_on, "sign-on-return", stage="return"),
     page("logout/", LogoutView.as_view(), "logout"),
     page("account/", account.Account.as_view(), "account"),
     page("account/token/create/", account.token_create),
@@ -282,6 +281,12 @@ report_urls = [
     of_study("reports/<int:pk>/files/<name>", reports.report_file),
 ]
 
+# Where a provider is set.
+sign_on_urls = [
+    page("oidc/start/", account.sign_on, "sign-on", stage="start"),
+    page("oidc/return/", account.sign_on, "sign-on-return", stage="return"),
+]
+
 urlpatterns = (
     api_urls
     + account_urls
@@ -294,4 +299,5 @@ urlpatterns = (
     + scoring_urls
     + report_urls
     + rate_urls
+    + (sign_on_urls if settings.OIDC_ISSUER else [])
 )

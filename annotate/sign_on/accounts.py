@@ -112,7 +112,7 @@ def _give_rights(identity: Identity, groups: set[str]) -> None:
         )
         if is_new:
             _note(Event.Kind.MEMBER_ADDED, row)
-        elif key not in identity.granted:
+        elif not identity.granted.get(key):
             wanted[key] = ""  # given by hand: groups do not take it away
     identity.granted = wanted
     identity.save(update_fields=["granted"])

@@ -13,6 +13,7 @@ from typing import Any
 import httpx2
 import jwt
 from django.conf import settings
+from django.contrib.auth.backends import ModelBackend
 from django.core.exceptions import SuspiciousOperation
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -88,6 +89,8 @@ class Backend(OIDCAuthenticationBackend):
     def __init__(self) -> None:
         # Every request of a session makes one; only a login asks the provider.
         self.UserModel = User
+
+    get_user = ModelBackend.get_user  # none that is deactivated
 
     def authenticate(
         self,
