@@ -165,7 +165,7 @@ AXES_USERNAME_CALLABLE = "annotate.access.rate_limits.username"
 AXES_LOCKOUT_CALLABLE = "annotate.access.rate_limits.login_refused"
 # Not kept with a wrong password: somebody may have written another one as the name, and
 # the next address may contain a link's secret.
-AXES_SENSITIVE_PARAMETERS = ["username", "next", "csrfmiddlewaretoken"]
+AXES_SENSITIVE_PARAMETERS = ["username", "next", "csrfmiddlewaretoken", "code", "state"]
 AXES_VERBOSE = False
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "study-list"

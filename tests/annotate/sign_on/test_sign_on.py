@@ -13,6 +13,7 @@ from rest_framework.authtoken.models import Token
 from annotate.access import accounts
 from annotate.models import Event, Identity, StudyMember, User
 from annotate.personal_data.accounts import erase
+from annotate.sign_on import provider as sign_on
 from tests.factories import make_study
 from tests.oidc_provider import CLIENT, SECRET, Provider
 
@@ -21,6 +22,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def provider(settings):
+    sign_on._documents.clear()
     made = Provider()
     settings.OIDC_ISSUER = made.issuer
     settings.OIDC_CLIENT_ID, settings.OIDC_CLIENT_SECRET = CLIENT, SECRET
@@ -182,7 +184,7 @@ def test_groups_give_roles_in_studies_and_take_them_away(client, provider):
     come_back(client)
     user = who(client)
     assert [(m.study, m.role) for m in user.memberships.all()] == [(study, "manager")]
-    assert Event.objects.filter(kind="member_added", study=study).count() == 1
+    assert Event.objects.filter(kind=Event.Kind.MEMBER_ADDED, study=study).count() == 1
     StudyMember.objects.create(study=other, user=user, role="researcher")  # by hand
     provider.person["groups"] = ["plumbline/second/manager"]
     come_back(Client())
