@@ -5,6 +5,7 @@ An address is named after its view, unless it is named otherwise.
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, path, re_path
 
@@ -292,6 +293,12 @@ report_urls = [
     page("public/<slug:name>/data.zip", public_reports.public_data),
 ]
 
+# Where a provider is set.
+sign_on_urls = [
+    page("oidc/start/", account.sign_on, "sign-on", stage="start"),
+    page("oidc/return/", account.sign_on, "sign-on-return", stage="return"),
+]
+
 urlpatterns = (
     api_urls
     + account_urls
@@ -304,4 +311,5 @@ urlpatterns = (
     + scoring_urls
     + report_urls
     + rate_urls
+    + (sign_on_urls if settings.OIDC_ISSUER else [])
 )

@@ -40,13 +40,16 @@ SECRET_KEY = environment.secret_key(
 ALLOWED_HOSTS = environment.allowed_hosts(production=PRODUCTION, base=BASE_URL)
 CSRF_TRUSTED_ORIGINS = [BASE_URL] if BASE_URL else []
 
-MEDIA_ROOT = environment.own_folder("MEDIA_ROOT", DATA_DIR / "media")
+# The address of an object store, if MEDIA_ROOT names one, and the folder for copies.
+MEDIA_STORE, MEDIA_ROOT = environment.media(DATA_DIR)
+MEDIA_CACHE_MB = environment.count("MEDIA_CACHE_MB", 10_000, most=100_000_000)
 MEDIA_MAX_MEGAPIXELS = environment.count("MEDIA_MAX_MEGAPIXELS", 40, most=1000)
 MEDIA_ACCEL = environment.location("MEDIA_ACCEL")
 REPORTS_ROOT = environment.own_folder("REPORTS_ROOT", DATA_DIR / "reports")
 UPLOAD_MAX_MB = environment.count("UPLOAD_MAX_MB", 4000, most=1_000_000)
 UPLOAD_MAX_FILES = environment.count("UPLOAD_MAX_FILES", 50_000, most=1_000_000)
 UPLOAD_FOLDER = environment.existing_folder("UPLOAD_FOLDER")
+UPLOAD_ADDRESSES = environment.addresses("UPLOAD_ADDRESSES")
 FEATURES_ROOT = DATA_DIR / "features"
 WEBHOOK_ALLOW = environment.networks("WEBHOOK_ALLOW")
 EVALCORE_WEIGHTS_DIR = environment.existing_folder("EVALCORE_WEIGHTS_DIR")
@@ -88,6 +91,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "annotate.middleware.forbid_storing",
     "annotate.api.problems.problem_middleware",
+    "annotate.middleware.ReportStore",
     "annotate.middleware.refuse_large",
     "annotate.middleware.refuse_nul",
     "csp.middleware.CSPMiddleware",
@@ -129,11 +133,27 @@ DATABASES = {"default": environment.database(DATA_DIR)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "annotate.User"
+OIDC_ISSUER = environment.issuer("OIDC_ISSUER")
+OIDC_CLIENT_ID = environment.read("OIDC_CLIENT_ID")
+OIDC_CLIENT_SECRET = environment.read("OIDC_CLIENT_SECRET")
+OIDC_NAME = environment.read("OIDC_NAME", "your institution")
+OIDC_SCOPES = environment.read("OIDC_SCOPES", "openid profile")
+OIDC_GROUPS_CLAIM = environment.read("OIDC_GROUPS_CLAIM", "groups")
+OIDC_ADMIN_GROUP = environment.read("OIDC_ADMIN_GROUP")
+OIDC_STAFF_GROUP = environment.read("OIDC_STAFF_GROUP")
+PASSWORD_LOGIN = environment.flag("PASSWORD_LOGIN", "1")
+if not (OIDC_ISSUER or PASSWORD_LOGIN):
+    raise ImproperlyConfigured(
+        "PASSWORD_LOGIN=0 leaves no way to log in. Set OIDC_ISSUER as well."
+    )
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "annotate.access.permissions.RefusePublicPassword",
-    "django.contrib.auth.backends.ModelBackend",
 ]
+if PASSWORD_LOGIN:
+    AUTHENTICATION_BACKENDS.append("django.contrib.auth.backends.ModelBackend")
+if OIDC_ISSUER:  # first: wrong passwords from an address do not stop these logins
+    AUTHENTICATION_BACKENDS.insert(0, "annotate.sign_on.provider.Backend")
 # What is counted, and when a login is refused, stands in `annotate.access.rate_limits`.
 AXES_HANDLER = "annotate.access.rate_limits.Guard"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
@@ -146,7 +166,7 @@ AXES_USERNAME_CALLABLE = "annotate.access.rate_limits.username"
 AXES_LOCKOUT_CALLABLE = "annotate.access.rate_limits.login_refused"
 # Not kept with a wrong password: somebody may have written another one as the name, and
 # the next address may contain a link's secret.
-AXES_SENSITIVE_PARAMETERS = ["username", "next", "csrfmiddlewaretoken"]
+AXES_SENSITIVE_PARAMETERS = ["username", "next", "csrfmiddlewaretoken", "code", "state"]
 AXES_VERBOSE = False
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "study-list"

@@ -16,6 +16,7 @@ from playwright.sync_api import expect, sync_playwright
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from tests import chromium_build, migrated
+from tests.object_stores import bucket, moto_server, shelf  # noqa: F401
 from tests.page_errors import PageErrors
 
 # Playwright runs an event loop in the tests' own thread, and Django would refuse

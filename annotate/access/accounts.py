@@ -5,6 +5,7 @@ import secrets
 from datetime import timedelta
 from hashlib import sha256
 
+from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
@@ -39,7 +40,8 @@ def role_of(user: User) -> Role:
     return Role.OWN_STUDIES if user.is_staff else Role.MEMBER
 
 
-def _give(user: User, role: Role) -> None:
+def give(user: User, role: Role) -> None:
+    """Set the flags of a role; the caller stores them."""
     user.is_superuser = role == Role.EVERY_STUDY
     user.is_staff = role != Role.MEMBER
 
@@ -50,7 +52,7 @@ def create_first(user: User) -> None:
     one_at_a_time("accounts")
     if first_start.has_account():
         raise AccountError(_("This server already has an account. Please log in."))
-    _give(user, Role.EVERY_STUDY)
+    give(user, Role.EVERY_STUDY)
     user.save()
 
 
@@ -58,7 +60,7 @@ def create_first(user: User) -> None:
 def create(name: str, role: Role, *, by: User) -> User:
     """Create an account that has no password yet."""
     user = User(username=name.strip())
-    _give(user, role)
+    give(user, role)
     try:
         user.full_clean(exclude=["password"])
     except ValidationError as error:
@@ -76,6 +78,11 @@ def issue_link(user: User, *, by: User) -> str:
     """
     if not user.is_active:
         raise AccountError(_("This account is deactivated. Activate it first."))
+    if not settings.PASSWORD_LOGIN:
+        raise AccountError(
+            _("This server has no passwords (PASSWORD_LOGIN=0). People log in by %s.")
+            % settings.OIDC_NAME
+        )
     token = secrets.token_urlsafe(32)
     PasswordLink.objects.update_or_create(
         user=user,
@@ -92,6 +99,8 @@ def issue_link(user: User, *, by: User) -> str:
 
 def find_link(token: str) -> PasswordLink | None:
     """Return the link with this secret, also one that does not work any more."""
+    if not settings.PASSWORD_LOGIN:
+        return None
     links = PasswordLink.objects.select_related("user")
     return links.filter(token_hash=_hash(token)).first()
 
@@ -124,7 +133,7 @@ def change_role(user: User, role: Role, *, by: User) -> None:
     """Give an account another role."""
     if role != Role.EVERY_STUDY:
         _check_others_manage(user)
-    _give(user, role)
+    give(user, role)
     user.save(update_fields=["is_superuser", "is_staff"])
     _log(f"is now {role.value}", user, by)
 

@@ -29,7 +29,7 @@ from annotate.models.reports import (
     Report,
     StudyPlan,
 )
-from annotate.models.server import PasswordLink, ServerAddress
+from annotate.models.server import Identity, PasswordLink, ServerAddress
 from annotate.models.slots import Fault, ShotComment, Skip, Slot, StoryComment
 from annotate.models.studies import (
     BOXES,
@@ -66,6 +66,7 @@ __all__ = [
     "Export",
     "Fault",
     "Flag",
+    "Identity",
     "Invitation",
     "JoinLink",
     "KeptAnswer",

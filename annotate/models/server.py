@@ -6,7 +6,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotate.models.people import account_if_known
-from evalcore.models.columns import holds
+from evalcore.models.columns import holds, once
 
 
 class ServerAddress(models.Model):
@@ -37,3 +37,30 @@ class PasswordLink(models.Model):
         """Say whether the link still works."""
         is_fresh = self.used_at is None and self.expires_at > timezone.now()
         return is_fresh and self.user.is_active
+
+
+class Identity(models.Model):
+    """A login at an institution, by which a user comes in.
+
+    Issuer and subject identify the person; other claims can be chosen by them.
+    """
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="identities"
+    )
+    issuer = models.CharField(max_length=200)
+    subject = models.CharField(max_length=255)
+    follows_groups = models.BooleanField(
+        default=False,
+        help_text="Its login created the account, whose rights are those of its "
+        "groups.",
+    )
+    granted = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="Role by study, as groups gave them at the last login.",
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [once("identity_once", "issuer", "subject")]

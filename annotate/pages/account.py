@@ -2,6 +2,7 @@
 
 from typing import Any, cast
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
@@ -20,7 +21,11 @@ from django.urls import reverse_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import (
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
 
 from annotate.access import accounts, rate_limits
 from annotate.access.permissions import visible_studies
@@ -43,6 +48,24 @@ class Login(LoginView):
             return HttpResponse(headers={"HX-Refresh": "true"})
         self.redirect_authenticated_user = request.method != "POST"
         return super().dispatch(request, *args, **kwargs)
+
+    def get_context_data(self, **context: Any) -> dict[str, Any]:
+        """Return the context with the ways to log in."""
+        ways = {
+            "has_passwords": settings.PASSWORD_LOGIN,
+            "institution": settings.OIDC_ISSUER and settings.OIDC_NAME,
+        }
+        return super().get_context_data(**ways, **context)
+
+
+@never_cache
+@require_safe
+def sign_on(request: HttpRequest, stage: str) -> HttpResponse:
+    """Send somebody to their institution's login, or take them back from it."""
+    # Its package is installed where this is used.
+    from annotate.sign_on import provider
+
+    return provider.respond(request, stage)
 
 
 class TokenForm(ModelForm):  # type: ignore[type-arg]  # only in its stubs
@@ -85,7 +108,8 @@ class Account(PasswordChangeView):
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
         """Return the context with the API tokens, without their secrets."""
-        return super().get_context_data(**_tokens(self.request), **context)
+        user = cast(UserRequest, self.request).user
+        return super().get_context_data(**_about(user), **context)
 
     def form_valid(self, form: Form) -> HttpResponse:
         """Change the password; all other sessions end."""
@@ -99,10 +123,16 @@ class Account(PasswordChangeView):
         return super().form_valid(form)
 
 
-def _tokens(request: HttpRequest, form: TokenForm | None = None) -> dict[str, Any]:
-    user = cast("User", request.user)
-    tokens = user.api_tokens.select_related("study")
-    return {"tokens": tokens, "token_form": form or TokenForm(user)}
+def _about(user: User, form: TokenForm | None = None) -> dict[str, Any]:
+    """Return the page's contents besides the form of the password."""
+    linked = user.identities.filter(issuer__startswith=settings.OIDC_ISSUER or "-")
+    return {
+        "tokens": user.api_tokens.select_related("study"),
+        "token_form": form or TokenForm(user),
+        "has_password": settings.PASSWORD_LOGIN and user.has_usable_password(),
+        "institution": settings.OIDC_ISSUER and settings.OIDC_NAME,
+        "is_linked": linked.exists(),
+    }
 
 
 @never_cache
@@ -113,12 +143,12 @@ def token_create(request: UserRequest) -> HttpResponse:
     given = TokenForm(request.user, request.POST)
     context: dict[str, Any] = {"form": PasswordChangeForm(request.user)}
     if not given.is_valid():
-        context |= _tokens(request, given)
+        context |= _about(request.user, given)
         return render(request, "account.html", context, status=422)
     fields = given.cleaned_data
     days = fields.pop("days") or None
     _token, secret = ApiToken.issue(days, user=request.user, **fields)
-    context |= {**_tokens(request), "new_token": secret}
+    context |= {**_about(request.user), "new_token": secret}
     return render(request, "account.html", context)
 
 

@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.forms.models import model_to_dict
 
 from annotate.access.accounts import end_sessions
-from annotate.models import Annotator, Event, PasswordLink, StudyMember, User
+from annotate.models import Annotator, Event, Identity, PasswordLink, StudyMember, User
 from evalcore.models import BenchmarkMember
 
 
@@ -49,6 +49,7 @@ def record(user: User) -> dict[str, Any]:
         "benchmarks": list(
             BenchmarkMember.objects.filter(user=user).values("benchmark__slug", "role")
         ),
+        "logins_by_institution": list(user.identities.values("issuer", "subject")),
         "api_tokens": list(
             user.api_tokens.values("name", "scope", "created_at", "last_used_on")
         ),
@@ -70,6 +71,7 @@ def erase(user: User) -> str:
     StudyMember.objects.filter(user=user).delete()
     BenchmarkMember.objects.filter(user=user).delete()
     PasswordLink.objects.filter(user=user).delete()
+    Identity.objects.filter(user=user).delete()
     end_sessions(user)
     user.api_tokens.all().delete()
     for table in (AccessLog, AccessAttempt):

@@ -111,6 +111,9 @@ PLACES: dict[str, dict[Says, str]] = {
     },
     "annotate.User_groups": {ACCOUNT: "user group"},
     "annotate.User_user_permissions": {ACCOUNT: "user permission"},
+    "annotate.Identity": {
+        ACCOUNT: "user issuer subject follows_groups granted created_at"
+    },
     "annotate.PasswordLink": {ACCOUNT: "user token_hash expires_at used_at created_by"},
     "annotate.ApiToken": {
         ACCOUNT: "user name secret_hash scope study created_at expires_at last_used_on "

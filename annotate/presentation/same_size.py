@@ -16,6 +16,7 @@ from annotate.models.units import OUTPUTS
 from evalcore import media
 from evalcore.media import Box, Rendition
 from evalcore.models import CharacterImage, Frame, MediaFile, Output, Story
+from evalcore.object_store import StoreError
 from evalcore.video.decoding import UnreadableVideoError
 from evalcore.video.storing import video_rendition_path
 
@@ -98,7 +99,10 @@ def draw(study: Study, seconds: float) -> bool:
     for stored, rendition, size in _renditions(outputs, stories, box):
         if time.monotonic() > deadline:
             return False
-        _draw(stored, rendition, size)
+        try:
+            _draw(stored, rendition, size)
+        except StoreError:
+            return False
     with _presentation_of(study):
         # More and larger outputs may have arrived in the meantime.
         is_all = box_of(study) == box and outputs.all().count() == number
@@ -131,6 +135,9 @@ def _draw(stored: MediaFile, rendition: Rendition, box: Box | None) -> None:
             video_rendition_path(stored, box)
         else:
             media.rendition_path(stored, rendition, box)
+    except StoreError as error:
+        logger.warning("pictures cannot be drawn now: %s", error)
+        raise
     except (OSError, media.UnreadablePictureError, UnreadableVideoError) as error:
         logger.warning("picture %s cannot be drawn: %s", stored.pk, error)
 

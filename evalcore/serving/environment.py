@@ -4,6 +4,7 @@ import os
 import re
 import secrets
 import time
+from importlib.util import find_spec
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
@@ -81,9 +82,9 @@ def read(name: str, default: str = "", pattern: str = "", expected: str = "") ->
     return value
 
 
-def flag(name: str) -> bool:
+def flag(name: str, default: str = "0") -> bool:
     """Read 1 or 0."""
-    return read(name, "0", "[01]", "1 (yes) or 0 (no).") == "1"
+    return read(name, default, "[01]", "1 (yes) or 0 (no).") == "1"
 
 
 def one_of(name: str, *choices: str) -> str:
@@ -127,6 +128,30 @@ def own_folder(name: str, default: Path) -> Path:
     path = Path(read(name) or default).resolve()
     make_folder(name, path)
     return path
+
+
+def media(data_dir: Path) -> tuple[str, Path]:
+    """Read MEDIA_ROOT: an object store and a folder for copies, or a folder alone."""
+    value = read("MEDIA_ROOT")
+    if "://" not in value:
+        return "", own_folder("MEDIA_ROOT", data_dir / "media")
+    addresses("MEDIA_ROOT")
+    if read("MEDIA_ACCEL"):
+        raise ImproperlyConfigured(
+            "MEDIA_ACCEL is set, but nginx cannot send what lies in MEDIA_ROOT="
+            f"{value}. Leave out MEDIA_ACCEL."
+        )
+    copies = data_dir / "media-copies"
+    make_folder("DATA_DIR", copies)
+    return value.rstrip("/"), copies
+
+
+def addresses(name: str) -> list[str]:
+    """Read addresses of folders in object stores, separated by commas."""
+    one = r"(?:s3|gs|abfs|az)://[\w.-]+(?:/[^\s,:?#]*)?"
+    expected = "addresses such as s3://bucket/folder, separated by commas."
+    value = read(name, "", rf"{one}(?:\s*,\s*{one})*", expected)
+    return [part.strip().rstrip("/") for part in value.split(",") if part.strip()]
 
 
 def make_folder(name: str, path: Path) -> None:
@@ -260,6 +285,23 @@ def token(name: str) -> str:
             f"{name} is too easy to guess or has characters that are not allowed. Set "
             f"it to a random string of at least {SHORTEST_TOKEN} letters and digits, "
             "or leave it out."
+        )
+    return value
+
+
+def issuer(name: str) -> str:
+    """Read the address of a login provider, which needs an id and a secret of ours."""
+    here = r"http://(?:127\.0\.0\.1|localhost)(?::\d+)?(?:/\S*)?"
+    expected = "an address that begins with https://"
+    value = read(name, "", rf"https://\S+|{here}", expected).rstrip("/")
+    for other in ("OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"):
+        if value and not read(other):
+            raise ImproperlyConfigured(
+                f"{name} is set, but {other} is not. The provider gives it to you."
+            )
+    if value and find_spec("mozilla_django_oidc") is None:
+        raise ImproperlyConfigured(
+            f"{name} is set, but a package is missing: pip install 'plumbline[oidc]'"
         )
     return value
 

@@ -510,7 +510,8 @@ belongs to the other lab.
 - –: the method is not used there
 
 `/metrics` exists only where the [settings](settings.md#log-and-prometheus) ask
-for it.
+for it, and so do `/oidc/start/` and `/oidc/return/`, which are open to
+everybody.
 """
 
 

@@ -1,5 +1,6 @@
 """The API against its contract: requests that schemathesis makes for each operation."""
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

@@ -37,6 +37,12 @@ class Command(BaseCommand):
             f"{counted(len(manifest['files']) - 1, 'file')} ({manifest['new_files']} "
             f"new, {manifest['new_bytes'] / 1e6:,.1f} MB)."
         )
+        if in_store := manifest["in_store"]:
+            count = counted(len(in_store), "picture or video", "pictures and videos")
+            self.stderr.write(
+                f"note: {count} stay in {manifest['store']}; the backup has their "
+                "hashes alone. Turn on versions there, or copy the bucket."
+            )
         if making.KEY not in manifest["files"]:
             self.stderr.write(
                 "note: SECRET_KEY is set in the environment, so the backup does not "

@@ -43,7 +43,8 @@ class Command(BaseCommand):
         try:
             if check:
                 found = restoring.check(backup)
-                count = counted(len(found["files"]) - 1, "file")
+                number = len(found["files"]) - 1 + len(found.get("in_store", ()))
+                count = counted(number, "file")
                 self.stdout.write(f"{backup}: the database and {count} are intact.")
                 return
             manifest, aside = restoring.restore(backup, replace=replace)

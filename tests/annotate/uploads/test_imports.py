@@ -1,6 +1,7 @@
 """Recognition, preview and import of uploads."""
 
 import json
+import shutil
 
 import pytest
 
@@ -203,4 +204,57 @@ def test_other_folder_of_the_server_is_refused(alice, settings, tmp_path, entry)
     settings.UPLOAD_FOLDER = str(tmp_path)
     (tmp_path / "link").symlink_to("/etc")
     with pytest.raises(working.RefusedUploadError, match="server's folder"):
+        queue.begin_entry(alice, entry)
+
+
+def test_folder_of_a_store_is_copied_once_and_imported(alice, settings, shelf):
+    settings.UPLOAD_ADDRESSES = ["gs://shelf/lab"]
+    for name, data in TWO.items():
+        path = shelf / "lab/run1" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    (shelf / "lab/set.zip").write_bytes(zipped(TWO))
+    row = worked(queue.begin_entry(alice, "gs://shelf/lab/run1/"))
+    assert row.found["figures"]["pictures"] == 8, row.error
+    shutil.rmtree(shelf / "lab/run1")  # what was previewed is imported
+    assert imported(row).is_imported
+    assert not storage.folder(row).exists()
+    row = imported(worked(queue.begin_entry(alice, "gs://shelf/lab/set.zip")))
+    assert row.is_imported, row.found
+    row = worked(queue.begin_entry(alice, "gs://shelf/lab/nothing"))
+    assert "gs://shelf/lab/nothing: there are no files" in row.error
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error"),
+    [("UPLOAD_MAX_FILES", 7, "These are 8 files"), ("UPLOAD_MAX_MB", 0, "have 0 MB")],
+)
+def test_store_folder_beyond_the_limits_is_refused(
+    alice,
+    settings,
+    shelf,
+    name,
+    value,
+    error,
+):
+    settings.UPLOAD_ADDRESSES = ["gs://shelf"]
+    setattr(settings, name, value)
+    for place, data in TWO.items():
+        path = shelf / "run1" / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    row = worked(queue.begin_entry(alice, "gs://shelf/run1"))
+    assert error in row.error
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        *("gs://shelf/labs", "gs://shelf", "s3://shelf/lab", "file:///etc"),
+        *("gs://shelf/lab/../other", "gs://shelf/lab/x::file:///etc", "memory://x"),
+    ],
+)
+def test_other_address_is_refused(alice, settings, entry):
+    settings.UPLOAD_ADDRESSES = ["gs://shelf/lab"]
+    with pytest.raises(working.RefusedUploadError, match="address"):
         queue.begin_entry(alice, entry)
