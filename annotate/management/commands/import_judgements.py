@@ -12,7 +12,7 @@ from evalcore.importing.commands import ImportCommand, short_name
 class Command(ImportCommand):
     help = (
         "Import ratings or choices collected elsewhere into a closed study. For "
-        "rankings, use python -m analysis leaderboard --rankings. "
+        "rankings, use plumbline leaderboard --rankings. "
         "Example: import_judgements --ratings ratings.csv --scale 1:5 "
         "--benchmark dsg --study dsg --create"
     )
