@@ -45,7 +45,7 @@ def main() -> int:
         return analyse(["--help"])
     sys.exit(
         f"plumbline: {command} is no analysis ({', '.join(DOES)}). All other commands "
-        "need the server: pip install plumbline"
+        "need the server: install its wheel, plumbline, beside plumbline-analysis."
     )
 
 

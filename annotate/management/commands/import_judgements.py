@@ -13,7 +13,7 @@ class Command(ImportCommand):
     help = (
         "Import ratings or choices collected elsewhere into a closed study. For "
         "rankings, use plumbline leaderboard --rankings. "
-        "Example: import_judgements --ratings ratings.csv --scale 1:5 "
+        "Example: import judgements --ratings ratings.csv --scale 1:5 "
         "--benchmark dsg --study dsg --create"
     )
 
