@@ -40,7 +40,7 @@ def _found() -> Iterator[tuple[str, str]]:
     broken = health.missing()
     for reason in broken.values():
         yield BROKEN, reason
-    if "database" not in broken:
+    if not broken:
         yield from _about_server()
     yield _about_metrics()
 

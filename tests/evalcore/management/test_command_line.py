@@ -48,9 +48,10 @@ def examined(capsys) -> tuple[object, str]:
 
 @pytest.mark.django_db
 def test_doctor_tells_sound_from_missing_workers_from_no_service(capsys, settings):
+    settings.MEDIA_ROOT.mkdir()
     workers.sign(Worker.Kind.values)
     code, text = examined(capsys)
-    assert (code, "broken" in text) == (0, False)
+    assert (code, "broken" in text) == (0, False), text
     assert f"DATA_DIR: {settings.DATA_DIR}" in text
     Worker.objects.filter(kind=Worker.Kind.CPU).delete()
     code, text = examined(capsys)
