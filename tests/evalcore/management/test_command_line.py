@@ -4,7 +4,7 @@ import re
 from contextlib import suppress
 
 import pytest
-from django.core.management import get_commands
+from django.core.management import call_command, get_commands
 
 from evalcore.management.command_line import NAMES, OURS, run
 from evalcore.models import Worker
@@ -42,7 +42,7 @@ def test_unknown_command_is_refused(capsys):
 
 def examined(capsys) -> tuple[object, str]:
     with pytest.raises(SystemExit) as end:
-        run(["doctor"])
+        call_command("doctor")
     return end.value.code, capsys.readouterr().out
 
 
