@@ -225,7 +225,8 @@ def _analyses() -> dict[str, frozenset[str]]:
 
 
 def _commands(text: str) -> Iterator[Name]:
-    called = r"(?:^|(?<!from)\s|/)(manage\.py|plumbline|plumbline-analysis) ([a-z][\w-]*)([^|;`]*)"
+    programs = r"(?:^|(?<!from)\s|/)(manage\.py|plumbline|plumbline-analysis)"
+    called = rf"{programs} ([a-z][\w-]*)([^|;`]*)"
     for line, code in _code(text):
         for match in re.finditer(called, code):
             program, command, rest = match.groups()
