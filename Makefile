@@ -154,8 +154,8 @@ docs: $(DOCS)  ## build the documentation into docs/_build, which the product se
 
 EXTRAS := metrics dev s3 oidc hub mlflow wandb
 requirements: $(FULL) ## resolve pyproject.toml into the two pinned lists
-	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --no-annotate --no-header -q -o requirements-web.txt
-	$(BIN)/uv pip compile pyproject.toml $(addprefix --extra ,$(EXTRAS)) --universal --python-version 3.11 --no-annotate --no-header -q -o requirements.txt
+	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --no-annotate --no-header --no-emit-package plumbline-analysis -q -o requirements-web.txt
+	$(BIN)/uv pip compile pyproject.toml $(addprefix --extra ,$(EXTRAS)) --universal --python-version 3.11 --no-annotate --no-header --no-emit-package plumbline-analysis -q -o requirements.txt
 
 clean:         ## remove the environment; data in var/ stays
 	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .import_linter_cache

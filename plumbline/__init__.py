@@ -1,4 +1,4 @@
-"""What a script imports of Plumbline: `analysis`, and the client of a server."""
+"""Imports for scripts: `analysis`, and the client of a server."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

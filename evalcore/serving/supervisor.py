@@ -34,8 +34,8 @@ PART = re.compile(rf"web|beat|(?:{'|'.join(QUEUES)})(?:-\w+)?", re.ASCII)
 
 EVEN = "evalcore.serving.web_server.EvenWorker"
 THREADS = 4  # of each process; they share its time, and wait for slow networks
-# gunicorn and Celery put the working directory first on the path unless it is there
-# already: a file `analysis.py` of the user's would be taken for ours.
+# gunicorn and Celery put the working directory first on the path unless the path has
+# it: a user's own `analysis.py` would be taken for the library.
 RUN = (
     "import os, runpy, sys; sys.path.append(os.getcwd()); del sys.argv[0]; "
     "runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)"

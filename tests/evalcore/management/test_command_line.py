@@ -47,7 +47,7 @@ def examined(capsys) -> tuple[object, str]:
 
 
 @pytest.mark.django_db
-def test_doctor_tells_sound_from_missing_workers_from_no_service(capsys, settings):
+def test_doctor_exit_status_grows_with_the_problem(capsys, settings):
     settings.MEDIA_ROOT.mkdir()
     workers.sign(Worker.Kind.values)
     code, text = examined(capsys)
