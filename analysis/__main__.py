@@ -1,4 +1,4 @@
-"""The command line: `python -m analysis align|agreement|leaderboard|power|...`."""
+"""The command line: `plumbline align|agreement|leaderboard|power|...`."""
 
 import argparse
 import shlex
@@ -86,7 +86,7 @@ def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
             command,
             tables,
             chosen,
-            shlex.join(["python", "-m", "analysis", *given]),
+            shlex.join(["plumbline", *given]),
             {name: asked[name] for name in FURTHER.get(command, ())},
             {name: asked.get(name, usual) for name, usual in WIDE.items()},
             partial(print, file=sys.stderr),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,7 +22,10 @@ from evalcore.serving import log
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalcore.settings")
 
+path = sys.path.copy()
 app = Celery("plumbline")
+# It puts the working directory first, where a user's `analysis.py` hides the library.
+sys.path[:] = path
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["annotate", "evalcore.scoring"])
 

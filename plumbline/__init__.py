@@ -1,10 +1,19 @@
-"""Client of a Plumbline server, for scripts."""
+"""Imports for scripts: `analysis`, and the client of a server."""
 
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import analysis
+
+__all__ = ["Client", "analysis"]
+
+_PLACES = {"Client": "client", "analysis": "analysis"}
 
 
 def __getattr__(name: str) -> object:
-    """Load the client when it is used."""
-    if name != "Client":
+    """Load what is used, so that neither waits for the other."""
+    if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module("plumbline.client").Client
+    module = import_module(f"plumbline.{_PLACES[name]}")
+    return getattr(module, name) if name == "Client" else module

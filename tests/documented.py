@@ -14,11 +14,20 @@ from pathlib import Path
 from django.core.management import get_commands, load_command_class
 
 from analysis.commands.arguments import parser as analysis_parser
+from evalcore.management.command_line import NAMES, joined
 from tests.variables import ENVIRONMENT
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("analysis", "annotate", "evalcore")
-FOLDERS = (*PACKAGES, "benchmarks", "docs", "fixtures", "templates", "tests")
+FOLDERS = (
+    *PACKAGES,
+    "benchmarks",
+    "docs",
+    "fixtures",
+    "plumbline",
+    "templates",
+    "tests",
+)
 PATH = re.compile(
     r"(?<![\w./<>*{-])(?:[\w.-]+/)*[\w.-]+\.(?:py|js|css|md|toml)\b|(?<![\w./<>*{-])(?:[\w.-]+/)+[\w.-]*"
 )
@@ -42,7 +51,7 @@ FOREIGN = {
 }
 # Lines that begin with other programs, whose options are not checked.
 OTHERS = re.compile(
-    r"\s*(?:apt-get|useradd|runuser|openssl|curl|systemctl|journalctl|certbot|aws"
+    r"\s*(?:apt-get|useradd|runuser|openssl|curl|systemctl|journalctl|certbot|aws|uvx"
     r"|alias compose|compose|vllm|ollama)\b"
 )
 
@@ -216,14 +225,16 @@ def _analyses() -> dict[str, frozenset[str]]:
 
 
 def _commands(text: str) -> Iterator[Name]:
-    called = r"(?:^|[\s/])(manage\.py|plumbline|analysis) ([a-z][\w-]*)([^|;`]*)"
+    programs = r"(?:^|(?<!from)\s|/)(manage\.py|plumbline|plumbline-analysis)"
+    called = rf"{programs} ([a-z][\w-]*)([^|;`]*)"
     for line, code in _code(text):
         for match in re.finditer(called, code):
             program, command, rest = match.groups()
-            if program == "analysis":
-                known = _analyses().get(command)
-            else:
-                known = _options_of(command) if command in get_commands() else None
+            known = _analyses().get(command)
+            first = joined([command, *rest.split()])[0]
+            own = NAMES.get(first, first)
+            if known is None and program != "plumbline-analysis":
+                known = _options_of(own) if own in get_commands() else None
                 known = known or (frozenset() if command == "help" else None)
             if known is None:
                 yield Name(line, f"{program} {command}", "no such command")

@@ -18,7 +18,7 @@ from pathlib import Path, PurePath
 import grimp
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("analysis", "annotate", "evalcore", "fixtures", "tests")
+PACKAGES = ("analysis", "annotate", "evalcore", "fixtures", "plumbline", "tests")
 # What reads the whole tree is always run.
 TREE = {"tests/test_documentation.py", "tests/test_structure.py"}
 # What is no Python, and the tests that look at it.

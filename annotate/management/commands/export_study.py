@@ -16,8 +16,8 @@ class Command(WritingCommand):
     needs_out = False
     help = (
         "Write the answers, scores and description of a study to files. "
-        "Example: export_study pilot --out export/ --format parquet --layout wide. "
-        "Everything as one file: export_study pilot --bundle pilot.zip"
+        "Example: export pilot --out export/ --format parquet --layout wide. "
+        "Everything as one file: export pilot --bundle pilot.zip"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
