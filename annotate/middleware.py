@@ -8,6 +8,8 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, QueryDict
 from django.utils.cache import patch_cache_control
 
+from evalcore.object_store import StoreError
+
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 # An uploaded file is on the disk before the sender's permission is checked.
 LARGEST_BODY = 20 * 2**20
@@ -66,6 +68,29 @@ def _fields(given: QueryDict) -> Iterator[str]:
     for name, values in given.lists():
         yield name
         yield from values
+
+
+class ReportStore:
+    """Answers 503 to requests for media while their object store cannot be reached.
+
+    A page shows that in place of the picture, and answers are stored as always.
+    """
+
+    def __init__(self, get_response: Respond) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(
+        self, request: HttpRequest, exception: Exception
+    ) -> HttpResponse | None:
+        if not isinstance(exception, StoreError):
+            return None
+        text = "The media cannot be reached. Try again in some seconds."
+        return HttpResponse(
+            text, status=503, headers={"Retry-After": "5"}, content_type="text/plain"
+        )
 
 
 # Frames of crowd platforms

@@ -3,7 +3,8 @@
 A stored original lies at `MEDIA_ROOT/original/ab/abcd....png`. What people see are
 renditions in one format for all methods (WebP), made on first use:
 `MEDIA_ROOT/display/...` (at most 2048 px) and `MEDIA_ROOT/thumb/...` (320 px), or below
-`MEDIA_ROOT/display/1024x768/...` where they are letterboxed to one size.
+`MEDIA_ROOT/display/1024x768/...` where they are letterboxed to one size. Whether they
+come from an object store is `evalcore.media_store`'s to know.
 
 A picture in memory takes four bytes a pixel and is never copied needlessly; one that is
 only looked at is decoded at an eighth of its size where its format can do that (JPEG).
@@ -13,7 +14,6 @@ import hashlib
 import io
 import os
 import struct
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
@@ -26,7 +26,9 @@ from typing import Literal
 from django.conf import settings
 from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
+from evalcore import media_store
 from evalcore.colours import are_alike, in_srgb
+from evalcore.media_store import temporary_file
 from evalcore.models import MediaFile
 
 Rendition = Literal["display", "thumb"]
@@ -54,10 +56,8 @@ BROKEN = (
     struct.error,
 )
 LONGEST_SIDE: dict[str, int] = {"display": 2048, "thumb": 320}
-# A rendition unused for so long is removed, and drawn again when
-# somebody does. Its use is recorded once a day, as the time of its file.
+# A rendition unused for so long is removed, and drawn again when somebody needs it.
 UNUSED_SECONDS = 30 * 24 * 3600
-USE_SECONDS = 24 * 3600
 RENDITION_FOLDERS = ("display", "thumb", "video")
 # Grey of letterboxes, which favours neither bright nor dark pictures.
 NEUTRAL = (128, 128, 128)
@@ -105,9 +105,7 @@ def keep_picture(picture: Image.Image, source_sha256: str = "") -> Prepared:
             picture.width,
             picture.height,
         )
-        path = _original(sha256, EXTENSION)
-        path.parent.mkdir(exist_ok=True)
-        os.replace(draft, path)
+        media_store.place(draft, place_of_original(sha256, EXTENSION))
     return prepared
 
 
@@ -302,11 +300,14 @@ def _rgb(picture: Image.Image) -> Image.Image:
 
 
 def original_path(media: MediaFile) -> Path:
-    """Return where the stored original lies."""
-    return _original(media.sha256, media.extension)
+    """Return where the stored original can be read; it may be absent."""
+    path = place_of_original(media.sha256, media.extension)
+    media_store.is_here(path)
+    return path
 
 
-def _original(sha256: str, extension: str) -> Path:
+def place_of_original(sha256: str, extension: str) -> Path:
+    """Return where an original lies, or would lie."""
     return settings.MEDIA_ROOT / "original" / sha256[:2] / f"{sha256}.{extension}"
 
 
@@ -326,7 +327,7 @@ def rendition_path(
     if fitted and fitted != (media.width, media.height):
         folder /= "{}x{}".format(*fitted)
     path = folder / media.sha256[:2] / f"{media.sha256}.webp"
-    if not is_drawn(path):
+    if not media_store.is_here(path):
         with stored_picture(media) as picture:
             if fitted:
                 shown = ImageOps.pad(picture, fitted, Image.Resampling.LANCZOS, NEUTRAL)
@@ -335,19 +336,8 @@ def rendition_path(
                 shown.thumbnail((side, side), Image.Resampling.LANCZOS)
         with temporary_file(path.parent, "webp") as draft:
             shown.save(draft, "WEBP", quality=90, method=3)
-            os.replace(draft, path)
+            media_store.place(draft, path)
     return path
-
-
-def is_drawn(path: Path) -> bool:
-    """Return whether a rendition exists, and record its use."""
-    try:
-        used_at = path.stat().st_mtime
-        if time.time() - used_at > USE_SECONDS:
-            os.utime(path)
-    except FileNotFoundError:
-        return False
-    return True
 
 
 def remove_unused_renditions() -> int:
@@ -376,19 +366,3 @@ def _clean(picture: Image.Image) -> Iterator[Path]:
     with temporary_file(settings.MEDIA_ROOT / "original", EXTENSION) as draft:
         picture.save(draft, "PNG", compress_level=6)
         yield draft
-
-
-@contextmanager
-def temporary_file(folder: Path, extension: str) -> Iterator[Path]:
-    """Yield an empty file, which is removed afterwards unless it was moved.
-
-    Moved to its place when it is complete, no reader ever sees half of it.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=folder, suffix=f".{extension}")
-    os.close(handle)
-    os.chmod(name, 0o644)
-    try:
-        yield Path(name)
-    finally:
-        Path(name).unlink(missing_ok=True)

@@ -40,13 +40,16 @@ SECRET_KEY = environment.secret_key(
 ALLOWED_HOSTS = environment.allowed_hosts(production=PRODUCTION, base=BASE_URL)
 CSRF_TRUSTED_ORIGINS = [BASE_URL] if BASE_URL else []
 
-MEDIA_ROOT = environment.own_folder("MEDIA_ROOT", DATA_DIR / "media")
+# The address of an object store, if MEDIA_ROOT names one, and the folder for copies.
+MEDIA_STORE, MEDIA_ROOT = environment.media(DATA_DIR)
+MEDIA_CACHE_MB = environment.count("MEDIA_CACHE_MB", 10_000, most=100_000_000)
 MEDIA_MAX_MEGAPIXELS = environment.count("MEDIA_MAX_MEGAPIXELS", 40, most=1000)
 MEDIA_ACCEL = environment.location("MEDIA_ACCEL")
 REPORTS_ROOT = environment.own_folder("REPORTS_ROOT", DATA_DIR / "reports")
 UPLOAD_MAX_MB = environment.count("UPLOAD_MAX_MB", 4000, most=1_000_000)
 UPLOAD_MAX_FILES = environment.count("UPLOAD_MAX_FILES", 50_000, most=1_000_000)
 UPLOAD_FOLDER = environment.existing_folder("UPLOAD_FOLDER")
+UPLOAD_ADDRESSES = environment.addresses("UPLOAD_ADDRESSES")
 FEATURES_ROOT = DATA_DIR / "features"
 EVALCORE_WEIGHTS_DIR = environment.existing_folder("EVALCORE_WEIGHTS_DIR")
 
@@ -87,6 +90,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "annotate.middleware.forbid_storing",
+    "annotate.middleware.ReportStore",
     "annotate.middleware.refuse_large",
     "annotate.middleware.refuse_nul",
     "csp.middleware.CSPMiddleware",

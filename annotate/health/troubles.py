@@ -115,7 +115,13 @@ def _about_database() -> Iterator[Trouble]:
 
 
 def _about_disks(disks: Sequence[gauges.Disk]) -> Iterator[Trouble]:
-    if not health.can_store_media():
+    if settings.MEDIA_STORE and health.about_store():
+        yield Trouble(
+            _("The object store of the media cannot be written to."),
+            _("Pages lack pictures, and imports fail. The store says:"),
+            health.about_store(),
+        )
+    elif not health.can_store_media():
         yield Trouble(
             _("The media folder cannot be written to, so imports fail."),
             _("Let the server's user write there, or free some space:"),

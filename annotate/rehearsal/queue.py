@@ -235,7 +235,7 @@ def _environment(server: Path) -> dict[str, str]:
     """
     own = {
         "DATA_DIR": str(server),
-        "MEDIA_ROOT": str(settings.MEDIA_ROOT),
+        "MEDIA_ROOT": settings.MEDIA_STORE or str(settings.MEDIA_ROOT),
         "SECRET_KEY": settings.SECRET_KEY,
         "BASE_URL": server_address(),
     }

@@ -18,10 +18,12 @@ from annotate.uploads import storage
 from annotate.uploads.names import RefusedUploadError
 from annotate.uploads.receiving import check_number, unfinished_of
 from evalcore.formats.folder_layouts import is_shown
+from evalcore.object_store import is_address
 
 logger = logging.getLogger(__name__)
 
 State, Stage = Upload.State, Upload.Stage
+LONGEST_ADDRESS = 255
 # An upload whose worker has not been heard of for this long has lost it.
 SILENT = timedelta(seconds=90)
 # Files of unfinished uploads are kept for this long after the last change.
@@ -41,8 +43,10 @@ def entries() -> list[str]:
 
 
 def begin_entry(user: User, entry: str) -> Upload:
-    """Queue the inspection of an entry of the server's folder."""
-    if entry not in entries():
+    """Queue the inspection of an entry of the server's folder, or of an address."""
+    if is_address(entry):
+        entry = _allowed(entry)
+    elif entry not in entries():
         raise RefusedUploadError(
             _("“%(name)s” is not in the server's folder any more.") % {"name": entry}
         )
@@ -50,11 +54,29 @@ def begin_entry(user: User, entry: str) -> Upload:
         check_number(len(unfinished_of(user)))
         return Upload.objects.create(
             created_by=user,
-            name=entry[:200],
+            name=entry.rpartition("/")[2][:200],
             entry=entry,
             stage=Stage.INSPECT,
             language=get_language() or "",
         )
+
+
+def _allowed(address: str) -> str:
+    """Return an address below one of UPLOAD_ADDRESSES, or refuse it."""
+    address = address.strip().rstrip("/")
+    is_plain = len(address) <= LONGEST_ADDRESS and is_text(address)
+    if ".." in address.split("/") or "::" in address or not is_plain:
+        raise RefusedUploadError(_("This is not the address of a folder or file."))
+    for allowed in settings.UPLOAD_ADDRESSES:
+        if f"{address}/".startswith(f"{allowed}/"):
+            return address
+    raise RefusedUploadError(
+        _(
+            "This server imports from %(addresses)s only. Ask its administrator to add "
+            "the address to UPLOAD_ADDRESSES."
+        )
+        % {"addresses": ", ".join(settings.UPLOAD_ADDRESSES) or _("its own folders")}
+    )
 
 
 def change(upload: Upload, chosen: dict[str, object]) -> bool:

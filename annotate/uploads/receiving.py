@@ -50,15 +50,7 @@ def begin(
     """
     files = _checked(listed)
     total = sum(size for _path, size, _at in files)
-    if total > settings.UPLOAD_MAX_MB * 10**6:
-        raise RefusedUploadError(
-            _(
-                "These files have %(total)s MB. One upload may have %(most)s MB: "
-                "upload the methods one after another, or ask the administrator to "
-                "raise UPLOAD_MAX_MB."
-            )
-            % {"total": f"{total // 10**6:,}", "most": f"{settings.UPLOAD_MAX_MB:,}"}
-        )
+    check_total(total)
     text = json.dumps([name, files])
     fingerprint = hashlib.sha256(text.encode()).hexdigest()
     with transaction.atomic():
@@ -116,6 +108,19 @@ def _checked(listed: Sequence[object]) -> list[Listed]:
         raise RefusedUploadError(_("There is nothing in these files."))
     check_unique(tuple(path.split("/")) for path, _size, _at in files)
     return files
+
+
+def check_total(total: int) -> None:
+    """Refuse files that are too large together."""
+    if total > settings.UPLOAD_MAX_MB * 10**6:
+        raise RefusedUploadError(
+            _(
+                "These files have %(total)s MB. One upload may have %(most)s MB: "
+                "upload the methods one after another, or ask the administrator to "
+                "raise UPLOAD_MAX_MB."
+            )
+            % {"total": f"{total // 10**6:,}", "most": f"{settings.UPLOAD_MAX_MB:,}"}
+        )
 
 
 def check_count(number: int) -> None:

@@ -5,7 +5,7 @@ import shutil
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -21,8 +21,10 @@ from annotate.uploads.names import (
     checked_parts,
     is_wanted,
 )
-from annotate.uploads.receiving import check_count
+from annotate.uploads.receiving import check_count, check_total
+from evalcore.formats.file_checks import ignore
 from evalcore.formats.folder_layouts import PICTURES, VIDEOS
+from evalcore.object_store import StoreError, copy_files, files_below, is_address
 
 TABLES = (".csv", ".tsv", ".xlsx", ".jsonl", ".parquet", ".json", ".txt")
 # First bytes of other kinds of files, which people take for a zip.
@@ -47,11 +49,17 @@ ENCRYPTED = 0x1
 LIST_ENTRIES, LIST_SIZE = 4, 5
 
 
-def unpack(upload: Upload) -> Path:
-    """Return the folder with the files of an upload; the received data are removed."""
+def unpack(upload: Upload, tell: Callable[[int, int], object] = ignore) -> Path:
+    """Return the folder with the files of an upload; the received data are removed.
+
+    `tell` is called with the number of files copied from an object store, and of all.
+    """
     target = storage.files_folder(upload)
+    if is_address(upload.entry):
+        return _unpack_entry(upload, _copied(upload, tell), target)
     if upload.entry:
-        return _unpack_entry(upload, target)
+        path = Path(settings.UPLOAD_FOLDER) / upload.entry
+        return _unpack_entry(upload, path, target)
     if not target.is_dir():
         files = storage.read_list(upload)
         check_complete(upload)
@@ -75,9 +83,28 @@ def check_complete(upload: Upload) -> None:
         )
 
 
-def _unpack_entry(upload: Upload, target: Path) -> Path:
+def _copied(upload: Upload, tell: Callable[[int, int], object]) -> Path:
+    """Return a copy of the folder or file at an address, made once."""
+    copy, address = storage.folder(upload) / "copy", upload.entry
+    if not copy.is_dir():
+        draft = storage.folder(upload) / "copying"  # what is there is not copied again
+        try:
+            files = files_below(address)
+            check_count(len(files))
+            total = sum(file.size for file in files)
+            check_total(total)
+            storage.check_space(total)
+            check_unique(checked_parts(file.place) for file in files)
+            copy_files(address, files, draft, tell)
+        except StoreError as error:
+            raise RefusedUploadError(str(error)) from error
+        draft.rename(copy)
+    only = copy / address.rpartition("/")[2]
+    return only if only.is_file() and len(list(copy.iterdir())) == 1 else copy
+
+
+def _unpack_entry(upload: Upload, path: Path, target: Path) -> Path:
     """Return a folder of the server itself, or a zip there, unpacked."""
-    path = Path(settings.UPLOAD_FOLDER) / upload.entry
     if path.is_symlink() or not path.exists():
         raise RefusedUploadError(
             _("“%(name)s” is not in the server's folder any more.")
@@ -89,8 +116,8 @@ def _unpack_entry(upload: Upload, target: Path) -> Path:
     if not target.is_dir():
         draft = _empty(upload)
         with path.open("rb") as data:
-            if _is_kept(data, upload.entry):
-                shutil.copyfile(path, draft / upload.entry)
+            if _is_kept(data, path.name):
+                shutil.copyfile(path, draft / path.name)
             else:
                 _unzip(data, draft)
         draft.rename(target)

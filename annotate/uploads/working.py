@@ -66,7 +66,8 @@ def _attempt(upload: Upload) -> None:
 
 def _carry_out(upload: Upload) -> None:
     _step(upload, _("unpacking the files"))
-    folder = unpack(upload)
+    copying = _("copying files, %(n)d of %(total)d")
+    folder = unpack(upload, _Progress(upload, copying))
     if "kind" not in upload.chosen:
         _choose(upload, detecting.detect(folder, upload.name))
     task = task_of(upload, folder)
@@ -77,7 +78,8 @@ def _carry_out(upload: Upload) -> None:
             _end(upload, State.DONE, found=parts | previews.preview(task))
         else:
             _step(upload, _("storing everything"))
-            importing.store(task, partial(_finish, upload), _Stored(upload))
+            storing = _("storing pictures, %(n)d of %(total)d")
+            importing.store(task, partial(_finish, upload), _Progress(upload, storing))
             logger.info(
                 "upload %s by account %s: %s imported into %s",
                 upload.pk,
@@ -90,17 +92,16 @@ def _carry_out(upload: Upload) -> None:
         _end(upload, State.FAILED, found=parts | problems)
 
 
-class _Stored:
-    """Shows how many pictures are stored, at most once a second."""
+class _Progress:
+    """Shows how many files are done, at most once a second."""
 
-    def __init__(self, upload: Upload) -> None:
-        self.upload, self.shown_at = upload, time.monotonic()
+    def __init__(self, upload: Upload, text: str) -> None:
+        self.upload, self.text, self.shown_at = upload, text, time.monotonic()
 
     def __call__(self, n: int, total: int) -> None:
         if (now := time.monotonic()) >= self.shown_at + SHOWN_EVERY:
             self.shown_at = now
-            text = _("storing pictures, %(n)d of %(total)d")
-            _step(self.upload, text % {"n": n, "total": total})
+            _step(self.upload, self.text % {"n": n, "total": total})
 
 
 def _choose(upload: Upload, parts: list[detecting.Part]) -> None:

@@ -1,6 +1,7 @@
 """Make a backup: first the database, then the files that it refers to.
 
-Files that the previous backup has, too, are hard links to it.
+Files that the previous backup has, too, are hard links to it. Media in an object store
+stay there; the backup has their names and hashes.
 """
 
 import fcntl
@@ -20,8 +21,9 @@ from django.conf import settings
 from django.db import connection
 
 from analysis.options import VERSION
+from evalcore import media_store
 from evalcore.backup.databases import FILES, BackupError, dumped
-from evalcore.media import file_digest, original_path
+from evalcore.media import file_digest, place_of_original
 from evalcore.models import MediaFile
 
 FORMAT = 2
@@ -102,15 +104,24 @@ def _fill(draft: Path, made_at: datetime) -> Manifest:
         # In SQL, not by models: the next version is often about to migrate.
         rows = {one: ask(f'SELECT count(*) FROM "{one}"')[0][0] for one in tables}
         migrations = ask("SELECT app, name FROM django_migrations ORDER BY app, name")
-        originals = ask("SELECT sha256, extension FROM evalcore_mediafile ORDER BY 1")
+        originals = ask(
+            "SELECT sha256, extension, bytes FROM evalcore_mediafile ORDER BY 1"
+        )
     files = {path.name: file_digest(path)}
     missing: list[str] = []
     new: list[int] = []
     earlier = _earlier(draft.parent)
-    for sha256, extension in originals:
-        source = original_path(MediaFile(sha256=sha256, extension=extension))
-        name = f"media/{source.relative_to(settings.MEDIA_ROOT)}"
-        if _keep(source, draft / name, sha256, earlier.get(sha256), new):
+    in_store: dict[str, str] = {}
+    sizes = media_store.sizes() if settings.MEDIA_STORE else {}
+    for sha256, extension, size in originals:
+        source = place_of_original(sha256, extension)
+        place = source.relative_to(settings.MEDIA_ROOT).as_posix()
+        name = f"media/{place}"
+        if settings.MEDIA_STORE and sizes.get(place) == size:
+            in_store[place] = sha256
+        elif not settings.MEDIA_STORE and _keep(
+            source, draft / name, sha256, earlier.get(sha256), new
+        ):
             files[name] = sha256
         else:
             missing.append(name)
@@ -127,6 +138,8 @@ def _fill(draft: Path, made_at: datetime) -> Manifest:
         "migrations": migrations,
         "rows": rows,
         "files": files,
+        "store": settings.MEDIA_STORE,
+        "in_store": in_store,
         "missing": missing,
         "new_files": len(new),
         "new_bytes": sum(new),

@@ -9,6 +9,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
+from evalcore import media_store
 from evalcore.backup import making
 from evalcore.backup.databases import (
     FILES,
@@ -20,6 +21,7 @@ from evalcore.backup.databases import (
 )
 from evalcore.backup.making import KEY, NAME, Manifest
 from evalcore.media import file_digest
+from evalcore.object_store import NotStoredError, StoreError
 from evalcore.serving import schema
 
 # Prefix of the folder for previous data; a timestamp follows.
@@ -45,6 +47,7 @@ def check(backup: Path) -> Manifest:
             raise BackupError(
                 f"{backup / name} is damaged: it does not match its SHA-256 checksum."
             )
+    _check_store(manifest)
     loader = MigrationLoader(None)
     applied = {(app, name) for app, name in manifest["migrations"]}
     if schema.is_too_old(applied, loader):
@@ -61,6 +64,22 @@ def check(backup: Path) -> Manifest:
             f"changed the tables ({names}). Restore with that version."
         )
     return manifest
+
+
+def _check_store(manifest: Manifest) -> None:
+    """Read every byte of the media that the backup left in an object store."""
+    store = manifest.get("store", "")
+    for name, sha256 in manifest.get("in_store", {}).items():
+        try:
+            is_whole = media_store.sha256_of(store, name) == sha256
+        except NotStoredError as error:
+            raise BackupError(f"{store} has no {name} any more.") from error
+        except StoreError as error:
+            raise BackupError(str(error)) from error
+        if not is_whole:
+            raise BackupError(
+                f"{store}/{name} is damaged: it does not match its SHA-256 checksum."
+            )
 
 
 def restore(backup: Path, *, replace: bool) -> tuple[Manifest, list[str]]:
@@ -83,6 +102,11 @@ def restore(backup: Path, *, replace: bool) -> tuple[Manifest, list[str]]:
         raise BackupError(
             f"{backup} is a backup of {manifest['engine']}, but DATABASE_URL names "
             f"{connection.vendor}. Restore it into the same kind of database."
+        )
+    if manifest.get("in_store") and manifest["store"] != settings.MEDIA_STORE:
+        raise BackupError(
+            f"The media of {backup} are in {manifest['store']}. Set MEDIA_ROOT to that "
+            "address, or copy its files into MEDIA_ROOT and set MEDIA_ROOT back."
         )
     check_unused()  # reading every byte may have taken an hour
     kept: list[str] = []
@@ -117,7 +141,9 @@ def _restore(
             root, _slash, rest = name.partition("/")
             is_original = root == "media"
             target = Path(settings.MEDIA_ROOT) / rest if is_original else draft / name
-            if not (target.exists() and file_digest(target) == sha256):
+            if is_original and settings.MEDIA_STORE:
+                _send(backup / name, target)
+            elif not (target.exists() and file_digest(target) == sha256):
                 target.parent.mkdir(parents=True, exist_ok=True)
                 making.copy(backup / name, target)
         old = load(draft / FILES[connection.vendor], aside if replace else None)
@@ -137,6 +163,13 @@ def _restore(
         shutil.rmtree(draft, ignore_errors=True)
         if not any(aside.iterdir()):
             aside.rmdir()
+
+
+def _send(source: Path, target: Path) -> None:
+    """Send an original of a backup to the object store."""
+    with media_store.temporary_file(target.parent, "part") as copy:
+        making.copy(source, copy)
+        media_store.place(copy, target)
 
 
 def _move(files: Iterable[Path], folder: Path) -> None:

@@ -1,12 +1,15 @@
 """Options, messages and exit status shared by the import commands."""
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.core.validators import slug_re
+from django.db.models import Value
+from django.db.models.functions import Replace
 
 from analysis.problems import (
     InputError,
@@ -16,11 +19,24 @@ from analysis.problems import (
     without_numbers,
 )
 from evalcore import members
+from evalcore.importing.copies import copied
 from evalcore.members import UnknownAccountError
-from evalcore.models import Benchmark
+from evalcore.models import Benchmark, Output
+from evalcore.object_store import StoreError, is_address
 
 LONGEST_SLUG = 80
 SHOWN_NOTES = 10
+
+
+class Address(str):
+    """The address of a folder or file in an object store."""
+
+    __slots__ = ()
+
+
+def source(text: str) -> Path | Address:
+    """Return the path or address of what a command imports."""
+    return Address(text.rstrip("/")) if is_address(text) else Path(text)
 
 
 def short_name(text: str) -> str:
@@ -35,12 +51,39 @@ def short_name(text: str) -> str:
 class ImportCommand(BaseCommand):
     """A command that reports every problem and exits with status 2."""
 
+    # The folder of a copy, and the address that it came from.
+    copied = ("", "")
+
     def execute(self, *args: object, **options: object) -> str | None:
-        """Run the command; problems in its input end it before anything is written."""
+        """Run the command; problems in its input end it before anything is written.
+
+        Options that are addresses of object stores become copies of what lies there.
+        """
         try:
-            return super().execute(*args, **options)
+            with ExitStack() as copies:
+                for name, value in options.items():
+                    if isinstance(value, Address):
+                        options[name] = copies.enter_context(self._copy(value))
+                return super().execute(*args, **options)
         except InputError as error:
             raise self.refuse(error) from error
+        except StoreError as error:
+            message = f"{error}. Nothing was written."
+            raise CommandError(message, returncode=2) from error
+
+    @contextmanager
+    def _copy(self, address: str) -> Iterator[Path]:
+        with copied(address, tell=self.stderr.write) as path:
+            self.copied = str(path), address
+            yield path
+            named = Replace("source", Value(str(path)), Value(address))
+            for table in (Benchmark, Output):
+                copies = table.objects.filter(source__startswith=str(path))
+                copies.update(source=named)
+
+    def _named(self, text: str) -> str:
+        """Return a text about files with the address, not the copy's folder."""
+        return text.replace(*self.copied) if self.copied[0] else text
 
     def add_owner(self, parser: argparse.ArgumentParser) -> None:
         """Add the option that names the benchmark's owner."""
@@ -72,7 +115,7 @@ class ImportCommand(BaseCommand):
 
     def refuse(self, error: InputError) -> CommandError:
         """Return the error that ends the command."""
-        lines = [*error.lines(), "Nothing was written."]
+        lines = [*map(self._named, error.lines()), "Nothing was written."]
         return CommandError("\n".join(lines), returncode=2)
 
     def read(
@@ -103,13 +146,13 @@ class ImportCommand(BaseCommand):
                 f"Left out {len(files)} unreadable file{s}; {consequence}:"
             )
             for file in files:
-                self.stdout.write(f"  {file}")
+                self.stdout.write(f"  {self._named(file)}")
 
     def warn(self, warnings: Iterable[str], kind: str = "") -> None:
         """Print notes on what was left out, each kind with its first places."""
         notes = Problems(
             WordedProblem(
-                f"note: {text}",
+                f"note: {self._named(text)}",
                 kind or without_numbers(text.partition(": ")[2] or text),
             )
             for text in warnings

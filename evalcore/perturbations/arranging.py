@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 from django.conf import settings
 
-from evalcore import media
+from evalcore import media_store
 from evalcore.metrics.video_sampling import segments
 from evalcore.models import MediaFile, Output
 from evalcore.perturbations import degrading
@@ -70,7 +70,7 @@ def film(
         raise ImpossibleDegradationError("it would look exactly like the original")
     parts = _timeline(output, before, after, is_blurred=is_blurred)
     folder = settings.MEDIA_ROOT / "video"
-    with media.temporary_file(folder, "mp4") as draft:
+    with media_store.temporary_file(folder, "mp4") as draft:
         size, rate = storing.rendition_size(video), storing.frame_rate(video)
         concatenate(parts, draft, size, rate)
         return storing.prepare_video(draft)

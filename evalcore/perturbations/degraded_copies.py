@@ -282,9 +282,9 @@ def _draw(
 ) -> dict[int, media.Prepared]:
 
     def draw(number: int) -> media.Prepared | Problem:
-        path = media.original_path(pictures[number])
+        picture_row = pictures[number]
         try:
-            with media.stored_picture(pictures[number]) as picture:
+            with media.stored_picture(picture_row) as picture:
                 altered = alterations[number](picture)
         except media.UnreadablePictureError as error:
             expected = str(error)
@@ -292,6 +292,7 @@ def _draw(
             expected = f"a readable file ({error.strerror})"
         else:
             return media.keep_picture(altered)
+        path = media.place_of_original(picture_row.sha256, picture_row.extension)
         return Problem(f"{_name(output)} / shot {number}", expected, value=str(path))
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -1,14 +1,15 @@
 """Renderings for metrics, read from the database: outputs, true outputs, whole runs."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from django.db.models import Q, QuerySet
 
-from evalcore import media
+from evalcore import media, media_store
 from evalcore.metrics import base
 from evalcore.metrics.video_sampling import film, frame_count, segments
 from evalcore.models import (
@@ -138,17 +139,17 @@ def picture_source(sha256: str, extension: str, width: int, height: int) -> base
 
 
 def _read_file(sha256: str, extension: str) -> bytes:
-    path = media.original_path(MediaFile(sha256=sha256, extension=extension))
     try:
+        path = media.original_path(MediaFile(sha256=sha256, extension=extension))
         return path.read_bytes()
     except OSError as error:
-        what = f"{path.name}: expected a readable file ({error.strerror})"
+        what = f"{sha256}.{extension}: expected a readable file ({error.strerror})"
         raise InconsistentOutputError(what) from error
 
 
 def _read_picture(sha256: str, extension: str) -> Iterator[base.Picture]:
     row = MediaFile(sha256=sha256, extension=extension)
-    name = media.original_path(row).name
+    name = f"{sha256}.{extension}"
     try:
         with media.stored_picture(row) as picture:
             pixels = np.asarray(picture)
@@ -169,9 +170,11 @@ def _film(
         raise InconsistentOutputError(
             "its video has no length in seconds: import it again"
         )
-    path = media.original_path(video)
+    path = media.place_of_original(video.sha256, video.extension)
+    frames = film(path, video.sha256, seconds=seconds, rate=RATE)
     source = replace(
-        film(path, video.sha256, seconds=seconds, rate=RATE),
+        frames,
+        pictures=partial(_fetched, path, frames.pictures),
         size=(video.width, video.height),
     )
     parts = segments(
@@ -184,6 +187,14 @@ def _film(
         shot.number: tuple(base.Image(source, index) for index in indices)
         for shot, indices in zip(shots, parts, strict=True)
     }
+
+
+def _fetched(
+    path: Path, pictures: Callable[[], Iterator[base.Picture]]
+) -> Iterator[base.Picture]:
+    """Fetch a video's file from its store when its frames are read."""
+    media_store.is_here(path)
+    return pictures()
 
 
 def _stories(keys: Iterable[int]) -> dict[int, StoryFacts]:

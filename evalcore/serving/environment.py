@@ -128,6 +128,30 @@ def own_folder(name: str, default: Path) -> Path:
     return path
 
 
+def media(data_dir: Path) -> tuple[str, Path]:
+    """Read MEDIA_ROOT: an object store and a folder for copies, or a folder alone."""
+    value = read("MEDIA_ROOT")
+    if "://" not in value:
+        return "", own_folder("MEDIA_ROOT", data_dir / "media")
+    addresses("MEDIA_ROOT")
+    if read("MEDIA_ACCEL"):
+        raise ImproperlyConfigured(
+            "MEDIA_ACCEL is set, but nginx cannot send what lies in MEDIA_ROOT="
+            f"{value}. Leave out MEDIA_ACCEL."
+        )
+    copies = data_dir / "media-copies"
+    make_folder("DATA_DIR", copies)
+    return value.rstrip("/"), copies
+
+
+def addresses(name: str) -> list[str]:
+    """Read addresses of folders in object stores, separated by commas."""
+    one = r"(?:s3|gs|abfs|az)://[\w.-]+(?:/[^\s,:?#]*)?"
+    expected = "addresses such as s3://bucket/folder, separated by commas."
+    value = read(name, "", rf"{one}(?:\s*,\s*{one})*", expected)
+    return [part.strip().rstrip("/") for part in value.split(",") if part.strip()]
+
+
 def make_folder(name: str, path: Path) -> None:
     """Make a folder named by the variable `name`, private to this user.
 

@@ -17,11 +17,14 @@ from django.http import HttpRequest, HttpResponse, HttpResponseForbidden, JsonRe
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from evalcore import media_store
 from evalcore.serving import workers
 from evalcore.serving.environment import LOCAL_HOSTS
 
 # Seconds between checks of the broker, and seconds to wait for its reply.
 BROKER_SECONDS, BROKER_WAIT_SECONDS = 10, 1.0
+# Seconds between checks of the object store that holds the media.
+STORE_SECONDS = 30
 PORTS = {"redis": 6379, "rediss": 6379, "amqp": 5672, "amqps": 5671}
 
 
@@ -58,13 +61,21 @@ def _migrations() -> frozenset[tuple[str, str]]:
 
 
 def can_store_media() -> bool:
-    """Say whether the media folder is writable, by writing a file."""
+    """Say whether media can be stored, by writing a file."""
+    if settings.MEDIA_STORE:
+        return not about_store()
     try:
         with tempfile.TemporaryFile(dir=settings.MEDIA_ROOT, buffering=0) as file:
             file.write(b"x")
     except OSError:
         return False
     return True
+
+
+def about_store() -> str:
+    """Return why the object store of the media cannot be written to, or nothing."""
+    check = media_store.why_not_writable
+    return str(cache.get_or_set("media store", check, STORE_SECONDS))
 
 
 def _about_media() -> str:

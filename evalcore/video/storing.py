@@ -8,7 +8,6 @@ constant frame rate, no sound, no metadata). These are made at import or on firs
 """
 
 import io
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -18,7 +17,7 @@ import av
 from django.conf import settings
 from PIL import Image
 
-from evalcore import media
+from evalcore import media, media_store
 from evalcore.models import MediaFile
 from evalcore.video.decoding import (
     Container,
@@ -50,9 +49,8 @@ def prepare_video(path: Path) -> MediaFile:
             duration_seconds=look.seconds,
             frame_rate=look.frame_rate,
         )
-        stored = media.original_path(row)
-        stored.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(copy, stored)
+        place = media.place_of_original(row.sha256, row.extension)
+        media_store.place(copy, place)
     video_rendition_path(row)
     return row
 
@@ -94,7 +92,7 @@ def frame_rate(stored: MediaFile) -> Fraction:
 def _copied(path: Path, container: Container) -> Iterator[Path]:
     """Yield a temporary copy of the stream: no tags, dates, chapters or sound."""
     with (
-        media.temporary_file(
+        media_store.temporary_file(
             settings.MEDIA_ROOT / "original", container.extension
         ) as copy,
         opened(path, container) as (file, stream),
@@ -138,10 +136,10 @@ def video_rendition_path(stored: MediaFile, box: Box | None = None) -> Path:
     """Return the H.264 rendition, made on first use."""
     shape = _shape(stored, box)
     path = _shown(stored, f"{shape.width}x{shape.height}.mp4")
-    if not media.is_drawn(path):
-        with media.temporary_file(path.parent, "mp4") as draft:
+    if not media_store.is_here(path):
+        with media_store.temporary_file(path.parent, "mp4") as draft:
             encode(media.original_path(stored), draft, shape, frame_rate(stored))
-            os.replace(draft, path)
+            media_store.place(draft, path)
     return path
 
 
@@ -160,17 +158,17 @@ def video_still_path(
     width, height = rendition_size(stored, box)
     which = "middle" if number is None else number
     path = _shown(stored, f"{width}x{height}-{which}-{rendition}.webp")
-    if not media.is_drawn(path):
+    if not media_store.is_here(path):
         middle = frame_count(stored) // 2
         wanted = middle if number is None else number
         picture = picture_at(video_rendition_path(stored, box), wanted)
         side = media.LONGEST_SIDE[rendition]
         picture.thumbnail((side, side), Image.Resampling.LANCZOS)
-        with media.temporary_file(path.parent, "webp") as draft:
+        with media_store.temporary_file(path.parent, "webp") as draft:
             buffer = io.BytesIO()
             picture.save(buffer, "WEBP", quality=90, method=3)
             draft.write_bytes(buffer.getvalue())
-            os.replace(draft, path)
+            media_store.place(draft, path)
     return path
 
 

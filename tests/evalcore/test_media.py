@@ -37,7 +37,7 @@ def encoded(picture: Image.Image, fmt: str, **options) -> bytes:
 
 def as_stored(data: bytes) -> Image.Image:
     prepared = media.prepare_picture(data)
-    return Image.open(media._original(prepared.sha256, media.EXTENSION))
+    return Image.open(media.place_of_original(prepared.sha256, media.EXTENSION))
 
 
 def with_secrets(fmt: str) -> bytes:

@@ -6,7 +6,7 @@ from analysis.commands.arguments import TABLE
 from analysis.commands.option_values import scale, split_names
 from analysis.problems import InputError
 from annotate.imported_judgements.importing import import_choices, import_ratings
-from evalcore.importing.commands import ImportCommand, short_name
+from evalcore.importing.commands import ImportCommand, short_name, source
 
 
 class Command(ImportCommand):
@@ -19,8 +19,8 @@ class Command(ImportCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         table = parser.add_mutually_exclusive_group(required=True)
-        table.add_argument("--ratings", type=Path, help=TABLE)
-        table.add_argument("--choices", type=Path, help=TABLE)
+        table.add_argument("--ratings", type=source, help=TABLE)
+        table.add_argument("--choices", type=source, help=TABLE)
         parser.add_argument(
             "--study",
             required=True,

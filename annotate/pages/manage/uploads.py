@@ -71,6 +71,7 @@ def upload_start(request: UserRequest) -> HttpResponse:
         "benchmark": _owned(request, request.GET.get("benchmark", "")),
         "unfinished": [upload for upload in own if not upload.is_imported],
         "entries": queue.entries(),
+        "addresses": settings.UPLOAD_ADDRESSES,
         "most_mb": settings.UPLOAD_MAX_MB,
         "most_files": settings.UPLOAD_MAX_FILES,
         "mb_text": f"{settings.UPLOAD_MAX_MB:,}",

@@ -1,7 +1,7 @@
 import argparse
 from pathlib import Path
 
-from evalcore.importing.commands import ImportCommand, short_name
+from evalcore.importing.commands import ImportCommand, short_name, source
 from evalcore.importing.formats import FORMATS
 from evalcore.importing.stories import import_benchmark
 from evalcore.models import Benchmark
@@ -18,7 +18,7 @@ class Command(ImportCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "path",
-            type=Path,
+            type=source,
             help="folder of stories named 01, 02, ..., or a file "
             "with a list of stories",
         )

@@ -3,7 +3,7 @@ from pathlib import Path
 from typing import Any
 
 from evalcore.formats.oneig.pictures import FORM as ONEIG
-from evalcore.importing.commands import ImportCommand, short_name
+from evalcore.importing.commands import ImportCommand, short_name, source
 from evalcore.importing.outputs import import_outputs
 from evalcore.metrics import registry
 from evalcore.scoring import metric_runs
@@ -18,7 +18,10 @@ class Command(ImportCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "path", type=Path, help="folder that contains one folder per method"
+            "path",
+            type=source,
+            help="folder that contains one folder per method, here or in an object "
+            "store (s3://bucket/outputs)",
         )
         parser.add_argument(
             "--benchmark",

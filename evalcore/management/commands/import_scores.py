@@ -5,7 +5,7 @@ from typing import Any
 from analysis.commands.option_values import split_names
 from analysis.problems import InputError, Problem
 from evalcore.formats.score_table import read_sidecar
-from evalcore.importing.commands import ImportCommand, short_name
+from evalcore.importing.commands import ImportCommand, short_name, source
 from evalcore.importing.formats import (
     SCORE_FORMATS,
     TABLE,
@@ -32,7 +32,7 @@ class Command(ImportCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
-        add("path", type=Path, help="file or folder with the scores")
+        add("path", type=source, help="file or folder with the scores")
         add(
             "--benchmark",
             required=True,
