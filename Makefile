@@ -33,8 +33,11 @@ STORED := tests/annotate tests/evalcore --ignore=tests/evalcore/metrics
 # Browser tests run in separate processes: after thousands of tests one becomes slow.
 BROWSER := $$(grep -rlE --include='test_*.py' 'mark\.browser' tests)
 
+# What `make wheel` and the image are built from, besides the built documentation.
+SHIPPED := analysis annotate evalcore fixtures plumbline templates deploy pyproject.toml setup.py README.md LICENSE
+
 .DEFAULT_GOAL := help
-.PHONY: help setup torch tools install demo run metrics check test test-quick test-browser test-postgresql test-all lint rules types format messages bench wheel docs requirements clean
+.PHONY: help setup torch tools demo run metrics check test test-quick test-browser test-postgresql test-all lint rules types format messages bench wheel docs requirements clean
 
 help:          ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 14
@@ -76,16 +79,10 @@ messages: $(WEB) ## collect new texts of pages and reports for translation
 
 # exec lets a signal to make's shell reach Plumbline.
 demo: $(MO)   ## serve demo studies on http://127.0.0.1:$PORT
-	exec env DEMO=1 DATABASE_URL= DATA_DIR="$${DATA_DIR:-var/demo}" $(BIN)/python manage.py demo
+	exec $(BIN)/python manage.py demo
 
 run: $(MO)    ## serve your own data on http://127.0.0.1:$PORT
 	exec $(BIN)/python manage.py serve
-
-# The server may not write here, so modules are compiled now. Some packages contain
-# files for other Pythons.
-install: $(MO) ## install a server without the learned metrics
-	-$(BIN)/python -m compileall -q .venv/lib >/dev/null
-	$(BIN)/python -m compileall -q analysis annotate evalcore fixtures
 
 metrics: $(FULL) ## install the packages of learned metrics and list the metrics
 	$(BIN)/python manage.py metrics
@@ -143,12 +140,14 @@ format: $(FULL) ## rewrite code and templates in the project's format
 bench: $(FULL) ## time statistics and assignment plans (takes minutes)
 	$(BIN)/python benchmarks/speed.py
 
-# The build leaves files behind, so it runs in a copy.
-wheel: $(FULL) ## build the library alone (analysis, without Django) into dist/
+# The build leaves files behind, so it runs in a copy. Nothing is fetched for it.
+wheel: $(TOOLS) ## build what pip installs into dist/: the server, and the library alone
 	@set -e; copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; \
-	cp -R analysis "$$copy/"; cp LICENSE "$$copy/analysis/"; \
+	cp -R $(SHIPPED) "$$copy/"; mkdir -p "$$copy/docs"; cp LICENSE "$$copy/analysis/"; \
+	if [ -d docs/_build/html ]; then mkdir "$$copy/docs/_build"; cp -R docs/_build/html "$$copy/docs/_build/"; fi; \
+	git rev-parse HEAD > "$$copy/analysis/.commit" || true; \
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index \
-	  --wheel-dir dist "$$copy/analysis"; ls dist/*.whl
+	  --wheel-dir dist "$$copy/analysis" "$$copy"; ls dist/*.whl
 
 docs: $(DOCS)  ## build the documentation into docs/_build, which the product serves at /docs/
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -d docs/_build/doctrees docs docs/_build/html

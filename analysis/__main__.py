@@ -1,4 +1,4 @@
-"""The command line: `python -m analysis align|agreement|leaderboard|power|...`."""
+"""The command line: `plumbline align|agreement|leaderboard|power|...`."""
 
 import argparse
 import shlex
@@ -97,7 +97,7 @@ def _report(options: argparse.Namespace, given: Iterable[str]) -> Path:
         command,
         {name: asked[name] for name in TABLES if asked.get(name) is not None},
         AlignOptions(**{name: asked[name] for name in names if name in asked}),
-        shlex.join(["python", "-m", "analysis", *given]),
+        shlex.join(["plumbline", *given]),
         {name: asked[name] for name in FURTHER.get(command, ())},
         {name: asked.get(name, usual) for name, usual in WIDE.items()},
         partial(print, file=sys.stderr),

@@ -43,7 +43,7 @@ Progress = Callable[[str], None]
 def commit(root: Path = ROOT) -> str:
     """Return the commit of this code, abbreviated, or "" where it is unknown.
 
-    An image has no repository: its build writes the file `.commit`.
+    A wheel has no repository: its build writes the file `.commit`.
     """
     try:
         if (root / ".git").exists():
@@ -55,7 +55,7 @@ def commit(root: Path = ROOT) -> str:
                 timeout=5,
             ).stdout
         else:
-            known = (root / ".commit").read_text("ascii")
+            known = (root / "analysis" / ".commit").read_text("ascii")
     except (OSError, ValueError, subprocess.SubprocessError):
         return ""
     return known[:10] if re.fullmatch(r"[0-9a-f]{10,64}\s*", known) else ""

@@ -11,6 +11,7 @@ from pathlib import Path
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
+from platformdirs import user_data_path
 
 from evalcore.serving import environment
 
@@ -30,7 +31,10 @@ BASE_URL = environment.base_url()
 WEB_WORKERS = environment.count("WEB_WORKERS", environment.processors(), most=64)
 TRUSTED_PROXIES = environment.count("TRUSTED_PROXIES", 0, least=0, most=9)
 RETENTION_DAYS = environment.count("RETENTION_DAYS", 0, least=0, most=36_500)
-DATA_DIR = environment.own_folder("DATA_DIR", BASE_DIR / "var")
+# A clone has its data beside the source; an installed program may not write there.
+_is_clone = (BASE_DIR / "manage.py").is_file()
+_data = BASE_DIR / "var" if _is_clone else user_data_path("plumbline", appauthor=False)
+DATA_DIR = environment.own_folder("DATA_DIR", _data / "demo" if DEMO else _data)
 STATIC_ROOT = DATA_DIR / "static"
 DOCUMENTATION_ROOT = BASE_DIR / "docs" / "_build" / "html"
 environment.make_folder("DATA_DIR", STATIC_ROOT)

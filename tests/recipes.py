@@ -26,6 +26,7 @@ from analysis.options import DOES
 from annotate.models import Annotator, Purpose, Question, Slot, Study
 from annotate.rehearsal.answers import right_answer
 from annotate.responses.bulk import SlotAnswers, store_judgements
+from evalcore.management.command_line import NAMES, joined
 
 PAGES = Path(__file__).resolve().parents[1] / "docs" / "how-to"
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.M | re.S)
@@ -129,9 +130,10 @@ def _answered(
 
 
 def _call(arguments: Sequence[str]) -> int:
-    name, *rest = arguments
+    name, *rest = joined(arguments)
     if name in DOES:
         return analyse(arguments)
+    name = NAMES.get(name, name)
     command = load_command_class(get_commands()[name], name)
     options = vars(command.create_parser("plumbline", name).parse_args(rest))
     command.execute(*options.pop("args", ()), **options)

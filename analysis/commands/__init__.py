@@ -1,4 +1,4 @@
-"""The analyses behind `python -m analysis` and the functions of `analysis`.
+"""The analyses behind `plumbline` and the functions of `analysis`.
 
 Comes in: tables and options.
 Goes out: every table of a result.

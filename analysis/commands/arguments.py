@@ -161,7 +161,7 @@ def add_figures(parser: argparse.ArgumentParser) -> None:
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     whole = argparse.ArgumentParser(
-        prog="python -m analysis",
+        prog="plumbline",
         description="Does your metric agree with people?",
     )
     commands = whole.add_subparsers(dest="command", required=True)
@@ -170,7 +170,7 @@ def parser() -> argparse.ArgumentParser:
             name,
             help=DOES[name],
             description=f"Report {DOES[name]}.",
-            epilog=f"Example: python -m analysis {example}",
+            epilog=f"Example: plumbline {example}",
         )
         command.add_argument(
             "--out", type=Path, required=True, help="folder of the report"

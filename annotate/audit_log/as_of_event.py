@@ -155,7 +155,7 @@ def moment(study: Study, event: int) -> Moment:
         )
     slots: dict[int, Followed] = {}
     for _problem in replay(study, slots, until=event):
-        pass  # `manage.py verify` tells them
+        pass  # `plumbline verify` tells them
     if not slots and study.slots.exists():
         text = _(
             "The log of %(study)s does not go back that far. Choose a later event."

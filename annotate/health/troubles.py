@@ -110,7 +110,7 @@ def _about_database() -> Iterator[Trouble]:
             )
             % {"n": n},
             _("Stop the server, run this command, and start it again:"),
-            "manage.py migrate",
+            "plumbline migrate",
         )
 
 
@@ -168,11 +168,10 @@ def _about_worker(row: Worker) -> Trouble:
             "It restarts at %(at)s. If it keeps stopping, the server's log says why."
         ) % {"at": date_format(timezone.localtime(row.restart_at), "H:i:s T")}
         return Trouble(what, advice)
-    start = "beat" if row.kind == Worker.Kind.BEAT else f"worker --queues {row.kind}"
     return Trouble(
         what,
         _("Restart the server. If something else starts your workers, start this one:"),
-        f"celery -A evalcore.celery {start}",
+        f"plumbline serve --only {row.kind}",
     )
 
 
@@ -186,7 +185,7 @@ def _about_waiting(seconds: Mapping[str, float]) -> Iterator[Trouble]:
                 "running."
             ),
             _("A worker does one job at a time. Start a second one to share the work:"),
-            "celery -A evalcore.celery worker --queues cpu",
+            "plumbline serve --only cpu-2",
         )
     elif late:
         yield Trouble(

@@ -58,7 +58,7 @@ def row_problems(
     line = row[LINE]
     problems = []
     if not row["story"]:
-        expected = "a story; analyse means of methods with python -m analysis"
+        expected = "a story; analyse means of methods with plumbline align"
         problems.append(Problem(file, expected, line, "story"))
     for column in methods:
         for problem in names.problems(file, line, row["story"], row[column], column):
@@ -67,7 +67,7 @@ def row_problems(
     if row.get("shot") not in (None, ""):
         expected = (
             "an answer about a whole output; analyse answers about shots with "
-            "python -m analysis"
+            "plumbline align"
         )
         problems.append(Problem(file, expected, line, "shot", str(row["shot"])))
     for flag in FLAGS:
@@ -75,7 +75,7 @@ def row_problems(
             expected = "an answer that counts; remove this row"
             problems.append(Problem(file, expected, line, flag, "true"))
     if row["annotator"] == MEAN_OF_RATERS:
-        expected = "an annotator; analyse mean ratings with python -m analysis"
+        expected = "an annotator; analyse mean ratings with plumbline align"
         problems.append(Problem(file, expected, line, "annotator", row["annotator"]))
     for column in ("annotator", question):
         if len(row[column]) > LONGEST[column]:
@@ -139,10 +139,10 @@ def step_problems(rows: list[ScoreRow], file: str) -> Problems[Problem]:
         expected = (
             f"{rule}, since scales here have steps of 1, not of {step:g}: multiply all "
             f"ratings and --scale by {times}, or analyse the ratings unchanged with "
-            "python -m analysis"
+            "plumbline align"
         )
     else:
-        expected = f"{rule}; analyse mean ratings with python -m analysis"
+        expected = f"{rule}; analyse mean ratings with plumbline align"
     return Problems(
         Problem(file, expected, row[LINE], "rating", f"{value:g}", rule)
         for row, value in given

@@ -311,7 +311,7 @@ def _command(
     study: Study, options: AlignOptions, view: str, moment: Moment, files: Files
 ) -> str:
     """Return the command that reproduces the report, inside its folder."""
-    parts = ["python", "manage.py", "report", study.slug, "--out", "DIR"]
+    parts = ["plumbline", "report", study.slug, "--out", "DIR"]
     parts += ["--view", view, "--as-of", str(moment.event)]
     usual = as_stored(AlignOptions())
     for name, value in as_stored(options).items():

@@ -138,11 +138,11 @@ def file_of(study: Study) -> str:
         ("--methods", ",".join(setup.methods)),
         ("--stories", ",".join(setup.stories)),
     ]
-    command = ["plan_study", "NAME"]
+    command = ["plan", "NAME"]
     for option, value in options:
         # A comment ends with its line.
         command += [option, shlex.quote(" ".join(value.split()))] if value else []
-    again = f"# To plan this study again: manage.py {' '.join(command)}\n"
+    again = f"# To plan this study again: plumbline {' '.join(command)}\n"
     return again + write_definition(setup.definition)
 
 

@@ -12,7 +12,7 @@ MIGRATING = ("migrate", "serve", "restore")
 
 TOO_OLD = (
     "The database is too old for this version to upgrade. Install a version that still "
-    "has the migration {name}, run `python manage.py migrate` there, then upgrade."
+    "has the migration {name}, run `plumbline migrate` there, then upgrade."
 )
 
 
@@ -38,8 +38,8 @@ def why_unprepared(error: Error | NodeNotFoundError, command: str) -> str | None
         )
     if missing:
         return (
-            f"The database is not up to date with this version ({told}). Run `python "
-            "manage.py migrate` (`make run` does it automatically)."
+            f"The database is not up to date with this version ({told}). Run "
+            "`plumbline migrate` (`plumbline serve` does it automatically)."
         )
     if isinstance(error, OperationalError):
         return f"The database reported an error ({told})."

@@ -217,7 +217,7 @@ def load(name: str) -> Metric:
         close = difflib.get_close_matches(plain, METRICS, n=1)
         hint = f"Did you mean {close[0]!r}? " if close else ""
         raise UnknownMetricError(
-            f"Unknown metric {plain!r}. {hint}List all with manage.py metrics."
+            f"Unknown metric {plain!r}. {hint}List all with plumbline metrics."
         )
     entry = METRICS[plain]
     usual = "-".join([*entry.profiles[:1], profile])

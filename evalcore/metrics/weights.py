@@ -22,7 +22,8 @@ VARIABLE = "EVALCORE_WEIGHTS_DIR"
 # it. Lines are only appended: several workers may write, and the first line counts.
 LOCK = "weights.lock"
 HOW = "plumbline weights"
-# How to obtain packages that `make metrics` does not install.
+STACK = "make metrics, or pip install 'plumbline[metrics]'"
+# How to obtain packages that neither installs.
 PACKAGES = {
     "dover.models": (
         "pip install --no-deps git+https://github.com/VQAssessment/DOVER@f1ddc96, and "
@@ -251,9 +252,7 @@ def missing_requirements(
     return MissingRequirements(
         [
             *(
-                MissingRequirement(
-                    f"package {name}", PACKAGES.get(name, "make metrics")
-                )
+                MissingRequirement(f"package {name}", PACKAGES.get(name, STACK))
                 for name in absent
             ),
             *(one.lack for one in weights if one.find() is None),

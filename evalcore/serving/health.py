@@ -45,7 +45,7 @@ def _about_database() -> str:
         n = len(missing_migrations())
     except Error:
         return "The database cannot be reached."
-    return f"{n} migrations are not applied. Run manage.py migrate." if n else ""
+    return f"{n} migrations are not applied. Run plumbline migrate." if n else ""
 
 
 def missing_migrations() -> frozenset[tuple[str, str]]:

@@ -34,7 +34,14 @@ PART = re.compile(rf"web|beat|(?:{'|'.join(QUEUES)})(?:-\w+)?", re.ASCII)
 
 EVEN = "evalcore.serving.web_server.EvenWorker"
 THREADS = 4  # of each process; they share its time, and wait for slow networks
-CELERY = [sys.executable, "-m", "celery", "--quiet", "-A", "evalcore.celery"]
+# gunicorn and Celery put the working directory first on the path unless it is there
+# already: a file `analysis.py` of the user's would be taken for ours.
+RUN = (
+    "import os, runpy, sys; sys.path.append(os.getcwd()); del sys.argv[0]; "
+    "runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)"
+)
+PYTHON = [sys.executable, "-c", RUN]
+CELERY = [*PYTHON, "celery", "--quiet", "-A", "evalcore.celery"]
 # A separate process, so that the caller sees it end.
 BEAT = [*CELERY, "beat", "--loglevel", "warning"]
 
@@ -49,7 +56,7 @@ def web_command(bind: str, port: int) -> list[str]:
     if settings.LOG_FORMAT == "json":
         options += " --logger-class evalcore.serving.web_server.JsonLines"
     address = f"{host(bind)}:{port}"
-    server = [sys.executable, "-m", "gunicorn", "evalcore.wsgi", "--bind", address]
+    server = [*PYTHON, "gunicorn", "evalcore.wsgi", "--bind", address]
     return [*server, *options.split()]
 
 

@@ -30,5 +30,6 @@ def test_commit_comes_from_the_repository(tmp_path):
 )
 def test_commit_comes_from_a_file_without_repository(tmp_path, content, known):
     if content is not None:
-        (tmp_path / ".commit").write_text(content, "utf-8")
+        (tmp_path / "analysis").mkdir()
+        (tmp_path / "analysis" / ".commit").write_text(content, "utf-8")
     assert commit(tmp_path) == known

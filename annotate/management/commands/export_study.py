@@ -9,7 +9,7 @@ from annotate.reports.downloads import write_export
 class Command(WritingCommand):
     help = (
         "Write the answers, scores and description of a study to files. "
-        "Example: export_study pilot --out export/"
+        "Example: export pilot --out export/"
     )
 
     def work(self, study: Study, *, out: Path, **_options: Any) -> None:

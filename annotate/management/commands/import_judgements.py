@@ -12,8 +12,8 @@ from evalcore.importing.commands import ImportCommand, short_name, source
 class Command(ImportCommand):
     help = (
         "Import ratings or choices collected elsewhere into a closed study. For "
-        "rankings, use python -m analysis leaderboard --rankings. "
-        "Example: import_judgements --ratings ratings.csv --scale 1:5 "
+        "rankings, use plumbline leaderboard --rankings. "
+        "Example: import judgements --ratings ratings.csv --scale 1:5 "
         "--benchmark dsg --study dsg --create"
     )
 

@@ -50,7 +50,7 @@ def people(text: str) -> int | dict[str, int]:
 class Command(BaseCommand):
     help = (
         "Set up a study: questions, items and assignment. Example: "
-        "plan_study pilot --benchmark vistory --template vistorybench-user-study "
+        "plan pilot --benchmark vistory --template vistorybench-user-study "
         "--annotators 20"
     )
 

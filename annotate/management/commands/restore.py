@@ -66,7 +66,7 @@ class Command(BaseCommand):
         if not settings.DEMO and (names := permissions.disable_accounts()):
             self.stderr.write(
                 f"note: {', '.join(names)} had the demo's public password and can no "
-                "longer log in. Set a new password with manage.py changepassword."
+                "longer log in. Set a new password with plumbline changepassword."
             )
         for place in aside:
             self.stdout.write(f"The previous data are now in {place}.")

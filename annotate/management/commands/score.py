@@ -320,7 +320,7 @@ def _check_ready(names: list[str]) -> None:
     if lacking := registry.lacking(names):
         lines = "\n  ".join(lacking)
         raise ScoringError(
-            f"Not ready here:\n  {lines}\nFor details, run manage.py metrics. To "
+            f"Not ready here:\n  {lines}\nFor details, run plumbline metrics. To "
             "compute on other machines, use --background."
         )
 

@@ -11,7 +11,7 @@ from evalcore.importing.commands import ImportCommand
 class Command(ImportCommand):
     help = (
         "Write the questionnaires of VISTAR prompts with their authors: as "
-        f"FOLDER/{FILE}, which import_benchmark reads, and as FOLDER/{TABLE}. Example: "
+        f"FOLDER/{FILE}, which `import benchmark` reads, and as FOLDER/{TABLE}. Example: "
         "export_questionnaires vistar path/to/folder"
     )
 

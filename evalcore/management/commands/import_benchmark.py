@@ -11,7 +11,7 @@ class Command(ImportCommand):
     help = (
         "Import a benchmark: a ViStoryBench data set (stories, shots, characters), "
         "StoryBench tasks, Envision sequences, or VISTAR or OneIG prompts. Example: "
-        "import_benchmark path/to/ViStory --benchmark vistory, or import_benchmark "
+        "import benchmark path/to/ViStory --benchmark vistory, or import benchmark "
         "data/tasks/oops-test/story_cont.json --benchmark oops"
     )
 

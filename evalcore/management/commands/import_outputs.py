@@ -11,8 +11,8 @@ from evalcore.scoring import metric_runs
 
 class Command(ImportCommand):
     help = (
-        "Import generated stories from folders. Example: import_outputs "
-        "path/to/outputs --benchmark vistory (all methods), or import_outputs "
+        "Import generated stories from folders. Example: import outputs "
+        "path/to/outputs --benchmark vistory (all methods), or import outputs "
         "path/to/uno --method UNO --benchmark vistory (the folder of one method)"
     )
 

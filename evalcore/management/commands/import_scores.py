@@ -25,8 +25,8 @@ class Command(ImportCommand):
     help = (
         "Import metric scores computed elsewhere: a table (story, method, metric, "
         "score), a folder of ViStoryBench results, Envision records, OneIG's CSV "
-        "files, a DOVER table, or StoryBench's result.txt. Example: import_scores "
-        "cids.csv --benchmark vistory, or import_scores data/bench_results --benchmark "
+        "files, a DOVER table, or StoryBench's result.txt. Example: import scores "
+        "cids.csv --benchmark vistory, or import scores data/bench_results --benchmark "
         "vistory"
     )
 

@@ -128,7 +128,7 @@ class Command(BaseCommand):
     help = (
         "Run the web server, the workers and the scheduler in the foreground (as `make "
         "run` does). With --only, run one of these processes, for a supervisor such as "
-        "systemd to manage. Example: manage.py serve --port 8123"
+        "systemd to manage. Example: plumbline serve --port 8123"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

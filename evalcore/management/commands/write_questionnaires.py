@@ -35,7 +35,7 @@ class Command(ImportCommand):
     help = (
         "Have the judge write questionnaires for the VISTAR prompts that ask for hwpq "
         f"and lack one, to FOLDER/{FILE} and, for reading, {TABLE}. Review the "
-        "questions, then add the first file with import_benchmark. "
+        "questions, then add the first file with import benchmark. "
         "Example: write_questionnaires vistar path/to/folder"
     )
 

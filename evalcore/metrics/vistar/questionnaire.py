@@ -11,7 +11,7 @@ An optional `author` says who wrote it: `name`, and perhaps `written_on` (a date
 `prompt_version` (of the instruction to a judge).
 
 VISTAR (sections 3.4.1 and 3.4.2) describes their content, but prints none: names and
-form are ours, as is the instruction of `manage.py write_questionnaires` (appendix E is
+form are ours, as is the instruction of `plumbline write_questionnaires` (appendix E is
 missing).
 """
 

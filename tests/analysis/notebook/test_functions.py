@@ -92,7 +92,7 @@ def contents(folder):
             found[str(path.relative_to(folder))] = [
                 line
                 for line in lines
-                if not any(x in line for x in ("python -m analysis", "analysis."))
+                if not any(x in line for x in ("plumbline ", "analysis."))
             ]
     return found
 

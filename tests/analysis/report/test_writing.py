@@ -162,7 +162,7 @@ def test_run_table_describes_the_report(report):
     assert rows["seed"] == "0"
     assert rows["resamples"] == "20"
     assert "sha256 of ratings (ratings.csv)" in rows
-    assert rows["command"].startswith("python -m analysis align")
+    assert rows["command"].startswith("plumbline align")
 
 
 def test_date_follows_source_date_epoch(study, monkeypatch):

@@ -96,7 +96,7 @@ def test_page_failures_are_reported_first(sue, settings):
     settings.CELERY_BROKER_URL = f"redis://127.0.0.1:{free_port()}/0"
     migration, media, broker = troubles(sue)
     assert "lacks 1 migration of this version" in migration
-    assert migration.endswith("manage.py migrate")
+    assert migration.endswith("plumbline migrate")
     assert f"ls -ld {settings.MEDIA_ROOT}" in media
     assert broker.endswith("redis-cli ping")
 

@@ -32,6 +32,7 @@ from annotate.studies.study_file import (
     write_data,
     write_definition,
 )
+from evalcore.management.command_line import NAMES
 from evalcore.models import Benchmark
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, log_in, rob
@@ -764,8 +765,9 @@ def test_file_of_changed_study_plans_current_state(manager, woods, tmp_path):
     assert "subset" not in rest, "all units are judged three times now"
     path = tmp_path / "small.yaml"
     path.write_text(sent)
-    command = first.split("manage.py ")[1].replace("NAME", "again")
-    call_command(*shlex.split(command.replace("small.yaml", str(path))))
+    command = first.split("plumbline ")[1].replace("NAME", "again")
+    words = shlex.split(command.replace("small.yaml", str(path)))
+    call_command(NAMES[words[0]], *words[1:])
 
     def judged(row):
         units = row.units.filter(purpose="real").exclude(redundancy=0)

@@ -78,7 +78,7 @@ def test_beginning_of_a_name_stands_for_all_metrics_with_it():
     with pytest.raises(registry.UnknownMetricError) as caught:
         registry.select("cidz")
     assert (
-        str(caught.value) == "Unknown metric 'cidz'. List all with manage.py metrics."
+        str(caught.value) == "Unknown metric 'cidz'. List all with plumbline metrics."
     )
 
 

@@ -104,7 +104,7 @@ def test_missing_requirements_are_one_short_text(tmp_path, monkeypatch):
     monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path))
     lacks = missing_requirements(("torch", "no_such"), (published.CSD, FILE))
     assert str(lacks) == (
-        "package no_such (make metrics); csd/csd_vit-large.pth, some/file.pth "
+        "package no_such (make metrics, or pip install 'plumbline[metrics]'); csd/csd_vit-large.pth, some/file.pth "
         "(plumbline weights)"
     )
     # An unrelated package on the registry has DOVER's import name.

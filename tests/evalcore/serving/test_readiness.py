@@ -42,7 +42,7 @@ def test_server_is_not_ready_without_migrations(client):
     MigrationRecorder.Migration.objects.filter(app="annotate").last().delete()
     status, word, reasons = ask(client)
     assert (status, word, [*reasons]) == (503, "not ready", ["database"])
-    assert reasons["database"] == "1 migrations are not applied. Run manage.py migrate."
+    assert reasons["database"] == "1 migrations are not applied. Run plumbline migrate."
 
 
 def test_server_is_ready_with_a_newer_database(client):
