@@ -106,8 +106,8 @@ def report_run(folder: Path, name: str) -> Run:
 def accepted(names: Iterable[str]) -> dict[str, str]:
     """Return names as MLflow takes them; none becomes the same as another.
 
-    >>> accepted(["look/A (ref)", "look/A [ref]", "a//../b"])
-    {'look/A (ref)': 'look/A _ref_', 'look/A [ref]': 'look/A _ref_-75462b0f', 'a//../b': 'a/_/_/b'}
+    >>> list(accepted(["look/A (ref)", "look/A [ref]", "a//../b"]).values())
+    ['look/A _ref_', 'look/A _ref_-75462b0f', 'a/_/_/b']
     """
     found: dict[str, str] = {}
     taken = set()

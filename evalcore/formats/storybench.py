@@ -183,7 +183,10 @@ BACKEND = "DOVER"
 def read_dover(
     path: Path, stories: Collection[str], *, method: str, version: str, backend: str
 ) -> ForeignScores:
-    """Read a table of perceptual quality: name, aesthetic, technical, overall."""
+    """Read a table of perceptual quality: name, aesthetic, technical, overall.
+
+    Where stories are called by comment and task, a folder on the path names the task.
+    """
     text = read_text(path)
     if not is_text(text):
         refuse(path, "text without NUL or invalid characters")
@@ -196,6 +199,7 @@ def read_dover(
     problems: Problems[Problem] = Problems()
     contents = ForeignScores()
     lines: dict[str, int] = {}
+    task = next((part for part in reversed(path.parts) if part in TASKS), "")
     for cells in reader:
         line = reader.line_num
         if not any(cell.strip() for cell in cells):
@@ -206,6 +210,8 @@ def read_dover(
             continue
         row = dict(zip(header, cells, strict=True))
         story = row["name"].strip()
+        if f"{story}-{task}" in stories:
+            story = f"{story}-{task}"
         cut = [key for key in stories if key.partition(".")[0] == story]
         if story not in stories and len(cut) == 1:
             story = cut[0]  # Some stories are called x.mp4.

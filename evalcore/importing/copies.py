@@ -24,7 +24,7 @@ RETENTION_SECONDS = 7 * 24 * 3600
 # Space that stays free for the database and for answers.
 RESERVE_BYTES = 10**9
 LOCK = "lock"
-# Beginnings of the address of a run's files: MLflow's own, and one like those of stores.
+# Beginnings of the address of a run's files: MLflow's own, and one as of stores.
 RUN = re.compile(r"runs:/+|mlflow://")
 
 

@@ -1,4 +1,4 @@
-"""Reports as runs of MLflow and Weights & Biases, read back by the services' clients."""
+"""Reports as runs of MLflow and Weights & Biases, read back by their clients."""
 
 import csv
 import json
@@ -67,7 +67,7 @@ def test_failure_of_a_service_is_one_sentence(monkeypatch):
         raise ConnectionError("refused\nand a long trace")
 
     monkeypatch.setattr("analysis.tracking.SERVICES", {"mlflow": fail})
-    with pytest.raises(OptionError, match="--mlflow: .*: refused$"):
+    with pytest.raises(OptionError, match=r"--mlflow: .*: refused$"):
         track(Run("a", {}, {}), {"mlflow": ""})
 
 
