@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _without_places(
     given: Sequence[str], asked: Mapping[str, str | None]
 ) -> Iterator[str]:
-    """Yield a command line without the places of runs: an address may hold a password."""
+    """Yield a command line without places of runs: they may hold a password."""
     before = ""
     for text in given:
         name = next((n for n in asked if f"--{n}".startswith(before) and before), "")

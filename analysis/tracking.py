@@ -26,7 +26,7 @@ LONGEST_NAME, LONGEST_VALUE, AT_ONCE = 250, 6000, 100
 
 @dataclass(frozen=True)
 class Run:
-    """What is stored: a name, parameters, numbers, and a folder of files."""
+    """A run to store: a name, parameters, numbers, and a folder of files."""
 
     name: str
     parameters: Mapping[str, str]
@@ -123,6 +123,8 @@ def accepted(names: Iterable[str]) -> dict[str, str]:
 
 
 def _to_mlflow(run: Run, uri: str) -> str:
+    # It would print the address, with the password that may be in it.
+    os.environ["MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT"] = "true"
     from mlflow import MlflowClient
     from mlflow.entities import Metric, Param
 

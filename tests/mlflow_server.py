@@ -49,7 +49,7 @@ def mlflow_server() -> Iterator[Stored]:
             else:
                 self.send(200, json.dumps(answer).encode())
 
-        do_GET = do_POST = do_PUT = handle_one
+        do_GET = do_POST = do_PUT = handle_one  # noqa: N815
 
         def file(self, name: str, body: bytes, folder: str) -> None:
             if self.command == "PUT":
@@ -110,11 +110,13 @@ def _answer(stored: Stored, call: str, asked: dict[str, Any]) -> dict[str, Any] 
             "run_name": asked.get("run_name", ""),
             "experiment_id": asked["experiment_id"],
             "status": "RUNNING",
-            "artifact_uri": f"mlflow-artifacts:/{asked['experiment_id']}/{key}/artifacts",
+            "artifact_uri": f"mlflow-artifacts:/{key}/artifacts",
             "lifecycle_stage": "active",
         }
         stored.runs[key] = {"info": info, "data": {"metrics": [], "params": []}}
         return {"run": stored.runs[key]}
+    if call == "logged-models/search":
+        return {"models": []}
     run = stored.runs.get(asked.get("run_id", ""))
     if run is None:
         return None
