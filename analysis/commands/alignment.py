@@ -150,7 +150,7 @@ def align(
         known = with_counterparts(known, hypotheses, found)
     add_composites(people, table, known, tags, found)
     table = composite_scores(table, known, tags, found.notes)
-    add_method_scores(table, found)
+    add_method_scores(people, table, found)
     asked = composite_answers(people, known, tags, found.notes)
     questions = _questions(asked, people.choices, table, found, progress)
     if table.metrics and not any(question.is_compared for question in questions):

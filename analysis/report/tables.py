@@ -190,6 +190,7 @@ def as_csv(frame: pd.DataFrame) -> str:
             safe[column] = safe[column].map(
                 lambda x: defused(x) if isinstance(x, str) else x
             )
+    safe.columns = [defused(str(column)) for column in safe.columns]
     text = io.StringIO()
     safe.to_csv(Lines(text), index=False, lineterminator="\r\n")  # type: ignore[call-overload]  # it only writes there
     return text.getvalue()

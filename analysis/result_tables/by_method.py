@@ -34,6 +34,7 @@ def by_method(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     if not any(map(len, parts)):
         return pd.DataFrame(columns=KEYS)
     cells = pd.concat([rows for rows in parts if len(rows)], ignore_index=True)
+    cells["name"] = [_column(str(name)) for name in cells["name"]]
     cells = cells.drop_duplicates([*KEYS, "name"])
     order = {name: place for place, name in enumerate(cells["name"].unique())}
     strata = {key: place for place, key in enumerate(cells["stratum"].unique())}
@@ -49,6 +50,16 @@ def by_method(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         ignore_index=True,
     )
     return found if found["tag"].any() else found.drop(columns=KEYS[:2])
+
+
+def _column(name: str) -> str:
+    """Return a name that is no key, nor the end of another's interval.
+
+    >>> _column("look"), _column("method"), _column("look low")
+    ('look', 'method (value)', 'look low (value)')
+    """
+    is_taken = name in KEYS or name.endswith(tuple(f" {end}" for end in ENDS))
+    return f"{name} (value)" if is_taken else name
 
 
 def _read(

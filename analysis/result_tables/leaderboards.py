@@ -1,6 +1,7 @@
 """Leaderboards of methods, and the tests between them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,7 @@ from analysis.rankings.method_verdicts import method_verdict_rows, top_rows
 from analysis.rankings.plackett_luce import ranking_leaderboard
 from analysis.rankings.standings import Standings
 from analysis.rankings.win_rates import method_win_rates, win_rates
+from analysis.reading.kept_answers import KeptAnswers
 from analysis.reading.scores import ScoreTable
 from analysis.result_tables.contract import TableCollector
 from analysis.sentences import sentence
@@ -138,8 +140,15 @@ def add_means(question: QuestionData, found: TableCollector) -> None:
         )
 
 
-def add_method_scores(table: ScoreTable, found: TableCollector) -> None:
-    """Add the mean score of every method by every metric."""
+def add_method_scores(
+    people: KeptAnswers, table: ScoreTable, found: TableCollector
+) -> None:
+    """Add the mean score of every method by every metric, over the judged stories."""
+    answers = (people.ratings, people.choices, people.rankings)
+    judged = {s for rows in answers if rows is not None for s in rows["story"]} - {""}
+    if judged:
+        kept = table.cells["story"].isin([*judged, ""])
+        table = replace(table, cells=table.cells[kept])
     rows = score_mean_rows(table, options=found.options)
     found.extend("method_scores", rows, ("stories",))
 

@@ -255,7 +255,7 @@ def score_strata_rows(
 
 
 def score_mean_rows(table: ScoreTable, *, options: AlignOptions) -> list[TableRow]:
-    """Compute the mean score of every method and metric over all scored stories."""
+    """Compute the mean score of every method and metric over all its stories."""
     rows: list[TableRow] = []
     for metric, cells in scores_as_answers(table):
         part, units = in_own_units(cells)

@@ -20,7 +20,7 @@ def scores_run(run: MetricRun, metrics: Sequence[str]) -> Run:
     names = {metric.partition("@")[0] for metric in metrics}
     rows = run.benchmark.metric_scores.filter(metric__in=names).order_by()
     by_story = rows.values_list(*FIELDS, "method__name", "story").annotate(
-        Avg("value", filter=Q(shot=None)), Avg("value")
+        whole=Avg("value", filter=Q(shot=None)), of_shots=Avg("value")
     )
     known, values = Identities(), defaultdict(list)
     for a, b, c, d, e, method, _story, whole, of_shots in by_story:
