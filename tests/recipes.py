@@ -160,15 +160,22 @@ def answer_all(slug: str, answer: Answer) -> None:
     given = []
     order = F("annotator__name"), F("position")
     for place, slot in enumerate(slots.order_by(*order)):
-        is_real = slot.purpose in (Purpose.REAL, Purpose.REPEAT)
+        is_real = slot.purpose == Purpose.REAL
         answers = {
-            question: (answer if is_real else right_answer)(slot, question)
+            question: (answer if is_real else _check)(slot, question)
             for question in questions
             if question.is_asked_of(slot.unit.story)
         }
         at = now - timedelta(days=1) + timedelta(seconds=30 * (place % 500))
         given.append(SlotAnswers(slot, answers, at, 25.0))
     store_judgements(given)
+
+
+def _check(slot: Slot, question: Question) -> int | str:
+    """Return a right answer; of repeats, which do not count, any."""
+    if slot.purpose == Purpose.REPEAT:
+        return "tie" if slot.study.is_side_by_side else question.scale_max or 0
+    return right_answer(slot, question)
 
 
 class Spread:
