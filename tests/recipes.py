@@ -6,6 +6,7 @@ and the files are real.
 """
 
 import contextlib
+import csv
 import io
 import json
 import os
@@ -20,6 +21,7 @@ from pathlib import Path
 from django.core.management import CommandError, get_commands, load_command_class
 from django.db.models import F
 from django.utils import timezone
+from PIL import Image
 
 from analysis.__main__ import main as analyse
 from analysis.options import DOES
@@ -195,3 +197,32 @@ class Spread:
         value = round(mean * (n + 1) - total)
         self._given[key] = (n + 1, total + value)
         return value
+
+
+def published(shared: Path, name: str) -> list[dict[str, str]]:
+    with (shared / "published" / f"{name}.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write(path: Path, content: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    is_text = isinstance(content, str)
+    path.write_text(content if is_text else json.dumps(content), encoding="utf-8")
+
+
+def draw(path: Path, *, size: tuple[int, int] = (24, 24)) -> None:
+    """Draw a picture in a colour of its own."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    number = hash(str(path)) % 256**3
+    Image.new("RGB", size, (number // 65536, number // 256 % 256, number % 256)).save(
+        path
+    )
+
+
+def method_of(slot: Slot) -> str:
+    return slot.unit.output_a.method.name

@@ -4,7 +4,6 @@ Where the paper prints what people said or what metrics scored, simulated people
 result files say the same, and the report's table has to have the printed numbers.
 """
 
-import csv
 import json
 import re
 from collections import defaultdict
@@ -12,12 +11,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from annotate.models import Question, Slot
 from evalcore.formats.envision.results import KEYS
 from tests.clips import numbered, write_clip
-from tests.recipes import PAGES, Spread, answer_all, carry_out
+from tests.recipes import (
+    PAGES,
+    Spread,
+    answer_all,
+    carry_out,
+    draw,
+    method_of,
+    published,
+    table,
+    write,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -28,35 +36,6 @@ def folder(tmp_path: Path, settings) -> Path:
     settings.DATA_DIR = tmp_path / ".data"
     settings.MEDIA_ROOT = tmp_path / ".data" / "media"
     return tmp_path
-
-
-def published(shared: Path, name: str) -> list[dict[str, str]]:
-    with (shared / "published" / f"{name}.csv").open(encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
-def table(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def write(path: Path, content: object) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    is_text = isinstance(content, str)
-    path.write_text(content if is_text else json.dumps(content), encoding="utf-8")
-
-
-def draw(path: Path, *, size: tuple[int, int] = (24, 24)) -> None:
-    """Draw a picture in a colour of its own."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    number = hash(str(path)) % 256**3
-    Image.new("RGB", size, (number // 65536, number // 256 % 256, number % 256)).save(
-        path
-    )
-
-
-def method_of(slot: Slot) -> str:
-    return slot.unit.output_a.method.name
 
 
 (LITE,) = re.findall(r"lite=(\S+)", (PAGES / "vistorybench.md").read_text("utf-8"))
@@ -218,18 +197,12 @@ def test_storybench_page_ends_with_table_3(folder, shared):
     assert scores == {"Ours": "0.6", "Baseline": "0.4"}
 
 
-ANGLES = ("TR", "LI", "CSE", "CPA", "PSC", "GC", "SF", "CUL", "MA")
-OF_ANGLE = dict(
-    zip(
-        ANGLES,
-        (
-            *("text_rendering", "light_integrity", "composition"),
-            *("character_portrayal", "physical_consistency", "geometric_coherence"),
-            *("hwpq", "hwpq", "hwpq"),
-        ),
-        strict=True,
-    )
-)
+OF_ANGLE = {
+    **{"TR": "text_rendering", "LI": "light_integrity", "CSE": "composition"},
+    **{"CPA": "character_portrayal", "PSC": "physical_consistency"},
+    **{"GC": "geometric_coherence", "SF": "hwpq", "CUL": "hwpq", "MA": "hwpq"},
+}
+ANGLES = tuple(OF_ANGLE)
 
 
 def test_vistar_page_ends_with_table_2(folder, shared):
