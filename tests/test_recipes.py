@@ -14,6 +14,8 @@ import pytest
 
 from annotate.models import Question, Slot
 from evalcore.formats.envision.results import KEYS
+from evalcore.formats.vistar import questionnaire_files
+from evalcore.models import Story
 from tests.clips import numbered, write_clip
 from tests.recipes import (
     PAGES,
@@ -244,13 +246,13 @@ def test_vistar_page_ends_with_table_2(folder, shared):
             "questions": [question | {"weight": 1.0}],
         }
         told = {"author": {"name": "Judge"}, "levels": [level]}
-        rows = [
-            {"prompt_id": f"{n + 1:04}", "prompt": f"A fox in part {n}", "role": "GD"}
-            | {"angle": ANGLES[n // 7], "questionnaire": told}
-            for n in range(42, 63)
-        ]
-        text = "\n".join(map(json.dumps, rows))
-        write(folder / "questionnaires/questionnaires.jsonl", text + "\n")
+        stories = Story.objects.filter(tags__angle__in=ANGLES[6:])
+        prompts = {
+            story.key: story.extra["vistar"] | {"questionnaire": told}
+            for story in stories
+        }
+        for name, text in questionnaire_files(prompts).items():
+            write(folder / "questionnaires" / name, text)
 
     carry_out(
         "vistar",
