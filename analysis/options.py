@@ -94,6 +94,7 @@ class AlignOptions:
     questions: tuple[str, ...] | None = None
     metrics: tuple[str, ...] | None = None
     exclude_methods: tuple[str, ...] = ()
+    baseline: tuple[str, ...] = ()
     identity: Mapping[str, str] = field(default_factory=dict)
     compare_identities: bool = False
     mix_identities: bool = False

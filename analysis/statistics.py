@@ -106,5 +106,10 @@ TABLE_GROUPS = {
 # Columns of whole numbers or nothing, and columns of sentences.
 WHOLE_OR_EMPTY = tuple(_DECLARED["cells"]["whole_or_empty"].split())
 IN_WORDS = frozenset(_DECLARED["cells"]["in_words"].split())
-# The columns of the tables of an analysis; `run` belongs to the report.
-COLUMNS = {name: one.columns for name, one in TABLES.items() if name != "run"}
+# The columns of the tables of an analysis; `by_method` is made of others, and `run`
+# belongs to the report.
+COLUMNS = {
+    name: one.columns
+    for name, one in TABLES.items()
+    if name not in ("by_method", "run")
+}

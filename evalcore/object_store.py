@@ -41,7 +41,7 @@ class NotStoredError(StoreError):
 
 def is_address(text: str) -> bool:
     """Say whether a text is an address, not a path."""
-    return "://" in text
+    return "://" in text or text.startswith("runs:/")
 
 
 def open_store(address: str, **options: object) -> tuple[Any, str]:

@@ -29,6 +29,7 @@ from analysis.reading.cells import cell_frame
 from analysis.reading.identities import twins_of, with_every_identity
 from analysis.reading.kept_answers import (
     KeptAnswers,
+    check_methods,
     chosen_tables,
     kept_marks,
     kept_people,
@@ -64,6 +65,7 @@ from analysis.result_tables.late_entry import add_late_entry, check_late
 from analysis.result_tables.leaderboards import (
     add_leaderboard,
     add_means,
+    add_method_scores,
     add_method_verdicts,
     add_ranking_leaderboard,
 )
@@ -128,6 +130,7 @@ def align(
     add_identities(scored, found)
     note_exclusions([*judged.values(), scored], options, found.notes)
     people = kept_people(**judged, options=options, notes=found.notes)
+    check_methods("--baseline", options.baseline, [people.choices])
     table = kept_scores(scored, options.exclude_methods)
     check_shared_names(
         judged, {"scores": scored}, OUTPUT_NAMES, found.notes, options.exclude_methods
@@ -147,6 +150,7 @@ def align(
         known = with_counterparts(known, hypotheses, found)
     add_composites(people, table, known, tags, found)
     table = composite_scores(table, known, tags, found.notes)
+    add_method_scores(people, table, found)
     asked = composite_answers(people, known, tags, found.notes)
     questions = _questions(asked, people.choices, table, found, progress)
     if table.metrics and not any(question.is_compared for question in questions):
@@ -216,6 +220,7 @@ def leaderboard(
     found = TableCollector(options)
     note_exclusions([choices, rankings], options, found.notes)
     people = kept_people(None, choices, options, found.notes, rankings=rankings)
+    check_methods("--baseline", options.baseline, [people.choices])
     allowed = ("stories", "units") if majority else boards.PARTS
     default = "stories" if majority else "stories+annotators"
     parts = resample_parts(options.resample, default=default, allowed=allowed)

@@ -30,6 +30,7 @@ from analysis.options import (
     WIDE,
     AlignOptions,
 )
+from analysis.tracking import add_tracking
 
 # Files that a table may be in.
 TABLE = ".csv, .tsv, .txt, .xlsx (or FILE.xlsx#SHEET), .jsonl or .parquet"
@@ -100,6 +101,12 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "type": split_names,
         "metavar": NAMES,
     },
+    "baseline": {
+        "help": "methods to compare with: win rates are those of the others over them; "
+        "of two, the one named first",
+        "type": split_names,
+        "metavar": NAMES,
+    },
     "identity": {
         "help": "of metrics whose scores have several identities, the one to use",
         "type": chosen_identities,
@@ -121,7 +128,15 @@ TOP = ("top", "top_confidence")
 IDENTITIES = ("identity", "compare_identities", "mix_identities")
 CHOICE = ("questions", "metrics", "exclude_methods", *IDENTITIES)
 WITH_LEVELS = (*CHOICE, "levels", "coefficients")
-ALIGNMENT = (*WITH_LEVELS, *TOP, "split_by", "components", "demanded", "epsilon")
+ALIGNMENT = (
+    *WITH_LEVELS,
+    *TOP,
+    "baseline",
+    "split_by",
+    "components",
+    "demanded",
+    "epsilon",
+)
 
 
 def add(parser: argparse.ArgumentParser, names: Iterable[str]) -> None:
@@ -164,6 +179,7 @@ def parser() -> argparse.ArgumentParser:
         add_figures(command)
         heading = f"heading of the report; default Report: {DOES[name]}"
         command.add_argument("--title", help=heading)
+        add_tracking(command)
         add_own(command)
     return whole
 
@@ -259,7 +275,7 @@ def _leaderboard(command: argparse.ArgumentParser) -> None:
     says = "count the majority of each story"
     command.add_argument("--majority", action="store_true", help=says)
 
-    add(command, TOP)
+    add(command, (*TOP, "baseline"))
 
 
 def _power(command: argparse.ArgumentParser) -> None:

@@ -19,6 +19,7 @@ NAMES = (
     "questions",
     "metrics",
     "exclude_methods",
+    "baseline",
     "levels",
     "coefficients",
     "split_by",

@@ -71,6 +71,8 @@ def align(
         Methods left out; ``method``, ``story``, ``pooled``, ``within_method``;
         ``kendall``, ``spearman``, ``pearson``, ``kendall_c``; tags that split; metrics
         that are weighted.
+    baseline : sequence of str
+        Methods to compare with: win rates are those of the others over them.
     identity : dict
         By metric the identity whose scores are used, by its first digits.
     compare_identities, mix_identities : bool

@@ -27,9 +27,14 @@ def win_rates(
     *,
     parts: tuple[str, ...] = ("stories", "annotators"),
     confidence: float = 0.95,
+    baseline: tuple[str, ...] = (),
 ) -> list[TableRow]:
-    """Count wins and ties of every pair of methods, by votes and by majority."""
-    single, majorities = pair_votes(choices)
+    """Count wins and ties of every pair of methods, by votes and by majority.
+
+    `method_b` is the baseline of a pair, of two the one named first; in other pairs the
+    order is that of `choices`.
+    """
+    single, majorities = pair_votes(_against(choices, baseline))
     votes, stories = (_Shares.of_pairs(each, parts) for each in (single, majorities))
     tested = votes.tested(confidence)
     by_stories = stories.tested(confidence)
@@ -53,6 +58,23 @@ def win_rates(
         }
         for k in range(len(single.first))
     ]
+
+
+def _against(choices: pd.DataFrame, baseline: tuple[str, ...]) -> pd.DataFrame:
+    """Return the choices with a baseline, where a pair has one, as `method_b`."""
+    place = {name: place for place, name in enumerate(baseline)}
+    first, second = (
+        choices[side].map(lambda name: place.get(name, len(place)))
+        for side in ("method_a", "method_b")
+    )
+    turned = first < second
+    return choices.assign(
+        method_a=choices["method_a"].where(~turned, choices["method_b"]),
+        method_b=choices["method_b"].where(~turned, choices["method_a"]),
+        choice=choices["choice"].where(
+            ~turned, choices["choice"].replace({"a": "b", "b": "a"})
+        ),
+    )
 
 
 def method_win_rates(

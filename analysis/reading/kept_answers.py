@@ -1,6 +1,6 @@
 """Answers that enter a report: kept rows, and remarks on what was left out."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -170,26 +170,31 @@ def note_exclusions(
     frames: list[pd.DataFrame | None], options: AlignOptions, notes: Notes
 ) -> None:
     """Note which methods are left out; refuse names that no table knows."""
-    if not options.exclude_methods:
-        return
-    columns = ("method", "method_a", "method_b")
+    check_methods("--exclude-methods", options.exclude_methods, frames)
+    if options.exclude_methods:
+        notes.add(
+            sentence("Left out as asked: {methods}.", methods=options.exclude_methods)
+        )
+
+
+def check_methods(
+    option: str, names: Iterable[str], frames: Iterable[pd.DataFrame | None]
+) -> None:
+    """Refuse names of methods that no table knows."""
     known = {
         str(name)
         for frame in frames
         if frame is not None
-        for column in columns
+        for column in ("method", "method_a", "method_b")
         if column in frame
         for name in frame[column].unique()
     }
-    for name in options.exclude_methods:
+    for name in names:
         if name not in known:
             raise OptionError(
-                f"--exclude-methods: {name!r}: expected one of "
-                f"{', '.join(sorted(known))}"
+                f"{option}: {name!r}: expected one of "
+                f"{', '.join(sorted(known)) or 'the methods of choices'}"
             )
-    notes.add(
-        sentence("Left out as asked: {methods}.", methods=options.exclude_methods)
-    )
 
 
 def note_directions(table: ScoreTable, notes: Notes) -> None:

@@ -131,7 +131,29 @@ def _are_numbers(frame: pd.DataFrame) -> list[bool]:
     return [pd.api.types.is_numeric_dtype(frame[column]) for column in frame.columns]
 
 
+def joined(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with intervals behind their values, as text in one column.
+
+    >>> joined(pd.DataFrame({"a": [1.5], "a low": [1.25], "a high": [2.0]}))
+                          a
+    0  1.500 [1.250, 2.000]
+    """
+    columns = {}
+    for name in frame.columns:
+        if f"{name} low" not in frame or frame[f"{name} low"].isna().all():
+            columns[name] = frame[name]
+            continue
+        ends = [column_texts(frame[f"{name} {end}"]) for end in ("low", "high")]
+        cells = zip(column_texts(frame[name]), *ends, strict=True)
+        columns[name] = pd.Series(
+            [f"{text} [{low}, {high}]" if low else text for text, low, high in cells]
+        )
+    taken = {f"{name} {end}" for name in columns for end in ("low", "high")}
+    return pd.DataFrame({name: columns[name] for name in columns if name not in taken})
+
+
 def _listed(name: str, frame: pd.DataFrame, most: int) -> dict[str, Any]:
+    frame = joined(frame)
     numeric = _are_numbers(frame)
     # The common format of a column depends on all of its rows.
     cells = {c: column_texts(frame[c])[:most] for c in frame.columns}
@@ -168,6 +190,7 @@ def as_csv(frame: pd.DataFrame) -> str:
             safe[column] = safe[column].map(
                 lambda x: defused(x) if isinstance(x, str) else x
             )
+    safe.columns = [defused(str(column)) for column in safe.columns]
     text = io.StringIO()
     safe.to_csv(Lines(text), index=False, lineterminator="\r\n")  # type: ignore[call-overload]  # it only writes there
     return text.getvalue()
@@ -189,6 +212,7 @@ def as_latex(frame: pd.DataFrame) -> str:
     more than 40 rows, `\usepackage{longtable}`: such a table breaks over pages and
     repeats its head. In a two-column document, longtable needs `\onecolumn` first.
     """
+    frame = joined(frame)
     numeric = _are_numbers(frame)
     alignment = "".join("r" if is_number else "l" for is_number in numeric)
     is_long = len(frame) > LONGEST

@@ -72,6 +72,7 @@ def run_table(
         "questions": _names(options.questions),
         "metrics": _names(options.metrics),
         "excluded methods": ", ".join(options.exclude_methods),
+        "baseline": ", ".join(options.baseline),
         "identities": _identities(options),
         "figures": options.figures,
         "language": options.language,

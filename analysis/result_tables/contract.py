@@ -16,6 +16,7 @@ from analysis.reading.cells import CELL_COLUMNS, CellGrid
 from analysis.reading.scores import BASELINES
 from analysis.reliability.agreement import Agreement, agreement
 from analysis.reliability.matrices import Reliability
+from analysis.result_tables.by_method import by_method
 from analysis.results import Estimate, TableRow, undefined
 from analysis.sentences import Notes, Sentence, sentence
 from analysis.statistics import COLUMNS, IN_WORDS, WHOLE_OR_EMPTY
@@ -95,6 +96,9 @@ class TableCollector:
             and tables[name].filter(regex="low$").notna().any(axis=None)
         }
         notes = self.notes.sentences()
+        wide = by_method(tables)
+        if not wide.empty:
+            tables = {"by_method": wide, **tables}
         return Analysis(tables, cells, notes, resampled, self._sentences())
 
     def _sentences(self) -> dict[str, Sentence]:

@@ -1,6 +1,7 @@
 """Leaderboards of methods, and the tests between them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,8 +17,11 @@ from analysis.rankings.method_verdicts import method_verdict_rows, top_rows
 from analysis.rankings.plackett_luce import ranking_leaderboard
 from analysis.rankings.standings import Standings
 from analysis.rankings.win_rates import method_win_rates, win_rates
+from analysis.reading.kept_answers import KeptAnswers
+from analysis.reading.scores import ScoreTable
 from analysis.result_tables.contract import TableCollector
 from analysis.sentences import sentence
+from analysis.subgroups.estimates import score_mean_rows
 
 WEIGHTED = sentence(
     "pairs were selected adaptively. Win rates weight answers by the inverse of their "
@@ -45,7 +49,9 @@ def add_leaderboard(
         rows, is_weighted = with_weights(answers)
         if is_weighted:
             found.notes.add(WEIGHTED, str(criterion))
-        of_pairs = win_rates(rows, parts=drawn, confidence=level)
+        of_pairs = win_rates(
+            rows, parts=drawn, confidence=level, baseline=found.options.baseline
+        )
         of_methods = method_win_rates(rows, parts=drawn, confidence=level)
         for table, rates in (("win_rates", of_pairs), ("method_win_rates", of_methods)):
             about = {
@@ -132,6 +138,19 @@ def add_means(question: QuestionData, found: TableCollector) -> None:
                 "drawn": drawn if np.isfinite(row.mean.low) else "",
             },
         )
+
+
+def add_method_scores(
+    people: KeptAnswers, table: ScoreTable, found: TableCollector
+) -> None:
+    """Add the mean score of every method by every metric, over the judged stories."""
+    answers = (people.ratings, people.choices, people.rankings)
+    judged = {s for rows in answers if rows is not None for s in rows["story"]} - {""}
+    if judged:
+        kept = table.cells["story"].isin([*judged, ""])
+        table = replace(table, cells=table.cells[kept])
+    rows = score_mean_rows(table, options=found.options)
+    found.extend("method_scores", rows, ("stories",))
 
 
 def add_method_verdicts(found: TableCollector, *, by_rates: bool = True) -> None:

@@ -117,7 +117,12 @@ def _add_win_rates(
             "drawn": parts_drawn(answers, drawn),
             "weighted": is_weighted,
         }
-        rates = win_rates(answers, parts=drawn, confidence=options.confidence)
+        rates = win_rates(
+            answers,
+            parts=drawn,
+            confidence=options.confidence,
+            baseline=options.baseline,
+        )
         rows += [about | rate for rate in rates]
     # All pairs in all groups are one family.
     adjusted = holm(np.array([row["p_value"] for row in rows], float))

@@ -254,6 +254,24 @@ def score_strata_rows(
     return rows
 
 
+def score_mean_rows(table: ScoreTable, *, options: AlignOptions) -> list[TableRow]:
+    """Compute the mean score of every method and metric over all its stories."""
+    rows: list[TableRow] = []
+    for metric, cells in scores_as_answers(table):
+        part, units = in_own_units(cells)
+        for place, mean in _means(part, part, ("stories",), options, metric):
+            value = in_unit(mean, units[place.method])
+            drawn = "stories" if np.isfinite(value.low) else ""
+            about = {"metric": metric, "method": place.method, "drawn": drawn}
+            rows.append(about | value.columns())
+    whole = table.cells[table.cells["story"] == ""]
+    for _place, row in whole.iterrows():
+        value = Estimate(float(row["score"]), NAN, NAN, 0)
+        about = {"metric": str(row["metric"]), "method": str(row["method"])}
+        rows.append(about | {"drawn": ""} | value.columns())
+    return sorted(rows, key=lambda row: (str(row["metric"]), str(row["method"])))
+
+
 def scores_as_answers(table: ScoreTable) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield each metric's scores of stories like the cells of one annotator."""
     named = table.cells[table.cells["story"] != ""]

@@ -98,6 +98,11 @@ class ReportForm(forms.Form):
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
+    baseline = forms.MultipleChoiceField(
+        label=_("Baselines: win rates are those of the other methods over them"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
     resamples = forms.IntegerField(
         label=_("Resamples"), min_value=0, max_value=10_000, initial=1000
     )
@@ -149,9 +154,10 @@ class ReportForm(forms.Form):
             ("split_by", study_tables.tag_names(study)),
         ):
             self.fields[field].offer((name, name) for name in names)
-        self.fields["exclude_methods"].choices = [
-            (name, name) for name in study.method_names
-        ]
+        methods = [(name, name) for name in study.method_names]
+        self.fields["exclude_methods"].choices = methods
+        if study.outputs_at_once == 2:
+            self.fields["baseline"].choices = methods
         # Of metrics whose scores were made in several ways: a field for each.
         self.several = {
             f"identity-{number}": metric

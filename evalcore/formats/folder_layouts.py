@@ -9,6 +9,7 @@ Known layouts, below the outputs' root (`[x]` may be missing):
     <method>/[<mode>/<lang>/<timestamp>/]<story>/video.mp4 or <story>.mp4
     <method>/[<domain>/]index_0001/[index_0001_]step_1.png or index_0001_step_1.png
     <class>/<method>/000.webp, of OneIG's prompts
+    <method>/<task>/[<data set>-<split>/]<comment>.mp4, of several StoryBench tasks
 
 Each folder name between method and file is recognised as language, timestamp, folder of
 shots, or story; any other name is the mode.
@@ -25,6 +26,7 @@ from analysis.tables import control_character, is_text
 from evalcore.formats.envision import stories as envision
 from evalcore.formats.json_files import refuse
 from evalcore.formats.oneig import pictures as oneig
+from evalcore.formats.storybench import with_task
 
 # Suffixes of pictures and videos; the content decides whether a file is accepted.
 PICTURES = (
@@ -154,7 +156,7 @@ def find_folders(
         if not method and (turned := oneig.method_first(parts, stories, form)) != parts:
             parts, home = turned, path
         name = method or (parts.pop(0) if parts else "")
-        parts = envision.with_story(parts, stories)
+        parts, task = with_task(envision.with_story(parts, stories), stories)
         if _is_reference(parts, stories):
             found.leave_out(path, "pictures of characters")
             continue
@@ -188,7 +190,7 @@ def find_folders(
                 found.folders.append(replace(place, pictures=tuple(pictures)))
         stems = {as_name(video.stem) for video in videos}
         for video in videos:
-            key = _own_story(video, parts, stories, stems)
+            key = _own_story(video, parts, stories, stems, task)
             place = _recognise(path, name, parts, stories, key)
             if place is None:
                 found.leave_out(video, "it must lie in a story's folder")
@@ -198,11 +200,15 @@ def find_folders(
 
 
 def _own_story(
-    video: Path, parts: list[str], stories: set[str], beside: set[str]
+    video: Path, parts: list[str], stories: set[str], beside: set[str], task: str
 ) -> str:
     """Return the story named by a video's file name; empty if its folder names it."""
+    # StoryBench names some stories x.mp4.
+    for name in (as_name(video.name), as_name(video.stem)):
+        if task and f"{name}-{task}" in stories:
+            return f"{name}-{task}"
     if as_name(video.name) in stories:
-        return as_name(video.name)  # StoryBench names some stories x.mp4.
+        return as_name(video.name)
     name = as_name(video.stem)
     copied = COPY.sub("", name)
     if name not in stories and copied in beside:

@@ -1,6 +1,7 @@
 """Reader of StoryBench's tasks (video captions with times) and results.
 
-`data/tasks/<data set>-<split>/<task>.json` is a list of stories. Texts come with
+`data/tasks/<data set>-<split>/<task>.json` is a list of stories; of a folder of such
+files, a story's key is its comment and its task. Texts come with
 numbers of frames at 8 frames a second; they follow the conditioning part of the video,
 if the task has one. The whole task is stored with its story, so that it can be written
 back.
@@ -9,14 +10,20 @@ back.
 import csv
 import io
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from analysis.problems import InputError, Problem, Problems
 from analysis.reading.texts import higher_by_name
 from analysis.tables import is_text
-from evalcore.formats.json_files import number_of, read_json, read_text, refuse
+from evalcore.formats.json_files import (
+    NO_LINK,
+    number_of,
+    read_json,
+    read_text,
+    refuse,
+)
 from evalcore.formats.story_scripts import (
     ForeignScore,
     ForeignScores,
@@ -30,20 +37,55 @@ TASKS = ("action_exe", "story_cont", "story_gen")
 SPLITS = ("-valid", "-val", "-test", "-train")
 
 
-def read_tasks(file: Path) -> tuple[list[ReadStory], list[str]]:
-    """Read and check one file of tasks."""
+def read_tasks(path: Path) -> tuple[list[ReadStory], list[str]]:
+    """Read and check one file of tasks, or all files of a folder."""
     problems: Problems[Problem] = Problems()
-    rows = read_json(file)
-    if not isinstance(rows, list) or not rows:
-        refuse(file, "a list of tasks, as data/tasks/*/story_cont.json has it")
-    stories = [_story(file, i, row, problems) for i, row in enumerate(rows, start=1)]
-    read = [story for story in stories if story is not None]
-    keys = [story.key for story in read]
-    for key in sorted({key for key in keys if keys.count(key) > 1}):
-        problems.append(Problem(str(file), "each comment once", value=key))
+    files = task_files(path) if path.is_dir() else [path]
+    if not files:
+        refuse(path, "files of tasks, such as oops-val/story_cont.json")
+    read: dict[str, ReadStory] = {}
+    for file in files:
+        if file.is_symlink():
+            refuse(file, NO_LINK)
+        rows = read_json(file)
+        if not isinstance(rows, list) or not rows:
+            refuse(file, "a list of tasks, as data/tasks/*/story_cont.json has it")
+        for place, row in enumerate(rows, start=1):
+            story = _story(file, place, row, problems)
+            if story is None:
+                continue
+            if path.is_dir():
+                story.key = f"{story.key}-{story.tags['task']}"
+            if read.setdefault(story.key, story) is not story:
+                what = "each comment once in a task"
+                problems.append(Problem(str(file), what, value=story.key))
     if problems:
         raise InputError(problems)
-    return read, []
+    return list(read.values()), []
+
+
+def task_files(folder: Path) -> list[Path]:
+    """Return the files of tasks in a folder, or in folders of data sets below it."""
+    names = [f"{place}{task}.json" for place in ("", "*/") for task in TASKS]
+    return sorted(file for name in names for file in folder.glob(name))
+
+
+def with_task(parts: Sequence[str], stories: Collection[str]) -> tuple[list[str], str]:
+    """Return folder names without those of task and data set, and the task.
+
+    A folder that is called by a story's comment gets the story's key.
+
+    >>> with_task(["story_gen", "oops-val", "a_0"], {"a_0-story_gen", "a_0-story_cont"})
+    (['a_0-story_gen'], 'story_gen')
+    >>> with_task(["story_gen", "a_0"], {"a_0"})
+    (['story_gen', 'a_0'], '')
+    """
+    tasks = [part for part in parts if part in TASKS]
+    if len(tasks) != 1 or not any(key.endswith(f"-{tasks[0]}") for key in stories):
+        return list(parts), ""
+    rest = [p for p in parts if p != tasks[0] and not p.endswith(SPLITS)]
+    keys = [f"{part}-{tasks[0]}" for part in rest]
+    return [k if k in stories else p for k, p in zip(keys, rest, strict=True)], tasks[0]
 
 
 def _story(
@@ -141,7 +183,10 @@ BACKEND = "DOVER"
 def read_dover(
     path: Path, stories: Collection[str], *, method: str, version: str, backend: str
 ) -> ForeignScores:
-    """Read a table of perceptual quality: name, aesthetic, technical, overall."""
+    """Read a table of perceptual quality: name, aesthetic, technical, overall.
+
+    Where stories are called by comment and task, a folder on the path names the task.
+    """
     text = read_text(path)
     if not is_text(text):
         refuse(path, "text without NUL or invalid characters")
@@ -154,6 +199,7 @@ def read_dover(
     problems: Problems[Problem] = Problems()
     contents = ForeignScores()
     lines: dict[str, int] = {}
+    task = next((part for part in reversed(path.parts) if part in TASKS), "")
     for cells in reader:
         line = reader.line_num
         if not any(cell.strip() for cell in cells):
@@ -164,6 +210,8 @@ def read_dover(
             continue
         row = dict(zip(header, cells, strict=True))
         story = row["name"].strip()
+        if f"{story}-{task}" in stories:
+            story = f"{story}-{task}"
         cut = [key for key in stories if key.partition(".")[0] == story]
         if story not in stories and len(cut) == 1:
             story = cut[0]  # Some stories are called x.mp4.

@@ -1,4 +1,4 @@
-"""Copies of folders in object stores, for the time of an import.
+"""Copies of folders in object stores and MLflow runs, for the time of an import.
 
 An import that ends early keeps its copy, and the next one of the same address copies
 only what is missing or changed.
@@ -7,6 +7,7 @@ only what is missing or changed.
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +24,8 @@ RETENTION_SECONDS = 7 * 24 * 3600
 # Space that stays free for the database and for answers.
 RESERVE_BYTES = 10**9
 LOCK = "lock"
+# Beginnings of the address of a run's files: MLflow's own, and one as of stores.
+RUN = re.compile(r"runs:/+|mlflow://")
 
 
 @contextmanager
@@ -39,7 +42,8 @@ def copied(address: str, *, tell: Callable[[str], object]) -> Iterator[Path]:
         except BlockingIOError as error:
             text = f"{address}: another import of this address is running"
             raise StoreError(text) from error
-        yield _copy(address, home, tell)
+        of_run = RUN.match(address)
+        yield (_of_run if of_run else _copy)(address, home, tell)
         shutil.rmtree(home)
 
 
@@ -70,6 +74,22 @@ def _copy(address: str, home: Path, tell: Callable[[str], object]) -> Path:
 
     copy_files(address, files, folder, tell_count)
     return folder / name if is_file else folder
+
+
+def _of_run(address: str, home: Path, tell: Callable[[str], object]) -> Path:
+    """Copy files of an MLflow run with MLflow's client, as MLFLOW_TRACKING_URI says."""
+    try:
+        from mlflow.artifacts import download_artifacts
+    except ImportError as error:
+        text = f"{address}: expected MLflow's client: pip install 'plumbline[mlflow]'"
+        raise StoreError(text) from error
+    tell(f"Copying {address} to {home}; the copy is removed after the import.")
+    uri = RUN.sub("runs:/", address)
+    try:
+        return Path(download_artifacts(artifact_uri=uri, dst_path=str(home)))
+    except Exception as error:  # whatever the client or the network raises
+        why = str(error).partition("\n")[0]
+        raise StoreError(f"{address}: MLflow's client says: {why}") from error
 
 
 def _remove_old(root: Path) -> None:

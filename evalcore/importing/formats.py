@@ -89,7 +89,7 @@ def _of_folder(path: Path) -> str:
         return "oneig"
     if any(name.startswith("envision") and name.endswith(".json") for name in names):
         return "envision"
-    return "vistorybench"
+    return "storybench" if storybench.task_files(path) else "vistorybench"
 
 
 def _of_fields(path: Path) -> str:

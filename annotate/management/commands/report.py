@@ -14,6 +14,7 @@ from analysis.commands.arguments import (
 )
 from analysis.options import AlignOptions, OptionError
 from analysis.problems import InputError
+from analysis.tracking import SERVICES, add_tracking, check_clients, report_run, track
 from annotate.audit_log import as_of_event
 from annotate.audit_log.as_of_event import MomentError
 from annotate.management import WritingCommand
@@ -54,6 +55,7 @@ class Command(WritingCommand):
         add(parser, ALIGNMENT)
         add(parser, RESAMPLING)
         add_figures(parser)
+        add_tracking(parser)
 
     def work(
         self,
@@ -76,6 +78,8 @@ class Command(WritingCommand):
                 "note: scores are still being computed, so some values are missing "
                 f"for {', '.join(missing)}"
             )
+        asked = {name: given.get(name) for name in SERVICES}
+        check_clients(asked)
         names = [field.name for field in fields(AlignOptions)]
         options = AlignOptions(**{n: given[n] for n in names if n in given})
         with tqdm(bar_format="{desc} {elapsed}", disable=None) as bar:
@@ -94,6 +98,8 @@ class Command(WritingCommand):
                 progress=bar.set_description_str,
             )
         self.stdout.write(str(page))
+        for line in track(report_run(out, study.slug), asked):
+            self.stdout.write(line)
 
 
 def _refusal(option: str, text: str) -> CommandError:

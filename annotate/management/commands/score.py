@@ -7,7 +7,9 @@ from django.db import transaction
 from django.db.models import Count
 
 from analysis.commands.option_values import split_names
+from analysis.options import OptionError
 from analysis.sentences import counted
+from analysis.tracking import SERVICES, add_tracking, check_clients, track
 from annotate.models import Study
 from annotate.reports.score_changes import delete_values, queue_again, uses_of
 from evalcore.metrics import registry
@@ -25,6 +27,7 @@ from evalcore.scoring.deleting import (
 from evalcore.scoring.gpu_workers import run_on
 from evalcore.scoring.run_options import RunOptions
 from evalcore.scoring.time_left import shown_progress
+from evalcore.scoring.tracked import scores_run
 from evalcore.serving.supervisor import devices
 
 MOST_REASONS = 20
@@ -79,6 +82,7 @@ class Command(BaseCommand):
             help="stop all runs of this benchmark, on every machine, and compute "
             "nothing",
         )
+        add_tracking(parser)
         again = parser.add_argument_group("existing values")
         again.add_argument(
             "--again",
@@ -136,6 +140,7 @@ class Command(BaseCommand):
             self._delete(benchmark, options)
             return
         asked = _asked(options)
+        _check_tracking(options)
         gpus = _gpus(str(options["gpus"] or ""))
         if gpus and options["background"]:
             text = "--gpus: expected no --background; the workers have their own GPUs"
@@ -180,6 +185,12 @@ class Command(BaseCommand):
         if run.state == MetricRun.State.STOPPED:
             raise CommandError(f"The run was stopped by somebody else. {KEPT}")
         self.stdout.write(_said(run))
+        try:
+            lines = track(scores_run(run, wanted), options)
+        except OptionError as error:
+            raise CommandError(str(error), returncode=2) from error
+        for line in lines:
+            self.stdout.write(line)
 
     def _delete(self, benchmark: Benchmark, options: dict[str, Any]) -> None:
         values = _stored_values(benchmark, options)
@@ -235,6 +246,20 @@ def _stored_values(benchmark: Benchmark, options: dict[str, Any]) -> StoredValue
     if run is None:
         raise CommandError(f"{benchmark.slug} has no run {number}.", returncode=2)
     return values_of_run(run)
+
+
+def _check_tracking(options: dict[str, Any]) -> None:
+    """Refuse services that cannot store the scores of this command."""
+    for service in SERVICES:
+        if options[service] is not None and (
+            options["background"] or options["dry_run"]
+        ):
+            text = f"--{service}: expected no --background and no --dry-run"
+            raise CommandError(text, returncode=2)
+    try:
+        check_clients(options)
+    except OptionError as error:
+        raise CommandError(str(error), returncode=2) from error
 
 
 def _gpus(text: str) -> tuple[str, ...]:

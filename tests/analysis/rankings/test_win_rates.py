@@ -151,3 +151,24 @@ def test_methods_average_over_the_methods_they_met():
     assert found["n_votes"].to_dict() == {"x": 210, "y": 30, "z": 220}
     assert (found["low"] < found["rate"]).all()
     assert (found["rate"] < found["high"]).all()
+
+
+def test_pair_is_read_from_its_baseline():
+    """Every number of a turned pair is the mirror image of the one before."""
+    choices = simulated(n_stories=12)
+    plain = {frozenset((r["method_a"], r["method_b"])): r for r in win_rates(choices)}
+    turned = win_rates(choices, baseline=("b", "a"))
+    assert [(r["method_a"], r["method_b"]) for r in turned] == [
+        *(("a", "b"), ("c", "a"), ("c", "b"), ("c", "d"), ("d", "a"), ("d", "b"))
+    ]
+    for row in turned:
+        other = plain[frozenset((row["method_a"], row["method_b"]))]
+        if row["method_a"] == other["method_a"]:
+            assert row == other
+            continue
+        for prefix in ("", "majority_"):
+            assert row[f"{prefix}wins_a"] == other[f"{prefix}wins_b"]
+            assert row[f"{prefix}ties"] == other[f"{prefix}ties"]
+            assert row[f"{prefix}rate_a"] == pytest.approx(1 - other[f"{prefix}rate_a"])
+        assert row["low"] == pytest.approx(1 - other["high"])
+        assert row["p_adjusted"] == pytest.approx(other["p_adjusted"])

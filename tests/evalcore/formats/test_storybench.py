@@ -5,6 +5,7 @@ import json
 import pytest
 
 from analysis.problems import InputError
+from evalcore.formats.folder_layouts import find_folders
 from evalcore.importing.stories import import_benchmark
 from evalcore.models import Story
 from tests.evalcore.importing.test_benchmark import both, write
@@ -134,3 +135,43 @@ def test_wrong_times_are_reported(tmp_path, shots, given, what):
     with pytest.raises(InputError) as refused:
         import_benchmark(tmp_path, slug="v")
     assert any(what in str(problem) for problem in refused.value.problems)
+
+
+def test_folder_of_tasks_is_one_benchmark(tmp_path):
+    folder = tmp_path / "tasks"
+    generated = TASK | {"storybench_mode": "story_gen", "background": "A garden"}
+    write_tasks(folder, TASK, LATER)
+    write_tasks(folder, generated, name="story_gen.json")
+    import_benchmark(folder, slug="oops")
+    stories = {story.key: story.tags for story in Story.objects.all()}
+    assert stories == {
+        "oops_val_0_0_ms-story_cont": {"task": "story_cont", "data set": "oops"},
+        "oops_val_1002_0-story_cont": {"task": "story_cont", "data set": "oops"},
+        "oops_val_0_0_ms-story_gen": {"task": "story_gen", "data set": "oops"},
+    }
+
+
+def test_comment_occurs_once_in_a_task_of_a_folder(tmp_path):
+    write_tasks(tmp_path, TASK)
+    write_tasks(tmp_path, TASK, folder="oops-val")
+    with pytest.raises(InputError) as caught:
+        import_benchmark(tmp_path, slug="oops")
+    assert "oops-val" in str(caught.value)
+    assert "each comment once in a task" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Ours/story_gen/a_0.mp4",
+        "Ours/story_gen/oops-val/a_0.mp4",
+        "Ours/story_gen/a_0/video.mp4",
+    ],
+)
+def test_folder_of_a_video_names_its_task(tmp_path, name):
+    path = tmp_path / name
+    path.parent.mkdir(parents=True)
+    path.touch()
+    keys = {"a_0-story_gen", "a_0-story_cont"}
+    (found,) = find_folders(tmp_path, stories=keys).folders
+    assert (found.method, found.mode, found.story) == ("Ours", "", "a_0-story_gen")
