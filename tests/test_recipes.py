@@ -247,10 +247,11 @@ def test_vistar_page_ends_with_table_2(folder, shared):
         }
         told = {"author": {"name": "Judge"}, "levels": [level]}
         stories = Story.objects.filter(tags__angle__in=ANGLES[6:])
-        prompts = {
-            story.key: story.extra["vistar"] | {"questionnaire": told}
-            for story in stories
-        }
+        prompts = {}
+        for story in stories:
+            prompt = story.extra["vistar"]
+            own = {"prompt_id": story.key, "prompt": prompt["prompt"], **told}
+            prompts[story.key] = prompt | {"questionnaire": own}
         for name, text in questionnaire_files(prompts).items():
             write(folder / "questionnaires" / name, text)
 
