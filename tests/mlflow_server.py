@@ -15,7 +15,7 @@ ARTIFACTS = "/api/2.0/mlflow-artifacts/artifacts"
 
 @dataclass
 class Stored:
-    """What clients have stored."""
+    """Runs, values and files that clients have stored."""
 
     address: str = ""
     experiments: dict[str, str] = field(default_factory=dict)

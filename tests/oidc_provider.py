@@ -21,7 +21,7 @@ CLIENT, SECRET = "plumbline", "a-secret-of-tests"
 
 
 class Provider:
-    """A provider; `person` has the claims of whoever logs in."""
+    """A provider; `person` has the claims of the person who logs in."""
 
     def __init__(self) -> None:
         self.person: dict[str, object] = {"sub": "a1", "preferred_username": "ann"}

@@ -143,7 +143,7 @@ def _call(arguments: Sequence[str]) -> int:
 
 
 def answer_all(slug: str, answer: Answer) -> None:
-    """Let everybody answer everything: checks rightly, the rest as told."""
+    """Let everybody answer everything: checks rightly, the rest by a function."""
     study = Study.objects.get(slug=slug)
     people = study.annotators.order_by("name")
     now = timezone.now()

@@ -19,7 +19,7 @@ class WebhookSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Webhook
-        fields = ("id", "address", "events", "created_at", "switched_off_at")
+        fields = ["id", "address", "events", "created_at", "switched_off_at"]
 
 
 class NewWebhookSerializer(WebhookSerializer):
@@ -28,7 +28,7 @@ class NewWebhookSerializer(WebhookSerializer):
     )
 
     class Meta(WebhookSerializer.Meta):
-        fields = (*WebhookSerializer.Meta.fields, "secret")
+        fields = [*WebhookSerializer.Meta.fields, "secret"]
 
 
 class DeliverySerializer(serializers.ModelSerializer):

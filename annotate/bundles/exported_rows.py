@@ -4,7 +4,7 @@ import json
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -21,9 +21,10 @@ ROWS_AT_ONCE = 2000
 Row = dict[str, Any]
 
 
-def part_of(part: Part, name: str, model: type) -> str:
+def part_of(part: Part, column: Any) -> str:
     """Return the part that a reference of another part leads to, or ""."""
-    return part.parts.get(name) or (model.__name__ if model.__name__ in PARTS else "")
+    name = column.related_model.__name__
+    return part.parts.get(column.name) or (name if name in PARTS else "")
 
 
 class ExportedRows:
@@ -81,16 +82,17 @@ class ExportedRows:
 
     def _writer(self, part: Part, column: Any) -> Callable[[Any], Any]:
         if isinstance(column, ForeignKey):
-            other = part_of(part, column.name, column.related_model)
+            other = part_of(part, column)
             return lambda pk: self.number(other, pk) if other else None
         return _plain
 
     def _many(self, part: Part) -> dict[str, dict[int, list[int]]]:
         """Return the many-to-many references of a part's rows, by field and id."""
         found = {}
-        for one in part.model._meta.many_to_many:
+        references: Sequence[Any] = part.model._meta.many_to_many
+        for one in references:
             own, other = one.m2m_column_name(), one.m2m_reverse_name()
-            name = part_of(part, one.name, one.related_model)
+            name = part_of(part, one)
             links = one.remote_field.through._base_manager.filter(
                 **{f"{one.m2m_field_name()}__in": part.rows(self.chosen)}
             )

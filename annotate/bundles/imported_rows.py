@@ -74,8 +74,7 @@ class ImportedRows:
         readers = {one.name: self._reader(part, one) for one in part.fields}
         attributes = {one.name: one.attname for one in part.fields}
         references = {
-            one.name: part_of(part, one.name, one.related_model)
-            for one in part.model._meta.many_to_many
+            one.name: part_of(part, one) for one in part.model._meta.many_to_many
         }
         known = readers.keys() | references.keys() | ({*()} if part.key else {"id"})
         empty = {
@@ -121,7 +120,7 @@ class ImportedRows:
 
     def _reader(self, part: Part, column: Any) -> Callable[[Any], Any]:
         if isinstance(column, ForeignKey):
-            other = part_of(part, column.name, column.related_model)
+            other = part_of(part, column)
 
             def refer(number: Any) -> int | None:
                 if number is None and column.null:

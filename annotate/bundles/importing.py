@@ -1,7 +1,6 @@
 """Import of a bundle: everything is checked first, then stored, or nothing is."""
 
 import hashlib
-import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator
@@ -29,9 +28,9 @@ from annotate.models import (
     new_token,
 )
 from annotate.studies.drafting import LONGEST_SLUG
-from evalcore import media
+from evalcore import media, media_store
 from evalcore.database.postgresql import analyze
-from evalcore.media import original_path, temporary_file
+from evalcore.media import original_path
 from evalcore.models import Benchmark, MediaFile, Output, Story
 
 EXTENSIONS = (media.EXTENSION, "mp4", "webm")
@@ -145,7 +144,7 @@ def _store_media(bundle: Bundle, name: str, stored: list[Path]) -> None:
     target = original_path(MediaFile(sha256=sha256, extension=extension))
     if target.exists():
         return
-    with temporary_file(target.parent, extension) as draft:
+    with media_store.temporary_file(target.parent, extension) as draft:
         _copy(bundle, name, draft)
         if extension == media.EXTENSION:
             try:
@@ -156,7 +155,7 @@ def _store_media(bundle: Bundle, name: str, stored: list[Path]) -> None:
             if width * height > most * 10**6:
                 told = f"at most {most} megapixels (MEDIA_MAX_MEGAPIXELS)"
                 bundle.refuse(told, name)
-        os.replace(draft, target)
+        media_store.place(draft, target)
     stored.append(target)
 
 

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -49,7 +50,7 @@ class Trouble:
     page: str = ""
 
 
-def status(now: datetime) -> dict[str, object]:
+def status(now: datetime) -> dict[str, Any]:
     """Return how the server does now; sizes are in bytes."""
     minute = now.replace(second=0, microsecond=0)
     disks, missed = gauges.disks(), workers.standing_still()

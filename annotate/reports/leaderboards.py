@@ -100,7 +100,7 @@ def _means(rows: "pd.DataFrame", scale: tuple[int, int] | None) -> list[dict[str
     from analysis.rankings.method_means import mean_ranks, mean_ratings
 
     cells = ["story", "method", "annotator"]
-    people = rows.groupby(cells, as_index=False)["rating"].mean()
+    people = rows.groupby(cells, as_index=False)[["rating"]].mean()
     how: Any = {"parts": PARTS, "confidence": CONFIDENCE}
     ranks, _compared = mean_ranks(people, **how)
     means = mean_ratings(rows, people, scale=scale, **how)

@@ -214,9 +214,12 @@ class Session:
                         standing = taken
                         continue
                     given = dict(answer(taken["story"]))
-                    body = given if "ticked" in given else {"answers": given}
-                    time = {} if seconds is None else {"seconds": seconds}
-                    standing = self.submit(taken["story"]["code"], **body, **time)
+                    body: dict[str, Any] = (
+                        given if "ticked" in given else {"answers": given}
+                    )
+                    if seconds is not None:
+                        body["seconds"] = seconds
+                    standing = self.submit(taken["story"]["code"], **body)
                     submitted += 1
                 case _end:
                     break

@@ -128,7 +128,7 @@ def test_address_is_copied_by_one_import_at_a_time(shelf):
         pass
 
 
-def test_full_disk_is_told_before_anything_is_copied(shelf, monkeypatch):
+def test_full_disk_is_reported_before_anything_is_copied(shelf, monkeypatch):
     fill(shelf, {"x.csv": b"a"})
     monkeypatch.setattr(copies, "RESERVE_BYTES", 10**18)
     with (

@@ -186,10 +186,10 @@ class Command(BaseCommand):
             raise CommandError(f"The run was stopped by somebody else. {KEPT}")
         self.stdout.write(_said(run))
         try:
-            lines = track(scores_run(run, wanted), options)
+            tracked = track(scores_run(run, wanted), options)
         except OptionError as error:
             raise CommandError(str(error), returncode=2) from error
-        for line in lines:
+        for line in tracked:
             self.stdout.write(line)
 
     def _delete(self, benchmark: Benchmark, options: dict[str, Any]) -> None:

@@ -1,5 +1,7 @@
 """Pages of a study's webhooks and their deliveries."""
 
+from typing import Any
+
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -61,7 +63,7 @@ def webhook_detail(
         request.GET.get("page")
     )
     at_work = webhook.is_active and delivering.due().filter(webhook=webhook).exists()
-    context = {"webhook": webhook, "page": page, "at_work": at_work}
+    context: dict[str, Any] = {"webhook": webhook, "page": page, "at_work": at_work}
     if not request.htmx:
         return render_page(request, study, "manage/webhook.html", **context)
     status = 200 if at_work else STOP_POLLING
