@@ -125,6 +125,7 @@ def test_names_in_any_script(run):
     assert "方法 🦊" in set(tables["method_means"]["method"])
 
 
+@pytest.mark.slow
 def test_windows_line_ends_and_a_byte_order_mark_change_nothing(run):
     plain = run(ratings(), scores())["correlations"]
     odd = [

@@ -29,6 +29,7 @@ def printed(code: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_no_module_of_the_library_brings_the_web_application_along():
     assert printed(EVERY_MODULE) == "[]"
 

@@ -109,6 +109,7 @@ def checked(tmp_path: Path, **variables: str) -> subprocess.CompletedProcess:
     )
 
 
+@pytest.mark.slow
 def test_with_the_example_filled_in_nothing_is_left_to_warn_of(tmp_path):
     done = checked(tmp_path)
     assert done.returncode == 0, done.stderr

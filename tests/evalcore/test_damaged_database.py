@@ -114,6 +114,7 @@ def test_migrate_shows_the_databases_own_message(tmp_path, command):
     )
 
 
+@pytest.mark.slow
 def test_command_shows_the_databases_own_message_when_tables_are_missing(tmp_path):
     done = manage(tmp_path, "coverage", "pilot")
     check_told(done, "not up to date", "no such table: annotate_study")

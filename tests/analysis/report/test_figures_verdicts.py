@@ -113,6 +113,7 @@ def test_highest_metrics_are_drawn_when_there_are_many(n):
     assert len(figure.panels[0].plot) < 8_000
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["dsg", "tifa"])
 def test_cells_of_a_real_report_are_those_of_its_table(name, shared, tmp_path):

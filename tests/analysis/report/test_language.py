@@ -214,6 +214,7 @@ class Visible(HTMLParser):
             self.texts.append(data)
 
 
+@pytest.mark.slow
 def test_page_in_chinese_has_no_sentence_in_english(reports):
     html = page(reports, "zh-Hans")
     assert '<html lang="zh-Hans">' in html

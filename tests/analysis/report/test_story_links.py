@@ -67,6 +67,7 @@ def test_story_link_is_refused_when_it_is_no_address_of_a_story(
         check_story_link(link)
 
 
+@pytest.mark.slow
 @given(st.text(), st.text())
 def test_names_are_encoded_as_one_part_of_the_address(story, method):
     story = story.encode("utf-8", "replace").decode()

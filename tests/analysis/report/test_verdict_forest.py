@@ -43,6 +43,7 @@ def leading(found, question, metric):
     return rows[rows["metric"] == metric].iloc[0]
 
 
+@pytest.mark.slow
 def test_metrics_are_rows_with_intervals_highest_on_top(tables):
     figure = forest(tables.tables["verdicts"], "aesthetics")
     assert isinstance(figure, go.Figure)

@@ -117,6 +117,7 @@ def test_hypotheses_of_a_file_are_in_the_report_and_its_hashes(study, capsys):
     assert not (study / "other").exists()
 
 
+@pytest.mark.slow
 def test_two_runs_are_identical_and_another_seed_is_not(study):
     for out, seed in (("qqq1", 3), ("qqq2", 3), ("qqq3", 4)):
         align(study, study / out, "--seed", seed)
@@ -131,6 +132,7 @@ def test_two_runs_are_identical_and_another_seed_is_not(study):
     assert files("qqq1")["correlations.csv"] != files("qqq3")["correlations.csv"]
 
 
+@pytest.mark.slow
 def test_inputs_in_the_folder_of_the_report_are_kept(study):
     tables = study / "out" / "tables"
     tables.mkdir(parents=True)
@@ -142,6 +144,7 @@ def test_inputs_in_the_folder_of_the_report_are_kept(study):
     assert (tables / "correlations.csv").is_file()
 
 
+@pytest.mark.slow
 def test_inputs_with_equal_names_have_separate_hashes(study):
     (study / "other").mkdir()
     (study / "scores.csv").rename(study / "other" / "ratings.csv")
@@ -165,6 +168,7 @@ def test_run_table_describes_the_report(report):
     assert rows["command"].startswith("plumbline align")
 
 
+@pytest.mark.slow
 def test_date_follows_source_date_epoch(study, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     align(study, study / "out")
@@ -246,6 +250,7 @@ def test_invalid_date_is_refused_before_scipy_is_imported(study, text):
     assert not (study / "out").exists()
 
 
+@pytest.mark.slow
 def test_temporary_files_are_removed(study):
     before = set(study.iterdir())
     align(study, study / "out")
@@ -257,6 +262,7 @@ def test_temporary_files_are_removed(study):
     }
 
 
+@pytest.mark.slow
 def test_page_names_the_resampled_units(study):
     align(study, study / "out", "--confidence", "0.8", "--resample", "stories+methods")
     html = (study / "out/report.html").read_text()

@@ -23,6 +23,7 @@ def p_of(*args, **options):
     return compared(*args, **options).p_values
 
 
+@pytest.mark.slow
 def test_p_is_that_of_scipy_s_permutations_of_welch_s_t():
     rng = np.random.default_rng(2)
     a, b = rng.normal(0.5, 2, 9), rng.normal(0, 1, 15)

@@ -87,6 +87,7 @@ def test_addresses_refuse_other_http_methods(tmp_path):
             assert word == NEVER, (address, method, word)
 
 
+@pytest.mark.slow
 def test_ids_of_another_study_are_not_found(tmp_path):
     """Attack: what is refused tells which ids there are.
 

@@ -174,6 +174,7 @@ def files_of(report):
     }
 
 
+@pytest.mark.slow
 def test_extra_fields_do_not_change_another_labs_report(hers, beside):
     metric_runs.run(metric_runs.queue_run(hers.benchmark, METRICS).pk)
     answer_everything(hers)

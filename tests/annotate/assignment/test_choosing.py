@@ -212,6 +212,7 @@ def shares(person):
     return rows
 
 
+@pytest.mark.slow
 def test_annotators_methods_stay_within_one():
     study = grid(stories=12, methods=6, redundancy=5, session_size=6)
     people = add_people(study, 6)

@@ -228,6 +228,7 @@ def test_own_redundancy_beyond_the_annotators_is_refused():
         plan([unit], annotators=3, redundancy=2, session_size=2, seed=0)
 
 
+@pytest.mark.slow
 def test_large_plan_keeps_its_guarantees():
     result = plan(
         pairwise(10, 90), annotators=100, redundancy=10, session_size=8, seed=2

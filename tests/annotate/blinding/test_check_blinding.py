@@ -219,6 +219,7 @@ def test_name_in_a_page_is_a_leak(study, plant, written):
     assert {one.method for one in report.leaks} == {"Alder", "Birch", "Cedar"}
 
 
+@pytest.mark.slow
 def test_headers_of_pictures_are_compared(study, plant):
     def change(response, output):
         name = output.method.name
@@ -261,6 +262,7 @@ def test_headers_of_pages_are_compared(study, plant):
     )
 
 
+@pytest.mark.slow
 def test_content_type_of_a_single_method_is_a_leak(study, plant):
     def change(response, output):
         if output.method.name == "Cedar":
@@ -309,6 +311,7 @@ def test_file_metadata_is_a_leak(study):
     )
 
 
+@pytest.mark.slow
 def test_xmp_and_names_in_bytes_are_leaks(study):
     """Short names stand in the bytes of many a file; only long ones are found there."""
     Method.objects.filter(name="Alder").update(name="AlderTree")
@@ -339,6 +342,7 @@ def test_missing_shots_of_one_method_are_a_warning(study):
     assert not [one for one in report.warnings if "missing shots" in one.line()]
 
 
+@pytest.mark.slow
 def test_different_sizes_are_a_leak(study):
     drawn_anew("Birch", size=(48, 32))
     only(
@@ -364,6 +368,7 @@ def test_unusual_aspect_ratio_is_a_warning():
     assert any("Birch: 2 of 2 pictures or videos of Birch" in line for line in warnings)
 
 
+@pytest.mark.slow
 def test_size_in_an_attribute_is_a_leak(study, plant):
     sizes = {"Alder": 512, "Birch": 512, "Cedar": 768}
     plant(in_page(lambda s, h: h.replace('alt=""', f'width="{sizes[named(s)]}"')))
@@ -391,6 +396,7 @@ def in_address(told):
     )
 
 
+@pytest.mark.slow
 def test_hash_in_an_address_is_a_leak(study, plant):
     plant(in_address(lambda o: o.frames.first().media.sha256[:16]))
     each(
@@ -400,6 +406,7 @@ def test_hash_in_an_address_is_a_leak(study, plant):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plus", [0, 1000])
 def test_output_number_in_an_address_is_a_leak(study, plant, plus):
     """A small number is no excuse: the number of a shot has a separate place."""
@@ -409,11 +416,13 @@ def test_output_number_in_an_address_is_a_leak(study, plant, plus):
     assert {one.method for one in report.leaks} == {"Alder", "Birch", "Cedar"}
 
 
+@pytest.mark.slow
 def test_address_part_of_one_method_is_a_leak(study, plant):
     plant(in_address(lambda o: "b" if o.method.name == "Birch" else "a"))
     only(check(study), "Birch: “b” occurs only in addresses of this method")
 
 
+@pytest.mark.slow
 def test_shared_picture_address_is_a_leak(study, plant):
     def change(slot, html):
         at = f'src="/rate/{slot.annotator.invitation.token}/story/{slot.code}/'
@@ -444,6 +453,7 @@ def test_name_in_json_and_failed_response_are_leaks(study, plant):
     each(check(study), (" at /rate/…/story/…/save/",), ("status 500",))
 
 
+@pytest.mark.slow
 def test_page_without_pictures_is_a_leak(study, plant):
     def change(slot, html):
         if named(slot) != "Birch":
@@ -465,12 +475,14 @@ def common(study):
     return study
 
 
+@pytest.mark.slow
 def test_method_named_like_a_page_word_is_noted(common):
     report = check(common)
     assert report.leaks == []
     assert any("3, A, Left" in note for note in report.notes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("written", "place"), [('alt="{}"', "alt"), ('alt="">by {}<img ', "text")]
 )
@@ -532,6 +544,7 @@ def test_title_and_encoder_of_a_video_are_leaks(study, plant):
     )
 
 
+@pytest.mark.slow
 def test_rates_and_lengths_of_videos_are_warnings(study, plant):
     files = {name: mp4(rate=12) for name in ("Birch", "Cedar")} | {"Alder": mp4()}
     plant(as_videos(lambda output: files[output.method.name]))

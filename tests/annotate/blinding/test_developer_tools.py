@@ -99,6 +99,7 @@ def look_at_everything(reader):
         judged += 1
 
 
+@pytest.mark.slow
 def test_responses_do_not_name_a_method(study):
     reader = Reader(study.annotators.first())
     assert look_at_everything(reader) > 3

@@ -40,6 +40,7 @@ def away(study):
     return found[0] if found else None
 
 
+@pytest.mark.slow
 def test_work_of_absent_people_has_no_date(vanished):
     found = standing(vanished)
     assert (found.totals.submitted, found.totals.open) == (125, 25)
@@ -54,6 +55,7 @@ def test_work_of_absent_people_has_no_date(vanished):
     assert found.outlook.text in shown.split("Do now")[0]
 
 
+@pytest.mark.slow
 def test_date_returns_after_redistribution():
     study = study_with_vanished(timezone.now(), others_left=5)
     assert outlook(study).waiting.slots == 25

@@ -161,6 +161,7 @@ def test_every_response_has_security_headers(world):
     assert {200, 302, 405} <= seen
 
 
+@pytest.mark.slow
 def test_only_pictures_are_cacheable(world):
     """Attack: the next user of a shared computer presses Back, or reads its cache."""
     stored = set()

@@ -89,6 +89,7 @@ def defused_cells(url, table):
     return sum(cell.startswith("'=1+") for cell in cells)
 
 
+@pytest.mark.slow
 def test_line_ends_in_texts_begin_no_row(world):
     """Attack: an annotator's text continues in a new row, with a formula."""
     shown = "good\r=HYPERLINK(1)\n+1"
@@ -119,6 +120,7 @@ def test_every_sign_of_a_formula_is_defused(world):
         assert not any(cell.startswith(f"{sign}cmd") for cell in cells), sign
 
 
+@pytest.mark.slow
 def test_errors_escape_submitted_text(world):
     """Attack: a link or a form of another site whose text a page repeats."""
     sue = world.sue

@@ -72,6 +72,7 @@ def test_registry_knows_metrics_profiles_and_families():
         registry.load("sharpness@vsb-paper")
 
 
+@pytest.mark.slow
 def test_readiness_check_loads_no_network_library():
     code = (
         "import sys; from evalcore.metrics import registry; "

@@ -6,6 +6,8 @@ import socket
 import subprocess
 import sys
 
+import pytest
+
 from tests.serving import ROOT
 
 RING = """
@@ -26,6 +28,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.slow
 def test_unavailable_broker_does_not_delay_pages(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]

@@ -62,6 +62,7 @@ def test_serve_stops_every_process(served, how):
     assert served.process.returncode == 0
 
 
+@pytest.mark.slow
 def test_killed_worker_restarts_while_pages_work(served):
     served.wait_for_workers()
     killed = served.workers()
@@ -93,6 +94,7 @@ def test_killed_supervisor_leaves_no_process(served):
     wait_until(lambda: not served.pids(), 60, "the end of every process")
 
 
+@pytest.mark.slow
 def test_port_in_use_is_explained(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -101,6 +103,7 @@ def test_port_in_use_is_explained(tmp_path):
         assert f"Port {port} is in use" in refused(tmp_path, port=port)
 
 
+@pytest.mark.slow
 def test_address_of_another_machine_is_explained(tmp_path):
     told = refused(tmp_path, "--bind", "192.0.2.1")
     assert "BIND=192.0.2.1: this machine cannot listen on this address" in told
