@@ -21,7 +21,12 @@ LINE = re.compile(r"""([A-Z_]+)=([^\s"'$&;\\`]*)""")
 # PostgreSQL's image reads it, and Plumbline as a part of DATABASE_URL.
 OF_POSTGRES = "POSTGRES_PASSWORD"
 # Which part of Plumbline needs which secret, besides the database's password.
-NEEDED = {"SECRET_KEY": "web", "METRICS_TOKEN": "web", "JUDGE_API_KEY": "judge"}
+NEEDED = {
+    "SECRET_KEY": "web",
+    "METRICS_TOKEN": "web",
+    "OIDC_CLIENT_SECRET": "web",
+    "JUDGE_API_KEY": "judge",
+}
 OURS = [one for one in COMPOSE["services"].values() if "env_file" in one]
 
 
@@ -54,7 +59,7 @@ def test_each_container_of_compose_has_only_the_secrets_that_it_needs():
     secrets = {
         name
         for name in {*EXAMPLE, *ENVIRONMENT}
-        if re.search("KEY|TOKEN$|PASSWORD", name)
+        if re.search("KEY|TOKEN$|SECRET$|PASSWORD$", name)
     }
     assert secrets == {*NEEDED, OF_POSTGRES}
     for part, service in COMPOSE["services"].items():

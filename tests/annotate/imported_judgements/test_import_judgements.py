@@ -234,7 +234,7 @@ def refused(tmp_path, text, **options):
             "steps of 1, not of 0.25: multiply all ratings and --scale by 4,",
         ),
         ((3.7, 0.2), "steps of 1, not of 0.1: multiply all ratings and --scale by 10,"),
-        ((3.3333, 4), "a whole number; analyse mean ratings with python -m"),
+        ((3.3333, 4), "a whole number; analyse mean ratings with plumbline align"),
     ],
 )
 def test_fractional_rating_is_refused_with_step_and_remedy(tmp_path, ratings, expected):
