@@ -61,6 +61,7 @@ def test_database_that_is_not_prepared_is_explained(tmp_path):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_database_that_is_away_is_explained(tmp_path):
     url = "postgres://127.0.0.1:1/nothing"
     done = manage(tmp_path, "coverage", "pilot", DATABASE_URL=url)
