@@ -54,7 +54,8 @@ def check_clients(asked: Mapping[str, str | None]) -> None:
     for service in SERVICES:
         if asked.get(service) is not None and find_spec(service) is None:
             raise OptionError(
-                f"--{service}: expected its client: pip install 'plumbline[{service}]'"
+                f"--{service}: expected its client: "
+                f"pip install 'plumbline-analysis[{service}]'"
             )
 
 

@@ -75,7 +75,7 @@ def can_store_media() -> bool:
 def about_store() -> str:
     """Return why the object store of the media cannot be written to, or nothing."""
     check = media_store.why_not_writable
-    return str(cache.get_or_set("media store", check, STORE_SECONDS))
+    return str(cache.get_or_set("media-store", check, STORE_SECONDS))
 
 
 def _about_media() -> str:

@@ -9,10 +9,9 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from django.test import Client
-from rest_framework.authtoken.models import Token
 
 from annotate.access import accounts
-from annotate.models import Event, Identity, StudyMember, User
+from annotate.models import ApiToken, Event, Identity, StudyMember, User
 from annotate.personal_data.accounts import erase
 from annotate.sign_on import provider as sign_on
 from tests.factories import make_study
@@ -67,7 +66,7 @@ def test_person_of_a_group_logs_in_with_its_rights(client, provider):
     assert (user.username, user.is_staff, user.is_superuser) == ("ann", True, False)
     assert not user.has_usable_password()
     assert not user.email
-    assert client.get("/studies/").status_code == 200
+    assert client.get("/setup/").status_code == 200
     client.post("/logout/")
     assert who(client) is None
 
@@ -247,10 +246,10 @@ def test_deactivated_account_does_not_log_in_and_its_token_ends(client, provider
     provider.person["groups"] = ["staff"]
     come_back(client)
     user = who(client)
-    Token.objects.create(user=user)
+    ApiToken.issue(user=user, name="script", scope="read")
     accounts.deactivate(user, by=user)
     assert who(client) is None
-    assert not Token.objects.exists()
+    assert ApiToken.objects.get().revoked_at
     answer = come_back(client)
     assert answer.status_code == 403
     assert "is deactivated" in answer.content.decode()
