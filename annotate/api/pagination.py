@@ -31,6 +31,13 @@ class Pages(LimitOffsetPagination):
             response["Link"] = ", ".join(given)
         return response
 
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """Return the schema of a page: every field is always there."""
+        link = {"type": "string", "nullable": True, "format": "uri", "example": None}
+        fields = {"count": {"type": "integer"}, "next": link, "previous": link}
+        fields["results"] = schema
+        return {"type": "object", "required": [*fields], "properties": fields}
+
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
         """Return the parameters with their limits."""
         limit = {"type": "integer", "minimum": 1, "maximum": self.max_limit}

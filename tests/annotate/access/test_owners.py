@@ -212,7 +212,8 @@ def test_posted_score_replaces_the_benchmarks_with_a_note(beside):
     answer_everything(beside)
     version = stored_as("shots_present")
     first = post_scores(beside, [score(2.5, **version)], replace=False)
-    assert "the stored value" in first.json()["problems"][0]
+    (problem,) = first.json()["problems"]
+    assert problem["expected"].startswith("the stored value")
     done = post_scores(beside, [score(2.5, **version)])
     assert (done.json()["created"], done.json()["replaced"]) == (0, 1)
     same = post_scores(beside, [score(2.5, **version)], replace=False)

@@ -81,7 +81,7 @@ def test_message_about_a_slot_is_signed_and_names_no_method(study):
             "annotator": "A01",
             "item": slot.unit_id,
             "story": "01",
-            "api": "https://study.example.org/api/v1/studies/trial/",
+            "api": f"https://study.example.org/api/v1/studies/trial/slots/{slot.code}/",
         },
     }
     assert not any(name.encode() in body for name in study.method_names)
