@@ -24,6 +24,8 @@ PRIOR_FREEDOM = 4
 CHUNK = 4_000_000
 # What is this small beside an estimate is what rounding leaves of no variance.
 NOTHING = 1e-24
+# So small a part of the terms of a sum is what rounding leaves of 0.
+ROUNDING = 1e-14
 # A direction in which so much less is known than in others is none.
 SINGULAR = 1e-10
 # The cluster of each answer, and how many clusters there are.
@@ -215,8 +217,11 @@ def widened_clusters(sizes: Array | Counts, of: Counts, n: int) -> Array:
 
 
 def squared(contrasts: Array, covariance: Array) -> Array:
-    """Return the variances of contrasts."""
-    return np.asarray(((contrasts @ covariance) * contrasts).sum(axis=1))
+    """Return the variances of contrasts; 0 for what rounding leaves of a sum."""
+    found = ((contrasts @ covariance) * contrasts).sum(axis=1)
+    size = abs(contrasts)
+    summed = ((size @ abs(covariance)) * size).sum(axis=1)
+    return np.asarray(np.where(found > ROUNDING * summed, found, 0.0))
 
 
 def share_intervals(shares: Array, n: Array, quantiles: Array) -> tuple[Array, Array]:

@@ -7,7 +7,7 @@ from PIL import Image, ImageDraw
 
 import plumbline.client
 from annotate.audit_log.verifying import problems
-from annotate.models import ApiToken, Study, StudyMember, User
+from annotate.models import ApiToken, Slot, Study, StudyMember, User
 from annotate.people.joining import make_link
 from annotate.reports import building
 from annotate.uploads import queue, working
@@ -21,7 +21,7 @@ from plumbline.client import (
 from tests.factories import make_benchmark, picture_bytes
 from tests.robots import ADDRESS, InProcess, visitor
 from tests.test_tutorials import ROOT, blocks
-from tests.working import LIKERT, PAIRWISE, make_planned
+from tests.working import LIKERT, PAIRWISE, join, make_planned, work
 
 pytestmark = pytest.mark.django_db
 PAGE = ROOT / "docs" / "how-to" / "evaluate-checkpoints.md"
@@ -39,10 +39,11 @@ class WithWorkers(InProcess):
         return answer
 
 
-def open_study(text: str = LIKERT, *, methods=("base",), **more) -> Study:
-    benchmark = make_benchmark(stories=2, shots=2, methods=methods)
+def open_study(text: str = LIKERT, *, outputs=("base",), methods=()) -> Study:
+    """Launch a study of some methods, all if empty, of those with outputs."""
+    benchmark = make_benchmark(stories=2, shots=2, methods=outputs)
     text += "assignment: open\nredundancy: 2\n"
-    return make_planned(text, benchmark=benchmark, slug="checkpoints", **more)
+    return make_planned(text, benchmark=benchmark, slug="checkpoints", methods=methods)
 
 
 def client_of(study: Study, scope: str = "write") -> Client:
@@ -122,9 +123,8 @@ def test_outputs_that_cannot_join_are_not_stored(tmp_path):
 
 
 def test_outputs_imported_before_join_against_a_baseline(tmp_path):
-    study = open_study(PAIRWISE, methods=("base", "next", "other"))
-    study.units.filter(output_b__method__name="other").delete()
-    study.units.filter(output_a__method__name="other").delete()
+    outputs = ("base", "next", "other")
+    study = open_study(PAIRWISE, outputs=outputs, methods=outputs[:2])
     joined = client_of(study).add_method("checkpoints", "other", against=["base"])
     assert (joined.items, joined.wanted) == (2, 4)
     folder = write_outputs(tmp_path / "step-1")
@@ -140,25 +140,33 @@ def test_token_without_the_scope_or_of_another_study_adds_nothing(tmp_path):
     with pytest.raises(NotAllowedError, match="scope"):
         client_of(study, scope="read").add_method("checkpoints", "base-2")
     other = make_planned(LIKERT, benchmark=study.benchmark, slug="b", annotators=3)
+    client_of(other)
     with pytest.raises(NotAllowedError, match="for the study"):
         client_of(study).add_method(other.slug, "base-2")
     assert study.method_names == ["base"]
 
 
 def test_leaderboard_has_intervals_and_tables_have_types():
-    study = open_study(PAIRWISE, methods=("base", "next", "other"))
-    link = make_link(study, most=2)
-    for answers in (
-        {"quality": "left", "text": "tie"},
-        {"quality": "right", "text": "left"},
-    ):
-        visitor(link).work(lambda _story, given=answers: given)
+    study = open_study(PAIRWISE, outputs=("base", "next", "other"))
+
+    def prefer_first(slot: Slot, _question: str) -> str:
+        return "left" if slot.a_is_left else "right"
+
+    def prefer_other(slot: Slot, question: str) -> str:
+        first = prefer_first(slot, question)
+        if slot.unit.output_b.method.name != "other":
+            return first
+        return "right" if first == "left" else "left"
+
+    for answer in (prefer_first, prefer_other):
+        work(join(study), answer)
     client = client_of(study)
     board = client.leaderboard("checkpoints")
     own = board[board["question"] == "quality"]
-    assert len(own) == 3
-    assert (own["low"] <= own["value"]).all()
+    assert own["method"].tolist() == ["base", "other", "next"]
     assert own["rank"].is_monotonic_increasing
+    assert (own["low"] < own["value"]).all()
+    assert (own["value"] < own["high"]).all()
     table = client.table("checkpoints", "choices")
     assert table["story"].unique().tolist() == ["01", "02"]
     assert table["is_gold"].dtype == bool

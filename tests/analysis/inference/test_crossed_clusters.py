@@ -101,6 +101,18 @@ def test_intervals_and_p_values_are_students():
     assert np.isnan(p_value[1])
 
 
+@given(st.integers(0, 1000))
+def test_estimate_that_nothing_moves_has_no_interval_beside_others_that_vary(seed):
+    """What the three others win from each other cancels only up to rounding."""
+    gains = np.random.default_rng(seed).normal(size=4)
+    influence = np.outer(gains, [0.7, -0.4, -0.3, 0.0])
+    clusters = [(np.array([0, 0, 1, 1]), 2), (np.array([0, 1, 0, 1]), 2)]
+    found = crossed_covariance(influence, np.arange(4), clusters, rank=3)
+    low, high = found.of(np.eye(4) - 1 / 4).intervals(np.zeros(4), 0.95)
+    assert (high[:3] > low[:3]).all()
+    assert np.isnan([low[3], high[3]]).all()
+
+
 @given(st.integers(0, 50), st.integers(1, 50))
 def test_shares_have_wilsons_interval(won, more):
     n = won + more

@@ -131,7 +131,7 @@ def test_training_shows_feedback_and_opens_the_study():
 
 
 def test_pairs_are_rated_by_side_without_names():
-    study = make_planned(PAIRWISE, benchmark=make_benchmark(stories=2), annotators=2)
+    study = make_planned(PAIRWISE, benchmark=make_benchmark(stories=2), annotators=3)
     session = robot(study.annotators.first())
     story = taken(session)
     assert set(story["shots"][0]["pictures"]) == {"left", "right"}
@@ -330,8 +330,6 @@ def test_submission_refuses_more_answers_than_the_limit(person):
     code = taken(session)["code"]
     with pytest.raises(InvalidError, match=r"at most 200 answers .*, not 201"):
         session.submit(code, ticked={str(n): [] for n in range(1, 202)})
-    with pytest.raises(InvalidError):
-        session.submit(code, seconds=3)
     assert not Rating.objects.exists()
 
 
