@@ -48,6 +48,8 @@ FOREIGN = {
     "--reasoning-parser",
     "OLLAMA_CONTEXT_LENGTH",
     "OLLAMA_NUM_PARALLEL",
+    "PLUMBLINE_ADDRESS",  # of a user's script
+    "PLUMBLINE_TOKEN",
 }
 # Lines that begin with other programs, whose options are not checked.
 OTHERS = re.compile(
