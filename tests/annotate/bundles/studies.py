@@ -7,9 +7,8 @@ from django.apps import apps
 from django.db import connection
 from django.utils import timezone
 
-from annotate.models import Annotator, Report, Slot, StoryComment
+from annotate.models import Annotator, Slot, StoryComment
 from annotate.quality import exclusion
-from annotate.reports import building
 from annotate.responses import analysis_views
 from annotate.responses.bulk import SlotAnswers, store_judgements
 from evalcore.models import MetricScore, Output, TwinScore
@@ -92,7 +91,7 @@ def fill(study):
 
 
 def with_everything():
-    """Return a study that also has degraded copies, posted scores and a report."""
+    """Return a study that also has degraded copies and posted scores."""
     study = answered("likert")
     for output in study.units.first().outputs:
         degraded_copies.make_perturbation(output, "blurred", 1)
@@ -111,8 +110,6 @@ def with_everything():
     run.save()
     score.pk, score.posted_to, score.run, score.value = None, study.slug, run, 0.25
     score.save()
-    row = Report.objects.create(study=study, options={"resamples": 0})
-    assert building.build_report(row.pk).state == "done"
     return study
 
 

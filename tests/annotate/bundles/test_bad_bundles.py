@@ -1,9 +1,12 @@
 """Bundles that are damaged, forged or from other versions leave nothing behind."""
 
+import functools
 import hashlib
 import json
 import stat
+import tempfile
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -20,13 +23,23 @@ from tests.factories import make_benchmark, make_study
 pytestmark = pytest.mark.django_db
 
 
+@functools.cache
+def small_bundle() -> bytes:
+    """Return a small bundle, written once for all tests."""
+    study = make_study(benchmark=make_benchmark(stories=1, shots=1), annotators=1)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "trial.zip")
+        exporting.write_bundle(study, path)
+        return path.read_bytes()
+
+
 @pytest.fixture
 def bundle(tmp_path, settings):
-    """Return a small bundle; the server is empty."""
-    study = make_study(benchmark=make_benchmark(stories=1, shots=1), annotators=1)
-    exporting.write_bundle(study, tmp_path / "trial.zip")
+    """Return the path of a small bundle; the server is empty."""
+    path = tmp_path / "trial.zip"
+    path.write_bytes(small_bundle())
     empty_server(settings, tmp_path / "elsewhere")
-    return tmp_path / "trial.zip"
+    return path
 
 
 def rewritten(path, change, *, is_told=True):
