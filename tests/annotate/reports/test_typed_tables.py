@@ -5,7 +5,6 @@ import json
 import pandas as pd
 import pyarrow.parquet
 import pytest
-from crowdkit.aggregation import BradleyTerry, MajorityVote
 from django.core.management import CommandError, call_command
 from frictionless import Package, validate
 
@@ -170,6 +169,8 @@ def test_crowd_kit_aggregates_ratings(tmp_path):
     one.ratings.update(value=0)
     write_export(study, tmp_path, layout="crowd-kit")
     rows = pd.read_csv(tmp_path / "crowd_kit_ratings.csv")
+    from crowdkit.aggregation import MajorityVote  # takes seconds to load
+
     labels = MajorityVote().fit_predict(rows)
     assert len(labels) == 6 * 2  # outputs and questions
     assert set(labels) == {1}
@@ -184,6 +185,8 @@ def test_crowd_kit_ranks_methods(tmp_path):
     notes = []
     write_export(study, tmp_path, layout="crowd-kit", form="parquet", note=notes.append)
     rows = pd.read_parquet(tmp_path / "crowd_kit_choices.parquet").astype(str)
+    from crowdkit.aggregation import BradleyTerry  # takes seconds to load
+
     scores = BradleyTerry(n_iter=50).fit_predict(rows)
     assert list(scores.sort_values().index) == ["Alder", "Birch", "Cedar"]
     assert len(rows) == 6 * 2 * 2 - 2
