@@ -31,6 +31,8 @@ OPEN_TO_ALL = {
     "/readyz",
     "/i18n/setlang/",
     "/rate/worker.js",
+    "/public/<name>/",  # of published reports alone
+    "/public/<name>/data.zip",
     "/api/docs/",
     "/api/v1/schema/",
     "/api/v1/token/",
