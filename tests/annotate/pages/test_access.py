@@ -64,6 +64,7 @@ OTHERS = {"other lab's manager", "other study's link", "other annotator's link"}
 
 
 @pytest.mark.django_db
+@pytest.mark.timeout(900)
 def test_access_matches_documentation(tmp_path):
     tables = observed(World(tmp_path))
     for rows in tables.values():
