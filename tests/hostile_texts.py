@@ -24,6 +24,7 @@ OURS = {
     "file_sha256",
     "language",
     "password",
+    "policy",
     "posted_to",
     "rule",
     "sha256",

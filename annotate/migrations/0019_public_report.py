@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
             name='PublicReport',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(default=annotate.models.people.new_token, max_length=60)),
+                ('name', models.SlugField(default=annotate.models.people.new_token, max_length=60, db_index=False)),
                 ('policy', models.TextField(help_text='Of content security, for its page.')),
                 ('with_data', models.BooleanField(default=False)),
                 ('data_event', models.PositiveBigIntegerField(help_text='Event of the log as of which its data were written.', null=True)),

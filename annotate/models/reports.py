@@ -237,7 +237,7 @@ class PublicReport(models.Model):
     report = models.OneToOneField(
         Report, on_delete=models.CASCADE, related_name="public"
     )
-    name = models.CharField(max_length=60, default=new_token)
+    name = models.SlugField(max_length=60, default=new_token, db_index=False)
     policy = models.TextField(help_text="Of content security, for its page.")
     with_data = models.BooleanField(default=False)
     data_event = models.PositiveBigIntegerField(
