@@ -232,7 +232,11 @@ class World:
         (kept / "public-data.zip").write_bytes(b"")
         (kept / "public-report.html").write_text("<main></main>")
         PublicReport.objects.create(
-            report=self.report, name="paper", with_data=True, data_event=1
+            report=self.report,
+            name="paper",
+            policy="default-src 'none'; frame-ancestors 'none'",
+            with_data=True,
+            data_event=1,
         )
         self.webhook = Webhook.objects.create(study=self.trial, address="https://x.org")
         self.delivery = managing.test(self.webhook)

@@ -80,7 +80,7 @@ def by_the_api(person, slot):
     client = APIClient()
     token = person.invitation.token
     client.credentials(HTTP_AUTHORIZATION=f"Invitation {token}")
-    given = {"answers": {"character": 2, "beauty": 2}}
+    given = {"answers": {"character": "2", "beauty": "2"}}
     url = reverse("api-submit", args=[slot.code])
     return client.post(url, given, format="json").status_code
 

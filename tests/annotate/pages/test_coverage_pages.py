@@ -509,7 +509,7 @@ def test_number_of_queries_does_not_grow(django_assert_max_num_queries):
         answer_everything(study)
         snapshots.refresh(study)
         client = alice(study)
-        with django_assert_max_num_queries(52):
+        with django_assert_max_num_queries(53):
             page(study, client)
 
 

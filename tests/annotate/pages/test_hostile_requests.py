@@ -217,7 +217,7 @@ def test_huge_file_is_refused_unread(url):
         },
     )
     assert answer.status_code == 413
-    assert answer.content == b"Request too large: send at most 20 MB."
+    assert b"send at most 20 MB." in answer.content
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_submission_needs_few_statements_and_files(client, page):
     with Counted() as counted:
         assert send(client, page).json()["submitted"]
     assert len(counted.queries) <= 16
-    assert len(counted.own_files) <= 12
+    assert len(counted.own_files) <= 14
     assert not any("SAVEPOINT" in query["sql"] for query in counted.queries)
 
 
@@ -81,4 +81,4 @@ def test_next_page_needs_few_statements_and_files(client, page):
     with Counted() as counted:
         assert client.get(page).status_code == 200
     assert len(counted.queries) <= 8
-    assert len(counted.own_files) <= 18
+    assert len(counted.own_files) <= 21

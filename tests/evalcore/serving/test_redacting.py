@@ -36,6 +36,7 @@ PUBLIC = {
     "code",
     "table",
     "pk",
+    "delivery_pk",
     "action",
     "offer",
     "benchmark",
@@ -176,7 +177,9 @@ def test_logs_contain_no_secrets_of_requests(server):
     for _ in range(51):
         ask(f"/join/{LINK}/")
     for scheme, secret in (("Token", TOKEN), ("Invitation", LINK)):
-        ask("/api/v1/slot/", f"Authorization: {scheme} {secret}", method="POST")
+        ask(
+            "/api/v1/session/story/", f"Authorization: {scheme} {secret}", method="POST"
+        )
         ask("/api/v1/studies/?fail=django", f"Authorization: {scheme} {secret}")
 
     log = written()
