@@ -234,7 +234,7 @@ class World:
         PublicReport.objects.create(
             report=self.report,
             name="paper",
-            policy="default-src 'none'; frame-ancestors 'none'",
+            policy="default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
             with_data=True,
             data_event=1,
         )
