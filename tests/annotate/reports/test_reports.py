@@ -321,11 +321,23 @@ def test_outsider_gets_404(study, report, subtests):
         "report-file": [report.pk, "report.json"],
         "report-again": [report.pk],
         "report-cancel": [report.pk],
+        "report-publish": [report.pk],
+        "report-unpublish": [report.pk],
+        "export-file": [1],
+        "export-delete": [1],
     }
-    names = {path.name for path in report_urls} - {"api-table"}
+    public = {"public-report", "public-data"}
+    names = {path.name for path in report_urls} - public
     assert names >= extra.keys()
     for name in sorted(names):
-        posted = ("report-create", "report-again", "report-cancel")
+        posted = (
+            "report-create",
+            "report-again",
+            "report-cancel",
+            "report-unpublish",
+            "export-create",
+            "export-delete",
+        )
         send = client.post if name in posted else client.get
         with subtests.test(name):
             url = reverse(name, args=[study.slug, *extra.get(name, [])])
