@@ -392,7 +392,7 @@ def test_each_table_says_what_was_drawn_for_its_intervals():
         bounds = frame.filter(regex="low$").drop(columns="mixed_low", errors="ignore")
         known = bounds.notna().any(axis=None)
         # From the tables before them.
-        copied = name in ("clusters", "verdicts", "method_verdicts")
+        copied = name in ("by_method", "clusters", "verdicts", "method_verdicts")
         assert (name in usual.resampled) == known or copied, name
     asked = AlignOptions(resamples=25, resample="annotators")
     drawn = run(ratings, choices, scores, asked).resampled
