@@ -83,6 +83,8 @@ def test_align_returns_the_tables_of_its_inputs():
     without_marks = {"marked_shots", "shot_agreement"}
     without_earlier = {"late_methods", "late_drift", "late_differences"}
     undeclared = {"hypotheses", "sanity", "top_methods", "identities"}
+    # Its columns are the questions and metrics of the input.
+    assert len(found.tables.pop("by_method"))
     assert set(found.tables) == (
         set(COLUMNS)
         - planned
