@@ -68,12 +68,21 @@ def track(run: Run, asked: Mapping[str, str | None]) -> list[str]:
             continue
         try:
             said.append(store(run, place))
-        except Exception as error:  # whatever a foreign client or network raises
+        except _errors_of(service) as error:
             why = str(error).splitlines() or [type(error).__name__]
             raise OptionError(
                 f"--{service}: the run was not stored completely: {why[0]}"
             ) from error
     return said
+
+
+def _errors_of(service: str) -> tuple[type[Exception], ...]:
+    """Return the errors of a service's client, and those of files and networks."""
+    if service == "mlflow":
+        from mlflow.exceptions import MlflowException as ClientError
+    else:
+        from wandb.errors import Error as ClientError
+    return ClientError, OSError, ValueError
 
 
 def report_run(folder: Path, name: str) -> Run:

@@ -1,4 +1,4 @@
-"""A provider of OpenID Connect on this machine, with one person who is always there.
+"""A provider of OpenID Connect on this machine, with one person.
 
 It checks what a real one checks: redirect address, client, secret, PKCE, and that a
 code is used once. `spoil` changes the claims of the next tokens.

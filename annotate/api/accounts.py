@@ -206,7 +206,7 @@ class AccountList(Listed, SuperuserView):
     )
     @transaction.atomic
     def post(self, request: Request) -> Response:
-        """Create an account, with the link by which its owner sets a password."""
+        """Create an account, and a link for its owner to set a password."""
         given = read(AccountBody, request)
         user = accounts.create(given["name"], ROLES[given["role"]], by=request.user)
         shown = {**_shown(user), "password_link": password_link(request, user)}

@@ -237,7 +237,7 @@ class JoinSerializer(Body):
         max_length=100,
         allow_blank=True,
         default="",
-        help_text="a secret of the front end, by which a person of a platform can join "
+        help_text="a secret of the front end; with it a person of a platform can join "
         "again",
     )
 

@@ -123,15 +123,16 @@ def _unused(model: type[Study] | type[Benchmark], name: str) -> str:
 def _stored_files(bundle: Bundle) -> Iterator[list[Path]]:
     """Remove the files that were stored if the import fails."""
     stored: list[Path] = []
+    is_complete = False
     try:
         yield stored
-    except BaseException:
-        for path in stored:
+        is_complete = True
+    finally:
+        for path in () if is_complete else stored:
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
             elif not MediaFile.objects.filter(pk=path.stem).exists():
                 path.unlink(missing_ok=True)
-        raise
 
 
 def _store_media(bundle: Bundle, name: str, stored: list[Path]) -> None:

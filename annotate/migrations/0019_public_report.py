@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
                 ('name', models.SlugField(default=annotate.models.people.new_token, max_length=60, db_index=False)),
                 ('policy', models.TextField(help_text='Of content security, for its page.')),
                 ('with_data', models.BooleanField(default=False)),
-                ('data_event', models.PositiveBigIntegerField(help_text='Event of the log as of which its data were written.', null=True)),
+                ('data_event', models.PositiveBigIntegerField(help_text='Last event of the log that its data contain.', null=True)),
                 ('published_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
                 ('published_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),

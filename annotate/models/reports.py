@@ -241,7 +241,7 @@ class PublicReport(models.Model):
     policy = models.TextField(help_text="Of content security, for its page.")
     with_data = models.BooleanField(default=False)
     data_event = models.PositiveBigIntegerField(
-        null=True, help_text="Event of the log as of which its data were written."
+        null=True, help_text="Last event of the log that its data contain."
     )
     published_by = account_if_known()
     published_at = models.DateTimeField(default=timezone.now)

@@ -40,7 +40,7 @@ class PasswordLink(models.Model):
 
 
 class Identity(models.Model):
-    """A login at an institution, by which a user comes in.
+    """A login at an institution that belongs to a user.
 
     Issuer and subject identify the person; other claims can be chosen by them.
     """

@@ -103,7 +103,7 @@ def test_intervals_and_p_values_are_students():
 
 @given(st.integers(0, 1000))
 def test_estimate_that_nothing_moves_has_no_interval_beside_others_that_vary(seed):
-    """What the three others win from each other cancels only up to rounding."""
+    """Wins among the three others cancel only up to rounding."""
     gains = np.random.default_rng(seed).normal(size=4)
     influence = np.outer(gains, [0.7, -0.4, -0.3, 0.0])
     clusters = [(np.array([0, 0, 1, 1]), 2), (np.array([0, 1, 0, 1]), 2)]
