@@ -79,10 +79,12 @@ def track(run: Run, asked: Mapping[str, str | None]) -> list[str]:
 def _errors_of(service: str) -> tuple[type[Exception], ...]:
     """Return the errors of a service's client, and those of files and networks."""
     if service == "mlflow":
-        from mlflow.exceptions import MlflowException as ClientError
-    else:
-        from wandb.errors import Error as ClientError
-    return ClientError, OSError, ValueError
+        from mlflow.exceptions import MlflowException
+
+        return MlflowException, OSError, ValueError
+    from wandb.errors import Error
+
+    return Error, OSError, ValueError
 
 
 def report_run(folder: Path, name: str) -> Run:
