@@ -59,7 +59,7 @@ def test_names_of_mlflow_stay_apart():
 
 def test_missing_client_is_named_with_its_package(monkeypatch):
     monkeypatch.setattr("analysis.tracking.find_spec", lambda name: None)
-    with pytest.raises(OptionError, match=r"--wandb: .*'plumbline\[wandb\]'"):
+    with pytest.raises(OptionError, match=r"--wandb: .*'plumbline-analysis\[wandb\]'"):
         check_clients({"mlflow": None, "wandb": ""})
 
 
