@@ -134,9 +134,9 @@ def _are_numbers(frame: pd.DataFrame) -> list[bool]:
 def joined(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table with intervals behind their values, as text in one column.
 
-    >>> joined(pd.DataFrame({"a": [1.5], "a low": [1.25], "a high": [2.0]}))
+    >>> joined(pd.DataFrame({"a": [1.5], "a low": [1.25], "a high": [2.5]}))
                           a
-    0  1.500 [1.250, 2.000]
+    0  1.500 [1.250, 2.500]
     """
     columns = {}
     for name in frame.columns:
