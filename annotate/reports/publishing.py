@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
-from annotate import event_log, spreadsheet
+from annotate import event_log
 from annotate.audit_log import as_of_event
 from annotate.kinds.registry import answer_tables
 from annotate.models import (
@@ -212,8 +212,4 @@ def _answer_lines(
     rows = study_tables.answer_rows(study, table, view=view, as_of=moment)
     kept = (row for row in rows if not row["excluded"] and row["slot"] not in codes)
     cells = ([row[column] for column in columns] for row in kept)
-    return spreadsheet.csv_lines(columns, map(_plain, cells))
-
-
-def _plain(row: list[object]) -> list[object]:
-    return [str(cell).lower() if isinstance(cell, bool) else cell for cell in row]
+    return downloads.plain_lines(columns, cells)
