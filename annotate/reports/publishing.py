@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from io import TextIOWrapper
 from pathlib import Path
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.urls import reverse
 from django.utils import timezone
@@ -69,28 +69,32 @@ def publish(
     if name and name != own:
         _check(name)
     policy = _write_page(report, with_data=with_data)
-    with transaction.atomic():
-        Report.objects.select_for_update(no_key=True).get(pk=report.pk)
-        row, _created = PublicReport.objects.update_or_create(
-            report=report,
-            defaults={
-                "name": name or new_token(),
-                "policy": policy,
-                "with_data": with_data,
-                "data_event": None,
-                "published_by": by,
-                "published_at": timezone.now(),
-                "withdrawn_at": None,
-            },
-        )
-        event_log.note(
-            Event.Kind.REPORT_PUBLISHED,
-            report.study_id,
-            user=by,
-            report=report.pk,
-            address=reverse("public-report", args=[row.name]),
-            with_data=with_data,
-        )
+    try:
+        with transaction.atomic():
+            Report.objects.select_for_update(no_key=True).get(pk=report.pk)
+            row, _created = PublicReport.objects.update_or_create(
+                report=report,
+                defaults={
+                    "name": name or new_token(),
+                    "policy": policy,
+                    "with_data": with_data,
+                    "data_event": None,
+                    "published_by": by,
+                    "published_at": timezone.now(),
+                    "withdrawn_at": None,
+                },
+            )
+            event_log.note(
+                Event.Kind.REPORT_PUBLISHED,
+                report.study_id,
+                user=by,
+                report=report.pk,
+                address=reverse("public-report", args=[row.name]),
+                with_data=with_data,
+            )
+    except IntegrityError as error:
+        text = _("Another report has the name “%(name)s”. Choose another one.")
+        raise PublishingError(text % {"name": name}) from error
     return row
 
 
@@ -101,11 +105,7 @@ def _check(name: str) -> None:
             "“%(name)s” cannot be part of an address. Use 3 to 60 small letters, "
             "digits and single hyphens."
         )
-    elif PublicReport.objects.filter(name=name).exists():
-        text = _("Another report has the name “%(name)s”. Choose another one.")
-    else:
-        return
-    raise PublishingError(text % {"name": name[:80]})
+        raise PublishingError(text % {"name": name[:80]})
 
 
 def withdraw(row: PublicReport, *, by: User | None) -> None:

@@ -121,6 +121,8 @@ def test_page_of_a_real_report_leads_nowhere_else(study):
 def test_chosen_name_is_part_of_the_address(report):
     assert publish(report, name="our-paper-2026") == "/public/our-paper-2026/"
     other = Report.objects.create(study=report.study, state="done")
+    building.folder(other).mkdir(parents=True)
+    (building.folder(other) / "report.html").write_text(HTML)
     for name, why in (
         ("our-paper-2026", "Another report"),
         ("Our Paper", "cannot be part"),
