@@ -84,6 +84,7 @@ def test_checklist_works_by_keyboard(page, live_server, study):
     assert verifying.problems(study) == []
 
 
+@pytest.mark.slow
 def test_double_enter_completes_one_shot(page, live_server, study):
     """The second press comes before the second shot was seen."""
     study.benchmark.stories.first().shots.filter(number=3).delete()
@@ -100,6 +101,7 @@ def test_double_enter_completes_one_shot(page, live_server, study):
     assert page.is_visible("#sheet-2")
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors("ERR_FAILED .*/display/")
 def test_broken_shot_cannot_be_completed(page, live_server, study):
     start(page, live_server, study)
@@ -136,6 +138,7 @@ def refuses(page) -> None:
     expect(page.locator("#problem")).to_contain_text("Play or step through this part")
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors("ERR_FAILED .*/video/")
 def test_shot_of_broken_video_cannot_be_completed(page, live_server, tmp_path):
     unwatched(page, tmp_path, live_server)
@@ -151,6 +154,7 @@ def test_shot_of_broken_video_cannot_be_completed(page, live_server, tmp_path):
     assert set(Rating.objects.values_list("shot", flat=True)) == {1}
 
 
+@pytest.mark.slow
 def test_shot_of_video_is_complete_once_played(page, live_server, tmp_path):
     unwatched(page, tmp_path, live_server)
     refuses(page)
@@ -166,6 +170,7 @@ def test_shot_of_video_is_complete_once_played(page, live_server, tmp_path):
     assert Rating.objects.filter(is_current=True).count() == 2 * 6
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors("ERR_FAILED .*/save/")
 def test_offline_ticks_survive_a_reload(page, live_server, study):
     page.route("**/save/", lambda route: route.abort())

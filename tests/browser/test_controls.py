@@ -833,6 +833,7 @@ WITHOUT_SCRIPTS = (checklist_without_scripts, faults_without_scripts)
 
 # Pages of closed links, other annotators' stories and withdrawn annotators have error
 # statuses.
+@pytest.mark.slow
 @pytest.mark.page_errors("403 .*/join/", "404 .*/story/nobody/", "410 .*/rate/")
 @pytest.mark.parametrize("hand", named_cases(MOUSE_OR_FINGER, {"finger"}))
 def test_controls_have_effects(chromium, live_server, clip, subtests, hand):

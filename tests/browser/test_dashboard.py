@@ -147,6 +147,7 @@ def test_alert_reassigns_work_by_one_press(chromium, live_server, width, hand):
     context.close()
 
 
+@pytest.mark.slow
 def test_header_is_one_line_and_a_menu_on_phones(page, live_server):
     study = make_study(benchmark=make_benchmark(slug="two"))
     log_in(page, live_server, study)

@@ -129,10 +129,6 @@ def second_story(page, live_server):
         },
         quick={
             "comment on the story, back",
-            "comment on a shot, close",
-            "comment on a shot, back, forward, submit",
-            "number field, reload",
-            "number by keys, another page",
             "number by keys, back, forward, submit",
         },
     ),
@@ -156,7 +152,7 @@ def test_text_is_stored_when_the_page_is_left(page, second_story, field, way):
     "field",
     named_cases(
         {name: (field,) for name, field in FIELDS.items()},
-        {"comment on a shot", "number by keys"},
+        {"comment on a shot"},
     ),
 )
 def test_text_is_stored_later_when_tab_is_closed_offline(page, second_story, field):

@@ -182,6 +182,7 @@ def running() -> Iterator[tuple[int, str]]:
                 yield int(folder.name), words
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors(OFFLINE, "ERR_FAILED .*/ahead/")
 def test_page_waits_visibly_without_prefetched_story(page, live_server, study):
     page.route("**/ahead/", lambda route: route.abort())
@@ -195,6 +196,7 @@ def test_page_waits_visibly_without_prefetched_story(page, live_server, study):
     assert Rating.objects.count() == 2
 
 
+@pytest.mark.slow
 def test_two_tabs_continue_at_the_same_story(page, live_server, study):
     sit_down(page, live_server, study)
     second = page.context.new_page()
@@ -253,6 +255,7 @@ def test_expired_cookies_lose_no_answer(page, live_server, study):
     assert Slot.objects.filter(state="submitted").count() == 2
 
 
+@pytest.mark.slow
 def test_answer_is_undone_with_u(page, live_server, study):
     sit_down(page, live_server, study)
     judge(page, "3", "u")
@@ -285,6 +288,7 @@ def test_double_key_press_does_not_answer_the_next_story(page, live_server, stud
     }
 
 
+@pytest.mark.slow
 def test_held_enter_skips_no_page(page, live_server):
     """The instructions' button has the same key as the consent's."""
     study = make_study(annotators=1)
@@ -302,6 +306,7 @@ def test_held_enter_skips_no_page(page, live_server):
     page.keyboard.up("Enter")
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors(OFFLINE, "ERR_FAILED .*/display/")
 def test_broken_picture_is_reported_offline(page, live_server, study):
     page.route("**/only/2/display/", lambda route: route.abort())
@@ -391,6 +396,7 @@ def test_queue_keeps_answers_when_request_is_too_large(page, live_server, study)
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hand", named_cases(MOUSE_OR_FINGER, {"finger"}))
 def test_double_submit_shows_no_problem_on_the_next_story(
     chromium, live_server, study, hand

@@ -66,6 +66,7 @@ def test_note_appears_on_hover_and_focus(page, live_server):
     expect(page.locator("#rating")).to_be_in_viewport()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_scripts", [True, False])
 def test_note_appears_on_tap(chromium, live_server, has_scripts):
     context = chromium.new_context(**PHONE, java_script_enabled=has_scripts)
@@ -83,6 +84,7 @@ def test_note_appears_on_tap(chromium, live_server, has_scripts):
     context.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [390, 1440])
 def test_page_fits_screen_and_passes_axe(page, live_server, width):
     log_in(page, live_server)

@@ -13,6 +13,7 @@ from tests.browser.test_dashboard import address, log_in
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
+@pytest.mark.slow
 def test_follow_up_study_is_set_up_from_a_closed_one(page, live_server):
     study = closed_study()
     snapshots.refresh(study)

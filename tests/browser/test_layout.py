@@ -98,6 +98,7 @@ def test_no_answer_is_cut_off_in_any_window(page, live_server):
                     expect(question).to_be_in_viewport(ratio=1)
 
 
+@pytest.mark.slow
 def test_next_question_comes_into_view_after_a_click(page, live_server):
     page.set_viewport_size({"width": 1366, "height": 640})
     page.goto(live_server.url + begin("vistorybench-user-study"))
@@ -115,6 +116,7 @@ def test_next_question_comes_into_view_after_a_click(page, live_server):
     expect(page.locator(".question.current legend")).not_to_have_text(first)
 
 
+@pytest.mark.slow
 def test_versions_are_dragged_to_their_ranks(page, live_server):
     page.set_viewport_size({"width": 1280, "height": 720})
     page.goto(live_server.url + begin("ranking"))

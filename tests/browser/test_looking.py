@@ -10,6 +10,7 @@ from annotate.models import Invitation, Rating, Slot
 from evalcore.models import Frame
 from tests.browser.hands import Digits, Finger, Mouse, NoScript
 from tests.browser.waiting import wait_until
+from tests.cases import named_cases
 from tests.factories import make_benchmark, make_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -72,7 +73,9 @@ def submit(page, hand):
     return Slot.objects.get(state="submitted")
 
 
-@pytest.mark.parametrize("hand", HANDS.values(), ids=HANDS)
+@pytest.mark.parametrize(
+    "hand", named_cases({name: (hand,) for name, hand in HANDS.items()}, {"mouse"})
+)
 def test_answers_require_all_shots_in_sight(chromium, live_server, hand):
     begin()
     with hand.page(chromium) as page:
@@ -98,6 +101,7 @@ def test_answers_require_all_shots_in_sight(chromium, live_server, hand):
     assert all(0.3 <= seen <= done.seconds for seen in done.in_sight.values())
 
 
+@pytest.mark.slow
 def test_time_in_sight_survives_a_reload(page, live_server):
     begin()
     open_story(page, live_server)
@@ -132,6 +136,7 @@ def test_missing_or_broken_picture_does_not_block_answers(page, live_server):
     assert done.in_sight["3"] == 0
 
 
+@pytest.mark.slow
 def test_pair_requires_both_stories_in_sight(page, live_server):
     """The pictures are stacked, as in a narrow window."""
     begin("choice", shots=1)

@@ -73,7 +73,11 @@ def at(page, x, y):
 
 
 @pytest.mark.parametrize(
-    ("hand", "size"), [("mouse", (1280, 720)), ("finger", (390, 844))]
+    ("hand", "size"),
+    [
+        ("mouse", (1280, 720)),
+        pytest.param("finger", (390, 844), marks=pytest.mark.slow),
+    ],
 )
 def test_faults_are_pointed_at(chromium, live_server, hand, size):
     hand, (width, height) = HANDS[hand], size
@@ -132,6 +136,7 @@ def test_faults_are_pointed_at(chromium, live_server, hand, size):
         page.wait_for_url("**/done/")
 
 
+@pytest.mark.slow
 def test_faults_are_marked_with_keys(page, live_server):
     begin(page, live_server)
     press = page.keyboard.press

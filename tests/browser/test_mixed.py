@@ -68,6 +68,7 @@ def test_mixed_study_is_answered_by_every_input(chromium, live_server, study, ha
     assert stored() == {("beauty", 0): 3, ("zoom|text", 1): 1}
 
 
+@pytest.mark.slow
 def test_shared_keys_go_to_the_focused_kind(chromium, live_server, study):
     with HANDS["digits"].page(chromium) as page:
         open_story(page, live_server, study)
@@ -85,6 +86,7 @@ def test_shared_keys_go_to_the_focused_kind(chromium, live_server, study):
     assert stored() == {("beauty", 0): 1, ("zoom|video", 1): 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hand", ["digits", *slow("mouse")])
 @pytest.mark.parametrize(
     "order",

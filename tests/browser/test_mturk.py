@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from tests.annotate.people.mturk import MTURK, Worker
 from tests.annotate.people.prolific import code_of, places_of, recruiting_study
+from tests.cases import slow
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 TASK = "https://worker.mturk.com/projects/X/tasks/Y"
@@ -27,7 +28,7 @@ def show(page, address: str):
 
 # Without cookies, a story that was fetched ahead cannot be looked at before its turn.
 @pytest.mark.page_errors("Blocked autofocusing", "404 .*ahead=", "frame-ancestors")
-@pytest.mark.parametrize("keeps_cookies", [True, False])
+@pytest.mark.parametrize("keeps_cookies", [*slow(True), False])
 def test_worker_goes_from_preview_to_submission_in_a_frame(
     page, live_server, settings, keeps_cookies
 ):

@@ -12,6 +12,7 @@ from tests.browser.accessibility import violations_of_both_themes
 from tests.browser.hands import PHONE
 from tests.browser.test_rate import enter, saved
 from tests.browser.waiting import stop_time, wait_until
+from tests.cases import named_cases, slow
 from tests.factories import make_benchmark
 from tests.working import join, make_planned
 
@@ -88,8 +89,8 @@ def take_back(page):
     expect(page.locator(".question.current legend")).to_have_text("Beauty")
 
 
-@pytest.mark.parametrize("ends", ["pause", "Enter"])
-@pytest.mark.parametrize(("scale", "answers"), SCALES.values(), ids=SCALES)
+@pytest.mark.parametrize("ends", ["pause", *slow("Enter")])
+@pytest.mark.parametrize(("scale", "answers"), named_cases(SCALES, {"-3 to 3"}))
 def test_typed_number_ends_with_pause_or_enter(page, begin, scale, answers, ends):
     begin(scale)
     here = page.url
@@ -107,7 +108,7 @@ def test_typed_number_ends_with_pause_or_enter(page, begin, scale, answers, ends
         take_back(page)
 
 
-@pytest.mark.parametrize(("scale", "texts"), OUTSIDE.values(), ids=OUTSIDE)
+@pytest.mark.parametrize(("scale", "texts"), named_cases(OUTSIDE, {"-3 to 3"}))
 def test_number_off_the_scale_is_refused(page, begin, scale, texts):
     begin(scale)
     low, high = scale
@@ -139,6 +140,7 @@ KEYS = {
 }
 
 
+@pytest.mark.slow
 def test_digits_work_on_every_keyboard(page, begin):
     begin([0, 4])
     for keyboard, (key, code, modifiers, value) in KEYS.items():
@@ -162,6 +164,7 @@ def has_thumb(line):
     return ACCENT in {colour for _count, colour in drawn.getcolors(10**6)}
 
 
+@pytest.mark.slow
 def test_slider_is_unanswered_until_it_is_touched(page, begin):
     begin([0, 100])
     slider = page.locator(".question.current .slider")
@@ -216,6 +219,7 @@ def test_slider_and_number_field_are_synchronised(page, begin):
     saved(page)
 
 
+@pytest.mark.slow
 def test_slider_fits_a_phone(chromium, begin):
     sizes = PHONE | {"viewport": {"width": 360, "height": 740}}
     context = chromium.new_context(**sizes)

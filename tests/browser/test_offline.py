@@ -93,6 +93,7 @@ def test_reload_offline_brings_story_and_answers_back(page, live_server, study):
     expect(notice).to_be_hidden()
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors(OFFLINE, NO_COPY, "status of 410")
 def test_copies_end_with_the_visit(page, live_server, study):
     """A shared computer shows nothing of an earlier person, offline either."""

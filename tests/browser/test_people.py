@@ -59,6 +59,7 @@ def test_manager_rejects_people_who_left_and_pays_the_rest(opened):
     assert file.value.path().read_text() == "", "all are paid"
 
 
+@pytest.mark.slow
 def test_link_is_copied_and_page_fits_every_width(opened):
     row = opened.locator("tr:has-text('A09')")
     opened.context.grant_permissions(["clipboard-read", "clipboard-write"])

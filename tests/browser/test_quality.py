@@ -63,6 +63,7 @@ def test_training_by_keyboard(page, live_server):
     assert "Story 1 of 3" in page.inner_text("header")
 
 
+@pytest.mark.slow
 def test_story_is_skipped_by_keyboard_with_a_comment(page, live_server):
     study = make_study(annotators=2)
     _person, slot = open_story(page, live_server, study)

@@ -113,6 +113,7 @@ def test_likert_study_works_by_keyboard(page, live_server):
     assert Slot.objects.exclude(seconds__gt=0, seconds__lt=60).count() == 0
 
 
+@pytest.mark.slow
 def test_time_before_a_reload_counts(page, live_server):
     study = make_study(annotators=1)
     start(page, live_server, study)
@@ -160,7 +161,7 @@ def test_slow_old_answer_does_not_overtake_the_submitted_one(page, live_server):
     ("status", "body", "told"),
     [
         (403, {"error": "The study is paused."}, "is paused"),
-        (403, None, "could not be saved"),
+        pytest.param(403, None, "could not be saved", marks=pytest.mark.slow),
     ],
 )
 def test_refused_answer_is_shown_and_sent_again_by_enter(
@@ -200,6 +201,7 @@ def test_refused_answer_is_shown_and_sent_again_by_enter(
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors("404 .*/story/")
 def test_answer_to_a_lost_story_is_reported_once(page, live_server):
     start(page, live_server, make_study(annotators=2))
@@ -234,6 +236,7 @@ def test_refused_row_does_not_block_later_stories(page, live_server):
     assert len(page.evaluate(WAITING)) == 1, "it is offered again later"
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors("ERR_FAILED .*/save/", "403 .*/story/")
 def test_answers_of_an_earlier_story_wait_while_study_is_paused(page, live_server):
     replies = []
@@ -265,6 +268,7 @@ def test_answers_of_an_earlier_story_wait_while_study_is_paused(page, live_serve
     assert Rating.objects.count() == 3
 
 
+@pytest.mark.slow
 def test_page_reports_answers_that_cannot_be_queued(page, live_server):
     start(page, live_server, make_study(annotators=1))
     page.evaluate(
@@ -278,6 +282,7 @@ def test_page_reports_answers_that_cannot_be_queued(page, live_server):
     assert page.locator("input:checked").count() == 0, "as the page says"
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors("403 .*/story/")
 def test_paused_study_is_reported_without_endless_requests(page, live_server):
     study = make_study(annotators=1)
@@ -300,7 +305,7 @@ def test_paused_study_is_reported_without_endless_requests(page, live_server):
 
 
 @pytest.mark.page_errors("status of (503|429) .*/save/")
-@pytest.mark.parametrize("reply", [(503, ""), (200, '{"refu'), *slow((429, ""))])
+@pytest.mark.parametrize("reply", [(503, ""), *slow((200, '{"refu'), (429, ""))])
 def test_temporary_server_error_is_retried(page, live_server, reply):
     status, body = reply
     failed = []
@@ -344,6 +349,7 @@ def test_login_in_another_tab_refuses_no_answer(page, live_server, before):
     assert Slot.objects.get(state="submitted").ratings.count() == 2
 
 
+@pytest.mark.slow
 def test_held_key_answers_one_question(page, live_server):
     start(page, live_server, make_study(annotators=1))
     page.keyboard.down("3")
@@ -370,6 +376,7 @@ def test_leaving_with_unsaved_answer_asks_for_confirmation(page, live_server):
     assert asked == ["beforeunload"]
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors("404 .*/story/")
 def test_lost_story_continues_by_enter(page, live_server):
     study = make_study(annotators=1)
@@ -388,6 +395,7 @@ def test_lost_story_continues_by_enter(page, live_server):
     page.wait_for_url("**/pause/")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "height"), [(1440, 500), (1440, 900), (390, 844)])
 def test_missing_answers_are_shown_in_sight(page, live_server, width, height):
     page.set_viewport_size({"width": width, "height": height})
@@ -423,6 +431,7 @@ def test_refused_answer_does_not_replace_a_newer_one(page, live_server):
     assert Rating.objects.get().value == 4
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors("ERR_FAILED .*/save/")
 def test_delayed_answer_does_not_replace_a_newer_one(page, live_server):
     """The browser gave the request up, but the network still delivers it."""

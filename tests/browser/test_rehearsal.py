@@ -15,6 +15,7 @@ from tests.untrained import untrained
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
+@pytest.mark.slow
 def test_rehearsal_is_started_read_and_deleted(page, live_server, monkeypatch):
     monkeypatch.setattr(pages, "wake_rehearsals", list)
     study = plan_study(

@@ -47,6 +47,7 @@ def invited(study) -> str:
     return reverse("rate-entry", args=[invitation.token])
 
 
+@pytest.mark.slow
 def test_corrected_text_reaches_the_annotator(page, live_server, study):
     link = live_server.url + invited(study)
     wrong, right = "recognisable people", "recognizable people"
@@ -70,6 +71,7 @@ def test_corrected_text_reaches_the_annotator(page, live_server, study):
     expect(page.locator("main")).to_contain_text(right)
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors("422")
 def test_study_is_renamed_archived_and_deleted(page, live_server, study):
     answer_everything(study)

@@ -169,6 +169,7 @@ def luminance(colour):
     return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_figure_colours_follow_the_scheme(opened):
     draw_all(opened)
@@ -181,6 +182,7 @@ def test_figure_colours_follow_the_scheme(opened):
         assert contrast(tuple(map(int, re.findall(r"\d+", ink)[:3])), paper) > 7
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_figure_is_saved_as_svg_from_the_sandboxed_page(opened):
     opened.locator("#metrics > summary").click()
@@ -266,6 +268,7 @@ STANDING = """() => {
 }"""
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_click_on_an_output_opens_its_story_in_a_new_tab(opened):
     draw_all(opened)
@@ -286,6 +289,7 @@ def test_click_on_an_output_opens_its_story_in_a_new_tab(opened):
     assert page.evaluate("window.opener") is None
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_printed_page_fits_every_open_figure(opened):
     opened.get_by_role("button", name="Open all").click()
@@ -303,6 +307,7 @@ def test_printed_page_fits_every_open_figure(opened):
         assert drawn["width"] <= room["width"] + 1
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_heading_sorts_the_metrics_by_mouse_and_by_keys(opened):
     grid = opened.locator("table.grid").first

@@ -54,6 +54,7 @@ def test_screen_reader_announces_question_with_its_text(page, live_server, kind)
     expect(page.get_by_role("form", name="Questions")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_screen_reader_announces_the_focused_story(page, live_server):
     open_story(page, live_server)
     main = page.locator("main")
@@ -67,7 +68,7 @@ def test_screen_reader_announces_the_focused_story(page, live_server):
     expect(main).to_have_accessible_name("Story 2 of 3")
 
 
-@pytest.mark.parametrize("size", [{}, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("size", [{}, *slow(PHONE)], ids=["desk", "phone"])
 def test_screen_reader_announces_the_next_shot(chromium, live_server, size):
     context = chromium.new_context(**size)
     page = context.new_page()
@@ -81,6 +82,7 @@ def test_screen_reader_announces_the_next_shot(chromium, live_server, size):
     context.close()
 
 
+@pytest.mark.slow
 def test_screen_reader_announces_the_side_one_at_a_time(page, live_server):
     open_story(page, live_server, "choice")
     page.keyboard.press("o")
@@ -90,6 +92,7 @@ def test_screen_reader_announces_the_side_one_at_a_time(page, live_server):
     assert page.evaluate("heard") == ["Right: Shot 1 of 3", "Left: Shot 2 of 3"]
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors("ERR_INTERNET_DISCONNECTED .*/save/")
 def test_screen_reader_announces_saved_answers_once(page, live_server):
     open_story(page, live_server)
@@ -107,6 +110,7 @@ def test_screen_reader_announces_saved_answers_once(page, live_server):
     assert page.evaluate("heard") == ["Saved", "Waiting for the network", "Saved"]
 
 
+@pytest.mark.slow
 def test_screen_reader_announces_labels_only_with_their_boxes(page, live_server):
     benchmark = make_benchmark(stories=1, shots=1, methods=("Alder",))
     study = plan_study(

@@ -44,6 +44,7 @@ def type_into(page, name: str, text: str) -> None:
     page.keyboard.type(text)
 
 
+@pytest.mark.slow
 def test_buttons_stay_under_a_finger_when_the_plan_changes(begun):
     page = begun
     page.set_viewport_size({"width": 390, "height": 844})
@@ -112,6 +113,7 @@ def test_preview_works_like_annotator_page_without_storing(begun):
     assert page.input_value("[name=title]") == "ViStoryBench user study"
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors("422 .*/setup/")
 def test_pages_fit_phone_and_pass_axe(begun, live_server):
     page = begun
@@ -128,6 +130,7 @@ def test_pages_fit_phone_and_pass_axe(begun, live_server):
     assert violations_of_both_themes(page) == []
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors("422 .*/setup/")
 def test_double_press_makes_one_study(begun, monkeypatch):
     """Drawing degraded copies is slow, so managers may press again."""

@@ -59,7 +59,7 @@ def told(page):
     return page.locator(".shot-comments output")
 
 
-@pytest.mark.parametrize("hand", named_cases(EACH_HAND, {"tab", "no script"}))
+@pytest.mark.parametrize("hand", named_cases(EACH_HAND, {"tab"}))
 def test_shot_comment_is_written_by_every_input(chromium, live_server, hand):
     begin("choice")
     has_scripts = not isinstance(hand, NoScript)
@@ -92,6 +92,7 @@ def test_shot_comment_is_written_by_every_input(chromium, live_server, hand):
         assert Choice.objects.count() == (0 if has_scripts else 2)
 
 
+@pytest.mark.slow
 def test_comment_field_follows_the_shot(page, live_server):
     begin("choice", shots=5)
     sit_down(page, live_server)
@@ -158,6 +159,7 @@ def clip(tmp_path_factory):
     return write_clip(path, frames=24, rate=12)
 
 
+@pytest.mark.slow
 def test_shot_comment_follows_the_playing_part_of_a_video(page, live_server, clip):
     begin(benchmark=make_same_reel(clip, 2.0, ["Alder"]))
     page.emulate_media(reduced_motion="reduce")  # the video waits to be played
@@ -183,6 +185,7 @@ def test_shot_comment_follows_the_playing_part_of_a_video(page, live_server, cli
     assert stored() == [("Alder", int(number), "Jumps.")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("medium", ["video", *slow("pictures")])
 def test_shot_comment_follows_the_shot_of_a_checklist(page, live_server, clip, medium):
     reel = make_same_reel(clip, 2.0, ["Alder"]) if medium == "video" else None

@@ -49,6 +49,7 @@ def test_arrows_move_between_shots(page, live_server):
     assert seen == [*order, order[-1], order[-2]]
 
 
+@pytest.mark.slow
 def test_swipe_moves_between_shots(phone, live_server):
     begin("choice")
     open_story(phone, live_server)
@@ -70,6 +71,7 @@ def test_swipe_moves_between_shots(phone, live_server):
     expect(phone.locator("#zoom")).to_have_text("1×")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["likert", "choice", "ranking"])
 @pytest.mark.parametrize(
     "size", [(360, 640), *slow((390, 844), (720, 450), (844, 390))]
@@ -99,7 +101,7 @@ HANDHELD = [(360, 640), *slow((390, 844), (844, 390), (768, 1024), (1024, 768))]
 
 
 @pytest.mark.parametrize("size", HANDHELD)
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", ["likert", *slow(*KINDS.keys() - {"likert"})])
 def test_touch_targets_are_large_enough(chromium, live_server, kind, size):
     begin(kind, shots=3, characters=1, presentation={"comments": True})
     Question.objects.update(help_texts={"en": "Look at the hat."})
@@ -119,6 +121,7 @@ def test_touch_targets_are_large_enough(chromium, live_server, kind, size):
             assert too_small(page) == []
 
 
+@pytest.mark.slow
 def test_second_tap_answers_no_other_question(phone, live_server):
     begin()
     phone.clock.install()
@@ -185,6 +188,7 @@ def test_failing_modules_leave_a_plain_form(page, live_server):
     wait_until(page, Rating.objects.count, 2)
 
 
+@pytest.mark.slow
 def test_open_menu_blocks_answering_keys(page, live_server):
     begin()
     page.set_viewport_size({"width": 390, "height": 844})

@@ -60,6 +60,7 @@ def test_instructions_show_good_and_bad_examples(page, live_server, study, examp
     assert page.locator(".example").first.inner_text().count("another story") == 2
 
 
+@pytest.mark.slow
 def test_examples_on_story_pages_load_when_opened(page, live_server, study, examples):
     sit_down(page, live_server, study)
     page.wait_for_function("() => Number(document.body.dataset.ahead) >= 2")

@@ -76,6 +76,7 @@ def test_folder_becomes_a_study_by_keyboard(benchmarks, folder):
     assert Frame.objects.filter(media__isnull=False).count() == 6
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors("Failed to load resource")
 def test_interrupted_upload_goes_on(benchmarks, folder, monkeypatch):
     page = benchmarks
@@ -108,6 +109,7 @@ def small_parts(route) -> None:
     route.fulfill(body=script, content_type="text/javascript")
 
 
+@pytest.mark.slow
 def test_unreadable_file_can_be_left_out(benchmarks, tmp_path, monkeypatch):
     page = benchmarks
     monkeypatch.setattr(uploads, "wake_uploads", tasks.work_on_uploads)

@@ -138,6 +138,7 @@ def test_pair_of_videos_works_by_keyboard(page, live_server, tmp_path):
     assert dict(answers) == {"character": "a", "aesthetics": "tie"}
 
 
+@pytest.mark.slow
 def test_step_is_one_frame_of_the_faster_video(page, live_server, tmp_path):
     calm(page)
     start(page, live_server, make_pair(tmp_path, [TWO_SECONDS, SLOWER]))
@@ -154,6 +155,7 @@ def test_step_is_one_frame_of_the_faster_video(page, live_server, tmp_path):
     assert_shown(page, [23, 15])
 
 
+@pytest.mark.slow
 def test_pause_stops_both_videos_at_the_same_frame(page, live_server, tmp_path):
     start(page, live_server, make_pair(tmp_path, [LONG, LONG]))
     for seconds in (0.1, 0.3, 0.5):
@@ -168,6 +170,7 @@ def test_pause_stops_both_videos_at_the_same_frame(page, live_server, tmp_path):
         page.keyboard.press(" ")
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors(OFFLINE)
 def test_next_video_plays_offline(page, live_server, tmp_path):
     reel = make_reel(tmp_path, [SECOND, SECOND])
@@ -184,6 +187,7 @@ def test_next_video_plays_offline(page, live_server, tmp_path):
     page.wait_for_function("() => document.querySelector('video').currentTime > 0.3")
 
 
+@pytest.mark.slow
 def test_fast_playback_does_not_count_and_progress_survives_a_reload(
     page, live_server, tmp_path
 ):
@@ -205,6 +209,7 @@ def test_fast_playback_does_not_count_and_progress_survives_a_reload(
     saved(page)
 
 
+@pytest.mark.slow
 def test_shorter_video_waits_on_its_last_frame(page, live_server, tmp_path):
     study = make_pair(tmp_path, [SECOND, TWO_SECONDS], must_watch=True)
     start(page, live_server, study)

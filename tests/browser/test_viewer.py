@@ -80,6 +80,7 @@ def middle_of(control, across=0.5):
     return box["x"] + box["width"] * across, box["y"] + box["height"] / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(160, 90), *slow((96, 64), (64, 64))])
 @pytest.mark.parametrize("kind", ["choice", *slow("likert")])
 def test_sixteen_shots_fit_the_window(page, live_server, kind, size):
@@ -173,6 +174,7 @@ def shown_first(page):
     return side_at_point(page, x, y)
 
 
+@pytest.mark.slow
 def test_flicker_shows_the_right_picture_while_held(page, live_server):
     begin("choice")
     page.clock.install()
@@ -203,6 +205,7 @@ def test_flicker_shows_the_right_picture_while_held(page, live_server):
     assert shown_first(page) == "right"
 
 
+@pytest.mark.slow
 def test_swipe_overlays_the_pictures(page, live_server):
     begin("choice")
     open_story(page, live_server)
@@ -258,6 +261,7 @@ def test_broken_picture_can_be_reloaded_and_reported(page, live_server):
     )
 
 
+@pytest.mark.slow
 def test_view_settings_apply_to_the_next_story(page, live_server):
     begin(characters=1)
     open_story(page, live_server)
@@ -304,6 +308,7 @@ def touch(page, *moments):
         page.wait_for_timeout(30)
 
 
+@pytest.mark.slow
 def test_two_fingers_zoom_and_one_moves_the_picture(phone, live_server):
     begin("choice")
     open_story(phone, live_server)
@@ -328,10 +333,10 @@ def test_two_fingers_zoom_and_one_moves_the_picture(phone, live_server):
     ("kind", "keys"),
     [
         ("likert", "z"),
-        ("likert", "atc"),
+        pytest.param("likert", "atc", marks=pytest.mark.slow),
         ("choice", "sz"),
-        ("choice", "at"),
-        ("checklist", ""),
+        pytest.param("choice", "at", marks=pytest.mark.slow),
+        pytest.param("checklist", "", marks=pytest.mark.slow),
     ],
 )
 def test_viewer_is_accessible(page, live_server, kind, keys):
