@@ -20,7 +20,7 @@ from evalcore.models import Benchmark, MediaFile, MetricScore, Output
 from tests.annotate.bundles.studies import answered, empty_server, with_everything
 from tests.factories import make_study
 
-pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
+pytestmark = pytest.mark.django_db
 
 PROLIFIC = """
 recruitment:
@@ -46,6 +46,7 @@ def contents(path):
 SLOW = [pytest.param(one, marks=pytest.mark.slow) for one in ("likert", "checklist")]
 
 
+@pytest.mark.postgresql
 @pytest.mark.parametrize("kind", ["choice", "ranking", *SLOW])
 def test_bundle_of_imported_study_is_the_same(kind, tmp_path, settings):
     study = answered(kind)
@@ -59,6 +60,7 @@ def test_bundle_of_imported_study_is_the_same(kind, tmp_path, settings):
 
 
 @pytest.mark.slow
+@pytest.mark.postgresql
 def test_reports_and_logs_are_the_same_elsewhere(tmp_path, settings):
     study = with_everything()
     row = Report.objects.create(study=study, options={"resamples": 0})

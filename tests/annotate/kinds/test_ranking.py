@@ -130,7 +130,6 @@ def test_method_sets_are_all_sets_or_a_ring():
     assert problems(every) == problems(ring) == []
 
 
-@pytest.mark.postgresql
 @pytest.mark.parametrize(
     ("shown", "broken"),
     [
@@ -161,7 +160,6 @@ def test_verify_finds_unit_with_two_outputs_of_one_method(study):
 # Answering
 
 
-@pytest.mark.postgresql
 def test_ranking_is_stored_as_letters_of_the_unit(study):
     person = join(study, "A01")
     slot = choosing.next_for(person).slot

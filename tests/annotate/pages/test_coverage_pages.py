@@ -486,7 +486,6 @@ def test_log_is_paged_newest_first(study):
         assert client.get(url, {"before": odd}).status_code == 200
 
 
-@pytest.mark.postgresql
 def test_log_is_filtered_and_links_to_slots(running):
     exclusion.exclude(
         running.slots.filter(state="submitted").first(), reason="asleep", author=None

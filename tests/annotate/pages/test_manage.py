@@ -41,7 +41,6 @@ def test_list_shows_only_own_studies(study):
     assert other.title not in page
 
 
-@pytest.mark.postgresql
 def test_list_counts_rows_by_study(study):
     answer_everything(study)
     exclusion.exclude(study.slots.first(), reason="x", author=None)

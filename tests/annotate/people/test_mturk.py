@@ -18,7 +18,7 @@ from tests.annotate.people.prolific import (
 )
 from tests.people import alice
 
-pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
+pytestmark = pytest.mark.django_db
 SONA = RECRUITED.replace("platform: prolific", "platform: sona") + (
     "  outcomes: {completed: {url: 'https://lab.sona-systems.com/webstudy_credit.aspx"
     "?experiment_id=12&credit_token=4e&survey_code=XXXX'}}\n"

@@ -17,7 +17,7 @@ from tests.annotate.people.prolific import (
 )
 from tests.people import alice, rob
 
-pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
+pytestmark = pytest.mark.django_db
 TRAINING = """
 training:
   attempts: 1

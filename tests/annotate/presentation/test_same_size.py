@@ -97,7 +97,6 @@ def test_renditions_of_open_studies_are_drawn_in_advance():
     assert "drawn" not in Study.objects.get().presentation
 
 
-@pytest.mark.postgresql
 @pytest.mark.parametrize("method", ["Alder", "Elm"], ids=["no larger", "larger"])
 def test_method_added_while_drawing_is_drawn_too(monkeypatch, method):
     methods = ("Alder", "Birch", "Cedar", "Elm")

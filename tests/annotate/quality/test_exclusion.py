@@ -14,7 +14,7 @@ from tests.annotate.studies.test_extending import planned_study
 from tests.factories import make_study
 from tests.people import answer_everything
 
-pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ from tests.working import (
     work,
 )
 
-pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

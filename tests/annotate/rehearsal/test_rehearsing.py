@@ -19,7 +19,7 @@ from tests.factories import make_benchmark, make_study
 from tests.people import alice, eve, rob
 from tests.untrained import untrained
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgresql]
+pytestmark = pytest.mark.django_db(transaction=True)
 PEOPLE = {"careful": "1", "quick": "1", "leaves": "1", "differences": "clear"}
 
 

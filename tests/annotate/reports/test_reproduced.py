@@ -135,7 +135,6 @@ def test_report_is_built_again_with_identical_tables(kind, resamples, tmp_path):
     assert tables_of(tmp_path / "again") != first
 
 
-@pytest.mark.postgresql
 def test_report_uses_the_answers_of_its_moment():
     """The answer may have changed after the last event before the report."""
     study = open_study()

@@ -18,7 +18,7 @@ from evalcore.scoring import metric_runs
 from tests.factories import make_study
 from tests.people import answer_everything
 
-pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
+pytestmark = pytest.mark.django_db
 
 ANSWERS = {"choice": "b", "ranking": "bca", "text": "=1+2", "marks": "nothing"}
 

@@ -584,7 +584,6 @@ def test_draft_is_not_overwritten_when_saved_during_drawing(
     assert Study.objects.get().title == "First"
 
 
-@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_name_goes_to_one_of_two_concurrent_studies(monkeypatch):
     benchmark = make_benchmark()

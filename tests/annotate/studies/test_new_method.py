@@ -15,7 +15,6 @@ from tests.working import join
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.postgresql
 def test_method_joins_an_open_study_that_people_are_rating():
     study = planned_study(assignment="open")
     person = join(study)

@@ -23,7 +23,7 @@ from tests.people import alice, answer_everything, rob
 from tests.untrained import untrained
 from tests.working import LIKERT, Browser, always, answer, join, make_planned
 
-pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
+pytestmark = pytest.mark.django_db
 
 HELP = "questions.subjective_aesthetics.help.en"
 ANCHOR = "questions.subjective_aesthetics.anchors.4.zh"

@@ -277,7 +277,6 @@ def test_report_has_means_and_ranking(tmp_path, benchmark):
     assert counts == [1, 0, 1, 1]
 
 
-@pytest.mark.postgresql
 def test_replaced_score_updates_dependent_values(tmp_path, benchmark):
     load(write(tmp_path / "a.jsonl", [row(1)]))
     MetricScore.objects.filter(metric="envision_dynamics").update(value=1.0)

@@ -47,7 +47,6 @@ def of_story(key, **more):
     return dict(rows.values_list("metric", "value"))
 
 
-@pytest.mark.postgresql
 def test_stories_become_scores(tmp_path, benchmark, capsys):
     write_run(tmp_path)
     load(tmp_path)
