@@ -85,6 +85,7 @@ def test_single_annotator_has_no_agreement(run):
     assert tables["method_means"]["sd_annotators"].isna().all()
 
 
+@pytest.mark.slow
 def test_single_method_has_no_correlation(run):
     tables = run(ratings(methods=1), scores(methods=1))
     assert undefined(tables["correlations"]) == {
@@ -135,6 +136,7 @@ def test_windows_line_ends_and_a_byte_order_mark_change_nothing(run):
     pd.testing.assert_frame_equal(run(*odd)["correlations"], plain)
 
 
+@pytest.mark.slow
 def test_versions_that_cover_different_outputs_are_each_judged_on_their_own(run):
     scored = scores()
     is_first = scored["story"] == "s0"

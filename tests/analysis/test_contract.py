@@ -20,6 +20,7 @@ from statsmodels.stats.multitest import multipletests
 
 from analysis.__main__ import main
 from analysis.report.findings_verdicts import question_claims, tie_claims
+from tests.cases import slow
 
 METHODS = ("=SUM(A1)", 'Zé "Δ"', "a, b", "Ünö", "狐")
 STORIES = tuple(f"s {i}, “{c}”" for i, c in enumerate("äbçdéf"))
@@ -280,6 +281,7 @@ def test_tables_have_the_columns_of_the_contract(aligned, by_tags):
         assert list(tables[name].columns) == columns.split(), name
 
 
+@pytest.mark.slow
 def test_value_that_is_missing_has_a_reason(aligned, drawn):
     for tables in (aligned, drawn):
         for name, frame in tables.items():
@@ -494,7 +496,7 @@ def strengths(votes, ties):
 
 
 @pytest.mark.parametrize("ties", ["half", "drop", "davidson"])
-@pytest.mark.parametrize("majority", [False, True])
+@pytest.mark.parametrize("majority", [False, *slow(True)])
 def test_leaderboards_are_maximum_likelihood(run, ties, majority):
     arguments = ["--choices", "choices", "--ties", ties]
     table = read(run("leaderboard", *arguments, *["--majority"] * majority))

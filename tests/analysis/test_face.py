@@ -72,6 +72,7 @@ def test_every_option_is_documented():
     assert [name for name in sorted(OPTIONS) if name not in told] == []
 
 
+@pytest.mark.slow
 def test_notebook_aligns_data_frames():
     ratings, _choices, scores = study()
     found = analysis.align(ratings=ratings, scores=scores, resamples=0)

@@ -48,6 +48,7 @@ def test_hypotheses_are_a_table_of_the_report(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_declared_metric_without_a_score_is_remarked_on():
     ratings, _, scores = study()
     table = pd.DataFrame({"question": ["identity"], "metric": ["csd"]})

@@ -99,6 +99,7 @@ def test_verify_goes_on_when_a_value_cannot_be_read(database):
     assert done.returncode == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["migrate"], *slow(["serve", "--only", "cpu"])])
 def test_migrate_shows_the_databases_own_message(tmp_path, command):
     """A table is in the way, as after a restore by hand."""

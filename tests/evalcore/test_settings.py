@@ -182,6 +182,7 @@ def test_given_key_is_taken_if_nobody_guesses_it(monkeypatch, tmp_path, producti
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_without_a_key_every_data_folder_has_its_own(tmp_path):
     """Attack: a reader of the code knows the signing key."""
     tell = (
@@ -214,6 +215,7 @@ def test_data_folder_is_its_owners_alone(monkeypatch, tmp_path):
         assert folder.stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.slow
 def test_cookies_travel_by_https_alone_where_the_address_says_so(tmp_path):
     tell = (
         "shell",

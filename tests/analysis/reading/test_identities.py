@@ -241,6 +241,7 @@ def test_composite_of_a_compared_metric_is_refused():
         analysis.align(**given, resamples=0)
 
 
+@pytest.mark.slow
 def test_degraded_copies_follow_the_identity_of_their_originals():
     scores = both()
     copies = scores[scores["metric"] == "cids"].assign(

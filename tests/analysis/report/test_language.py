@@ -230,6 +230,7 @@ def test_page_in_chinese_has_no_sentence_in_english(reports):
     assert WORDS.search("Where metrics and people disagree")
 
 
+@pytest.mark.slow
 def test_remarks_are_in_the_language_of_the_report(reports):
     there, here = (content(reports, name)["notes"] for name in LANGUAGES)
     assert [text.partition(" fid")[0] for text in there] == [

@@ -106,6 +106,7 @@ def test_report_of_people_does_not_mention_metrics(tmp_path, kind, language):
     assert (heading[language] in told) == (kind != "rankings")
 
 
+@pytest.mark.slow
 def test_metrics_of_choices_are_mentioned_without_correlations(tmp_path):
     scores_of(tmp_path)
     page = report(tmp_path, "choices", "--scores", tmp_path / "scores.csv")

@@ -96,6 +96,7 @@ def test_page_links_to_the_outputs_with_the_largest_differences(tables, tmp_path
     assert GROUPS.findall(page) == ["k:"]
 
 
+@pytest.mark.slow
 def test_page_has_no_links_without_an_address(tables, tmp_path):
     assert align(tables, tmp_path) == 0
     page = (tmp_path / "report.html").read_text("utf-8")

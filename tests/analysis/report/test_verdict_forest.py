@@ -58,6 +58,7 @@ def test_metrics_are_rows_with_intervals_highest_on_top(tables):
     )
 
 
+@pytest.mark.slow
 def test_chance_and_one_annotator_are_named_lines(tables):
     layout = forest(tables.tables["verdicts"], "aesthetics").layout
     row = leading(tables, "aesthetics", "blur")

@@ -101,6 +101,7 @@ def run_of(**options):
     return run_table(AlignOptions(**options), hashes={}, **given)
 
 
+@pytest.mark.slow
 def test_hypotheses_of_a_file_are_in_the_report_and_its_hashes(study, capsys):
     file = study / "meant.csv"
     file.write_text("question,metric\nd,two\n")
@@ -286,6 +287,7 @@ def test_policy_admits_every_style_that_plotly_adds():
     assert STYLE_TEXT.search(plotly_source())
 
 
+@pytest.mark.slow
 def test_new_report_replaces_the_tables_and_keeps_other_files(study):
     align(study, study / "out")
     (study / "out/notes.txt").write_text("mine")

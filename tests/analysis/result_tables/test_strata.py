@@ -65,6 +65,7 @@ def test_group_has_the_rates_of_its_stories_only(resample):
     assert table["low"].notna().all()
 
 
+@pytest.mark.slow
 def test_p_values_are_adjusted_over_pairs_and_groups_of_a_question_and_tag():
     table = split(chosen()).tables[TABLE]
     for _, rows in table.groupby(["criterion", "tag"]):

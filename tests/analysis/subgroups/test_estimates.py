@@ -149,6 +149,7 @@ def test_drop_is_vistars():
     assert [round(value, 1) for value in drop["value"]] == [6.5, 6.5]
 
 
+@pytest.mark.slow
 def test_several_strata_are_each_compared_with_all_others():
     rows = strata(tags=halves(values=("ink", "oil", "clay"))).tables
     found = rows["strata_differences"]

@@ -138,6 +138,7 @@ def test_benchmark_of_another_lab_is_not_found(hers, own):
     assert MetricRun.objects.get().state == "queued"
 
 
+@pytest.mark.slow
 def test_another_labs_benchmark_is_not_offered(hers, own):
     client = eve(own)
     page = client.get("/setup/").content.decode()

@@ -118,6 +118,7 @@ def test_wrong_guesses_lock_out_only_their_address(manager):
     assert is_in(try_password(at="192.0.2.1"))
 
 
+@pytest.mark.slow
 def test_guesses_from_many_addresses_are_locked_out(manager):
     """Attack: few passwords from each of many addresses."""
     for i in range(13):
@@ -192,7 +193,9 @@ def wrong(client, address="/rate/{}/", **headers):
     )
 
 
-@pytest.mark.parametrize("address", ["/rate/{}/", "/rate/{}/story/x/", "/join/{}/"])
+@pytest.mark.parametrize(
+    "address", ["/rate/{}/", *slow("/rate/{}/story/x/", "/join/{}/")]
+)
 def test_wrong_links_are_rate_limited(client, address):
     """Attack: links are guessed as fast as the server answers."""
     statuses = [wrong(client, address).status_code for _ in range(60)]

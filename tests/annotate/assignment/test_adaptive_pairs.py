@@ -144,6 +144,7 @@ def test_probabilities_of_open_slots_sum_to_one(study, monkeypatch):
     assert slot.alternatives == seen["open"]
 
 
+@pytest.mark.slow
 def test_stop_gives_everybody_a_code(client, study):
     first, second = join(study), join(study)
     slot = choosing.next_for(second).slot

@@ -12,6 +12,7 @@ from annotate.coverage.counts import totals
 from annotate.models import Annotator, Purpose, Slot, Unit
 from annotate.reports import study_tables
 from annotate.responses import giving_back
+from tests.cases import slow
 from tests.factories import make_benchmark
 from tests.working import (
     LIKERT,
@@ -121,6 +122,7 @@ def test_checks_are_shown_at_their_positions(woods, assignment):
 # Contents ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_repeats_and_degraded_copies_are_of_earlier_sessions(woods):
     text = (
         LIKERT
@@ -228,7 +230,7 @@ def structure(page: str, slot: Slot) -> str:
 
 
 @pytest.mark.parametrize("text", [LIKERT + TWINS, PAIRWISE + TWINS, LIKERT + REPEATS])
-@pytest.mark.parametrize("assignment", ["planned", "open"])
+@pytest.mark.parametrize("assignment", ["planned", *slow("open")])
 def test_check_pages_look_like_real_ones(client, woods, text, assignment):
     plan = {"annotators": 2} if assignment == "planned" else {}
     study = make_planned(

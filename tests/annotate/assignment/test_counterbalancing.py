@@ -113,7 +113,12 @@ def units_of(units):
 
 
 @pytest.mark.parametrize(
-    ("design", "most"), [((8, 10, 6, 3), 4), ((8, 10, 7, 3), 4), ((12, 6, 8, 3), 5)]
+    ("design", "most"),
+    [
+        ((8, 10, 6, 3), 4),
+        pytest.param((8, 10, 7, 3), 4, marks=pytest.mark.slow),
+        pytest.param((12, 6, 8, 3), 5, marks=pytest.mark.slow),
+    ],
 )
 def test_freed_slots_go_to_people_whose_sides_they_balance(design, most):
     """Unbegun slots compensate held ones; ignoring sides would give 10 to 20."""
@@ -128,6 +133,7 @@ def test_freed_slots_go_to_people_whose_sides_they_balance(design, most):
     assert largest(own_method) <= most
 
 
+@pytest.mark.slow
 def test_new_slots_compensate_one_sided_annotators():
     """Eve saw m0 on the left in the whole first half; nobody else has begun."""
     units, made = planned(4, 20, 4, 2)

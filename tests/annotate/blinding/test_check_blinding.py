@@ -19,6 +19,7 @@ from evalcore.models import Frame, Method, Output, Shot
 from tests.annotate.blinding import planting
 from tests.annotate.blinding.planting import output_of
 from tests.annotate.presentation.test_same_size import uneven
+from tests.cases import slow
 from tests.factories import make_benchmark
 from tests.working import LIKERT, PAIRWISE, make_planned
 
@@ -207,7 +208,7 @@ WRITTEN = (
 )
 
 
-@pytest.mark.parametrize("written", WRITTEN)
+@pytest.mark.parametrize("written", [WRITTEN[0], *slow(*WRITTEN[1:])])
 def test_name_in_a_page_is_a_leak(study, plant, written):
     def change(slot, html):
         told = written.format(named(slot).lower())
@@ -246,6 +247,7 @@ def test_headers_of_pictures_are_compared(study, plant):
     )
 
 
+@pytest.mark.slow
 def test_headers_of_pages_are_compared(study, plant):
     def apply(request, response, slot):
         if slot is not None and named(slot) == "Cedar":
@@ -441,6 +443,7 @@ def test_name_in_a_code_is_a_leak(study):
 # Other answers
 
 
+@pytest.mark.slow
 def test_name_in_json_and_failed_response_are_leaks(study, plant):
     def apply(request, response, slot):
         if request.path.endswith("/thumb/"):
@@ -530,6 +533,7 @@ def as_videos(change):
     return in_picture(apply)
 
 
+@pytest.mark.slow
 def test_title_and_encoder_of_a_video_are_leaks(study, plant):
     files = {
         "Alder": mp4("Alder"),

@@ -34,6 +34,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "view"), CASES)
 def test_align_has_the_numbers_of_the_server(kind, view, tmp_path):
     study = answered(kind)

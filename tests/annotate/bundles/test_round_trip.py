@@ -96,6 +96,7 @@ def test_pictures_are_stored_by_their_content(tmp_path, settings):
     assert entry.compress_type == zipfile.ZIP_STORED
 
 
+@pytest.mark.slow
 def test_bundle_without_pictures_has_the_same_answers(tmp_path, settings):
     before = export(answered("likert"), tmp_path / "trial.zip", pictures=False)
     assert not any(name.startswith("media/") for name in before)
@@ -133,6 +134,7 @@ def test_links_codes_and_accounts_stay_behind(tmp_path, settings, client):
         assert page.status_code in (403, 404, 410)
 
 
+@pytest.mark.slow
 def test_study_is_imported_beside_itself_under_another_name(tmp_path):
     study = with_everything()
     export(study, tmp_path / "trial.zip")
@@ -149,6 +151,7 @@ def test_study_is_imported_beside_itself_under_another_name(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_other_benchmark_of_the_name_stays(tmp_path):
     study = answered("likert")
     export(study, tmp_path / "trial.zip")
@@ -202,6 +205,7 @@ def test_export_refuses_damaged_picture(tmp_path):
     assert [*tmp_path.iterdir()] == []
 
 
+@pytest.mark.slow
 def test_commands_export_and_import(tmp_path, settings, capsys):
     answered("likert")
     path = tmp_path / "trial.zip"

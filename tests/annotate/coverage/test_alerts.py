@@ -226,6 +226,7 @@ def test_alert_reports_people_who_have_not_started():
     assert "A01" not in alert.text
 
 
+@pytest.mark.slow
 def test_command_prints_gravest_alert_first(capsys):
     now = timezone.now()
     study = running_study(now, quiet_days=3)

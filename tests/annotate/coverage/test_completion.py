@@ -100,6 +100,7 @@ def test_pace_counts_only_people_who_continue():
     assert found.remaining == 25
 
 
+@pytest.mark.slow
 def test_date_requires_running_study():
     study = study_with_vanished(timezone.now(), others_left=5)
     Annotator.objects.update(last_seen_at=timezone.now())
@@ -175,6 +176,7 @@ def test_free_slots_have_no_date_when_all_caps_are_reached(vanished):
     assert outlook(vanished).waiting.slots == 25
 
 
+@pytest.mark.slow
 def test_date_leaves_out_slots_that_nobody_may_do():
     study = study_with_vanished(timezone.now(), others_left=5)
     Annotator.objects.update(last_seen_at=timezone.now())

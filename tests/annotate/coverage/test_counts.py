@@ -38,6 +38,7 @@ def test_slots_are_counted_by_state_and_cell():
     assert sum(c.done for row in grid(units(study)).rows for c in row.cells) == 11
 
 
+@pytest.mark.slow
 def test_folded_cell_names_unit_with_smallest_share():
     """A unit may ask for more answers than others: two of six are less than one."""
     study = make_study(annotators=1, benchmark=make_benchmark(stories=41))

@@ -105,6 +105,7 @@ def test_mean_goal_is_reached_or_says_what_is_needed():
     assert not row.is_beyond_plan
 
 
+@pytest.mark.slow
 def test_unreached_goal_says_what_is_needed():
     study = rated_study({"mean": 0.9}, share=0.85)
     row = first_row(study)
@@ -132,6 +133,7 @@ def test_too_few_stories_or_people_give_a_reason():
     assert "Ratings of 5 people are needed; there are 2." in first_row(study).sentence
 
 
+@pytest.mark.slow
 def test_excluded_and_surplus_answers_are_not_used():
     study = rated_study({"mean": 0.75})
     before = first_row(study).found
@@ -162,6 +164,7 @@ def test_win_rate_goal_of_comparisons():
     assert rows[0].state == "stop"
 
 
+@pytest.mark.slow
 def test_adaptive_pairs_have_no_win_rate():
     study = rated_study({"win_rate": 0.3}, kind="choice")
     study.adaptive = {"top": 1}

@@ -280,6 +280,7 @@ def test_ranking_table_has_a_row_per_output(done):
     assert problems(done) == []
 
 
+@pytest.mark.slow
 def test_plackett_luce_ranks_the_methods(done):
     frame = study_tables.answers_frame(done, "rankings")
     found = analysis.leaderboard(rankings=frame, resamples=20)
@@ -309,6 +310,7 @@ def test_report_has_the_leaderboard_of_rankings(done, tmp_path):
     assert set(board["method"]) == set(METHODS)
 
 
+@pytest.mark.slow
 def test_repeated_ranking_is_compared_with_the_first():
     text = f"{FILE}session_size: 2\nchecks: {{per_session: 1}}\n"
     benchmark = make_benchmark(stories=6, methods=METHODS[:3])

@@ -55,6 +55,7 @@ def test_database_is_private_when_its_folder_is_open(open_folder):
     assert done.stderr == ""
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite
 def test_database_becomes_private_with_a_warning_when_others_could_read_it(open_folder):
     path = open_folder / "plumbline.sqlite3"

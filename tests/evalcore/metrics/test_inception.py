@@ -15,6 +15,7 @@ from evalcore.metrics.base import Clip, Source
 from evalcore.metrics.encoders import i3d, published
 from evalcore.metrics.encoders import torchvision_networks as inception
 from evalcore.metrics.weights import VARIABLE, WeightsError
+from tests.cases import slow
 from tests.evalcore.metrics.asking import noise
 
 FID_FILE = "pt_inception-2015-12-05-6726825d.pth"
@@ -58,6 +59,7 @@ def encoded(encoder, *items):
 # FID's network -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["5b", "5c", "5d", "6b", "6c", "6d", "6e", "7b", "7c"])
 def test_pooling_branches_ignore_padding(name):
     """On ones, FID's averages are 1; torchvision's count the padding."""
@@ -100,7 +102,7 @@ def test_pictures_are_squashed_as_floats_without_smoothing():
 # torchvision's network ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("as_trained", [True, False])
+@pytest.mark.parametrize("as_trained", [True, *slow(False)])
 def test_probabilities_match_torchvision(folder, as_trained):
     picture = noise(5, (320, 400))
     encoder = inception.imagenet_encoder(transform_input=as_trained)

@@ -45,6 +45,7 @@ def test_floored_middle_matches_transformers(size):
     np.testing.assert_array_equal(own, theirs.transpose(1, 2, 0))
 
 
+@pytest.mark.slow
 def test_squashing_in_fractions_matches_torchvision_on_tensors():
     """ViStoryBench's program resizes numbers from 0 to 1; sharp edges overshoot."""
     picture = noise(3, (SIDE + 90, SIDE - 40))

@@ -125,7 +125,11 @@ def folder(published, tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("as_trained", "side"), [(False, 112), (True, 160)], ids=["as used", "as trained"]
+    ("as_trained", "side"),
+    [
+        pytest.param(False, 112, id="as used"),
+        pytest.param(True, 160, id="as trained", marks=pytest.mark.slow),
+    ],
 )
 def test_facenet_matches_facenet_pytorch(
     as_trained, side, published, folder, monkeypatch

@@ -96,7 +96,13 @@ class TestMetric:
     @pytest.mark.parametrize(
         ("profile", "rendering", "panels", "subject"),
         [
-            ("vistar-regions", prompt(subject="fox", panels="a|b"), 4, "fox"),
+            pytest.param(
+                "vistar-regions",
+                prompt(subject="fox", panels="a|b"),
+                4,
+                "fox",
+                marks=pytest.mark.slow,
+            ),
             (
                 "story-shots",
                 rendering_of([noise(1), noise(2, (80, 50)), None], texts=TEXTS),

@@ -123,6 +123,7 @@ class TestMetric:
             "wanted": "Grand Opening TODAY",
         }
 
+    @pytest.mark.slow
     def test_additional_text_lowers_score(self, tmp_path):
         (value,) = self.scored(tmp_path, [SIGN], text="Grand Opening")
         # 13 of 19 characters, 2 of 3 words.
