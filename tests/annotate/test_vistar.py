@@ -192,6 +192,7 @@ def test_members_download_questionnaires_from_the_benchmark_page(folder):
     assert len(table.splitlines()) == 1 + 6 * 4
 
 
+@pytest.mark.slow
 def test_prompts_pictures_and_choices_give_the_accuracy_by_hand(
     folder, judge, monkeypatch
 ):

@@ -63,6 +63,7 @@ def write_outputs(folder, stories=("01", "02")):
     return folder
 
 
+@pytest.mark.slow
 def test_loop_of_the_page_rates_every_checkpoint(tmp_path, monkeypatch, capsys):
     study = open_study()
     link = make_link(study, most=2)

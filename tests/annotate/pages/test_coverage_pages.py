@@ -291,6 +291,7 @@ def test_imported_answers_may_be_partial(study):
     assert sorted(unit.done for unit in found) == [1, 2, 2, 2, 2, 2]
 
 
+@pytest.mark.slow
 def test_many_stories_are_folded_and_unfold():
     study = make_study(
         annotators=1,
@@ -411,6 +412,7 @@ def test_undefined_agreement_has_a_reason(study):
     assert "No answer yet." in page(empty)
 
 
+@pytest.mark.slow
 def test_unchanged_annotators_are_not_measured_again(running, monkeypatch):
     asked = []
     honest = snapshots.signals_of
@@ -437,6 +439,7 @@ def answer_everything_of(slot):
     store_judgements([SlotAnswers(slot, answers, timezone.now(), 20.0)])
 
 
+@pytest.mark.slow
 def test_large_study_is_counted_by_worker(running, monkeypatch):
     monkeypatch.setattr("annotate.coverage.snapshots.SMALL", 100)
     snapshots.refresh(running)

@@ -141,16 +141,21 @@ CASES = [
     (vanished, "2 people have been away for long", "Give work to others"),
     (blocked, "blocked: they belong to people who may not", "Release the ratings"),
     (too_fast, "A01", "Keep paused"),
-    (too_fast, "A01", "Leave the answers out"),
-    (always_left, "share of left choices", "Keep paused"),
     (random_answers, "A03", "Leave the answers out"),
-    (random_answers, "A03", "Mark as handled"),
-    (random_answers, "A03", "Pause"),
     (skips_a_method, "A01 skips Elm: 8 of their 8 skips", "Mark as handled"),
-    (skips_a_method, "A01 skips Elm: 8 of their 8 skips", "Pause"),
-    (no_agreement, "do not agree on “Character”", "Mark as handled"),
-    (too_slow, "Too slow: at this pace", "Move the deadline to"),
     (link_full, "The public link is full", "Add "),
+    *(
+        pytest.param(*case, marks=pytest.mark.slow)
+        for case in (
+            (too_fast, "A01", "Leave the answers out"),
+            (always_left, "share of left choices", "Keep paused"),
+            (random_answers, "A03", "Mark as handled"),
+            (random_answers, "A03", "Pause"),
+            (skips_a_method, "A01 skips Elm: 8 of their 8 skips", "Pause"),
+            (no_agreement, "do not agree on “Character”", "Mark as handled"),
+            (too_slow, "Too slow: at this pace", "Move the deadline to"),
+        )
+    ),
 ]
 
 

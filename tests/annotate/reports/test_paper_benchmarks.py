@@ -134,6 +134,7 @@ def write_oneig(folder):
     )
 
 
+@pytest.mark.slow
 def test_oneig_goes_from_folder_to_report(tmp_path):
     write_oneig(tmp_path)
     call_command("import_benchmark", tmp_path, benchmark="b")

@@ -139,6 +139,7 @@ composites:
 """
 
 
+@pytest.mark.slow
 def test_files_replace_the_declarations_of_the_study(study, tmp_path):
     """The command names copies in the folder; a later report without files has none."""
     declares(study, "character", "sharpness")

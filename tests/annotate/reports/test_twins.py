@@ -82,6 +82,7 @@ def test_scored_copies_are_in_the_report_with_a_warning(study):
     assert sanity(building.build_report(again.pk)) == {}
 
 
+@pytest.mark.slow
 def test_copies_are_scored_by_metrics_of_the_report_only(study):
     compare_twins([*METRICS, "colourfulness"])
     assert {metric for metric, _twin in sanity(built(study))} == {*METRICS}

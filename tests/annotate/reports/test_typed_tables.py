@@ -15,6 +15,7 @@ from annotate.reports.export_folder import write_export
 from annotate.reports.layouts import ExportError
 from annotate.reports.table_schema import table_schema
 from evalcore.scoring import metric_runs
+from tests.cases import slow
 from tests.factories import make_study
 from tests.people import answer_everything
 
@@ -38,7 +39,7 @@ def scored(study):
     return study
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize("form", ["csv", *slow("jsonl")])
 @pytest.mark.parametrize("kind", KINDS)
 def test_package_is_valid_for_frictionless(kind, form, tmp_path):
     """Frictionless checks every cell of CSV; of JSON lines it needs an extra."""

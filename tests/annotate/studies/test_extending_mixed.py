@@ -104,6 +104,7 @@ def test_late_items_are_mixed_with_the_rest(kind, people, stories, parts):
     assert problems(study) == []
 
 
+@pytest.mark.slow
 @pytest.mark.postgresql
 def test_free_late_items_are_mixed_with_the_rest():
     study, stories = planned("likert", 4, 1, assignment="open")

@@ -92,6 +92,7 @@ def test_zip_that_unpacks_beyond_the_limit_is_refused(upload, settings):
     assert "The limit is 2 MB" in upload({"a.zip": packed}, "a.zip").error
 
 
+@pytest.mark.slow
 def test_zip_of_many_files_is_refused_with_the_limit(upload):
     packed = zipped(dict.fromkeys((f"{n}.png" for n in range(100_000)), b""))
     row = upload({"many.zip": packed}, "many.zip")
