@@ -1,4 +1,4 @@
-"""Write docs/reference/access.md: every address, requested as every visitor.
+"""Write tests/annotate/addresses.md: every address, requested as every visitor.
 
     python -m tests.annotate.address_table
 
@@ -75,7 +75,7 @@ from tests.annotate.pages.test_videos import video_benchmark
 from tests.factories import make_benchmark, make_study
 from tests.people import log_in, program
 
-PAGE = Path(__file__).parents[2] / "docs/reference/access.md"
+PAGE = Path(__file__).with_name("addresses.md")
 
 OPENS, LOGIN, REFUSED, HIDDEN, GONE, NEVER = (
     "opens",
@@ -494,10 +494,9 @@ def _methods(address: Address) -> list[str]:
     return [one for one in every if hasattr(view, one.lower())] or ["GET"]
 
 
-INTRODUCTION = """# Access
+INTRODUCTION = """# Access to every address
 
-Look up here who may open which address. What a visitor may not see looks like
-what does not exist. Accounts are a manager of everything; the managers and the
+Written by `python -m tests.annotate.address_table`. Accounts are a manager of everything; the managers and the
 researcher of the study in the address (one manager owns its benchmark, the
 other has no right to it); and a manager of another lab's study.
 
@@ -512,15 +511,11 @@ belongs to the other lab.
 - hidden: 404, as if there were nothing
 - gone: 410
 - –: the method is not used there
-
-`/metrics` exists only where the [settings](settings.md#log-and-prometheus) ask
-for it, and so do `/oidc/start/` and `/oidc/return/`, which are open to
-everybody.
 """
 
 
 def page(tables: dict[str, list[dict[str, str]]]) -> str:
-    """Return the documentation's page; addresses with the same answers share a row."""
+    """Return the page; addresses with the same answers share a row."""
     parts = [INTRODUCTION]
     for title, rows in tables.items():
         _, _, *visitors = rows[0]
