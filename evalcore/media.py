@@ -130,7 +130,7 @@ def store_prepared(pictures: Iterable[Prepared]) -> None:
 
 
 def digest(data: bytes) -> str:
-    """Return the SHA-256 by which content is addressed."""
+    """Return the SHA-256 of content, which is its address."""
     return hashlib.sha256(data).hexdigest()
 
 

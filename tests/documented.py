@@ -179,7 +179,7 @@ def _links(text: str, folder: Path) -> Iterator[Name]:
 
 
 def _anchors(page: str) -> set[str]:
-    """Return the names by which links reach the headings of a page."""
+    """Return the anchors of the headings of a page."""
     kept = (re.sub(r"[^\w\s-]", "", title.lower()) for title in HEADING.findall(page))
     return {re.sub(r"\s", "-", title.strip()) for title in kept}
 

@@ -1,4 +1,4 @@
-"""Write the table of fidelity in docs/reference/metrics.md from the declarations.
+"""Write the differences from programs in docs/reference/metrics.md.
 
 python -m tests.fidelity_page
 """
@@ -16,8 +16,6 @@ from evalcore.metrics.registry import declarations
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/reference/metrics.md"
 MARKED = re.compile(r"(<!-- of the declarations -->\n)(.*)(<!-- end -->\n)", re.S)
-HEAD = "| metric | differs on purpose by |\n|---|---|"
-REASONS = "| difference | here | in the program |\n|---|---|---|"
 STATES = {
     "same": "nothing",
     "imported": "nothing: imported from the program",
@@ -26,7 +24,7 @@ STATES = {
 
 
 def documented() -> str:
-    """Return two tables: metrics that compare alike, and what the differences are."""
+    """Return two lists: metrics by their differences, and what the differences are."""
     alike: dict[tuple[str, str], list[str]] = {}
     for name, said in declarations().items():
         found = fidelity_of(name)
@@ -34,11 +32,11 @@ def documented() -> str:
         if said["family"] in papers():
             alike.setdefault((said["family"], _compared(found)), []).append(name)
     rows = [
-        f"| {_names(family, names)} | {compared} |"
+        f"- {_names(family, names)}: {compared}"
         for (family, compared), names in alike.items()
     ]
-    texts = [f"| {name} | {_sides(text)} |" for name, text in reason_texts().items()]
-    return "\n".join([HEAD, *rows, "", REASONS, *texts, ""])
+    texts = [f"- {name}: {_sides(text)}" for name, text in reason_texts().items()]
+    return "\n".join([*rows, "", "The differences:", "", *texts, ""])
 
 
 def _compared(found: Fidelity) -> str:
@@ -48,9 +46,9 @@ def _compared(found: Fidelity) -> str:
 
 
 def _sides(text: str) -> str:
-    """Return what is here, and in brackets in the program, as two cells."""
-    here, _open, there = text.removesuffix(")").partition(" (")
-    return f"{here} | {there}"
+    """Return what is here, and in brackets in the program."""
+    here, is_known, there = text.removesuffix(")").partition(" (")
+    return f"{here} (program: {there})" if is_known else here
 
 
 def _names(family: str, names: list[str]) -> str:
@@ -60,7 +58,7 @@ def _names(family: str, names: list[str]) -> str:
 
 
 def with_table(page: str) -> str:
-    """Return the page with the table of the declarations in place of the one it has."""
+    """Return the page with the lists of the declarations in place of those it has."""
     return MARKED.sub(lambda found: f"{found[1]}{documented()}{found[3]}", page)
 
 

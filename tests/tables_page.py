@@ -21,24 +21,27 @@ from annotate.reports.table_schema import ROWS
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs/reference"
 MARKED = re.compile(r"(<!-- of the registry -->\n)(.*)(<!-- end -->\n)", re.S)
-HEAD = "| table | one row is | columns beside those above |\n|---|---|---|"
 
 
 def result_tables() -> str:
     """Return every table of the registry, below the headings of a report."""
     parts = []
     for heading, names in TABLE_GROUPS.items():
-        tables = [(name, TABLES[name]) for name in names]
-        rows = [f"| `{name}` | {one.row} | {one.about} |" for name, one in tables]
-        parts.append("\n".join([f"### {heading}\n", HEAD, *rows, ""]))
+        rows = [_entry(name, TABLES[name].row, TABLES[name].about) for name in names]
+        parts.append("\n".join([f"### {heading}\n", *rows, ""]))
     return "\n".join(parts)
 
 
 def exported_tables() -> str:
     """Return a line for each exported table, with its columns."""
-    head = "\n| table | one row is | columns |\n|---|---|---|\n"
-    rows = [f"| `{name}` | {row} | {_columns(name)} |" for name, row in ROWS.items()]
-    return head + "\n".join(rows) + "\n\n"
+    rows = [_entry(name, row, _columns(name)) for name, row in ROWS.items()]
+    return "\n" + "\n".join(rows) + "\n\n"
+
+
+def _entry(table: str, row: str, columns: str) -> str:
+    """Return what a row is and the columns, as an item of a list."""
+    about = f". {columns[0].upper()}{columns[1:]}" if columns else ""
+    return f"- `{table}`: {row}{about}"
 
 
 def _columns(table: str) -> str:

@@ -34,7 +34,7 @@ def test_page_of_tables_is_written_from_the_registry(name):
 def test_table_of_fidelity_is_written_from_the_declarations():
     page = fidelity_page.PAGE.read_text("utf-8")
     assert fidelity_page.with_table(page) == page
-    assert "`inception_score` | nothing |" in page
+    assert "`inception_score`: nothing\n" in page
 
 
 def test_fields_of_the_study_file_are_those_of_the_schema():

@@ -1,12 +1,12 @@
 r"""Variance of estimates over stories and annotators.
 
-An estimate is, to first order, a sum of what each answer adds to it; sums over whole
-stories and whole annotators give its variance, from which what both contain is taken
-off (Cameron, Gelbach and Miller 2011, JBES 29(2)). Annotators are few, so the variance
-of each estimate is moved towards the factor by which clusters widen all of them, as if
-that had been seen in `PRIOR_FREEDOM` clusters more (Smyth 2004). Clusters are uneven:
-what one with a share h adds is divided by 1 - h (Bell and McCaffrey 2002), and clusters
-count as :math:`1 / \sum h^2` of equal size (Carter, Schnepel and Steigerwald 2017).
+An estimate is, to first order, a sum of contributions of answers; sums over whole
+stories and whole annotators give its variance, less that of their intersections
+(Cameron, Gelbach and Miller 2011, JBES 29(2)). Annotators are few, so the variance of
+each estimate is shrunk towards the common factor of widening by clusters, which counts
+as `PRIOR_FREEDOM` further clusters (Smyth 2004). Clusters are uneven: the contribution
+of one with a share h is divided by 1 - h (Bell and McCaffrey 2002), and clusters count
+as :math:`1 / \sum h^2` of equal size (Carter, Schnepel and Steigerwald 2017).
 """
 
 from collections.abc import Sequence

@@ -7,9 +7,9 @@ long as the database needs to answer; built once, three times as many people can
     OWN = Prepared(lambda person: Slot.objects.filter(annotator=person), person=int)
     OWN.rows(person=annotator.pk)
 
-The query is written as usual. It is compiled with unique placeholder values, by which
-the places of parameters in the SQL are found. `store`, `add` and `count` write the
-few rows of every click in the same way.
+The query is written as usual. It is compiled with unique placeholder values, which
+mark the parameters in the SQL. `store`, `add` and `count` write the few rows of every
+click in the same way.
 """
 
 import re

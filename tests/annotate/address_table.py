@@ -1,4 +1,4 @@
-"""Write docs/reference/access.md: every address, requested as every visitor.
+"""Write tests/annotate/addresses.md: every address, requested as every visitor.
 
     python -m tests.annotate.address_table
 
@@ -75,7 +75,7 @@ from tests.annotate.pages.test_videos import video_benchmark
 from tests.factories import make_benchmark, make_study
 from tests.people import log_in, program
 
-PAGE = Path(__file__).parents[2] / "docs/reference/access.md"
+PAGE = Path(__file__).with_name("addresses.md")
 
 OPENS, LOGIN, REFUSED, HIDDEN, GONE, NEVER = (
     "opens",
@@ -89,7 +89,7 @@ OPENS, LOGIN, REFUSED, HIDDEN, GONE, NEVER = (
 
 @dataclass(frozen=True)
 class Address:
-    """A pattern of the resolver: its name and route, and which words it wants."""
+    """A pattern of the resolver: its name, route and the words in it."""
 
     name: str
     route: str
@@ -110,7 +110,7 @@ class Address:
         return self.route.startswith(("rate/", "join/"))
 
     def url(self, words: dict[str, object]) -> str:
-        """Return where it is; what has no name has no words either."""
+        """Return the URL; an address without a name has no words."""
         return reverse(self.name, kwargs=words) if self.name else f"/{self.route}"
 
 
@@ -192,7 +192,7 @@ class World:
         self.join_link = JoinLink.objects.create(study=self.trial, most=9)
         self.visit = Visit.objects.create(annotator=self.ann, browser="x")
         JoinLink.objects.create(study=self.hills, most=9)
-        self.hills.annotators.create(name="A08", state="planned")  # whom one becomes
+        self.hills.annotators.create(name="A08", state="planned")
         JoinLink.objects.create(study=self.trial, most=9, closed_at=timezone.now())
         self.flag = Flag.objects.create(
             annotator=self.ann, rule="r", signal="flat", action="note", n=1, text="t"
@@ -256,7 +256,7 @@ class World:
         return self.draft if address.page in ABOUT_THE_FILE else self.trial
 
     def words(self, address: Address, token: str) -> dict[str, object]:
-        """Return what stands in the address, of Alice's studies and Ann's story."""
+        """Return the words of the address, for Alice's studies and Ann's story."""
         study = self.study(address)
         slot = study.slots.filter(annotator__name="A01").first()
         slot = {"rate-feedback": self.practised, "slot-restore": self.excluded}.get(
@@ -324,7 +324,7 @@ class World:
         return {word: known[word] for word in address.words}
 
     def _token(self, address: Address, link: str) -> str:
-        """Return the word of that name: for joining, what is known beside a link."""
+        """Return the token of the address: of the public link, for joining."""
         if address.name.startswith("preview-"):
             return self.study(address).benchmark.slug
         if address.name == "first-start":
@@ -453,7 +453,7 @@ def ask(client: Client, method: str, url: str) -> str:
 
 
 def observed(world: World) -> dict[str, list[dict[str, str]]]:
-    """Return the rows of every table: the address, the method, a word a visitor."""
+    """Return the rows of every table: address, method, and a word for each visitor."""
     tables = {}
     for title, (visitors, belongs) in TABLES.items():
         known = visitors(world)
@@ -468,7 +468,7 @@ def observed(world: World) -> dict[str, list[dict[str, str]]]:
 def _rows(
     world: World, address: Address, visitors: dict[str, Visitor]
 ) -> list[dict[str, str]]:
-    """Return who may do what there: a row a method that the address takes."""
+    """Return a row for each method that the address takes."""
     study, rows = world.study(address), []
     links = {visitor.link(study) for visitor in visitors.values()}
     known = {link: world.words(address, link) for link in links}
@@ -485,7 +485,7 @@ def _rows(
 
 
 def _methods(address: Address) -> list[str]:
-    """Return the methods to ask with: of the API those that its view has."""
+    """Return the methods to request: of the API, those that the view has."""
     if not address.is_api:
         return ["GET", "POST"]
     pattern = next(one for one in api_urls if one.name == address.name)
@@ -494,12 +494,12 @@ def _methods(address: Address) -> list[str]:
     return [one for one in every if hasattr(view, one.lower())] or ["GET"]
 
 
-INTRODUCTION = """# Access
+INTRODUCTION = """# Access to every address
 
-Look up here who may open which address. What a visitor may not see looks like
-what does not exist. Accounts are a manager of everything; the managers and the
-researcher of the study in the address (one manager owns its benchmark, the
-other has no right to it); and a manager of another lab's study.
+Written by `python -m tests.annotate.address_table`. Accounts are a manager of
+everything; the managers and the researcher of the study in the address (one
+manager owns its benchmark, the other has no right to it); and a manager of
+another lab's study.
 
 An annotator has no account: the personal link is the identity, and an address
 below it without a story's code is that of its own annotator. Among public
@@ -512,15 +512,11 @@ belongs to the other lab.
 - hidden: 404, as if there were nothing
 - gone: 410
 - –: the method is not used there
-
-`/metrics` exists only where the [settings](settings.md#log-and-prometheus) ask
-for it, and so do `/oidc/start/` and `/oidc/return/`, which are open to
-everybody.
 """
 
 
 def page(tables: dict[str, list[dict[str, str]]]) -> str:
-    """Return the documentation's page; addresses with the same answers share a row."""
+    """Return the page; addresses with the same answers share a row."""
     parts = [INTRODUCTION]
     for title, rows in tables.items():
         _, _, *visitors = rows[0]

@@ -43,7 +43,7 @@ def run_gpu_workers(gpus: Sequence[str]) -> None:
 
 
 def _near(bind: str) -> str:
-    """Return the address by which this machine reaches a server that listens so."""
+    """Return this machine's address of a server that listens on `bind`."""
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bind, bind)
 
 

@@ -86,7 +86,7 @@ def stored_as(metric):
 
 
 def addresses(hers, own):
-    """Everything by which a benchmark can be reached, set to Alice's woods."""
+    """Every parameter that names a benchmark, set to Alice's woods."""
     woods, frame = (
         hers.benchmark.slug,
         Frame.objects.filter(output__story__benchmark=hers.benchmark).first(),

@@ -1,4 +1,4 @@
-"""Access to every address matches docs/reference/access.md."""
+"""Access to every address matches addresses.md."""
 
 import pytest
 from django.urls import reverse

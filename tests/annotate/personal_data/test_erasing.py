@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 
 def told(person: Annotator) -> list[str]:
-    """Return all by which somebody could be known again."""
+    """Return everything that identifies a person."""
     link = person.invitation.token
     return [w.casefold() for w in (ADA, NOTE, link, person.completion_code)]
 

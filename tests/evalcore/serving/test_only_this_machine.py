@@ -1,4 +1,4 @@
-"""Other machines are refused while no address is named by which they reach this one."""
+"""Other machines are refused while no address for them is set."""
 
 import pytest
 
