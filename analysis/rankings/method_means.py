@@ -127,8 +127,9 @@ class Means:
         n, M = np.arange(len(adds)), len(self.value)
         added = sparse.csr_array((adds, (n, self._answers.method)), shape=(len(n), M))
         differences = np.eye(M) - 1 / M
+        model = differences @ np.diag(1 / self.n_cells) @ differences
         return crossed_covariance(
-            added, n, kinds, rank=max(M - 1, 1), model=differences, weights=self._share
+            added, n, kinds, rank=max(M - 1, 1), model=model, weights=self._share
         )
 
     def intervals(
