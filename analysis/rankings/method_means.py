@@ -1,16 +1,21 @@
 """Means of people's ratings by method, and leaderboards made of them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
 from analysis.inference.crossed_clusters import (
+    Cluster,
+    ClusteredVariance,
     CrossedCovariance,
     Errors,
     crossed_covariance,
+    drawn_clusters,
+    joined_errors,
     share_intervals,
+    widened_clusters,
 )
 from analysis.options import Scale
 from analysis.rankings.choice_votes import coded, kinds_drawn
@@ -118,7 +123,34 @@ class Means:
         """Return their covariance where clusters are drawn; None if nothing is."""
         if not parts:
             return None
-        answers, M = self._answers, len(self.value)
+        kinds, adds = self._drawn(parts)
+        n, M = np.arange(len(adds)), len(self.value)
+        added = sparse.csr_array((adds, (n, self._answers.method)), shape=(len(n), M))
+        differences = np.eye(M) - 1 / M
+        model = differences @ np.diag(1 / self.n_cells) @ differences
+        return crossed_covariance(
+            added, n, kinds, rank=max(M - 1, 1), model=model, weights=self._share
+        )
+
+    def intervals(
+        self, parts: tuple[str, ...], confidence: float, scale: Scale | None
+    ) -> tuple[Array, Array]:
+        """Return the bounds of each mean; NaN where nothing is drawn, or varies."""
+        drawn, adds = self._drawn(parts)
+        kinds, single = drawn_clusters(drawn, len(adds))
+        if not kinds:
+            M = len(self.value)
+            return np.full(M, np.nan), np.full(M, np.nan)
+        # Stories that are rated high move means together, and methods can have few
+        # stories each: a mean is known from its own clusters alone.
+        both = self._by_cluster(adds, single)
+        found = [self._by_cluster(adds, kind) for kind in kinds]
+        errors = joined_errors(found, both.variance, both.n, rank=1)
+        return scaled_intervals(self.value, errors, confidence, scale)
+
+    def _drawn(self, parts: tuple[str, ...]) -> tuple[list[Cluster], Array]:
+        """Return the clusters to draw, and what each rating adds to its mean."""
+        answers = self._answers
         clusters = {
             "stories": (answers.story, answers.n_stories),
             "annotators": (answers.annotator, answers.n_annotators),
@@ -127,29 +159,17 @@ class Means:
         around = self.value[answers.method]
         if {*parts} == {"annotators"}:
             around = self._of_cell[self._cell]
-        n = np.arange(len(answers.rating))
-        added = sparse.csr_array(
-            (self._share * (answers.rating - around), (n, answers.method)),
-            shape=(len(n), M),
-        )
-        kinds = kinds_drawn(clusters, parts)
-        differences = np.eye(M) - 1 / M
-        return crossed_covariance(
-            added, n, kinds, rank=max(M - 1, 1), model=differences, weights=self._share
-        )
+        return kinds_drawn(clusters, parts), self._share * (answers.rating - around)
 
-    def intervals(
-        self, parts: tuple[str, ...], confidence: float, scale: Scale | None
-    ) -> tuple[Array, Array]:
-        """Return the bounds of each mean; NaN where nothing is drawn, or varies."""
-        covariance = self.covariance(parts)
+    def _by_cluster(self, adds: Array, cluster: Cluster) -> ClusteredVariance:
+        codes, n = cluster
         M = len(self.value)
-        if covariance is None:
-            return np.full(M, np.nan), np.full(M, np.nan)
-        # Stories that are rated high move means together, which says nothing of how
-        # far a mean moves alone.
-        errors = replace(covariance, rank=1).of(np.eye(M))
-        return scaled_intervals(self.value, errors, confidence, scale)
+        keys, at = np.unique(self._answers.method * n + codes, return_inverse=True)
+        of, sizes = keys // n, np.bincount(at, self._share)
+        sums = np.bincount(at, adds) * widened_clusters(sizes, of, M)
+        variance = np.bincount(of, sums**2, minlength=M)
+        count = 1 / np.bincount(of, sizes**2, minlength=M)
+        return ClusteredVariance(variance, count, np.ones(M))
 
 
 def scaled_intervals(

@@ -228,6 +228,17 @@ def _pairs_of_cells(
                 f"Story {key} has no tag {', '.join(missing)}.", field="pairs.by"
             )
         cells[tuple(str(tags[name]) for name in wanted.by)].append(key)
+    methods = {output.method.name for g in by_story.values() for output in g}
+    pairs = sampling.method_sets(sorted(methods))
+    smallest = min(cells, key=lambda cell: len(cells[cell]))
+    most = len(cells[smallest]) * len(pairs)
+    if wanted.number > most:
+        where = " and ".join(map(" ".join, zip(wanted.by, smallest, strict=True)))
+        raise PlanningError(
+            f"The number of pairs with {where} is {most}. Write number: {most} or "
+            "less, or leave pairs out to compare all.",
+            field="pairs.number",
+        )
     shares: dict[int, list[str]] = defaultdict(list)
     dice = random.Random(seed)
     for keys in cells.values():
@@ -235,17 +246,8 @@ def _pairs_of_cells(
         dice.shuffle(keys)
         for place, key in enumerate(keys):
             shares[each + (place < more)].append(key)
-    methods = {output.method.name for g in by_story.values() for output in g}
-    pairs = sampling.method_sets(sorted(methods))
     result: dict[str, list[tuple[str, ...]]] = {}
     for number, keys in shares.items():
-        if number > len(pairs):
-            raise PlanningError(
-                f"{wanted.number} pairs for each {' and '.join(wanted.by)} mean "
-                f"{number} for some stories, but {len(methods)} methods have only "
-                f"{len(pairs)} pairs.",
-                field="pairs.number",
-            )
         result |= sampling.cell_pairs(keys, pairs, number, seed)
     return result
 

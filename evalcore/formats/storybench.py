@@ -1,10 +1,10 @@
-"""Reader of StoryBench's tasks (video captions with times) and results.
+"""Reader of StoryBench's stories (video captions with times) and results.
 
-`data/tasks/<data set>-<split>/<task>.json` is a list of stories; of a folder of such
-files, a story's key is its comment and its task. Texts come with
-numbers of frames at 8 frames a second; they follow the conditioning part of the video,
-if the task has one. The whole task is stored with its story, so that it can be written
-back.
+Of three tasks on three data sets, `data/tasks/<data set>-<split>/<task>.json` is a list
+of stories. Of a folder of such files, a story's key is its comment and its
+task. Texts come with numbers of frames at 8 frames a second; they follow the
+conditioning part of the video, if the task has one. The whole entry is stored with its
+story, so that it can be written back.
 """
 
 import csv
@@ -33,23 +33,24 @@ from evalcore.formats.story_scripts import (
 )
 
 FRAMES_A_SECOND = 8
+# Action execution, story continuation and story generation.
 TASKS = ("action_exe", "story_cont", "story_gen")
 SPLITS = ("-valid", "-val", "-test", "-train")
 
 
 def read_tasks(path: Path) -> tuple[list[ReadStory], list[str]]:
-    """Read and check one file of tasks, or all files of a folder."""
+    """Read and check the file of one task, or those of a folder."""
     problems: Problems[Problem] = Problems()
     files = task_files(path) if path.is_dir() else [path]
     if not files:
-        refuse(path, "files of tasks, such as oops-val/story_cont.json")
+        refuse(path, "files called by a task, such as oops-val/story_cont.json")
     read: dict[str, ReadStory] = {}
     for file in files:
         if file.is_symlink():
             refuse(file, NO_LINK)
         rows = read_json(file)
         if not isinstance(rows, list) or not rows:
-            refuse(file, "a list of tasks, as data/tasks/*/story_cont.json has it")
+            refuse(file, "a list of stories, as data/tasks/*/story_cont.json has it")
         for place, row in enumerate(rows, start=1):
             story = _story(file, place, row, problems)
             if story is None:
@@ -65,7 +66,7 @@ def read_tasks(path: Path) -> tuple[list[ReadStory], list[str]]:
 
 
 def task_files(folder: Path) -> list[Path]:
-    """Return the files of tasks in a folder, or in folders of data sets below it."""
+    """Return the tasks' files in a folder, or in folders of data sets below it."""
     names = [f"{place}{task}.json" for place in ("", "*/") for task in TASKS]
     return sorted(file for name in names for file in folder.glob(name))
 
@@ -94,7 +95,7 @@ def _story(
     key = row.get("comment") if isinstance(row, dict) else None
 
     def complain(expected: str, what: str) -> None:
-        named = f"task {place}: {str(key)[:60]}: {what}"
+        named = f"story {place}: {str(key)[:60]}: {what}"
         problems.append(Problem(str(file), expected, value=named))
 
     if not isinstance(key, str) or not can_name_a_file(key):

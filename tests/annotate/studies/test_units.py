@@ -91,7 +91,7 @@ def test_stories_without_questions_are_left_out():
 def test_too_many_pairs_are_refused_with_possible_number():
     benchmark = make_benchmark(stories=1, shots=1)
     benchmark.stories.update(tags={"angle": "TR"})
-    with pytest.raises(PlanningError, match="3 methods have only 3 pairs"):
+    with pytest.raises(PlanningError, match="with angle TR is 3"):
         make_planned(
             PAIRWISE + "pairs: {number: 4, by: [angle]}\n",
             benchmark=benchmark,

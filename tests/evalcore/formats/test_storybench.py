@@ -80,7 +80,7 @@ def test_story_generation_has_background_but_no_conditioning(tmp_path):
 
 
 WRONG = {
-    "comment": ({"comment": "a/b"}, "task 1: a/b: comment: expected an object whose"),
+    "comment": ({"comment": "a/b"}, "story 1: a/b: comment: expected an object whose"),
     "no comment": ({"comment": None}, "comment: expected an object whose comment"),
     "texts": ({"texts": []}, "oops_val_0_0_ms: texts: expected a list of texts"),
     "empty text": ({"texts": ["a", " ", "b"]}, "texts: expected a list of texts"),
@@ -99,7 +99,7 @@ def test_wrong_row_is_reported(tmp_path, change, what):
     first, second = map(str, refused.value.problems)
     assert first.startswith(str(file))
     assert what in first
-    assert "task 2: oops_val_1002_0: texts" in second
+    assert "story 2: oops_val_1002_0: texts" in second
     assert not Story.objects.exists()
 
 
