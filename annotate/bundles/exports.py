@@ -152,9 +152,8 @@ def write(pk: int) -> None:
     try:
         place.mkdir(mode=0o700, parents=True)
         with Heartbeat(f"export {pk}", partial(_sign, pk)):
-            file, notes = (_bundle if export.layout == BUNDLE else _tables)(
-                export, place
-            )
+            write_file = _bundle if export.layout == BUNDLE else _tables
+            file, notes = write_file(export, place)
         size, sha256 = file.stat().st_size, file_digest(file)
         changes |= {"name": file.name, "bytes": size, "sha256": sha256, "notes": notes}
     except Exception as error:
