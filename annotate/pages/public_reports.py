@@ -80,9 +80,13 @@ def report_unpublish(
 
 
 def _version(request: HttpRequest, name: str) -> str | None:
-    """Return what changes with a public report; None: there is no such report."""
+    """Return what changes with a public report; None: it cannot be read now."""
     row = _public(name)
-    return None if row is None else f'"{row.published_at.timestamp()}"'
+    return (
+        None
+        if row is None or not publishing.is_current(row)
+        else f'"{row.published_at.timestamp()}"'
+    )
 
 
 def _public(name: str) -> PublicReport | None:
@@ -105,11 +109,17 @@ def public_report(request: HttpRequest, name: str) -> HttpResponseBase:
     row = _public(name)
     if row is None:
         return _missing(request, name)
+    if not publishing.is_current(row):
+        return _later(_("The report is being updated. Please try again in a minute."))
     html = "text/html; charset=utf-8"
     response = _file(publishing.page_file(row.report), content_type=html)
     response["Content-Security-Policy"] = row.policy
     response["X-Robots-Tag"] = "noindex"
     return response
+
+
+def _later(text: str) -> HttpResponse:
+    return HttpResponse(text, status=503, headers={"Retry-After": "60"})
 
 
 def _file(path: Path, **how: Any) -> FileResponse:
@@ -128,8 +138,7 @@ def public_data(request: HttpRequest, name: str) -> HttpResponseBase:
         return _missing(request, name)
     if not row.with_data:
         raise Http404
-    if row.data_event is None:
-        text = _("The data are being written. Please try again in a minute.")
-        return HttpResponse(text, status=503, headers={"Retry-After": "60"})
+    if row.data_event is None or not publishing.is_current(row):
+        return _later(_("The data are being written. Please try again in a minute."))
     path = publishing.data_file(row.report)
     return _file(path, as_attachment=True, filename=f"{name}.zip")
