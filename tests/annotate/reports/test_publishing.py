@@ -91,7 +91,9 @@ def test_report_is_public_only_after_publishing_and_not_after_withdrawing(report
     assert "default-src 'none'" in policy
     assert "allow-popups" not in policy
     tag = {"If-None-Match": shown["ETag"]}
-    assert nobody.get(address, headers=tag).status_code == 304
+    unchanged = nobody.get(address, headers=tag)
+    assert unchanged.status_code == 304
+    assert unchanged["Content-Security-Policy"] == policy
     rob(report.study).post(page(report, "report-unpublish"))
     assert nobody.get(address).status_code == 410
     assert nobody.get(address, headers=tag).status_code == 410
