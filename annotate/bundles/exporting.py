@@ -1,4 +1,7 @@
-"""Export of a study as a bundle, in one pass and constant memory."""
+"""Export of a study as a bundle, in one pass.
+
+Rows are streamed; only the agreement on its card takes the memory of a report.
+"""
 
 import hashlib
 import json
