@@ -74,7 +74,10 @@ def answer_rows(
         if table not in kinds[0].tables:
             continue
         by_name = {kind.name: kind for kind in kinds}
+        about: AnswerRow = {}  # rows of one slot follow one another
         for row in _answers(model, kinds, study, view, as_of):
+            if about.get("slot") != row["slot__code"]:
+                about = _about_slot(row)
             kind = by_name[row["question__kind"]]
             methods = [shown_name(row, letter) for letter in letters(study)]
             shot = {"shot": row["shot"] if kind.of_shots else ""} if with_shots else {}
@@ -85,7 +88,7 @@ def answer_rows(
                     "annotator": row["annotator__name"],
                     **shot,
                     **cells,
-                    **_about_slot(row),
+                    **about,
                 }
 
 
@@ -198,8 +201,10 @@ def shown_name(row: AnswerRow, side: str) -> str:
     name: str = row[f"method_{side}"]
     degradation = row[f"degradation_{side}"]
     purpose = row["slot__unit__purpose"]
+    if purpose == Purpose.REAL:
+        return name
     beside = any(row.get(f"degradation_{other}") for other in "abcde" if other != side)
-    if purpose == Purpose.REAL or (beside and not degradation):
+    if beside and not degradation:
         return name
     return (
         f"{name} [{purpose}: {degradation}]" if degradation else f"{name} [{purpose}]"
