@@ -1,6 +1,7 @@
 """Tables of answers and scores, made from the database."""
 
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Exists, F, OuterRef, Q
@@ -304,4 +305,5 @@ def as_frame(rows: Iterator[AnswerRow], header: tuple[str, ...]) -> "pd.DataFram
     """Return rows as a table of cells that are still to be checked."""
     import pandas as pd
 
-    return pd.DataFrame(list(rows), columns=list(header)).astype(object)
+    cells = map(itemgetter(*header), rows)
+    return pd.DataFrame(list(cells), columns=list(header)).astype(object)
