@@ -3,7 +3,7 @@
 import argparse
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import fields
 from functools import partial
@@ -14,10 +14,8 @@ from tqdm import tqdm
 from analysis.commands.arguments import parser
 from analysis.options import WIDE, AlignOptions, OptionError, report_date
 from analysis.problems import InputError
-from analysis.tracking import SERVICES, check_clients, report_run, track
+from analysis.tracking import SERVICES, add_tracking, check_clients, report_run, track
 
-# Beginnings of the options that name places of runs: argparse takes shortened ones.
-OPENINGS = ("--ml", "--wa")
 # Options that name a table, in the order in which they are hashed.
 TABLES = (
     "ratings",
@@ -57,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         report_date(None)  # before anything is imported that reads the same variable
         asked = {name: getattr(options, name) for name in SERVICES}
         check_clients(asked)
-        page = _report(options, _without_places(given, asked))
+        page = _report(options, _without_places(given))
         print(page)
         name = options.title or options.out.absolute().name
         for line in track(report_run(options.out, name), asked):
@@ -68,17 +66,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _without_places(
-    given: Sequence[str], asked: Mapping[str, str | None]
-) -> Iterator[str]:
-    """Yield a command line without places of runs: they may hold a password."""
-    before = ""
-    for text in given:
-        name = next((n for n in asked if f"--{n}".startswith(before) and before), "")
-        is_place = bool(name) and text == asked[name]
-        before = text.partition("=")[0] if text.startswith(OPENINGS) else ""
-        if not before and not is_place:
-            yield text
+def _without_places(given: Sequence[str]) -> list[str]:
+    """Return a command line without places of runs: they may hold a password."""
+    places = argparse.ArgumentParser(add_help=False)
+    add_tracking(places)
+    return places.parse_known_args(given)[1]
 
 
 def _report(options: argparse.Namespace, given: Iterable[str]) -> Path:

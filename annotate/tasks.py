@@ -10,12 +10,13 @@ from django.conf import settings
 from kombu.exceptions import OperationalError
 
 from annotate.access import rate_limits
+from annotate.bundles import exports
 from annotate.coverage import snapshots
 from annotate.models import Study
 from annotate.personal_data import erasing
 from annotate.presentation import same_size
 from annotate.rehearsal import queue as rehearsals
-from annotate.reports import building, deleting, exports, publishing
+from annotate.reports import building, deleting, publishing
 from annotate.responses import giving_back
 from annotate.studies import plan_queue
 from annotate.uploads import queue

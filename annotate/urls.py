@@ -277,6 +277,7 @@ report_urls = [
     ),
     of_study("exports/", exports.export_list),
     of_study("exports/new/", exports.export_create),
+    of_study("exports/bundle/", exports.bundle_create),
     of_study("exports/<int:pk>/", exports.export_file),
     of_study("exports/<int:pk>/delete/", exports.export_delete),
     of_study("reports/", reports.report_list),

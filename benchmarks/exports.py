@@ -63,7 +63,7 @@ def main() -> None:
             head("study", "format", "layout", "seconds", "peak MB", "file MB", "ms")
             row(["none", "", "", "", "", "", quiet])
             for study, form, layout in WAYS:
-                began, peak, size = _export(study, form, layout, Path(out, form))
+                began, peak, size = _export(study, form, layout, Path(out))
                 took, saves = time.perf_counter() - began, _saves(crowd, began)
                 figures = [f"{took:.1f}", f"{peak:.0f}", f"{size / 1e6:.1f}", saves]
                 row([study, form, layout, *figures])
@@ -137,7 +137,8 @@ def _copies(model: Any, own: dict[str, str], pk: int, tables: str, where: str) -
 def _export(study: str, form: str, layout: str, out: Path) -> tuple[float, float, int]:
     """Return when an export began, its peak memory in MB, and its file's bytes."""
     command = [sys.executable, "manage.py", "export_study", study, "--table", "ratings"]
-    command += ["--format", form, "--layout", layout, "--out", str(out)]
+    folder = out / f"{study}-{form}-{layout}"
+    command += ["--format", form, "--layout", layout, "--out", str(folder)]
     began, peak = time.perf_counter(), 0.0
     child = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
     while child.poll() is None:
@@ -145,7 +146,7 @@ def _export(study: str, form: str, layout: str, out: Path) -> tuple[float, float
         time.sleep(0.05)
     if child.returncode:
         raise SystemExit("The export failed; it says why above.")
-    return began, peak, max(path.stat().st_size for path in out.iterdir())
+    return began, peak, max(path.stat().st_size for path in folder.iterdir())
 
 
 def _saves(crowd: list[Person], since: float) -> str:

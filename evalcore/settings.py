@@ -55,6 +55,7 @@ UPLOAD_MAX_FILES = environment.count("UPLOAD_MAX_FILES", 50_000, most=1_000_000)
 UPLOAD_FOLDER = environment.existing_folder("UPLOAD_FOLDER")
 UPLOAD_ADDRESSES = environment.addresses("UPLOAD_ADDRESSES")
 FEATURES_ROOT = DATA_DIR / "features"
+CHECKED_METRICS = DATA_DIR / "checked-metrics.json"
 WEBHOOK_ALLOW = environment.networks("WEBHOOK_ALLOW")
 EVALCORE_WEIGHTS_DIR = environment.existing_folder("EVALCORE_WEIGHTS_DIR")
 

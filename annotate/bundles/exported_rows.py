@@ -16,7 +16,9 @@ from annotate.models import Event, Unit
 from annotate.studies.study_file import write_data
 
 # Of events: secrets, traces of people, and ids of rows that stay behind.
-SECRET = frozenset({"account", "codes", "link", "network", "page", "run", "visit"})
+SECRET = frozenset(
+    {"account", "address", "codes", "link", "network", "page", "run", "visit"}
+)
 ROWS_AT_ONCE = 2000
 Row = dict[str, Any]
 

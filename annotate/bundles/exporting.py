@@ -1,4 +1,7 @@
-"""Export of a study as a bundle, in one pass and constant memory."""
+"""Export of a study as a bundle, in one pass.
+
+Rows are streamed; only the agreement on its card takes the memory of a report.
+"""
 
 import hashlib
 import json
@@ -30,7 +33,7 @@ from annotate.reports import study_scores
 from annotate.reports.declarations import own_composites
 from annotate.reports.downloads import plain_lines
 from annotate.reports.earlier_study import late_method
-from annotate.reports.table_files import PACKAGE, WRITERS, Row, resource
+from annotate.reports.table_files import PACKAGE, WRITERS, resource
 from annotate.reports.writing import completed_options
 from evalcore.media import original_path
 
@@ -237,7 +240,9 @@ def _write_tables(
     out: _Writer,
 ) -> dict[str, int]:
     """Write tables as CSV and Parquet with their descriptions; count their rows."""
-    resources, parquet, counts = [], [], {}
+    from pyarrow import parquet
+
+    resources, filled, counts = [], [], {}
     for table in main_tables(study, moment, chosen):
         path = f"{table.name}.csv"
         out.text(f"tables/{path}", plain_lines(table.columns, iter(table.rows)))
@@ -250,33 +255,15 @@ def _write_tables(
     with TemporaryDirectory() as folder:
         for table in main_tables(study, moment, chosen):
             draft, path = Path(folder) / table.name, f"parquet/{table.name}.parquet"
-            counted = _Counted(table.rows)
-            WRITERS["parquet"](draft, replace(table, rows=counted), bom=False)
+            WRITERS["parquet"](draft, table, bom=False)
             out.copy(path, draft, STORED)
+            if number := parquet.read_metadata(draft).num_rows:
+                counts[table.name] = number
+                filled.append((table, path))
             draft.unlink()
-            counts[table.name] = counted.number
-            parquet.append((table, path))
-    counts = {name: number for name, number in counts.items() if number}
-    described = croissant.described(
-        manifest,
-        [(one, path) for one, path in parquet if one.name in counts],
-        out.files,
-    )
+    described = croissant.described(manifest, filled, out.files)
     out.text("croissant.json", [_as_json(described)])
     return counts
-
-
-@dataclass
-class _Counted:
-    """Rows that count themselves."""
-
-    rows: Iterable[Row]
-    number: int = 0
-
-    def __iter__(self) -> Iterator[Row]:
-        for row in self.rows:
-            self.number += 1
-            yield row
 
 
 def _options(study: Study, moment: Moment) -> dict[str, Any]:

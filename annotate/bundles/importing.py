@@ -14,7 +14,7 @@ from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from analysis.problems import shown
-from analysis.reading.bundles import BLOCK, SHA256, Bundle, opened
+from analysis.reading.bundles import SHA256, Bundle, opened
 from annotate.bundles.exported_rows import ExportedRows
 from annotate.bundles.imported_rows import ImportedRows
 from annotate.bundles.parts import PARTS, Selection
@@ -146,7 +146,7 @@ def _store_media(bundle: Bundle, name: str, stored: list[Path]) -> None:
     if target.exists():
         return
     with media_store.temporary_file(target.parent, extension) as draft:
-        _copy(bundle, name, draft)
+        bundle.copy(name, draft)
         if extension == media.EXTENSION:
             try:
                 width, height = media.measure_picture(draft)
@@ -160,12 +160,6 @@ def _store_media(bundle: Bundle, name: str, stored: list[Path]) -> None:
     stored.append(target)
 
 
-def _copy(bundle: Bundle, name: str, target: Path) -> None:
-    with bundle.open(name) as source, target.open("wb") as out:
-        while block := source.read(BLOCK):
-            out.write(block)
-
-
 def _store_reports(bundle: Bundle, rows: ImportedRows, stored: list[Path]) -> None:
     """Store the files of reports in the folders of their new ids."""
     for name in bundle.files:
@@ -177,7 +171,7 @@ def _store_reports(bundle: Bundle, rows: ImportedRows, stored: list[Path]) -> No
                 stored.append(folder)
             target = folder / found[2]
             target.parent.mkdir(parents=True, exist_ok=True)
-            _copy(bundle, name, target)
+            bundle.copy(name, target)
 
 
 # Rows -------------------------------------------------------------------------------

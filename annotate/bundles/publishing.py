@@ -4,10 +4,11 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any
+from typing import Any
 
 from analysis.reading.bundles import BLOCK, MANIFEST, Bundle
 
@@ -88,7 +89,9 @@ def _to_hub(bundle: Bundle, target: Target) -> str:
     api = HfApi(token=_token("HF_TOKEN"))
     with TemporaryDirectory() as folder:
         for name in (*bundle.files, MANIFEST):
-            _unpack(bundle, name, Path(folder) / name)
+            unpacked = Path(folder, name)
+            unpacked.parent.mkdir(parents=True, exist_ok=True)
+            bundle.copy(name, unpacked)
         try:
             made = api.create_repo(
                 target.hub, repo_type="dataset", private=target.private, exist_ok=True
@@ -102,18 +105,6 @@ def _to_hub(bundle: Bundle, target: Target) -> str:
         except (HfHubHTTPError, OSError, ValueError) as error:
             raise PublishingError(f"The Hub refused it: {error}") from error
     return str(made)
-
-
-def _unpack(bundle: Bundle, name: str, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with bundle.open(name) as source, target.open("wb") as out:
-        while block := source.read(BLOCK):
-            out.write(block)
-
-
-def _blocks(stream: IO[bytes]) -> Iterator[bytes]:
-    while block := stream.read(BLOCK):
-        yield block
 
 
 def _to_zenodo(bundle: Bundle, path: Path, target: Target) -> str:
@@ -141,7 +132,9 @@ def _to_zenodo(bundle: Bundle, path: Path, target: Target) -> str:
             place = f"{deposit['links']['bucket']}/{manifest['study']}.zip"
             with path.open("rb") as stream:
                 size = {"Content-Length": str(path.stat().st_size)}
-                sent = client.put(place, content=_blocks(stream), headers=size)
+                sent = client.put(
+                    place, content=iter(partial(stream.read, BLOCK), b""), headers=size
+                )
             sent.raise_for_status()
             return str(deposit["links"]["html"])
     except httpx2.HTTPStatusError as error:

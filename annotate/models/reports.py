@@ -51,7 +51,7 @@ STATES = ("queued", "running", "done", "failed", "cancelled")
 
 
 class Export(Job):
-    """A file of a study's tables, written in the background."""
+    """A file of a study's tables, or a bundle, written in the background."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="exports")
     view = models.ForeignKey(AnalysisView, on_delete=models.CASCADE, related_name="+")
@@ -63,6 +63,7 @@ class Export(Job):
     layout = models.CharField(max_length=20)
     with_scores = models.BooleanField(default=False)
     bom = models.BooleanField(default=False)
+    pictures = models.BooleanField(default=True, help_text="In a bundle.")
     name = models.CharField(max_length=200, blank=True, help_text="Of the file.")
     bytes = models.PositiveBigIntegerField(default=0)
     sha256 = models.CharField(max_length=64, blank=True)

@@ -1,24 +1,19 @@
-"""Exports of a study: its tables in other formats and layouts."""
-
-import logging
+"""Exports of a study: its tables in other formats and layouts, and bundles."""
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from kombu.exceptions import OperationalError
 
 from annotate.access.permissions import can_manage
+from annotate.bundles import exports
 from annotate.models import Export, Study, User
 from annotate.pages.scores import STOP_POLLING
 from annotate.pages.study_views import UserRequest, render_page, study_page
-from annotate.reports import exports
 from annotate.reports.forms import ExportForm
 from annotate.reports.layouts import ExportError
-from annotate.tasks import wake_exports
-
-logger = logging.getLogger(__name__)
+from annotate.tasks import ring, wake_exports
 
 
 @study_page()
@@ -60,15 +55,25 @@ def export_create(request: UserRequest, study: Study) -> HttpResponse:
     if not form.is_valid():
         return _list_page(request, study, form, status=422)
     try:
-        export = exports.ask(study, request.user, **form.cleaned_data)
+        exports.ask(study, request.user, **form.cleaned_data)
     except ExportError as error:
         form.add_error(None, str(error))
         is_busy = isinstance(error, exports.TooManyExportsError)
         return _list_page(request, study, form, status=429 if is_busy else 422)
+    ring(wake_exports)
+    return redirect("export-list", study.slug)
+
+
+@study_page("POST")
+def bundle_create(request: UserRequest, study: Study) -> HttpResponse:
+    """Queue a bundle and wake a worker."""
+    pictures = "pictures" in request.POST
     try:
-        wake_exports()
-    except (OperationalError, OSError):
-        logger.warning("The broker is unreachable; export %s waits", export.pk)
+        exports.ask_bundle(study, request.user, pictures=pictures)
+    except exports.TooManyExportsError as error:
+        messages.error(request, str(error))
+    else:
+        ring(wake_exports)
     return redirect("export-list", study.slug)
 
 

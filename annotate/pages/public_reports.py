@@ -13,9 +13,10 @@ from django.http import (
 )
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.cache import get_conditional_response
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
-from django.views.decorators.http import condition, require_safe
+from django.views.decorators.http import require_safe
 
 from annotate.access import rate_limits
 from annotate.access.server_address import links_begin_with
@@ -79,12 +80,6 @@ def report_unpublish(
     return redirect("report-publish", study.slug, report.pk)
 
 
-def _version(request: HttpRequest, name: str) -> str | None:
-    """Return what changes with a public report; None: there is no such report."""
-    row = _public(name)
-    return None if row is None else f'"{row.published_at.timestamp()}"'
-
-
 def _public(name: str) -> PublicReport | None:
     rows = PublicReport.objects.filter(name=name, withdrawn_at__isnull=True)
     return rows.select_related("report__study").first()
@@ -99,24 +94,38 @@ def _missing(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 @FOR_CACHES
-@condition(etag_func=_version)
 def public_report(request: HttpRequest, name: str) -> HttpResponseBase:
     """Show a public report to everybody."""
     row = _public(name)
     if row is None:
         return _missing(request, name)
+    if not publishing.is_current(row):
+        return _later(_("The report is being updated. Please try again in a minute."))
     html = "text/html; charset=utf-8"
-    response = _file(publishing.page_file(row.report), content_type=html)
+    response = _file(request, row, publishing.page_file(row.report), content_type=html)
+    # Browsers take the headers of an answer without content for the stored page.
     response["Content-Security-Policy"] = row.policy
     response["X-Robots-Tag"] = "noindex"
     return response
 
 
-def _file(path: Path, **how: Any) -> FileResponse:
-    try:
-        return FileResponse(path.open("rb"), **how)
-    except FileNotFoundError as error:
-        raise Http404 from error
+def _later(text: str) -> HttpResponse:
+    return HttpResponse(text, status=503, headers={"Retry-After": "60"})
+
+
+def _file(
+    request: HttpRequest, row: PublicReport, path: Path, **how: Any
+) -> HttpResponseBase:
+    """Send a file of a public report, unless the browser has it."""
+    tag = f'"{row.published_at.timestamp()}"'
+    response: HttpResponseBase | None = get_conditional_response(request, etag=tag)
+    if response is None:
+        try:
+            response = FileResponse(path.open("rb"), **how)
+        except FileNotFoundError as error:
+            raise Http404 from error
+    response["ETag"] = tag
+    return response
 
 
 @require_safe
@@ -128,8 +137,7 @@ def public_data(request: HttpRequest, name: str) -> HttpResponseBase:
         return _missing(request, name)
     if not row.with_data:
         raise Http404
-    if row.data_event is None:
-        text = _("The data are being written. Please try again in a minute.")
-        return HttpResponse(text, status=503, headers={"Retry-After": "60"})
+    if row.data_event is None or not publishing.is_current(row):
+        return _later(_("The data are being written. Please try again in a minute."))
     path = publishing.data_file(row.report)
-    return _file(path, as_attachment=True, filename=f"{name}.zip")
+    return _file(request, row, path, as_attachment=True, filename=f"{name}.zip")

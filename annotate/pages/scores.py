@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -65,7 +66,7 @@ def metric_list(request: HttpRequest) -> HttpResponse:
         "all": len(rows),
         "needing": [(lack, own) for lack, own in needing.items() if lack.how != HOW],
         "fetches": downloads.fetches(registry.names()),
-        "never_checked": checking.never_checked(),
+        "never_checked": checking.never_checked(settings.CHECKED_METRICS),
     }
     return render(request, "scoring/metrics.html", context)
 

@@ -127,6 +127,7 @@ def _forget(person: Annotator) -> None:
         names.append(person.name)
         person.name = new_pseudonym(person.study)
         _rename(names[-1], person)
+        person.study.exports.all().delete()  # their files hold the name
     person.external_id = person.completion_code = ""
     person.erased_at = timezone.now()
     person.save(update_fields=["name", "external_id", "completion_code", "erased_at"])

@@ -9,7 +9,7 @@ from io import TextIOWrapper
 from pathlib import Path
 
 from django.db import IntegrityError, transaction
-from django.db.models import Max
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -19,9 +19,7 @@ from annotate import event_log
 from annotate.audit_log import as_of_event
 from annotate.kinds.registry import answer_tables
 from annotate.models import (
-    FINAL,
     Event,
-    Exclusion,
     PublicReport,
     Report,
     Study,
@@ -37,9 +35,6 @@ logger = logging.getLogger(__name__)
 NAME = re.compile(r"[a-z0-9](?:-?[a-z0-9]){2,59}")
 # These would tell when somebody was at work, or lead to pages behind a login.
 LEFT_OUT = {"slot", "started_at", "submitted_at", "excluded"}
-# After these, people have less in a study's data.
-LESS = (Event.Kind.CONSENT_WITHDRAWN, Event.Kind.PERSON_ERASED)
-
 # Of a report's page, all that leads elsewhere: outputs' pages and addresses.
 OUTPUTS = re.compile(r'<(p|ul) class="source stories">.*?</\1>', re.DOTALL)
 OUTPUT_LINK = re.compile(r'(<body[^>]*?)\s*data-stories="[^"]*"')
@@ -84,18 +79,22 @@ def publish(
                     "withdrawn_at": None,
                 },
             )
-            event_log.note(
-                Event.Kind.REPORT_PUBLISHED,
-                report.study_id,
-                user=by,
-                report=report.pk,
-                address=reverse("public-report", args=[row.name]),
-                with_data=with_data,
-            )
+            _note(row, by)
     except IntegrityError as error:
         text = _("Another report has the name “%(name)s”. Choose another one.")
         raise PublishingError(text % {"name": name}) from error
     return row
+
+
+def _note(row: PublicReport, by: User | None) -> None:
+    event_log.note(
+        Event.Kind.REPORT_PUBLISHED,
+        row.report.study_id,
+        user=by,
+        report=row.report_id,
+        address=reverse("public-report", args=[row.name]),
+        with_data=row.with_data,
+    )
 
 
 def _check(name: str) -> None:
@@ -106,6 +105,23 @@ def _check(name: str) -> None:
             "digits and single hyphens."
         )
         raise PublishingError(text % {"name": name[:80]})
+
+
+def is_current(row: PublicReport) -> bool:
+    """Say whether the page is written, and shows nobody's withdrawn data."""
+    return bool(row.policy) and not _has_too_much(row.report).exists()
+
+
+def _has_too_much(report: Report) -> QuerySet[Event]:
+    """Return the events after which a report shows more of people than it may.
+
+    These are withdrawals of answers, and erasures of names that came in a file.
+    """
+    study = report.study
+    less = Q(kind=Event.Kind.CONSENT_WITHDRAWN, details__left_out__gt=0)
+    if study.is_imported:
+        less |= Q(kind=Event.Kind.PERSON_ERASED)
+    return study.events.filter(less, pk__gt=report.as_of_id)
 
 
 def withdraw(row: PublicReport, *, by: User | None) -> None:
@@ -157,23 +173,54 @@ def _write_page(report: Report, *, with_data: bool) -> str:
 
 
 def write_waiting() -> None:
-    """Write the data of public reports that lack them, or have too much."""
-    rows = PublicReport.objects.filter(with_data=True, withdrawn_at__isnull=True)
+    """Write the pages and data of public reports that lack them.
+
+    A report that shows withdrawn data is built again first, at the same address.
+    """
+    rows = PublicReport.objects.filter(withdrawn_at__isnull=True)
     for row in rows.select_related("report__study", "report__view"):
-        events = row.report.study.events
-        less = events.filter(kind__in=LESS, pk__gt=row.data_event or 0)
-        if row.data_event is not None and not less.exists():
-            continue
-        last = events.aggregate(last=Max("pk"))["last"]
         log.note(study=row.report.study.slug)
         try:
-            _write_data(row)
+            if event := _has_too_much(row.report).order_by("pk").last():
+                _build_again(row, event)
+            elif row.report.state == Report.State.DONE:
+                _write(row)
         except Exception:
-            logger.exception("the data of report %s were not written", row.report_id)
-            continue
-        PublicReport.objects.filter(
-            pk=row.pk, published_at=row.published_at, withdrawn_at__isnull=True
-        ).update(data_event=last)
+            logger.exception("public report %s was not written", row.report_id)
+
+
+def _build_again(row: PublicReport, event: Event) -> None:
+    """Let a new report, as of the event, take the place of a public one."""
+    with transaction.atomic():
+        rows = PublicReport.objects.select_for_update(of=("self",), no_key=True)
+        if not rows.filter(pk=row.pk, withdrawn_at__isnull=True).exists():
+            return
+        old = row.report
+        row.report = building.ask(
+            old.study,
+            None,
+            view=old.view,
+            as_of=event,
+            options=old.options,
+            inputs=old.inputs,
+        )
+        row.policy, row.data_event, row.published_at = "", None, timezone.now()
+        row.save()
+        _note(row, None)
+    for path in (data_file(old), page_file(old)):
+        path.unlink(missing_ok=True)
+
+
+def _write(row: PublicReport) -> None:
+    """Write what a public report lacks of its page and data."""
+    public = PublicReport.objects.filter(
+        pk=row.pk, published_at=row.published_at, withdrawn_at__isnull=True
+    )
+    if not row.policy:
+        public.update(policy=_write_page(row.report, with_data=row.with_data))
+    if row.with_data and row.data_event is None:
+        _write_data(row)
+        public.update(data_event=row.report.as_of_id)
 
 
 def _write_data(row: PublicReport) -> None:
@@ -203,13 +250,8 @@ def _write_data(row: PublicReport) -> None:
 def _answer_lines(
     study: Study, table: str, view: str, moment: as_of_event.Moment
 ) -> Iterator[str]:
-    """Yield the answers that count, without those that were withdrawn since."""
-    gone = Exclusion.objects.filter(
-        slot__study=study, undone_at__isnull=True, rule__in=FINAL
-    )
-    codes = set(gone.values_list("slot__code", flat=True))
+    """Yield the answers that count."""
     columns = [one for one in study_tables.header(study, table) if one not in LEFT_OUT]
     rows = study_tables.answer_rows(study, table, view=view, as_of=moment)
-    kept = (row for row in rows if not row["excluded"] and row["slot"] not in codes)
-    cells = ([row[column] for column in columns] for row in kept)
+    cells = ([row[one] for one in columns] for row in rows if not row["excluded"])
     return downloads.plain_lines(columns, cells)

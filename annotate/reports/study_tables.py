@@ -1,6 +1,7 @@
 """Tables of answers and scores, made from the database."""
 
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Exists, F, OuterRef, Q
@@ -74,7 +75,10 @@ def answer_rows(
         if table not in kinds[0].tables:
             continue
         by_name = {kind.name: kind for kind in kinds}
+        about: AnswerRow = {}  # rows of one slot follow one another
         for row in _answers(model, kinds, study, view, as_of):
+            if about.get("slot") != row["slot__code"]:
+                about = _about_slot(row)
             kind = by_name[row["question__kind"]]
             methods = [shown_name(row, letter) for letter in letters(study)]
             shot = {"shot": row["shot"] if kind.of_shots else ""} if with_shots else {}
@@ -85,7 +89,7 @@ def answer_rows(
                     "annotator": row["annotator__name"],
                     **shot,
                     **cells,
-                    **_about_slot(row),
+                    **about,
                 }
 
 
@@ -198,8 +202,10 @@ def shown_name(row: AnswerRow, side: str) -> str:
     name: str = row[f"method_{side}"]
     degradation = row[f"degradation_{side}"]
     purpose = row["slot__unit__purpose"]
+    if purpose == Purpose.REAL:
+        return name
     beside = any(row.get(f"degradation_{other}") for other in "abcde" if other != side)
-    if purpose == Purpose.REAL or (beside and not degradation):
+    if beside and not degradation:
         return name
     return (
         f"{name} [{purpose}: {degradation}]" if degradation else f"{name} [{purpose}]"
@@ -299,4 +305,5 @@ def as_frame(rows: Iterator[AnswerRow], header: tuple[str, ...]) -> "pd.DataFram
     """Return rows as a table of cells that are still to be checked."""
     import pandas as pd
 
-    return pd.DataFrame(list(rows), columns=list(header)).astype(object)
+    cells = map(itemgetter(*header), rows)
+    return pd.DataFrame(list(cells), columns=list(header)).astype(object)

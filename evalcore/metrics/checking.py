@@ -13,7 +13,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from PIL import Image as Pillow
@@ -217,11 +217,13 @@ EXPECTED = {
 }
 
 
-def records() -> dict[str, Record]:
-    """Return the recorded values, by metric."""
-    if not RECORD.is_file():
-        return {}
-    return _read(RECORD.read_text("utf-8"))
+def records(own: Path | None = None) -> dict[str, Record]:
+    """Return the recorded values by metric: published ones, and an own file's."""
+    found: dict[str, Record] = {}
+    for path in (RECORD, own):
+        if path is not None and path.is_file():
+            found |= _read(path.read_text("utf-8"))
+    return found
 
 
 @cache
@@ -229,26 +231,26 @@ def _read(text: str) -> dict[str, Record]:
     return {name: Record(**said) for name, said in json.loads(text).items()}
 
 
-def status(name: str) -> str:
+def status(name: str, own: Path | None = None) -> str:
     """Return by what a metric can be checked; empty for judges and import only."""
     metric = registry.load(name)
     if registry.import_only(name) or metric.info.queue == "judge":
         return ""
     if name in EXPECTED:
         return EXPECTED[name].source
-    record = records().get(name)
+    record = records(own).get(name)
     return f"recorded on {record.date}" if record else NEVER
 
 
-def never_checked() -> list[str]:
+def never_checked(own: Path | None = None) -> list[str]:
     """Return the metrics whose weights have never been at hand for a check."""
-    return [name for name in registry.names() if status(name) == NEVER]
+    return [name for name in registry.names() if status(name, own) == NEVER]
 
 
 # Checks ------------------------------------------------------------------------------
 
 
-def check(name: str) -> Check:
+def check(name: str, own: Path | None = None) -> Check:
     """Compute a metric and compare it with its expected value."""
     metric = registry.load(name)
     if sentence := registry.import_only(name):
@@ -256,13 +258,13 @@ def check(name: str) -> Check:
     if metric.info.queue == "judge":
         return Check(name, "judge", "asks a judge, which answers as it likes")
     if metric.missing():
-        return Check(name, "not ready", status(name))
+        return Check(name, "not ready", status(name, own))
     found = _computed(metric)
     if isinstance(found, Exception):
         return Check(name, "failed", f"{type(found).__name__}: {found}")
     if (expected := EXPECTED.get(name)) is not None:
         return _compared(name, found, expected)
-    before = records().get(name)
+    before = records(own).get(name)
     if before is None:
         return Check(name, "computed", f"{_said(found)}; {NEVER}", found)
     changed = [
@@ -278,8 +280,8 @@ def check(name: str) -> Check:
         return Check(name, "computed", text, found)
     if before.value is None or found.value is None:
         state: State = "agrees" if before.reason == found.reason else "differs"
-        return Check(name, state, f"{_said(found)}; {status(name)}", found)
-    return _compared(name, found, Expected(before.value, status(name)))
+        return Check(name, state, f"{_said(found)}; {status(name, own)}", found)
+    return _compared(name, found, Expected(before.value, status(name, own)))
 
 
 def _compared(name: str, found: Record, expected: Expected) -> Check:
@@ -333,15 +335,14 @@ def _circumstances(metric: Metric) -> dict[str, str]:
     return found
 
 
-def record(checks: Iterable[Check]) -> list[str]:
-    """Add what was computed to the recorded values; return the metrics' names."""
+def record(checks: Iterable[Check], own: Path) -> list[str]:
+    """Add what was computed to an own file of values; return the metrics' names."""
     new = {
         one.name: one.record
         for one in checks
         if one.record is not None and one.name not in EXPECTED
     }
-    known: dict[str, Any] = {
-        name: asdict(one) for name, one in sorted((records() | new).items())
-    }
-    RECORD.write_text(json.dumps(known, indent=1) + "\n", "utf-8")
+    before = _read(own.read_text("utf-8")) if own.is_file() else {}
+    known = {name: asdict(one) for name, one in sorted((before | new).items())}
+    own.write_text(json.dumps(known, indent=1) + "\n", "utf-8")
     return sorted(new)

@@ -64,6 +64,9 @@ SECRETS = [
              (?:rate|join|preview|password|first-start) {STROKE}+ \s? ))
              {MARK} (?! [\w-]+\.html\b | HTTP/\d )
              (?P<secret> (?: (?!(?i:{STROKE})) [^\s?\#"'<>&\\,;)\]}}] )+ )""",
+        # The address of a public report that nobody can guess.
+        rf"""(?P<before>(?i: {STROKE} public {STROKE}+ ))
+             {MARK} (?P<secret> [\w-]{{24}} ) (?![\w-])""",
         # A query, a form, keyword arguments.
         rf"""(?P<before>(?i: {MORE}
              (?:proof|token|sessionid|csrftoken|csrfmiddlewaretoken)

@@ -36,6 +36,7 @@ from django.utils import timezone
 
 from annotate.access import accounts
 from annotate.api.urls import api_urls
+from annotate.bundles import exports
 from annotate.models import (
     Annotator,
     ApiToken,
@@ -58,7 +59,7 @@ from annotate.models import (
 from annotate.pages.manage.pictures import SALT
 from annotate.quality import exclusion
 from annotate.rehearsal import queue as rehearsals
-from annotate.reports import building, exports
+from annotate.reports import building
 from annotate.responses.bulk import SlotAnswers, store_judgements
 from annotate.studies import drafting
 from annotate.studies.planning import Setup

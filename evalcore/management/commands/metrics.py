@@ -3,6 +3,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from evalcore.metrics import checking, fidelity, registry
@@ -69,7 +70,10 @@ class Command(BaseCommand):
                 ready += not self._line(one)
         if needing := registry.needing(registry.computable()):
             self._lacking(needing)
-        every, never = registry.names(), checking.never_checked()
+        every, never = (
+            registry.names(),
+            checking.never_checked(settings.CHECKED_METRICS),
+        )
         self.stdout.write(
             f"\n{ready} of {len(every)} metrics are ready here, {len(never)} were "
             f"{checking.NEVER}\n(metrics --check --record). Details: metrics --name "
@@ -103,7 +107,7 @@ class Command(BaseCommand):
         chosen = registry.select(names)
         checks = []
         for name in chosen or registry.names():
-            one = checking.check(name)
+            one = checking.check(name, settings.CHECKED_METRICS)
             checks.append(one)
             if chosen or one.state not in {"judge", "import only"}:
                 self.stdout.write(f"{one.state:11} {name:26} {one.text}")
@@ -114,10 +118,9 @@ class Command(BaseCommand):
         ]
         self.stdout.write(", ".join(counts))
         if record:
-            recorded = checking.record(checks)
-            self.stdout.write(
-                f"Recorded in {checking.RECORD}: {', '.join(recorded) or 'nothing'}"
-            )
+            place = settings.CHECKED_METRICS
+            recorded = ", ".join(checking.record(checks, place)) or "nothing"
+            self.stdout.write(f"Recorded in {place}: {recorded}")
         elif any(one.state in {"differs", "failed"} for one in checks):
             raise CommandError("some metrics do not compute what they should")
 
@@ -137,7 +140,7 @@ class Command(BaseCommand):
             "program": _compared(info.name),
             "computed by": f"{info.backend}; queue {info.queue}",
             "state": f"lacks {lacks}" if lacks and not imported else "ready",
-            "check": checking.status(info.name),
+            "check": checking.status(info.name, settings.CHECKED_METRICS),
         }
         if imported:
             lines["state"] = f"import only: {imported}"

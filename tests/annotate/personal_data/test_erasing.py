@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from annotate.audit_log.verifying import problems
 from annotate.imported_judgements.importing import import_ratings
-from annotate.models import Annotator, Event, Exclusion, Invitation, Slot
+from annotate.models import Annotator, Event, Exclusion, Export, Invitation, Slot
 from annotate.people import joining
 from annotate.people.visits import Arrival
 from annotate.personal_data import accounts, erasing
@@ -139,7 +139,10 @@ def test_erasure_renames_imported_annotators():
         study=ada.study, kind="slots assigned", details={"shares": {ada.name: 2}}
     )
     exclusion_before = tables(ada.study)
+    view = ada.study.analysis_views.first()
+    Export.objects.create(study=ada.study, view=view, form="csv", layout="long")
     erasing.erase(ada)
+    assert not Export.objects.exists()  # its file has the name
     assert ada.name == "A08"
     assert "ada lovelace" not in whole_database()
     renamed = {k: t.replace("Ada Lovelace", "A08") for k, t in exclusion_before.items()}

@@ -14,7 +14,7 @@ from django.urls import reverse
 from annotate.models import Event, Report
 from annotate.personal_data import erasing
 from annotate.quality import exclusion
-from annotate.reports import building
+from annotate.reports import building, publishing
 from annotate.tasks import write_public_data
 from tests.factories import make_study
 from tests.people import alice, answer_everything, eve, rob
@@ -47,11 +47,16 @@ def study():
 @pytest.fixture
 def report(study):
     row = Report.objects.create(study=study, state="done")
+    write_files(row)
+    return row
+
+
+def write_files(row):
     folder = building.folder(row)
     (folder / "tables").mkdir(parents=True)
     (folder / "report.html").write_text(HTML)
     (folder / "tables" / "correlations.csv").write_text("metric\n")
-    return row
+    return folder
 
 
 def page(report, name="report-publish"):
@@ -86,7 +91,9 @@ def test_report_is_public_only_after_publishing_and_not_after_withdrawing(report
     assert "default-src 'none'" in policy
     assert "allow-popups" not in policy
     tag = {"If-None-Match": shown["ETag"]}
-    assert nobody.get(address, headers=tag).status_code == 304
+    unchanged = nobody.get(address, headers=tag)
+    assert unchanged.status_code == 304
+    assert unchanged["Content-Security-Policy"] == policy
     rob(report.study).post(page(report, "report-unpublish"))
     assert nobody.get(address).status_code == 410
     assert nobody.get(address, headers=tag).status_code == 410
@@ -171,19 +178,45 @@ def test_data_are_public_only_if_allowed(report):
     assert Client().get(f"{address}data.zip").status_code == 404
 
 
-def test_answers_left_out_or_withdrawn_later_are_not_in_the_data(report):
+def test_answers_that_are_left_out_are_not_in_the_data(report):
     study = report.study
-    first, second = study.annotators.order_by("name")
-    exclusion.exclude(first.slots.first(), reason="too fast", author=None)
+    slot = study.annotators.get(name="A01").slots.first()
+    exclusion.exclude(slot, reason="too fast", author=None)
     report.as_of = Event.objects.create(study=study, kind=Event.Kind.REPORT_ASKED)
     report.save()
     address = publish(report, with_data="1")
     write_public_data()
-    n = len(rows(address))
-    assert n == 22
-    erasing.withdraw(second, answers=True)
+    assert len(rows(address)) == 22
+
+
+def test_withdrawn_answers_leave_page_and_data(report):
+    study = report.study
+    address = publish(report, with_data="1")
     write_public_data()
+    assert {row["annotator"] for row in rows(address)} == {"A01", "A02"}
+    tag = {"If-None-Match": Client().get(address)["ETag"]}
+    erasing.withdraw(study.annotators.get(name="A02"), answers=True)
+    for path in (address, f"{address}data.zip"):
+        assert Client().get(path, headers=tag).status_code == 503
+    write_public_data()
+    again = study.reports.get(state="queued")
+    assert again.public.name == address.split("/")[-2]
+    assert not publishing.page_file(report).exists()
+    folder = write_files(again)
+    (folder / "report.html").write_text(HTML.replace("T</h1>", "again</h1>"))
+    study.reports.filter(pk=again.pk).update(state="done")
+    write_public_data()
+    assert "again</h1>" in page_at(address)
     assert {row["annotator"] for row in rows(address)} == {"A01"}
+    assert study.reports.count() == 2
+
+
+def test_withdrawal_from_further_work_leaves_the_report_as_it_is(report):
+    address = publish(report)
+    erasing.withdraw(report.study.annotators.get(name="A02"), answers=False)
+    write_public_data()
+    assert Client().get(address).status_code == 200
+    assert Report.objects.count() == 1
 
 
 def test_imported_names_are_warned_about(report):

@@ -11,8 +11,9 @@ from evalcore.metrics.checking import Record
 
 @pytest.fixture
 def record_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(checking, "RECORD", tmp_path / "checked.json")
+    monkeypatch.setattr(checking, "RECORD", tmp_path / "published.json")
     monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path))
+    return tmp_path / "own.json"
 
 
 @pytest.mark.parametrize(
@@ -60,22 +61,22 @@ def steady(record_file, monkeypatch):
     monkeypatch.setattr(registry, "load", lambda _name: Steady())
 
 
-def test_recorded_value_is_expected_afterwards(steady, monkeypatch):
-    first = checking.check("csd_self")
+def test_recorded_value_is_expected_afterwards(steady, record_file, monkeypatch):
+    first = checking.check("csd_self", record_file)
     assert (first.state, first.record.value) == ("computed", 0.25)
-    assert checking.record([first]) == ["csd_self"]
-    found = checking.check("csd_self")
+    assert checking.record([first], record_file) == ["csd_self"]
+    found = checking.check("csd_self", record_file)
     assert found.state == "agrees"
     assert f"recorded on {first.record.date}" in found.text
     monkeypatch.setattr(Steady, "value", 0.26)
-    assert checking.check("csd_self").state == "differs"
+    assert checking.check("csd_self", record_file).state == "differs"
 
 
-def test_record_of_other_weights_is_no_expectation(steady):
-    first = checking.check("csd_self").record
+def test_record_of_other_weights_is_no_expectation(steady, record_file):
+    first = checking.check("csd_self", record_file).record
     other = dataclasses.replace(first, value=0.9, weights={"csd.pth": "ab" * 32})
-    checking.record([checking.Check("csd_self", "computed", "", other)])
-    found = checking.check("csd_self")
+    checking.record([checking.Check("csd_self", "computed", "", other)], record_file)
+    found = checking.check("csd_self", record_file)
     assert found.state == "computed"
     assert "of other weights than on" in found.text
 

@@ -1,4 +1,4 @@
-"""Exports as jobs: request, write in a worker, remove after a week."""
+"""Export jobs of tables and bundles: request, write, remove after a week."""
 
 import logging
 import shutil
@@ -28,6 +28,10 @@ State = Export.State
 RETENTION = timedelta(days=7)
 # Files that become no smaller in an archive.
 PACKED = (".png", ".parquet")
+
+
+# A layout of one file, which has every table, and all else that a study has.
+BUNDLE = "bundle"
 
 
 class TooManyExportsError(ExportError):
@@ -63,9 +67,7 @@ def ask(
     if as_of is not None and not study.events.filter(pk=as_of).exists():
         text = _("Event %(event)d is not in the log of %(study)s.")
         raise ExportError(text % {"event": as_of, "study": study.slug})
-    if building.has_most_unfinished(Export, user):
-        text = _("You have %(most)d unfinished exports. Wait, or delete one.")
-        raise TooManyExportsError(text % {"most": building.MOST_UNFINISHED})
+    _check_unfinished(user)
     return Export.objects.create(
         study=study,
         created_by=user,
@@ -77,6 +79,26 @@ def ask(
         with_scores=with_scores,
         bom=bom,
     )
+
+
+@transaction.atomic
+def ask_bundle(study: Study, user: User | None, *, pictures: bool) -> Export:
+    """Queue an export of everything that belongs to the study, in one file."""
+    _check_unfinished(user)
+    return Export.objects.create(
+        study=study,
+        created_by=user,
+        view=study.analysis_views.get(key=MAIN),
+        form="zip",
+        layout=BUNDLE,
+        pictures=pictures,
+    )
+
+
+def _check_unfinished(user: User | None) -> None:
+    if building.has_most_unfinished(Export, user):
+        text = _("You have %(most)d unfinished exports. Wait, or delete one.")
+        raise TooManyExportsError(text % {"most": building.MOST_UNFINISHED})
 
 
 def _check_one_of(what: str, value: str, known: Sequence[str]) -> None:
@@ -130,7 +152,10 @@ def write(pk: int) -> None:
     try:
         place.mkdir(mode=0o700, parents=True)
         with Heartbeat(f"export {pk}", partial(_sign, pk)):
-            changes |= _file(export, place)
+            write_file = _bundle if export.layout == BUNDLE else _tables
+            file, notes = write_file(export, place)
+        size, sha256 = file.stat().st_size, file_digest(file)
+        changes |= {"name": file.name, "bytes": size, "sha256": sha256, "notes": notes}
     except Exception as error:
         logger.exception("export %s failed", pk)
         changes |= {"state": State.FAILED, "error": str(error) or type(error).__name__}
@@ -140,8 +165,17 @@ def write(pk: int) -> None:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def _file(export: Export, place: Path) -> dict[str, object]:
-    """Write the file of an export: its only one, or an archive of all."""
+def _bundle(export: Export, place: Path) -> tuple[Path, list[str]]:
+    """Write a bundle; return its path, and no remarks."""
+    from annotate.bundles import exporting  # loads pandas, which web servers do without
+
+    file = place / f"{export.study.slug}.zip"
+    exporting.write_bundle(export.study, file, pictures=export.pictures)
+    return file, []
+
+
+def _tables(export: Export, place: Path) -> tuple[Path, list[str]]:
+    """Write tables, several into an archive; return its path, and remarks."""
     study, notes = export.study, list[str]()
     draft = place / "draft"
     moment = None
@@ -172,8 +206,7 @@ def _file(export: Export, place: Path) -> dict[str, object]:
                     how = zipfile.ZIP_DEFLATED
                 archive.write(path, path.relative_to(draft), how)
     shutil.rmtree(draft)
-    size, sha256 = file.stat().st_size, file_digest(file)
-    return {"name": file.name, "bytes": size, "sha256": sha256, "notes": notes}
+    return file, notes
 
 
 def _sign(pk: int) -> bool:

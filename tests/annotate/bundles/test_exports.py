@@ -10,12 +10,13 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from analysis.reading.bundles import opened
 from annotate import tasks
 from annotate.audit_log import as_of_event
+from annotate.bundles import exports
 from annotate.models import MAIN, Export, User
 from annotate.personal_data import erasing
 from annotate.quality import exclusion
-from annotate.reports import exports
 from annotate.reports.layouts import ExportError
 from evalcore.serving.workers import Heartbeat
 from tests.factories import make_study
@@ -65,6 +66,22 @@ def test_export_is_asked_for_written_and_downloaded(study, monkeypatch):
         assert {"ratings.csv", "datapackage.json", "study.json"} <= {
             *archive.namelist()
         }
+
+
+@pytest.mark.parametrize("pictures", [True, False])
+def test_bundle_is_asked_for_written_and_opened(study, pictures, monkeypatch):
+    monkeypatch.setattr("annotate.pages.exports.wake_exports", lambda: None)
+    data = {"pictures": "on"} if pictures else {}
+    rob(study).post(address(study, "bundle-create"), data)
+    tasks.work_on_exports()
+    export = Export.objects.get()
+    assert export.name == "trial.zip"
+    with opened(exports.path_of(export)) as bundle:
+        bundle.check()
+        assert bundle.manifest["rows"]["Slot"] == study.slots.count()
+        assert any(name.startswith("media/") for name in bundle.files) == pictures
+    page = rob(study).get(address(study, "export-list")).content.decode()
+    assert "trial.zip" in page
 
 
 def test_single_file_is_sent_as_it_is(study):
