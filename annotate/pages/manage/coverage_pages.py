@@ -36,7 +36,6 @@ from annotate.pages.study_views import (
     study_button,
     study_page,
 )
-from annotate.payment.costs import costs
 from annotate.presentation import broken_media
 from annotate.presentation.same_size import aspect_ratio_notes, outputs_of
 from annotate.quality import exclusion, follow_up, monitoring
@@ -79,7 +78,7 @@ def study_detail(request: UserRequest, study: Study) -> HttpResponse:
         study,
         "manage/_progress.html" if request.htmx else "manage/progress.html",
         dashboard=board,
-        costs=costs(study) if can_manage(request.user, study) else None,
+        costs=board.costs if can_manage(request.user, study) else None,
         version=current,
         simulated=study.annotators.filter(is_simulated=True).count(),
         shape_notes=aspect_ratio_notes(outputs_of(study)) if is_draft else [],
