@@ -42,7 +42,7 @@ def costs(study: Study, rows: Iterable[PersonRow] | None = None) -> Costs | None
     if rows is None:
         rows = people_rows(study, with_codes=False)
     people = [row for row in rows if not row.annotator.is_simulated]
-    typical = _median_minutes(people)
+    typical = median_minutes(people)
     minutes = study.recruitment.get("minutes") or typical
     if minutes is None:
         return None
@@ -65,7 +65,7 @@ def costs(study: Study, rows: Iterable[PersonRow] | None = None) -> Costs | None
     )
 
 
-def _median_minutes(people: Iterable[PersonRow]) -> float | None:
+def median_minutes(people: Iterable[PersonRow]) -> float | None:
     """Return the median of the active minutes of people who finished."""
     seconds = [row.work.active_seconds or 0.0 for row in people if row.status in DONE]
     timed = [one for one in seconds if one > 0]
