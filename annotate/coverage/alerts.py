@@ -28,7 +28,7 @@ from annotate.coverage.counts import leases
 from annotate.coverage.forecast import WINDOW
 from annotate.coverage.people_alerts import of_people
 from annotate.models import Annotator, JoinLink, Purpose, Slot, Study
-from annotate.people import places
+from annotate.people import places, visits
 from annotate.people.inviting import free_slots
 from annotate.people.outcomes import invitation_page
 from annotate.people.presence import openings
@@ -70,6 +70,7 @@ def alerts(
         if left > 0:
             unsorted += _stalled(study, counted, now)
             unsorted += _full(study, counted)
+            unsorted += _asking(study)
         unsorted += absent(study, waits, left, base)
         unsorted += not_begun(study, waits, now, base)
         unsorted += _local(study, base, done)
@@ -347,6 +348,26 @@ def _full(study: Study, counted: Mapping[str, Any]) -> Iterator[Alert]:
     )
 
 
+def _asking(study: Study) -> Iterator[Alert]:
+    """Yield an alert if people wait to be let in from another browser."""
+    if n := len(visits.requests(study)):
+        text = ngettext(
+            "%(n)s person asks to continue", "%(n)s people ask to continue", n
+        )
+        yield Alert(
+            "requests",
+            60,
+            text % {"n": n},
+            _(
+                "Let somebody in only if they sent you the code of their request. "
+                "Anybody who knows an ID can ask."
+            ),
+            buttons=(
+                link(_("Public links and crowd platforms"), study, "study-recruitment"),
+            ),
+        )
+
+
 def _stories_each(study: Study, full: JoinLink, counted: Mapping[str, Any]) -> int:
     """Return how many stories another person is likely to rate."""
     done = [p["submitted"] for p in counted.get("people", {}).values()]
@@ -370,6 +391,6 @@ def _local(study: Study, base: str, done: set[str]) -> Iterator[Alert]:
             "local links",
             45,
             server_address.warning(base),
-            _("A manager of every study can set the server’s address."),
+            "",
             buttons=(set_address(study), settle(study, "key", "links")),
         )

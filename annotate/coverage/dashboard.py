@@ -26,6 +26,7 @@ from annotate.coverage.snapshots import Topic, topics
 from annotate.coverage.summary import late, sentence
 from annotate.kinds.registry import counted, kind_of
 from annotate.models import Question, Snapshot, Study
+from annotate.payment.costs import Costs, costs
 from annotate.payment.table import PersonRow, people_rows
 from annotate.people.status import Status
 
@@ -87,6 +88,7 @@ class Dashboard(StudyStanding):
     alphas: list[AlphaRow]
     people: list[PersonRow]
     n_people: int
+    costs: Costs | None
     by_status: list[tuple[Status, int]]
 
     @property
@@ -188,6 +190,7 @@ def dashboard(
         alphas=[_alpha_row(topic, figures, total) for topic in topics(study)],
         people=people if everybody else people[:PEOPLE_SHOWN],
         n_people=len(people),
+        costs=costs(study, people),
         by_status=[(status, by_status[status]) for status in Status],
     )
 

@@ -10,6 +10,7 @@ from django.utils.translation import ngettext
 
 from annotate.kinds.registry import counted, kind_of
 from annotate.models import Question, Snapshot, Study
+from annotate.setup_form.fields import Field
 from annotate.studies.parts import Goals, goals_of
 
 # What is truly needed, divided by the estimate: the middle 80 % of simulated studies
@@ -190,27 +191,18 @@ def enough(study: Study) -> list[GoalRow]:
     ]
 
 
-@dataclass(frozen=True)
-class GoalField:
-    """A field of the form that sets goals."""
-
-    name: str
-    label: str
-    help: str
-    value: str
-    step: str
-
-
-def goal_fields(study: Study) -> list[GoalField]:
+def goal_fields(study: Study) -> list[Field]:
     """Return the fields of the goals that the study's questions can have."""
     possible = {goal for one in counted(study.asked) for goal in goals_of(kind_of(one))}
     return [
-        GoalField(
+        Field(
             key,
             _(str(info.title)),
+            "number",
+            [f"{study.goals[key]:g}"] if study.goals.get(key) else [],
             _(str(info.description)),
-            f"{study.goals[key]:g}" if study.goals.get(key) else "",
-            "1" if key == "top" else "any",
+            least=0,
+            step="1" if key == "top" else "any",
         )
         for key, info in Goals.model_fields.items()
         if key in possible

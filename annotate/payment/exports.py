@@ -61,7 +61,7 @@ def _cells(row: PersonRow, link: Link) -> Sequence[object]:
         row.work.planned,
         "" if row.work.minutes is None else row.work.minutes,
         row.checks_passed,
-        row.work.checks,
+        row.checks_marked,
         "" if row.rest is None else row.rest,
         row.verdict.value,
         "; ".join(row.reasons),

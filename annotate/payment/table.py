@@ -131,9 +131,18 @@ class PersonRow:
     @property
     def checks_passed(self) -> int:
         """Return how many known-answer checks and degraded copies were right."""
+        return sum(round(value * n) for value, n in self._marked)
+
+    @property
+    def checks_marked(self) -> int:
+        """Return how many checks have a right answer; repeats have none."""
+        return sum(n for _value, n in self._marked)
+
+    @property
+    def _marked(self) -> list[tuple[float, int]]:
         checks = self.signals.get("checks", {})
         rows = [checks.get(kind, (None, 0)) for kind in PASSED]
-        return sum(round(value * n) for value, n in rows if value is not None)
+        return [(value, n) for value, n in rows if value is not None]
 
     @property
     def verdict(self) -> Verdict:

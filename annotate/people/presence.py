@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise, takewhile
 
-from django.db.models import Count
-from django.db.models.functions import TruncDay
+from django.db.models import Count, TextField
+from django.db.models.functions import Cast, Left
 
 from annotate.models import Annotator, Event, Purpose, Slot, Study
 
@@ -88,10 +88,13 @@ def answers_by_day(study: Study) -> list[tuple[int, datetime, int]]:
     rows = study.slots.filter(
         state=Slot.State.SUBMITTED, ordinal__isnull=False, purpose=Purpose.REAL
     ).order_by()
-    counted = rows.values(at=TruncDay("submitted_at", tzinfo=UTC)).values_list(
-        "annotator", "at", Count("pk")
-    )
-    return list(counted.order_by("at"))
+    # Times are stored in UTC. TruncDay would call Python for every row on SQLite.
+    day = Left(Cast("submitted_at", TextField()), 10)
+    counted = rows.values(day=day).values_list("annotator", "day", Count("pk"))
+    return [
+        (annotator, datetime.fromisoformat(day).replace(tzinfo=UTC), n)
+        for annotator, day, n in counted.order_by("day")
+    ]
 
 
 def patience_days(by_day: Iterable[tuple[int, datetime, int]]) -> int:

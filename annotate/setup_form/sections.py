@@ -333,6 +333,7 @@ class Sections(FieldMaker):
             f"{name}.stories",
             label=_("Only for stories with these tags"),
             help=_("YAML, such as: angle: [TR]"),
+            kind="code",
         )
         more = FieldGroup([key, metric, stories])
         if "degradation" in fields:

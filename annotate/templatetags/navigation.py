@@ -32,7 +32,7 @@ TABS = (
         Page(
             "annotator-list",
             gettext_lazy("People and pay"),
-            ("annotator-data",),
+            ("annotator-data", "study-recruitment"),
             is_managers=True,
         ),
     ),

@@ -1,5 +1,6 @@
 """Progress page of a study with its tables and buttons; log; server status."""
 
+from collections.abc import Iterable
 from hashlib import sha256
 from urllib.parse import urlencode
 
@@ -18,9 +19,11 @@ from annotate.access.permissions import can_manage
 from annotate.access.server_address import links_begin_with
 from annotate.audit_log.log_lines import EVERYTHING, details, listed
 from annotate.coverage import coverage_tables
-from annotate.coverage.alert_lines import mark_handled
+from annotate.coverage.alert_lines import day, mark_handled, when
+from annotate.coverage.completion import Outlook
 from annotate.coverage.dashboard import dashboard, version
 from annotate.coverage.enough import enough, goal_fields
+from annotate.coverage.forecast import Chart
 from annotate.health.troubles import status
 from annotate.models import Annotator, Event, Flag, Purpose, Study, Unit
 from annotate.pages.manage.people import revoke
@@ -33,7 +36,6 @@ from annotate.pages.study_views import (
     study_button,
     study_page,
 )
-from annotate.payment.costs import costs
 from annotate.presentation import broken_media
 from annotate.presentation.same_size import aspect_ratio_notes, outputs_of
 from annotate.quality import exclusion, follow_up, monitoring
@@ -76,16 +78,51 @@ def study_detail(request: UserRequest, study: Study) -> HttpResponse:
         study,
         "manage/_progress.html" if request.htmx else "manage/progress.html",
         dashboard=board,
-        costs=costs(study) if can_manage(request.user, study) else None,
+        costs=board.costs if can_manage(request.user, study) else None,
         version=current,
         simulated=study.annotators.filter(is_simulated=True).count(),
         shape_notes=aspect_ratio_notes(outputs_of(study)) if is_draft else [],
         enough=enough(study),
         goal_fields=[] if study.archived_at else goal_fields(study),
-        recent=board.chart.table[: -STEPS_SHOWN - 1 : -1] if board.chart else (),
+        held=_held_table(board.outlook),
+        recent=_recent_table(board.chart),
         question_query=f"&{urlencode(chosen)}" if chosen else "",
         tables=[(table, str(title)) for table, title in TITLES.items()],
     )
+
+
+def _held_table(until: Outlook) -> dict[str, object]:
+    """Return columns and rows of who holds the ratings that are still to come."""
+    numbers = [False, True, True, False, False]
+    titles = [_("Name"), _("Holds"), _("Per day"), _("Last answer"), _("In the date")]
+    rows = (
+        (
+            one.name,
+            one.held,
+            f"{one.per_day:.1f}",
+            day(one.last) if one.last else "–",
+            _("yes") if one.is_counted else _("no"),
+        )
+        for one in until.held
+    )
+    return _table(titles, numbers, rows)
+
+
+def _recent_table(chart: Chart | None) -> dict[str, object]:
+    """Return columns and rows of the last steps of a chart, the newest first."""
+    steps = chart.table[: -STEPS_SHOWN - 1 : -1] if chart else ()
+    titles = [_("From"), _("Submitted"), _("Total")]
+    rows = ((when(at), n, total) for at, n, total in steps)
+    return _table(titles, [False, True, True], rows)
+
+
+def _table(
+    titles: list[str], numbers: list[bool], rows: Iterable[tuple[object, ...]]
+) -> dict[str, object]:
+    return {
+        "columns": list(zip(titles, numbers, strict=True)),
+        "rows": [list(zip(row, numbers, strict=True)) for row in rows],
+    }
 
 
 @study_page()

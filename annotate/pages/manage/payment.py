@@ -67,7 +67,7 @@ def people_context(request: UserRequest, study: Study) -> dict[str, Any]:
         "show": show,
         "filters": filters,
         "here": request.GET.urlencode(),
-        "costs": costs(study),
+        "costs": costs(study, rows),
         "currency": study.recruitment.get("currency", ""),
         "bonus_rules": BonusRule.choices,
         "longest_reason": deciding.LONGEST_REASON,

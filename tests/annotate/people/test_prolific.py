@@ -238,6 +238,8 @@ def test_manager_lets_one_browser_in():
     for browser in (new, eve):
         browser.press(ask="1")
         assert "Your request" in browser.page
+    progress = alice(study).get(reverse("study-detail", args=[study.slug]))
+    assert "2 people ask to continue" in progress.content.decode()
     page = alice(study).get(reverse("study-recruitment", args=[study.slug]))
     wanted, _other = Visit.objects.filter(admitted_at=None).order_by("pk")
     assert [wanted.code in one.page for one in (new, eve)] == [True, False]

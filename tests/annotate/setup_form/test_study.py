@@ -195,6 +195,14 @@ def test_file_can_be_uploaded_or_pasted_and_errors_name_the_line(manager, woods)
     assert not Study.objects.exists()
 
 
+@pytest.mark.parametrize("name", template_names())
+def test_values_of_several_lines_have_fields_of_several_lines(woods, name):
+    """Browsers drop line breaks in the value of an `input`."""
+    form = StudyForm.of(Setup("pilot", woods, load_definition(name)))
+    plain = [field for field in form.fields.values() if field.kind == "text"]
+    assert [field.name for field in plain if "\n" in field.value] == []
+
+
 def test_template_opens_form(manager, woods):
     assert "ViStoryBench user study" in manager.get("/setup/").content.decode()
     page = manager.post(
