@@ -33,8 +33,10 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 @pytest.fixture
-def folder(tmp_path: Path, settings) -> Path:
+def folder(tmp_path: Path, settings, monkeypatch) -> Path:
     """An empty folder, in which the reader works."""
+    # Chromium draws figures for minutes on a busy machine; nothing here reads them.
+    monkeypatch.setattr("analysis.report.rendering.BROWSERS", ())
     settings.DATA_DIR = tmp_path / ".data"
     settings.MEDIA_ROOT = tmp_path / ".data" / "media"
     return tmp_path

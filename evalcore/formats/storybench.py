@@ -1,7 +1,7 @@
 """Reader of StoryBench's stories (video captions with times) and results.
 
-The paper has three tasks on three data sets. `data/tasks/<data set>-<split>/<task>.json`
-is a list of stories; of a folder of such files, a story's key is its comment and its
+Of three tasks on three data sets, `data/tasks/<data set>-<split>/<task>.json` is a list
+of stories. Of a folder of such files, a story's key is its comment and its
 task. Texts come with numbers of frames at 8 frames a second; they follow the
 conditioning part of the video, if the task has one. The whole entry is stored with its
 story, so that it can be written back.
