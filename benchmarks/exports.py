@@ -51,7 +51,7 @@ def main() -> None:
 
         _fill("large", given.ratings)
         answers = Rating.objects.count()
-        size = {"redundancy": given.people + 1, "stories": 12, "shots": 1}
+        size = {"redundancy": given.people + 1, "stories": 48, "shots": 1}
         tokens = open_study(given.people, slug="small", **size)
         print(f"{answers:,} answers, {connection.vendor}")
         with serve() as base:
