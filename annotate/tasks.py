@@ -121,8 +121,10 @@ def wake_exports() -> None:
 @shared_task
 def work_on_exports() -> None:
     """Write the next export, and wake for the one after it."""
+    from annotate.bundles.exporting import write_bundle  # loads pandas
+
     for pk in exports.waiting()[:1]:
-        exports.write(pk)
+        exports.write(pk, write_bundle)
         if exports.waiting():
             wake_exports()
 

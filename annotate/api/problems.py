@@ -62,7 +62,6 @@ TITLES = {
     "permission-denied": "Not allowed",
     "not-found": "Not found",
     "method-not-allowed": "The address does not take this method",
-    "not-acceptable": "No such format",
     "conflict": "Not possible now",
     "gone": "No longer there",
     "too-much": "The request is too large",

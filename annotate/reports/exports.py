@@ -3,16 +3,18 @@
 import logging
 import shutil
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotate.access.permissions import can_manage
 from annotate.audit_log import as_of_event
 from annotate.models import MAIN, Export, Study, User
 from annotate.reports import building
@@ -26,6 +28,8 @@ logger = logging.getLogger(__name__)
 
 State = Export.State
 RETENTION = timedelta(days=7)
+# Layouts of a whole study in one file, and whether it has pictures.
+BUNDLES = {"bundle": True, "bundle-no-pictures": False}
 # Files that become no smaller in an archive.
 PACKED = (".png", ".parquet")
 
@@ -63,9 +67,7 @@ def ask(
     if as_of is not None and not study.events.filter(pk=as_of).exists():
         text = _("Event %(event)d is not in the log of %(study)s.")
         raise ExportError(text % {"event": as_of, "study": study.slug})
-    if building.has_most_unfinished(Export, user):
-        text = _("You have %(most)d unfinished exports. Wait, or delete one.")
-        raise TooManyExportsError(text % {"most": building.MOST_UNFINISHED})
+    _check_unfinished(user)
     return Export.objects.create(
         study=study,
         created_by=user,
@@ -77,6 +79,29 @@ def ask(
         with_scores=with_scores,
         bom=bom,
     )
+
+
+@transaction.atomic
+def ask_for_bundle(study: Study, user: User, *, pictures: bool = True) -> Export:
+    """Queue an export of a study with everything that belongs to it."""
+    _check_unfinished(user)
+    layout = next(name for name, has in BUNDLES.items() if has == pictures)
+    view = study.analysis_views.get(key=MAIN)
+    return Export.objects.create(
+        study=study, created_by=user, view=view, form="zip", layout=layout
+    )
+
+
+def visible_exports(study: Study, user: User) -> QuerySet[Export]:
+    """Return the exports that a user may see: bundles are for managers."""
+    rows = study.exports.select_related("created_by", "view", "as_of")
+    return rows if can_manage(user, study) else rows.exclude(layout__in=BUNDLES)
+
+
+def _check_unfinished(user: User | None) -> None:
+    if building.has_most_unfinished(Export, user):
+        text = _("You have %(most)d unfinished exports. Wait, or delete one.")
+        raise TooManyExportsError(text % {"most": building.MOST_UNFINISHED})
 
 
 def _check_one_of(what: str, value: str, known: Sequence[str]) -> None:
@@ -117,8 +142,11 @@ def tidy_up() -> None:
             shutil.rmtree(place, ignore_errors=True)
 
 
-def write(pk: int) -> None:
-    """Write one export, unless another worker has it."""
+def write(pk: int, write_bundle: Callable[..., object] | None = None) -> None:
+    """Write one export, unless another worker has it.
+
+    Bundles are above the reports, so that their writer is given.
+    """
     rows = Export.objects.filter(building.waiting(), pk=pk)
     if not rows.update(state=State.RUNNING, heartbeat_at=timezone.now()):
         return
@@ -130,7 +158,7 @@ def write(pk: int) -> None:
     try:
         place.mkdir(mode=0o700, parents=True)
         with Heartbeat(f"export {pk}", partial(_sign, pk)):
-            changes |= _file(export, place)
+            changes |= _file(export, place, write_bundle)
     except Exception as error:
         logger.exception("export %s failed", pk)
         changes |= {"state": State.FAILED, "error": str(error) or type(error).__name__}
@@ -140,9 +168,15 @@ def write(pk: int) -> None:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def _file(export: Export, place: Path) -> dict[str, object]:
+def _file(
+    export: Export, place: Path, write_bundle: Callable[..., object] | None
+) -> dict[str, object]:
     """Write the file of an export: its only one, or an archive of all."""
     study, notes = export.study, list[str]()
+    if write_bundle is not None and export.layout in BUNDLES:
+        file = place / f"{study.slug}-{export.layout}.zip"
+        write_bundle(study, file, pictures=BUNDLES[export.layout])
+        return _about(file, notes)
     draft = place / "draft"
     moment = None
     if export.as_of_id is not None:
@@ -172,6 +206,10 @@ def _file(export: Export, place: Path) -> dict[str, object]:
                     how = zipfile.ZIP_DEFLATED
                 archive.write(path, path.relative_to(draft), how)
     shutil.rmtree(draft)
+    return _about(file, notes)
+
+
+def _about(file: Path, notes: list[str]) -> dict[str, object]:
     size, sha256 = file.stat().st_size, file_digest(file)
     return {"name": file.name, "bytes": size, "sha256": sha256, "notes": notes}
 

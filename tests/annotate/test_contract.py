@@ -87,7 +87,7 @@ def explore(
     for operation in operations():
         if not wanted(operation.path):
             continue
-        route = re.sub(r"{[^}]*(pk|id)}", "1", operation.path)
+        route = re.sub(r"{[^}]*(pk|id|number)}", "1", operation.path)
         route = route.replace("{table}", "cells" if "progress" in route else "ratings")
         name = resolve(re.sub("{[^}]*}", "a", route)).url_name
         known = world.words(named[name], "")
