@@ -240,7 +240,7 @@ class Pay(RecruitmentView):
 
     def decide(self, given: dict[str, Any], rows: list[PersonRow]) -> deciding.Decided:
         """Carry out a decision about the pay of people."""
-        decide, more = DECISIONS[given["do"]], []
+        decide, more = DECISIONS[given["do"]], list[Any]()
         if given["do"] == "reject":
             more = [given["reason"]]
         elif given["do"] == "bonus":
