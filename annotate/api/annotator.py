@@ -236,15 +236,17 @@ class Withdraw(SessionView):
 
     is_for_all = True
 
-    @next_step("withdraw_from_study", takes=sent.WithdrawSerializer)
-    def post(self, given: dict[str, Any]) -> Standing:
-        """Withdraw, with or without the submitted answers."""
+    def check_change(self) -> None:
         person = self.person
         may_change = person.withdrawn_at and not person.answers_withdrawn
         is_revoked = person.invitation.revoked_at is not None
         if is_revoked and (person.erased_at or not may_change):
             raise _stopped(why_stopped(person.invitation))
-        erasing.withdraw(person, answers=given["answers"] == "leave_out")
+
+    @next_step("withdraw_from_study", takes=sent.WithdrawSerializer)
+    def post(self, given: dict[str, Any]) -> Standing:
+        """Withdraw, with or without the submitted answers."""
+        erasing.withdraw(self.person, answers=given["answers"] == "leave_out")
         return self.standing()
 
 

@@ -50,6 +50,8 @@ class ApiView(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         self.check_access(request)
+        if request.method not in SAFE:
+            self.check_change()
         if request.method == "POST" and idempotency.HEADER in request.headers:
             self.reserve(request)
 
@@ -62,6 +64,9 @@ class ApiView(APIView):
 
     def check_access(self, request: Request) -> None:
         """Refuse what the token does not allow."""
+
+    def check_change(self) -> None:
+        """Refuse a change that needs other rights, before its body is read."""
 
     @property
     def user(self) -> Any:

@@ -6,6 +6,7 @@ from django.db.models import F, Q, Sum
 from django.http import HttpResponseBase
 from django.utils.translation import gettext as _
 from rest_framework import serializers
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotate.access.permissions import can_use_benchmark, check_benchmark_of, owns
@@ -150,12 +151,15 @@ class ProposalSerializer(serializers.Serializer):
 class LateEntry(PlanningView, StudyView):
     readers = "manager"
 
+    def check_access(self, request: Request) -> None:
+        super().check_access(request)
+        check_benchmark_of(request.user, self.study)
+
     @operation(
         "list_late_methods", serializers.ListSerializer(child=fields.CharField())
     )
     def get(self) -> Response:
         """List methods that a closed study can be continued with."""
-        check_benchmark_of(self.user, self.study)
         return Response(late_entry.candidates(self.study))
 
     @operation(
@@ -167,7 +171,6 @@ class LateEntry(PlanningView, StudyView):
     )
     def post(self, given: dict[str, Any]) -> HttpResponseBase:
         """Set up the study that continues a closed one with a late method."""
-        check_benchmark_of(self.user, self.study)
         proposal = late_entry.propose(
             self.study,
             given["method"],

@@ -149,6 +149,10 @@ class ScoreView(StudyView):
 class Scores(ScoreView):
     parser_classes = (TableJSONParser,)
 
+    def check_change(self) -> None:
+        if self.request.method == "DELETE":
+            self.check_owner()
+
     @property
     def scope(self) -> str:  # type: ignore[override]
         return "write" if self.request.method == "POST" else "manage"
@@ -193,7 +197,6 @@ class Scores(ScoreView):
     @operation("delete_scores", DeletedSerializer, query=IdentityQuery)
     def delete(self, given: dict[str, Any]) -> dict[str, int]:
         """Delete the values of one version of a metric from the benchmark."""
-        self.check_owner()
         return self.deleted(values_of_identity(self.study.benchmark, **given))
 
 
@@ -246,6 +249,9 @@ class RunBody(fields.Body):
 
 
 class OfRuns(ScoreView):
+    def check_change(self) -> None:
+        check_benchmark_of(self.user, self.study)
+
     def rows(self) -> QuerySet[MetricRun]:
         """Return the runs whose scores the study uses, as far as the user sees them."""
         is_member = can_use_benchmark(self.user, self.study)
@@ -263,7 +269,6 @@ class RunList(OfRuns):
     @operation("start_run", RunSerializer, takes=RunBody, status=202)
     def post(self, given: dict[str, Any]) -> MetricRun:
         """Compute missing scores of metrics; ask its address until it is done."""
-        check_benchmark_of(self.user, self.study)
         names, benchmark = given.pop("metrics"), self.study.benchmark
         for name in names:
             registry.load(name)
@@ -278,10 +283,12 @@ class RunList(OfRuns):
 class Run(OfRuns):
     get = show_operation("get_run", RunSerializer, "Return a run with its state.")
 
+    def check_change(self) -> None:
+        self.check_owner()
+
     @operation("delete_run_scores", DeletedSerializer)
     def delete(self) -> dict[str, int]:
         """Delete the values of a run; its row stays as a record."""
-        self.check_owner()
         return self.deleted(values_of_run(self.row()))
 
 
@@ -289,7 +296,6 @@ class RunStop(OfRuns):
     @operation("stop_run", RunSerializer)
     def post(self) -> MetricRun:
         """Stop a run; stored scores stay."""
-        check_benchmark_of(self.user, self.study)
         run: MetricRun = self.row()
         metric_runs.stop(self.study.benchmark.metric_runs.filter(pk=run.pk))
         run.refresh_from_db()

@@ -165,6 +165,10 @@ class StudyList(PlanningView):
         only = getattr(request.auth, "study", None) if is_list else None
         super().check_token(request, study or only)
 
+    def check_change(self) -> None:
+        if not can_create(self.user):
+            raise PermissionDenied("Only managers can set up studies.")
+
     @operation("list_studies", StudySerializer, query=StudyQuery, many=True)
     def get(self, given: dict[str, Any]) -> QuerySet[Study]:
         """List the studies that you can see, newest first."""
@@ -188,8 +192,6 @@ class StudyList(PlanningView):
         A large one is planned by a worker: 202, and the address of its plan. With
         `dry_run` the reply (200) says what the study would be.
         """
-        if not can_create(self.user):
-            raise PermissionDenied("Only managers can set up studies.")
         benchmark = get_benchmark_for(self.user, given["benchmark"])
         setup = _setup(given, given["slug"], benchmark)
         before = None
@@ -267,6 +269,13 @@ class StudyDetail(StudyView):
     def row(self, **of: Any) -> Study:
         return self.study
 
+    def check_change(self) -> None:
+        is_deleted = self.request.method == "DELETE"
+        if is_deleted and not can_delete(self.user, self.study):
+            raise PermissionDenied(
+                "Only an owner of the benchmark who manages the study may delete it."
+            )
+
     @operation("change_study", StudyDetailSerializer, takes=SettingsBody)
     def patch(self, given: dict[str, Any]) -> Study:
         """Change the title, the deadline or the goals."""
@@ -286,10 +295,6 @@ class StudyDetail(StudyView):
 
         A worker deletes a large one (202).
         """
-        if not can_delete(self.user, self.study):
-            raise PermissionDenied(
-                "Only an owner of the benchmark who manages the study may delete it."
-            )
         if deleting.ask_to_delete(self.study, given["confirm"], user=self.user):
             return None
         ring(delete_studies.delay)
@@ -320,6 +325,9 @@ class StudyState(StudyView):
 
 
 class StudyFile(PlanningView, StudyView):
+    def check_change(self) -> None:
+        check_benchmark_of(self.user, self.study)
+
     @operation("download_study_file", "application/yaml")
     def get(self) -> HttpResponseBase:
         """Download the study file of the study as it is now."""
@@ -337,7 +345,6 @@ class StudyFile(PlanningView, StudyView):
     )
     def put(self, given: dict[str, Any]) -> HttpResponseBase | Study:
         """Plan a draft again that nobody has a link to."""
-        check_benchmark_of(self.user, self.study)
         lifecycle.check_editable(self.study)
         setup = _setup(given, self.study.slug, self.study.benchmark)
         draft = outline(setup)
