@@ -165,8 +165,7 @@ def story(person: Annotator, slot: Slot, *, preview_of: str = "") -> dict[str, A
     """
     route = ("preview", preview_of)
     if not preview_of:
-        route = ("rate", person.invitation.token)
-    slot.study = person.study
+        route, slot.study = ("rate", person.invitation.token), person.study
     characters = slot_view.shown_characters(slot)
     videos = slot_view.shown_videos(slot)
     is_training = slot.purpose == Purpose.TRAINING

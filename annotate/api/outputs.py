@@ -38,8 +38,8 @@ class Preview(StudyView):
         try:
             setup = drafting.as_judged(self.study, drafting.setup_of(self.study))
             with drafting.first_slot(setup, outputs_of(self.study)) as slot:
-                token = setup.benchmark.slug
-                return story(slot.annotator, slot, preview_of=token)
+                shown = story(slot.annotator, slot, preview_of=setup.benchmark.slug)
+                return {**shown, "session": 1}
         except PlanningError as error:
             raise Http404(str(error)) from error
 

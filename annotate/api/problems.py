@@ -29,6 +29,8 @@ from annotate.quality.replacing import ReplacingError
 from annotate.rehearsal.queue import RehearsalError
 from annotate.reports.building import TooManyReportsError
 from annotate.reports.deleting import DeletingError
+from annotate.reports.exports import TooManyExportsError
+from annotate.reports.layouts import ExportError
 from annotate.reports.publishing import PublishingError
 from annotate.responses.analysis_views import ViewError
 from annotate.schema import DefinitionError
@@ -75,6 +77,7 @@ TITLES = {
 INPUT = (
     AccountError,
     DeadlineError,
+    ExportError,
     FatalError,
     ImpossibleDesignError,
     InvitingError,
@@ -158,7 +161,7 @@ def _of_product(error: Exception) -> tuple[int, list[dict[str, Any]]]:
         return 400, [_of_definition(one) for one in error.each()]
     if isinstance(error, ListError):
         return 400, [{"text": one} for one in error.problems]
-    if isinstance(error, TooManyReportsError):
+    if isinstance(error, TooManyReportsError | TooManyExportsError):
         return 429, []
     if isinstance(error, STATE):
         return 409, []
