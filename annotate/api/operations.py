@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
@@ -79,8 +79,7 @@ def operation(
             return view.reply(found, gives, status, many=many)
 
         handle.is_paged = many  # type: ignore[attr-defined]  # the contract asks
-        done: Handler = described(handle)
-        return done
+        return cast(Handler, described(handle))
 
     return decorate
 
