@@ -96,15 +96,18 @@ class ApiView(APIView):
         """Return what an operation returned as its serializer shows it."""
         if isinstance(found, HttpResponseBase):
             return found
+        response: HttpResponseBase = Response(status=204)
         if found is None:
-            return Response(status=204)
+            return response
         context = {"request": self.request}
         if not many:
-            return Response(gives(found, context=context).data, status=status)
+            response = Response(gives(found, context=context).data, status=status)
+            return response
         pages = Pages()
         rows = pages.paginate_queryset(found, self.request, self)
         shown = gives(rows, many=True, context=context)
-        return pages.get_paginated_response(shown.data)
+        response = pages.get_paginated_response(shown.data)
+        return response
 
     def finalize_response(
         self, request: Request, response: Response, *args: Any, **kwargs: Any

@@ -226,7 +226,7 @@ class MethodList(StudyView):
         status=201,
         other={202: UploadSerializer},
     )
-    def post(self, given: dict[str, Any]) -> HttpResponseBase:
+    def post(self, given: dict[str, Any]) -> Any:
         """Let a new method join a running study.
 
         Outputs that were imported before join at once (201). With `bytes`, send the zip

@@ -38,7 +38,10 @@ class Preview(StudyView):
         try:
             setup = drafting.as_judged(self.study, drafting.setup_of(self.study))
             with drafting.first_slot(setup, outputs_of(self.study)) as slot:
-                shown = story(slot.annotator, slot, preview_of=setup.benchmark.slug)
+                person = slot.annotator
+                if person is None:
+                    raise Http404
+                shown = story(person, slot, preview_of=setup.benchmark.slug)
                 return {**shown, "session": 1}
         except PlanningError as error:
             raise Http404(str(error)) from error

@@ -7,11 +7,10 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpResponseBase
+from django.http import Http404, HttpResponse, HttpResponseBase
 from drf_spectacular.utils import OpenApiExample
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from annotate.access.permissions import (
     can_create,
@@ -298,7 +297,7 @@ class StudyDetail(StudyView):
         if deleting.ask_to_delete(self.study, given["confirm"], user=self.user):
             return None
         ring(delete_studies.delay)
-        return Response(status=202)
+        return HttpResponse(status=202)
 
 
 CHANGES: dict[str, Callable[[Study, User], Study]] = {

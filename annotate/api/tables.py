@@ -1,6 +1,6 @@
 """Tables of a study: as CSV at once, in every format and as a bundle by a worker."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
@@ -77,7 +77,7 @@ class ExportBody(fields.Body):
 
 class OfExports(StudyView):
     scope = "write"
-    writers = None
+    writers: ClassVar[str | None] = None
 
     def rows(self) -> QuerySet[Export]:
         return exports.visible_exports(self.study, self.user)
