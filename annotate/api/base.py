@@ -94,19 +94,19 @@ class ApiView(APIView):
         self, found: Any, gives: Any, status: int = 200, *, many: bool = False
     ) -> HttpResponseBase:
         """Return what an operation returned as its serializer shows it."""
-        if isinstance(found, HttpResponseBase):
-            return found
-        response: HttpResponseBase = Response(status=204)
-        if found is None:
-            return response
         context = {"request": self.request}
-        if not many:
-            response = Response(gives(found, context=context).data, status=status)
-            return response
-        pages = Pages()
-        rows = pages.paginate_queryset(found, self.request, self)
-        shown = gives(rows, many=True, context=context)
-        response = pages.get_paginated_response(shown.data)
+        if isinstance(found, HttpResponseBase):
+            response = found
+        elif found is None:
+            response = Response(status=204)
+        elif many:
+            pages = Pages()
+            rows = pages.paginate_queryset(found, self.request, self)
+            shown = gives(rows, many=True, context=context)
+            response = pages.get_paginated_response(shown.data)
+        else:
+            shown = gives(found, context=context)
+            response = Response(shown.data, status=status)
         return response
 
     def finalize_response(
