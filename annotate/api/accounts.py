@@ -4,23 +4,15 @@ from typing import Any
 
 from django.db import transaction
 from django.http import Http404
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from annotate.access import accounts, server_address
 from annotate.access.accounts import AccountError, Role
-from annotate.api.base import (
-    AccountView,
-    Body,
-    Listed,
-    StudyView,
-    created,
-    read,
-)
+from annotate.api import fields
+from annotate.api.base import AccountView, StudyView
+from annotate.api.operations import list_operation, operation, show_operation
 from annotate.models import StudyMember, User
 from annotate.studies import members
 from annotate.studies.members import MemberError
@@ -36,114 +28,87 @@ def password_link(request: Request, user: User) -> str:
 
 
 class MemberSerializer(serializers.ModelSerializer):
-    name = serializers.CharField(source="user.username")
-    is_active = serializers.BooleanField(source="user.is_active")
-
-    class Meta:
-        model = StudyMember
-        fields: tuple[str, ...] = ("id", "name", "role", "is_active")
+    name = fields.CharField(source="user.username")
+    is_active = fields.BooleanField(source="user.is_active")
+    Meta = fields.meta(StudyMember, "id name role is_active")
 
 
 class NewMemberSerializer(MemberSerializer):
-    password_link = serializers.CharField(
-        help_text="of a new account; it is not shown again", required=False
+    password_link = fields.CharField(
+        source="new_link",
+        required=False,
+        help_text="of a new account; it is not shown again",
     )
-
-    class Meta(MemberSerializer.Meta):
-        fields: tuple[str, ...] = (*MemberSerializer.Meta.fields, "password_link")
+    Meta = fields.meta(StudyMember, "password_link", MemberSerializer)
 
 
-class MemberBody(Body):
-    name = serializers.CharField(max_length=150)
-    role = serializers.ChoiceField(members.Role.choices)
-    new = serializers.BooleanField(default=False, help_text="create the account, too")
+class RoleBody(fields.Body):
+    role = fields.ChoiceField(members.Role.choices)
 
 
-class RoleBody(Body):
-    role = serializers.ChoiceField(members.Role.choices)
+class MemberBody(RoleBody):
+    name = fields.CharField(max_length=150)
+    new = fields.BooleanField(default=False, help_text="create the account, too")
 
 
-class MemberList(Listed, StudyView):
+class MemberView(StudyView):
+    tag = "members"
     readers = "manager"
     takes_key = False
 
-    @extend_schema(
-        operation_id="list_members",
-        tags=["members"],
-        responses=MemberSerializer(many=True),
-    )
-    def get(self, request: Request, slug: str) -> Response:
-        """List the managers and researchers of the study."""
-        rows = self.study.members.select_related("user").order_by("pk")
-        return self.page(rows, MemberSerializer)
+    def rows(self) -> Any:
+        return self.study.members.select_related("user").order_by("pk")
 
-    @extend_schema(
-        operation_id="add_member",
-        tags=["members"],
-        request=MemberBody,
-        responses={201: NewMemberSerializer},
+
+class MemberList(MemberView):
+    get = list_operation(
+        "list_members",
+        MemberSerializer,
+        "List the managers and researchers of the study.",
     )
+
+    @operation("add_member", NewMemberSerializer, takes=MemberBody, status=201)
     @transaction.atomic
-    def post(self, request: Request, slug: str) -> Response:
+    def post(self, given: dict[str, Any]) -> StudyMember:
         """Add an account, or a new one, to the study."""
-        given, link = read(MemberBody, request), ""
+        name, link = given["name"], ""
         if given["new"]:
-            user = accounts.create(given["name"], Role.MEMBER, by=request.user)
-            link = password_link(request, user)
+            user = accounts.create(name, Role.MEMBER, by=self.user)
+            link = password_link(self.request, user)
         else:
-            found = User.objects.filter(username=given["name"], is_active=True).first()
+            found = User.objects.filter(username=name, is_active=True).first()
             if found is None:
-                raise MemberError(f"There is no account {given['name']}.")
+                raise MemberError(f"There is no account {name}.")
             user = found
-        members.add(self.study, user, members.Role(given["role"]), by=request.user)
-        row = self.study.members.select_related("user").get(user=user)
-        shown = {
-            **MemberSerializer(row).data,
-            **({"password_link": link} if link else {}),
-        }
-        return created(shown, "api-member", slug, row.pk)
+        members.add(self.study, user, members.Role(given["role"]), by=self.user)
+        row: StudyMember = self.rows().get(user=user)
+        if link:
+            row.new_link = link  # type: ignore[attr-defined]
+        self.locate("member", self.study.slug, row.pk)
+        return row
 
 
-class Member(StudyView):
-    def member(self, pk: int) -> StudyMember:
-        return get_object_or_404(self.study.members.select_related("user"), pk=pk)
+class Member(MemberView):
+    takes_key = True
 
-    @extend_schema(
-        operation_id="change_member",
-        tags=["members"],
-        request=RoleBody,
-        responses=MemberSerializer,
-    )
-    def patch(self, request: Request, slug: str, pk: int) -> Response:
+    @operation("change_member", MemberSerializer, takes=RoleBody)
+    def patch(self, given: dict[str, Any]) -> StudyMember:
         """Give a member another role."""
-        member, role = self.member(pk), read(RoleBody, request)["role"]
-        members.change_role(member, members.Role(role), by=request.user)
-        return Response(MemberSerializer(member).data)
+        member: StudyMember = self.row()
+        members.change_role(member, members.Role(given["role"]), by=self.user)
+        return member
 
-    @extend_schema(
-        operation_id="remove_member", tags=["members"], responses={204: None}
-    )
-    def delete(self, request: Request, slug: str, pk: int) -> Response:
+    @operation("remove_member")
+    def delete(self) -> None:
         """Take the study away from a member."""
-        members.remove(self.member(pk), by=request.user)
-        return Response(status=204)
+        members.remove(self.row(), by=self.user)
 
 
 class AccountSerializer(serializers.ModelSerializer):
-    name = serializers.CharField(source="username")
-    role = serializers.SerializerMethodField()
-    studies = serializers.SerializerMethodField()
-
-    class Meta:
-        model = User
-        fields: tuple[str, ...] = (
-            "id",
-            "name",
-            "role",
-            "is_active",
-            "last_login",
-            "studies",
-        )
+    name = fields.CharField(source="username")
+    role = fields.SerializerMethodField()
+    studies = fields.SerializerMethodField()
+    Meta = fields.meta(User, "id name role is_active last_login studies")
 
     def get_role(self, user: User) -> str:
         return accounts.role_of(user).value
@@ -152,21 +117,24 @@ class AccountSerializer(serializers.ModelSerializer):
         return sorted(member.study.slug for member in user.memberships.all())
 
 
-class NewAccountSerializer(AccountSerializer):
-    password_link = serializers.CharField(help_text="it is not shown again")
-
-    class Meta(AccountSerializer.Meta):
-        fields: tuple[str, ...] = (*AccountSerializer.Meta.fields, "password_link")
-
-
-class AccountBody(Body):
-    name = serializers.CharField(max_length=150)
-    role = serializers.ChoiceField([*ROLES], default="member")
+class PasswordLinkSerializer(serializers.Serializer):
+    password_link = fields.CharField(
+        source="new_link", help_text="it is not shown again"
+    )
 
 
-class AccountChangeBody(Body):
-    role = serializers.ChoiceField([*ROLES], required=False)
-    is_active = serializers.BooleanField(required=False)
+class NewAccountSerializer(AccountSerializer, PasswordLinkSerializer):
+    Meta = fields.meta(User, "password_link", AccountSerializer)
+
+
+class AccountBody(fields.Body):
+    name = fields.CharField(max_length=150)
+    role = fields.ChoiceField([*ROLES], default="member")
+
+
+class AccountChangeBody(fields.Body):
+    role = fields.ChoiceField([*ROLES], required=False)
+    is_active = fields.BooleanField(required=False)
 
 
 class SuperuserView(AccountView):
@@ -179,95 +147,63 @@ class SuperuserView(AccountView):
             raise Http404
         super().check_access(request)
 
-    def other(self, pk: int) -> User:
+    def rows(self) -> Any:
+        return User.objects.order_by("pk").prefetch_related("memberships__study")
+
+    def other(self) -> User:
         """Return an account, but not the user's own."""
-        user = get_object_or_404(User, pk=pk)
-        if user == self.request.user:
+        user: User = self.row()
+        if user == self.user:
             raise AccountError("You cannot change your own account here.")
         return user
 
+    def give_link(self, user: User) -> User:
+        """Return an account with a new link to set its password."""
+        user.new_link = password_link(self.request, user)  # type: ignore[attr-defined]
+        self.locate("account", user.pk)
+        return user
 
-class AccountList(Listed, SuperuserView):
-    @extend_schema(
-        operation_id="list_accounts",
-        tags=["accounts"],
-        responses=AccountSerializer(many=True),
-    )
-    def get(self, request: Request) -> Response:
-        """List the accounts; managers of everything may."""
-        rows = User.objects.order_by("pk").prefetch_related("memberships__study")
-        return self.page(rows, AccountSerializer)
 
-    @extend_schema(
-        operation_id="create_account",
-        tags=["accounts"],
-        request=AccountBody,
-        responses={201: NewAccountSerializer},
+class AccountList(SuperuserView):
+    get = list_operation(
+        "list_accounts",
+        AccountSerializer,
+        "List the accounts; managers of everything may.",
     )
+
+    @operation("create_account", NewAccountSerializer, takes=AccountBody, status=201)
     @transaction.atomic
-    def post(self, request: Request) -> Response:
+    def post(self, given: dict[str, Any]) -> User:
         """Create an account, and a link for its owner to set a password."""
-        given = read(AccountBody, request)
-        user = accounts.create(given["name"], ROLES[given["role"]], by=request.user)
-        shown = {**_shown(user), "password_link": password_link(request, user)}
-        return created(shown, "api-account", user.pk)
-
-
-def _shown(user: User) -> Any:
-    return AccountSerializer(user).data
+        role = ROLES[given["role"]]
+        return self.give_link(accounts.create(given["name"], role, by=self.user))
 
 
 class Account(SuperuserView):
-    @extend_schema(
-        operation_id="get_account", tags=["accounts"], responses=AccountSerializer
-    )
-    def get(self, request: Request, pk: int) -> Response:
-        """Return one account."""
-        return Response(_shown(get_object_or_404(User, pk=pk)))
+    get = show_operation("get_account", AccountSerializer, "Return one account.")
 
-    @extend_schema(
-        operation_id="change_account",
-        tags=["accounts"],
-        request=AccountChangeBody,
-        responses=AccountSerializer,
-    )
+    @operation("change_account", AccountSerializer, takes=AccountChangeBody)
     @transaction.atomic
-    def patch(self, request: Request, pk: int) -> Response:
+    def patch(self, given: dict[str, Any]) -> User:
         """Change the role of an account, or deactivate or activate it."""
-        user, given = self.other(pk), read(AccountChangeBody, request)
+        user = self.other()
         if "role" in given:
-            accounts.change_role(user, ROLES[given["role"]], by=request.user)
+            accounts.change_role(user, ROLES[given["role"]], by=self.user)
         if "is_active" in given:
             change = accounts.activate if given["is_active"] else accounts.deactivate
-            change(user, by=request.user)
-        return Response(_shown(user))
-
-
-class PasswordLinkSerializer(serializers.Serializer):
-    password_link = serializers.CharField()
+            change(user, by=self.user)
+        return user
 
 
 class AccountLink(SuperuserView):
-    @extend_schema(
-        operation_id="make_password_link",
-        tags=["accounts"],
-        request=None,
-        responses={201: PasswordLinkSerializer},
-    )
-    def post(self, request: Request, pk: int) -> Response:
+    @operation("make_password_link", PasswordLinkSerializer, status=201)
+    def post(self) -> User:
         """Make a link to set the password of an account; earlier ones end."""
-        link = password_link(request, self.other(pk))
-        return created({"password_link": link}, "api-account", pk)
+        return self.give_link(self.other())
 
 
 class AccountLogOut(SuperuserView):
-    @extend_schema(
-        operation_id="log_account_out",
-        tags=["accounts"],
-        request=None,
-        responses={204: None},
-    )
-    def post(self, request: Request, pk: int) -> Response:
+    @operation("log_account_out")
+    def post(self) -> None:
         """Log an account out everywhere, and revoke its API tokens."""
-        accounts.end_sessions(self.other(pk))
-        return Response(status=204)
+        accounts.end_sessions(self.other())

@@ -1,24 +1,22 @@
 """A whole annotation session: join, agree, rate, finish, withdraw."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.http import Http404
-from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import Serializer
-from rest_framework.views import APIView
 
 from annotate.access import rate_limits
 from annotate.api import annotator_serializers as sent
 from annotate.api import annotator_standing
 from annotate.api.authentication import InvitationAuthentication, IsAnnotator
-from annotate.api.base import ApiView, read
+from annotate.api.base import ApiView
+from annotate.api.operations import operation
 from annotate.api.refusals import Conflict, Gone
 from annotate.models import Annotator, JoinLink, new_token
 from annotate.people import consenting, devices, joining, outcomes, places, visits
@@ -32,19 +30,15 @@ from evalcore.serving import log
 NOT_NOW = OpenApiResponse(
     description="not possible now; `next` says what to do, `detail` why"
 )
-
-
-def next_step(name: str, *, asks: type[Serializer] | None = None) -> Callable[..., Any]:
-    """Describe an operation whose reply says what to do next."""
-    responses = {200: sent.StandingSerializer, 409: NOT_NOW}
-    return extend_schema(
-        operation_id=name, request=asks, responses=responses, tags=["session"]
-    )
+# An operation whose reply says what to do next.
+next_step = partial(operation, gives=sent.StandingSerializer, other={409: NOT_NOW})
+Standing = dict[str, Any]
 
 
 class SessionView(ApiView):
     """A view of an annotator, with the token of the personal link."""
 
+    tag = "session"
     authentication_classes = (InvitationAuthentication,)
     permission_classes = (IsAnnotator,)
     # Whether somebody whose link was revoked may call it, too.
@@ -55,13 +49,21 @@ class SessionView(ApiView):
         if why and not self.is_for_all:
             raise _stopped(why)
 
+    @property
+    def person(self) -> Annotator:
+        """Return the annotator as the request found them."""
+        person: Annotator = self.request.auth
+        return person
+
+    def standing(self) -> Standing:
+        """Return what the annotator does next."""
+        return annotator_standing.standing(again(self.person))
+
     def handle_exception(self, exc: Exception) -> Response:
         """Add to a conflict what the annotator does next."""
         response = super().handle_exception(exc)
-        person = self.request.auth
-        if isinstance(exc, Conflict | Gone) and person is not None:
-            standing = annotator_standing.standing(again(person))
-            response.data = {**response.data, "next": standing["next"]}
+        if isinstance(exc, Conflict | Gone) and self.request.auth is not None:
+            response.data = {**response.data, "next": self.standing()["next"]}
         return response
 
 
@@ -76,35 +78,34 @@ def again(person: Annotator) -> Annotator:
     return rows.get(pk=person.pk)
 
 
-def reply_of(person: Annotator) -> Response:
-    standing = annotator_standing.standing(again(person))
-    return Response(sent.StandingSerializer(standing).data)
-
-
-class Join(APIView):
+class Join(ApiView):
     """The start of a session by a public link."""
 
+    tag = "session"
     authentication_classes = ()
     permission_classes = ()
+    takes_key = False
 
-    @extend_schema(
-        operation_id="join_study",
-        tags=["session"],
-        request=sent.JoinSerializer,
-        responses={
-            200: sent.JoinedSerializer,
+    def reserve(self, request: Request) -> None:
+        """Leave the key to joining, which returns the same annotator."""
+
+    @operation(
+        "join_study",
+        sent.JoinedSerializer,
+        takes=sent.JoinSerializer,
+        other={
             201: sent.JoinedSerializer,
             404: OpenApiResponse(description="no such link"),
             409: OpenApiResponse(description="nobody, or not this person, can join"),
         },
         parameters=[OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER)],
     )
-    def post(self, request: Request) -> Response:
+    def post(self, given: dict[str, Any]) -> Any:
         """Join a study by its public link, or come back to it.
 
         With an `Idempotency-Key`, a repeated request returns the same annotator.
         """
-        given = read(sent.JoinSerializer, request)
+        request = self.request
         links = JoinLink.objects.select_related("study")
         link = links.filter(token=given["link"]).first()
         if link is None:
@@ -117,13 +118,10 @@ class Join(APIView):
         except JoiningError as error:
             raise Conflict(str(error)) from error
         person = again(person)
-        reply = annotator_standing.standing(person)
-        reply["token"] = person.invitation.token
-        return Response(
-            sent.JoinedSerializer(reply).data,
-            status=201 if is_new else 200,
-            headers={"Location": reverse("api-session")},
-        )
+        standing = annotator_standing.standing(person)
+        standing["token"] = person.invitation.token
+        self.locate("session")
+        return self.reply(standing, sent.JoinedSerializer, 201 if is_new else 200)
 
 
 def _joined(
@@ -165,78 +163,72 @@ class Session(SessionView):
     is_for_all = True
 
     @next_step("get_session")
-    def get(self, request: Request) -> Response:
-        return reply_of(request.auth)
+    def get(self) -> Standing:
+        return self.standing()
 
 
 class Consent(SessionView):
     """The annotator's decision to take part."""
 
-    @next_step("answer_consent", asks=sent.ConsentSerializer)
-    def post(self, request: Request) -> Response:
+    @next_step("answer_consent", takes=sent.ConsentSerializer)
+    def post(self, given: dict[str, Any]) -> Standing:
         """Agree to the text that was shown, or decline."""
-        given, person = read(sent.ConsentSerializer, request), request.auth
         if not given["agree"]:
-            if not places.decline(person):
+            if not places.decline(self.person):
                 raise Conflict(_("You have agreed already. You can still withdraw."))
-            return reply_of(person)
-        if given["version"] != person.study.consent_version:
+            return self.standing()
+        if given["version"] != self.person.study.consent_version:
             raise Conflict(
                 _("The text was corrected while you read it. Please read it again.")
             )
         language = (translation.get_language() or "").split("-")[0]
-        consenting.agree(person, language)
-        return reply_of(person)
+        consenting.agree(self.person, language)
+        return self.standing()
 
 
 class Instructions(SessionView):
     """The instructions of the study."""
 
-    @extend_schema(
-        operation_id="get_instructions",
-        tags=["session"],
-        responses={200: sent.InstructionsSerializer, 409: NOT_NOW},
-    )
-    def get(self, request: Request) -> Response:
-        """Return the instructions, the questions and their examples."""
-        person = request.auth
-        if person.consented_at is None:
-            raise Conflict(lacking(person))
-        told = {
-            "text": person.study.instructions_text,
-            "questions": annotator_standing.explained(person),
-        }
-        return Response(sent.InstructionsSerializer(told).data)
-
-    @next_step("confirm_instructions")
-    def post(self, request: Request) -> Response:
-        """Confirm that the instructions were read."""
+    def check_access(self, request: Request) -> None:
+        super().check_access(request)
         if request.auth.consented_at is None:
             raise Conflict(lacking(request.auth))
-        consenting.begin(request.auth)
-        return reply_of(request.auth)
+
+    @operation("get_instructions", sent.InstructionsSerializer, other={409: NOT_NOW})
+    def get(self) -> dict[str, Any]:
+        """Return the instructions, the questions and their examples."""
+        return {
+            "text": self.person.study.instructions_text,
+            "questions": annotator_standing.explained(self.person),
+        }
+
+    @next_step("confirm_instructions")
+    def post(self) -> Standing:
+        """Confirm that the instructions were read."""
+        consenting.begin(self.person)
+        return self.standing()
 
 
 class Warned(SessionView):
     """A warning of a quality rule."""
 
     @next_step("confirm_warning")
-    def post(self, request: Request) -> Response:
+    def post(self) -> Standing:
         """Confirm that the warning was read; repeating is harmless."""
-        if (flag := monitoring.unread_warning(request.auth)) is not None:
+        if (flag := monitoring.unread_warning(self.person)) is not None:
             monitoring.confirm_warning(flag)
-        return reply_of(request.auth)
+        return self.standing()
 
 
 class Finish(SessionView):
     """The end of the annotator's work."""
 
     @next_step("finish_session")
-    def post(self, request: Request) -> Response:
+    def post(self) -> Standing:
         """Finish early, if `may_finish`; unfinished stories go to others."""
-        refuse_unprepared(request.auth)
-        outcomes.finish_if_done(request.auth, wanted=True)
-        return reply_of(request.auth)
+        refuse_unprepared(self.person)
+        outcomes.finish_if_done(self.person, wanted=True)
+        return self.standing()
 
 
 class Withdraw(SessionView):
@@ -244,17 +236,18 @@ class Withdraw(SessionView):
 
     is_for_all = True
 
-    @next_step("withdraw_from_study", asks=sent.WithdrawSerializer)
-    def post(self, request: Request) -> Response:
-        """Withdraw, with or without the submitted answers."""
-        person = request.auth
+    def check_change(self) -> None:
+        person = self.person
         may_change = person.withdrawn_at and not person.answers_withdrawn
         is_revoked = person.invitation.revoked_at is not None
         if is_revoked and (person.erased_at or not may_change):
             raise _stopped(why_stopped(person.invitation))
-        given = read(sent.WithdrawSerializer, request)
-        erasing.withdraw(person, answers=given["answers"] == "leave_out")
-        return reply_of(person)
+
+    @next_step("withdraw_from_study", takes=sent.WithdrawSerializer)
+    def post(self, given: dict[str, Any]) -> Standing:
+        """Withdraw, with or without the submitted answers."""
+        erasing.withdraw(self.person, answers=given["answers"] == "leave_out")
+        return self.standing()
 
 
 class Return(SessionView):
@@ -263,16 +256,16 @@ class Return(SessionView):
     is_for_all = True
 
     @next_step("return_to_study")
-    def post(self, request: Request) -> Response:
+    def post(self) -> Standing:
         """Take a place again, if `may_return`."""
-        person, invitation = request.auth, request.auth.invitation
+        person, invitation = self.person, self.person.invitation
         if invitation.revoked_at and not places.may_come_back(person):
             raise _stopped(why_stopped(invitation))
         try:
             places.come_back(person)
         except JoiningError as error:
             raise Conflict(str(error)) from error
-        return reply_of(person)
+        return self.standing()
 
 
 def refuse_unprepared(person: Annotator) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from annotate.api.base import Body
+from annotate.api import fields
 from annotate.kinds.registry import KINDS
 from annotate.models import Skip
 from annotate.people.outcomes import Outcome
@@ -29,29 +29,29 @@ NEXT = (
 )
 
 
-def _texts(**about: Any) -> serializers.DictField:
-    return serializers.DictField(child=serializers.CharField(), **about)
+def _texts(**about: Any) -> fields.DictField:
+    return fields.DictField(child=fields.CharField(), **about)
 
 
 class OptionSerializer(serializers.Serializer):
-    value = serializers.CharField()
-    label = serializers.CharField()
+    value = fields.CharField()
+    label = fields.CharField()
 
 
 class ExampleSerializer(serializers.Serializer):
-    fault = serializers.CharField(help_text="what is wrong in `bad`")
-    good = serializers.ListField(child=serializers.CharField())
-    bad = serializers.ListField(child=serializers.CharField())
+    fault = fields.CharField(help_text="what is wrong in `bad`")
+    good = fields.ListField(child=fields.CharField())
+    bad = fields.ListField(child=fields.CharField())
 
 
 class QuestionSerializer(serializers.Serializer):
-    key = serializers.CharField()
-    kind = serializers.ChoiceField([*KINDS])
-    title = serializers.CharField()
-    text = serializers.CharField()
+    key = fields.CharField()
+    kind = fields.ChoiceField([*KINDS])
+    title = fields.CharField()
+    text = fields.CharField()
     options = OptionSerializer(many=True, help_text="none for free texts")
-    is_required = serializers.BooleanField()
-    of_shots = serializers.BooleanField(
+    is_required = fields.BooleanField()
+    of_shots = fields.BooleanField(
         help_text="a box of a checklist, which applies to every shot; its answers are "
         "in `ticked`"
     )
@@ -64,26 +64,26 @@ class ExplainedQuestionSerializer(QuestionSerializer):
 
 
 class InstructionsSerializer(serializers.Serializer):
-    text = serializers.CharField()
+    text = fields.CharField()
     questions = ExplainedQuestionSerializer(many=True)
 
 
 class AskedSerializer(QuestionSerializer):
-    answer = serializers.CharField(allow_blank=True)
+    answer = fields.CharField(allow_blank=True)
 
 
 class CharacterSerializer(serializers.Serializer):
-    name = serializers.CharField()
-    description = serializers.CharField(allow_blank=True)
-    pictures = serializers.ListField(child=serializers.CharField())
+    name = fields.CharField()
+    description = fields.CharField(allow_blank=True)
+    pictures = fields.ListField(child=fields.CharField())
 
 
 class TakenShotSerializer(serializers.Serializer):
-    number = serializers.IntegerField()
+    number = fields.IntegerField()
     texts = _texts()
     pictures = _texts(help_text=f"address of each picture, by side ({SIDES})")
-    characters = serializers.ListField(
-        child=serializers.IntegerField(),
+    characters = fields.ListField(
+        child=fields.IntegerField(),
         help_text="places of those on stage in the story's `characters`, from 0",
     )
     comments = _texts(
@@ -92,111 +92,111 @@ class TakenShotSerializer(serializers.Serializer):
 
 
 class VideoSerializer(serializers.Serializer):
-    address = serializers.CharField()
-    width = serializers.IntegerField()
-    height = serializers.IntegerField()
-    frame_rate = serializers.FloatField()
-    duration = serializers.FloatField(help_text="seconds")
+    address = fields.CharField()
+    width = fields.IntegerField()
+    height = fields.IntegerField()
+    frame_rate = fields.FloatField()
+    duration = fields.FloatField(help_text="seconds")
 
 
 class CaptionSerializer(serializers.Serializer):
-    number = serializers.IntegerField()
-    start = serializers.FloatField(help_text="seconds")
-    end = serializers.FloatField()
+    number = fields.IntegerField()
+    start = fields.FloatField(help_text="seconds")
+    end = fields.FloatField()
     texts = _texts()
-    is_estimated = serializers.BooleanField()
+    is_estimated = fields.BooleanField()
 
 
 class TakenStorySerializer(serializers.Serializer):
-    code = serializers.CharField()
-    session = serializers.IntegerField()
-    lease_until = serializers.DateTimeField(allow_null=True)
-    is_submitted = serializers.BooleanField()
+    code = fields.CharField()
+    session = fields.IntegerField()
+    lease_until = fields.DateTimeField(allow_null=True)
+    is_submitted = fields.BooleanField()
     questions = AskedSerializer(many=True)
     shots = TakenShotSerializer(many=True)
     characters = CharacterSerializer(many=True)
-    videos = serializers.DictField(child=VideoSerializer(), help_text="by side")
+    videos = fields.DictField(child=VideoSerializer(), help_text="by side")
     captions = CaptionSerializer(many=True, help_text="of videos")
-    conditioning = serializers.FloatField(
+    conditioning = fields.FloatField(
         allow_null=True, help_text="seconds of the video that were given"
     )
-    ticked = serializers.DictField(
-        child=serializers.ListField(child=serializers.CharField()),
+    ticked = fields.DictField(
+        child=fields.ListField(child=fields.CharField()),
         required=False,
         help_text="for checklists: the boxes ticked so far, by shot number",
     )
-    comment = serializers.CharField(
+    comment = fields.CharField(
         required=False, allow_blank=True, help_text="in studies that take comments"
     )
-    can_skip = serializers.BooleanField()
-    skip_needs_comment = serializers.BooleanField()
+    can_skip = fields.BooleanField()
+    skip_needs_comment = fields.BooleanField()
 
 
 class PaceSerializer(serializers.Serializer):
-    session = serializers.IntegerField(help_text="the sitting")
-    sessions = serializers.IntegerField(help_text="0 if not known")
-    number = serializers.IntegerField(help_text="of the next story in the sitting")
-    size = serializers.IntegerField(help_text="stories of the sitting")
-    submitted = serializers.IntegerField()
-    left = serializers.IntegerField()
-    minutes = serializers.IntegerField(allow_null=True, help_text="for what is left")
+    session = fields.IntegerField(help_text="the sitting")
+    sessions = fields.IntegerField(help_text="0 if not known")
+    number = fields.IntegerField(help_text="of the next story in the sitting")
+    size = fields.IntegerField(help_text="stories of the sitting")
+    submitted = fields.IntegerField()
+    left = fields.IntegerField()
+    minutes = fields.IntegerField(allow_null=True, help_text="for what is left")
 
 
 class CompletionSerializer(serializers.Serializer):
-    outcome = serializers.ChoiceField([one.value for one in Outcome])
-    judged = serializers.IntegerField(help_text="submitted stories")
-    code = serializers.CharField(allow_blank=True)
-    address = serializers.CharField(
+    outcome = fields.ChoiceField([one.value for one in Outcome])
+    judged = fields.IntegerField(help_text="submitted stories")
+    code = fields.CharField(allow_blank=True)
+    address = fields.CharField(
         allow_blank=True, help_text="hands the code in on the platform"
     )
-    platform = serializers.CharField(allow_blank=True)
-    assignment = serializers.CharField(
+    platform = fields.CharField(allow_blank=True)
+    assignment = fields.CharField(
         allow_blank=True, help_text="if given, post it to `address` with the code"
     )
 
 
 class MarkSerializer(serializers.Serializer):
-    question = serializers.CharField(source="question.key")
-    given = serializers.CharField(source="given_words")
-    expected = serializers.CharField(source="expected_words")
-    is_right = serializers.BooleanField(source="right")
+    question = fields.CharField(source="question.key")
+    given = fields.CharField(source="given_words")
+    expected = fields.CharField(source="expected_words")
+    is_right = fields.BooleanField(source="right")
 
 
 class FeedbackSerializer(serializers.Serializer):
     marks = MarkSerializer(many=True)
-    not_marked = serializers.ListField(child=serializers.CharField())
-    explanation = serializers.CharField(allow_blank=True)
-    right = serializers.IntegerField(help_text="of this round")
-    needed = serializers.IntegerField()
-    is_over = serializers.BooleanField()
-    passed = serializers.BooleanField()
+    not_marked = fields.ListField(child=fields.CharField())
+    explanation = fields.CharField(allow_blank=True)
+    right = fields.IntegerField(help_text="of this round")
+    needed = fields.IntegerField()
+    is_over = fields.BooleanField()
+    passed = fields.BooleanField()
 
 
 class StandingSerializer(serializers.Serializer):
     """The next step of an annotator, and what belongs to it."""
 
-    next = serializers.ChoiceField(
+    next = fields.ChoiceField(
         NEXT,
         help_text="`consent`, `instructions`, `warning`: show `text` and confirm. "
         "`training`, `story`: take the story. `break`: the sitting is over; taking a "
         "story starts the next one. `wait`: nothing is free for `minutes`. `done`: "
         "show `completion`. `stopped`: `reason` and `text` say why",
     )
-    annotator = serializers.CharField(help_text="the pseudonym")
-    study = serializers.CharField(help_text="its title")
-    text = serializers.CharField(allow_blank=True)
-    consent_version = serializers.CharField(allow_blank=True)
-    reason = serializers.CharField(allow_blank=True)
-    may_return = serializers.BooleanField()
-    minutes = serializers.IntegerField(
+    annotator = fields.CharField(help_text="the pseudonym")
+    study = fields.CharField(help_text="its title")
+    text = fields.CharField(allow_blank=True)
+    consent_version = fields.CharField(allow_blank=True)
+    reason = fields.CharField(allow_blank=True)
+    may_return = fields.BooleanField()
+    minutes = fields.IntegerField(
         allow_null=True, help_text="null if nothing may become free"
     )
-    may_finish = serializers.BooleanField()
-    may_continue = serializers.BooleanField(
+    may_finish = fields.BooleanField()
+    may_continue = fields.BooleanField(
         help_text="done, but there are further stories for those who like"
     )
     progress = PaceSerializer(allow_null=True)
-    needs_rest = serializers.BooleanField()
+    needs_rest = fields.BooleanField()
     completion = CompletionSerializer(allow_null=True)
 
 
@@ -205,34 +205,34 @@ class TakenSerializer(StandingSerializer):
 
 
 class SubmittedSerializer(StandingSerializer):
-    code = serializers.CharField()
-    state = serializers.CharField()
+    code = fields.CharField()
+    state = fields.CharField()
     feedback = FeedbackSerializer(
         allow_null=True, help_text="the expected answers after a training story"
     )
 
 
 class JoinedSerializer(StandingSerializer):
-    token = serializers.CharField(help_text="the secret of the personal link")
+    token = fields.CharField(help_text="the secret of the personal link")
 
 
 class SavedSerializer(serializers.Serializer):
-    code = serializers.CharField()
-    state = serializers.CharField()
-    lease_until = serializers.DateTimeField(allow_null=True)
+    code = fields.CharField()
+    state = fields.CharField()
+    lease_until = fields.DateTimeField(allow_null=True)
 
 
-class JoinSerializer(Body):
-    link = serializers.CharField(
+class JoinSerializer(fields.Body):
+    link = fields.CharField(
         max_length=100, help_text="the last part of the public link"
     )
-    language = serializers.CharField(max_length=10, allow_blank=True, default="")
-    parameters = serializers.DictField(
-        child=serializers.CharField(max_length=500, allow_blank=True),
+    language = fields.CharField(max_length=10, allow_blank=True, default="")
+    parameters = fields.DictField(
+        child=fields.CharField(max_length=500, allow_blank=True),
         default=dict,
         help_text="what a platform appends to the link, such as PROLIFIC_PID",
     )
-    device = serializers.CharField(
+    device = fields.CharField(
         min_length=16,
         max_length=100,
         allow_blank=True,
@@ -242,50 +242,48 @@ class JoinSerializer(Body):
     )
 
 
-class ConsentSerializer(Body):
-    agree = serializers.BooleanField()
-    version = serializers.CharField(
+class ConsentSerializer(fields.Body):
+    agree = fields.BooleanField()
+    version = fields.CharField(
         allow_blank=True, help_text="the `consent_version` of the text that was shown"
     )
 
 
-class SkipSerializer(Body):
-    reason = serializers.ChoiceField(Skip.Reason.choices)
-    comment = serializers.CharField(
-        max_length=LONGEST_REASON, allow_blank=True, default=""
-    )
+class SkipSerializer(fields.Body):
+    reason = fields.ChoiceField(Skip.Reason.choices)
+    comment = fields.CharField(max_length=LONGEST_REASON, allow_blank=True, default="")
 
 
-class WithdrawSerializer(Body):
-    answers = serializers.ChoiceField(
+class WithdrawSerializer(fields.Body):
+    answers = fields.ChoiceField(
         ["keep", "leave_out"], help_text="what happens to submitted answers"
     )
 
 
-class ShotPlaceSerializer(Body):
-    side = serializers.CharField(max_length=10, allow_blank=True, help_text=SIDES)
-    shot = serializers.IntegerField(min_value=0, max_value=999_999)
+class ShotPlaceSerializer(fields.Body):
+    side = fields.CharField(max_length=10, allow_blank=True, help_text=SIDES)
+    shot = fields.IntegerField(min_value=0, max_value=999_999)
 
 
 class ShotCommentSerializer(ShotPlaceSerializer):
-    text = serializers.CharField(max_length=LONGEST_COMMENT, allow_blank=True)
+    text = fields.CharField(max_length=LONGEST_COMMENT, allow_blank=True)
 
 
-class DraftSerializer(Body):
-    answers = serializers.DictField(
-        child=serializers.CharField(allow_null=True),
+class DraftSerializer(fields.Body):
+    answers = fields.DictField(
+        child=fields.CharField(allow_null=True),
         default=dict,
         help_text="answer by question key, null to take it back: "
         f"{'; '.join(filter(None, WANTED))}",
     )
-    ticked = serializers.DictField(
-        child=serializers.ListField(child=serializers.CharField(max_length=80)),
+    ticked = fields.DictField(
+        child=fields.ListField(child=fields.CharField(max_length=80)),
         default=dict,
         help_text="for checklists: the ticked boxes of every shot, by shot number. "
         "Naming a shot confirms that the annotator looked at it and that unticked "
         "boxes do not apply. Send an empty list for a shot without ticks",
     )
-    comment = serializers.CharField(
+    comment = fields.CharField(
         required=False, allow_blank=True, max_length=LONGEST_COMMENT
     )
     shot_comments = ShotCommentSerializer(many=True, default=list)
@@ -303,14 +301,14 @@ class DraftSerializer(Body):
 
 
 class AnswersSerializer(DraftSerializer):
-    seconds = serializers.FloatField(
+    seconds = fields.FloatField(
         required=False,
         min_value=0,
         help_text="time spent on the story, in seconds; limited to the time since the "
         "annotator took it",
     )
-    in_sight = serializers.DictField(
-        child=serializers.FloatField(min_value=0),
+    in_sight = fields.DictField(
+        child=fields.FloatField(min_value=0),
         required=False,
         help_text="seconds that each shot was in sight, by shot number",
     )

@@ -15,6 +15,7 @@ from annotate.quality import monitoring, training
 from annotate.responses import giving_back, leasing, writing
 
 State = Annotator.State
+Route = tuple[str, str]
 
 
 def standing(person: Annotator) -> dict[str, Any]:
@@ -123,21 +124,23 @@ def explained(person: Annotator) -> list[dict[str, Any]]:
     """Return the questions of the instructions, with pictured examples."""
     study = person.study
     return [
-        {
-            "key": question.key,
-            "kind": question.kind,
-            "title": question.title,
-            "text": question.text,
-            "options": [
-                {"value": value, "label": label or value}
-                for value, label in question.steps
-            ],
-            "is_required": is_required(question),
-            "of_shots": kind_of(question).of_shots,
-            "example": _example(person, question),
-        }
+        {**_question(question, question.steps), "example": _example(person, question)}
         for question in slot_view.in_order(study.asked, study, person)
     ]
+
+
+def _question(question: Question, options: Any) -> dict[str, Any]:
+    return {
+        "key": question.key,
+        "kind": question.kind,
+        "title": question.title,
+        "text": question.text,
+        "options": [
+            {"value": value, "label": str(label) or value} for value, label in options
+        ],
+        "is_required": is_required(question),
+        "of_shots": kind_of(question).of_shots,
+    }
 
 
 def _example(person: Annotator, question: Question) -> dict[str, Any] | None:
@@ -155,9 +158,14 @@ def _example(person: Annotator, question: Question) -> dict[str, Any] | None:
     return {"fault": example.sentence, **strips}
 
 
-def story(person: Annotator, slot: Slot) -> dict[str, Any]:
-    """Return a slot as annotators see it, without methods."""
-    slot.study = person.study
+def story(person: Annotator, slot: Slot, *, preview_of: str = "") -> dict[str, Any]:
+    """Return a slot as annotators see it, without methods.
+
+    Addresses of pictures are those of a benchmark's preview, if one is named.
+    """
+    route = ("preview", preview_of)
+    if not preview_of:
+        route, slot.study = ("rate", person.invitation.token), person.study
     characters = slot_view.shown_characters(slot)
     videos = slot_view.shown_videos(slot)
     is_training = slot.purpose == Purpose.TRAINING
@@ -170,16 +178,7 @@ def story(person: Annotator, slot: Slot) -> dict[str, Any]:
         "is_submitted": is_submitted,
         "questions": [
             {
-                "key": one.question.key,
-                "kind": one.question.kind,
-                "title": one.question.title,
-                "text": one.question.text,
-                "options": [
-                    {"value": value, "label": str(label) or value}
-                    for value, label, _key in one.options
-                ],
-                "is_required": is_required(one.question),
-                "of_shots": one.kind.of_shots,
+                **_question(one.question, [option[:2] for option in one.options]),
                 "answer": one.answer,
             }
             for one in slot_view.shown_questions(slot)
@@ -189,16 +188,16 @@ def story(person: Annotator, slot: Slot) -> dict[str, Any]:
                 "name": one.name,
                 "description": one.description,
                 "pictures": [
-                    _media(person, slot, "character", one.index, number, "display")
+                    _media(route, slot, "character", one.index, number, "display")
                     for number in one.pictures
                 ],
             }
             for one in characters
         ],
-        "shots": _shots(person, slot, characters),
+        "shots": _shots(route, slot, characters),
         "videos": {
             one.side: {
-                "address": _media(person, slot, "video", one.side),
+                "address": _media(route, slot, "video", one.side),
                 "width": one.width,
                 "height": one.height,
                 "frame_rate": one.frame_rate,
@@ -221,7 +220,7 @@ def story(person: Annotator, slot: Slot) -> dict[str, Any]:
 
 
 def _shots(
-    person: Annotator, slot: Slot, characters: list[slot_view.ShownCharacter]
+    route: Route, slot: Slot, characters: list[slot_view.ShownCharacter]
 ) -> list[dict[str, Any]]:
     comments: Any = shot_comments.on_page(slot).get("comment_shots", ())
     written = {shot.number: {"comments": shot.texts} for shot in comments}
@@ -230,7 +229,7 @@ def _shots(
             "number": shot.number,
             "texts": shot.texts,
             "pictures": {
-                side: _media(person, slot, "picture", side, shot.number, "display")
+                side: _media(route, slot, "picture", side, shot.number, "display")
                 for side, present in shot.present.items()
                 if present
             },
@@ -241,5 +240,6 @@ def _shots(
     ]
 
 
-def _media(person: Annotator, slot: Slot, kind: str, *place: object) -> str:
-    return reverse(f"rate-{kind}", args=[person.invitation.token, slot.code, *place])
+def _media(route: Route, slot: Slot, kind: str, *place: object) -> str:
+    name, token = route
+    return reverse(f"{name}-{kind}", args=[token, slot.code, *place])

@@ -4,10 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import AnonymousUser
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
-from rest_framework.authentication import (
-    BaseAuthentication,
-    get_authorization_header,
-)
+from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed, ParseError, Throttled
 from rest_framework.parsers import JSONParser
 from rest_framework.permissions import BasePermission

@@ -1,11 +1,11 @@
-"""Views of the API: what they check before, and keep after, a request."""
+"""Views of the API: access, lookups and replies."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from django.http import FileResponse, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from rest_framework import serializers
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
@@ -18,28 +18,96 @@ from annotate.api.pagination import Pages
 from annotate.api.refusals import Conflict, Refused
 from annotate.models import ApiToken, KeptAnswer, Study
 from annotate.studies.lifecycle import ARCHIVED
+from annotate.tasks import ring
 
 SAFE = ("GET", "HEAD", "OPTIONS")
 
 
-class ApiView(APIView):
-    """A view whose POST is carried out once for each `Idempotency-Key`."""
+class OneType(BaseContentNegotiation):
+    """Negotiation where every reply has one type."""
 
+    def select_parser(self, request: Request, parsers: Any) -> Any:
+        kind = (request.content_type or "").partition(";")[0]
+        return next((one for one in parsers if one.media_type == kind), None)
+
+    def select_renderer(
+        self, request: Request, renderers: Any, suffix: Any = None
+    ) -> Any:
+        return renderers[0], renderers[0].media_type
+
+
+class ApiView(APIView):
+    """A view whose POST is carried out once for each `Idempotency-Key`.
+
+    `tag` is the heading in the documentation, the module's name if empty.
+    """
+
+    content_negotiation_class = OneType
+    tag: ClassVar[str] = ""
     takes_key: ClassVar[bool] = True
     _kept: KeptAnswer | None = None
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         self.check_access(request)
+        if request.method not in SAFE:
+            self.check_change()
         if request.method == "POST" and idempotency.HEADER in request.headers:
-            if not self.takes_key:
-                raise Refused(
-                    {idempotency.HEADER: "This address takes no key: leave it out."}
-                )
-            self._kept = idempotency.reserve(request)
+            self.reserve(request)
+
+    def reserve(self, request: Request) -> None:
+        """Note the key of a request, or answer as before."""
+        if not self.takes_key:
+            text = "This address takes no key: leave it out."
+            raise Refused({idempotency.HEADER: text})
+        self._kept = idempotency.reserve(request)
 
     def check_access(self, request: Request) -> None:
         """Refuse what the token does not allow."""
+
+    def check_change(self) -> None:
+        """Refuse a change that needs other rights, before its body is read."""
+
+    @property
+    def user(self) -> Any:
+        """Return the account that asks."""
+        return self.request.user
+
+    def rows(self) -> Any:
+        """Return the rows that the user may see here."""
+        raise NotImplementedError
+
+    def row(self, **of: Any) -> Any:
+        """Return the row of the address, which is one of `rows`."""
+        return get_object_or_404(self.rows(), pk=self.kwargs["pk"], **of)
+
+    def locate(self, name: str, *args: object) -> None:
+        """Name the address of what the reply is about in its header `Location`."""
+        self.headers["Location"] = reverse(f"api-{name}", args=args)
+
+    def queue(self, bell: Callable[[], object], name: str, *args: object) -> None:
+        """Wake a worker for a job, and name the job's address."""
+        ring(bell)
+        self.locate(name, *args)
+
+    def reply(
+        self, found: Any, gives: Any, status: int = 200, *, many: bool = False
+    ) -> HttpResponseBase:
+        """Return what an operation returned as its serializer shows it."""
+        context = {"request": self.request}
+        if isinstance(found, HttpResponseBase):
+            response = found
+        elif found is None:
+            response = Response(status=204)
+        elif many:
+            pages = Pages()
+            rows = pages.paginate_queryset(found, self.request, self)
+            shown = gives(rows, many=True, context=context)
+            response = pages.get_paginated_response(shown.data)
+        else:
+            shown = gives(found, context=context)
+            response = Response(shown.data, status=status)
+        return response
 
     def finalize_response(
         self, request: Request, response: Response, *args: Any, **kwargs: Any
@@ -100,103 +168,6 @@ class StudyView(AccountView):
             raise Conflict(str(ARCHIVED))
 
 
-class Listed(APIView):
-    """A view that lists rows in pages."""
-
-    pagination_class = Pages
-
-    def page(
-        self, rows: Any, shown: type[serializers.BaseSerializer], **context: Any
-    ) -> Response:
-        """Return the page that the request asks for."""
-        pages = self.pagination_class()
-        found = pages.paginate_queryset(rows, self.request, self)
-        return pages.get_paginated_response(
-            shown(found, many=True, context=context).data
-        )
-
-
-class AnyType(BaseContentNegotiation):
-    """Negotiation of files, which have one type."""
-
-    def select_parser(self, request: Request, parsers: Any) -> Any:
-        kind = (request.content_type or "").partition(";")[0]
-        return next((one for one in parsers if one.media_type == kind), None)
-
-    def select_renderer(
-        self, request: Request, renderers: Any, suffix: Any = None
-    ) -> Any:
-        return renderers[0], renderers[0].media_type
-
-
-WANTED: tuple[tuple[type[serializers.Field], type | tuple[type, ...], str], ...] = (
-    (serializers.BooleanField, bool, "true or false"),
-    (serializers.IntegerField, int, "a whole number"),
-    (serializers.FloatField, (int, float), "a number"),
-    (serializers.CharField, str, "text"),
-    (serializers.ChoiceField, str, "text"),
-    (serializers.DateField, str, "a day, such as 2026-12-31"),
-)
-
-
-class Body(serializers.Serializer):
-    """The JSON body of a request; it has no other keys, and no other types."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, dict):
-            fields = {n: f for n, f in self.fields.items() if not f.read_only}
-            problems = {
-                str(name): [f"Unknown key. Known: {', '.join(fields)}."]
-                for name in data.keys() - fields.keys()
-            }
-            for name in data.keys() & fields.keys():
-                if text := _wrong_type(fields[name], data[name]):
-                    problems[name] = [text]
-            if problems:
-                raise serializers.ValidationError(problems)
-        return super().to_internal_value(data)
-
-
-def _wrong_type(field: serializers.Field, value: Any) -> str:
-    if value is None:
-        return ""  # the field says whether it may be
-    if isinstance(field, serializers.ListField) and isinstance(value, list):
-        return next(filter(None, (_wrong_type(field.child, v) for v in value)), "")
-    if isinstance(field, serializers.DictField) and isinstance(value, dict):
-        return next(
-            filter(None, (_wrong_type(field.child, v) for v in value.values())), ""
-        )
-    for kind, types, words in WANTED:
-        if isinstance(field, kind):
-            is_right = isinstance(value, types) and (
-                types is bool or not isinstance(value, bool)
-            )
-            return "" if is_right else _("Write %(what)s.") % {"what": words}
-    return ""
-
-
-PAGING = {"limit", "offset"}
-
-
-class Query(serializers.Serializer):
-    """The query of an address, which has no other parameters."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        known = self.fields.keys() | PAGING
-        if unknown := sorted(data.keys() - known):
-            text = f"Unknown parameter. Known: {', '.join(sorted(known))}."
-            raise serializers.ValidationError({unknown[0]: [text]})
-        return super().to_internal_value(data)
-
-
-def asked(query: type[Query], request: Request) -> dict[str, Any]:
-    """Return the checked query of a request."""
-    given = query(data=request.query_params)
-    given.is_valid(raise_exception=True)
-    found: dict[str, Any] = given.validated_data
-    return found
-
-
 def attachment(name: str, content: Any, kind: str) -> HttpResponseBase:
     """Return a file to store under a name."""
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
@@ -204,14 +175,7 @@ def attachment(name: str, content: Any, kind: str) -> HttpResponseBase:
     return answer(content, headers=headers, content_type=kind)
 
 
-def created(body: Any, name: str, *args: object, status: int = 201) -> Response:
-    """Return what was made, or the job that makes it, with its address."""
-    return Response(body, status=status, headers={"Location": reverse(name, args=args)})
-
-
-def read(body: type[Body], request: Request) -> dict[str, Any]:
-    """Return the checked body of a request."""
-    given = body(data=request.data)
-    given.is_valid(raise_exception=True)
-    found: dict[str, Any] = given.validated_data
-    return found
+def refuse_unknown(given: Any, known: Any, field: str, text: str) -> None:
+    """Refuse the first name of a field that is not known."""
+    if unknown := sorted({*given} - {*known}):
+        raise Refused({field: text.format(unknown[0])})

@@ -3,47 +3,31 @@
 from typing import Any
 
 from django.db.models import Count, Q, QuerySet
-from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import extend_schema
+from django.http import Http404, HttpResponseBase
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from annotate.access.permissions import get_benchmark_for, visible_benchmarks
-from annotate.api.base import (
-    AccountView,
-    Body,
-    Listed,
-    Query,
-    asked,
-    created,
-    read,
-)
+from annotate.api import fields
+from annotate.api.base import SAFE, AccountView, attachment
+from annotate.api.operations import list_operation, operation, show_operation
 from evalcore import members
+from evalcore.exporting import export_questionnaires
 from evalcore.members import Role
 from evalcore.models import Benchmark, BenchmarkMember, Method, Output, Story
 
 
 class BenchmarkSerializer(serializers.ModelSerializer):
-    stories = serializers.IntegerField(source="stories_count")
-    methods = serializers.IntegerField(source="methods_count")
-
-    class Meta:
-        model = Benchmark
-        fields = ("slug", "title", "source", "created_at", "stories", "methods")
+    stories = fields.IntegerField(source="stories_count")
+    methods = fields.IntegerField(source="methods_count")
+    Meta = fields.meta(Benchmark, "slug title source created_at stories methods")
 
 
-class BenchmarkView(AccountView):
-    """A view of one benchmark, which owners change."""
-
-    def benchmark(self) -> Benchmark:
-        is_safe = self.request.method == "GET"
-        role = None if is_safe else "owner"
-        return get_benchmark_for(self.request.user, self.kwargs["slug"], role)
-
+class Benchmarks(AccountView):
     def rows(self) -> QuerySet[Benchmark]:
         return (
-            visible_benchmarks(self.request.user)
+            visible_benchmarks(self.user)
             .order_by("title", "pk")
             .annotate(
                 stories_count=Count("stories", distinct=True),
@@ -52,168 +36,153 @@ class BenchmarkView(AccountView):
         )
 
 
-class BenchmarkList(Listed, BenchmarkView):
-    @extend_schema(
-        operation_id="list_benchmarks",
-        tags=["benchmarks"],
-        responses=BenchmarkSerializer(many=True),
+class BenchmarkList(Benchmarks):
+    get = list_operation(
+        "list_benchmarks",
+        BenchmarkSerializer,
+        "List the benchmarks that you can plan studies with.",
     )
-    def get(self, request: Request) -> Response:
-        """List the benchmarks that you can plan studies with."""
-        return self.page(self.rows(), BenchmarkSerializer)
 
 
-class OneBenchmark(BenchmarkView):
-    @extend_schema(
-        operation_id="get_benchmark", tags=["benchmarks"], responses=BenchmarkSerializer
-    )
-    def get(self, request: Request, slug: str) -> Response:
-        """Return one benchmark."""
-        row = self.rows().get(pk=self.benchmark().pk)
-        return Response(BenchmarkSerializer(row).data)
+class OneBenchmark(Benchmarks):
+    get = show_operation("get_benchmark", BenchmarkSerializer, "Return one benchmark.")
+
+    def row(self, **of: Any) -> Any:
+        found = get_benchmark_for(self.user, self.kwargs["slug"])
+        return self.rows().get(pk=found.pk)
+
+
+class OfBenchmark(AccountView):
+    """A view of one benchmark, which owners change."""
+
+    benchmark: Benchmark
+
+    def check_access(self, request: Request) -> None:
+        super().check_access(request)
+        role = None if request.method in SAFE else "owner"
+        self.benchmark = get_benchmark_for(request.user, self.kwargs["slug"], role)
+
+    def outputs(self) -> QuerySet[Output]:
+        return Output.objects.filter(story__benchmark=self.benchmark)
 
 
 class ShotSerializer(serializers.Serializer):
-    number = serializers.IntegerField()
-    text = serializers.DictField()
-    start_seconds = serializers.FloatField(allow_null=True)
-    end_seconds = serializers.FloatField(allow_null=True)
+    number = fields.IntegerField()
+    text = fields.DictField()
+    start_seconds = fields.FloatField(allow_null=True)
+    end_seconds = fields.FloatField(allow_null=True)
 
 
 class StorySerializer(serializers.ModelSerializer):
-    tags = serializers.JSONField()
+    tags = fields.JSONField()
     shots = ShotSerializer(many=True)
-
-    class Meta:
-        model = Story
-        fields = ("key", "title", "tags", "shots")
+    Meta = fields.meta(Story, "key title tags shots")
 
 
-class StoryList(Listed, BenchmarkView):
-    @extend_schema(
-        operation_id="list_stories",
-        tags=["benchmarks"],
-        responses=StorySerializer(many=True),
+class StoryList(OfBenchmark):
+    get = list_operation(
+        "list_stories", StorySerializer, "List the stories with their shots and tags."
     )
-    def get(self, request: Request, slug: str) -> Response:
-        """List the stories with their shots and tags."""
-        rows = self.benchmark().stories.order_by("key").prefetch_related("shots")
-        return self.page(rows, StorySerializer)
+
+    def rows(self) -> QuerySet[Story]:
+        return self.benchmark.stories.order_by("key").prefetch_related("shots")
 
 
 class MethodSerializer(serializers.ModelSerializer):
-    outputs = serializers.IntegerField(source="n")
-
-    class Meta:
-        model = Method
-        fields = ("name", "family", "outputs")
+    outputs = fields.IntegerField(source="n")
+    Meta = fields.meta(Method, "name family outputs")
 
 
-class MethodList(Listed, BenchmarkView):
-    @extend_schema(
-        operation_id="list_methods",
-        tags=["benchmarks"],
-        responses=MethodSerializer(many=True),
+class MethodList(OfBenchmark):
+    get = list_operation(
+        "list_methods",
+        MethodSerializer,
+        "List the methods with their numbers of outputs.",
     )
-    def get(self, request: Request, slug: str) -> Response:
-        """List the methods with their numbers of outputs."""
-        outputs = Q(outputs__in=_outputs(self.benchmark()))
-        rows = Method.objects.annotate(n=Count("outputs", filter=outputs))
-        return self.page(rows.filter(n__gt=0).order_by("name"), MethodSerializer)
 
-
-def _outputs(benchmark: Benchmark) -> QuerySet[Output]:
-    return Output.objects.filter(story__benchmark=benchmark)
+    def rows(self) -> QuerySet[Method]:
+        n = Count("outputs", filter=Q(outputs__in=self.outputs()))
+        return Method.objects.annotate(n=n).filter(n__gt=0).order_by("name")
 
 
 class OutputSerializer(serializers.ModelSerializer):
-    story = serializers.CharField(source="story.key")
-    method = serializers.CharField(source="method.name")
-    pictures = serializers.IntegerField(source="n")
-    has_video = serializers.SerializerMethodField()
-
-    class Meta:
-        model = Output
-        fields = ("id", "story", "method", "mode", "language", "pictures", "has_video")
+    story = fields.CharField(source="story.key")
+    method = fields.CharField(source="method.name")
+    pictures = fields.IntegerField(source="n")
+    has_video = fields.SerializerMethodField()
+    Meta = fields.meta(Output, "id story method mode language pictures has_video")
 
     def get_has_video(self, output: Output) -> bool:
         return output.video_id is not None
 
 
-class OutputQuery(Query):
-    story = serializers.CharField(required=False, max_length=200)
-    method = serializers.CharField(required=False, max_length=200)
+class OutputQuery(fields.Query):
+    story = fields.CharField(required=False, max_length=200, source="story__key")
+    method = fields.CharField(required=False, max_length=200, source="method__name")
 
 
-class OutputList(Listed, BenchmarkView):
-    @extend_schema(
-        operation_id="list_outputs",
-        tags=["benchmarks"],
-        parameters=[OutputQuery],
-        responses=OutputSerializer(many=True),
-    )
-    def get(self, request: Request, slug: str) -> Response:
+class OutputList(OfBenchmark):
+    @operation("list_outputs", OutputSerializer, query=OutputQuery, many=True)
+    def get(self, given: dict[str, Any]) -> QuerySet[Output]:
         """List the outputs of methods."""
-        given, rows = asked(OutputQuery, request), _outputs(self.benchmark())
-        if story := given.get("story"):
-            rows = rows.filter(story__key=story)
-        if method := given.get("method"):
-            rows = rows.filter(method__name=method)
         pictures = Count("frames", filter=Q(frames__media__isnull=False))
-        rows = rows.select_related("story", "method").annotate(n=pictures)
-        return self.page(
-            rows.order_by("story__key", "method__name", "pk"), OutputSerializer
-        )
+        rows = self.outputs().filter(**given).select_related("story", "method")
+        return rows.annotate(n=pictures).order_by("story__key", "method__name", "pk")
+
+
+KIND = OpenApiParameter("kind", str, "path", enum=["csv", "jsonl"])
+
+
+class Questionnaires(OfBenchmark):
+    @operation("download_questionnaires", "text/csv text/jsonl", parameters=[KIND])
+    def get(self) -> HttpResponseBase:
+        """Download the questionnaires of the prompts, with their authors."""
+        kind = self.kwargs["kind"]
+        text = export_questionnaires(self.benchmark).get(f"questionnaires.{kind}")
+        if text is None:
+            raise Http404
+        name = f"{self.benchmark.slug}-questionnaires.{kind}"
+        return attachment(name, text, f"text/{kind}; charset=utf-8")
 
 
 class BenchmarkMemberSerializer(serializers.ModelSerializer):
-    name = serializers.CharField(source="user.username")
-
-    class Meta:
-        model = BenchmarkMember
-        fields = ("id", "name", "role")
+    name = fields.CharField(source="user.username")
+    Meta = fields.meta(BenchmarkMember, "id name role")
 
 
-class BenchmarkMemberBody(Body):
-    name = serializers.CharField(max_length=150)
-    role = serializers.ChoiceField(Role.choices, default=Role.MEMBER)
+class BenchmarkMemberBody(fields.Body):
+    name = fields.CharField(max_length=150)
+    role = fields.ChoiceField(Role.choices, default=Role.MEMBER)
 
 
-class BenchmarkMembers(Listed, BenchmarkView):
-    @extend_schema(
-        operation_id="list_benchmark_members",
-        tags=["benchmarks"],
-        responses=BenchmarkMemberSerializer(many=True),
+class OfMembers(OfBenchmark):
+    def rows(self) -> QuerySet[BenchmarkMember]:
+        return self.benchmark.members.select_related("user").order_by("pk")
+
+
+class BenchmarkMembers(OfMembers):
+    get = list_operation(
+        "list_benchmark_members",
+        BenchmarkMemberSerializer,
+        "List the members and owners of a benchmark.",
     )
-    def get(self, request: Request, slug: str) -> Response:
-        """List the members and owners of a benchmark."""
-        rows = self.benchmark().members.select_related("user").order_by("pk")
-        return self.page(rows, BenchmarkMemberSerializer)
 
-    @extend_schema(
-        operation_id="add_benchmark_member",
-        tags=["benchmarks"],
-        request=BenchmarkMemberBody,
-        responses={201: BenchmarkMemberSerializer},
+    @operation(
+        "add_benchmark_member",
+        BenchmarkMemberSerializer,
+        takes=BenchmarkMemberBody,
+        status=201,
     )
-    def post(self, request: Request, slug: str) -> Response:
+    def post(self, given: dict[str, Any]) -> BenchmarkMember:
         """Add a member, or make a member an owner; owners may."""
-        benchmark, given = self.benchmark(), read(BenchmarkMemberBody, request)
-        row = members.add(benchmark, members.account(given["name"]), given["role"])
-        shown = BenchmarkMemberSerializer(row).data
-        return created(shown, "api-benchmark-member", slug, row.pk)
+        user = members.account(given["name"])
+        row = members.add(self.benchmark, user, given["role"])
+        self.locate("benchmark-member", self.benchmark.slug, row.pk)
+        return row
 
 
-class OneBenchmarkMember(BenchmarkView):
-    @extend_schema(
-        operation_id="remove_benchmark_member",
-        tags=["benchmarks"],
-        responses={204: None},
-    )
-    def delete(self, request: Request, slug: str, pk: int) -> Response:
+class OneBenchmarkMember(OfMembers):
+    @operation("remove_benchmark_member")
+    def delete(self) -> None:
         """Remove a member, who keeps their studies; owners may."""
-        benchmark = self.benchmark()
-        rows: Any = benchmark.members.select_related("user")
-        member = get_object_or_404(rows, pk=pk)
-        members.remove(benchmark, member.user, leave_an_owner=True)
-        return Response(status=204)
+        members.remove(self.benchmark, self.row().user, leave_an_owner=True)

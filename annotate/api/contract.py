@@ -8,21 +8,17 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.renderers import OpenApiYamlRenderer
 
 from annotate.api.idempotency import HEADER, LONGEST_KEY
+from annotate.api.pagination import Pages
 from annotate.api.problems import MEDIA_TYPE, OF_STATUS, TITLES
 
 METHODS = ("get", "post", "put", "patch", "delete")
 REPEATED = "Idempotency-Replayed"
 REFUSALS = "#/components/responses/"
-CODES = {
-    **OF_STATUS,
-    410: "gone",
-    422: "key-of-another-request",
-    507: "not-stored",
-}
+CODES = {**OF_STATUS, 410: "gone", 422: "key-of-another-request", 507: "not-stored"}
 
 
 class Operation(AutoSchema):
-    """An operation, with the scope that its token needs."""
+    """An operation, with its heading and the scope that its token needs."""
 
     def get_operation(self, *args: Any, **kwargs: Any) -> Any:
         operation = super().get_operation(*args, **kwargs)
@@ -33,39 +29,47 @@ class Operation(AutoSchema):
             operation["x-key"] = getattr(self.view, "takes_key", False)
         return operation
 
+    def get_tags(self) -> list[str]:
+        module = type(self.view).__module__.rpartition(".")[2]
+        return [getattr(self.view, "tag", "") or module]
 
+    def _get_paginator(self) -> Pages | None:
+        method = getattr(self.view, str(self.method).lower(), None)
+        return Pages() if getattr(method, "is_paged", False) else None
+
+
+def _object(required: str, /, **fields: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": fields, "required": required.split()}
+
+
+def _text(about: str = "") -> dict[str, str]:
+    return {"type": "string", **({"description": about} if about else {})}
+
+
+NUMBER = {"type": "integer"}
+PLACE = "The column of a table, or the path to a field."
 PROBLEM = {
-    "type": "object",
     "description": "A refusal (RFC 9457).",
-    "properties": {
-        "type": {
-            "type": "string",
-            "description": "Address that explains this kind of problem.",
-        },
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string"},
-        "problems": {
+    **_object(
+        "type title status detail",
+        type=_text("Address that explains this kind of problem."),
+        title=_text(),
+        status=NUMBER,
+        detail=_text(),
+        problems={
             "type": "array",
             "description": "Every problem of the input.",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "text": {"type": "string"},
-                    "file": {"type": "string"},
-                    "line": {"type": "integer"},
-                    "column": {
-                        "type": "string",
-                        "description": "The column of a table, or the path to a field.",
-                    },
-                    "value": {"type": "string"},
-                    "expected": {"type": "string"},
-                },
-                "required": ["text"],
-            },
+            "items": _object(
+                "text",
+                text=_text(),
+                file=_text(),
+                line=NUMBER,
+                column=_text(PLACE),
+                value=_text(),
+                expected=_text(),
+            ),
         },
-    },
-    "required": ["type", "title", "status", "detail"],
+    ),
 }
 
 

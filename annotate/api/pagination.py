@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 LARGEST = 2**53
+PAGING = {"limit", "offset"}
 
 
 class Pages(LimitOffsetPagination):

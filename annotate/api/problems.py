@@ -18,6 +18,7 @@ from annotate.access.accounts import AccountError
 from annotate.api.refusals import Kept
 from annotate.assignment.designs.balanced import ImpossibleDesignError
 from annotate.audit_log.as_of_event import MomentError
+from annotate.bundles.exports import TooManyExportsError
 from annotate.middleware import Respond
 from annotate.payment.rules import PayError
 from annotate.people.invitation_list import ListError
@@ -29,6 +30,7 @@ from annotate.quality.replacing import ReplacingError
 from annotate.rehearsal.queue import RehearsalError
 from annotate.reports.building import TooManyReportsError
 from annotate.reports.deleting import DeletingError
+from annotate.reports.layouts import ExportError
 from annotate.reports.publishing import PublishingError
 from annotate.responses.analysis_views import ViewError
 from annotate.schema import DefinitionError
@@ -62,7 +64,6 @@ TITLES = {
     "permission-denied": "Not allowed",
     "not-found": "Not found",
     "method-not-allowed": "The address does not take this method",
-    "not-acceptable": "No such format",
     "conflict": "Not possible now",
     "gone": "No longer there",
     "too-much": "The request is too large",
@@ -76,6 +77,7 @@ TITLES = {
 INPUT = (
     AccountError,
     DeadlineError,
+    ExportError,
     FatalError,
     ImpossibleDesignError,
     InvitingError,
@@ -159,7 +161,7 @@ def _of_product(error: Exception) -> tuple[int, list[dict[str, Any]]]:
         return 400, [_of_definition(one) for one in error.each()]
     if isinstance(error, ListError):
         return 400, [{"text": one} for one in error.problems]
-    if isinstance(error, TooManyReportsError):
+    if isinstance(error, TooManyReportsError | TooManyExportsError):
         return 429, []
     if isinstance(error, STATE):
         return 409, []

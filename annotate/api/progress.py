@@ -3,25 +3,17 @@
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
 from django.shortcuts import get_object_or_404
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
 from annotate.access.permissions import can_manage
 from annotate.access.server_address import links_begin_with
-from annotate.api.base import (
-    AnyType,
-    Body,
-    Listed,
-    Query,
-    StudyView,
-    asked,
-    read,
-)
+from annotate.api import fields
+from annotate.api.base import StudyView
+from annotate.api.operations import operation
 from annotate.audit_log.log_lines import EVERYTHING, listed
 from annotate.coverage import coverage_tables
 from annotate.coverage.alert_lines import LONGEST_KEY, Alert, mark_handled
@@ -33,30 +25,26 @@ from annotate.presentation import broken_media
 from annotate.quality import monitoring
 from annotate.spreadsheet import csv_lines
 
-LARGEST = 2**63 - 1
-
 
 class CellSerializer(serializers.Serializer):
-    methods = serializers.ListField(child=serializers.CharField())
-    story = serializers.CharField()
-    submitted = serializers.IntegerField(source="done")
-    leased = serializers.IntegerField()
-    wanted = serializers.IntegerField()
+    methods = fields.texts()
+    story = fields.CharField()
+    submitted = fields.IntegerField(source="done")
+    leased = fields.IntegerField()
+    wanted = fields.IntegerField()
 
 
 class AlertSerializer(serializers.Serializer):
-    kind = serializers.CharField()
-    level = serializers.ChoiceField(["step", "warning", "error"])
-    text = serializers.CharField()
-    todo = serializers.CharField(help_text="what to do")
-    since = serializers.DateTimeField(allow_null=True)
-    person = serializers.CharField(
-        source="annotator.name", default=None, allow_null=True
-    )
-    notes = serializers.ListField(child=serializers.CharField())
-    flags = serializers.SerializerMethodField(help_text="findings to resolve")
-    faults = serializers.SerializerMethodField(help_text="reports to mark as handled")
-    keys = serializers.SerializerMethodField(help_text="keys to mark as handled")
+    kind = fields.CharField()
+    level = fields.ChoiceField(["step", "warning", "error"])
+    text = fields.CharField()
+    todo = fields.CharField(help_text="what to do")
+    since = fields.DateTimeField(allow_null=True)
+    person = fields.text_or_null("annotator.name")
+    notes = fields.texts()
+    flags = fields.SerializerMethodField(help_text="findings to resolve")
+    faults = fields.SerializerMethodField(help_text="reports to mark as handled")
+    keys = fields.SerializerMethodField(help_text="keys to mark as handled")
 
     def get_flags(self, alert: Alert) -> list[int]:
         return [int(value) for value in _fields(alert, "flag")]
@@ -75,46 +63,44 @@ def _fields(alert: Alert, name: str) -> list[str]:
 
 
 class GoalSerializer(serializers.Serializer):
-    question = serializers.CharField(source="question.key")
-    goal = serializers.CharField()
-    size = serializers.FloatField()
-    state = serializers.ChoiceField(["stop", "not_yet", "unknown", "waiting"])
-    now = serializers.CharField()
-    needed = serializers.CharField()
-    sentence = serializers.CharField()
+    question = fields.CharField(source="question.key")
+    goal = fields.CharField()
+    size = fields.FloatField()
+    state = fields.ChoiceField(["stop", "not_yet", "unknown", "waiting"])
+    now = fields.CharField()
+    needed = fields.CharField()
+    sentence = fields.CharField()
 
 
 class AgreementSerializer(serializers.Serializer):
-    question = serializers.CharField(source="topic.key")
-    alpha = serializers.FloatField(allow_null=True)
-    low = serializers.FloatField(allow_null=True)
-    high = serializers.FloatField(allow_null=True)
-    items = serializers.IntegerField(source="n_units")
-    answers = serializers.IntegerField(source="n_answers")
-    reason = serializers.CharField(help_text="why it is undefined")
+    question = fields.CharField(source="topic.key")
+    alpha = fields.FloatField(allow_null=True)
+    low = fields.FloatField(allow_null=True)
+    high = fields.FloatField(allow_null=True)
+    items = fields.IntegerField(source="n_units")
+    answers = fields.IntegerField(source="n_answers")
+    reason = fields.CharField(help_text="why it is undefined")
 
 
-def _date(source: str) -> serializers.DateTimeField:
-    return serializers.DateTimeField(
-        source=f"outlook.forecast.{source}", allow_null=True
-    )
+def _date(source: str) -> fields.DateTimeField:
+    return fields.DateTimeField(source=f"outlook.forecast.{source}", allow_null=True)
 
 
 class NumbersSerializer(serializers.Serializer):
-    submitted = serializers.IntegerField(source="totals.submitted")
-    wanted = serializers.IntegerField(source="totals.wanted")
-    leased = serializers.IntegerField(source="totals.leased")
-    open = serializers.IntegerField(source="totals.open")
-    excluded = serializers.IntegerField(source="totals.excluded")
-    surplus = serializers.IntegerField(source="totals.surplus")
+    submitted = fields.IntegerField(source="totals.submitted")
+    wanted = fields.IntegerField(source="totals.wanted")
+    leased = fields.IntegerField(source="totals.leased")
+    open = fields.IntegerField(source="totals.open")
+    excluded = fields.IntegerField(source="totals.excluded")
+    surplus = fields.IntegerField(source="totals.surplus")
     expected_end = _date("median")
     earliest_end = _date("early")
     latest_end = _date("late")
-    waiting = serializers.IntegerField(
+    waiting = fields.IntegerField(
         source="outlook.waiting.slots",
         help_text="slots that the expected dates do not include",
     )
-    outlook = serializers.CharField(
+    outlook = fields.CharField(
         source="outlook.text", help_text="the current pace, or why there is no date yet"
     )
 
@@ -124,203 +110,140 @@ class CoverageSerializer(NumbersSerializer):
 
 
 class ProgressSerializer(NumbersSerializer):
-    sentence = serializers.CharField()
+    sentence = fields.CharField()
     do_now = AlertSerializer(many=True, source="alerts")
     enough = GoalSerializer(many=True, help_text="precision against the goals")
     agreement = AgreementSerializer(many=True, source="alphas")
-    people = serializers.DictField(
-        child=serializers.IntegerField(), help_text="by status"
-    )
-    minutes = serializers.FloatField(
+    people = fields.counts(help_text="by status")
+    minutes = fields.FloatField(
         allow_null=True, help_text="median of people who finished"
     )
 
 
 class Coverage(StudyView):
-    @extend_schema(
-        operation_id="get_coverage", tags=["progress"], responses=CoverageSerializer
-    )
-    def get(self, request: Request, slug: str) -> Response:
+    @operation("get_coverage", CoverageSerializer)
+    def get(self) -> dict[str, Any]:
         """Return the numbers of the study, and those of each item."""
-        board = dashboard(self.study)
-        found = {**vars(board), "cells": units(self.study)}
-        return Response(CoverageSerializer(found).data)
+        return {**vars(dashboard(self.study)), "cells": units(self.study)}
 
 
 class Progress(StudyView):
-    @extend_schema(
-        operation_id="get_progress", tags=["progress"], responses=ProgressSerializer
-    )
-    def get(self, request: Request, slug: str) -> Response:
+    @operation("get_progress", ProgressSerializer)
+    def get(self) -> dict[str, Any]:
         """Return the numbers, what to do now, the forecast and the goals."""
-        board = dashboard(self.study, base=links_begin_with(request))
-        found: dict[str, Any] = {
+        board = dashboard(self.study, base=links_begin_with(self.request))
+        return {
             **vars(board),
             "enough": enough(self.study),
             "people": {str(status): n for status, n in board.by_status},
             "minutes": board.minutes,
         }
-        return Response(ProgressSerializer(found).data)
+
+
+TABLE = OpenApiParameter("table", str, "path", enum=[*coverage_tables.TABLES])
 
 
 class ProgressTable(StudyView):
-    content_negotiation_class = AnyType
-
-    @extend_schema(
-        operation_id="download_progress",
-        tags=["progress"],
-        parameters=[
-            OpenApiParameter("table", str, "path", enum=[*coverage_tables.TABLES])
-        ],
-        responses={(200, "text/csv"): OpenApiTypes.STR},
-    )
-    def get(self, request: Request, slug: str, table: str) -> StreamingHttpResponse:
+    @operation("download_progress", "text/csv", parameters=[TABLE])
+    def get(self) -> StreamingHttpResponse:
         """Download counts, annotators, arrivals, alerts, comments or the log as CSV."""
-        header, rows = coverage_tables.TABLES[table]
+        header, rows = coverage_tables.TABLES[self.kwargs["table"]]
         lines = csv_lines(header, rows(self.study))
         return StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
 
 
-class HandledBody(Body):
-    person = serializers.CharField(
+class HandledBody(fields.Body):
+    person = fields.CharField(
         required=False, max_length=100, help_text="whom a key is about"
     )
-    flags = serializers.ListField(
-        child=serializers.IntegerField(min_value=1, max_value=LARGEST),
-        default=list,
-        max_length=100,
-    )
-    faults = serializers.ListField(
-        child=serializers.IntegerField(min_value=1, max_value=LARGEST),
-        default=list,
-        max_length=100,
-    )
-    keys = serializers.ListField(
-        child=serializers.CharField(max_length=LONGEST_KEY), default=list, max_length=5
-    )
+    flags = fields.ids(default=list, max_length=100)
+    faults = fields.ids(default=list, max_length=100)
+    keys = fields.texts(LONGEST_KEY, default=list, max_length=5)
 
 
 class HandledSerializer(serializers.Serializer):
-    flags = serializers.IntegerField()
-    faults = serializers.IntegerField()
-    keys = serializers.IntegerField()
+    flags = fields.IntegerField()
+    faults = fields.IntegerField()
+    keys = fields.IntegerField()
 
 
-class Handled(StudyView):
-    @extend_schema(
-        operation_id="mark_as_handled",
-        tags=["progress"],
-        request=HandledBody,
-        responses=HandledSerializer,
-    )
+class OfFlags(StudyView):
+    def rows(self) -> QuerySet[Flag]:
+        of_study = Flag.objects.filter(annotator__study=self.study)
+        return of_study.select_related("annotator")
+
+
+class Handled(OfFlags):
+    @operation("mark_as_handled", HandledSerializer, takes=HandledBody)
     @transaction.atomic
-    def post(self, request: Request, slug: str) -> Response:
+    def post(self, given: dict[str, Any]) -> dict[str, int]:
         """Mark the findings, reports and keys of a do-now line as handled."""
-        given, person = read(HandledBody, request), None
+        person = None
         if name := given.get("person"):
             person = get_object_or_404(self.study.annotators, name=name)
-        flags = Flag.objects.filter(annotator__study=self.study, pk__in=given["flags"])
+        flags = self.rows().filter(pk__in=given["flags"])
         for flag in flags:
-            monitoring.resolve(flag, user=request.user)
+            monitoring.resolve(flag, user=self.user)
         for key in given["keys"]:
-            mark_handled(self.study, key, person=person, user=request.user)
-        done = {
+            mark_handled(self.study, key, person=person, user=self.user)
+        return {
             "flags": len(flags),
             "faults": broken_media.settle(self.study, given["faults"]),
             "keys": len(given["keys"]),
         }
-        return Response(HandledSerializer(done).data)
 
 
 class FlagSerializer(serializers.ModelSerializer):
-    person = serializers.CharField(source="annotator.name")
-    text = serializers.CharField(source="sentence")
-
-    class Meta:
-        model = Flag
-        fields = (
-            "id",
-            "person",
-            "rule",
-            "signal",
-            "action",
-            "value",
-            "n",
-            "text",
-            "created_at",
-            "resolved_at",
-        )
-
-
-class FlagQuery(Query):
-    open = serializers.BooleanField(default=False, help_text="unresolved ones alone")
-
-
-class FlagList(Listed, StudyView):
-    @extend_schema(
-        operation_id="list_findings",
-        tags=["progress"],
-        parameters=[FlagQuery],
-        responses=FlagSerializer(many=True),
+    person = fields.CharField(source="annotator.name")
+    text = fields.CharField(source="sentence")
+    Meta = fields.meta(
+        Flag, "id person rule signal action value n text created_at resolved_at"
     )
-    def get(self, request: Request, slug: str) -> Response:
+
+
+class FlagQuery(fields.Query):
+    open = fields.BooleanField(default=False, help_text="unresolved ones alone")
+
+
+class FlagList(OfFlags):
+    @operation("list_findings", FlagSerializer, query=FlagQuery, many=True)
+    def get(self, given: dict[str, Any]) -> QuerySet[Flag]:
         """List the findings of quality rules about people."""
-        flags = Flag.objects.filter(annotator__study=self.study)
-        if asked(FlagQuery, request)["open"]:
-            flags = flags.filter(resolved_at=None)
-        return self.page(flags.select_related("annotator"), FlagSerializer)
+        only = {"resolved_at": None} if given["open"] else {}
+        return self.rows().filter(**only)
 
 
-class FlagResolve(StudyView):
-    @extend_schema(
-        operation_id="resolve_finding",
-        tags=["progress"],
-        request=None,
-        responses=FlagSerializer,
-    )
-    def post(self, request: Request, slug: str, pk: int) -> Response:
+class FlagResolve(OfFlags):
+    @operation("resolve_finding", FlagSerializer)
+    def post(self) -> Flag:
         """Resolve a finding."""
-        flags = Flag.objects.filter(annotator__study=self.study)
-        flag = monitoring.resolve(get_object_or_404(flags, pk=pk), user=request.user)
-        return Response(FlagSerializer(flag).data)
+        return monitoring.resolve(self.row(), user=self.user)
 
 
 class EventSerializer(serializers.ModelSerializer):
-    person = serializers.CharField(
-        source="annotator.name", default=None, allow_null=True
-    )
-    user = serializers.CharField(source="user.username", default=None, allow_null=True)
-    slot = serializers.CharField(source="slot.code", default=None, allow_null=True)
-    details = serializers.DictField()
-
-    class Meta:
-        model = Event
-        fields = ("id", "at", "kind", "person", "user", "slot", "details")
+    person = fields.text_or_null("annotator.name")
+    user = fields.text_or_null("user.username")
+    slot = fields.text_or_null("slot.code")
+    details = fields.DictField()
+    Meta = fields.meta(Event, "id at kind person user slot details")
 
 
-class EventQuery(Query):
-    kind = serializers.ChoiceField(
+class EventQuery(fields.Query):
+    kind = fields.ChoiceField(
         [EVERYTHING, *Event.Kind.values],
         required=False,
         help_text="those of interest if not given",
     )
-    person = serializers.CharField(required=False, max_length=100)
+    person = fields.CharField(required=False, max_length=100)
 
 
-class EventList(Listed, StudyView):
-    @extend_schema(
-        operation_id="list_events",
-        tags=["progress"],
-        parameters=[EventQuery],
-        responses=EventSerializer(many=True),
-    )
-    def get(self, request: Request, slug: str) -> Response:
+class EventList(StudyView):
+    @operation("list_events", EventSerializer, query=EventQuery, many=True)
+    def get(self, given: dict[str, Any]) -> Any:
         """List the study's log, the newest events first."""
-        given = asked(EventQuery, request)
-        events = listed(
+        return listed(
             self.study,
             kind=given.get("kind", ""),
             annotator=given.get("person", ""),
-            with_pay=can_manage(request.user, self.study),
+            with_pay=can_manage(self.user, self.study),
         )
-        return self.page(events, EventSerializer)

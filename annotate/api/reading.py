@@ -1,126 +1,82 @@
 """The contract as people read it: operations by subject, with fields and examples."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cache
-from itertools import groupby
 from typing import Any
 
 from annotate.api.contract import METHODS, contract
 
 DEEPEST = 4
-
-
-@dataclass(frozen=True)
-class Field:
-    """A parameter, or a field of a body, as a row of a table."""
-
-    name: str
-    kind: str
-    is_required: bool
-    text: str
-
-
-@dataclass(frozen=True)
-class Shape:
-    """A body or an answer: its media type, its fields and an example."""
-
-    media_type: str
-    fields: list[Field]
-    example: str
-
-
-@dataclass(frozen=True)
-class Documented:
-    """One operation, as the page shows it."""
-
-    name: str
-    method: str
-    path: str
-    text: str
-    scope: str
-    parameters: list[Field]
-    body: Shape | None
-    answer: Shape | None
-    statuses: list[tuple[str, str]]
+Schema = dict[str, Any]
 
 
 @cache
-def operations() -> list[tuple[str, list[Documented]]]:
+def operations() -> list[tuple[str, list[Schema]]]:
     """Return the operations by tag, in the order of their addresses."""
-    found = [
-        (operation["tags"][0], _documented(path, method, operation))
-        for path, methods in contract()["paths"].items()
-        for method, operation in methods.items()
-        if method in METHODS
-    ]
-    found.sort(key=lambda one: one[0])
-    return [
-        (tag, [one for _tag, one in group])
-        for tag, group in groupby(found, lambda one: one[0])
-    ]
+    found: dict[str, list[Schema]] = {}
+    for path, methods in contract()["paths"].items():
+        for method in filter(METHODS.__contains__, methods):
+            operation = methods[method]
+            about = {"method": method.upper(), "path": path, **_documented(operation)}
+            found.setdefault(operation["tags"][0], []).append(about)
+    return sorted(found.items())
 
 
-def _documented(path: str, method: str, operation: dict[str, Any]) -> Documented:
-    scopes = [
-        scope for way in operation.get("security", []) for scope in way.get("token", [])
-    ]
-    good = [
-        response
-        for status, response in sorted(operation["responses"].items())
-        if status < "300"
-    ]
-    return Documented(
-        name=operation["operationId"],
-        method=method.upper(),
-        path=path,
-        text=operation.get("description", ""),
-        scope="".join(scopes[:1]),
-        parameters=[
-            Field(
-                one["name"],
-                _kind(one["schema"]),
-                one.get("required", False),
-                one.get("description", ""),
-            )
+def _documented(operation: Schema) -> Schema:
+    """Return an operation as the page shows it."""
+    tokens = [way["token"] for way in operation.get("security", []) if "token" in way]
+    answers = {
+        status: contract()["components"]["responses"][_name(answer)]
+        if "$ref" in answer
+        else answer
+        for status, answer in sorted(operation["responses"].items())
+    }
+    return {
+        "name": operation["operationId"],
+        "text": operation.get("description", ""),
+        "scope": tokens[0][0] if tokens else "",
+        "parameters": [
+            _field(one["name"], one["schema"], one.get("required", False), one)
             for one in operation.get("parameters", [])
         ],
-        body=_shape(operation.get("requestBody", {})),
-        answer=_shape(good[0]) if good else None,
-        statuses=[
-            (status, _response(response).get("description", ""))
-            for status, response in operation["responses"].items()
-        ],
-    )
+        "body": _shape(operation.get("requestBody", {})),
+        "answer": _shape(next(iter(answers.values()))),
+        "statuses": [(s, one.get("description", "")) for s, one in answers.items()],
+    }
 
 
-def _response(response: dict[str, Any]) -> dict[str, Any]:
-    if "$ref" not in response:
-        return response
-    name = response["$ref"].rpartition("/")[2]
-    found: dict[str, Any] = contract()["components"]["responses"][name]
-    return found
+def _name(referring: Schema) -> str:
+    """Return the name of what a schema refers to."""
+    return str(referring["$ref"].rpartition("/")[2])
 
 
-def _shape(described: dict[str, Any]) -> Shape | None:
+def _field(name: str, schema: Schema, is_required: bool, about: Schema) -> Schema:
+    """Return a parameter, or a field of a body, as a row of a table."""
+    text = about.get("description", "")
+    kind = _kind(schema)
+    return {"name": name, "kind": kind, "is_required": is_required, "text": text}
+
+
+def _shape(described: Schema) -> Schema | None:
+    """Return a body or an answer: its media type, its fields and an example."""
     for media_type, content in described.get("content", {}).items():
         schema = content.get("schema", {})
         examples = [one["value"] for one in content.get("examples", {}).values()]
         example = examples[0] if examples else _example(schema)
-        is_json = "json" in media_type
-        return Shape(
-            media_type,
-            list(_fields(schema)),
-            json.dumps(example, indent=2, ensure_ascii=False) if is_json else "",
-        )
+        text = json.dumps(example, indent=2, ensure_ascii=False)
+        return {
+            "media_type": media_type,
+            "fields": [*_fields(schema)],
+            "example": text if "json" in media_type else "",
+        }
     return None
 
 
-def _resolved(schema: dict[str, Any]) -> dict[str, Any]:
+def _resolved(schema: Schema) -> Schema:
     """Return a schema with what it refers to."""
     if "$ref" in schema:
-        name = schema["$ref"].rpartition("/")[2]
-        found: dict[str, Any] = contract()["components"]["schemas"][name]
+        found: Schema = contract()["components"]["schemas"][_name(schema)]
         return {**found, **{k: v for k, v in schema.items() if k != "$ref"}}
     for several in ("allOf", "oneOf", "anyOf"):
         if several in schema:
@@ -128,7 +84,7 @@ def _resolved(schema: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def _kind(schema: dict[str, Any]) -> str:
+def _kind(schema: Schema) -> str:
     schema = _resolved(schema)
     if values := schema.get("enum"):
         return " | ".join(str(value) for value in values if value not in ("", None))
@@ -139,21 +95,20 @@ def _kind(schema: dict[str, Any]) -> str:
     return " or ".join(kinds)
 
 
-def _fields(schema: dict[str, Any], before: str = "", depth: int = 0) -> Any:
+def _fields(schema: Schema, before: str = "", depth: int = 0) -> Iterator[Schema]:
     """Yield the fields of an object, and of objects in it."""
     schema = _resolved(schema)
     if schema.get("type") == "array":
         yield from _fields(schema["items"], f"{before}[].", depth + 1)
     for name, inner in schema.get("properties", {}).items():
         found = _resolved(inner)
-        text = inner.get("description") or found.get("description", "")
-        is_required = name in schema.get("required", ())
-        yield Field(f"{before}{name}", _kind(inner), is_required, text)
-        if depth < DEEPEST:
-            if found.get("type") == "array":
-                yield from _fields(found["items"], f"{before}{name}[].", depth + 1)
-            elif found.get("type") == "object":
-                yield from _fields(found, f"{before}{name}.", depth + 1)
+        yield _field(
+            f"{before}{name}", inner, name in schema.get("required", ()), found
+        )
+        if depth < DEEPEST and found.get("type") == "array":
+            yield from _fields(found["items"], f"{before}{name}[].", depth + 1)
+        elif depth < DEEPEST and found.get("type") == "object":
+            yield from _fields(found, f"{before}{name}.", depth + 1)
 
 
 EXAMPLES = {
@@ -166,7 +121,7 @@ EXAMPLES = {
 }
 
 
-def _example(schema: dict[str, Any], depth: int = 0) -> Any:
+def _example(schema: Schema, depth: int = 0) -> Any:
     """Return a made-up value of a schema."""
     schema = _resolved(schema)
     for given in ("example", "default"):

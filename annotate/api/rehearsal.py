@@ -1,45 +1,36 @@
 """The rehearsal of a study by simulated people."""
 
-from django.http import Http404
-from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
+from typing import Any
 
-from annotate.api.base import Body, StudyView, created, read
+from django.http import Http404
+from rest_framework import serializers
+
+from annotate.api import fields
+from annotate.api.base import StudyView
+from annotate.api.operations import operation, show_operation
 from annotate.models import Rehearsal
 from annotate.rehearsal import queue
 from annotate.rehearsal.person import PersonKind, usual_people
-from annotate.tasks import ring, wake_rehearsals
+from annotate.tasks import wake_rehearsals
 
 
 class RehearsalSerializer(serializers.ModelSerializer):
-    people = serializers.DictField(child=serializers.IntegerField())
-    result = serializers.DictField()
-
-    class Meta:
-        model = Rehearsal
-        fields = (
-            "state",
-            "step",
-            "error",
-            "people",
-            "differences",
-            "rated",
-            "wanted",
-            "created_at",
-            "finished_at",
-            "result",
-        )
+    people = fields.counts()
+    result = fields.DictField()
+    Meta = fields.meta(
+        Rehearsal,
+        "state step error people differences rated wanted created_at finished_at "
+        "result",
+    )
 
 
-class RehearsalBody(Body):
-    people = serializers.DictField(
-        child=serializers.IntegerField(min_value=0, max_value=queue.MOST_PEOPLE),
+class RehearsalBody(fields.Body):
+    people = fields.DictField(
+        child=fields.IntegerField(min_value=0, max_value=queue.MOST_PEOPLE),
         required=False,
         help_text=f"by kind: {', '.join(PersonKind.values)}; as planned if not given",
     )
-    differences = serializers.ChoiceField(
+    differences = fields.ChoiceField(
         Rehearsal.Differences.choices, default=Rehearsal.Differences.CLEAR
     )
 
@@ -50,40 +41,29 @@ class RehearsalBody(Body):
 
 
 class Rehearse(StudyView):
+    tag = "studies"
     readers = "manager"
+    get = show_operation(
+        "get_rehearsal",
+        RehearsalSerializer,
+        "Return the last rehearsal and its result.",
+    )
 
-    def row(self) -> Rehearsal:
+    def row(self, **of: Any) -> Rehearsal:
         row = Rehearsal.objects.filter(study=self.study).first()
         if row is None:
             raise Http404("The study was not rehearsed.")
         return row
 
-    @extend_schema(
-        operation_id="get_rehearsal", tags=["studies"], responses=RehearsalSerializer
-    )
-    def get(self, request: Request, slug: str) -> Response:
-        """Return the last rehearsal and its result."""
-        return Response(RehearsalSerializer(self.row()).data)
-
-    @extend_schema(
-        operation_id="rehearse",
-        tags=["studies"],
-        request=RehearsalBody,
-        responses={202: RehearsalSerializer},
-    )
-    def post(self, request: Request, slug: str) -> Response:
+    @operation("rehearse", RehearsalSerializer, takes=RehearsalBody, status=202)
+    def post(self, given: dict[str, Any]) -> Rehearsal:
         """Rehearse the study with simulated people."""
-        given = read(RehearsalBody, request)
         people = given.get("people") or usual_people(self.study)
-        row = queue.ask(self.study, request.user, people, given["differences"])
-        ring(wake_rehearsals)
-        shown = RehearsalSerializer(row).data
-        return created(shown, "api-rehearsal", slug, status=202)
+        row = queue.ask(self.study, self.user, people, given["differences"])
+        self.queue(wake_rehearsals, "rehearsal", self.study.slug)
+        return row
 
-    @extend_schema(
-        operation_id="delete_rehearsal", tags=["studies"], responses={204: None}
-    )
-    def delete(self, request: Request, slug: str) -> Response:
+    @operation("delete_rehearsal")
+    def delete(self) -> None:
         """Stop the rehearsal, or delete its result."""
         queue.forget(self.row())
-        return Response(status=204)

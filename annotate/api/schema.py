@@ -6,7 +6,7 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from annotate.api.base import AnyType, ApiView
+from annotate.api.base import ApiView
 from annotate.api.contract import contract_file
 from annotate.api.problems import TITLES
 from annotate.api.reading import operations
@@ -15,7 +15,6 @@ from annotate.api.reading import operations
 class Schema(ApiView):
     authentication_classes = ()
     permission_classes = ()
-    content_negotiation_class = AnyType
 
     @extend_schema(exclude=True)
     def get(self, request: Request) -> HttpResponse:

@@ -7,13 +7,10 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpResponseBase
-from django.shortcuts import get_object_or_404
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiExample, extend_schema
+from django.http import Http404, HttpResponse, HttpResponseBase
+from drf_spectacular.utils import OpenApiExample
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from annotate.access.permissions import (
     can_create,
@@ -23,18 +20,9 @@ from annotate.access.permissions import (
     get_study_for,
     visible_studies,
 )
-from annotate.api.base import (
-    AccountView,
-    AnyType,
-    Body,
-    Listed,
-    Query,
-    StudyView,
-    asked,
-    attachment,
-    created,
-    read,
-)
+from annotate.api import fields
+from annotate.api.base import AccountView, StudyView, attachment, refuse_unknown
+from annotate.api.operations import operation, show_operation
 from annotate.api.refusals import Refused
 from annotate.models import ApiToken, Question, Study, StudyPlan, User
 from annotate.reports import deleting
@@ -50,104 +38,69 @@ from annotate.tasks import delete_studies, plan_studies, ring
 
 class StudySerializer(serializers.ModelSerializer):
     benchmark = serializers.SlugRelatedField(slug_field="slug", read_only=True)
-
-    class Meta:
-        model = Study
-        fields: tuple[str, ...] = (
-            "slug",
-            "title",
-            "benchmark",
-            "outputs_at_once",
-            "template",
-            "state",
-            "assignment",
-            "redundancy",
-            "rounds",
-            "languages",
-            "session_size",
-            "seed",
-            "created_at",
-            "archived_at",
-        )
-        extra_kwargs = {"languages": {"help_text": "ratings per item by language"}}
+    languages = fields.JSONField(
+        read_only=True, help_text="ratings per item by language"
+    )
+    Meta = fields.meta(
+        Study,
+        "slug title benchmark outputs_at_once template state assignment redundancy "
+        "rounds languages session_size seed created_at archived_at",
+    )
 
 
 class QuestionSerializer(serializers.ModelSerializer):
-    class Meta:
-        model = Question
-        fields = ("key", "kind", "title", "scale_min", "scale_max")
-
-    title = serializers.CharField(source="full_title")
+    title = fields.CharField(source="full_title")
+    Meta = fields.meta(Question, "key kind title scale_min scale_max")
 
 
 class StudyDetailSerializer(StudySerializer):
-    deadline = serializers.SerializerMethodField(help_text="the last day")
-    goals = serializers.DictField(child=serializers.FloatField(allow_null=True))
-    methods = serializers.ListField(
-        child=serializers.CharField(), source="method_names"
-    )
+    deadline = fields.SerializerMethodField(help_text="the last day")
+    goals = fields.DictField(child=fields.FloatField(allow_null=True))
+    methods = fields.texts(source="method_names")
     questions = QuestionSerializer(many=True)
-    text_version = serializers.IntegerField()
-
-    class Meta(StudySerializer.Meta):
-        fields: tuple[str, ...] = (
-            *StudySerializer.Meta.fields,
-            "deadline",
-            "goals",
-            "methods",
-            "questions",
-            "text_version",
-        )
+    text_version = fields.IntegerField()
+    Meta = fields.meta(
+        Study, "deadline goals methods questions text_version", StudySerializer
+    )
 
     def get_deadline(self, study: Study) -> date | None:
         return deadline.day_of(study)
 
 
-def detail(study: Study) -> Any:
-    """Return a study as the API shows it."""
-    return StudyDetailSerializer(study).data
-
-
-class SetupBody(Body):
-    study_file = serializers.CharField(
+class SetupBody(fields.Body):
+    study_file = fields.CharField(
         required=False, max_length=LONGEST, help_text="the study file, as YAML"
     )
-    definition = serializers.JSONField(
+    definition = fields.JSONField(
         required=False, help_text="the study file's content, instead of its text"
     )
-    annotators = serializers.IntegerField(
+    annotators = fields.IntegerField(
         default=0, min_value=0, max_value=10_000, help_text="of a planned study"
     )
-    annotators_by_language = serializers.DictField(
-        child=serializers.IntegerField(min_value=0, max_value=10_000), required=False
+    annotators_by_language = fields.DictField(
+        child=fields.IntegerField(min_value=0, max_value=10_000), required=False
     )
-    methods = serializers.ListField(
-        child=serializers.CharField(max_length=200), default=list, help_text="[]: all"
-    )
-    stories = serializers.ListField(
-        child=serializers.CharField(max_length=200), default=list, help_text="[]: all"
-    )
+    methods = fields.texts(200, default=list, help_text="[]: all")
+    stories = fields.texts(200, default=list, help_text="[]: all")
 
 
 class NewStudyBody(SetupBody):
-    benchmark = serializers.SlugField(max_length=80)
-    slug = serializers.SlugField(max_length=80, help_text="its web address name")
-    copy_of = serializers.SlugField(
+    benchmark = fields.SlugField(max_length=80)
+    slug = fields.SlugField(max_length=80, help_text="its web address name")
+    copy_of = fields.SlugField(
         required=False, help_text="the study whose next version this is"
     )
-    dry_run = serializers.BooleanField(
-        default=False, help_text="plan it, and store nothing"
-    )
+    dry_run = fields.BooleanField(default=False, help_text="plan it, and store nothing")
 
 
 class OutlineSerializer(serializers.Serializer):
-    items = serializers.SerializerMethodField()
-    ratings = serializers.IntegerField(source="slots")
-    sittings = serializers.IntegerField(source="sessions")
-    people = serializers.DictField(child=serializers.IntegerField())
-    hours = serializers.FloatField()
-    notes = serializers.ListField(child=serializers.CharField())
-    balance = serializers.SerializerMethodField(help_text="of a planned study")
+    items = fields.SerializerMethodField()
+    ratings = fields.IntegerField(source="slots")
+    sittings = fields.IntegerField(source="sessions")
+    people = fields.counts()
+    hours = fields.FloatField()
+    notes = fields.texts()
+    balance = fields.SerializerMethodField(help_text="of a planned study")
 
     def get_items(self, draft: Draft) -> int:
         return len(draft.units)
@@ -157,20 +110,17 @@ class OutlineSerializer(serializers.Serializer):
 
 
 class PlanSerializer(serializers.ModelSerializer):
-    study = serializers.SerializerMethodField(help_text="when it is stored")
-    balance = serializers.DictField()
-
-    class Meta:
-        model = StudyPlan
-        fields = ("id", "action", "state", "step", "error", "study", "balance")
+    study = fields.SerializerMethodField(help_text="when it is stored")
+    balance = fields.DictField()
+    Meta = fields.meta(StudyPlan, "id action state step error study balance")
 
     def get_study(self, plan: StudyPlan) -> str | None:
         is_stored = plan.action != plan.Action.CHECK and plan.state == plan.State.DONE
         return str(plan.chosen["slug"]) if is_stored else None
 
 
-class StudyQuery(Query):
-    archived = serializers.BooleanField(default=False)
+class StudyQuery(fields.Query):
+    archived = fields.BooleanField(default=False)
 
 
 EXAMPLE = OpenApiExample(
@@ -186,62 +136,72 @@ EXAMPLE = OpenApiExample(
 )
 
 
-class StudyList(Listed, AccountView):
+class PlanningView(AccountView):
+    """A view that plans studies, large ones by a worker."""
+
+    def create(self, setup: Setup, before: Study | None = None) -> HttpResponseBase:
+        """Store a draft study, or queue its plan."""
+        draft = outline(setup)
+        if draft.needs_worker or draft.draws_long:
+            return self.plan(setup, StudyPlan.Action.CREATE, before)
+        study = drafting.create(setup, self.user, before)
+        self.locate("study", study.slug)
+        return self.reply(study, StudyDetailSerializer, 201)
+
+    def plan(
+        self, setup: Setup, action: StudyPlan.Action, study: Study | None = None
+    ) -> HttpResponseBase:
+        """Leave a plan to a worker."""
+        plan = plan_queue.ask(setup, action, self.user, study)
+        self.queue(plan_studies.delay, "plan", plan.pk)
+        return self.reply(plan, PlanSerializer, 202)
+
+
+class StudyList(PlanningView):
     def check_token(self, request: Request, study: Study | None = None) -> None:
         """Accept a token of one study, which sees this one in the list."""
         is_list = request.method == "GET"
         only = getattr(request.auth, "study", None) if is_list else None
         super().check_token(request, study or only)
 
-    def rows(self, archived: bool) -> QuerySet[Study]:
-        rows = visible_studies(self.request.user).select_related("benchmark")
+    def check_change(self) -> None:
+        if not can_create(self.user):
+            raise PermissionDenied("Only managers can set up studies.")
+
+    @operation("list_studies", StudySerializer, query=StudyQuery, many=True)
+    def get(self, given: dict[str, Any]) -> QuerySet[Study]:
+        """List the studies that you can see, newest first."""
+        rows = visible_studies(self.user).select_related("benchmark")
         token = self.request.auth
         if isinstance(token, ApiToken) and token.study_id:
             rows = rows.filter(pk=token.study_id)
-        return rows.filter(archived_at__isnull=not archived)
+        return rows.filter(archived_at__isnull=not given["archived"])
 
-    @extend_schema(
-        operation_id="list_studies",
-        tags=["studies"],
-        parameters=[StudyQuery],
-        responses=StudySerializer(many=True),
-    )
-    def get(self, request: Request) -> Response:
-        """List the studies that you can see, newest first."""
-        return self.page(self.rows(**asked(StudyQuery, request)), StudySerializer)
-
-    @extend_schema(
-        operation_id="create_study",
-        tags=["studies"],
-        request=NewStudyBody,
-        responses={
-            200: OutlineSerializer,
-            201: StudyDetailSerializer,
-            202: PlanSerializer,
-        },
+    @operation(
+        "create_study",
+        StudyDetailSerializer,
+        takes=NewStudyBody,
+        status=201,
+        other={200: OutlineSerializer, 202: PlanSerializer},
         examples=[EXAMPLE],
     )
-    def post(self, request: Request) -> Response:
+    def post(self, given: dict[str, Any]) -> HttpResponseBase:
         """Set up a draft study from a study file.
 
         A large one is planned by a worker: 202, and the address of its plan. With
         `dry_run` the reply (200) says what the study would be.
         """
-        if not can_create(request.user):
-            raise PermissionDenied("Only managers can set up studies.")
-        given = read(NewStudyBody, request)
-        benchmark = get_benchmark_for(request.user, given["benchmark"])
+        benchmark = get_benchmark_for(self.user, given["benchmark"])
         setup = _setup(given, given["slug"], benchmark)
         before = None
         if slug := given.get("copy_of"):
-            before = get_study_for(request.user, slug, "manager")
-        if given["dry_run"]:
-            return _planned(setup, request)
+            before = get_study_for(self.user, slug, "manager")
+        if not given["dry_run"]:
+            return self.create(setup, before)
         draft = outline(setup)
-        if draft.needs_worker or draft.draws_long:
-            return queued(setup, StudyPlan.Action.CREATE, request, before)
-        study = drafting.create(setup, request.user, before)
-        return created(detail(study), "api-study", study.slug)
+        if draft.needs_worker:
+            return self.plan(setup, StudyPlan.Action.CHECK)
+        return self.reply(with_plan(draft), OutlineSerializer)
 
 
 def _setup(given: dict[str, Any], slug: str, benchmark: Any) -> Setup:
@@ -262,50 +222,28 @@ def _definition(given: dict[str, Any]) -> StudyDefinition:
     return read_definition(text, file="definition", name="study")
 
 
-def _planned(setup: Setup, request: Request) -> Response:
-    draft = outline(setup)
-    if draft.needs_worker:
-        return queued(setup, StudyPlan.Action.CHECK, request)
-    shown = OutlineSerializer(with_plan(draft)).data
-    return Response(shown)
-
-
-def queued(
-    setup: Setup,
-    action: StudyPlan.Action,
-    request: Request,
-    study: Study | None = None,
-) -> Response:
-    """Leave a plan to a worker."""
-    plan = plan_queue.ask(setup, action, request.user, study)
-    ring(plan_studies.delay)
-    return created(PlanSerializer(plan).data, "api-plan", plan.pk, status=202)
-
-
 class Plan(AccountView):
-    def plan(self, pk: int) -> StudyPlan:
-        return get_object_or_404(StudyPlan, pk=pk, created_by=self.request.user)
+    get = show_operation(
+        "get_plan", PlanSerializer, "Return a plan of yours that a worker makes."
+    )
 
-    @extend_schema(operation_id="get_plan", tags=["studies"], responses=PlanSerializer)
-    def get(self, request: Request, pk: int) -> Response:
-        """Return a plan of yours that a worker makes."""
-        return Response(PlanSerializer(self.plan(pk)).data)
+    def rows(self) -> QuerySet[StudyPlan]:
+        return StudyPlan.objects.filter(created_by=self.user)
 
-    @extend_schema(operation_id="cancel_plan", tags=["studies"], responses={204: None})
-    def delete(self, request: Request, pk: int) -> Response:
+    @operation("cancel_plan")
+    def delete(self) -> None:
         """Cancel a plan that is not finished."""
-        StudyPlan.cancel_all(StudyPlan.objects.filter(pk=self.plan(pk).pk))
-        return Response(status=204)
+        StudyPlan.cancel_all(self.rows().filter(pk=self.row().pk))
 
 
-class SettingsBody(Body):
-    title = serializers.CharField(required=False, max_length=200)
-    deadline = serializers.DateField(
+class SettingsBody(fields.Body):
+    title = fields.CharField(required=False, max_length=200)
+    deadline = fields.DateField(
         required=False, allow_null=True, help_text="the last day; null: none"
     )
-    goals = serializers.DictField(
+    goals = fields.DictField(
         required=False,
-        child=serializers.FloatField(min_value=0),
+        child=fields.FloatField(min_value=0),
         help_text=f"precision asked for: {', '.join(Goals.model_fields)}; {{}}: none",
     )
 
@@ -315,59 +253,51 @@ class SettingsBody(Body):
         return {key: f"{value:g}" for key, value in given.items()}
 
 
-class DeleteQuery(Query):
-    confirm = serializers.CharField(help_text="the study's slug once more")
+class DeleteQuery(fields.Query):
+    confirm = fields.CharField(help_text="the study's slug once more")
 
 
 class StudyDetail(StudyView):
     in_archive = True
-
-    @extend_schema(
-        operation_id="get_study", tags=["studies"], responses=StudyDetailSerializer
+    get = show_operation(
+        "get_study",
+        StudyDetailSerializer,
+        "Return a study with its settings and questions.",
     )
-    def get(self, request: Request, slug: str) -> Response:
-        """Return a study with its settings and questions."""
-        return Response(detail(self.study))
 
-    @extend_schema(
-        operation_id="change_study",
-        tags=["studies"],
-        request=SettingsBody,
-        responses=StudyDetailSerializer,
-    )
-    def patch(self, request: Request, slug: str) -> Response:
+    def row(self, **of: Any) -> Study:
+        return self.study
+
+    def check_change(self) -> None:
+        is_deleted = self.request.method == "DELETE"
+        if is_deleted and not can_delete(self.user, self.study):
+            raise PermissionDenied(
+                "Only an owner of the benchmark who manages the study may delete it."
+            )
+
+    @operation("change_study", StudyDetailSerializer, takes=SettingsBody)
+    def patch(self, given: dict[str, Any]) -> Study:
         """Change the title, the deadline or the goals."""
         self.refuse_archived()
-        given = read(SettingsBody, request)
         if "title" in given:
-            rewording.rename(self.study, given["title"], user=request.user)
+            rewording.rename(self.study, given["title"], user=self.user)
         if "deadline" in given:
-            deadline.move(self.study, given["deadline"], user=request.user)
+            deadline.move(self.study, given["deadline"], user=self.user)
         if "goals" in given:
-            goals.set_goals(self.study, given["goals"], request.user)
+            goals.set_goals(self.study, given["goals"], self.user)
         self.study.refresh_from_db()
-        return Response(detail(self.study))
+        return self.study
 
-    @extend_schema(
-        operation_id="delete_study",
-        tags=["studies"],
-        parameters=[DeleteQuery],
-        responses={202: None, 204: None},
-    )
-    def delete(self, request: Request, slug: str) -> Response:
+    @operation("delete_study", query=DeleteQuery, other={202: None})
+    def delete(self, given: dict[str, Any]) -> HttpResponseBase | None:
         """Delete a draft or closed study with its answers, log and reports.
 
         A worker deletes a large one (202).
         """
-        if not can_delete(request.user, self.study):
-            raise PermissionDenied(
-                "Only an owner of the benchmark who manages the study may delete it."
-            )
-        confirm = asked(DeleteQuery, request)["confirm"]
-        if deleting.ask_to_delete(self.study, confirm, user=request.user):
-            return Response(status=204)
+        if deleting.ask_to_delete(self.study, given["confirm"], user=self.user):
+            return None
         ring(delete_studies.delay)
-        return Response(status=202)
+        return HttpResponse(status=202)
 
 
 CHANGES: dict[str, Callable[[Study, User], Study]] = {
@@ -380,107 +310,87 @@ CHANGES: dict[str, Callable[[Study, User], Study]] = {
 }
 
 
-class StateBody(Body):
-    do = serializers.ChoiceField([*CHANGES], help_text="restore: out of the archive")
+class StateBody(fields.Body):
+    do = fields.ChoiceField([*CHANGES], help_text="restore: out of the archive")
 
 
 class StudyState(StudyView):
     in_archive = True
 
-    @extend_schema(
-        operation_id="change_state",
-        tags=["studies"],
-        request=StateBody,
-        responses=StudyDetailSerializer,
-    )
-    def post(self, request: Request, slug: str) -> Response:
+    @operation("change_state", StudyDetailSerializer, takes=StateBody)
+    def post(self, given: dict[str, Any]) -> Study:
         """Launch, pause, resume, close, archive or restore the study."""
-        change = read(StateBody, request)["do"]
-        return Response(detail(CHANGES[change](self.study, request.user)))
+        return CHANGES[given["do"]](self.study, self.user)
 
 
-class StudyFile(StudyView):
-    content_negotiation_class = AnyType
+class StudyFile(PlanningView, StudyView):
+    def check_change(self) -> None:
+        check_benchmark_of(self.user, self.study)
 
-    @extend_schema(
-        operation_id="download_study_file",
-        tags=["studies"],
-        responses={(200, "application/yaml"): OpenApiTypes.ANY},
-    )
-    def get(self, request: Request, slug: str) -> HttpResponseBase:
+    @operation("download_study_file", "application/yaml")
+    def get(self) -> HttpResponseBase:
         """Download the study file of the study as it is now."""
         try:
             text = drafting.file_of(self.study)
         except PlanningError as error:
             raise Http404(str(error)) from error
-        return attachment(f"{slug}.yaml", text, "application/yaml")
+        return attachment(f"{self.study.slug}.yaml", text, "application/yaml")
 
-    @extend_schema(
-        operation_id="replace_draft",
-        tags=["studies"],
-        request=SetupBody,
-        responses={200: StudyDetailSerializer, 202: PlanSerializer},
+    @operation(
+        "replace_draft",
+        StudyDetailSerializer,
+        takes=SetupBody,
+        other={202: PlanSerializer},
     )
-    def put(self, request: Request, slug: str) -> Response:
+    def put(self, given: dict[str, Any]) -> HttpResponseBase | Study:
         """Plan a draft again that nobody has a link to."""
-        check_benchmark_of(request.user, self.study)
         lifecycle.check_editable(self.study)
-        setup = _setup(read(SetupBody, request), slug, self.study.benchmark)
+        setup = _setup(given, self.study.slug, self.study.benchmark)
         draft = outline(setup)
         if draft.needs_worker or draft.draws_long:
-            return queued(setup, StudyPlan.Action.EDIT, request, self.study)
-        return Response(detail(drafting.replace(self.study, setup, request.user)))
+            return self.plan(setup, StudyPlan.Action.EDIT, self.study)
+        return drafting.replace(self.study, setup, self.user)
 
 
 class TextSerializer(serializers.Serializer):
-    name = serializers.CharField()
-    text = serializers.CharField(allow_blank=True)
-    label = serializers.CharField()
-    language = serializers.CharField()
+    name = fields.CharField()
+    text = fields.CharField(allow_blank=True)
+    label = fields.CharField()
+    language = fields.CharField()
 
 
 class TextsSerializer(serializers.Serializer):
-    version = serializers.IntegerField()
+    version = fields.IntegerField()
     texts = TextSerializer(many=True)
 
 
-class TextsBody(Body):
-    version = serializers.IntegerField(
+class TextsBody(fields.Body):
+    version = fields.IntegerField(
         min_value=1, max_value=2**31 - 1, help_text="that you have read"
     )
-    texts = serializers.DictField(
-        child=serializers.CharField(allow_blank=True), help_text="new texts, by name"
+    texts = fields.DictField(
+        child=fields.CharField(allow_blank=True), help_text="new texts, by name"
     )
 
 
 class StudyTexts(StudyView):
     readers = "manager"
+    get = show_operation(
+        "get_texts",
+        TextsSerializer,
+        "Return the texts that can be corrected while the study runs.",
+    )
 
-    def texts(self) -> Response:
+    def row(self, **of: Any) -> dict[str, Any]:
         rows = rewording.wordings(self.study)
-        found = {"version": self.study.text_version, "texts": rows}
-        return Response(TextsSerializer(found).data)
+        return {"version": self.study.text_version, "texts": rows}
 
-    @extend_schema(
-        operation_id="get_texts", tags=["studies"], responses=TextsSerializer
-    )
-    def get(self, request: Request, slug: str) -> Response:
-        """Return the texts that can be corrected while the study runs."""
-        return self.texts()
-
-    @extend_schema(
-        operation_id="correct_texts",
-        tags=["studies"],
-        request=TextsBody,
-        responses=TextsSerializer,
-    )
-    def patch(self, request: Request, slug: str) -> Response:
+    @operation("correct_texts", TextsSerializer, takes=TextsBody)
+    def patch(self, given: dict[str, Any]) -> dict[str, Any]:
         """Correct texts; annotators see them from the next page on."""
-        given = read(TextsBody, request)
-        known = {one.name for one in rewording.wordings(self.study)}
-        if unknown := sorted(given["texts"].keys() - known):
-            raise Refused({"texts": f"The study has no text {unknown[0]}."})
-        rewording.reword(
-            self.study, given["texts"], version=given["version"], user=request.user
-        )
-        return self.texts()
+        known = [one.name for one in rewording.wordings(self.study)]
+        new = given["texts"]
+        refuse_unknown(new, known, "texts", "The study has no text {}.")
+        version = given["version"]
+        rewording.reword(self.study, new, version=version, user=self.user)
+        return self.row()

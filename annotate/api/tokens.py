@@ -3,20 +3,17 @@
 from typing import Any
 
 from django.contrib.auth import authenticate
-from django.db.models import QuerySet
-from django.shortcuts import get_object_or_404
-from django.urls import reverse
-from drf_spectacular.utils import OpenApiExample, extend_schema
-from rest_framework import generics, serializers
+from drf_spectacular.utils import OpenApiExample
+from rest_framework import serializers
 from rest_framework.exceptions import Throttled
 from rest_framework.parsers import FormParser
-from rest_framework.request import Request
-from rest_framework.response import Response
 
 from annotate.access import rate_limits
 from annotate.access.permissions import get_study_for
+from annotate.api import fields
 from annotate.api.authentication import ShallowJSONParser
 from annotate.api.base import AccountView, ApiView
+from annotate.api.operations import list_operation, operation
 from annotate.api.refusals import Refused
 from annotate.models import ApiToken
 from annotate.models.tokens import USUAL_DAYS
@@ -31,32 +28,20 @@ class TokenSerializer(serializers.ModelSerializer):
         allow_null=True,
         help_text="null: every study",
     )
-
-    class Meta:
-        model = ApiToken
-        fields: tuple[str, ...] = (
-            "id",
-            "name",
-            "scope",
-            "study",
-            "created_at",
-            "expires_at",
-            "last_used_on",
-            "revoked_at",
-        )
+    Meta = fields.meta(
+        ApiToken, "id name scope study created_at expires_at last_used_on revoked_at"
+    )
 
 
 class LoginSerializer(serializers.Serializer):
-    username = serializers.CharField(max_length=150)
-    password = serializers.CharField(trim_whitespace=False, max_length=4096)
-    name = serializers.CharField(max_length=80, default="made by a program")
-    scope = serializers.ChoiceField(
-        ApiToken.Scope.choices, default=ApiToken.Scope.MANAGE
-    )
-    study = serializers.SlugField(
+    username = fields.CharField(max_length=150)
+    password = fields.CharField(trim_whitespace=False, max_length=4096)
+    name = fields.CharField(max_length=80, default="made by a program")
+    scope = fields.ChoiceField(ApiToken.Scope.choices, default=ApiToken.Scope.MANAGE)
+    study = fields.SlugField(
         required=False, help_text="slug of the only study; all if not given"
     )
-    days = serializers.IntegerField(
+    days = fields.IntegerField(
         min_value=1,
         max_value=MOST_DAYS,
         allow_null=True,
@@ -70,10 +55,20 @@ class LoginSerializer(serializers.Serializer):
 
 
 class NewTokenSerializer(TokenSerializer):
-    token = serializers.CharField(help_text="the secret; it is not shown again")
+    token = fields.CharField(
+        source="secret", help_text="the secret; it is not shown again"
+    )
+    Meta = fields.meta(ApiToken, "token", TokenSerializer)
 
-    class Meta(TokenSerializer.Meta):
-        fields: tuple[str, ...] = ("token", *TokenSerializer.Meta.fields)
+
+EXAMPLE = {
+    "username": "rob",
+    "password": "a long password",
+    "name": "notebook",
+    "scope": "read",
+    "study": "pilot",
+    "days": 90,
+}
 
 
 class TokenMaker(ApiView):
@@ -82,63 +77,49 @@ class TokenMaker(ApiView):
     parser_classes = (ShallowJSONParser, FormParser)
     takes_key = False
 
-    @extend_schema(
-        operation_id="make_token",
-        tags=["tokens"],
-        request=LoginSerializer,
-        responses={201: NewTokenSerializer},
+    @operation(
+        "make_token",
+        NewTokenSerializer,
+        takes=LoginSerializer,
+        status=201,
         examples=[
             OpenApiExample(
-                "a notebook that reads one study",
-                {
-                    "username": "rob",
-                    "password": "a long password",
-                    "name": "notebook",
-                    "scope": "read",
-                    "study": "pilot",
-                    "days": 90,
-                },
-                request_only=True,
+                "a notebook that reads one study", EXAMPLE, request_only=True
             )
         ],
     )
-    def post(self, request: Request) -> Response:
+    def post(self, given: dict[str, Any]) -> ApiToken:
         """Make a token by name and password; the answer shows its secret once."""
-        given = LoginSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
-        fields: dict[str, Any] = dict(given.validated_data)
-        name, password = fields.pop("username"), fields.pop("password")
-        sent = request._request
+        name, password = given.pop("username"), given.pop("password")
+        sent = self.request._request
         user = authenticate(request=sent, username=name, password=password)
         if user is None:
             if getattr(sent, "axes_locked_out", False):
                 wait = rate_limits.seconds_for_login(sent, {"username": name})
                 raise Throttled(wait=wait)
             raise Refused({"password": "Name or password is wrong."})
-        if slug := fields.pop("study", ""):
-            fields["study"] = get_study_for(user, slug)
+        if slug := given.pop("study", ""):
+            given["study"] = get_study_for(user, slug)
         rate_limits.note_token_given(sent, user)
-        token, secret = ApiToken.issue(user=user, **fields)
-        body = {"token": secret, **TokenSerializer(token).data}
-        address = reverse("api-token-revoke", args=[token.pk])
-        return Response(body, status=201, headers={"Location": address})
+        token, secret = ApiToken.issue(user=user, **given)
+        self.locate("token-revoke", token.pk)
+        token.secret = secret  # type: ignore[attr-defined]  # for this reply alone
+        return token
 
 
-class TokenList(AccountView, generics.ListAPIView):
-    serializer_class = TokenSerializer
-
-    def get_queryset(self) -> QuerySet[ApiToken]:
-        return ApiToken.objects.filter(user=self.request.user).select_related("study")
-
-    @extend_schema(operation_id="list_tokens", tags=["tokens"])
-    def get(self, request: Request) -> Response:
-        """List your tokens, without their secrets."""
-        return self.list(request)
+class OfTokens(AccountView):
+    def rows(self) -> Any:
+        return self.user.api_tokens.select_related("study")
 
 
-class TokenRevoke(AccountView):
-    @extend_schema(operation_id="revoke_token", tags=["tokens"], responses={204: None})
-    def delete(self, request: Request, pk: int) -> Response:
+class TokenList(OfTokens):
+    get = list_operation(
+        "list_tokens", TokenSerializer, "List your tokens, without their secrets."
+    )
+
+
+class TokenRevoke(OfTokens):
+    @operation("revoke_token")
+    def delete(self) -> None:
         """Revoke one of your tokens."""
-        get_object_or_404(ApiToken, user=request.user, pk=pk).revoke()
-        return Response(status=204)
+        self.row().revoke()

@@ -3,162 +3,108 @@
 from typing import Any
 
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
-from annotate.api.base import Body, Listed, StudyView, created, read
+from annotate.api import fields
+from annotate.api.base import StudyView
+from annotate.api.operations import list_operation, operation, show_operation
 from annotate.models import Delivery, Webhook
 from annotate.tasks import ring, wake_webhooks
 from annotate.webhooks import delivering, managing
 
 
 class WebhookSerializer(serializers.ModelSerializer):
-    events = serializers.ListField(child=serializers.CharField())
-
-    class Meta:
-        model = Webhook
-        fields = ["id", "address", "events", "created_at", "switched_off_at"]
+    events = fields.texts()
+    Meta = fields.meta(Webhook, "id address events created_at switched_off_at")
 
 
 class NewWebhookSerializer(WebhookSerializer):
-    secret = serializers.CharField(
+    secret = fields.CharField(
         help_text="verifies signatures (Standard Webhooks); not shown again"
     )
-
-    class Meta(WebhookSerializer.Meta):
-        fields = [*WebhookSerializer.Meta.fields, "secret"]
+    Meta = fields.meta(Webhook, "secret", WebhookSerializer)
 
 
 class DeliverySerializer(serializers.ModelSerializer):
-    class Meta:
-        model = Delivery
-        fields = (
-            "id",
-            "message",
-            "event",
-            "body",
-            "state",
-            "attempts",
-            "due_at",
-            "status",
-            "error",
-            "tried_at",
-            "created_at",
-        )
-
-
-class WebhookBody(Body):
-    address = serializers.CharField(max_length=500, help_text="begins with https://")
-    events = serializers.ListField(
-        child=serializers.ChoiceField(Webhook.Event.choices), allow_empty=False
+    Meta = fields.meta(
+        Delivery,
+        "id message event body state attempts due_at status error tried_at created_at",
     )
 
 
-class WebhookList(Listed, StudyView):
+class WebhookBody(fields.Body):
+    address = fields.CharField(max_length=500, help_text="begins with https://")
+    events = fields.ListField(
+        child=fields.ChoiceField(Webhook.Event.choices), allow_empty=False
+    )
+
+
+class OfWebhooks(StudyView):
     readers = "manager"
+
+    def rows(self) -> Any:
+        return self.study.webhooks.all()
+
+    def sent(self, delivery: Delivery) -> Delivery:
+        """Wake a worker; the message is in the list of deliveries."""
+        address = self.study.slug, delivery.webhook_id
+        self.queue(wake_webhooks, "webhook-deliveries", *address)
+        return delivery
+
+
+class WebhookList(OfWebhooks):
     takes_key = False  # the secret is not kept
 
-    @extend_schema(
-        operation_id="list_webhooks",
-        tags=["webhooks"],
-        responses=WebhookSerializer(many=True),
-    )
-    def get(self, request: Request, slug: str) -> Response:
-        """List the webhooks."""
-        return self.page(self.study.webhooks.all(), WebhookSerializer)
+    get = list_operation("list_webhooks", WebhookSerializer, "List the webhooks.")
 
-    @extend_schema(
-        operation_id="add_webhook",
-        tags=["webhooks"],
-        request=WebhookBody,
-        responses={201: NewWebhookSerializer},
-    )
-    def post(self, request: Request, slug: str) -> Response:
+    @operation("add_webhook", NewWebhookSerializer, takes=WebhookBody, status=201)
+    def post(self, given: dict[str, Any]) -> Webhook:
         """Add a webhook; it gets messages about all later events."""
-        row = managing.add(self.study, **read(WebhookBody, request), by=request.user)
-        return created(NewWebhookSerializer(row).data, "api-webhook", slug, row.pk)
+        row = managing.add(self.study, **given, by=self.user)
+        self.locate("webhook", self.study.slug, row.pk)
+        return row
 
 
-class OfWebhook(StudyView):
-    readers = "manager"
-
-    def webhook(self) -> Webhook:
-        return get_object_or_404(self.study.webhooks, pk=self.kwargs["pk"])
-
-    def queued(self, delivery: Delivery) -> Response:
-        """Wake a worker; the message is in the list of deliveries."""
-        ring(wake_webhooks)
-        args: tuple[Any, ...] = self.study.slug, delivery.webhook_id
-        shown = DeliverySerializer(delivery).data
-        return created(shown, "api-webhook-deliveries", *args, status=202)
-
-
-class OneWebhook(OfWebhook):
-    @extend_schema(
-        operation_id="get_webhook", tags=["webhooks"], responses=WebhookSerializer
+class OneWebhook(OfWebhooks):
+    get = show_operation(
+        "get_webhook", WebhookSerializer, "Return a webhook, without its secret."
     )
-    def get(self, request: Request, slug: str, pk: int) -> Response:
-        """Return a webhook, without its secret."""
-        return Response(WebhookSerializer(self.webhook()).data)
 
-    @extend_schema(
-        operation_id="delete_webhook", tags=["webhooks"], responses={204: None}
-    )
-    def delete(self, request: Request, slug: str, pk: int) -> Response:
+    @operation("delete_webhook")
+    def delete(self) -> None:
         """Delete a webhook with its messages."""
-        managing.delete(self.webhook(), by=request.user)
-        return Response(status=204)
+        managing.delete(self.row(), by=self.user)
 
 
-class WebhookTest(OfWebhook):
-    @extend_schema(
-        operation_id="test_webhook",
-        tags=["webhooks"],
-        request=None,
-        responses={202: DeliverySerializer},
-    )
-    def post(self, request: Request, slug: str, pk: int) -> Response:
+class WebhookTest(OfWebhooks):
+    @operation("test_webhook", DeliverySerializer, status=202)
+    def post(self) -> Delivery:
         """Send a message of the type `webhook.test`."""
-        return self.queued(managing.test(self.webhook()))
+        return self.sent(managing.test(self.row()))
 
 
-class WebhookResume(OfWebhook):
-    @extend_schema(
-        operation_id="resume_webhook",
-        tags=["webhooks"],
-        request=None,
-        responses=WebhookSerializer,
-    )
-    def post(self, request: Request, slug: str, pk: int) -> Response:
+class WebhookResume(OfWebhooks):
+    @operation("resume_webhook", WebhookSerializer)
+    def post(self) -> Any:
         """Switch a webhook on that was switched off; what it missed is sent."""
-        managing.resume(self.webhook(), by=request.user)
+        managing.resume(self.row(), by=self.user)
         ring(wake_webhooks)
-        return Response(WebhookSerializer(self.webhook()).data)
+        return self.row()
 
 
-class DeliveryList(Listed, OfWebhook):
-    @extend_schema(
-        operation_id="list_deliveries",
-        tags=["webhooks"],
-        responses=DeliverySerializer(many=True),
-    )
-    def get(self, request: Request, slug: str, pk: int) -> Response:
+class DeliveryList(OfWebhooks):
+    @operation("list_deliveries", DeliverySerializer, many=True)
+    def get(self) -> Any:
         """List the deliveries of the last 30 days, the newest first."""
-        return self.page(self.webhook().deliveries.all(), DeliverySerializer)
+        return self.row().deliveries.all()
 
 
-class DeliveryAgain(OfWebhook):
-    @extend_schema(
-        operation_id="send_delivery_again",
-        tags=["webhooks"],
-        request=None,
-        responses={202: DeliverySerializer},
-    )
-    def post(self, request: Request, slug: str, pk: int, delivery_pk: int) -> Response:
+class DeliveryAgain(OfWebhooks):
+    @operation("send_delivery_again", DeliverySerializer, status=202)
+    def post(self) -> Delivery:
         """Send a message again, with the same id."""
-        row = get_object_or_404(self.webhook().deliveries, pk=delivery_pk)
+        own = self.row().deliveries
+        row = get_object_or_404(own, pk=self.kwargs["delivery_pk"])
         delivering.send_again(Delivery.objects.filter(pk=row.pk))
         row.refresh_from_db()
-        return self.queued(row)
+        return self.sent(row)

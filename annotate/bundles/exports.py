@@ -10,9 +10,11 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotate.access.permissions import can_manage
 from annotate.audit_log import as_of_event
 from annotate.models import MAIN, Export, Study, User
 from annotate.reports import building
@@ -93,6 +95,12 @@ def ask_bundle(study: Study, user: User | None, *, pictures: bool) -> Export:
         layout=BUNDLE,
         pictures=pictures,
     )
+
+
+def visible_exports(study: Study, user: User) -> QuerySet[Export]:
+    """Return the exports that a user may see: bundles are for managers."""
+    rows = study.exports.select_related("created_by", "view", "as_of")
+    return rows if can_manage(user, study) else rows.exclude(layout=BUNDLE)
 
 
 def _check_unfinished(user: User | None) -> None:

@@ -159,7 +159,7 @@ def token_revoke(request: UserRequest, pk: int) -> HttpResponse:
     token = get_object_or_404(request.user.api_tokens, pk=pk)
     token.revoke()
     messages.success(
-        request, _("The token “%(name)s” was revoked.") % {"name": token.name}
+        request, _("The API token “%(name)s” is revoked.") % {"name": token.name}
     )
     return redirect("account")
 

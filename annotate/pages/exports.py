@@ -6,11 +6,11 @@ from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
-from annotate.access.permissions import can_manage
 from annotate.bundles import exports
 from annotate.models import Export, Study, User
 from annotate.pages.scores import STOP_POLLING
 from annotate.pages.study_views import UserRequest, render_page, study_page
+from annotate.reports import building
 from annotate.reports.forms import ExportForm
 from annotate.reports.layouts import ExportError
 from annotate.tasks import ring, wake_exports
@@ -27,13 +27,10 @@ def export_list(request: UserRequest, study: Study) -> HttpResponse:
 
 
 def _list(user: User, study: Study) -> dict[str, object]:
-    rows = list(study.exports.select_related("created_by", "view", "as_of"))
-    is_manager = can_manage(user, study)
+    rows = list(exports.visible_exports(study, user))
     return {
         "exports": rows,
-        "deletable": {
-            row.pk for row in rows if is_manager or row.created_by_id == user.pk
-        },
+        "deletable": {row.pk for row in rows if building.may_remove(row, user)},
         "at_work": any(row.state in Export.UNFINISHED for row in rows),
         "days": exports.RETENTION.days,
     }
@@ -64,7 +61,7 @@ def export_create(request: UserRequest, study: Study) -> HttpResponse:
     return redirect("export-list", study.slug)
 
 
-@study_page("POST")
+@study_page("POST", role="manager")
 def bundle_create(request: UserRequest, study: Study) -> HttpResponse:
     """Queue a bundle and wake a worker."""
     pictures = "pictures" in request.POST
@@ -80,7 +77,8 @@ def bundle_create(request: UserRequest, study: Study) -> HttpResponse:
 @study_page()
 def export_file(request: UserRequest, study: Study, pk: int) -> FileResponse:
     """Send the file of a finished export."""
-    export = get_object_or_404(study.exports, pk=pk, state=Export.State.DONE)
+    rows = exports.visible_exports(study, request.user)
+    export = get_object_or_404(rows, pk=pk, state=Export.State.DONE)
     path = exports.path_of(export)
     if not path.is_file():
         raise Http404
@@ -90,8 +88,8 @@ def export_file(request: UserRequest, study: Study, pk: int) -> FileResponse:
 @study_page("POST", in_archive=True)
 def export_delete(request: UserRequest, study: Study, pk: int) -> HttpResponse:
     """Delete an export and its file; managers may delete those of others."""
-    export = get_object_or_404(study.exports, pk=pk)
-    if export.created_by_id != request.user.pk and not can_manage(request.user, study):
+    export = get_object_or_404(exports.visible_exports(study, request.user), pk=pk)
+    if not building.may_remove(export, request.user):
         raise PermissionDenied(_("Only managers can delete other people's exports."))
     exports.delete(export)
     messages.success(request, _("The export was deleted."))

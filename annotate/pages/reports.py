@@ -17,9 +17,8 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from annotate.access.permissions import can_manage
 from annotate.audit_log import as_of_event
-from annotate.models import MAIN, Report, Study, User
+from annotate.models import MAIN, Report, Study
 from annotate.pages.scores import STOP_POLLING
 from annotate.pages.study_views import UserRequest, render_page, study_page
 from annotate.reports import building, comparing, downloads, study_scores, writing
@@ -66,7 +65,7 @@ def _list(request: UserRequest, study: Study) -> dict[str, object]:
     return {
         "reports": reports,
         "cancellable": {
-            report.pk for report in reports if _may_cancel(request.user, report)
+            report.pk for report in reports if building.may_remove(report, request.user)
         },
         "at_work": any(report.state in Report.UNFINISHED for report in reports),
         "n_comparable": sum(
@@ -125,15 +124,11 @@ def report_again(request: UserRequest, study: Study, pk: int) -> HttpResponse:
 def report_cancel(request: UserRequest, study: Study, pk: int) -> HttpResponse:
     """Cancel an unfinished report; managers may cancel those of others."""
     report = get_object_or_404(study.reports.select_related("study"), pk=pk)
-    if not _may_cancel(request.user, report):
+    if not building.may_remove(report, request.user):
         raise PermissionDenied(_("Only managers can cancel other people's reports."))
     if Report.cancel_all(study.reports.filter(pk=pk)):
         messages.success(request, _("Report %(number)d cancelled.") % {"number": pk})
     return redirect("report-list", study.slug)
-
-
-def _may_cancel(user: User, report: Report) -> bool:
-    return report.created_by_id == user.pk or can_manage(user, report.study)
 
 
 def _queued(report: Report) -> HttpResponse:

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotate import event_log
-from annotate.access.permissions import managed_studies
+from annotate.access.permissions import managed_studies, owns
 from annotate.models import (
     FINAL,
     PICTURE_REPLACED,
@@ -28,6 +29,7 @@ from annotate.models import (
 )
 from annotate.models.units import OUTPUTS
 from annotate.presentation import broken_media
+from annotate.presentation.same_size import outputs_of
 from annotate.quality.exclusion import REPLACEMENT, exclude
 from annotate.responses import giving_back
 from annotate.responses.analysis_views import hide_from_all, in_force
@@ -89,6 +91,16 @@ class Effect:
         return at_rest and self.seen > 0
 
 
+def replaceable_outputs(study: Study, user: User) -> QuerySet[Output]:
+    """Return the original outputs of a study, to those who may change them."""
+    if not owns(user, study.benchmark):
+        raise PermissionDenied(
+            _("Only an owner of the benchmark who manages the study may do that.")
+        )
+    outputs = outputs_of(study).filter(twin_of=None)
+    return outputs.select_related("story__benchmark", "method", "video")
+
+
 def shots_of(output: Output) -> list[int]:
     """Return the shots whose pictures can be replaced; for a video, `VIDEO`."""
     if output.video_id:
@@ -103,6 +115,16 @@ def shown_now(output: Output, shot: int) -> MediaFile | None:
     if output.video_id:
         return output.video
     return output.frames.select_related("media").get(number=shot).media
+
+
+def offer(
+    output: Output, shot: int, path: Path, user: User
+) -> tuple[MediaFile | None, MediaFile]:
+    """Return the picture that is shown, and a file stored to replace it."""
+    now = shown_now(output, shot)
+    if why := refusal(user, effects(output)):
+        raise ReplacingError(why)
+    return now, prepare(output, shot, path)
 
 
 def prepare(output: Output, shot: int, path: Path) -> MediaFile:

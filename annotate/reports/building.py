@@ -17,9 +17,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from analysis.options import AlignOptions
+from annotate.access.permissions import can_manage
 from annotate.audit_log import as_of_event
 from annotate.audit_log.as_of_event import Moment
-from annotate.models import Report, Study, User
+from annotate.models import Export, Report, Study, User
 from annotate.models.reports import Job
 from annotate.reports.declarations import as_files
 from annotate.reports.writing import ReportError, write_study_report
@@ -72,6 +73,11 @@ def has_most_unfinished(jobs: type[Job], user: User | None) -> bool:
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
     rows = jobs._default_manager.filter(created_by=user, state__in=Job.UNFINISHED)
     return rows.count() >= MOST_UNFINISHED
+
+
+def may_remove(job: Report | Export, user: User) -> bool:
+    """Say whether a user may cancel or delete a job: their own, or as a manager."""
+    return job.created_by_id == user.pk or can_manage(user, job.study)
 
 
 def from_stored(stored: dict[str, Any]) -> AlignOptions:

@@ -172,7 +172,7 @@ def other_details(old: MetricScore, row: ScoreRow) -> bool:
 def _differs(old: MetricScore | None, row: ScoreRow) -> Problem:
     where = row[FILE], row[LINE]
     if old is not None and old.value != row["score"]:
-        expected = f"the stored value {old.value!r} (--replace overwrites it)"
+        expected = f"the stored value {old.value!r} (option replace overwrites it)"
         found = repr(row["score"]) if row["score"] is not None else row["reason"]
         return Problem(where[0], expected, where[1], "score", found)
     if old is not None and other_details(old, row):
@@ -180,7 +180,7 @@ def _differs(old: MetricScore | None, row: ScoreRow) -> Problem:
         named = f"{row['metric']} of {row['method']} / {row['story']}"
         return Problem(where[0], expected, where[1], "details", named)
     value, stored = ("true", "false") if row["higher"] else ("false", "true")
-    expected = f"{stored} as stored before (--replace overwrites it)"
+    expected = f"{stored} as stored before (option replace overwrites it)"
     return Problem(where[0], expected, where[1], "higher_is_better", value)
 
 

@@ -1,8 +1,10 @@
 """Requests to a server: retries, idempotency keys, refusals and pages of lists."""
 
+import hashlib
 import time
 import uuid
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -183,10 +185,33 @@ class Connection:
                 if wait > LONGEST_WAIT:
                     break
             time.sleep(wait)
-        if response.is_success:
-            return response
-        kind = KINDS.get(response.status_code, RefusedError)
-        raise kind(response.status_code, _document(response))
+        _raise_refusal(response)
+        return response
+
+    def save(self, path: str, place: Path, *, sha256: str) -> None:
+        """Store a file of the server whole, or not at all.
+
+        Raises
+        ------
+        PlumblineError
+            The server refused it, or the file arrived damaged.
+        """
+        draft, digest = place.with_name(f"{place.name}.part"), hashlib.sha256()
+        try:
+            with self._http.stream("GET", path) as response, draft.open("wb") as file:
+                if not response.is_success:
+                    response.read()
+                _raise_refusal(response)
+                for block in response.iter_bytes():
+                    digest.update(block)
+                    file.write(block)
+            if digest.hexdigest() != sha256:
+                raise PlumblineError(f"{place.name} arrived damaged. Fetch it again.")
+            draft.replace(place)
+        except httpx2.TransportError as error:
+            raise UnreachableError(f"GET {path}: {error!r}") from error
+        finally:
+            draft.unlink(missing_ok=True)
 
     def get(self, path: str, **params: Any) -> Any:
         """Return the JSON of an address."""
@@ -205,6 +230,12 @@ class Connection:
             # A proxy may have changed scheme and host.
             found = self.get(httpx2.URL(following).raw_path.decode())
             yield from found["results"]
+
+
+def _raise_refusal(response: httpx2.Response) -> None:
+    if not response.is_success:
+        kind = KINDS.get(response.status_code, RefusedError)
+        raise kind(response.status_code, _document(response))
 
 
 def _document(response: httpx2.Response) -> dict[str, Any]:

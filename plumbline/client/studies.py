@@ -189,6 +189,28 @@ class Client:
         path = _of(study, f"{table}.csv")
         return read_table(self.connection.send("GET", path, params=query).text)
 
+    def export(self, study: str, folder: str | Path, **options: Any) -> Path:
+        """Export tables on the server; return their file, or an archive of several.
+
+        ``options`` are ``table``, ``layout``, ``format``, ``view``, ``as_of``,
+        ``with_scores`` and ``bom``.
+        """
+        return self._fetch(study, "exports/", folder, **options)
+
+    def bundle(self, study: str, folder: str | Path, *, pictures: bool = True) -> Path:
+        """Export a study as one file, which ``plumbline import`` reads elsewhere."""
+        return self._fetch(study, "bundles/", folder, pictures=pictures)
+
+    def _fetch(self, study: str, what: str, folder: str | Path, **body: Any) -> Path:
+        """Wait for an export, and store its file in a folder."""
+        asked = self.connection.post(_of(study, what), **body)
+        path = _of(study, f"exports/{asked['id']}/")
+        done = self._wait(path)
+        place = Path(folder) / Path(done["name"]).name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        self.connection.save(f"{path}file/", place, sha256=done["sha256"])
+        return place
+
     def leaderboard(self, study: str) -> "pd.DataFrame":
         """Return the methods by question, the best first, with 95 % intervals.
 
@@ -348,21 +370,9 @@ class Client:
     # Reports
 
     def report(self, study: str, folder: str | Path, **options: Any) -> Path:
-        """Make a report on the server, and unpack it into a folder.
+        """Make a report on the server, unpack it into a folder, and return its page.
 
-        Parameters
-        ----------
-        study : str
-            The study.
-        folder : str or Path
-            Where to put it.
-        **options
-            As the API takes them: ``questions``, ``metrics``, ``resamples``, ...
-
-        Returns
-        -------
-        Path
-            The report's page.
+        ``options`` are those of the API: ``questions``, ``metrics``, ``resamples``, ...
         """
         asked = self.connection.post(_of(study, "reports/"), **options)
         path = _of(study, f"reports/{asked['id']}/")

@@ -300,6 +300,7 @@ class World:
             "code": output.pk if preview else slot.code,
             "side": "only" if preview else side,
             "number": 1,
+            "kind": "csv",
             "index": 0,
             "question": 1,
             "which": "bad",
@@ -348,6 +349,7 @@ def _shown(output: Output) -> str:
 ABOUT_THE_FILE = (
     "file",
     "texts",
+    "preview",
     "study-edit",
     "study-version",
     "study-file",

@@ -141,6 +141,20 @@ def test_posted_score_may_be_missing_as_in_files(study, score):
     assert response.json()["created"] == 1
 
 
+def test_refused_score_names_the_field_that_overwrites_it(study):
+    alice(study)
+    url = reverse("api-scores", args=[study.slug])
+    client = program("alice")
+    row = {"story": "01", "method": "Alder", "metric": "occm", "score": 0.5}
+    client.post(url, {"scores": [row]}, format="json")
+    other = {"scores": [row | {"score": 0.6}]}
+    refused = client.post(url, other, format="json")
+    (problem,) = refused.json()["problems"]
+    assert problem["expected"] == "the stored value 0.5 (option replace overwrites it)"
+    replaced = client.post(url, {**other, "replace": True}, format="json")
+    assert replaced.json()["replaced"] == 1
+
+
 def test_researchers_cannot_post_scores(study):
     rob(study)
     url = reverse("api-scores", args=[study.slug])

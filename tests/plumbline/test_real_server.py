@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import httpx2
+import pandas as pd
 import pytest
 
 from plumbline.client import Client, NotAllowedError, Session
@@ -65,6 +66,7 @@ def rate(address: str, link: str, value: int, over: threading.Event) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # a loaded machine starts the server in three minutes
 def test_client_leads_a_study_from_pictures_to_the_report(tmp_path, capsys):
     began = time.monotonic()
 
@@ -121,6 +123,10 @@ def test_client_leads_a_study_from_pictures_to_the_report(tmp_path, capsys):
         page = client.report("pilot", tmp_path / "report", resamples=50)
         assert "step-2000" in page.read_text("utf-8")
         tell(f"report: {len([*page.parent.rglob('*')])} files")
+        file = client.export("pilot", tmp_path, table="ratings", format="parquet")
+        assert len(pd.read_parquet(file)) == 36
+        bundle = client.bundle("pilot", tmp_path)
+        tell(f"{file.stat().st_size} bytes of ratings, {bundle.stat().st_size} in all")
         wrong = Client(address, "wrong")
         with pytest.raises(NotAllowedError):
             wrong.studies()

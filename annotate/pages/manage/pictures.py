@@ -6,7 +6,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.core import signing
-from django.core.exceptions import PermissionDenied
 from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
@@ -16,7 +15,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 
-from annotate.access.permissions import owns
 from annotate.middleware import LARGEST_BODY
 from annotate.models import Study
 from annotate.pages.annotator.media_files import send_file, send_picture
@@ -26,7 +24,6 @@ from annotate.pages.study_views import (
     study_page,
     whole_number,
 )
-from annotate.presentation.same_size import outputs_of
 from annotate.quality import replacing
 from annotate.quality.replacing import VIDEO, ReplacingError
 from evalcore import media
@@ -56,14 +53,7 @@ def output_replace(request: UserRequest, study: Study, pk: int) -> HttpResponseB
 
 def _output(request: UserRequest, study: Study, pk: int) -> Output:
     """Return an original output of the study whose pictures the user may change."""
-    if not owns(request.user, study.benchmark):
-        raise PermissionDenied(
-            _("Only an owner of the benchmark who manages the study may do that.")
-        )
-    outputs = outputs_of(study).filter(twin_of=None)
-    return get_object_or_404(
-        outputs.select_related("story__benchmark", "method", "video"), pk=pk
-    )
+    return get_object_or_404(replacing.replaceable_outputs(study, request.user), pk=pk)
 
 
 def _page(
@@ -99,10 +89,6 @@ def _shot(request: UserRequest, output: Output) -> int:
 def _compare(request: UserRequest, study: Study, output: Output) -> HttpResponse:
     """Store the sent file, and show it beside the old one."""
     shot = _shot(request, output)
-    now = replacing.shown_now(output, shot)
-    effects = replacing.effects(output)
-    if why := replacing.refusal(request.user, effects):
-        raise ReplacingError(why)
     sent = request.FILES.get("file")
     if not isinstance(sent, UploadedFile):
         raise ReplacingError(_("Choose a file."))
@@ -110,7 +96,7 @@ def _compare(request: UserRequest, study: Study, output: Output) -> HttpResponse
         path = Path(folder) / "sent"
         with path.open("wb") as stream:
             stream.writelines(sent.chunks())
-        new = replacing.prepare(output, shot, path)
+        now, new = replacing.offer(output, shot, path, request.user)
     offer = signing.dumps([output.pk, shot, now.pk if now else "", new.pk], salt=SALT)
     return _page(
         request,

@@ -121,7 +121,8 @@ def test_account_page_lists_makes_and_revokes_tokens(alice):
     assert secret not in token.secret_hash
     assert (token.expires_at - token.created_at).days in (89, 90)
     assert token.last_used_on == timezone.now().date()
-    client.post(reverse("token-revoke", args=[token.pk]))
+    page = client.post(reverse("token-revoke", args=[token.pk]), follow=True)
+    assert "The API token “notebook” is revoked." in page.content.decode()
     assert not opens(secret)
     assert opens(other)
     assert is_logged_in(client)
