@@ -167,7 +167,7 @@ class Means:
         keys, at = np.unique(self._answers.method * n + codes, return_inverse=True)
         of, sizes = keys // n, np.bincount(at, self._share)
         sums = np.bincount(at, adds) * widened_clusters(sizes, of, M)
-        variance = np.bincount(of, sums**2, minlength=M)
+        variance = np.bincount(of, sums**2, minlength=M).astype(float)
         count = 1 / np.bincount(of, sizes**2, minlength=M)
         return ClusteredVariance(variance, count, np.ones(M))
 
