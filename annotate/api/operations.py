@@ -43,7 +43,7 @@ def operation(
     takes, query : serializer class
         The body or query, which the method gets checked.
     many : bool
-        Whether the result is a list, of which a page is shown.
+        Whether to show a page of the result, which is a list.
     status : int
         The status of the reply.
     other : mapping

@@ -1,4 +1,4 @@
-"""What annotators see of a study: its preview, and wrong pictures replaced."""
+"""Preview of a study, and replacement of wrong pictures."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
