@@ -58,7 +58,7 @@ def who(client: Client) -> User | None:
 def test_person_of_a_group_logs_in_with_its_rights(client, provider):
     provider.person |= {"groups": ["staff"], "email": "ann@example.org"}
     page = client.get("/login/?next=/glossary/").content.decode()
-    assert "Log in by Lab University" in page
+    assert "Log in with Lab University" in page
     assert "/oidc/start/?next=%2Fglossary%2F" in page
     answer = come_back(client, "?next=/glossary/")
     assert answer["Location"] == "/glossary/"
@@ -301,4 +301,4 @@ def test_passwords_can_be_switched_off(client, provider, settings):
 def test_addresses_are_hidden_without_a_provider(client):
     for stage in ("start", "return"):
         assert client.get(f"/oidc/{stage}/").status_code == 404
-    assert "Log in by" not in client.get("/login/").content.decode()
+    assert "Log in with" not in client.get("/login/").content.decode()
