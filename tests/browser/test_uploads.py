@@ -61,8 +61,10 @@ def test_folder_becomes_a_study_by_keyboard(benchmarks, folder):
     expect(page.locator("main")).to_contain_text("Waiting for a worker")
     working.work_on(Upload.objects.get().pk)
     expect(page.locator(".previews img")).to_have_count(6)  # by itself
-    images = page.locator(".previews img")
-    assert all(images.evaluate_all("all => all.map((one) => one.naturalWidth)"))
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.previews img')]"
+        ".every((one) => one.naturalWidth)"
+    )
     assert violations_of_both_themes(page) == []
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") == 390

@@ -72,7 +72,8 @@ def test_export_is_asked_for_written_and_downloaded(study, monkeypatch):
 def test_bundle_is_asked_for_written_and_opened(study, pictures, monkeypatch):
     monkeypatch.setattr("annotate.pages.exports.wake_exports", lambda: None)
     data = {"pictures": "on"} if pictures else {}
-    rob(study).post(address(study, "bundle-create"), data)
+    assert rob(study).post(address(study, "bundle-create"), data).status_code == 403
+    alice(study).post(address(study, "bundle-create"), data)
     tasks.work_on_exports()
     export = Export.objects.get()
     assert export.name == "trial.zip"
@@ -80,8 +81,9 @@ def test_bundle_is_asked_for_written_and_opened(study, pictures, monkeypatch):
         bundle.check()
         assert bundle.manifest["rows"]["Slot"] == study.slots.count()
         assert any(name.startswith("media/") for name in bundle.files) == pictures
-    page = rob(study).get(address(study, "export-list")).content.decode()
-    assert "trial.zip" in page
+    listed = address(study, "export-list")
+    assert "trial.zip" in alice(study).get(listed).content.decode()
+    assert "trial.zip" not in rob(study).get(listed).content.decode()
 
 
 def test_single_file_is_sent_as_it_is(study):
