@@ -94,6 +94,7 @@ def test_single_method_has_no_correlation(run):
     }
 
 
+@pytest.mark.slow
 def test_all_ratings_equal(run):
     tables = run(ratings().assign(rating=3), scores())
     assert tables["correlations"]["value"].isna().all()
@@ -101,6 +102,7 @@ def test_all_ratings_equal(run):
     assert tables["method_means"]["mean"].eq(3).all()
 
 
+@pytest.mark.slow
 def test_all_metrics_missing_on_a_story(run):
     scored = scores()
     tables = run(ratings(), scored[scored["story"] != "s2"])

@@ -638,6 +638,7 @@ def test_without_resamples_there_are_no_intervals(aligned, by_tags):
         assert frame[columns].isna().all(axis=None), name
 
 
+@pytest.mark.slow
 def test_comparisons_are_differences_adjusted_by_holm(drawn):
     table = drawn["metric_comparisons"]
     cells = judged("coarse", "distance", "printed")

@@ -63,6 +63,7 @@ def test_missing_client_is_named_with_its_package(monkeypatch):
         check_clients({"mlflow": None, "wandb": ""})
 
 
+@pytest.mark.slow
 def test_failure_of_a_service_is_one_sentence(monkeypatch):
     def fail(run, place):
         raise ConnectionError("refused\nand a long trace")

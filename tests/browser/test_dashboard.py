@@ -53,6 +53,7 @@ def busy_study():
     return study
 
 
+@pytest.mark.slow
 def test_pages_are_accessible_and_do_not_overflow(page, live_server):
     busy = busy_study()
     stalled = running_study(timezone.now(), slug="stalled", quiet_days=4)

@@ -31,6 +31,7 @@ def show_summary(page, live_server) -> None:
     page.wait_for_selector("[popovertarget=term-rating]")
 
 
+@pytest.mark.slow
 def test_note_appears_on_hover_and_focus(page, live_server):
     log_in(page, live_server)
     show_summary(page, live_server)

@@ -51,6 +51,7 @@ def enter(page, live_server, client: Client) -> None:
     page.context.add_cookies([session | {"url": live_server.url}])
 
 
+@pytest.mark.slow
 def test_pages_show_markup_as_text(listened, live_server, tmp_path):
     """Attack: scripts in all texts, on all pages."""
     world = World(tmp_path)

@@ -121,6 +121,7 @@ OF_THE_SERVER = (
 )
 
 
+@pytest.mark.slow
 def test_pages_are_accessible_and_do_not_overflow(page, live_server, study):
     User.objects.update(is_superuser=True)
     run = metric_runs.run(metric_runs.queue_run(study.benchmark, ["sharpness"]).pk)

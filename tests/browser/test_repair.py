@@ -98,6 +98,7 @@ def test_study_is_renamed_archived_and_deleted(page, live_server, study):
     assert not Study.objects.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors("404")
 def test_replaced_picture_reaches_the_annotator(page, live_server, study, tmp_path):
     """A manager replaces a picture while an annotator rates the story."""

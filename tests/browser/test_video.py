@@ -236,6 +236,7 @@ def test_shorter_video_waits_on_its_last_frame(page, live_server, tmp_path):
     assert states(page, "paused") == [False, False]
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors("404 .*/video/")
 def test_broken_video_does_not_block_answers(page, live_server, tmp_path):
     study = make_pair(tmp_path, [SECOND, TWO_SECONDS], must_watch=True)

@@ -97,6 +97,7 @@ def test_sixteen_shots_fit_the_window(page, live_server, kind, size):
     assert page.is_visible("#shot-1 .shot-text")
 
 
+@pytest.mark.slow
 def test_keys_zoom_and_arrows_move_the_picture(page, live_server):
     begin()
     open_story(page, live_server)

@@ -80,6 +80,7 @@ def test_verify_names_the_file_when_it_is_cut_short(database):
     check_told(manage(database.parent, "verify"), str(database), "is damaged")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["serve", "--only", "cpu"], *slow(["verify"])])
 def test_command_names_the_file_when_it_is_no_database(database, command):
     database.write_bytes(b"no database at all, but long enough for one" * 99)
@@ -87,6 +88,7 @@ def test_command_names_the_file_when_it_is_no_database(database, command):
     check_told(done, str(database), "is damaged", "file is not a database")
 
 
+@pytest.mark.slow
 def test_verify_goes_on_when_a_value_cannot_be_read(database):
     with closing(sqlite3.connect(database)) as opened:
         opened.execute("PRAGMA ignore_check_constraints=1")

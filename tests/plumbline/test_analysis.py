@@ -51,6 +51,7 @@ def test_script_of_the_same_name_is_refused_without_running_again(tmp_path):
     assert f"{script} hides" in done.stderr
 
 
+@pytest.mark.slow
 def test_command_takes_the_library_in_a_folder_with_a_module_of_its_name(tmp_path):
     (tmp_path / "analysis.py").write_text(OWN)
     (tmp_path / "evalcore.py").write_text(OWN)

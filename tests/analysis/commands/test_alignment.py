@@ -104,6 +104,7 @@ def test_align_returns_the_tables_of_its_inputs():
     assert len(found.cells) == 2 * 2 * 24
 
 
+@pytest.mark.slow
 def test_seed_determines_resamples_and_nothing_else():
     data, first = study(), plain()
     assert_same(first, run(*data))
@@ -113,6 +114,7 @@ def test_seed_determines_resamples_and_nothing_else():
     assert "low" in changed
 
 
+@pytest.mark.slow
 @settings(max_examples=2)
 @given(st.integers(0, 2**32 - 1))
 def test_order_of_rows_does_not_matter(seed):
@@ -145,6 +147,7 @@ def test_unknown_excluded_method_is_refused():
         run(*study(), AlignOptions(exclude_methods=("swpa",)))
 
 
+@pytest.mark.slow
 def test_lower_is_better_is_turned_in_tables_but_not_in_points():
     ratings, _, scores = study()
     found = rated()
@@ -162,6 +165,7 @@ def test_lower_is_better_is_turned_in_tables_but_not_in_points():
     assert found.notes[0].startswith("Lower is better for blur")
 
 
+@pytest.mark.slow
 def test_without_resamples_only_exact_p_values_remain():
     found = run(*study(), AlignOptions(resamples=0)).tables
     for name, frame in found.items():
@@ -176,6 +180,7 @@ def test_without_resamples_only_exact_p_values_remain():
     assert found["metric_comparisons"]["p_value"].isna().all()
 
 
+@pytest.mark.slow
 def test_metric_without_common_cells_is_listed_with_a_reason():
     ratings, _, scores = study()
     stray = pd.DataFrame(
@@ -214,6 +219,7 @@ def test_metrics_that_share_no_cell_are_each_judged_on_their_own():
     assert any("is not compared with other metrics" in note for note in found.notes)
 
 
+@pytest.mark.slow
 def test_full_metric_keeps_all_outputs_beside_two_partial_ones():
     """Two partial metrics left 0 of 60 outputs for the one that has all."""
     ratings, _, scores = study()
@@ -233,6 +239,7 @@ def test_full_metric_keeps_all_outputs_beside_two_partial_ones():
     assert counts["second"] == len(parts[1])
 
 
+@pytest.mark.slow
 def test_method_level_scores_have_the_method_level_only():
     ratings, _, scores = study()
     fid = pd.DataFrame(
@@ -377,6 +384,7 @@ def test_scores_without_a_judged_output_are_refused():
     assert "correlations" in some.tables
 
 
+@pytest.mark.slow
 def test_each_table_says_what_was_drawn_for_its_intervals():
     ratings, choices, scores = study(methods="ABCDE")
     both = ("stories", "methods")

@@ -92,6 +92,7 @@ def test_peoples_overall_stands_against_the_judges_by_the_same_weights(inputs, t
     assert row["low"].item() < row["value"].item() <= row["high"].item()
 
 
+@pytest.mark.slow
 def test_composite_by_angle_has_separate_pairs(tables):
     """Six of nine stories; chance of acc_eq is that of its ties and people's there."""
     pairs = tables("verdicts").query("question == 'overall' and level == 'pairs'")

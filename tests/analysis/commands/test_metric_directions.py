@@ -48,6 +48,7 @@ def ranks(tables, name="average rank"):
     return own["value"], int(own["n_parts"].iloc[0])
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_vistorybenchs_leaderboard_turns_copy_paste_and_counts_parts_once(
     aligned, shared

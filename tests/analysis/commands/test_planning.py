@@ -51,6 +51,7 @@ def table(files, name):
     return pd.read_csv(files / "out/tables" / f"{name}.csv")
 
 
+@pytest.mark.slow
 def test_power_works(files):
     ratings, scores = files / "ratings.csv", files / "scores.csv"
     assert run(files, "power", "--ratings", ratings, "--scores", scores) == 0

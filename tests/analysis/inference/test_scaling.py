@@ -76,6 +76,7 @@ def aligned(exponent):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exponent", SCALES)
 def test_no_table_depends_on_the_unit_of_the_scores(exponent):
     plain, found = aligned(0), aligned(exponent)

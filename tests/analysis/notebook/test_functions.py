@@ -144,6 +144,7 @@ def aligned(**change):
     return analysis.align(**(given | change))
 
 
+@pytest.mark.slow
 def test_hypotheses_are_a_mapping_a_frame_or_a_file(tmp_path):
     path = tmp_path / "meant.csv"
     TABLES["meant"].to_csv(path, index=False)

@@ -33,6 +33,7 @@ def test_analyses_of_people_have_no_verdicts(people):
         _ = people.verdicts
 
 
+@pytest.mark.slow
 def test_text_says_what_the_verdicts_say_and_names_the_tables(report):
     title, *said, tables = repr(report).splitlines()
     assert title == "Report: how well metrics agree with people"

@@ -104,6 +104,7 @@ def sampled(human, score):
 twelve = st.lists(st.integers(0, 3), min_size=12, max_size=12)
 
 
+@pytest.mark.slow
 @settings(max_examples=15)  # each makes seven analyses
 @given(twelve, twelve, st.randoms())
 def test_laws(human, score, random):

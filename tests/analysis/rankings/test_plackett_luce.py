@@ -4,6 +4,7 @@ import itertools
 from collections import defaultdict
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.discrete.conditional_models import ConditionalLogit
@@ -73,6 +74,7 @@ def test_worths_are_those_of_choix():
     np.testing.assert_allclose(fitted(ORDERS), expected, atol=1e-8)
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(SEEDS)
 def test_worths_and_errors_are_those_of_a_conditional_logit(seed):

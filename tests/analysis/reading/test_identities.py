@@ -120,6 +120,7 @@ def test_scores_of_a_method_that_is_left_out_do_not_count():
     assert names(found) == ["cids", "csd"]
 
 
+@pytest.mark.slow
 def test_mixed_identities_are_pooled_and_all_named():
     found = analysis.align(
         ratings=ratings(), scores=both(), mix_identities=True, resamples=0

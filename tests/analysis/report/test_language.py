@@ -247,6 +247,7 @@ def test_remarks_are_in_the_language_of_the_report(reports):
     assert '<span lang="en">' not in page(reports, "zh-Hans")
 
 
+@pytest.mark.slow
 def test_sentences_have_the_same_numbers_in_both_languages(reports):
     there, here = (content(reports, name) for name in LANGUAGES)
     for key, least in (("claims", 2), ("limits", 2), ("notes", 0)):

@@ -3,6 +3,7 @@
 import json
 
 import pandas as pd
+import pytest
 
 from analysis.commands.alignment import align
 from analysis.options import AlignOptions
@@ -35,6 +36,7 @@ def test_title_equal_to_another_key_keeps_its_key():
     assert found["question"].tolist() == ["Overall (look)", "Overall"]
 
 
+@pytest.mark.slow
 def test_report_has_titles_and_its_tables_have_keys(tmp_path):
     cells = [(f"s{s}", f"m{m}", s, m) for s in range(6) for m in range(6)]
     ratings = pd.DataFrame(

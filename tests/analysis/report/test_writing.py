@@ -161,6 +161,7 @@ def test_inputs_with_equal_names_have_separate_hashes(study):
     assert len(set(hashes)) == 2
 
 
+@pytest.mark.slow
 def test_run_table_describes_the_report(report):
     rows = dict(csv.reader((report / "tables/run.csv").open()))
     assert rows["seed"] == "0"
@@ -216,6 +217,7 @@ def test_output_folder_is_refused_when_it_is_a_file(study, out, capsys):
     assert "scores.csv" not in told
 
 
+@pytest.mark.slow
 def test_output_folder_is_refused_when_it_cannot_be_made(study, capsys):
     assert align(study, Path("/proc/nope/x")) == 2
     assert "--out: '/proc/nope/x': expected a writable folder" in (

@@ -126,6 +126,7 @@ def ranked():
     return pd.DataFrame(rows, columns=names)
 
 
+@pytest.mark.slow
 def test_rankings_without_random_annotators(ranked):
     report = analysis.agreement(rankings=ranked, resamples=300)
     here = report["without_marked"]

@@ -160,6 +160,7 @@ def test_several_strata_are_each_compared_with_all_others():
     }
 
 
+@pytest.mark.slow
 def test_split_by_chooses_tags_and_refuses_unknown_ones():
     tags = halves().assign(genre=halves()["set"].map({"core": "a", "hard": "b"}))
     rows = strata(AlignOptions(resamples=0, split_by=("genre",)), tags=tags).tables

@@ -207,6 +207,7 @@ def test_extra_fields_do_not_change_another_labs_report(hers, beside):
     assert b",0.9," in told
 
 
+@pytest.mark.slow
 def test_posted_score_replaces_the_benchmarks_with_a_note(beside):
     metric_runs.run(metric_runs.queue_run(beside.benchmark, METRICS).pk)
     eve(beside)

@@ -140,6 +140,7 @@ def test_known_address_is_not_locked_out(manager, door):
     assert not is_in(try_password(door, at="192.0.2.1"))
 
 
+@pytest.mark.slow
 def test_password_spraying_is_locked_out(manager):
     """Attack: a common password is tried with one name after the other."""
     for i in range(50):

@@ -76,6 +76,7 @@ def leans(study):
     return units, pairs
 
 
+@pytest.mark.slow
 def test_adaptive_study_runs_to_its_end():
     # With fewer answers per pair, an unlucky draw may use up all slots before the end.
     study, dice = planned(4), random.Random(1)

@@ -572,6 +572,7 @@ def test_rates_and_lengths_of_videos_are_warnings(study, plant):
 # The command
 
 
+@pytest.mark.slow
 def test_command_fails_with_a_line_for_each_leak(study, capsys, monkeypatch):
     call_command("check_blinding", study.slug, slots=2)
     told = capsys.readouterr().out

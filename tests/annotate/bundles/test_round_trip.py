@@ -165,6 +165,7 @@ def test_other_benchmark_of_the_name_stays(tmp_path):
     assert third.study.benchmark.slug == "woods-2"
 
 
+@pytest.mark.slow
 def test_study_that_continues_another_brings_it(tmp_path, settings):
     first = answered("composites", slug="first")
     study = make_study(benchmark=first.benchmark, slug="second", annotators=1)

@@ -150,6 +150,7 @@ def test_presence_is_frozen_while_study_is_paused(vanished):
     assert calendar(vanished, 3).shut == measure.shut
 
 
+@pytest.mark.slow
 def test_free_slots_have_a_date_while_somebody_works(vanished):
     for person in vanished.annotators.filter(state="active"):
         inviting.revoke(person)
@@ -207,6 +208,7 @@ def test_patience_follows_usual_pauses(pauses, days):
     assert patience_of(pauses) == days
 
 
+@pytest.mark.slow
 def test_presence_ends_after_patience(vanished):
     now = timezone.now()
     ann = vanished.annotators.get(name="A01")

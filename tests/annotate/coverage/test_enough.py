@@ -173,6 +173,7 @@ def test_adaptive_pairs_have_no_win_rate():
     assert "chosen by earlier answers" in first_row(study).sentence
 
 
+@pytest.mark.slow
 def test_correlation_goal_needs_scores_and_complete_items():
     study = rated_study({"correlation": 0.45}, stories=24)
     assert "No metric has scores" in first_row(study).sentence

@@ -90,6 +90,7 @@ def files(folder: Path) -> list[Path]:
     return sorted(folder.glob("request-counts/*/*.db"))
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite
 def test_request_counts_are_summed_and_survive_processes(start, tmp_path):
     server = start()
@@ -129,6 +130,7 @@ def test_metrics_require_the_token_behind_a_proxy(start):
     assert TOKEN not in server.log.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite
 @pytest.mark.parametrize("by_token", [False, *slow(True)])
 def test_metrics_are_refused_under_a_host_name_that_is_not_allowed(start, by_token):

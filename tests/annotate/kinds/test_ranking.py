@@ -304,6 +304,7 @@ def test_contrary_annotator_is_detected(done):
     assert sets == set(combinations(METHODS, 3))
 
 
+@pytest.mark.slow
 def test_report_has_the_leaderboard_of_rankings(done, tmp_path):
     call_command("report", done.slug, out=tmp_path, images="none")
     board = pd.read_csv(tmp_path / "tables" / "ranking_leaderboard.csv")

@@ -107,6 +107,7 @@ def test_slot_codes_begin_no_formula():
     assert [c for c in (new_code() for _ in range(1000)) if c.startswith(FORMULA)] == []
 
 
+@pytest.mark.slow
 def test_every_sign_of_a_formula_is_defused(world):
     slot = world.trial.slots.filter(state="submitted", purpose="real").first()
     method = Method.objects.filter(pk=slot.unit.output_a.method_id)

@@ -122,6 +122,7 @@ def test_late_method_is_set_up_rated_and_placed(tmp_path):
     assert "small: ratings.csv" in (out / "tables" / "run.csv").read_text()
 
 
+@pytest.mark.slow
 def test_late_method_is_compared_with_older_ones_side_by_side(tmp_path):
     study = closed_study("choice", methods=["Alder", "Birch"])
     made = alice(study).post(address(study), {"method": "Cedar", "do": "create"})

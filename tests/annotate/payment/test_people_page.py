@@ -79,6 +79,7 @@ def test_box_for_everybody_means_the_filter(study):
     assert Payment.objects.count() == 8
 
 
+@pytest.mark.slow
 def test_invalid_requests_change_nothing(study):
     for fields, said in (
         ({"action": "approve"}, "tick the people first"),

@@ -45,6 +45,7 @@ def test_random_question_order_differs_between_annotators():
     assert len({order[0] for order in found}) > 2
 
 
+@pytest.mark.slow
 def test_random_question_order_depends_on_seed_and_name():
     other = SHUFFLED.replace("seed: 3", "seed: 4")
     first = plan(SHUFFLED)

@@ -175,6 +175,7 @@ def test_lost_worker_is_reported_and_the_rehearsal_starts_again(study):
     assert client.post(address(study), PEOPLE).status_code == 302
 
 
+@pytest.mark.slow
 def test_deleted_rehearsal_ends_its_process(study, monkeypatch):
     row = asked(study)
     sign = queue._sign

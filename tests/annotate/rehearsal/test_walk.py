@@ -93,6 +93,7 @@ def test_open_study_is_filled_by_sittings_of_people_from_a_link(monkeypatch):
     assert result["percent"] == 100
 
 
+@pytest.mark.slow
 def test_people_of_each_kind_do_what_they_are_named_for(monkeypatch):
     study = lifecycle.launch(
         plan_study(

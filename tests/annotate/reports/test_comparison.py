@@ -48,6 +48,7 @@ def page(client, study, before, after):
     return client.get(url, {"before": before, "after": after})
 
 
+@pytest.mark.slow
 def test_reports_can_be_compared_from_the_list(answered):
     study = answered
     client = rob(study)

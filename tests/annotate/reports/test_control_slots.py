@@ -142,6 +142,7 @@ def analysed(study, **options):
     ).tables
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["likert", "choice"])
 def test_checks_are_only_in_the_table_of_repeats(kind):
     study = checked(kind)

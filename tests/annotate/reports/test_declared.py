@@ -10,6 +10,7 @@ from tests.annotate.reports.test_scales import BEAUTY, FAITH, answered
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.slow
 def test_declared_metric_is_in_the_report(tmp_path):
     study = answered(BEAUTY.replace("title", "metric: sharpness, title"), FAITH)
     call_command("report", study.slug, out=tmp_path / "out", resamples=0, images="none")
@@ -21,6 +22,7 @@ BOTH = "both: {over: questions, weights: {beauty: 3, faith: 1}}"
 ARTIST = "artist: {over: metrics, weights: {sharpness: 1, hwpq@SF: 1}}"
 
 
+@pytest.mark.slow
 def test_study_reports_its_composites(tmp_path):
     study = answered(
         BEAUTY.replace("title", "metric: sharpness, title"),
@@ -38,6 +40,7 @@ def test_study_reports_its_composites(tmp_path):
     assert "artist: 12 of 12 outputs lack some of its parts" in page
 
 
+@pytest.mark.slow
 def test_composites_of_metrics_are_left_out_without_metrics(tmp_path):
     study = answered(
         BEAUTY.replace("title", "metric: sharpness, title"),
@@ -52,6 +55,7 @@ def test_composites_of_metrics_are_left_out_without_metrics(tmp_path):
     assert "Composites left out, since the report has no metrics: artist." in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_of_vistar", [True, False])
 def test_accuracy_is_demanded_when_stories_are_of_vistar(is_of_vistar, tmp_path):
     """VISTAR, section 4.2, requires agreement with people in 75 % of pairs."""

@@ -85,6 +85,7 @@ def test_accounts_take_turns(study):
     assert building.waiting_reports() == [alices, *eves[1:], again]
 
 
+@pytest.mark.slow
 def test_worker_builds_one_report_and_queues_the_next(study, monkeypatch):
     answer_everything(study)
     rings = []

@@ -81,6 +81,7 @@ def test_report_is_built_and_served(study):
     assert building.folder(report).stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.slow
 def test_click_on_an_output_leads_to_its_page(study, settings):
     report = built(study)
     client = rob(study)
@@ -134,6 +135,7 @@ ASKED = {
 }
 
 
+@pytest.mark.slow
 def test_new_report_is_queued(study):
     rob(study).post(reverse("report-create", args=[study.slug]), ASKED)
     row = Report.objects.get()
@@ -274,6 +276,7 @@ def test_report_without_answers_fails_with_the_reason():
         call_command("report", "trial", out="unused")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "value", "heard"),
     [
@@ -382,6 +385,7 @@ def tags_of(report):
     return set(pd.read_csv(path)["tag"]) if path.is_file() else set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "tags"),
     [
@@ -400,6 +404,7 @@ def test_report_is_split_by_the_chosen_tags(tagged, asked, tags):
     assert told == {2: [], 1: ["split-by pages"], 0: ["split-by none"]}[len(asked)]
 
 
+@pytest.mark.slow
 def test_report_is_in_the_language_of_the_requester(study):
     """Another language can be chosen, and the command has the same language."""
     question = study.questions.first()

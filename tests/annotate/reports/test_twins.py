@@ -153,6 +153,7 @@ def test_version_of_excluded_methods_does_not_rename_scores_of_copies(study):
     assert found["sharpness", "blurred"] == (0, 6)
 
 
+@pytest.mark.slow
 def test_scores_of_copies_are_stored_once_and_deleted_with_the_copy(study, capsys):
     compare_twins()
     stored = TwinScore.objects.count()

@@ -82,6 +82,7 @@ print(Client().get("/readyz").content.decode())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite
 def test_server_is_not_ready_without_database(tmp_path):
     (tmp_path / "db").mkdir()

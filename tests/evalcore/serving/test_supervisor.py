@@ -82,6 +82,7 @@ def run_and_end(worker: KeptWorker, clock, seconds: float = 0) -> float:
     return clock.now - began
 
 
+@pytest.mark.slow
 def test_restart_delay_doubles_up_to_a_minute(keeping, clock, caplog):
     worker = keeping("import time; time.sleep(600)")
     waits = [run_and_end(worker, clock) for _ in range(8)]

@@ -115,6 +115,7 @@ class TestMetric:
         )
         return score(TextRendering(), rendering, tmp_path)
 
+    @pytest.mark.slow
     def test_picture_is_scored(self, tmp_path):
         (value,) = self.scored(tmp_path, [SIGN], text="Grand Opening TODAY")
         assert (value.value, value.shot) == (1, 1)
