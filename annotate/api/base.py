@@ -52,6 +52,7 @@ class ApiView(APIView):
         self.check_access(request)
         if request.method not in SAFE:
             self.check_change()
+            self.check_row()
         if request.method == "POST" and idempotency.HEADER in request.headers:
             self.reserve(request)
 
@@ -67,6 +68,9 @@ class ApiView(APIView):
 
     def check_change(self) -> None:
         """Refuse a change that needs other rights, before its body is read."""
+
+    def check_row(self) -> None:
+        """Answer that there is no such row, before the body is read."""
 
     @property
     def user(self) -> Any:
@@ -125,6 +129,10 @@ class AccountView(ApiView):
 
     def check_access(self, request: Request) -> None:
         self.check_token(request)
+
+    def check_row(self) -> None:
+        if "pk" in self.kwargs:
+            get_object_or_404(self.rows(), pk=self.kwargs["pk"])
 
     def check_token(self, request: Request, study: Study | None = None) -> None:
         """Refuse a token of another study, or with too small a scope."""

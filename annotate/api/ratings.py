@@ -108,6 +108,9 @@ class OfSlot(StudyView):
         slots = self.study.slots.select_related("study", "annotator", "unit__story")
         return get_object_or_404(slots, code=self.kwargs["code"])
 
+    def check_row(self) -> None:
+        self.row()
+
 
 class SlotDetail(OfSlot):
     get = show_operation(

@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='export',
             name='pictures',
-            field=models.BooleanField(default=True, help_text='In a bundle.'),
+            field=models.BooleanField(db_default=True, default=True, help_text='In a bundle.'),
         ),
     ]

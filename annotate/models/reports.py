@@ -63,7 +63,9 @@ class Export(Job):
     layout = models.CharField(max_length=20)
     with_scores = models.BooleanField(default=False)
     bom = models.BooleanField(default=False)
-    pictures = models.BooleanField(default=True, help_text="In a bundle.")
+    pictures = models.BooleanField(
+        default=True, db_default=True, help_text="In a bundle."
+    )
     name = models.CharField(max_length=200, blank=True, help_text="Of the file.")
     bytes = models.PositiveBigIntegerField(default=0)
     sha256 = models.CharField(max_length=64, blank=True)

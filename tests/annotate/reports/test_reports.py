@@ -340,6 +340,7 @@ def test_outsider_gets_404(study, report, subtests):
             "report-unpublish",
             "export-create",
             "export-delete",
+            "bundle-create",
         )
         send = client.post if name in posted else client.get
         with subtests.test(name):

@@ -47,6 +47,7 @@ PUBLIC = {
     "index",
     "name",
     "format",
+    "kind",
     "question",
     "which",
 }
