@@ -45,6 +45,8 @@ class ApiView(APIView):
     content_negotiation_class = OneType
     tag: ClassVar[str] = ""
     takes_key: ClassVar[bool] = True
+    # Returns the rows that the user may see, where the address has a `pk`.
+    rows: Callable[[], Any]
     _kept: KeptAnswer | None = None
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -70,16 +72,12 @@ class ApiView(APIView):
         """Refuse a change that needs other rights, before its body is read."""
 
     def check_row(self) -> None:
-        """Answer that there is no such row, before the body is read."""
+        """Refuse an unknown row with 404, before its body is read."""
 
     @property
     def user(self) -> Any:
         """Return the account that asks."""
         return self.request.user
-
-    def rows(self) -> Any:
-        """Return the rows that the user may see here."""
-        raise NotImplementedError
 
     def row(self, **of: Any) -> Any:
         """Return the row of the address, which is one of `rows`."""

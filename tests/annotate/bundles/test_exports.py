@@ -82,8 +82,16 @@ def test_bundle_is_asked_for_written_and_opened(study, pictures, monkeypatch):
         assert bundle.manifest["rows"]["Slot"] == study.slots.count()
         assert any(name.startswith("media/") for name in bundle.files) == pictures
     listed = address(study, "export-list")
-    assert "trial.zip" in alice(study).get(listed).content.decode()
-    assert "trial.zip" not in rob(study).get(listed).content.decode()
+    offer = address(study, "bundle-create")
+    managers, researchers = (
+        user(study).get(listed).content.decode() for user in (alice, rob)
+    )
+    assert "trial.zip" in managers
+    assert offer in managers
+    assert "trial.zip" not in researchers
+    assert offer not in researchers
+    file = address(study, "export-file", export.pk)
+    assert rob(study).get(file).status_code == 404
 
 
 def test_single_file_is_sent_as_it_is(study):
