@@ -30,6 +30,7 @@ from analysis.report.uncertainty import (
     units_drawn,
 )
 from analysis.report.verdict_grid import Grid, verdict_grids
+from analysis.report.wording import word
 from analysis.result_tables.contract import Analysis
 from analysis.statistics import TABLES, coefficients
 
@@ -115,6 +116,7 @@ def as_html(
             run=values,
             verdicts=first,
             further=further,
+            uses={word("uses", k): own for k, own in findings.uses.items() if own},
             of_methods=() if grids else findings.methods,
             opening=opening,
             warnings=findings.warnings,

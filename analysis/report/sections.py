@@ -70,6 +70,9 @@ SECTIONS: dict[str, tuple[Claims, ...]] = {
         findings_planning.interval_limits,
     ),
 }
+# What a metric may be used for: one sentence for each question, below the verdicts.
+# `words.toml` has the headings.
+USES: dict[str, Claims] = {}
 # Modules that declare figures; importing them fills `DRAWN`.
 FIGURES = (
     figures_methods,
@@ -90,11 +93,12 @@ MOST_VERDICTS = 6
 class Findings:
     """Sentences of a report: what the data show, and what they do not.
 
-    `verdicts` are those on metrics, question by question; `warnings` name the
-    degradations that metrics do not detect.
+    `verdicts` are those on metrics, question by question; `uses` answer what a metric
+    may be used for; `warnings` name the degradations that metrics do not detect.
     """
 
     verdicts: tuple[tuple[ClaimText, ...], ...]
+    uses: Mapping[str, tuple[ClaimText, ...]]
     methods: tuple[ClaimText, ...]
     warnings: tuple[str, ...]
     sections: Mapping[str, tuple[ClaimText, ...]]
@@ -112,7 +116,7 @@ class Findings:
     @property
     def _every(self) -> Iterable[ClaimText]:
         warnings = [(True, text) for text in self.warnings]
-        others = (self.methods, *self.sections.values())
+        others = (*self.uses.values(), self.methods, *self.sections.values())
         return chain(*self.verdicts, warnings, *others)
 
 
@@ -130,6 +134,7 @@ def findings(tables: Mapping[str, pd.DataFrame], confidence: float) -> Findings:
 
     return Findings(
         tuple(map(tuple, _called(question_claims, known))),
+        {key: claimed(claims) for key, claims in USES.items()},
         claimed(preferred_claims, label_claims),
         tuple(_called(findings_metrics.degradation_claims, known)),
         {key: claimed(*claims) for key, claims in SECTIONS.items()},
