@@ -1,7 +1,7 @@
 """Each annotator against the others: correlation, severity, shares."""
 
 from collections.abc import Iterator
-from typing import Unpack
+from typing import TypeAlias, Unpack
 
 import numpy as np
 import pandas as pd
@@ -39,35 +39,51 @@ SPEARMAN, ABOVE_CHANCE = "spearman_others", ("above_chance", "shuffled_agreement
 NO_SIDE = sentence("no answer has a winner and a known left side")
 NO_MAJORITY = sentence("the others have no majority anywhere")
 ONE_REST = sentence("the others' means are all the same")
+# By question and annotator.
+AllEvidence: TypeAlias = dict[tuple[str, str], Evidence]
 
 
 def rating_annotators(
     ratings: pd.DataFrame, *, part: str = "units", **sampling: Unpack[Sampling]
 ) -> list[TableRow]:
     """Hold each annotator's ratings against those of the others."""
+    sheets, evidence = rating_sheets(ratings, part)
+    return annotator_rows(sheets, evidence, (SPEARMAN,), sampling)
+
+
+def rating_sheets(
+    ratings: pd.DataFrame, part: str = "units"
+) -> tuple[list[Sheet], AllEvidence]:
+    """Return what is measured of each annotator's ratings, question by question."""
     sheets: list[Sheet] = []
-    evidence: dict[tuple[str, str], Evidence] = {}
+    evidence: AllEvidence = {}
     keys = [key for key in ("story", "method", "shot", "round") if key in ratings]
     places = _places(ratings, keys, keys[: 1 if part == "stories" else 2])
     for name, rows in _by_question(ratings["dimension"]):
         data = rating_reliability(ratings.iloc[rows])
         if not data.of_means:
             sheets += _rating_sheets(str(name), data, part, places[:, rows], evidence)
-    return annotator_rows(sheets, evidence, (SPEARMAN,), sampling)
+    return sheets, evidence
 
 
 def choice_annotators(
     choices: pd.DataFrame, **sampling: Unpack[Sampling]
 ) -> list[TableRow]:
     """Hold each annotator's side-by-side answers against those of the others."""
+    sheets, evidence = choice_sheets(choices)
+    return annotator_rows(sheets, evidence, ABOVE_CHANCE, sampling)
+
+
+def choice_sheets(choices: pd.DataFrame) -> tuple[list[Sheet], AllEvidence]:
+    """Return what is measured of each annotator's choices, question by question."""
     sheets: list[Sheet] = []
-    evidence: dict[tuple[str, str], Evidence] = {}
+    evidence: AllEvidence = {}
     keys = ["story", "method_a", "method_b"]
     places = _places(choices, [*keys, *choices.columns.intersection(["round"])], keys)
     for name, rows in _by_question(choices["criterion"]):
         here = choices.iloc[rows]
         sheets += _choice_sheets(str(name), here, places[:, rows], evidence)
-    return annotator_rows(sheets, evidence, ABOVE_CHANCE, sampling)
+    return sheets, evidence
 
 
 def _by_question(names: pd.Series) -> Iterator[tuple[str, Counts]]:
@@ -93,7 +109,7 @@ def _rating_sheets(
     data: Reliability,
     part: str,
     places: Counts,
-    evidence: dict[tuple[str, str], Evidence],
+    evidence: AllEvidence,
 ) -> list[Sheet]:
     own = data.values[data.codes]
     others = data.per_unit[data.units] - 1
@@ -126,7 +142,7 @@ def _choice_sheets(
     question: str,
     choices: pd.DataFrame,
     places: Counts,
-    evidence: dict[tuple[str, str], Evidence],
+    evidence: AllEvidence,
 ) -> list[Sheet]:
     data = choice_reliability(choices)
     others = data.per_unit[data.units] - 1
