@@ -5,7 +5,7 @@ from typing import TypeAlias, Unpack
 
 import numpy as np
 import pandas as pd
-from scipy import sparse, stats
+from scipy import sparse
 
 from analysis.inference.resampling import divided
 from analysis.options import Sampling
@@ -30,7 +30,7 @@ from analysis.reliability.random_responding import (
     renumbered,
     summed,
 )
-from analysis.results import Array, Counts, TableRow
+from analysis.results import Array, Counts, Mask, TableRow
 from analysis.sentences import sentence
 
 ONE_VALUE = sentence("the own ratings are all the same")
@@ -47,23 +47,51 @@ def rating_annotators(
     ratings: pd.DataFrame, *, part: str = "units", **sampling: Unpack[Sampling]
 ) -> list[TableRow]:
     """Hold each annotator's ratings against those of the others."""
-    sheets, evidence = rating_sheets(ratings, part)
+    sheets: list[Sheet] = []
+    for name, data, _places in _rated(ratings, part):
+        sheets += _rating_sheets(name, data, part)
+    evidence = rating_evidence(ratings, part)
     return annotator_rows(sheets, evidence, (SPEARMAN,), sampling)
 
 
-def rating_sheets(
-    ratings: pd.DataFrame, part: str = "units"
-) -> tuple[list[Sheet], AllEvidence]:
-    """Return what is measured of each annotator's ratings, question by question."""
-    sheets: list[Sheet] = []
+def rating_evidence(ratings: pd.DataFrame, part: str = "units") -> AllEvidence:
+    """Return how each annotator's ratings go with the means of the others."""
     evidence: AllEvidence = {}
+    for name, data, places in _rated(ratings, part):
+        own, rest, shared = _with_others(data)
+        rows = pd.DataFrame({"own": own, "rest": rest})[shared]
+        each = rows.groupby(data.annotators[shared])
+        ranks = each.rank() - each.transform("size").to_numpy()[:, None] / 2 - 0.5
+        spread = ranks.groupby(data.annotators[shared]).transform("std", ddof=0)
+        sides = (ranks / spread.where(spread > 0, 1.0)).to_numpy()
+        units, clusters = places[:, shared]
+        for a, here in each.indices.items():
+            x, z = sides[here, :1], sides[here, 1:]
+            if x.any() and z.any():
+                asked = Answers(units[here], clusters[here], x, z)
+                evidence[name, data.names[a]] = Evidence(SPEARMAN, (asked,))
+    return evidence
+
+
+def _rated(
+    ratings: pd.DataFrame, part: str
+) -> Iterator[tuple[str, Reliability, Counts]]:
+    """Yield each question with its ratings, and unit and cluster of each."""
     keys = [key for key in ("story", "method", "shot", "round") if key in ratings]
     places = _places(ratings, keys, keys[: 1 if part == "stories" else 2])
     for name, rows in _by_question(ratings["dimension"]):
         data = rating_reliability(ratings.iloc[rows])
         if not data.of_means:
-            sheets += _rating_sheets(str(name), data, part, places[:, rows], evidence)
-    return sheets, evidence
+            yield name, data, places[:, rows]
+
+
+def _with_others(data: Reliability) -> tuple[Array, Array, Mask]:
+    """Return each rating, the others' mean of its unit, and whether there is one."""
+    own = data.values[data.codes]
+    others = data.per_unit[data.units] - 1
+    total = np.bincount(data.units, own, minlength=data.n_units)[data.units]
+    rest = same_within_tolerance((total - own) / np.maximum(others, 1))
+    return own, rest, others > 0
 
 
 def choice_annotators(
@@ -98,24 +126,8 @@ def _places(rows: pd.DataFrame, units: list[str], clusters: list[str]) -> Counts
     return np.stack(codes)
 
 
-def _standard_ranks(values: Array) -> Array:
-    """Return ranks with mean 0 and variance 1, shape (N, 1); 0 where all are equal."""
-    ranks = stats.rankdata(values) - (len(values) + 1) / 2
-    return (ranks / (ranks.std() or 1.0))[:, None] if len(ranks) else ranks[:, None]
-
-
-def _rating_sheets(
-    question: str,
-    data: Reliability,
-    part: str,
-    places: Counts,
-    evidence: AllEvidence,
-) -> list[Sheet]:
-    own = data.values[data.codes]
-    others = data.per_unit[data.units] - 1
-    shared = others > 0
-    total = np.bincount(data.units, own, minlength=data.n_units)[data.units]
-    rest = same_within_tolerance((total - own) / np.maximum(others, 1))
+def _rating_sheets(question: str, data: Reliability, part: str) -> list[Sheet]:
+    own, rest, shared = _with_others(data)
     equal = _equal_share(data)
     sheets = []
     for a, rows in enumerate(_by_annotator(data)):
@@ -130,11 +142,6 @@ def _rating_sheets(
             _commonest(x, clusters),
         ]
         sheets.append(Sheet(question, data.names[a], len(rows), n, measures))
-        sides = _standard_ranks(x[here]), _standard_ranks(z[here])
-        if all(side.any() for side in sides):
-            unit, cluster = places[:, rows[here]]
-            asked = Answers(unit, cluster, *sides)
-            evidence[question, data.names[a]] = Evidence(SPEARMAN, (asked,))
     return sheets
 
 

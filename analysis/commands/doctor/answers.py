@@ -229,7 +229,7 @@ def _graph(choices: pd.DataFrame, file: str) -> Iterator[Finding]:
         names = [listed(votes.methods[k] for k in own) for own in groups]
         what = f"leaderboard: {len(groups)} groups of methods were never compared with "
         what += f"each other ({'; '.join(names)})."
-        advice = f"Needed: comparisons between them, {len(groups) - 1} pairs or more."
+        advice = "Needed: comparisons between them."
         yield Finding(file, Kind.CHECK, what, len(groups), advice)
     elif reason := why_separated(beats, votes.methods):
         what = f"leaderboard: {reason}, so that their rating has no upper limit."

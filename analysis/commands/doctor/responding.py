@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from analysis.commands.doctor.findings import Finding, Kind
 from analysis.problems import listed
-from analysis.reliability.annotators import choice_sheets, rating_sheets
+from analysis.reliability.annotators import choice_sheets, rating_evidence
 from analysis.reliability.random_responding import (
     FEW_ANSWERS,
     PART,
@@ -17,6 +17,8 @@ from analysis.reliability.random_responding import (
     Evidence,
 )
 
+# Of two who disagree, nothing says which one is odd.
+LEAST_KNOWN = 3
 VALUE = {"ratings": "rating", "choices": "choice"}
 QUESTION = {"ratings": "dimension", "choices": "criterion"}
 
@@ -29,16 +31,16 @@ def doubtful_annotators(kind: str, rows: pd.DataFrame, file: str) -> Iterator[Fi
     the median of the others.
     """
     yield from _constant(kind, rows, file)
-    sheets = rating_sheets(rows) if kind == "ratings" else choice_sheets(rows)
+    found = rating_evidence(rows) if kind == "ratings" else choice_sheets(rows)[1]
     people: dict[str, list[Evidence]] = {}
-    for (_question, annotator), one in sheets[1].items():
+    for (_question, annotator), one in found.items():
         people.setdefault(annotator, []).append(one)
     joined = {
         name: replace(own[0], questions=tuple(q for one in own for q in one.questions))
         for name, own in people.items()
     }
     known = {name: one for name, one in joined.items() if one.n >= FEW_ANSWERS}
-    if len(known) < 2:
+    if len(known) < LEAST_KNOWN:
         return
     above, error = np.array([one.above_shuffled() for one in known.values()]).T
     z = np.divide(above, error, out=np.full(len(known), np.inf), where=error > 0)
