@@ -246,7 +246,8 @@ class TableCheck:
         earlier = first[keys[repeated]].to_numpy()
         rows = data.loc[repeated, columns]
         apart = self._apart(columns)
-        hint = f", and another {apart}: write both into story" if apart else ""
+        hint = f", but another {apart}: let story name both, as {apart}/story"
+        hint = hint if apart else ""
         self._note(
             (
                 Problem(

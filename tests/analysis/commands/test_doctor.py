@@ -1,7 +1,10 @@
 """What `doctor` finds in tables, and the status with which it ends."""
 
+import hashlib
+import json
 import subprocess
 import sys
+import zipfile
 from itertools import product
 from pathlib import Path
 
@@ -214,13 +217,48 @@ def test_second_table_of_a_kind_is_not_left_out_in_silence(found):
     assert check.startswith("more.csv: another table of ratings")
 
 
+def bundle(path, tables, scales):
+    """Write what `plumbline export --bundle` writes, as far as it is read here."""
+    study = {"title": "T", "scales": scales, "composites": {}}
+    parts = {f"tables/{name}.csv": t.to_csv(index=False) for name, t in tables.items()}
+    parts["analysis.json"] = json.dumps(study)
+    files = {
+        name: {
+            "bytes": len(text.encode()),
+            "sha256": hashlib.sha256(text.encode()).hexdigest(),
+        }
+        for name, text in parts.items()
+    }
+    manifest = {"format": 1, "plumbline": "0", "study": "t", "rows": {}, "files": files}
+    manifest |= {"views": ["main"], "moment": {"at": "2026-01-01T00:00:00+00:00"}}
+    with zipfile.ZipFile(path, "w") as packed:
+        for name, text in parts.items():
+            packed.writestr(name, text)
+        packed.writestr("manifest.json", json.dumps(manifest))
+    return path
+
+
+def test_bundle_is_held_against_the_scales_of_its_study(tmp_path):
+    ratings, scores = study()
+    tables = {"ratings": ratings, "scores": scores}
+    sound = examine([bundle(tmp_path / "a.zip", tables, {"look": [1, 5]})])
+    assert len(texts(sound, Kind.TABLE)) == 2
+    assert texts(sound, Kind.UNUSABLE) == []
+    ratings.loc[7, "rating"] = 41
+    found = examine([bundle(tmp_path / "b.zip", tables, {"look": [1, 5]})])
+    assert texts(found, Kind.UNUSABLE) == [
+        "ratings.csv:9: rating: 41.0: expected a value from 1 to 5"
+    ]
+    assert len(texts(found, Kind.TABLE)) == 1
+
+
 @pytest.mark.shared
 @pytest.mark.parametrize(
     ("folder", "status", "text"),
     [
         ("dsg", SOUND, "over 5 methods, a perfect order has p = .017. Needed: 8"),
         ("genai", FINDINGS, "33 (ratings.csv:4546), 41 (ratings.csv:4161)"),
-        ("imagenhub", UNUSABLE, "and another task: write both into story"),
+        ("imagenhub", UNUSABLE, "but another task: let story name both, as task/story"),
         ("ttcw", UNUSABLE, "ratings.csv:1: method: expected a column of this name"),
         ("pandalm", SOUND, "answers join all 5 methods"),
         ("ppr", UNUSABLE, "battles.csv:1: expected the columns of ratings"),
