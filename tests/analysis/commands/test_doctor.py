@@ -95,7 +95,7 @@ def test_tables_with_few_names_in_common_cannot_be_used(found):
     ratings, scores = study()
     scores["story"] = "x" + scores["story"]
     first, *_others = texts(found(ratings=ratings, scores=scores), Kind.UNUSABLE)
-    assert first.startswith("ratings.csv:2: story: s0: expected a story of scores.csv")
+    assert first.startswith("scores.csv:2: story: xs0: expected a story of ratings.csv")
 
 
 @pytest.mark.parametrize(
