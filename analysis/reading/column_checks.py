@@ -42,7 +42,7 @@ from analysis.tables import (
 Mask = Any  # a boolean array or series, one entry a row
 
 NO_VALUES = ("-", "n/a", "na", "none", "null")
-# What rows say of their output.
+# Columns of values, which describe an output.
 VALUES = ("rating", "choice", "rank", "score")
 TRUE, FALSE = {"true", "1", "yes"}, {"false", "0", "no", ""}
 # Squares of larger ratings would soon be infinite, and sums of larger scores: what is

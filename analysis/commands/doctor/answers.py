@@ -1,4 +1,4 @@
-"""What tables of people's answers support, and what looks wrong in them."""
+"""Checks of one table of people's answers: what it supports, what looks wrong."""
 
 import math
 from collections.abc import Iterator

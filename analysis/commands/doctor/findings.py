@@ -1,4 +1,4 @@
-"""What checks of tables find, as data."""
+"""Findings about tables, as data, and the exit statuses they mean."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -103,7 +103,7 @@ def kind_of(columns: Iterable[object]) -> str:
 
 
 def opened(paths: Iterable[Path]) -> Opened:
-    """Read all tables of files, folders and bundles; go on after one that is wrong."""
+    """Read all tables of files, folders and bundles; continue after one that is wrong."""
     found = Opened()
     with ExitStack() as stack:
         kinds: dict[str, list[Path]] = {}
@@ -140,7 +140,7 @@ def _recognised(path: Path, found: Opened) -> Iterator[tuple[Path, str]]:
         return
     known = SUFFIXES.replace(" or ", " ").replace(",", "").split()
     files = sorted(file for file in path.iterdir() if file.suffix.lower() in known)
-    # Where two are of one kind, the one that is called so comes first.
+    # Of two tables of ratings, ratings.csv comes first.
     files.sort(key=lambda file: file.stem not in KINDS)
     others: list[Path] = []
     is_empty = True
@@ -226,7 +226,7 @@ def _answers_or_scores(
 def _assumed(
     file: str, scores: pd.DataFrame, untold: Sequence[str]
 ) -> Iterator[Finding]:
-    """Yield the direction that is assumed of metrics of which no cell says one."""
+    """Yield the direction that is assumed for metrics without one in any cell."""
     directions = scores.drop_duplicates("metric").set_index("metric")
     better = directions["higher_is_better"].reindex(sorted(untold)).dropna()
     for is_higher, word in ((True, "higher"), (False, "lower")):

@@ -1,4 +1,4 @@
-"""What a table of scores supports beside people's answers, and what looks wrong."""
+"""Checks of a table of scores, alone and beside people's answers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -228,7 +228,7 @@ def _is_flat(values: Array) -> bool:
 def _pairs(values: Array) -> tuple[int, int, int]:
     """Count pairs inside stories: ties, almost ties, and all of them.
 
-    Values are sorted inside stories, so that near ones stand beside each other.
+    Values are sorted inside stories, so that near ones are neighbours.
     """
     ordered = np.sort(values, axis=1)
     sizes = np.isfinite(ordered).sum(axis=1)

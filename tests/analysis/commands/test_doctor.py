@@ -1,4 +1,4 @@
-"""What `doctor` finds in tables, and the status with which it ends."""
+"""Findings of `doctor` about tables, and its exit status."""
 
 import hashlib
 import json
