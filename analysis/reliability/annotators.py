@@ -65,11 +65,13 @@ def rating_evidence(ratings: pd.DataFrame, part: str = "units") -> AllEvidence:
         spread = ranks.groupby(data.annotators[shared]).transform("std", ddof=0)
         sides = (ranks / spread.where(spread > 0, 1.0)).to_numpy()
         units, clusters = places[:, shared]
-        for a, here in each.indices.items():
+        indices = each.indices
+        for a, annotator in enumerate(data.names):
+            here = np.asarray(indices.get(a, []), int)
             x, z = sides[here, :1], sides[here, 1:]
             if x.any() and z.any():
                 asked = Answers(units[here], clusters[here], x, z)
-                evidence[name, data.names[a]] = Evidence(SPEARMAN, (asked,))
+                evidence[name, annotator] = Evidence(SPEARMAN, (asked,))
     return evidence
 
 

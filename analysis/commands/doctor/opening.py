@@ -103,7 +103,7 @@ def kind_of(columns: Iterable[object]) -> str:
 
 
 def opened(paths: Iterable[Path]) -> Opened:
-    """Read all tables of files, folders and bundles; continue after one that is wrong."""
+    """Read all tables of files, folders and bundles, whatever is wrong with some."""
     found = Opened()
     with ExitStack() as stack:
         kinds: dict[str, list[Path]] = {}

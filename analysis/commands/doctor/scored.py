@@ -93,16 +93,20 @@ def _all_cells(table: ScoreTable) -> Judged:
 
 
 def _laid_out(outputs: pd.DataFrame, table: ScoreTable) -> Judged:
+    cells = table.cells
+    if (outputs["story"] == "").all():  # people judged whole methods
+        keys = ["metric", "method"]
+        cells = cells.groupby(keys)["score"].mean().reset_index().assign(story="")
     stories, methods = (pd.Index(sorted(set(outputs[c]))) for c in outputs)
     shape = len(stories), len(methods)
     there = np.zeros(shape, bool)
-    at = stories.get_indexer(outputs["story"]), methods.get_indexer(outputs["method"])
-    there[at] = True
+    rows = stories.get_indexer(pd.Index(outputs["story"]))
+    there[rows, methods.get_indexer(pd.Index(outputs["method"]))] = True
     metrics = pd.Index(table.metrics)
     scores = np.full((len(metrics), *shape), np.nan)
-    cells = table.cells
-    k, m = metrics.get_indexer(cells["metric"]), methods.get_indexer(cells["method"])
-    s = stories.get_indexer(cells["story"])
+    k = metrics.get_indexer(pd.Index(cells["metric"]))
+    s = stories.get_indexer(pd.Index(cells["story"]))
+    m = methods.get_indexer(pd.Index(cells["method"]))
     values = cells["score"].to_numpy(float)
     own = (s >= 0) & (m >= 0)
     # Scores of whole methods stand for each of their outputs.
@@ -261,8 +265,8 @@ def _questions(
                 continue
             at = np.ix_(
                 np.flatnonzero(usual),
-                pd.Index(judged.stories).get_indexer(list(grid.stories)),
-                pd.Index(judged.methods).get_indexer(list(grid.methods)),
+                pd.Index(judged.stories).get_indexer(pd.Index(grid.stories)),
+                pd.Index(judged.methods).get_indexer(pd.Index(grid.methods)),
             )
             scores = judged.scores[at] * signs[usual].reshape(-1, 1, 1)
             common = np.isfinite(scores).all(axis=0) & grid.cells

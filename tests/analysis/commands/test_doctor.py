@@ -135,6 +135,14 @@ def test_metric_of_whole_methods_is_no_mistake(found):
     assert any("whatever the story: whole." in x for x in texts(findings, Kind.LIMIT))
 
 
+def test_ratings_of_whole_methods_meet_scores_of_their_stories(found):
+    ratings, scores = study()
+    findings = found(ratings=ratings.iloc[:20].assign(story=""), scores=scores)
+    assert texts(findings, Kind.CHECK) == []
+    supports = texts(findings, Kind.SUPPORT)
+    assert "scores.csv: good scores 4 of 4 judged outputs." in supports
+
+
 def test_annotators_who_answer_oddly_are_named(found):
     ratings, _scores = study(people=("Ann", "Bob", "Eve", "Odd", "Turned", "Flat"))
     rng = np.random.default_rng(1)
