@@ -102,8 +102,8 @@ def test_gate_of_a_report(align, tmp_path, capsys):
     assert align(*names) == 2
     page, first, second = capsys.readouterr().out.splitlines()
     assert page == str(tmp_path / "out" / "report.html")
-    assert first.startswith("met: look:good>=0.6: ppa_half@pairs of ratings is 0.")
-    assert not second.startswith("met")
+    assert first.startswith("met: look:good>=0.6: ppa_half@pairs of ratings is 1.0")
+    assert second.startswith("not settled: look:good>=0.999: ")
     assert align(names[0]) == 0
 
 
