@@ -8,13 +8,18 @@ from contextlib import nullcontext
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
-from analysis.commands.arguments import parser
+from analysis.commands.arguments import DOCTOR, parser
+from analysis.commands.doctor.findings import FINDINGS, SOUND, UNUSABLE
 from analysis.options import WIDE, AlignOptions, OptionError, report_date
 from analysis.problems import InputError
 from analysis.tracking import SERVICES, add_tracking, check_clients, report_run, track
+
+if TYPE_CHECKING:
+    from analysis.commands.requirements import Outcome
 
 # Options that name a table, in the order in which they are hashed.
 TABLES = (
@@ -47,23 +52,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand and return its exit status.
 
     Bad input ends with status 2 and one line a problem on standard error; nothing is
-    written then.
+    written then. With `--require`, 2 means that a requirement is not met or not
+    settled, and bad input ends with 1.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parser().parse_args(given)
+    if options.command == DOCTOR:
+        from analysis.commands.doctor.checkup import run
+
+        return run(options.files)
     try:
         report_date(None)  # before anything is imported that reads the same variable
         asked = {name: getattr(options, name) for name in SERVICES}
         check_clients(asked)
-        page = _report(options, _without_places(given))
+        page, judged = _report(options, _without_places(given))
         print(page)
+        for outcome in judged:
+            print(outcome)
         name = options.title or options.out.absolute().name
         for line in track(report_run(options.out, name), asked):
             print(line)
     except (InputError, OptionError) as error:
         print(error, file=sys.stderr)
-        return 2
-    return 0
+        return UNUSABLE if getattr(options, "require", ()) else 2
+    return SOUND if all(one.is_met for one in judged) else FINDINGS
 
 
 def _without_places(given: Sequence[str]) -> list[str]:
@@ -73,14 +85,19 @@ def _without_places(given: Sequence[str]) -> list[str]:
     return places.parse_known_args(given)[1]
 
 
-def _report(options: argparse.Namespace, given: Iterable[str]) -> Path:
+def _report(
+    options: argparse.Namespace, given: Iterable[str]
+) -> "tuple[Path, list[Outcome]]":
+    """Write a report; return its page, and which requirements are met."""
     from analysis.commands.bundled import unpacked
     from analysis.commands.requests import Request, answered
+    from analysis.commands.requirements import outcomes, parsed
     from analysis.notebook.reports import Report
     from analysis.report.page import check_story_link
     from analysis.report.writing import check_folder
 
     story_link = getattr(options, "story_link", "")
+    requirements = parsed(getattr(options, "require", ()))
     check_folder(options.out)
     check_story_link(story_link)
     _check(options)
@@ -108,7 +125,8 @@ def _report(options: argparse.Namespace, given: Iterable[str]) -> Path:
         title = options.title or (bundled.title if bundled else None)
         with tqdm(bar_format="{desc} {elapsed}", disable=None) as bar:
             report = Report(answered(request, bar.set_description_str), request)
-        return report.write(options.out, title, options.images, story_link)
+        judged = outcomes(requirements, report.tables) if requirements else []
+        return report.write(options.out, title, options.images, story_link), judged
 
 
 def _check(options: argparse.Namespace) -> None:

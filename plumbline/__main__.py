@@ -32,7 +32,10 @@ def main() -> int:
 
     arguments = sys.argv[1:]
     command = arguments[0] if arguments else "help"
-    if command in DOES:
+    # A server has a command of this name, too, which takes no files.
+    has_files = any(not one.startswith("-") for one in arguments[1:2])
+    is_of_tables = command == "doctor" and (has_files or not has_server)
+    if command in DOES or is_of_tables:
         return analyse(arguments)
     if command in ("version", "--version"):
         print(release())

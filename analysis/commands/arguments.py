@@ -35,6 +35,8 @@ from analysis.tracking import add_tracking
 # Files that a table may be in.
 TABLE = ".csv, .tsv, .txt, .xlsx (or FILE.xlsx#SHEET), .jsonl or .parquet"
 NAMES = '"A,B"'
+# Checks tables, while a server's command of the same name takes none.
+DOCTOR = "doctor"
 
 
 def _some_of(known: Sequence[str], default: Sequence[str]) -> dict[str, Any]:
@@ -181,7 +183,22 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument("--title", help=heading)
         add_tracking(command)
         add_own(command)
+    _doctor(commands)
     return whole
+
+
+def _doctor(commands: Any) -> None:
+    """Add the command that reports nothing and so shares no options."""
+    says = "what tables support, what they cannot show, and what to correct in them"
+    command = commands.add_parser(
+        DOCTOR,
+        help=says,
+        description=f"Say {says}. Exit status: 0 nothing to correct, 2 something to "
+        "check, 1 a table cannot be used.",
+        epilog="Example: plumbline doctor ratings.csv scores.csv",
+    )
+    says = f"tables, recognised by their columns; {TABLE}; folders of them; bundles"
+    command.add_argument("files", type=Path, nargs="+", metavar="FILE", help=says)
 
 
 def _table(command: Any, name: str, says: str = "", **given: Any) -> None:
@@ -249,6 +266,15 @@ def _align(command: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         help="what a click on an output opens, as in "
         "https://host/stories/{story}#{method}",
+    )
+    command.add_argument(
+        "--require",
+        action="append",
+        default=[],
+        metavar="QUESTION:METRIC>=NUMBER",
+        help="what the interval of the leading statistic, or of "
+        "QUESTION:METRIC:STATISTIC@LEVEL, must reach; repeatable. Exit status: 0 all "
+        "are met, 2 one is not or is not settled, 1 bad input",
     )
     add(command, ALIGNMENT)
 

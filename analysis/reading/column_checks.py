@@ -30,11 +30,20 @@ from analysis.reading.column_cleaning import (
 from analysis.reading.csv_files import DECIMAL_COMMA
 from analysis.reading.files import place
 from analysis.reading.texts import UNTOLD, with_code_points
-from analysis.tables import FLAGS, IDENTITY_COLUMNS, control_character, is_text
+from analysis.tables import (
+    ANSWER_OPTIONAL,
+    FLAGS,
+    IDENTITY_COLUMNS,
+    SCORE_OPTIONAL,
+    control_character,
+    is_text,
+)
 
 Mask = Any  # a boolean array or series, one entry a row
 
 NO_VALUES = ("-", "n/a", "na", "none", "null")
+# Columns of values, which describe an output.
+VALUES = ("rating", "choice", "rank", "score")
 TRUE, FALSE = {"true", "1", "yes"}, {"false", "0", "no", ""}
 # Squares of larger ratings would soon be infinite, and sums of larger scores: what is
 # squared of these is scaled before.
@@ -236,12 +245,15 @@ class TableCheck:
         first = pd.Series(data.index[~repeated], keys[~repeated])
         earlier = first[keys[repeated]].to_numpy()
         rows = data.loc[repeated, columns]
+        apart = self._apart(columns)
+        hint = f", but another {apart}: let story name both, as {apart}/story"
+        hint = hint if apart else ""
         self._note(
             (
                 Problem(
                     self.file,
                     f"a row that is there once; {place(data.index, before)} has "
-                    f"the same {', '.join(columns)}",
+                    f"the same {', '.join(columns)}{hint}",
                     int(str(line)),
                     value=" / ".join(map(str, row)),
                 )
@@ -249,6 +261,16 @@ class TableCheck:
             ),
             len(rows),
         )
+
+    def _apart(self, key: Sequence[str]) -> str:
+        """Return a column without a meaning here that tells repeated rows apart."""
+        known = {*key, *ANSWER_OPTIONAL, *SCORE_OPTIONAL, *VALUES}
+        for column in self.frame.columns:
+            if column not in known:
+                parts = (self.frame[name] for name in (*key, column))
+                if not pd.Series(combined(parts)).duplicated().any():
+                    return str(column)
+        return ""
 
     def result(self) -> pd.DataFrame:
         """Return the clean frame, or raise what was collected, by line."""

@@ -1,11 +1,11 @@
 """Each annotator against the others: correlation, severity, shares."""
 
 from collections.abc import Iterator
-from typing import Unpack
+from typing import TypeAlias, Unpack
 
 import numpy as np
 import pandas as pd
-from scipy import sparse, stats
+from scipy import sparse
 
 from analysis.inference.resampling import divided
 from analysis.options import Sampling
@@ -30,7 +30,7 @@ from analysis.reliability.random_responding import (
     renumbered,
     summed,
 )
-from analysis.results import Array, Counts, TableRow
+from analysis.results import Array, Counts, Mask, TableRow
 from analysis.sentences import sentence
 
 ONE_VALUE = sentence("the own ratings are all the same")
@@ -39,6 +39,8 @@ SPEARMAN, ABOVE_CHANCE = "spearman_others", ("above_chance", "shuffled_agreement
 NO_SIDE = sentence("no answer has a winner and a known left side")
 NO_MAJORITY = sentence("the others have no majority anywhere")
 ONE_REST = sentence("the others' means are all the same")
+# By question and annotator.
+AllEvidence: TypeAlias = dict[tuple[str, str], Evidence]
 
 
 def rating_annotators(
@@ -46,28 +48,72 @@ def rating_annotators(
 ) -> list[TableRow]:
     """Hold each annotator's ratings against those of the others."""
     sheets: list[Sheet] = []
-    evidence: dict[tuple[str, str], Evidence] = {}
+    for name, data, _places in _rated(ratings, part):
+        sheets += _rating_sheets(name, data, part)
+    evidence = rating_evidence(ratings, part)
+    return annotator_rows(sheets, evidence, (SPEARMAN,), sampling)
+
+
+def rating_evidence(ratings: pd.DataFrame, part: str = "units") -> AllEvidence:
+    """Return how each annotator's ratings go with the means of the others."""
+    evidence: AllEvidence = {}
+    for name, data, places in _rated(ratings, part):
+        own, rest, shared = _with_others(data)
+        rows = pd.DataFrame({"own": own, "rest": rest})[shared]
+        each = rows.groupby(data.annotators[shared])
+        ranks = each.rank() - each.transform("size").to_numpy()[:, None] / 2 - 0.5
+        spread = ranks.groupby(data.annotators[shared]).transform("std", ddof=0)
+        sides = (ranks / spread.where(spread > 0, 1.0)).to_numpy()
+        units, clusters = places[:, shared]
+        indices = each.indices
+        for a, annotator in enumerate(data.names):
+            here = np.asarray(indices.get(a, []), int)
+            x, z = sides[here, :1], sides[here, 1:]
+            if x.any() and z.any():
+                asked = Answers(units[here], clusters[here], x, z)
+                evidence[name, annotator] = Evidence(SPEARMAN, (asked,))
+    return evidence
+
+
+def _rated(
+    ratings: pd.DataFrame, part: str
+) -> Iterator[tuple[str, Reliability, Counts]]:
+    """Yield each question with its ratings, and unit and cluster of each."""
     keys = [key for key in ("story", "method", "shot", "round") if key in ratings]
     places = _places(ratings, keys, keys[: 1 if part == "stories" else 2])
     for name, rows in _by_question(ratings["dimension"]):
         data = rating_reliability(ratings.iloc[rows])
         if not data.of_means:
-            sheets += _rating_sheets(str(name), data, part, places[:, rows], evidence)
-    return annotator_rows(sheets, evidence, (SPEARMAN,), sampling)
+            yield name, data, places[:, rows]
+
+
+def _with_others(data: Reliability) -> tuple[Array, Array, Mask]:
+    """Return each rating, the others' mean of its unit, and whether there is one."""
+    own = data.values[data.codes]
+    others = data.per_unit[data.units] - 1
+    total = np.bincount(data.units, own, minlength=data.n_units)[data.units]
+    rest = same_within_tolerance((total - own) / np.maximum(others, 1))
+    return own, rest, others > 0
 
 
 def choice_annotators(
     choices: pd.DataFrame, **sampling: Unpack[Sampling]
 ) -> list[TableRow]:
     """Hold each annotator's side-by-side answers against those of the others."""
+    sheets, evidence = choice_sheets(choices)
+    return annotator_rows(sheets, evidence, ABOVE_CHANCE, sampling)
+
+
+def choice_sheets(choices: pd.DataFrame) -> tuple[list[Sheet], AllEvidence]:
+    """Return what is measured of each annotator's choices, question by question."""
     sheets: list[Sheet] = []
-    evidence: dict[tuple[str, str], Evidence] = {}
+    evidence: AllEvidence = {}
     keys = ["story", "method_a", "method_b"]
     places = _places(choices, [*keys, *choices.columns.intersection(["round"])], keys)
     for name, rows in _by_question(choices["criterion"]):
         here = choices.iloc[rows]
         sheets += _choice_sheets(str(name), here, places[:, rows], evidence)
-    return annotator_rows(sheets, evidence, ABOVE_CHANCE, sampling)
+    return sheets, evidence
 
 
 def _by_question(names: pd.Series) -> Iterator[tuple[str, Counts]]:
@@ -82,24 +128,8 @@ def _places(rows: pd.DataFrame, units: list[str], clusters: list[str]) -> Counts
     return np.stack(codes)
 
 
-def _standard_ranks(values: Array) -> Array:
-    """Return ranks with mean 0 and variance 1, shape (N, 1); 0 where all are equal."""
-    ranks = stats.rankdata(values) - (len(values) + 1) / 2
-    return (ranks / (ranks.std() or 1.0))[:, None] if len(ranks) else ranks[:, None]
-
-
-def _rating_sheets(
-    question: str,
-    data: Reliability,
-    part: str,
-    places: Counts,
-    evidence: dict[tuple[str, str], Evidence],
-) -> list[Sheet]:
-    own = data.values[data.codes]
-    others = data.per_unit[data.units] - 1
-    shared = others > 0
-    total = np.bincount(data.units, own, minlength=data.n_units)[data.units]
-    rest = same_within_tolerance((total - own) / np.maximum(others, 1))
+def _rating_sheets(question: str, data: Reliability, part: str) -> list[Sheet]:
+    own, rest, shared = _with_others(data)
     equal = _equal_share(data)
     sheets = []
     for a, rows in enumerate(_by_annotator(data)):
@@ -114,11 +144,6 @@ def _rating_sheets(
             _commonest(x, clusters),
         ]
         sheets.append(Sheet(question, data.names[a], len(rows), n, measures))
-        sides = _standard_ranks(x[here]), _standard_ranks(z[here])
-        if all(side.any() for side in sides):
-            unit, cluster = places[:, rows[here]]
-            asked = Answers(unit, cluster, *sides)
-            evidence[question, data.names[a]] = Evidence(SPEARMAN, (asked,))
     return sheets
 
 
@@ -126,7 +151,7 @@ def _choice_sheets(
     question: str,
     choices: pd.DataFrame,
     places: Counts,
-    evidence: dict[tuple[str, str], Evidence],
+    evidence: AllEvidence,
 ) -> list[Sheet]:
     data = choice_reliability(choices)
     others = data.per_unit[data.units] - 1

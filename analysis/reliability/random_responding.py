@@ -226,13 +226,26 @@ class Evidence:
         own, others, groups = self._joined()
         if len(own) < 2 or not resamples:
             return NAN
-        observed = float((own * others).sum())
         if len(own) > MOST_SHUFFLED:
-            mean, variance = self.moments(own, others, groups)
-            z = (observed - mean) / np.sqrt(variance) if variance > 0 else 0.0
-            return float(norm.sf(z))
+            above, error = self.above_shuffled()
+            return float(norm.sf(above / error if error else 0.0))
+        observed = float((own * others).sum())
         drawn = self.shuffled(own, others, groups, resamples=resamples, rng=rng)
         return float((1 + (drawn >= observed - ROUNDING).sum()) / (1 + resamples))
+
+    def above_shuffled(self) -> tuple[float, float]:
+        r"""Return agreement above the mean of all shuffles, and their standard error.
+
+        :math:`(T - E) / (N - E)` of the sum T over N answers that others gave as well,
+        and the standard deviation of T over all shuffles in the same unit.
+        """
+        own, others, groups = self._joined()
+        mean, variance = self.moments(own, others, groups)
+        most = self.n - mean
+        if most <= ROUNDING:
+            return 0.0, 0.0
+        observed = float((own * others).sum())
+        return (observed - mean) / most, float(np.sqrt(max(variance, 0.0))) / most
 
     def shuffled(
         self,

@@ -30,7 +30,7 @@ GROUPS = {
     "Server": "demo, serve, doctor, create_manager, backup, restore",
     "Benchmarks": "import benchmark, import outputs, import scores, score, metrics",
     "Studies": "plan, check_blinding, launch, invite, coverage, verify, report, export",
-    "Tables, without a server": ", ".join(DOES),
+    "Tables, without a server": ", ".join([*DOES, "doctor FILE"]),
 }
 OURS = ("annotate", "evalcore", "fixtures")
 

@@ -21,7 +21,8 @@ class Command(BaseCommand):
     help = (
         "Check this installation: folders, database, workers, metrics. Exit status: 0 "
         "all is well, 1 something is to be looked at, 2 pages cannot be served. "
-        "Example: plumbline doctor"
+        "Example: plumbline doctor. With files it checks tables: plumbline doctor "
+        "ratings.csv scores.csv"
     )
     requires_system_checks = ()
 

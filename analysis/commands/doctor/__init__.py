@@ -1,0 +1,1 @@
+"""Checks of input tables before an analysis."""
