@@ -19,7 +19,7 @@ from annotate.setup_form.fields import (
 from annotate.setup_form.values import FormValues, kind_at, questions, sets_key, steps
 from annotate.studies.parts import Adaptive, Goals, Presentation, goals_of
 from evalcore.metrics import registry
-from evalcore.models import Benchmark, Output, Story
+from evalcore.models import Benchmark, MetricScore, Output, Story
 
 # More stories than this are typed into a text field instead of ticked.
 MOST_TICKS = 300
@@ -75,13 +75,24 @@ class Sections(FieldMaker):
             FieldGroup([some], "some-method"),
             FieldGroup([self.one("all_story", label=all_stories, kind="tick")]),
             FieldGroup([self._some_stories(stories)], "some-story"),
-            FieldGroup([self.one("stories.number"), by]),
+            FieldGroup([self.one("stories.number"), by, self._spread_of(benchmark)]),
         ]
         if key := sets_key(self.values):
             groups += self._sets(key, tags)
         if self.values.get("late_entry"):
             groups.append(FieldGroup([self.one("late_entry")]))
+        groups.append(FieldGroup([self.one("trained_on", rows=3)]))
         return Section("judged", _("Methods and stories"), groups)
+
+    def _spread_of(self, benchmark: Benchmark) -> Field:
+        """Return the field for the metric that drawing probabilities depend on."""
+        name = "stories.spread_of"
+        scores = MetricScore.objects.filter(benchmark=benchmark, story__isnull=False)
+        found = {*scores.order_by().values_list("metric", flat=True).distinct()}
+        found |= {self.values.get(name) or ""}
+        metrics = _named(sorted(found - {""}))
+        choices = [("", _("nothing (equal probabilities)")), *metrics]
+        return self.one(name, kind="select", choices=choices)
 
     def _some_stories(self, stories: Choices) -> Field:
         some = self.one("story", label=_("Stories"), kind="many", choices=stories)
@@ -335,7 +346,18 @@ class Sections(FieldMaker):
             help=_("YAML, such as: angle: [TR]"),
             kind="code",
         )
-        more = FieldGroup([key, metric, stories])
+        epsilon = self.one(
+            f"{name}.epsilon",
+            label="ε",
+            help=_(
+                "From 0 to 1, such as 0.1: the metric may be this much worse than an "
+                "annotator and still replace one."
+            ),
+            kind="number",
+            least=0,
+            step="any",
+        )
+        more = FieldGroup([key, metric, epsilon, stories])
         if "degradation" in fields:
             nothing = ("", _("no degradation"))
             worse = self.one(

@@ -24,6 +24,7 @@ from annotate.people.presence import Presence, answers_by_day, calendar, patienc
 from annotate.responses import giving_back
 from annotate.responses.leasing import UNFINISHED
 from annotate.studies.recruitment import Recruitment
+from annotate.studies.story_draw import made_unknown
 from annotate.studies.study_file import read_definition, write_definition
 
 Names = tuple[set[str], set[str]]
@@ -112,11 +113,15 @@ def change_recruitment(
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """Numbers of units, withdrawn slots, and started or submitted slots `kept`."""
+    """Numbers of units, withdrawn slots, and started or submitted slots `kept`.
+
+    The drawing probabilities of the stories `unknown` are no longer known.
+    """
 
     units: int
     slots: int
     kept: int
+    unknown: tuple[str, ...] = ()
 
 
 def withdraw_units(
@@ -145,6 +150,7 @@ def withdraw_units(
         _lower_redundancy(units, rows)
         measure_balance(stored)
         kept = len(rows) - len(withdrawn)
+        unknown = made_unknown(stored, withdrawn=stories)
         event_log.note(
             Event.Kind.STUDY_EDITED,
             stored.pk,
@@ -153,8 +159,9 @@ def withdraw_units(
             withdrawn_stories=list(stories),
             slots=len(withdrawn),
             kept=kept,
+            **unknown,
         )
-    return Withdrawal(len(units), len(withdrawn), kept)
+    return Withdrawal(len(units), len(withdrawn), kept, *unknown.values())
 
 
 def _units(study: Study, methods: set[str], stories: set[str]) -> list[Unit]:

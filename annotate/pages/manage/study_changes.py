@@ -25,6 +25,7 @@ from annotate.pages.study_views import (
 from annotate.people.inviting import free_slots
 from annotate.people.presence import answers_by_day, patience_days
 from annotate.presentation.same_size import outputs_of
+from annotate.reports import story_tables
 from annotate.studies import changing, extending, lifecycle
 from annotate.studies.changing import ChangeError, Redistribution, Withdrawal
 from annotate.studies.extending import Extension
@@ -237,6 +238,7 @@ def _page(
         chosen_stories=request.POST.getlist("story"),
         opponents=sorted(methods) if has_pairs else [],
         chosen_opponents=request.POST.getlist("against"),
+        draw=story_tables.drawn_stories(study),
         **context,
     )
 
