@@ -66,6 +66,7 @@ LABELS = {
     "platform": gettext_lazy("crowd platform"),
     "codes": gettext_lazy("codes"),
     "goals": gettext_lazy("goals"),
+    "trained_on": gettext_lazy("metrics that shaped a method"),
     "any_device": gettext_lazy("people may switch device"),
     "version": gettext_lazy("version"),
     "text_version": gettext_lazy("version of the texts"),
@@ -171,6 +172,8 @@ def _value(key: str, value: Any) -> str:
     if key in ("cap", "places", "goals") and isinstance(value, Mapping):
         ends = (value.get(end) or "–" for end in ("before", "after"))
         return " → ".join(_value("", end) for end in ends)
+    if key == "trained_on":
+        return "; ".join(f"{name}: {', '.join(own)}" for name, own in value.items())
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {n}" for name, n in value.items())
     if isinstance(value, list):

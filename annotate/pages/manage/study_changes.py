@@ -153,6 +153,19 @@ def study_redistribute(request: UserRequest, study: Study) -> HttpResponse:
     )
 
 
+@study_button("study-extend", ChangeError)
+def study_trained_on(request: UserRequest, study: Study) -> str:
+    """Declare the metrics that methods were trained on or chosen by."""
+    methods, _stories = changing.names_now(study)
+    texts = {name: request.POST.get(f"trained_on.{name}", "") for name in methods}
+    given = {
+        name: [*filter(None, map(str.strip, text.split(",")))]
+        for name, text in texts.items()
+    }
+    changing.set_trained_on(study, given, user=request.user)
+    return _("Saved.")
+
+
 def _check_reach(request: UserRequest, study: Study) -> None:
     """Refuse methods and stories new to the study unless the user is a member."""
     gone_methods, gone_stories = changing.withdrawn_names(study)
@@ -239,6 +252,10 @@ def _page(
         opponents=sorted(methods) if has_pairs else [],
         chosen_opponents=request.POST.getlist("against"),
         draw=story_tables.drawn_stories(study),
+        trained_on=[
+            (name, ", ".join(study.trained_on.get(name, ())))
+            for name in sorted(methods)
+        ],
         **context,
     )
 
