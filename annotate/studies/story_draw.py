@@ -59,8 +59,8 @@ class Draw:
             )
             named = ", ".join(self.without_spread[:3])
             named += ", ..." * (len(self.without_spread) > 3)
-            about = {"n": len(self.without_spread), "named": named}
-            notes.append(text % about | {"metric": self.wanted.spread_of})
+            about = {"n": len(self.without_spread), "metric": self.wanted.spread_of}
+            notes.append(text % {**about, "named": named})
         if not self.is_known(units):
             notes.append(
                 _(
