@@ -17,7 +17,7 @@ from annotate.reports import (
     study_scores,
     study_tables,
 )
-from annotate.studies import drafting, lifecycle, planning
+from annotate.studies import changing, drafting, lifecycle, planning
 from annotate.studies.changing import withdraw_units
 from annotate.studies.extending import extend
 from annotate.studies.planning import PlanningError, Setup
@@ -302,3 +302,33 @@ def test_pages_offer_the_draw_and_warn_about_choices_by_hand(client):
     warned = client.post(address, asked).content.decode()
     assert "drawing probability becomes unknown" in warned
     assert outside not in rated(study)
+
+
+@pytest.mark.postgresql
+def test_metrics_that_shaped_a_method_are_declared_on_a_page(client):
+    study = planned("null", more="trained_on: {Cedar: [clip_i]}")
+    lifecycle.launch(study)
+    user = User.objects.create(username="alice")
+    study.members.create(user=user, role="researcher")
+    client.force_login(user)
+    address = reverse("study-trained-on", args=[study.slug])
+    given = {"trained_on.Alder": " taste, csd,taste ", "trained_on.Cedar": "clip_i"}
+    assert client.post(address, given).status_code == 403
+    study.members.update(role="manager")
+    withdraw_units(study, methods=["Birch"])
+    for _again in range(2):
+        client.post(address, given | {"trained_on.Birch": "x", "trained_on.Elm": "x"})
+    study.refresh_from_db()
+    assert study.trained_on == {"Cedar": ["clip_i"], "Alder": ["csd", "taste"]}
+    edited = study.events.filter(kind="study edited", details__has_key="trained_on")
+    assert "metrics that shaped a method" in details(edited.get())[0]
+    # A copy without a withdrawn method declares nothing about it.
+    changing.set_trained_on(study, {"Cedar": []})
+    assert drafting.setup_of(study).definition.trained_on.keys() == {"Alder"}
+    assert (
+        'value="csd, taste"'
+        in client.get(reverse("study-extend", args=[study.slug])).content.decode()
+    )
+    client.post(address, {"trained_on.Alder": "x" * 101})
+    study.refresh_from_db()
+    assert study.trained_on == {"Alder": ["csd", "taste"]}
