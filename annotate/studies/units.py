@@ -168,14 +168,9 @@ def asked_stories(
 
 def _sampled(sample: StorySample, stories: dict[str, Story], seed: int) -> set[str]:
     """Return the keys of a sample of the stories, or of all if there are too few."""
-    if sample.number >= len(stories):
-        return set(stories)
-    subgroups = None
-    if sample.by:
-        subgroups = {
-            key: str(story.tags.get(sample.by, "")) for key, story in stories.items()
-        }
-    return set(sampling.sample(list(stories), sample.number, seed, subgroups))
+    tags = {key: str(story.tags.get(sample.by, "")) for key, story in stories.items()}
+    number = min(sample.number, len(stories))
+    return set(sampling.sample(list(stories), number, seed, tags))
 
 
 def _late(

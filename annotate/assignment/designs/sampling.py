@@ -22,8 +22,8 @@ def sample(
 ) -> list[Key]:
     """Draw exactly n stories with the probabilities of `inclusion_probabilities`.
 
-    The sample is systematic in random order, stratum after stratum, so that the number
-    from each stratum differs by less than one from its expectation.
+    The sample is systematic in random order, group after group, so that the number
+    from each group differs by less than one from its expectation.
 
     Source: Madow 1949; Hartley and Rao 1962; Tillé 2006, section 7.2.
     """

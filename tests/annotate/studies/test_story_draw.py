@@ -118,7 +118,7 @@ def test_probabilities_grow_with_the_spread_of_a_metric():
     score(benchmark, dict.fromkeys(KEYS, 9.0), posted_to="other")
     study = planned("{number: 3, spread_of: taste}", benchmark)
     known = story_tables.drawing_probabilities(study)
-    # Spreads 0 to 5 have the mean 2.5, of which each story has a fifth.
+    # A fifth of the mean spread 2.5, and four fifths of the own one.
     sizes = [0.2 * 2.5 + 0.8 * n for n in range(6)]
     assert [known[key] for key in KEYS] == pytest.approx([s / 5 for s in sizes])
     assert sum(known.values()) == pytest.approx(3)
