@@ -64,7 +64,6 @@ class Sections(QuestionCards):
             groups += self._sets(key, tags)
         if self.values.get("late_entry"):
             groups.append(FieldGroup([self.one("late_entry")]))
-        groups.append(FieldGroup([self.one("trained_on", rows=3)]))
         return Section("judged", _("Methods and stories"), groups)
 
     def _spread_of(self, benchmark: Benchmark) -> Field:
@@ -216,6 +215,11 @@ class Sections(QuestionCards):
     def composites(self) -> Section:
         groups = [self.row("composites")]
         return Section("composites", _("Composites"), groups, folded=True)
+
+    def trained_on(self) -> Section:
+        groups = [FieldGroup([self.one("trained_on", rows=3)])]
+        title = _("Metrics that shaped a method")
+        return Section("trained-on", title, groups, folded=True)
 
     def quality(self) -> Section:
         controls = {

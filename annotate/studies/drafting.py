@@ -113,7 +113,7 @@ def setup_of(study: Study) -> Setup:
         planned_as.with_changes(
             deadline=deadline.day_of(study),
             goals=Goals(**study.goals),
-            trained_on=study.trained_on,
+            trained_on={name: tuple(own) for name, own in study.trained_on.items()},
         ),
         _annotators(study),
         tuple(chosen.get("methods", ())),
