@@ -39,7 +39,7 @@ from annotate.studies.plan_checks import (
     refuse_too_many,
     refuse_too_much_work,
 )
-from annotate.studies.story_draw import Draw, draw_stories, store_draw
+from annotate.studies.story_draw import Draw, draw_notes, draw_stories, store_draw
 from annotate.studies.study_file import write_definition
 from annotate.studies.units import (
     PlanningError,
@@ -125,7 +125,7 @@ class Draft:
     def notes(self) -> list[str]:
         """Return warnings that a manager needs before people begin."""
         notes = [gaps_note(self.units), self._unasked_note(), self.material.note()]
-        notes += self.draw.notes(self.units) if self.draw else []
+        notes += draw_notes(self.definition, self.draw, self.units)
         return list(filter(None, notes))
 
     def _unasked_note(self) -> str:

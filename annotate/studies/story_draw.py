@@ -37,38 +37,44 @@ class Draw:
         """Return whether all drawn stories, and no others, are rated."""
         return {unit.story.key for unit in units} == self.drawn
 
-    def notes(self, units: Sequence[UnitOutputs]) -> list[str]:
-        """Return what a manager should know before people begin."""
-        notes = []
-        if self.wanted.number > len(self.stories):
-            text = ngettext(
-                "There is %(n)d story to draw from, and %(wanted)d were asked for: all "
-                "are rated.",
-                "There are %(n)d stories to draw from, and %(wanted)d were asked for: "
-                "all are rated.",
-                len(self.stories),
+
+def draw_notes(
+    definition: StudyDefinition, draw: Draw | None, units: Sequence[UnitOutputs]
+) -> list[str]:
+    """Return what a manager should know of the draw before people begin."""
+    wanted, rated = definition.stories, {unit.story.key for unit in units}
+    if wanted is None:
+        return []
+    if draw is None:
+        if wanted.number <= len(rated):
+            return []
+        text = ngettext(
+            "There is %(n)d story, and %(wanted)d were to be drawn: all are rated.",
+            "There are %(n)d stories, and %(wanted)d were to be drawn: all are rated.",
+            len(rated),
+        )
+        return [text % {"n": len(rated), "wanted": wanted.number}]
+    notes = []
+    if draw.without_spread:
+        text = ngettext(
+            "%(n)d story has fewer than two scores of %(metric)s and counts as one of "
+            "mean spread: %(named)s.",
+            "%(n)d stories have fewer than two scores of %(metric)s and count as ones "
+            "of mean spread: %(named)s.",
+            len(draw.without_spread),
+        )
+        named = ", ".join(draw.without_spread[:3])
+        named += ", ..." * (len(draw.without_spread) > 3)
+        about = {"n": len(draw.without_spread), "metric": wanted.spread_of}
+        notes.append(text % {**about, "named": named})
+    if not draw.is_known(units):
+        notes.append(
+            _(
+                "Some drawn stories have nothing to compare, so the stories' drawing "
+                "probabilities are unknown."
             )
-            notes.append(text % {"n": len(self.stories), "wanted": self.wanted.number})
-        if self.without_spread:
-            text = ngettext(
-                "%(n)d story has fewer than two scores of %(metric)s and counts as one "
-                "of mean spread: %(named)s.",
-                "%(n)d stories have fewer than two scores of %(metric)s and count as "
-                "ones of mean spread: %(named)s.",
-                len(self.without_spread),
-            )
-            named = ", ".join(self.without_spread[:3])
-            named += ", ..." * (len(self.without_spread) > 3)
-            about = {"n": len(self.without_spread), "metric": self.wanted.spread_of}
-            notes.append(text % {**about, "named": named})
-        if not self.is_known(units):
-            notes.append(
-                _(
-                    "Some drawn stories have nothing to compare, so the stories' "
-                    "drawing probabilities are unknown."
-                )
-            )
-        return notes
+        )
+    return notes
 
 
 def draw_stories(definition: StudyDefinition, outputs: Sequence[Output]) -> Draw | None:
@@ -82,7 +88,9 @@ def draw_stories(definition: StudyDefinition, outputs: Sequence[Output]) -> Draw
         if len(group) >= definition.outputs
     }
     stories = {key: group[0].story for key, group in by_story.items()}
-    number = min(wanted.number, len(stories))
+    number = wanted.number
+    if number >= len(stories):
+        return None
     tags = {key: str(story.tags.get(wanted.by, "")) for key, story in stories.items()}
     sizes, without = None, tuple[str, ...]()
     if wanted.spread_of:
@@ -103,7 +111,7 @@ def _spreads(
     """
     outputs = [output for group in by_story.values() for output in group]
     rows: QuerySet[Any] = MetricScore.objects.filter(
-        benchmark=outputs[0].story.benchmark_id if outputs else None,
+        benchmark=outputs[0].story.benchmark_id,
         method__in={output.method_id for output in outputs},
         story__isnull=False,
         run__finished_at__isnull=False,

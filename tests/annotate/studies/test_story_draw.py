@@ -156,10 +156,10 @@ def test_draw_is_stratified_by_a_tag():
 
 def test_more_stories_than_there_are_are_all_rated():
     study = planned(40)
-    assert story_tables.drawing_probabilities(study) == dict.fromkeys(KEYS, 1)
-    setup = drafting.setup_of(study)
-    (note,) = planning.outline(setup).notes()
-    assert note.startswith("There are 6 stories to draw from, and 40 were asked for")
+    assert rated(study) == {*KEYS}
+    assert not study.story_draws.exists()
+    (note,) = planning.outline(drafting.setup_of(study)).notes()
+    assert note == "There are 6 stories, and 40 were to be drawn: all are rated."
 
 
 @pytest.mark.parametrize(
@@ -167,6 +167,7 @@ def test_more_stories_than_there_are_are_all_rated():
     [
         ("0", DefinitionError, "stories.number: write a whole number of at least 1"),
         ("{number: 2, spread_of: taste}", PlanningError, "No scores of taste"),
+        ("-3", DefinitionError, "stories.number: write a whole number of at least 1"),
         ("{number: 2, floor: 1}", DefinitionError, "unknown key"),
     ],
 )
