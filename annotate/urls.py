@@ -173,6 +173,7 @@ people_urls = [
     of_person("personal-data/erase/", people.annotator_erase),
     of_study("extend/", study_changes.study_extend),
     of_study("withdraw/", study_changes.study_withdraw),
+    of_study("trained-on/", study_changes.study_trained_on),
     of_study("redistribute/", study_changes.study_redistribute),
 ]
 

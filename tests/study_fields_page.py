@@ -41,9 +41,10 @@ TYPES = {
     "rules": "`default`, or a list of [rules](#rules)",
     "sets": "`all`, `ring`, or a list of sets",
     "subset": "`{redundancy, stories}`",
+    "trained_on": "metrics by method",
     "training": "[keys](#training)",
 }
-SAMPLE = "integer, or `{number, by}`"
+SAMPLE = "integer, or `{number, by, spread_of}`"
 OF_TAGS = "values by tag"
 
 

@@ -16,7 +16,7 @@ if __name__ == "__main__":
 
 from analysis.statistics import TABLE_GROUPS, TABLES
 from annotate.kinds.registry import KINDS, kind_of_table
-from annotate.reports import downloads, score_tables
+from annotate.reports import downloads, score_tables, story_tables
 from annotate.reports.table_schema import ROWS
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs/reference"
@@ -49,6 +49,8 @@ def _columns(table: str) -> str:
         return _listed(downloads.WHOLE[table])
     if table == "scores":
         return _listed(score_tables.SCORE_HEADER)
+    if table == "stories":
+        return f"`story`, *the tags*, `{story_tables.PROBABILITY}`"
     kind = kind_of_table(table)
     if table == kind.parts_table:
         return f"{_listed(kind.parts_columns)}, *those of answers*"

@@ -26,7 +26,7 @@ TABLES = {
     "marked_shots": "marked_shots",
     "scores": "scores",
     "twins": "twins",
-    "stories": "tags",
+    "stories": "stories",
 }
 EARLIER = "earlier_"
 

@@ -66,6 +66,7 @@ LABELS = {
     "platform": gettext_lazy("crowd platform"),
     "codes": gettext_lazy("codes"),
     "goals": gettext_lazy("goals"),
+    "trained_on": gettext_lazy("metrics that shaped a method"),
     "any_device": gettext_lazy("people may switch device"),
     "version": gettext_lazy("version"),
     "text_version": gettext_lazy("version of the texts"),
@@ -87,6 +88,13 @@ LABELS = {
     "answers": gettext_lazy("answers"),
     "methods": gettext_lazy("methods"),
     "stories": gettext_lazy("stories"),
+    "drawn": gettext_lazy("stories drawn"),
+    "drawn_from": gettext_lazy("drawn from"),
+    "spread_of": gettext_lazy("by the spread of"),
+    "strata": gettext_lazy("stratified by tag"),
+    "seed": gettext_lazy("seed"),
+    "probabilities": gettext_lazy("probabilities"),
+    "probability_unknown": gettext_lazy("drawing probability now unknown"),
     "withdrawn_methods": gettext_lazy("methods withdrawn"),
     "withdrawn_stories": gettext_lazy("stories withdrawn"),
     "units": gettext_lazy("items"),
@@ -164,6 +172,8 @@ def _value(key: str, value: Any) -> str:
     if key in ("cap", "places", "goals") and isinstance(value, Mapping):
         ends = (value.get(end) or "–" for end in ("before", "after"))
         return " → ".join(_value("", end) for end in ends)
+    if key == "trained_on":
+        return "; ".join(f"{name}: {', '.join(own)}" for name, own in value.items())
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {n}" for name, n in value.items())
     if isinstance(value, list):

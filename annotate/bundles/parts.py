@@ -22,6 +22,7 @@ from annotate.models import (
     Skip,
     Slot,
     StoryComment,
+    StoryDraw,
     Study,
     Unit,
 )
@@ -127,6 +128,10 @@ def of_study(study: Study, *, pictures: bool = True) -> Selection:
     shown = {pk for row in units.values_list(*OUTPUTS) for pk in row if pk}
     shown |= {*examples.values_list("example", flat=True)} - {None}
     rows = Output.everything
+    drawable = StoryDraw.objects.filter(study__in=studies).values("story")
+    methods = {*rows.filter(pk__in=shown).order_by().values_list("method", flat=True)}
+    others = rows.filter(story__in=drawable, method__in=methods, twin_of__isnull=True)
+    shown |= {*others.values_list("pk", flat=True)}
     twins = rows.filter(pk__in=shown, twin_of__isnull=False)
     shown |= set(twins.values_list("twin_of", flat=True)) - {None}
     shown |= set(rows.filter(twin_of__in=shown).values_list("pk", flat=True))
@@ -252,6 +257,7 @@ def _study_parts() -> list[Part]:
         posted_runs,
         posted,
         part(Question, "study"),
+        part(StoryDraw, "study"),
         part(AnalysisView, "study"),
         part(Annotator, "study", "external_id", "completion_code", "place"),
         part(Unit, "study"),

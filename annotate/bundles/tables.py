@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from annotate.audit_log.as_of_event import Moment
 from annotate.bundles.parts import Selection
@@ -15,6 +15,9 @@ from annotate.reports.table_schema import schema, table_schema
 from evalcore.metrics.identity import PARTS
 from evalcore.models import Frame, Output, Story
 from evalcore.scoring.identities import FIELDS, Identities
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Tables that only bundles have, with the meaning of their columns.
 TWINS = {
@@ -37,14 +40,24 @@ PICTURES = {
 HYPOTHESES = {
     "question": "key of the question",
     "metric": "metric that was declared to measure it",
+    "epsilon": "how much worse than an annotator it may be",
 }
-NUMBERS = {"score": "number", "original": "number", "shot": "integer"}
+TRAINED_ON = {
+    "method": "name of the method",
+    "metric": "metric that it was trained on or chosen by",
+}
+NUMBERS = {
+    "score": "number",
+    "original": "number",
+    "epsilon": "number",
+    "shot": "integer",
+}
 # The meaning of a row.
 ROWS = {
     "twins": "one value of one metric for one degraded copy",
     "pictures": "one picture or video of one output",
     "hypotheses": "one metric that was declared to measure a question",
-    "tags": "the tags of one story",
+    "trained_on": "one metric that shaped a method",
 }
 
 
@@ -58,16 +71,19 @@ def main_tables(study: Study, moment: Moment, chosen: Selection) -> Iterator[Tab
         "pictures": (PICTURES, _picture_rows(chosen)),
         "hypotheses": (
             HYPOTHESES,
-            study_tables.hypotheses_frame(study).itertuples(index=False),
+            _filled(study_tables.hypotheses_frame(study)),
         ),
+        "trained_on": (TRAINED_ON, _filled(study_tables.trained_on_frame(study))),
     }
-    if (tags := study_tables.tags_frame(study)) is not None:
-        header = {str(name): "tag of the story" for name in tags.columns}
-        own["tags"] = (header, tags.itertuples(index=False))
     for name, (about, rows) in own.items():
         first = next(iter(rows := iter(rows)), None)
         if first is not None:
             yield _table(name, about, chain([first], rows))
+
+
+def _filled(frame: "pd.DataFrame") -> Iterator[Any]:
+    """Yield the rows of a table, with empty cells for missing values."""
+    return frame.astype(object).where(frame.notna(), "").itertuples(index=False)
 
 
 def _table(name: str, about: dict[str, str], rows: Iterable[Any]) -> Table:

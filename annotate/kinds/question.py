@@ -11,7 +11,18 @@ from pydantic import (
     model_validator,
 )
 
-from annotate.schema import Key, Names, Part, Text, Texts, refusal, says
+from annotate.schema import (
+    Key,
+    Names,
+    Part,
+    Problem,
+    Share,
+    Text,
+    Texts,
+    refusal,
+    refuse,
+    says,
+)
 
 Degradation = Literal[
     "", "shuffled", "foreign_shot", "repeated_shot", "blurred", "swapped_characters"
@@ -24,6 +35,7 @@ ORDER = (
     "kind",
     "category",
     "metric",
+    "epsilon",
     "degradation",
     "scale",
     "title",
@@ -70,7 +82,8 @@ class QuestionDefinition(Part):
     """One dimension or criterion, or one label of a checklist.
 
     `stories` restricts it to stories with one of the values of a tag:
-    `{"angle": ("TR",)}`; a story without the tag is asked about, too.
+    `{"angle": ("TR",)}`; a story without the tag is asked about, too. The metric may
+    be `epsilon` worse than an annotator and still take the place of one.
     """
 
     key: Key
@@ -79,6 +92,7 @@ class QuestionDefinition(Part):
     text: Texts = {}
     help: Texts = {}
     metric: Text = ""
+    epsilon: Share | None = None
     stories: dict[Text, Names] = {}
 
     @model_validator(mode="after")
@@ -86,6 +100,13 @@ class QuestionDefinition(Part):
         if not self.title:
             title = {"en": self.key.replace("_", " ").capitalize()}
             object.__setattr__(self, "title", title)
+        return self
+
+    @model_validator(mode="after")
+    def _epsilon_of_a_metric(self) -> Self:
+        if self.epsilon is not None and not self.metric:
+            text = "only a declared metric has an epsilon; write metric, too"
+            refuse([Problem(["epsilon"], text)])
         return self
 
     @model_serializer(mode="wrap")

@@ -27,6 +27,7 @@ class Event(models.Model):
 
     class Kind(models.TextChoices):
         STUDY_PLANNED = "study planned", _("study planned")
+        STORIES_DRAWN = "stories drawn", _("stories drawn")
         STUDY_EXTENDED = "study extended", _("people or items added")
         STUDY_EDITED = "study edited", _("study edited")
         STUDY_RENAMED = "study renamed", _("study renamed")

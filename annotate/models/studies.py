@@ -111,6 +111,12 @@ class Study(models.Model):
         blank=True,
         help_text='Precision asked for: {"mean": 0.2}.',
     )
+    trained_on = models.JSONField(
+        default=dict,
+        db_default=models.Value({}, models.JSONField()),
+        blank=True,
+        help_text='Metrics that shaped a method, by its name: {"UNO": ["clip_i"]}.',
+    )
     definition = models.TextField(
         blank=True, help_text="The study file (YAML) that it was planned from."
     )
@@ -273,6 +279,26 @@ class StudyMember(models.Model):
         return f"{self.user}: {self.role} of {self.study}"
 
 
+class StoryDraw(models.Model):
+    """A story that could be drawn for a study, and whether it was."""
+
+    study = models.ForeignKey(
+        Study, on_delete=models.CASCADE, related_name="story_draws"
+    )
+    story = models.ForeignKey(Story, on_delete=models.PROTECT, related_name="+")
+    probability = models.FloatField(help_text="Of being drawn.")
+    is_drawn = models.BooleanField()
+
+    class Meta:
+        constraints = [
+            once("story_draw_once_per_study", "study", "story"),
+            holds(
+                "story_draw_probability_above_0",
+                Q(probability__gt=0, probability__lte=1),
+            ),
+        ]
+
+
 # Subjects of the two boxes of a checklist's label.
 BOXES = {"text": _("in the text"), "video": _("in the picture or video")}
 
@@ -300,6 +326,11 @@ class Question(models.Model):
     allow_tie = models.BooleanField(default=True)
     metric = models.CharField(
         max_length=100, blank=True, help_text="The metric meant to measure this."
+    )
+    epsilon = models.FloatField(
+        null=True,
+        blank=True,
+        help_text="How much worse than an annotator the metric may be, from 0 to 1.",
     )
     degradation = models.CharField(
         max_length=20, blank=True, help_text="Which one makes its answer worse."
@@ -333,6 +364,10 @@ class Question(models.Model):
                 "question_scale_ordered",
                 Q(scale_min__isnull=True, scale_max__isnull=True)
                 | Q(scale_min__lt=F("scale_max")),
+            ),
+            holds(
+                "question_epsilon_from_0_to_1",
+                Q(epsilon__isnull=True) | Q(epsilon__gte=0, epsilon__lte=1),
             ),
             known(
                 "question_degradation_known",

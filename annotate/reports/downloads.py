@@ -9,7 +9,7 @@ from annotate.audit_log.as_of_event import Moment
 from annotate.kinds.registry import KINDS, answer_tables
 from annotate.models import MAIN, Study
 from annotate.presentation import shot_comments
-from annotate.reports import score_tables, study_tables
+from annotate.reports import score_tables, story_tables, study_tables
 from annotate.studies import rewording
 
 TABLES = (*sorted({name for kind in KINDS.values() for name in kind.tables}), "scores")
@@ -25,7 +25,9 @@ WORDS = {True: "true", False: "false"}
 
 def exported_tables(study: Study) -> list[str]:
     """Return the names of all tables of a study, in the order of the export folder."""
-    names = [*answer_tables(study), "scores", "in_sight"]
+    names = [*answer_tables(study), "scores"]
+    names += ["stories"] if story_tables.stories_header(study)[1:] else []
+    names += ["in_sight"]
     names += ["shot_comments"] if study.may_comment_on_shots else []
     return names + (["corrections"] if study.text_version > 1 else [])
 
@@ -34,6 +36,8 @@ def header(study: Study, table: str) -> tuple[str, ...]:
     """Return the columns of an exported table."""
     if table in WHOLE:
         return WHOLE[table]
+    if table == "stories":
+        return story_tables.stories_header(study)
     if table == "scores":
         return score_tables.SCORE_HEADER
     return study_tables.header(study, table)
@@ -48,6 +52,8 @@ def table_rows(
     """
     if table == "in_sight":
         return study_tables.in_sight_rows(study)
+    if table == "stories":
+        return story_tables.story_rows(study)
     if table == "shot_comments":
         return shot_comments.rows(study)
     if table == "corrections":
@@ -127,7 +133,9 @@ def describe(study: Study) -> dict[str, Any]:
                 "allow_tie": q.allow_tie,
                 "stories": q.stories,
                 "metric": q.metric,
+                "epsilon": q.epsilon,
             }
             for q in study.questions.all()
         ],
+        "trained_on": study.trained_on,
     }

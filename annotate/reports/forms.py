@@ -21,7 +21,7 @@ from analysis.options import (
 from analysis.problems import listed, shown
 from annotate.kinds.registry import counted
 from annotate.models import MAIN, AnalysisView, Study
-from annotate.reports import downloads, study_scores, study_tables
+from annotate.reports import downloads, story_tables, study_scores
 from annotate.reports.export_folder import FORMATS
 from annotate.reports.layouts import IMAGE_FOLDER, LAYOUTS
 from annotate.reports.study_scores import distinguished
@@ -151,7 +151,7 @@ class ReportForm(forms.Form):
         )
         for field, names in (
             ("metrics", study_scores.metric_names(study)),
-            ("split_by", study_tables.tag_names(study)),
+            ("split_by", story_tables.tag_names(study)),
         ):
             self.fields[field].offer((name, name) for name in names)
         methods = [(name, name) for name in study.method_names]

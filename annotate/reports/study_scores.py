@@ -46,7 +46,10 @@ def judged_units(study: Study, as_of: Moment | None = None) -> QuerySet[Unit]:
 def about_judged(
     rows: QuerySet[ScoreModel], study: Study, as_of: Moment | None = None
 ) -> QuerySet[ScoreModel]:
-    """Keep the rows about a method or an output that the study rates."""
+    """Keep the rows about a method or an output that the study rates.
+
+    Rows about these methods' outputs of stories that could be drawn stay, too.
+    """
     units, paths = judged_units(study, as_of), study.output_paths(below="__method")
     stories: dict[int, set[int]] = defaultdict(set)
     for story, *methods in units.values_list("story", *paths).distinct():
@@ -61,6 +64,7 @@ def about_judged(
             same_output |= Q(**{path: OuterRef("method")})
         unit = units.filter(same_output, story=OuterRef("story")).order_by()
         judged = Q(Exists(unit))
+    judged |= Q(story__in=study.story_draws.values("story"))
     return rows.filter(
         Q(story__isnull=True) | judged, benchmark=study.benchmark, method__in=stories
     )
@@ -298,6 +302,8 @@ def _without_value(study: Study, moment: Moment, choice: Choice) -> Iterator[str
     absences = about_judged(MetricAbsence.objects.all(), study, moment)
     for story, method, identity, reason in _cells(absences, moment, "reason"):
         cell, asked = (story, method), replace(identity, judge_version="")
+        if cell not in judged:
+            continue
         if cell not in absent[asked]:
             reasons[asked][reason] += 1
         absent[asked].add(cell)

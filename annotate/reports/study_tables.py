@@ -12,7 +12,6 @@ from annotate.kinds.registry import kind_of_table, kinds_of, tables_of
 from annotate.models import MAIN, Answer, Exclusion, Purpose, Study
 from annotate.quality_rules.time_signals import GLANCE
 from annotate.responses import submission
-from evalcore.models import Story
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -247,33 +246,6 @@ def in_sight_rows(study: Study) -> Iterator[tuple[object, ...]]:
             yield *named, int(shot), seconds, seen[shot], share, *marks
 
 
-def story_tags(study: Study) -> dict[str, dict[str, str]]:
-    """Return the tags of the study's stories, as text, by the story's key."""
-    stories = Story.objects.filter(units__study=study).distinct().order_by("key")
-    return {
-        story.key: {str(tag): str(value) for tag, value in story.tags.items()}
-        for story in stories
-    }
-
-
-def tag_names(study: Study) -> list[str]:
-    return sorted({tag for tags in story_tags(study).values() for tag in tags})
-
-
-def tags_frame(study: Study) -> "pd.DataFrame | None":
-    """Return a table with column story and a column for each tag, or None."""
-    import pandas as pd
-
-    tags = tag_names(study)
-    if not tags:
-        return None
-    rows = [
-        {"story": key, **{tag: own.get(tag, "") for tag in tags}}
-        for key, own in story_tags(study).items()
-    ]
-    return pd.DataFrame(rows, columns=["story", *tags])
-
-
 def answers_frame(
     study: Study, table: str, *, view: str = MAIN, as_of: Moment | None = None
 ) -> "pd.DataFrame":
@@ -294,11 +266,20 @@ def scales(study: Study) -> dict[str, tuple[int, int]]:
 
 
 def hypotheses_frame(study: Study) -> "pd.DataFrame":
-    """Return the metrics declared for questions."""
+    """Return the metrics declared for questions, and how much worse each may be."""
     import pandas as pd
 
-    rows = study.questions.exclude(metric="").values_list("key", "metric")
-    return pd.DataFrame(list(rows), columns=["question", "metric"])
+    rows = study.questions.exclude(metric="").values_list("key", "metric", "epsilon")
+    columns = ["question", "metric", "epsilon"]
+    return pd.DataFrame(list(rows), columns=columns).astype({"epsilon": float})
+
+
+def trained_on_frame(study: Study) -> "pd.DataFrame":
+    """Return the metrics that methods were trained on or chosen by."""
+    import pandas as pd
+
+    rows = [(name, one) for name, own in study.trained_on.items() for one in own]
+    return pd.DataFrame(rows, columns=["method", "metric"])
 
 
 def as_frame(rows: Iterator[AnswerRow], header: tuple[str, ...]) -> "pd.DataFrame":

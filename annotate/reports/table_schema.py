@@ -14,6 +14,7 @@ _DECLARED = tomllib.loads(FILE.read_text("utf-8"))
 # The meaning of a row of each table.
 ROWS: dict[str, str] = _DECLARED["tables"]
 Field = dict[str, Any]
+TAG = {"about": "tag of the story"}
 METHODS = ("method", "method_a", "method_b", "left_method")
 QUESTIONS = ("dimension", "criterion", "question")
 
@@ -36,7 +37,9 @@ def schema(fields: Iterable[Field]) -> dict[str, Any]:
 def declared(table: str, column: str) -> dict[str, Any]:
     """Return type, unit and meaning of a column as they are declared."""
     columns = _DECLARED["columns"]
-    found: dict[str, Any] = columns.get(f"{table}.{column}") or columns[column]
+    found: dict[str, Any] = columns.get(f"{table}.{column}") or (
+        TAG if table == "stories" else columns[column]
+    )
     return {"type": "string"} | found
 
 

@@ -23,6 +23,7 @@ from annotate.reports import (
     downloads,
     earlier_study,
     score_tables,
+    story_tables,
     study_scores,
     study_tables,
 )
@@ -188,7 +189,7 @@ def _align(
     }
     tables["scores"] = scores
     marked = _marked_shots(study, view, moment)
-    tags = study_tables.tags_frame(study)
+    tags = story_tables.tags_frame(study)
     earlier, earlier_hashes, earlier_notes = earlier_study.read(study, view, moment)
     declared = declarations(study, files, tables, tags, options)
     analysis = align(

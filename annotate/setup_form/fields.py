@@ -21,7 +21,7 @@ LANGUAGES = ("en", "zh")
 # The part of a study that contains a field, by the field's path without its name.
 PARTS: dict[str, type[Part]] = {
     "": StudyDefinition,
-    "stories": parts.StorySample,
+    "stories": parts.DrawnSample,
     "pairs": parts.CellPairs,
     "subset": parts.Subset,
     "subset.stories": parts.StorySample,

@@ -1,9 +1,9 @@
-"""Sections of the set-up form, and cards of its questions."""
+"""Sections of the set-up form."""
 
 from functools import partial
 
-from django.utils.translation import get_language, pgettext
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from annotate.kinds.base import Kind
 from annotate.people.outcomes import Outcome
@@ -16,33 +16,16 @@ from annotate.setup_form.fields import (
     Section,
     language_name,
 )
-from annotate.setup_form.values import FormValues, kind_at, questions, sets_key, steps
+from annotate.setup_form.question_cards import QuestionCards, degradations, named
+from annotate.setup_form.values import FormValues, kind_at, questions, sets_key
 from annotate.studies.parts import Adaptive, Goals, Presentation, goals_of
-from evalcore.metrics import registry
-from evalcore.models import Benchmark, Output, Story
+from evalcore.models import Benchmark, MetricScore, Output, Story
 
 # More stories than this are typed into a text field instead of ticked.
 MOST_TICKS = 300
-# Longer scales show only the ends, the middle and values with a description.
-MOST_ANCHORS = 11
 
 
-def _degradations() -> Choices:
-    """Return the kinds of degradation with their labels."""
-    return [
-        ("shuffled", _("shots in a different order")),
-        ("foreign_shot", _("a shot from another story")),
-        ("repeated_shot", _("a repeated shot")),
-        ("blurred", _("blurred")),
-        ("swapped_characters", _("characters swapped")),
-    ]
-
-
-def _named(names: list[str]) -> Choices:
-    return [(name, name) for name in names]
-
-
-class Sections(FieldMaker):
+class Sections(QuestionCards):
     """The sections of one form."""
 
     def basics(self, *, fixed_slug: bool) -> Section:
@@ -66,22 +49,32 @@ class Sections(FieldMaker):
         all_methods = _("All %(n)d methods") % {"n": len(methods)}
         all_stories = _("All %(n)d stories") % {"n": len(stories)}
         some = self.one(
-            "method", label=_("Methods"), kind="many", choices=_named(methods)
+            "method", label=_("Methods"), kind="many", choices=named(methods)
         )
-        by_tag = [("", _("no tag")), *_named(tags)]
+        by_tag = [("", _("no tag")), *named(tags)]
         by = self.one("stories.by", kind="select", choices=by_tag)
         groups = [
             FieldGroup([self.one("all_method", label=all_methods, kind="tick")]),
             FieldGroup([some], "some-method"),
             FieldGroup([self.one("all_story", label=all_stories, kind="tick")]),
             FieldGroup([self._some_stories(stories)], "some-story"),
-            FieldGroup([self.one("stories.number"), by]),
+            FieldGroup([self.one("stories.number"), by, self._spread_of(benchmark)]),
         ]
         if key := sets_key(self.values):
             groups += self._sets(key, tags)
         if self.values.get("late_entry"):
             groups.append(FieldGroup([self.one("late_entry")]))
         return Section("judged", _("Methods and stories"), groups)
+
+    def _spread_of(self, benchmark: Benchmark) -> Field:
+        """Return the field for the metric that drawing probabilities depend on."""
+        name = "stories.spread_of"
+        scores = MetricScore.objects.filter(benchmark=benchmark, story__isnull=False)
+        found = {*scores.order_by().values_list("metric", flat=True).distinct()}
+        found |= {self.values.get(name) or ""}
+        metrics = named(sorted(found - {""}))
+        choices = [("", _("nothing (equal probabilities)")), *metrics]
+        return self.one(name, kind="select", choices=choices)
 
     def _some_stories(self, stories: Choices) -> Field:
         some = self.one("story", label=_("Stories"), kind="many", choices=stories)
@@ -223,6 +216,11 @@ class Sections(FieldMaker):
         groups = [self.row("composites")]
         return Section("composites", _("Composites"), groups, folded=True)
 
+    def trained_on(self) -> Section:
+        groups = [FieldGroup([self.one("trained_on", rows=3)])]
+        title = _("Metrics that shaped a method")
+        return Section("trained-on", title, groups, folded=True)
+
     def quality(self) -> Section:
         controls = {
             "gold": _("known-answer checks"),
@@ -242,7 +240,7 @@ class Sections(FieldMaker):
                 *self._rules(),
             ]
             return Section("quality", _("Checks and rules"), groups, folded=True)
-        worse = _degradations()
+        worse = degradations()
         checks.append(self.one("checks.degradations", kind="many", choices=worse))
         groups = [
             self.row("checks.per_session", "checks.share"),
@@ -280,7 +278,7 @@ class Sections(FieldMaker):
             *(f"adaptive.{key}" for key in Adaptive.model_fields)
         )
         ranks = how.fields[-1]
-        ranks.kind, ranks.choices = "select", _named(list(filter(None, keys)))
+        ranks.kind, ranks.choices = "select", named(list(filter(None, keys)))
         chosen = self.one(
             "adaptive.on",
             label=_("Adaptive pair selection"),
@@ -298,99 +296,3 @@ class Sections(FieldMaker):
         ]
         title = pgettext("section", "Consent and instructions")
         return Section("texts", title, groups, folded=True)
-
-    # Questions
-
-    def card(self, index: int) -> Section:
-        """Return the card of one question."""
-        name = f"questions.{index}"
-        fields = kind_at(self.values, index).definition.model_fields
-        groups = [
-            self.texts(f"{name}.title", _("Title")),
-            self.texts(f"{name}.text", _("Wording"), kind="area"),
-        ]
-        if "scale" in fields:
-            groups += self._scale(name)
-        groups += [
-            FieldGroup([self.described(f"{name}.{key}", info)])
-            for key, info in fields.items()
-            if info.title
-        ]
-        if "category" in fields:
-            groups.append(self.texts(f"{name}.category", _("Category")))
-        key = self.one(
-            f"{name}.key",
-            label=_("Key"),
-            help=_("Name of the question in tables: letters, digits, - and _."),
-        )
-        metric = self.one(
-            f"{name}.metric",
-            label=_("Metric"),
-            help=_("The metric declared to measure this question."),
-            choices=_named(registry.names()),
-        )
-        stories = self.one(
-            f"{name}.stories",
-            label=_("Only for stories with these tags"),
-            help=_("YAML, such as: angle: [TR]"),
-            kind="code",
-        )
-        more = FieldGroup([key, metric, stories])
-        if "degradation" in fields:
-            nothing = ("", _("no degradation"))
-            worse = self.one(
-                f"{name}.degradation",
-                label=_("Degradation that lowers the answer"),
-                help=_("Annotators see an example of it and train with it."),
-                kind="select",
-                choices=[nothing, *_degradations()],
-            )
-            more.fields.append(worse)
-        look = self.texts(f"{name}.help", _("Help text"), kind="area")
-        return Section(
-            name.replace(".", "-"),
-            self._shown(f"{name}.title") or key.value or _("New question"),
-            groups,
-            more=[look, more],
-            index=index,
-            kind=self.values.get(f"{name}.kind") or "",
-            has_scale="scale" in fields,
-            sentence=self._shown(f"{name}.text"),
-        )
-
-    def _shown(self, name: str) -> str:
-        """Return a text in the language of the page, or else in English."""
-        language = (get_language() or "en").split("-")[0]
-        values = self.values
-        return values.get(f"{name}.{language}") or values.get(f"{name}.en") or ""
-
-    def _scale(self, name: str) -> list[FieldGroup]:
-        """Return the ends of the scale and the descriptions of its values."""
-        end = partial(self.one, kind="number", least=-100)
-        ends = [
-            end(f"{name}.scale.0", label=_("Lowest value")),
-            end(f"{name}.scale.1", label=_("Highest value")),
-        ]
-        on_scale = steps(self.values.get(one.name) for one in ends)
-        visible = [value for value in on_scale if self._is_shown(value, on_scale, name)]
-        groups = [FieldGroup(ends, "scale")]
-        for value in visible:
-            anchor = self.texts(f"{name}.anchors.{value}", "")
-            anchor.only = "anchor"
-            for one in anchor.fields:
-                one.label = f"{value} · {one.language}"
-            groups.append(anchor)
-        if len(visible) < len(on_scale):
-            label = _("Describe another value")
-            another = Field(f"{name}.anchor", label, "number", least=on_scale[0])
-            groups.append(FieldGroup([another], "scale"))
-        return groups
-
-    def _is_shown(self, value: int, scale: range, name: str) -> bool:
-        begin = f"{name}.anchors.{value}."
-        return (
-            len(scale) <= MOST_ANCHORS
-            or value in (scale[0], scale[len(scale) // 2], scale[-1])
-            or self.values.get(f"{name}.anchor") == str(value)
-            or any(one.startswith(begin) for one in self.values)
-        )

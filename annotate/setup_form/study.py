@@ -107,6 +107,7 @@ class StudyForm:
                 keys = [card.more[-1].fields[0].value for card in self.cards]
                 self.after.append(sections.adaptive(keys))
             self.after += [sections.goals(), sections.composites()]
+            self.after += [sections.trained_on()]
             self.after += [sections.wording(), sections.recruitment()]
         listed = [*self.before, *self.cards, *self.after]
         fields = [self.file] if self.in_file else []

@@ -23,7 +23,7 @@ Data = dict[str, Any]
 
 SEVERAL = ("checks.kinds", "checks.degradations")
 AS_YAML = re.compile(
-    r"training\.units|late_entry|composites|checks\.gold|rules\.own"
+    r"training\.units|trained_on|late_entry|composites|checks\.gold|rules\.own"
     r"|questions\.\d+\.(stories|labels)"
 )
 # Values that every study needs: an empty one is an error, not the default.

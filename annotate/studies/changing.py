@@ -19,12 +19,23 @@ from django.utils.translation import gettext as _
 from annotate import event_log
 from annotate.assignment import reassignment
 from annotate.assignment.reassignment import WORKING, judged_units
-from annotate.models import Annotator, Event, Purpose, Slot, Study, Unit, User
+from annotate.models import (
+    Annotator,
+    Event,
+    Purpose,
+    Question,
+    Slot,
+    Study,
+    Unit,
+    User,
+)
 from annotate.people.presence import Presence, answers_by_day, calendar, patience_days
 from annotate.responses import giving_back
 from annotate.responses.leasing import UNFINISHED
 from annotate.studies.recruitment import Recruitment
+from annotate.studies.story_draw import made_unknown
 from annotate.studies.study_file import read_definition, write_definition
+from evalcore.models.columns import most_letters
 
 Names = tuple[set[str], set[str]]
 
@@ -107,16 +118,44 @@ def change_recruitment(
     study.refresh_from_db()
 
 
+@transaction.atomic
+def set_trained_on(
+    study: Study, given: Mapping[str, Iterable[str]], *, user: User | None = None
+) -> None:
+    """Store the metrics that shaped each method, and log a change."""
+    stored = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    others = {m: own for m, own in stored.trained_on.items() if m not in given}
+    trained = others | {m: sorted({*own}) for m, own in given.items() if own}
+    if unknown := sorted(given.keys() - names_now(stored)[0]):
+        raise ChangeError(
+            _("Not in this study: %(names)s.") % {"names": ", ".join(unknown)}
+        )
+    longest = most_letters(Question, "metric")
+    if any(len(one) > longest for own in trained.values() for one in own):
+        text = _("Names of metrics have at most %(n)d characters.")
+        raise ChangeError(text % {"n": longest})
+    if trained == stored.trained_on:
+        return
+    stored.trained_on = trained
+    stored.save(update_fields=["trained_on"])
+    event_log.note(Event.Kind.STUDY_EDITED, stored.pk, user=user, trained_on=trained)
+    study.refresh_from_db()
+
+
 # Withdrawing
 
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """Numbers of units, withdrawn slots, and started or submitted slots `kept`."""
+    """Numbers of units, withdrawn slots, and started or submitted slots `kept`.
+
+    The drawing probabilities of the stories `unknown` are no longer known.
+    """
 
     units: int
     slots: int
     kept: int
+    unknown: tuple[str, ...] = ()
 
 
 def withdraw_units(
@@ -145,6 +184,7 @@ def withdraw_units(
         _lower_redundancy(units, rows)
         measure_balance(stored)
         kept = len(rows) - len(withdrawn)
+        unknown = made_unknown(stored, withdrawn=stories)
         event_log.note(
             Event.Kind.STUDY_EDITED,
             stored.pk,
@@ -153,8 +193,9 @@ def withdraw_units(
             withdrawn_stories=list(stories),
             slots=len(withdrawn),
             kept=kept,
+            **unknown,
         )
-    return Withdrawal(len(units), len(withdrawn), kept)
+    return Withdrawal(len(units), len(withdrawn), kept, *unknown.values())
 
 
 def _units(study: Study, methods: set[str], stories: set[str]) -> list[Unit]:

@@ -44,14 +44,15 @@ from annotate.studies.parts import (
     Checks,
     Composites,
     Consent,
+    Drawn,
     Goals,
     KnownUnit,
     Pairs,
     Presentation,
     Rules,
-    Sample,
     Sets,
     Subset,
+    TrainedOn,
     Training,
     is_scale,
     problems_of_composites,
@@ -106,7 +107,7 @@ class StudyDefinition(Part):
         0, title=_("Seed"), description=_("The same seed gives the same plan.")
     )
     languages: dict[Text, Count] = {}
-    stories: Sample | None = None
+    stories: Drawn | None = None
     pairs: Pairs | None = None
     sets: Sets | None = None
     subset: Subset | None = None
@@ -125,6 +126,14 @@ class StudyDefinition(Part):
         description=_(
             "YAML, such as: overall: {over: questions, weights: {character: 0.6, "
             "style: 0.4}}. Reports treat composites as questions or as metrics."
+        ),
+    )
+    trained_on: TrainedOn = Field(
+        {},
+        title=_("Metrics that shaped a method"),
+        description=_(
+            "YAML, such as: UNO: [clip_i]. The metrics that a method was trained on "
+            "or chosen by. Reports mark their scores of this method."
         ),
     )
     training: Training | None = None

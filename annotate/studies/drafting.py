@@ -111,7 +111,9 @@ def setup_of(study: Study) -> Setup:
         study.slug,
         study.benchmark,
         planned_as.with_changes(
-            deadline=deadline.day_of(study), goals=Goals(**study.goals)
+            deadline=deadline.day_of(study),
+            goals=Goals(**study.goals),
+            trained_on={name: tuple(own) for name, own in study.trained_on.items()},
         ),
         _annotators(study),
         tuple(chosen.get("methods", ())),
@@ -161,9 +163,13 @@ def _as_it_is_now(study: Study, setup: Setup) -> Setup:
 def as_judged(study: Study, setup: Setup) -> Setup:
     """Limit a setup to the methods and stories that the study rates now."""
     methods, stories = names_now(study)
+    shaped = setup.definition.trained_on.items()
     return dataclasses.replace(
         setup,
-        definition=setup.definition.with_changes(stories=None),
+        definition=setup.definition.with_changes(
+            stories=None,
+            trained_on={name: own for name, own in shaped if name in methods},
+        ),
         methods=tuple(sorted(methods)),
         stories=tuple(sorted(stories)),
     )
@@ -289,4 +295,5 @@ def _only_questions(definition: StudyDefinition) -> StudyDefinition:
         checks=Checks(),
         adaptive=None,
         goals=Goals(),
+        trained_on={},
     )

@@ -6,7 +6,7 @@ only units are added. `annotate.studies.changing` withdraws them.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
@@ -28,6 +28,7 @@ from annotate.studies.changing import (
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.parts import CellPairs
 from annotate.studies.plan_checks import refuse_too_much_work
+from annotate.studies.story_draw import made_unknown
 from annotate.studies.study_file import (
     DefinitionError,
     read_definition,
@@ -56,7 +57,8 @@ class Extension:
     `shares` counts the additional slots of each annotator; `moved` slots change their
     annotator, and `free` ones have none. `older` slots that nobody has begun are mixed
     with the new ones; `unmixed` people have none of them left. `balance` is that of the
-    whole plan afterwards, empty for an open study.
+    whole plan afterwards, empty for an open study. The drawing probabilities of the
+    stories `unknown` are no longer known.
     """
 
     units: int
@@ -69,6 +71,7 @@ class Extension:
     unmixed: tuple[str, ...]
     redundancy: int
     balance: dict[str, object]
+    unknown: tuple[str, ...] = ()
 
 
 def extend(
@@ -109,7 +112,9 @@ def extend(
             if not (new or added):
                 raise ChangeError(_("That adds nothing: the study has all of it."))
             _store(stored, definition, is_larger=bool(new))
+            unknown = made_unknown(stored, added=stories)
             result = _deal(stored, units, new, added, older)
+            result = replace(result, unknown=tuple(*unknown.values()))
             event_log.note(
                 Event.Kind.STUDY_EXTENDED,
                 stored.pk,
@@ -122,6 +127,7 @@ def extend(
                 redundancy=result.redundancy,
                 moved=result.moved,
                 free=result.free,
+                **unknown,
             )
     except (DefinitionError, PlanningError) as error:
         raise ChangeError(str(error)) from error

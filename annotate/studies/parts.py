@@ -62,6 +62,19 @@ class StorySample(Part):
     by: Text = Field("", title=_("Stratified by tag"))
 
 
+class DrawnSample(StorySample):
+    """A random sample of the stories that are rated, with known probabilities."""
+
+    spread_of: Text = Field(
+        "",
+        title=_("Probabilities by the spread of"),
+        description=_(
+            "Stories on which this metric's scores of the methods differ more are "
+            "drawn more often. Reports take the probabilities into account."
+        ),
+    )
+
+
 def _as_sample(value: Any) -> Any:
     is_whole = isinstance(value, dict | StorySample) or value is None
     return value if is_whole else {"number": value}
@@ -71,6 +84,12 @@ Sample = Annotated[
     StorySample,
     BeforeValidator(_as_sample, json_schema_input_type=int | StorySample),
 ]
+Drawn = Annotated[
+    DrawnSample,
+    BeforeValidator(_as_sample, json_schema_input_type=int | DrawnSample),
+]
+# Metrics that a method was trained on or chosen by, by the method's name.
+TrainedOn = dict[Name, Names]
 
 
 class CellPairs(Part):

@@ -70,6 +70,17 @@ def check_pictures(definition: StudyDefinition, units: Sequence[UnitOutputs]) ->
         )
 
 
+def check_trained_on(definition: StudyDefinition, units: Sequence[UnitOutputs]) -> None:
+    """Refuse metrics that shaped methods which the study does not rate."""
+    methods = {name for one in units for name in one.methods}
+    if unknown := sorted(definition.trained_on.keys() - methods):
+        raise PlanningError(
+            f"{', '.join(unknown)}: not a method of this study. Write one of "
+            f"{', '.join(sorted(methods))}.",
+            field="trained_on",
+        )
+
+
 def people_by_language(
     definition: StudyDefinition, annotators: People
 ) -> dict[str, int]:

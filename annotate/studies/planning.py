@@ -34,10 +34,12 @@ from annotate.studies.plan_checks import (
     People,
     check_pictures,
     check_shots,
+    check_trained_on,
     people_by_language,
     refuse_too_many,
     refuse_too_much_work,
 )
+from annotate.studies.story_draw import Draw, draw_notes, draw_stories, store_draw
 from annotate.studies.study_file import write_definition
 from annotate.studies.units import (
     PlanningError,
@@ -87,6 +89,7 @@ class Draft:
     known: tuple[KnownUnitOutputs, ...]
     people: dict[str, int]
     material: training_material.TrainingMaterial
+    draw: Draw | None = None
     plan: balanced.Plan | None = None
     twins: tuple[Twin, ...] = ()
 
@@ -122,6 +125,7 @@ class Draft:
     def notes(self) -> list[str]:
         """Return warnings that a manager needs before people begin."""
         notes = [gaps_note(self.units), self._unasked_note(), self.material.note()]
+        notes += draw_notes(self.definition, self.draw, self.units)
         return list(filter(None, notes))
 
     def _unasked_note(self) -> str:
@@ -200,11 +204,15 @@ def outline(setup: Setup) -> Draft:
         raise PlanningError(str(error), field="deadline") from error
     people = people_by_language(definition, setup.annotators)
     outputs = choose_outputs(setup.benchmark, setup.methods, setup.stories)
+    draw = draw_stories(definition, outputs)
+    if draw is not None:
+        outputs = [one for one in outputs if one.story.key in draw.drawn]
     units = tuple(choose_units(definition, outputs))
     check_planned(definition, units)
+    check_trained_on(definition, units)
     known = choose_known(definition, setup.benchmark, units)
     material = training_material.choose(definition, setup.benchmark, units, known)
-    draft = Draft(setup, units, known, people, material)
+    draft = Draft(setup, units, known, people, material, draw)
     refuse_too_many(draft.slots)
     refuse_too_much_work(sum(people.values()), draft.slots)
     check_shots(definition, units)
@@ -289,6 +297,8 @@ def store(draft: Draft, user: User | None, previous: Study | None = None) -> Stu
     units = create_units(study, draft.units)
     create_check_units(study, units, draft.known, draft.twins)
     training_material.store(study, draft.material)
+    if draft.draw is not None and draft.draw.is_known(draft.units):
+        store_draw(study, draft.draw, user)
     if draft.plan is None:
         slots = free_slots(study, units, draft.definition)
     else:
@@ -340,6 +350,7 @@ def _create_study(setup: Setup, previous: Study | None) -> Study:
         rules=definition.rules,
         adaptive=dict(definition.adaptive) if definition.adaptive else {},
         goals=definition.goals.model_dump(),
+        trained_on=dict(definition.trained_on),
         definition=write_definition(definition),
         consent=definition.consent.texts,
         consent_version=definition.consent.version,

@@ -124,29 +124,17 @@ def gaps_note(units: Sequence[UnitOutputs]) -> str:
 def choose_units(
     definition: StudyDefinition, outputs: Sequence[Output]
 ) -> list[UnitOutputs]:
-    """Return the units of a study: sampled stories, pairs and redundancies.
+    """Return the units of these outputs: the sets shown together, and redundancies.
 
     Stories to which no question applies have no units.
     """
-    by_story: dict[str, list[Output]] = defaultdict(list)
-    for output in outputs:
-        if any(output.story.suits(asked.stories) for asked in definition.questions):
-            by_story[output.story.key].append(output)
-    if outputs and not by_story:
-        raise PlanningError(
-            "No question applies to these stories: their tags match the `stories` of "
-            "no question.",
-            field="story",
-        )
-    stories = {key: group[0].story for key, group in by_story.items()}
-    chosen = _sampled(definition.stories, stories, definition.seed)
-    sampled = {key: by_story[key] for key in by_story if key in chosen}
+    by_story = asked_stories(definition, outputs)
     more: set[str] = set()
     if definition.subset is not None:
-        left = {key: stories[key] for key in sampled}
-        more = _sampled(definition.subset.stories, left, definition.seed + 1)
+        stories = {key: group[0].story for key, group in by_story.items()}
+        more = _sampled(definition.subset.stories, stories, definition.seed + 1)
     late = definition.late_entry
-    groups = _late(late, sampled) if late else _groups(definition, sampled)
+    groups = _late(late, by_story) if late else _groups(definition, by_story)
     if not groups:
         number = definition.outputs
         raise PlanningError(
@@ -161,18 +149,28 @@ def choose_units(
     ]
 
 
-def _sampled(
-    sample: StorySample | None, stories: dict[str, Story], seed: int
-) -> set[str]:
+def asked_stories(
+    definition: StudyDefinition, outputs: Sequence[Output]
+) -> dict[str, list[Output]]:
+    """Return the outputs by story, of the stories that a question is about."""
+    by_story: dict[str, list[Output]] = defaultdict(list)
+    for output in outputs:
+        if any(output.story.suits(asked.stories) for asked in definition.questions):
+            by_story[output.story.key].append(output)
+    if outputs and not by_story:
+        raise PlanningError(
+            "No question applies to these stories: their tags match the `stories` of "
+            "no question.",
+            field="story",
+        )
+    return by_story
+
+
+def _sampled(sample: StorySample, stories: dict[str, Story], seed: int) -> set[str]:
     """Return the keys of a sample of the stories, or of all if there are too few."""
-    if sample is None or sample.number >= len(stories):
-        return set(stories)
-    subgroups = None
-    if sample.by:
-        subgroups = {
-            key: str(story.tags.get(sample.by, "")) for key, story in stories.items()
-        }
-    return set(sampling.sample(list(stories), sample.number, seed, subgroups))
+    tags = {key: str(story.tags.get(sample.by, "")) for key, story in stories.items()}
+    number = min(sample.number, len(stories))
+    return set(sampling.sample(list(stories), number, seed, tags))
 
 
 def _late(

@@ -9,6 +9,8 @@ import numpy as np
 
 Key = TypeVar("Key", bound=Hashable)
 MethodSet = tuple[str, ...]
+# No story is drawn with less than this share of the probability of equal chances.
+FLOOR = 0.2
 
 
 def sample(
@@ -16,20 +18,61 @@ def sample(
     n: int,
     seed: int,
     strata: Mapping[Key, Hashable] | None = None,
+    sizes: Mapping[Key, float] | None = None,
 ) -> list[Key]:
-    """Draw exactly n stories, stratified in proportion to group sizes."""
+    """Draw exactly n stories with the probabilities of `inclusion_probabilities`.
+
+    The sample is systematic in random order, group after group, so that the number
+    from each group differs by less than one from its expectation.
+
+    Source: Madow 1949; Hartley and Rao 1962; Tillé 2006, section 7.2.
+    """
     if len(set(stories)) != len(stories):
         raise ValueError("A story is given twice.")
-    if not 0 <= n <= len(stories):
-        raise ValueError(f"{n} of {len(stories)} stories cannot be drawn.")
+    chances = inclusion_probabilities(stories, n, sizes)
     rng = np.random.default_rng(seed % 2**64)
     parts = _strata(stories, strata)
-    shares = _proportional([len(part) for part in parts], n, rng)
-    drawn: set[Key] = set()
-    for part, share in zip(parts, shares, strict=True):
-        chosen = rng.choice(len(part), size=share, replace=False)
-        drawn.update(part[i] for i in chosen)
+    shuffled = [part[i] for part in parts for i in rng.permutation(len(part))]
+    drawn = {key for key in stories if chances[key] == 1}
+    rest = [key for key in shuffled if key not in drawn]
+    ends = np.cumsum([chances[key] for key in rest])
+    # Rounding may leave the last end below or above a whole number.
+    ends[-1:] = n - len(drawn)
+    points = rng.random() + np.arange(n - len(drawn))
+    drawn.update(rest[i] for i in np.searchsorted(ends, points, side="right"))
     return [story for story in stories if story in drawn]
+
+
+def inclusion_probabilities(
+    stories: Sequence[Key], n: int, sizes: Mapping[Key, float] | None = None
+) -> dict[Key, float]:
+    """Return each story's probability of being in a sample of n; their sum is n.
+
+    Without sizes they are equal. With sizes they are proportional to a mixture: FLOOR
+    of the mean size and the rest of the own size. Stories whose probability would
+    exceed 1 are drawn for certain, and the rest shares what is left.
+
+    Source: Särndal, Swensson and Wretman 1992, section 3.6.2; Hesterberg 1995.
+    """
+    if not 0 <= n <= len(stories):
+        raise ValueError(f"{n} of {len(stories)} stories cannot be drawn.")
+    own = np.array([1.0 if sizes is None else sizes[key] for key in stories])
+    if not (np.isfinite(own) & (own >= 0)).all():
+        raise ValueError("A size is negative or no number.")
+    if not own.any():
+        own[:] = 1
+    mixed = FLOOR * own.mean() + (1 - FLOOR) * own if len(own) else own
+    chances, is_open = np.zeros(len(own)), np.full(len(own), n < len(own))
+    chances[~is_open] = 1
+    while is_open.any():
+        chances[is_open] = mixed[is_open] * (
+            (n - (~is_open).sum()) / mixed[is_open].sum()
+        )
+        certain = is_open & (chances >= 1)
+        if not certain.any():
+            break
+        chances[certain], is_open = 1, is_open & ~certain
+    return dict(zip(stories, chances.tolist(), strict=True))
 
 
 def subset(
@@ -94,15 +137,6 @@ def _strata(
     for key in keys:
         parts[strata[key]].append(key)
     return list(parts.values())
-
-
-def _proportional(sizes: Sequence[int], n: int, rng: np.random.Generator) -> list[int]:
-    """Share n out in proportion to sizes, by the largest remainder."""
-    size = np.array(sizes, dtype=np.int64)
-    whole, rest = np.divmod(size * n, max(int(size.sum()), 1))
-    largest = np.lexsort((rng.random(len(size)), -rest))
-    whole[largest[: n - int(whole.sum())]] += 1
-    return [int(share) for share in whole]
 
 
 def _checked(

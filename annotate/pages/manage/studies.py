@@ -46,6 +46,7 @@ from annotate.presentation import checklist_sheets, slot_view
 from annotate.presentation.same_size import outputs_of
 from annotate.quality import exclusion, monitoring, training
 from annotate.quality_rules.time_signals import GLANCE
+from annotate.reports import story_tables
 from annotate.reports.output_marks import output_marks
 from annotate.responses import submission
 from annotate.responses.analysis_views import named_views
@@ -117,6 +118,7 @@ def study_settings(request: UserRequest, study: Study) -> HttpResponse:
         is_member=can_use_benchmark(request.user, study),
         due=erasing.due_at(study),
         retention_days=0 if study.is_imported else settings.RETENTION_DAYS,
+        draw=story_tables.drawn_stories(study),
     )
 
 

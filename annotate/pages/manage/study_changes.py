@@ -25,6 +25,7 @@ from annotate.pages.study_views import (
 from annotate.people.inviting import free_slots
 from annotate.people.presence import answers_by_day, patience_days
 from annotate.presentation.same_size import outputs_of
+from annotate.reports import story_tables
 from annotate.studies import changing, extending, lifecycle
 from annotate.studies.changing import ChangeError, Redistribution, Withdrawal
 from annotate.studies.extending import Extension
@@ -152,6 +153,19 @@ def study_redistribute(request: UserRequest, study: Study) -> HttpResponse:
     )
 
 
+@study_button("study-extend", ChangeError)
+def study_trained_on(request: UserRequest, study: Study) -> str:
+    """Declare the metrics that methods were trained on or chosen by."""
+    methods, _stories = changing.names_now(study)
+    texts = {name: request.POST.get(f"trained_on.{name}", "") for name in methods}
+    given = {
+        name: [*filter(None, map(str.strip, text.split(",")))]
+        for name, text in texts.items()
+    }
+    changing.set_trained_on(study, given, user=request.user)
+    return _("Saved.")
+
+
 def _check_reach(request: UserRequest, study: Study) -> None:
     """Refuse methods and stories new to the study unless the user is a member."""
     gone_methods, gone_stories = changing.withdrawn_names(study)
@@ -237,6 +251,11 @@ def _page(
         chosen_stories=request.POST.getlist("story"),
         opponents=sorted(methods) if has_pairs else [],
         chosen_opponents=request.POST.getlist("against"),
+        draw=story_tables.drawn_stories(study),
+        trained_on=[
+            (name, ", ".join(study.trained_on.get(name, ())))
+            for name in sorted(methods)
+        ],
         **context,
     )
 

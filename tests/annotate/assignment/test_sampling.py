@@ -2,11 +2,19 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotate.assignment.designs.sampling import cell_pairs, method_sets, sample, subset
+from annotate.assignment.designs.sampling import (
+    FLOOR,
+    cell_pairs,
+    inclusion_probabilities,
+    method_sets,
+    sample,
+    subset,
+)
 
 
 @given(st.lists(st.integers(0, 3), max_size=40), st.data())
@@ -19,6 +27,41 @@ def test_sample_is_proportional_to_groups(labels, data):
     count = Counter(strata[key] for key in drawn)
     for label, size in Counter(labels).items():
         assert abs(count[label] - size * n / len(labels)) < 1
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=30), st.data())
+def test_probabilities_sum_to_the_number_and_none_is_tiny(sizes, data):
+    n = data.draw(st.integers(1, len(sizes)))
+    own = dict(enumerate(sizes))
+    chances = inclusion_probabilities(range(len(sizes)), n, own)
+    assert sum(chances.values()) == pytest.approx(n)
+    equal = n / len(sizes)
+    assert all(FLOOR * equal * (1 - 1e-9) <= p <= 1 for p in chances.values())
+    order = sorted(own, key=own.__getitem__)
+    assert [chances[i] for i in order] == sorted(chances.values())
+    drawn = sample(range(len(sizes)), n, data.draw(st.integers(0, 99)), sizes=own)
+    assert len(drawn) == n == len(set(drawn))
+    assert {i for i in own if chances[i] == 1} <= set(drawn)
+
+
+@pytest.mark.parametrize("strata", [None, {i: i % 3 for i in range(12)}])
+@pytest.mark.parametrize("sizes", [None, {i: (i + 1) ** 2 for i in range(12)}])
+def test_stories_are_drawn_as_often_as_their_probabilities_say(strata, sizes):
+    n, times = 5, 3000
+    chances = inclusion_probabilities(range(12), n, sizes)
+    draws = [sample(range(12), n, seed, strata, sizes) for seed in range(times)]
+    count = Counter(key for drawn in draws for key in drawn)
+    for key, p in chances.items():
+        # Fixed seeds: five standard errors.
+        error = np.sqrt(p * (1 - p) / times)
+        assert abs(count[key] / times - p) <= 5 * error
+
+
+def test_probabilities_follow_sizes_above_the_floor():
+    # 0.2 of the mean size 4 and 0.8 of each own size; 9 would exceed 1.
+    chances = inclusion_probabilities("abc", 2, {"a": 1, "b": 2, "c": 9})
+    assert chances == pytest.approx({"a": 1.6 / 4, "b": 2.4 / 4, "c": 1})
+    assert inclusion_probabilities("ab", 1, {"a": 0, "b": 0}) == {"a": 0.5, "b": 0.5}
 
 
 def test_subset_is_a_share_or_a_number():
@@ -81,6 +124,8 @@ def test_cells_get_distinct_pairs_equally_often(cells, methods, data):
         lambda: sample("aa", 1, 0),
         lambda: sample("ab", 3, 0),
         lambda: sample("ab", 1, 0, {"a": 1}),
+        lambda: sample("ab", 1, 0, sizes={"a": 1, "b": float("nan")}),
+        lambda: sample("ab", 1, 0, sizes={"a": 1, "b": -1}),
         lambda: subset("ab", 1.5, 0),
         lambda: method_sets("aa"),
         lambda: cell_pairs("aa", [("a", "b")], 1, 0),
