@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 COEFFICIENTS = ("kendall", "spearman", "pearson")
 KNOWN_COEFFICIENTS = tuple(MODULES)
 LEVELS = ("method", "story", "pooled")
-KNOWN_LEVELS = (*LEVELS, "within_method")
+KNOWN_LEVELS = (*LEVELS, "within_method", "residual")
 EPSILONS = ("heldout", "insample", "0")
 # Figures of the questions that people ask, or every figure there is.
 FIGURES = ("main", "all")
