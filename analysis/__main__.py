@@ -27,6 +27,7 @@ TABLES = (
     "twins",
     "marked_shots",
     "hypotheses",
+    "trained_on",
     "subset",
     "people",
     "other_scores",

@@ -134,7 +134,9 @@ def of_methods(given: argparse.Namespace) -> None:
             values.append(value)
             is_false = np.ones(len(p), bool) if not world.favour else truth * value < 0
             flags.append(bool(((p <= LEVEL) & is_false).any()))
-            covered.append(np.where(np.isfinite(value), (low <= truth) & (truth <= high), np.nan))
+            covered.append(
+                np.where(np.isfinite(value), (low <= truth) & (truth <= high), np.nan)
+            )
             found.append(p[0] <= LEVEL and value[0] > 0)
         covered = np.array(covered, float)
         error = np.nanstd(np.nanmean(covered, axis=1)) / np.sqrt(given.studies)

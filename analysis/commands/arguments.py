@@ -74,6 +74,11 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "help": "pairwise accuracy that metrics are held against; VISTAR's is 0.75",
         "type": share,
     },
+    "equivalent_within": {
+        "help": "test whether declared metrics, or each metric and the best, differ by "
+        "less than this",
+        "type": share,
+    },
     "epsilon": {
         "help": "how the tie threshold of acc_eq is tuned; default heldout",
         "choices": EPSILONS,
@@ -135,6 +140,7 @@ ALIGNMENT = (
     "split_by",
     "components",
     "demanded",
+    "equivalent_within",
     "epsilon",
 )
 
@@ -233,6 +239,8 @@ def _align(command: argparse.ArgumentParser) -> None:
     _table(command, "stories", "tags of the stories, which split tables")
     says = "metrics declared beforehand to measure a question: columns question, metric"
     _table(command, "hypotheses", says)
+    says = "methods trained on a metric, or selected by it: columns method, metric"
+    _table(command, "trained-on", says)
     says = "scores of outputs made worse on purpose: columns story, method, twin, "
     _table(command, "twins", f"{says}metric, score")
     says = "whether people marked each shot as faulty: columns story, method, shot, "

@@ -176,7 +176,7 @@ def _of_metric(
 ) -> tuple[dict[str, Array], list[str]]:
     """Return the columns of one metric's rows, and why values are missing."""
     cells = known.cells.astype(float)
-    S, M = cells.shape
+    M = len(known.methods)
     n = cells.sum(axis=0)
     h, x = (
         # The first row has all stories, each further one lacks one.
