@@ -208,6 +208,7 @@ DOES = {
     "stability": "how stable a judge is over repeated trials, and whom it agrees with",
     "score-agreement": "how well two sets of a metric's scores agree",
     "late-entry": "a method that was judged after a study, on the scale of that study",
+    "meta": "one value for each metric over several studies",
 }
 # The reading of wide tables by default.
 WIDE = {
@@ -227,6 +228,7 @@ RESAMPLE_DEFAULTS = {
     "stability": "stories+methods",
     "score-agreement": "stories",
     "late-entry": "stories+annotators",
+    "meta": "studies",
 }
 
 

@@ -349,6 +349,11 @@ def _late_entry(command: argparse.ArgumentParser) -> None:
     command.set_defaults(**WIDE, scale=None)
 
 
+def _meta(command: argparse.ArgumentParser) -> None:
+    says = "folders of reports of align, one for each study"
+    command.add_argument("reports", type=Path, nargs="+", metavar="REPORT", help=says)
+
+
 # Of each command an example, and what adds its own options.
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "align": (
@@ -378,4 +383,5 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
         "late-entry spring.csv autumn.csv --method uno --out late/",
         _late_entry,
     ),
+    "meta": ("meta spring/ autumn/ --out both/", _meta),
 }

@@ -27,6 +27,7 @@ from analysis.commands.given_tables import (
     tag_rows,
     trained_rows,
 )
+from analysis.commands.studies import meta
 from analysis.options import (
     VARIABLE,
     WIDE,
@@ -309,4 +310,5 @@ COMMANDS: Mapping[str, Callable[[Request], Analysis]] = {
     "stability": _stability,
     "score-agreement": _score_agreement,
     "late-entry": _late_entry,
+    "meta": lambda request: meta(request.tables, request.options),
 }

@@ -1,11 +1,14 @@
 """The commands as functions: tables as frames or files, options as keywords."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from os import PathLike, fspath
 from typing import Any
 
 from analysis.commands.given_tables import Composites, Hypotheses
+from analysis.commands.studies import report_tables
 from analysis.notebook.calls import make_report
 from analysis.notebook.reports import Report
+from analysis.options import OptionError
 from analysis.planning.best_subset import SIZES
 from analysis.reading.files import Table
 
@@ -379,3 +382,28 @@ def late_entry(
     tables = {"before": before, "after": after}
     further = {"method": method, "same_people": same_people}
     return make_report("late-entry", tables, further, options)
+
+
+def meta(reports: Mapping[str, Table] | Sequence[Table], **options: Any) -> Report:
+    """Combine what reports of several studies say of each metric.
+
+    Parameters
+    ----------
+    reports
+        Folders of reports of `align`, or a mapping from the study's name to its table
+        ``meta_analysis``.
+    **options
+        `confidence`, `language` and `figures` of `align`.
+
+    Returns
+    -------
+    Report
+        The table meta_analysis: each metric by study, and over all of them by a model of
+        random effects (DerSimonian and Laird, intervals of Hartung and Knapp).
+    """
+    if isinstance(reports, Mapping):
+        return make_report("meta", dict(reports), {}, options)
+    folders = [fspath(one) for one in reports if isinstance(one, str | PathLike)]
+    if len(folders) < len(reports):
+        raise OptionError("reports: expected folders, or tables by the study's name")
+    return make_report("meta", report_tables(folders), {}, options)
