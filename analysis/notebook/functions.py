@@ -398,8 +398,8 @@ def meta(reports: Mapping[str, Table] | Sequence[Table], **options: Any) -> Repo
     Returns
     -------
     Report
-        The table meta_analysis: each metric by study, and over all of them by a model of
-        random effects (DerSimonian and Laird, intervals of Hartung and Knapp).
+        The table meta_analysis: each metric by study, and over all of them by a model
+        of random effects (DerSimonian and Laird, intervals of Hartung and Knapp).
     """
     if isinstance(reports, Mapping):
         return make_report("meta", dict(reports), {}, options)
