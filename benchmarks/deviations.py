@@ -1,11 +1,13 @@
 """Do claims on whom a metric favours, on equal metrics and on residuals hold?
 
-    python -m benchmarks.deviations methods|residuals [--studies 400] [--seed 70]
+    python -m benchmarks.deviations CLAIM [--studies 400] [--seed 70]
 
 Studies with known truth. `methods`: people rate from 1 to 5, are unequally severe and
 have favourites; mean scores lie on a line of what people say on average, except that
 the metric may favour the first method by half a point. `residuals`: scores share the
 effects of methods and stories with people, and of single outputs nothing or something.
+`equivalents`: the accuracies of two metrics differ by just the margin. `studies`: one
+value over studies that differ.
 """
 
 import argparse
@@ -22,10 +24,17 @@ from scipy.special import ndtr
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from analysis.correlations.equivalence import EQUIVALENT, equivalence_rows
 from analysis.correlations.level_estimates import level_estimates, level_spread
 from analysis.correlations.levels import level_point
 from analysis.correlations.method_deviation import method_deviations, rated_cells
 from analysis.inference.cluster_variance import CROSSED
+from analysis.inference.meta_analysis import combined
+from analysis.pairwise.accuracy_differences import (
+    accuracy_differences,
+    accuracy_variances,
+)
+from analysis.pairwise.output_pairs import rating_pairs
 from analysis.reading.cells import CellGrid
 
 LEVEL = 0.05
@@ -206,11 +215,78 @@ def _residual_truth(world: World, names: tuple[str, ...]) -> np.ndarray:
     return np.mean(found, axis=0)
 
 
+def of_equivalents(given: argparse.Namespace) -> None:
+    """Print how often metrics that differ by the margin are called equivalent."""
+    print("methods stories: equivalent at the margin, at 3 times the margin; margin")
+    sampling = {"resamples": 200, "confidence": 1 - LEVEL, "seed": 0}
+    for methods in (5, 8, 23):
+        for stories in (20, 60):
+            world = World(methods, stories, 3, 3)
+            margin, found = _true_difference(world), []
+            for number in range(given.studies):
+                rng = np.random.default_rng([given.seed, number])
+                pairs = rating_pairs(_two_metrics(world, rng))
+                rows = accuracy_differences(
+                    pairs, epsilon="0", parts=CROSSED, sampling=sampling
+                )
+                rows = [row | {"level": "pairs"} for row in rows[:1]]
+                how = {"confidence": 1 - LEVEL}
+                found.append(
+                    [
+                        equivalence_rows(rows, {}, margin=m, **how)[0]["verdict"]
+                        == EQUIVALENT
+                        for m in (margin, 3 * margin)
+                    ]
+                )
+            shares = [_share(x, given.studies) for x in np.mean(found, axis=0)]
+            print(methods, stories, ":", *shares, round(margin, 3), flush=True)
+
+
+def _two_metrics(world: World, rng: np.random.Generator) -> CellGrid:
+    """Draw a study whose second metric is noisier than the first."""
+    shape = world.stories, world.methods
+    good = 3 + world.spread * rng.normal(size=shape[1]) + 0.5 * rng.normal(size=shape)
+    felt = good + NOISE * rng.normal(size=(world.people, *shape))
+    noise = np.array([0.5, 0.8])[:, None, None] * rng.normal(size=(2, *shape))
+    return grid_of(np.clip(np.round(felt), 1, 5), good + noise)
+
+
+def _true_difference(world: World) -> float:
+    large, found = world._replace(stories=200), []
+    for number in range(200):
+        pairs = rating_pairs(_two_metrics(large, np.random.default_rng([1, number])))
+        known = accuracy_variances(pairs, "ppa_half", epsilon="0", parts=CROSSED)
+        found.append(known.values[0] - known.values[1])
+    return float(np.mean(found))
+
+
+def of_studies(given: argparse.Namespace) -> None:
+    """Print the coverage of one value over studies."""
+    print("studies between: coverage, false claims")
+    for k in (2, 3, 5, 10):
+        for between in (0.0, 0.05, 0.15):
+            hit, wrong = [], []
+            for number in range(10 * given.studies):
+                rng = np.random.default_rng([given.seed, number])
+                errors = rng.uniform(0.03, 0.12, k)
+                values = 0.5 + rng.normal(size=k) * np.sqrt(errors**2 + between**2)
+                row = combined(values, errors, 1 - LEVEL, 0.5)
+                hit.append(row["low"] <= 0.5 <= row["high"])
+                wrong.append(row["p_value"] <= LEVEL)
+            shares = (_share(np.mean(x), len(x)) for x in (hit, wrong))
+            print(k, between, ":", *shares, flush=True)
+
+
 def _share(value: float, n: int) -> str:
     return f"{value:.3f} ({np.sqrt(value * (1 - value) / n):.3f})"
 
 
-RUNS = {"methods": of_methods, "residuals": of_residuals}
+RUNS = {
+    "methods": of_methods,
+    "residuals": of_residuals,
+    "equivalents": of_equivalents,
+    "studies": of_studies,
+}
 
 
 def main() -> None:
