@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from scipy.special import stdtrit
-from statsmodels.stats.meta_analysis import combine_effects
 
 from analysis.inference.cluster_variance import with_holm
 from analysis.inference.crossed_clusters import two_sided
@@ -33,13 +32,21 @@ def combined(
     chance
         What the value is tested against.
     """
-    found = combine_effects(values, errors**2, method_re="chi2", use_t=True)
-    value, error = float(found.mean_effect_re), float(found.sd_eff_w_re_hksj)
-    freedom = len(values) - 1
-    far = float(stdtrit(freedom, (1 + confidence) / 2)) * error
+    degrees = len(values) - 1
+    weights = errors**-2.0
+    apart = values - weights @ values / weights.sum()
+    heterogeneity = float(weights @ apart**2)
+    of_chance = float(weights.sum() - (weights**2).sum() / weights.sum())
+    # combine_effects of statsmodels goes on with a variance below 0.
+    between = max((heterogeneity - degrees) / of_chance, 0.0)
+    weights = 1 / (errors**2 + between)
+    value = float(weights @ values / weights.sum())
+    spread = weights @ (values - value) ** 2 / (degrees * weights.sum())
+    error = float(np.sqrt(spread))
+    far = float(stdtrit(degrees, (1 + confidence) / 2)) * error
     p = NAN
     if error > 0:
-        p = float(two_sided(np.array((value - chance) / error), np.array(freedom)))
+        p = float(two_sided(np.array((value - chance) / error), np.array(degrees)))
     return {
         "value": value,
         "low": value - far,
@@ -47,9 +54,9 @@ def combined(
         "n": len(values),
         "p_value": p,
         "error": error,
-        "freedom": float(freedom),
-        "tau_squared": max(float(found.tau2), 0.0),
-        "i_squared": max(float(found.i2), 0.0),
+        "freedom": float(degrees),
+        "tau_squared": between,
+        "i_squared": max(1 - degrees / heterogeneity, 0.0) if heterogeneity else 0.0,
     }
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from statsmodels.stats.meta_analysis import combine_effects
 
 from analysis.inference.meta_analysis import combined, over_studies
 
@@ -25,14 +26,26 @@ def test_value_is_that_of_metafor():
     assert row["value"] == pytest.approx(-0.7141, abs=3e-4)
     assert row["tau_squared"] == pytest.approx(0.3088, abs=1e-3)
     assert row["i_squared"] == pytest.approx(0.9212, abs=1e-3)
-    weights = 1 / (errors**2 + row["tau_squared"])
-    # Hartung and Knapp (2001), equation 4.
-    spread = weights @ (values - row["value"]) ** 2 / (12 * weights.sum())
-    far = stats.t.ppf(0.975, 12) * np.sqrt(spread)
-    assert row["low"] == pytest.approx(row["value"] - far)
-    assert row["high"] == pytest.approx(row["value"] + far)
-    t = row["value"] / np.sqrt(spread)
-    assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(t), 12))
+
+
+def test_interval_is_that_of_statsmodels():
+    values, errors = np.array(VALUES), np.sqrt(VARIANCES)
+    row = combined(values, errors, 0.95, 0.0)
+    other = combine_effects(values, errors**2, method_re="chi2", use_t=True)
+    assert row["value"] == pytest.approx(other.mean_effect_re)
+    assert row["error"] == pytest.approx(other.sd_eff_w_re_hksj)
+    _fixed, _random, _fixed_hk, hartung_knapp = other.conf_int()
+    assert (row["low"], row["high"]) == pytest.approx(hartung_knapp)
+    t = abs(row["value"] / row["error"])
+    assert row["p_value"] == pytest.approx(2 * stats.t.sf(t, 12))
+
+
+def test_studies_that_agree_too_well_differ_by_chance_alone():
+    row = combined(np.array([0.5, 0.51, 0.49]), np.array([0.1, 0.2, 0.1]), 0.95, 0.0)
+    assert row["tau_squared"] == row["i_squared"] == 0
+    assert row["value"] == pytest.approx(
+        np.average([0.5, 0.51, 0.49], weights=[4, 1, 4])
+    )
 
 
 def row_of(metric, value, error, part="look"):
