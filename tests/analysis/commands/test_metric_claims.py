@@ -63,7 +63,7 @@ def run(files, out, *further):
     given = ["align", "--images", "none", "--resamples", "50", "--out", str(out)]
     for name in ("ratings", "scores", "hypotheses"):
         given += [f"--{name}", str(files / f"{name}.csv")]
-    few = ["--levels", "story", "--coefficients", "kendall"]
+    few = ["--levels", "story", "--coefficients", "kendall", "--components", "fair"]
     return main([*given, *few, *further])
 
 
