@@ -1,4 +1,4 @@
-"""Whether two metrics are equally good within a declared margin.
+"""Equivalence of two metrics within a declared margin.
 
 Two one-sided tests (Schuirmann 1987, Journal of Pharmacokinetics and Biopharmaceutics
 15(6)): two metrics are equivalent within delta at level alpha where the 1 - 2 alpha

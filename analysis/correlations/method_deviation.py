@@ -1,4 +1,4 @@
-r"""How far a metric places each method from where people place it.
+r"""Distances of methods on people's scale: by a metric, and by people.
 
 The scores are put on people's scale by a line through the other methods,
 
@@ -12,7 +12,7 @@ stories is the jackknife's. d is linear in people's means, so the variance by an
 is that of a contrast of these (`analysis.inference.crossed_clusters`).
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,7 +40,7 @@ NO_ORDER = sentence(
     "the scores do not order the other methods as people do, so that they have no "
     "place on people's scale"
 )
-# Where annotators are few, stories carry the interval alone.
+# What is drawn.
 ANNOTATORS = ("stories", "annotators")
 
 
@@ -291,10 +291,3 @@ def _factor(variance: Array, both: Array) -> float:
     defined = np.isfinite(variance) & (both > 0)
     below = both[defined].sum()
     return float(variance[defined].sum() / below) if below > 0 else 1.0
-
-
-def flagged(rows: list[TableRow], level: float) -> Iterator[TableRow]:
-    """Yield the rows whose deviation is significant."""
-    for row in rows:
-        if float(str(row.get("p_adjusted", NAN))) <= level:
-            yield row

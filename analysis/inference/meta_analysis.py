@@ -37,7 +37,7 @@ def combined(
     apart = values - weights @ values / weights.sum()
     heterogeneity = float(weights @ apart**2)
     of_chance = float(weights.sum() - (weights**2).sum() / weights.sum())
-    # combine_effects of statsmodels goes on with a variance below 0.
+    # combine_effects of statsmodels uses a variance below 0 as it is.
     between = max((heterogeneity - degrees) / of_chance, 0.0)
     weights = 1 / (errors**2 + between)
     value = float(weights @ values / weights.sum())

@@ -385,7 +385,7 @@ def late_entry(
 
 
 def meta(reports: Mapping[str, Table] | Sequence[Table], **options: Any) -> Report:
-    """Combine what reports of several studies say of each metric.
+    """Combine the values that reports of several studies give each metric.
 
     Parameters
     ----------

@@ -80,7 +80,9 @@ def _favoured(rows: pd.DataFrame, keys: dict[str, str]) -> str:
     if first["trained_on"]:
         text = word("favour", "trained", text=text)
     if others:
-        text = word("favour", "others", text=text, n=counted(len(others), "other method"))
+        text = word(
+            "favour", "others", text=text, n=counted(len(others), "other method")
+        )
     return text
 
 

@@ -16,7 +16,7 @@ KEYS = ["story", "method"]
 
 
 def tables(seed=0):
-    """Ratings of two questions, and metrics of which one favours the first method."""
+    """Ratings of three questions; the metric `judge` favours the first method."""
     rng = np.random.default_rng(seed)
     cells = pd.DataFrame(itertools.product(STORIES, METHODS), columns=KEYS)
     good = cells["method"].map(dict(zip(METHODS, range(6), strict=True))) * 0.7

@@ -1,4 +1,4 @@
-"""How far metrics place methods from where people place them."""
+"""Methods that a metric favours."""
 
 import numpy as np
 import pandas as pd

@@ -68,7 +68,7 @@ def test_same_coefficient_twice_is_that_of_its_table(level):
     )["a", "pearson"]
     assert whole["value"] == pytest.approx(own.value)
     assert whole["error"] == pytest.approx(first["error"])
-    if level != "method":  # of which few have an exact test
+    if level != "method":  # few methods have an exact test
         assert whole["p_value"] == pytest.approx(own.p_value)
 
 
