@@ -101,4 +101,5 @@ def _wanted(family: pd.DataFrame, declared: tuple[str, ...]) -> pd.DataFrame:
     order = places.sort_values(
         ["lost", "compared"], ascending=[True, False], kind="stable"
     )
-    return family[(sides == order.index[0]).any(axis=1)]
+    with_best: pd.DataFrame = family[(sides == order.index[0]).any(axis=1)]
+    return with_best

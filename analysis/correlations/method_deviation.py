@@ -40,8 +40,6 @@ NO_ORDER = sentence(
     "the scores do not order the other methods as people do, so that they have no "
     "place on people's scale"
 )
-# What is drawn.
-ANNOTATORS = ("stories", "annotators")
 
 
 @dataclass(frozen=True)
@@ -142,6 +140,7 @@ def method_deviations(
     elif (n < 2).any():
         reason = ONE_STORY
     rows: list[TableRow] = []
+    drawn = "stories" if known.people is None else "stories+annotators"
     means = _means(known.human, n)
     for k, metric in enumerate(known.metrics):
         columns = {"human": means, "score": _means(known.scores[k], n)}
@@ -160,9 +159,8 @@ def method_deviations(
                 "drawn": "",
             }
             row |= {name: float(values[m]) for name, values in columns.items()}
-            if np.isfinite(row.get("p_value", NAN)):
-                people = known.people is not None
-                row["drawn"] = "+".join(ANNOTATORS if people else ANNOTATORS[:1])
+            if "p_value" in columns and np.isfinite(columns["p_value"][m]):
+                row["drawn"] = drawn
             rows.append(row)
     return rows
 
@@ -228,7 +226,8 @@ def _line_without_each(
     def of_errors(a: Array, b: Array) -> Array:
         """Return what errors add to the sum of products of the other methods."""
         single = without((a * b).sum(axis=0)[None])
-        return single - (without(a) * without(b)).sum(axis=0) / others
+        both = (without(a) * without(b)).sum(axis=0)
+        return np.asarray(single - both / others)
 
     squares = without(x * x)
     across = squares - others * mean_x**2 - of_errors(of_x, of_x)

@@ -87,7 +87,8 @@ def over_studies(
         whole["reason"] = "" if known.sum() > 1 else ONE_STUDY
         if known.sum() > 1:
             chance = CHANCES.get(str(statistic), 0.0)
-            whole |= combined(*numbers[known].T, confidence, chance)
+            values, errors = numbers[known].T
+            whole |= combined(values, errors, confidence, chance)
         keys = {"metric": metric, "statistic": statistic, "level": level}
         whole |= keys | {"over": "studies", "part": ALL, "drawn": "studies"}
         families.setdefault((statistic, level), []).append(whole)

@@ -47,7 +47,7 @@ def accuracy_over_questions(
     rows: list[TableRow] = []
     for metric in metrics:
         own = [
-            (pairs, replace(one, **_only(one, pairs.metrics.index(metric))))
+            (pairs, _of_metric(one, pairs.metrics.index(metric)))
             for pairs, one in known
             if metric in pairs.metrics and one.n_pairs
         ]
@@ -60,9 +60,15 @@ def accuracy_over_questions(
     return [row | {"over": "questions"} for row in rows]
 
 
-def _only(known: AccuracyVariances, k: int) -> dict[str, Array]:
-    names = ("values", "chances", "contributions", "by_chance", "epsilons")
-    return {name: getattr(known, name)[[k]] for name in names}
+def _of_metric(known: AccuracyVariances, k: int) -> AccuracyVariances:
+    return replace(
+        known,
+        values=known.values[[k]],
+        chances=known.chances[[k]],
+        contributions=known.contributions[[k]],
+        by_chance=known.by_chance[[k]],
+        epsilons=known.epsilons[[k]],
+    )
 
 
 def _accuracy(known: AccuracyVariances, sampling: Sampling) -> TableRow:

@@ -123,4 +123,5 @@ def forests(meta_analysis: pd.DataFrame) -> Iterator[Part]:
         )
         whole = records(own[own["part"] == ALL])[0]
         yield replace(panel, words=headed(metric, with_interval(whole)))
-    yield (wholes["over"] == "studies").any() and word("captions", "meta studies")
+    is_of_studies = bool((wholes["over"] == "studies").any())
+    yield is_of_studies and word("captions", "meta studies")

@@ -86,7 +86,7 @@ def _win_cells(pairs: Pairs, kept: Sequence[int]) -> MethodCells:
 
     def shares(wins: Array) -> Array:
         both = np.concatenate([wins, 1 - wins])
-        return np.bincount(place, both, S * M).reshape(S, M)
+        return np.asarray(np.bincount(place, both, S * M).reshape(S, M), float)
 
     place: Counts = np.concatenate(
         [pairs.story * M + pairs.first, pairs.story * M + pairs.second]
@@ -162,7 +162,7 @@ def _add_meta_analysis(
 
     rows: list[TableRow] = []
     pairs = [
-        replace(one.pairs, **_some(one.pairs, wanted(one.pairs, own)))
+        _with_metrics(one.pairs, wanted(one.pairs, own))
         for one, own in zip(every, asked, strict=True)
     ]
     metrics = dict.fromkeys(name for one in pairs for name in one.metrics)
@@ -182,9 +182,9 @@ def _add_meta_analysis(
     found.extend("meta_analysis", _adjusted(rows), parts)
 
 
-def _some(pairs: Pairs, metrics: tuple[str, ...]) -> dict[str, object]:
-    kept = [k for k, name in enumerate(pairs.metrics) if name in metrics]
-    return {"metrics": metrics, "scores": pairs.scores[kept]}
+def _with_metrics(pairs: Pairs, names: tuple[str, ...]) -> Pairs:
+    kept = [pairs.metrics.index(name) for name in names]
+    return replace(pairs, metrics=names, scores=pairs.scores[kept])
 
 
 def _of_its_table(row: TableRow, found: TableCollector) -> TableRow:
