@@ -17,7 +17,6 @@ from analysis.inference.meta_analysis import ALL
 from analysis.options import resample_parts, supported_parts
 from analysis.pairwise.output_pairs import Pairs
 from analysis.pairwise.over_questions import (
-    HALF,
     accuracy_over_questions,
     coefficients_over_questions,
 )
@@ -178,7 +177,8 @@ def _add_meta_analysis(
         rows += coefficients_over_questions(
             grids, [*names], options.levels, first, parts, options.sampling
         )
-    rows = [row | _of_its_table(row, found) for row in rows]
+    known, keys = _known_tests(found), ("part", "metric", "statistic", "level")
+    rows = [row | known.get(tuple(row[key] for key in keys), {}) for row in rows]
     found.extend("meta_analysis", _adjusted(rows), parts)
 
 
@@ -187,21 +187,14 @@ def _with_metrics(pairs: Pairs, names: tuple[str, ...]) -> Pairs:
     return replace(pairs, metrics=names, scores=pairs.scores[kept])
 
 
-def _of_its_table(row: TableRow, found: TableCollector) -> TableRow:
-    """Return the interval and test of one question's coefficient, as in its table."""
-    if row["part"] == ALL or row["statistic"] == HALF:
-        return {}
-    keys = {
-        "dimension": row["part"],
-        "metric": row["metric"],
-        "level": row["level"],
-        "coefficient": row["statistic"],
-    }
+def _known_tests(found: TableCollector) -> dict[tuple[object, ...], TableRow]:
+    """Return interval and test of each question's coefficients, as in their table."""
+    keys = ("dimension", "metric", "coefficient", "level")
     names = ("low", "high", "p_value", "drawn", "reason")
-    for one in found.rows.get("correlations", []):
-        if all(one[name] == value for name, value in keys.items()):
-            return {name: one[name] for name in names}
-    return {}
+    return {
+        tuple(row[key] for key in keys): {name: row[name] for name in names}
+        for row in found.rows.get("correlations", [])
+    }
 
 
 def _adjusted(rows: list[TableRow]) -> list[TableRow]:
