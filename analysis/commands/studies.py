@@ -21,9 +21,14 @@ NAMES = ("metric", "statistic", "level", "part", "drawn", "reason")
 NUMBERS = ("value", "low", "high", "n", "p_value", "error", "freedom")
 
 
-def report_tables(reports: Sequence[PathLike[str] | str]) -> dict[str, Table]:
+def report_tables(reports: Mapping[str, Table] | Sequence[Table]) -> dict[str, Table]:
     """Return the table of each report's folder, by the name of its study."""
-    folders = [Path(fspath(report)).absolute() for report in reports]
+    if isinstance(reports, Mapping):
+        return dict(reports)
+    paths = [one for one in reports if isinstance(one, str | PathLike)]
+    if len(paths) < len(reports):
+        raise OptionError("reports: expected folders, or tables by the study's name")
+    folders = [Path(fspath(path)).absolute() for path in paths]
     if len({*folders}) < len(folders):
         raise OptionError("reports: expected each report once")
     parts = 1 if len({one.name for one in folders}) == len(folders) else 2

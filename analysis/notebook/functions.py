@@ -1,14 +1,12 @@
 """The commands as functions: tables as frames or files, options as keywords."""
 
 from collections.abc import Mapping, Sequence
-from os import PathLike, fspath
 from typing import Any
 
 from analysis.commands.given_tables import Composites, Hypotheses
 from analysis.commands.studies import report_tables
 from analysis.notebook.calls import make_report
 from analysis.notebook.reports import Report
-from analysis.options import OptionError
 from analysis.planning.best_subset import SIZES
 from analysis.reading.files import Table
 
@@ -390,20 +388,13 @@ def meta(reports: Mapping[str, Table] | Sequence[Table], **options: Any) -> Repo
     Parameters
     ----------
     reports
-        Folders of reports of `align`, or a mapping from the study's name to its table
-        ``meta_analysis``.
+        Folders of reports of `align`, or their tables meta_analysis by study.
     **options
-        `confidence`, `language` and `figures` of `align`.
+        As of `align`.
 
     Returns
     -------
     Report
-        The table meta_analysis: each metric by study, and over all of them by a model
-        of random effects (DerSimonian and Laird, intervals of Hartung and Knapp).
+        The table meta_analysis: each metric by study, and over all of them.
     """
-    if isinstance(reports, Mapping):
-        return make_report("meta", dict(reports), {}, options)
-    folders = [fspath(one) for one in reports if isinstance(one, str | PathLike)]
-    if len(folders) < len(reports):
-        raise OptionError("reports: expected folders, or tables by the study's name")
-    return make_report("meta", report_tables(folders), {}, options)
+    return make_report("meta", report_tables(reports), {}, options)
