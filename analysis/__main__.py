@@ -32,6 +32,7 @@ TABLES = (
     "twins",
     "marked_shots",
     "hypotheses",
+    "trained_on",
     "subset",
     "people",
     "other_scores",
@@ -92,6 +93,7 @@ def _report(
     from analysis.commands.bundled import unpacked
     from analysis.commands.requests import Request, answered
     from analysis.commands.requirements import outcomes, parsed
+    from analysis.commands.studies import report_tables
     from analysis.notebook.reports import Report
     from analysis.report.page import check_story_link
     from analysis.report.writing import check_folder
@@ -108,6 +110,8 @@ def _report(
     bundle = asked.get("bundle")
     with unpacked(bundle, options.view) if bundle else nullcontext() as bundled:
         tables = {name: asked[name] for name in TABLES if asked.get(name) is not None}
+        if command == "meta":
+            tables = report_tables(asked["reports"])
         if bundled is not None:
             known = bundled.files.items()
             tables = {name: path for name, path in known if name in asked} | tables

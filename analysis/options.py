@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 COEFFICIENTS = ("kendall", "spearman", "pearson")
 KNOWN_COEFFICIENTS = tuple(MODULES)
 LEVELS = ("method", "story", "pooled")
-KNOWN_LEVELS = (*LEVELS, "within_method")
+KNOWN_LEVELS = (*LEVELS, "within_method", "residual")
 EPSILONS = ("heldout", "insample", "0")
 # Figures of the questions that people ask, or every figure there is.
 FIGURES = ("main", "all")
@@ -88,7 +88,8 @@ class AlignOptions:
 
     `scales` are those of single dimensions. `identity` names the one to use of a
     metric's identities, by metric. `resample` None is the default
-    of each analysis; 0 for `top`, `top_confidence` and `demanded` is not asked.
+    of each analysis; 0 for `top`, `top_confidence`, `demanded` and `equivalent_within`
+    is not asked.
     """
 
     questions: tuple[str, ...] | None = None
@@ -107,6 +108,7 @@ class AlignOptions:
     top: int = 0
     top_confidence: float = 0.0
     demanded: float = 0.0
+    equivalent_within: float = 0.0
     epsilon: str = "heldout"
     resamples: int = 1000
     resample: str | None = None
@@ -138,6 +140,11 @@ class AlignOptions:
             )
         if not 0 <= self.demanded < 1:
             raise OptionError(f"--demanded: {self.demanded}: expected a number below 1")
+        if not 0 <= self.equivalent_within < 1:
+            raise OptionError(
+                f"--equivalent-within: {self.equivalent_within}: expected a number "
+                "below 1"
+            )
         if self.resamples < 0:
             raise OptionError(f"--resamples: {self.resamples}: expected 0 or more")
         resample_parts(self.resample, default="units")
@@ -201,6 +208,7 @@ DOES = {
     "stability": "how stable a judge is over repeated trials, and whom it agrees with",
     "score-agreement": "how well two sets of a metric's scores agree",
     "late-entry": "a method that was judged after a study, on the scale of that study",
+    "meta": "one value for each metric over several studies",
 }
 # The reading of wide tables by default.
 WIDE = {
@@ -220,6 +228,7 @@ RESAMPLE_DEFAULTS = {
     "stability": "stories+methods",
     "score-agreement": "stories",
     "late-entry": "stories+annotators",
+    "meta": "studies",
 }
 
 

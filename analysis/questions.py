@@ -5,7 +5,7 @@ rankings, which enter as the pairs they order. What the analyses share (cells, t
 common subset, pairs, the layout for agreement) is made here once.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -168,28 +168,40 @@ def read_hypotheses(
     table: Table, questions: Collection[str], metrics: Collection[str]
 ) -> pd.DataFrame:
     """Read a table of hypotheses: columns question and metric."""
-    frame, file = opened(table, "hypotheses", HYPOTHESIS_COLUMNS)
-    missing = [column for column in HYPOTHESIS_COLUMNS if column not in frame]
+    known = {"question": questions, "metric": metrics}
+    return _read_names(table, "hypotheses", known, "a hypothesis once")
+
+
+def read_trained_on(
+    table: Table, methods: Collection[str], metrics: Collection[str]
+) -> pd.DataFrame:
+    """Read methods trained on a metric, or selected by it: columns method, metric."""
+    known = {"method": methods, "metric": metrics}
+    return _read_names(table, "trained_on", known, "a method and metric once")
+
+
+def _read_names(
+    table: Table, called: str, known: Mapping[str, Collection[str]], once: str
+) -> pd.DataFrame:
+    """Read columns of known names, each row once."""
+    frame, file = opened(table, called, [*known])
+    missing = [column for column in known if column not in frame]
     if missing:
-        expected = f"the columns {', '.join(HYPOTHESIS_COLUMNS)}"
+        expected = f"the columns {', '.join(known)}"
         raise InputError([Problem(file, expected, 1, name) for name in missing])
     found = pd.DataFrame(
-        {
-            name: key_texts(frame[name]).str.strip().map(restored)
-            for name in HYPOTHESIS_COLUMNS
-        }
+        {name: key_texts(frame[name]).str.strip().map(restored) for name in known}
     )
     problems = []
     doubled = found.duplicated()
     for k, row in enumerate(found.to_dict("records")):
         line = int(found.index[k])
         problems += [
-            Problem(file, one_of(row[name], known), line, name, row[name])
-            for name, known in (("question", questions), ("metric", metrics))
-            if row[name] not in known
+            Problem(file, one_of(row[name], names), line, name, row[name])
+            for name, names in known.items()
+            if row[name] not in names
         ]
         if doubled.iloc[k]:
-            once = "a hypothesis once"
             problems.append(Problem(file, once, line, "metric", row["metric"]))
     if problems:
         raise InputError(by_line(problems))

@@ -69,6 +69,7 @@ from analysis.result_tables.leaderboards import (
     add_method_verdicts,
     add_ranking_leaderboard,
 )
+from analysis.result_tables.metric_claims import add_metric_claims
 from analysis.result_tables.parts import add_strata
 from analysis.result_tables.supplementary import (
     add_clusters,
@@ -115,6 +116,7 @@ def align(
     hypotheses: pd.DataFrame | None = None,
     twins: pd.DataFrame | None = None,
     marked_shots: pd.DataFrame | None = None,
+    trained_on: pd.DataFrame | None = None,
     earlier: EarlierStudy | None = None,
     progress: Progress = silent,
 ) -> Analysis:
@@ -169,6 +171,8 @@ def align(
         add_late_entry(before, people, earlier.method, found)
     add_hypotheses(hypotheses, table, found)
     add_clusters(found)
+    progress("favoured methods")
+    add_metric_claims(questions, hypotheses, trained_on, found)
     add_verdicts(found)
     add_method_verdicts(found)
     if tags is not None:

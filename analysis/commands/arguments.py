@@ -76,6 +76,11 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "help": "pairwise accuracy that metrics are held against; VISTAR's is 0.75",
         "type": share,
     },
+    "equivalent_within": {
+        "help": "test whether declared metrics, or each metric and the best, differ by "
+        "less than this",
+        "type": share,
+    },
     "epsilon": {
         "help": "how the tie threshold of acc_eq is tuned; default heldout",
         "choices": EPSILONS,
@@ -137,6 +142,7 @@ ALIGNMENT = (
     "split_by",
     "components",
     "demanded",
+    "equivalent_within",
     "epsilon",
 )
 
@@ -250,6 +256,8 @@ def _align(command: argparse.ArgumentParser) -> None:
     _table(command, "stories", "tags of the stories, which split tables")
     says = "metrics declared beforehand to measure a question: columns question, metric"
     _table(command, "hypotheses", says)
+    says = "methods trained on a metric, or selected by it: columns method, metric"
+    _table(command, "trained-on", says)
     says = "scores of outputs made worse on purpose: columns story, method, twin, "
     _table(command, "twins", f"{says}metric, score")
     says = "whether people marked each shot as faulty: columns story, method, shot, "
@@ -367,6 +375,11 @@ def _late_entry(command: argparse.ArgumentParser) -> None:
     command.set_defaults(**WIDE, scale=None)
 
 
+def _meta(command: argparse.ArgumentParser) -> None:
+    says = "folders of reports of align, one for each study"
+    command.add_argument("reports", type=Path, nargs="+", metavar="REPORT", help=says)
+
+
 # Of each command an example, and what adds its own options.
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "align": (
@@ -396,4 +409,5 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
         "late-entry spring.csv autumn.csv --method uno --out late/",
         _late_entry,
     ),
+    "meta": ("meta spring/ autumn/ --out both/", _meta),
 }

@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.options import WIDE, OptionError
 from analysis.problems import InputError, Problem
-from analysis.questions import read_hypotheses
+from analysis.questions import read_hypotheses, read_trained_on
 from analysis.rankings.composite_weights import (
     Composite,
     check_composites,
@@ -279,6 +279,24 @@ def hypothesis_rows(
         rows = [_of(question) for question in table["question"]]
     with named(given, "hypotheses", rows):
         return declared_metrics(table, tables, composites)
+
+
+def trained_rows(
+    given: Table | None, tables: Mapping[str, pd.DataFrame | None]
+) -> pd.DataFrame | None:
+    """Return methods with the metrics that they were trained on, or None."""
+    if given is None:
+        return None
+    methods = {
+        str(method)
+        for frame in tables.values()
+        if frame is not None
+        for column in ("method", "method_a", "method_b")
+        if column in frame
+        for method in frame[column].unique()
+    }
+    with named(given, "trained_on"):
+        return read_trained_on(given, methods, _metrics(tables))
 
 
 def _rows_of(given: Mapping[Any, Any]) -> pd.DataFrame:

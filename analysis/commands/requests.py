@@ -25,7 +25,9 @@ from analysis.commands.given_tables import (
     read_table,
     remarks_on,
     tag_rows,
+    trained_rows,
 )
+from analysis.commands.studies import meta
 from analysis.options import (
     VARIABLE,
     WIDE,
@@ -141,7 +143,7 @@ def _align(request: Request, progress: Progress) -> Analysis:
     tables = request.read("ratings", "choices", "rankings")
     scores = request.table("scores")
     given, options = {**request.tables, **request.further}, request.options
-    asked = ("lower_is_better", "higher_is_better", "twins")
+    asked = ("lower_is_better", "higher_is_better", "twins", "trained_on")
     flags = {f"--{name.replace('_', '-')}": given.get(name) for name in asked}
     needed_scores(scores, {flag: _is_given(value) for flag, value in flags.items()})
     covered = chosen_tables({**tables, "scores": scores}, options)
@@ -152,6 +154,7 @@ def _align(request: Request, progress: Progress) -> Analysis:
     twins = None if scores is None else degraded_rows(given.get("twins"), scores)
     composites = composite_parts(given.get("composites"), covered, tags)
     hypotheses = hypothesis_rows(given.get("hypotheses"), covered, composites)
+    trained = trained_rows(given.get("trained_on"), {**tables, "scores": scores})
     earlier, bundled = None, request.bundled
     if bundled is not None:
         composites = composites or bundled.composites
@@ -168,6 +171,7 @@ def _align(request: Request, progress: Progress) -> Analysis:
         twins=twins,
         marked_shots=request.table("marked_shots"),
         hypotheses=hypotheses,
+        trained_on=trained,
         earlier=earlier,
         progress=progress,
     )
@@ -306,4 +310,5 @@ COMMANDS: Mapping[str, Callable[[Request], Analysis]] = {
     "stability": _stability,
     "score-agreement": _score_agreement,
     "late-entry": _late_entry,
+    "meta": lambda request: meta(request.tables, request.options),
 }

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analysis.correlations.levels import (
+    at_level,
     can_vary,
     level_point,
     level_values,
@@ -50,6 +51,7 @@ def coefficients_by_draw(
     grid: CellGrid, level: str, draws: Draws, coefficients: Sequence[str]
 ) -> dict[str, Array]:
     """Return coefficients, (K, B), at level story those of every story, (K, S, B)."""
+    grid, level = at_level(grid, level)
     if level == "story":
         return story_values(grid, draws, coefficients)
     return level_values(grid, level, draws, coefficients)
@@ -100,6 +102,7 @@ def coefficient_variances(
     seed: int,
 ) -> dict[str, CoefficientVariances]:
     """Compute every coefficient without each method, each two, and by drawn stories."""
+    grid, level = at_level(grid, level)
     S = len(grid.stories)
     used = np.flatnonzero(grid.cells.any(axis=0))
     M = used.size

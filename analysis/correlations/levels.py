@@ -110,6 +110,36 @@ def _merged_rows(values: Array, tolerance: Array) -> Array:
     return found
 
 
+RESIDUAL = "residual"
+
+
+def at_level(grid: CellGrid, level: str) -> tuple[CellGrid, str]:
+    """Return the cells to correlate, and how: residuals are compared within stories."""
+    return (without_methods(grid), "story") if level == RESIDUAL else (grid, level)
+
+
+def without_methods(grid: CellGrid) -> CellGrid:
+    """Take the effects of methods off people's values and scores.
+
+    Effects are those of the least squares fit of methods and stories to the cells of
+    each side (Liu, Li, Wanga and Shepherd 2018, Biometrics 74(2), take covariates off
+    both sides in the same way). Those of stories make no difference within stories, and
+    stay. Equal means that differ by rounding stay equal.
+    """
+    cells = grid.cells.astype(float)
+    n = np.maximum(cells.sum(axis=1, keepdims=True), 1)
+    normal = np.diag(cells.sum(axis=0)) - cells.T @ (cells / n)
+    sides = np.concatenate([grid.human[None], grid.scores])
+    within = np.where(grid.cells, sides - sides.sum(axis=2, keepdims=True) / n, 0.0)
+    effects = within.sum(axis=1) @ np.linalg.pinv(normal, hermitian=True)
+    left = np.where(grid.cells, sides - effects[:, None], 0.0)
+    size = np.abs(sides).max(axis=(1, 2), keepdims=True)
+    left = merged_by_rounding(left, np.broadcast_to(size, left.shape))
+    human = np.where(grid.cells, np.round(left[0], HUMAN_DIGITS), 0.0)
+    votes = grid.votes - effects[0]
+    return replace(grid, human=human, scores=left[1:], votes=votes)
+
+
 # Values held at once while resampling: resamples x stories x methods.
 CHUNK = 10_000_000
 
@@ -118,6 +148,7 @@ def level_values(
     grid: CellGrid, level: str, draws: Draws, coefficients: Sequence[str]
 ) -> dict[str, Array]:
     """Correlate every metric at one level in every resample."""
+    grid, level = at_level(grid, level)
     compute = {"method": _at_methods, "pooled": _over_cells}.get(level, _averaged)
     size = max(1, CHUNK // max(grid.cells.size, 1))
     if level == "within_method":
@@ -222,6 +253,7 @@ def level_point(
     grid: CellGrid, level: str, coefficients: Sequence[str]
 ) -> tuple[LevelValues, dict[str, list[LevelSize]]]:
     """Correlate the data as they are, and count what enters, for every metric."""
+    grid, level = at_level(grid, level)
     once, every = no_draws(*grid.cells.shape), range(len(grid.metrics))
     if level in ("method", "pooled"):
         n = grid.cells.any(axis=0).sum() if level == "method" else grid.cells.sum()
@@ -258,6 +290,13 @@ def _entering(grid: CellGrid, k: int, defined: Mask, kind: str) -> LevelSize:
 def why_undefined(grid: CellGrid, level: str, k: int) -> str:
     """Return why the k-th metric has no coefficient at a level."""
     people, metric = grid.sides(k)
+    if level == RESIDUAL:
+        return sentence(
+            "in no story do {people} or {metric} distinguish two methods by more than "
+            "their means",
+            people=people,
+            metric=metric,
+        )
     if level == "story":
         return sentence(
             "in no story do both {people} and {metric} distinguish two methods",

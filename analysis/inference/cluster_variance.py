@@ -279,8 +279,11 @@ def tested(
     *,
     most: float,
 ) -> TableRow:
-    """Return what a comparison holds of a difference, at most `most`, but its value."""
-    row: TableRow = dict.fromkeys(("low", "high", "p_value"), NAN)
+    """Return what a comparison holds of a difference, at most `most`, but its value.
+
+    Its standard error and degrees of freedom are for tests of equivalence.
+    """
+    row: TableRow = dict.fromkeys(("low", "high", "p_value", "error", "freedom"), NAN)
     row |= {"test": "", "reason": ""}
     if not sampling["resamples"]:
         return row
@@ -291,4 +294,5 @@ def tested(
         return row | {"reason": known.why_not}
     low, high = known.interval(value, sampling["confidence"], most)
     bounds = {"low": low, "high": high, "p_value": known.p_value(value)}
-    return row | bounds | {"test": "+".join(known.parts)}
+    own = {"error": float(np.sqrt(known.variance)), "freedom": known.freedom}
+    return row | bounds | own | {"test": "+".join(known.parts)}

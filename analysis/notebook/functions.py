@@ -1,9 +1,10 @@
 """The commands as functions: tables as frames or files, options as keywords."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.commands.given_tables import Composites, Hypotheses
+from analysis.commands.studies import report_tables
 from analysis.notebook.calls import make_report
 from analysis.notebook.reports import Report
 from analysis.planning.best_subset import SIZES
@@ -21,6 +22,7 @@ def align(
     composites: Composites | None = None,
     twins: Table | None = None,
     marked_shots: Table | None = None,
+    trained_on: Table | None = None,
     lower_is_better: Sequence[str] | str = (),
     higher_is_better: Sequence[str] | str = (),
     **options: Any,
@@ -52,6 +54,9 @@ def align(
     marked_shots
         Whether people marked each shot as faulty: ratings of 0 and 1 with a column
         shot. They are held against the scores of shots.
+    trained_on
+        Methods that were trained on a metric, or selected by it: columns method,
+        metric. They are marked where the metric favours them.
     lower_is_better, higher_is_better
         Metrics whose direction the table does not tell. Of others without a column
         ``higher_is_better`` the name tells (``docs/reference/input-tables.md``), else
@@ -68,9 +73,9 @@ def align(
     questions, metrics : sequence of str
         The only ones that are covered.
     exclude_methods, levels, coefficients, split_by, components : sequence of str
-        Methods left out; ``method``, ``story``, ``pooled``, ``within_method``;
-        ``kendall``, ``spearman``, ``pearson``, ``kendall_c``; tags that split; metrics
-        that are weighted.
+        Methods left out; ``method``, ``story``, ``pooled``, ``within_method``,
+        ``residual``; ``kendall``, ``spearman``, ``pearson``, ``kendall_c``; tags that
+        split; metrics that are weighted.
     baseline : sequence of str
         Methods to compare with: win rates are those of the others over them.
     identity : dict
@@ -83,6 +88,8 @@ def align(
         sure that has to be (as `confidence`).
     demanded : float
         Pairwise accuracy that metrics are held against (VISTAR's is .75; 0 for none).
+    equivalent_within : float
+        Difference below which two metrics count as equally good (0 for no test).
     epsilon : {"heldout", "insample", "0"}
         How the tie threshold of acc_eq is tuned.
     resamples, resample, confidence, seed
@@ -132,6 +139,7 @@ def align(
         "twins": twins,
         "marked_shots": marked_shots,
         "hypotheses": hypotheses,
+        "trained_on": trained_on,
     }
     ways = {"lower_is_better": lower_is_better, "higher_is_better": higher_is_better}
     given = {name: value for name, value in ways.items() if value}
@@ -372,3 +380,21 @@ def late_entry(
     tables = {"before": before, "after": after}
     further = {"method": method, "same_people": same_people}
     return make_report("late-entry", tables, further, options)
+
+
+def meta(reports: Mapping[str, Table] | Sequence[Table], **options: Any) -> Report:
+    """Combine the values that reports of several studies give each metric.
+
+    Parameters
+    ----------
+    reports
+        Folders of reports of `align`, or their tables meta_analysis by study.
+    **options
+        As of `align`.
+
+    Returns
+    -------
+    Report
+        The table meta_analysis: each metric by study, and over all of them.
+    """
+    return make_report("meta", report_tables(reports), {}, options)

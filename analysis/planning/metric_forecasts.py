@@ -93,6 +93,8 @@ def level_points(values: Array, level: str) -> Array:
         return np.asarray(values.mean(axis=-2)[..., None, :])
     if level == "story":
         return values
+    if level == "residual":
+        return np.asarray(values - values.mean(axis=-2, keepdims=True))
     if level == "within_method":
         return np.swapaxes(values, -2, -1)
     return values.reshape(*values.shape[:-2], 1, -1)

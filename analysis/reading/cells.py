@@ -48,7 +48,7 @@ def human_cells(by_annotator: pd.DataFrame) -> pd.DataFrame:
 
 
 # Levels at which outputs of different stories are compared.
-ACROSS_STORIES = ("pooled", "within_method")
+ACROSS_STORIES = ("pooled", "within_method", "residual")
 
 
 @dataclass(frozen=True)

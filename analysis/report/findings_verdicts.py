@@ -34,6 +34,7 @@ COUNTED = {
     "method": "method",
     "story": "story",
     "within_method": "method",
+    "residual": "story",
     "pooled": "output",
 }
 VerdictRow = dict[str, Any]
@@ -167,7 +168,7 @@ def _evidence(row: VerdictRow) -> list[str]:
             _("{text}.", text=_with_p(row, against)),
         ]
     else:
-        is_grouped = row["level"] in ("story", "within_method")
+        is_grouped = row["level"] not in ("pooled", "method")
         n = counted(row["n_groups" if is_grouped else "n"], COUNTED[row["level"]])
         names = {"statistic": name_of(row["statistic"]), "value": with_interval(row)}
         value = word("over", row["level"], n=n, **names)

@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.report import (
+    figures_claims,
     figures_methods,
     figures_metrics,
     figures_outputs,
@@ -21,6 +22,7 @@ from analysis.report import (
     figures_planning,
     figures_verdicts,
     figures_wins,
+    findings_claims,
     findings_metrics,
     findings_people,
     findings_planning,
@@ -42,6 +44,8 @@ SECTIONS: dict[str, tuple[Claims, ...]] = {
     ),
     "metrics": (
         findings_metrics.human_pair_claims,
+        findings_claims.whole_claims,
+        findings_claims.equivalence_claims,
         findings_metrics.calibration_claims,
         findings_metrics.stability_claims,
         findings_metrics.judge_claims,
@@ -72,9 +76,10 @@ SECTIONS: dict[str, tuple[Claims, ...]] = {
 }
 # What a metric may be used for: one sentence for each question, below the verdicts.
 # `words.toml` has the headings.
-USES: dict[str, Claims] = {}
+USES: dict[str, Claims] = {"flatter": findings_claims.favour_claims}
 # Modules that declare figures; importing them fills `DRAWN`.
 FIGURES = (
+    figures_claims,
     figures_methods,
     figures_metrics,
     figures_outputs,

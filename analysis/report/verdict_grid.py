@@ -19,7 +19,7 @@ from analysis.verdicts import ACCURACIES, AGREES, DOES_NOT
 
 # Statistics and levels in reading order; those that account for ties come first.
 STATISTICS = (*ACCURACIES, "spa", *KNOWN_COEFFICIENTS)
-LEVELS = ("pairs", "story", "pooled", "within_method", "method")
+LEVELS = ("pairs", "story", "pooled", "within_method", "residual", "method")
 SHARES = (*ACCURACIES, "spa")
 # The nouns that are counted for statistics without a level.
 OF_SHARES = {"ppa_half": "pair", "acc_eq": "pair", "spa": "pair of methods"}
@@ -203,7 +203,7 @@ def _numbers(rows: Iterable[Mapping[str, Any]], name: str) -> set[float]:
 
 def _counted_in(way: Way) -> str:
     """Return the column that counts averaged stories or methods, or points."""
-    return "n_groups" if way[1] in ("story", "within_method") else "n"
+    return "n" if way[1] in ("pairs", "pooled", "method") else "n_groups"
 
 
 def _counts(own: Rows, way: Way) -> set[float]:

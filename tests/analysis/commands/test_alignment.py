@@ -82,7 +82,7 @@ def test_align_returns_the_tables_of_its_inputs():
     without_boxes, without_rankings = {"labels"}, {"ranking_leaderboard"}
     without_marks = {"marked_shots", "shot_agreement"}
     without_earlier = {"late_methods", "late_drift", "late_differences"}
-    undeclared = {"hypotheses", "sanity", "top_methods", "identities"}
+    undeclared = {"hypotheses", "sanity", "top_methods", "identities", "equivalence"}
     # Its columns are the questions and metrics of the input.
     tables = dict(found.tables)
     assert len(tables.pop("by_method"))

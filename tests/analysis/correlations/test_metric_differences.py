@@ -15,7 +15,7 @@ from analysis.options import COEFFICIENTS
 from tests.analysis.correlations.test_levels import small
 
 ALL = (*COEFFICIENTS, "kendall_c")
-LEVELS = ("method", "story", "within_method", "pooled")
+LEVELS = ("method", "story", "within_method", "pooled", "residual")
 CROSSED = ("stories", "methods")
 
 

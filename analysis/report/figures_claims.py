@@ -1,0 +1,127 @@
+"""Figures of favoured methods, and of metrics over questions or studies."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from analysis.correlations.metric_differences import SIGNIFICANT
+from analysis.inference.meta_analysis import ALL
+from analysis.questions import declared
+from analysis.report.figure import Panel, Part, Trace, as_text, figure, short, values
+from analysis.report.findings_verdicts import named_metric
+from analysis.report.label_places import in_shares, placed_labels
+from analysis.report.language import gettext as _
+from analysis.report.language import headed
+from analysis.report.panels import GREY, PALETTE, dots, error_bars
+from analysis.report.wording import Row, name_of, records, with_interval, word
+
+# Metrics of a question that are drawn.
+METRICS_EACH = 2
+LONGEST_LABEL = 18
+
+
+@figure("favours")
+def favours(
+    method_deviation: pd.DataFrame,
+    verdicts: pd.DataFrame | None = None,
+    hypotheses: pd.DataFrame | None = None,
+) -> Iterator[Part]:
+    """Draw people against declared metrics on people's scale, a point a method."""
+    known = method_deviation[method_deviation["value"].notna()]
+    several = known["question"].nunique() > 1
+    for (name, source), rows in known.groupby(["question", "source"], sort=True):
+        question = str(name)
+        metrics = declared(hypotheses, question)
+        if not metrics:
+            metrics = (named_metric(verdicts, question, str(source)),)
+        for metric in metrics[:METRICS_EACH]:
+            own = rows[rows["metric"] == metric]
+            if len(own):
+                yield _panel(headed(question, metric) if several else metric, own)
+
+
+def _panel(title: str, rows: pd.DataFrame) -> Panel:
+    """Draw a line of equal values, and how far each method lies from it."""
+    apart = (rows["p_adjusted"] <= SIGNIFICANT).to_numpy(bool)
+    ends = rows[["human", "predicted"]].to_numpy(float)
+    least, most = float(np.nanmin(ends)), float(np.nanmax(ends))
+    room = 0.08 * (most - least) or 0.5
+    low, high = values([least - room, most + room])
+    shares = in_shares(
+        rows[["predicted", "human"]].to_numpy(float),
+        np.array([[low, low], [high, high]], float),
+    )
+    names = [short(name, LONGEST_LABEL) for name in rows["method"]]
+    order = np.argsort(-np.abs(rows["value"].to_numpy(float)), kind="stable")
+    labels = placed_labels(shares, names, [int(i) for i in order if apart[i]])
+    bars = rows.assign(
+        low=rows["human"] + rows["low"], high=rows["human"] + rows["high"]
+    )
+    points: Trace = {
+        "type": "scatter",
+        "mode": "markers+text",
+        "x": values(rows["predicted"]),
+        "y": values(rows["human"]),
+        "error_x": error_bars(bars, "predicted", color=GREY, thickness=1),
+        "text": [text for text, _place in labels],
+        "textposition": [place for _text, place in labels],
+        "textfont": {"size": 10},
+        "cliponaxis": False,
+        "marker": {
+            "size": 8,
+            "color": [PALETTE[1] if one else PALETTE[0] for one in apart],
+            "symbol": ["diamond" if one else "circle" for one in apart],
+        },
+        "customdata": [_beside(row) for row in records(rows)],
+        "hovertemplate": "%{customdata}<extra></extra>",
+    }
+    line: Trace = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [low, high],
+        "y": [low, high],
+        "line": {"color": GREY, "width": 1},
+        "hoverinfo": "skip",
+    }
+    axis = {"zeroline": False, "range": [low, high], "nticks": 5}
+    layout = {
+        "xaxis": {"title": {"text": _("metric, on people's scale")}, **axis},
+        "yaxis": {"title": {"text": _("people")}, "automargin": True, **axis},
+        "showlegend": False,
+    }
+    most_apart = records(rows.iloc[order[:1]])[0]
+    words = headed(title, f"{most_apart['method']} {with_interval(most_apart)}")
+    return Panel(title, 320, [line, points], layout, words)
+
+
+def _beside(row: Row) -> str:
+    return f"{as_text(row['method'])}: {with_interval(row)}"
+
+
+@figure("meta")
+def forests(meta_analysis: pd.DataFrame) -> Iterator[Part]:
+    """Draw each metric by question or study, and over all, by one statistic."""
+    wholes = meta_analysis[meta_analysis["part"] == ALL]
+    if wholes.empty:
+        return
+    way = wholes[["statistic", "level"]].iloc[0]
+    rows = meta_analysis[(meta_analysis[way.index] == way).all(axis=1)]
+    best = wholes[(wholes[way.index] == way).all(axis=1)]
+    best = best.sort_values("value", ascending=False, kind="stable")
+    for metric in best["metric"]:
+        own = rows[rows["metric"] == metric]
+        order = [*own.loc[own["part"] != ALL, "part"], ALL]
+        panel = dots(
+            "meta",
+            str(metric),
+            own,
+            axis=name_of(way["statistic"]),
+            order=order,
+            bold=[part == ALL for part in order],
+        )
+        whole = records(own[own["part"] == ALL])[0]
+        yield replace(panel, words=headed(metric, with_interval(whole)))
+    is_of_studies = bool((wholes["over"] == "studies").any())
+    yield is_of_studies and word("captions", "meta studies")

@@ -1,0 +1,66 @@
+"""Correlation with the effects of methods and stories removed."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from analysis.correlations.level_estimates import level_estimates, level_spread
+from analysis.correlations.levels import level_point, without_methods
+from tests.analysis.correlations.test_levels import small
+from tests.analysis.correlations.test_metric_differences import with_metrics
+
+HOLES = [("s0", "m1"), ("s3", "m2"), ("s3", "m0")]
+
+
+def residuals(values, cells):
+    """Return least squares residuals of methods and stories, by dummy variables."""
+    story, method = np.nonzero(cells)
+    S, M = cells.shape
+    design = np.hstack([np.eye(S)[story], np.eye(M)[method]])
+    y = values[cells]
+    left = np.full(cells.shape, np.nan)
+    left[cells] = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
+    return np.round(left, 9)  # ties are ties
+
+
+@pytest.mark.parametrize("holes", [(), HOLES])
+def test_residual_coefficient_is_that_of_least_squares_residuals(holes):
+    grid = small(holes=holes, n_stories=8, n_methods=5)
+    rng = np.random.default_rng(2)
+    grid = with_metrics(grid, rng.normal(size=grid.cells.shape))
+    h, x = (residuals(v, grid.cells) for v in (grid.human, grid.scores[0]))
+    values, sizes = level_point(grid, "residual", ("pearson", "kendall"))
+    for name, function in (("pearson", stats.pearsonr), ("kendall", stats.kendalltau)):
+        inside = [
+            function(h[s][there], x[s][there]).statistic
+            for s, there in enumerate(grid.cells)
+        ]
+        assert values[name][0, 0] == pytest.approx(np.mean(inside))
+    assert sizes["pearson"][0][0] == grid.cells.sum()
+
+
+def test_metric_that_knows_methods_and_stories_alone_has_no_residual():
+    grid = small(holes=HOLES, n_stories=8, n_methods=5)
+    S, M = grid.cells.shape
+    of_both = 0.1 * np.arange(S)[:, None] + 0.7 * np.arange(M)
+    grid = with_metrics(grid, of_both)
+    asked = grid, "residual", ("kendall",)
+    sampling = {"resamples": 20, "confidence": 0.95, "seed": 0}
+    spread = level_spread(*asked, ("stories", "methods"), sampling)
+    found = level_estimates(*asked, spread, sampling)["a", "kendall"]
+    assert np.isnan(found.value)
+    assert "by more than their means" in found.reason
+
+
+def test_effects_of_methods_and_stories_change_no_residual():
+    grid = small(n_stories=8, n_methods=5)
+    noise = np.random.default_rng(0).normal(size=grid.cells.shape)
+    moved = noise + 10.0 * np.arange(8)[:, None] - 3.0 * np.arange(5)
+    values, _ = level_point(with_metrics(grid, noise, moved), "residual", ("kendall",))
+    assert values["kendall"][0, 0] == pytest.approx(values["kendall"][1, 0])
+
+
+def test_annotators_keep_their_deviations_from_the_mean():
+    grid = small(n_stories=8, n_methods=5)
+    left = without_methods(grid)
+    assert left.votes.mean(axis=0) == pytest.approx(left.human)
