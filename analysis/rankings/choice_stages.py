@@ -37,7 +37,7 @@ class ChoiceSets:
 
     @cached_property
     def inside(self) -> Mask:
-        """Which methods each set holds, (S, M)."""
+        """The methods of each set as a mask, (S, M)."""
         found = np.zeros((self.n_sets, self.n_methods), bool)
         start = 0
         for sets in self.members:
@@ -48,7 +48,7 @@ class ChoiceSets:
 
     @cached_property
     def tied(self) -> Counts:
-        """How many methods each choice holds, (C,)."""
+        """The number of methods of each choice, (C,)."""
         return np.asarray(self.chosen.sum(axis=1))
 
     @cached_property

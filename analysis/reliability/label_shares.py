@@ -1,4 +1,4 @@
-"""How often a yes/no question or a box is true: by majority, and by Dawid and Skene."""
+"""Shares of items with a yes or a tick, by majority and by Dawid and Skene."""
 
 from collections.abc import Iterator
 
@@ -31,8 +31,7 @@ def aggregation_rows(ratings: pd.DataFrame, confidence: float | None) -> list[Ta
     Parameters
     ----------
     ratings
-        Kept ratings, of which boxes of checklists, and questions whose answers are 0
-        and 1, enter.
+        Kept ratings. Boxes of checklists enter, and questions with answers of 0 and 1.
     confidence
         That of intervals over new stories, with these annotators; None for none.
 

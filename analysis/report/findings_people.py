@@ -109,14 +109,14 @@ def side_claims(position_bias: pd.DataFrame, confidence: float) -> Iterator[Clai
 # Labels -------------------------------------------------------------------------------
 
 
-def aggregation_claims(label_aggregation: pd.DataFrame) -> Iterator[str]:
+def aggregation_claims(label_aggregation: pd.DataFrame) -> Iterator[ClaimText]:
     """Yield where unequal annotators change how often something is true."""
     known = label_aggregation.dropna(subset=["dawid_skene"])
     apart = (known["dawid_skene"] - known["majority"]).abs()
     if known.empty or apart.max() < MUCH:
         return
     row = records(known.loc[[apart.idxmax()]])[0]
-    yield word(
+    text = word(
         "aggregation",
         "apart",
         question=row["question"],
@@ -127,6 +127,7 @@ def aggregation_claims(label_aggregation: pd.DataFrame) -> Iterator[str]:
         n=int((apart >= MUCH).sum()),
         total=counted(len(known), "question"),
     )
+    yield True, text
 
 
 # Answers at chance level --------------------------------------------------------------

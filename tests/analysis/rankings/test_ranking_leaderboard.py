@@ -82,7 +82,7 @@ def test_islands_are_named_and_ranked_apart():
 
 
 def tied(rankings, share=3, seed=1):
-    """Return rankings of which a part ties what stands in the first two places."""
+    """Return rankings, some with a tie of the first two places."""
     some = rankings["slot"] % share == seed % share
     return rankings.assign(
         rank=rankings["rank"].where(~some, 1 + rankings["rank"] // 3)
