@@ -8,7 +8,10 @@ import argparse
 import numpy as np
 import pandas as pd
 
-from analysis.rankings.plackett_luce import ranking_leaderboard
+from analysis.rankings.plackett_luce import (
+    RankingLeaderboardRow,
+    ranking_leaderboard,
+)
 
 # Methods, annotators, and sets of outputs that each story shows.
 DESIGNS = ((5, 3, 1), (5, 20, 1), (8, 5, 2), (8, 20, 2), (23, 3, 5), (23, 20, 5))
@@ -35,7 +38,14 @@ def rankings(
     return _rows(rng, story, shown, who, liking, noise[who])
 
 
-def _rows(rng, story, shown, who, liking, noise) -> pd.DataFrame:
+def _rows(
+    rng: np.random.Generator,
+    story: np.ndarray,
+    shown: np.ndarray,
+    who: np.ndarray,
+    liking: np.ndarray,
+    noise: np.ndarray,
+) -> pd.DataFrame:
     value = liking[story[:, None, None], who[:, :, None], shown[:, None]]
     value = value + noise[:, :, None] * rng.gumbel(size=value.shape)
     s, r, k = np.indices(value.shape).reshape(3, -1)
@@ -61,7 +71,7 @@ def truth(theta: np.ndarray, seed: int = 1) -> np.ndarray:
     return _ratings(ranking_leaderboard(rows, criterion="q", parts=()).rows, "rating")
 
 
-def _ratings(rows: list, name: str) -> np.ndarray:
+def _ratings(rows: list[RankingLeaderboardRow], name: str) -> np.ndarray:
     ordered = sorted(rows, key=lambda row: row.method)
     return np.array([getattr(row, name) for row in ordered])
 

