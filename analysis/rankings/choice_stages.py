@@ -28,7 +28,7 @@ class ChoiceSets:
     @property
     def n_methods(self) -> int:
         """The number of methods."""
-        return self.chosen.shape[1]
+        return int(self.chosen.shape[1])
 
     @property
     def n_sets(self) -> int:

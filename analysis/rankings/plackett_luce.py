@@ -70,7 +70,7 @@ def fit(sets: ChoiceSets, counts: Array) -> Maximum:
     size = sets.inside.sum(axis=1)[sets.source]
     smaller = (size[:, None] >= ties) & (sets.tied[:, None] < ties)
     fixed = np.flatnonzero(~smaller.any(axis=0)) + M
-    n = np.bincount(sets.source, counts, minlength=sets.n_sets)
+    n = np.bincount(sets.source, counts, minlength=sets.n_sets).astype(float)
 
     def derivatives(parameters: Array) -> tuple[Array, Array, list[Array]]:
         expected, information = _expected(sets, n, parameters)

@@ -227,7 +227,8 @@ def _others(
     signs = own[answer, i, j]
 
     def rest(values: Array) -> Array:
-        return np.bincount(pair, values)[pair] - np.bincount(mine, values)[mine]
+        others = np.bincount(pair, values)[pair] - np.bincount(mine, values)[mine]
+        return np.asarray(others, float)
 
     of_others = rest(np.ones(len(signs)))
     shared = of_others > 0
