@@ -115,7 +115,7 @@ def test_boxes_that_nobody_ticks_have_a_reason():
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.filterwarnings("ignore:.*deprecated")
 def test_shares_of_creativity_tests_are_those_of_crowd_kit(shared):
-    """TTCW: 48 stories, 14 yes/no tests, 3 of 11 experts each."""
+    """TTCW: 48 stories, 14 yes/no tests, 3 of 11 experts each; to three decimals."""
     from crowdkit.aggregation import DawidSkene
 
     rows = pd.read_csv(shared / "data" / "ttcw" / "ratings.csv")
@@ -127,4 +127,4 @@ def test_shares_of_creativity_tests_are_those_of_crowd_kit(shared):
         columns = {"story": "task", "annotator": "worker", "rating": "label"}
         there = DawidSkene(n_iter=1000, tol=1e-12).fit(own.rename(columns=columns))
         expected = there.priors_[1]
-        assert found[name]["dawid_skene"] == pytest.approx(expected, abs=1e-4)
+        assert found[name]["dawid_skene"] == pytest.approx(expected, abs=5e-4)
