@@ -131,14 +131,11 @@ def maximise(
     free: Mask | None = None,
 ) -> Maximum:
     """Fit parameters to how often each outcome occurred, counts of shape (S, k)."""
-    M, parameters, converged = n_methods, start, False
     fixed = np.zeros(len(start), bool) if free is None else ~free
 
-    def derivatives() -> tuple[Array, Array, list[Array]]:
+    def derivatives(parameters: Array) -> tuple[Array, Array, list[Array]]:
         gradient, scores = np.zeros(len(start)), []
-        # Only differences of strengths matter: fix their sum.
         information = np.zeros((len(start), len(start)))
-        information[:M, :M] = 1 / M
         for outcomes, counts in parts:
             chance, own = outcomes(parameters)
             own[..., fixed] = 0
@@ -150,8 +147,25 @@ def maximise(
         information[fixed, fixed] = 1
         return gradient, information, scores
 
+    return climb(derivatives, start, n_methods)
+
+
+# The gradient of a log likelihood at some parameters, its information, and scores.
+Derivatives = Callable[[Array], tuple[Array, Array, list[Array]]]
+
+
+def climb(derivatives: Derivatives, start: Array, n_methods: int) -> Maximum:
+    """Find the maximum of a likelihood by Newton's method."""
+    M, parameters, converged = n_methods, start, False
+
+    def derived() -> tuple[Array, Array, list[Array]]:
+        gradient, information, scores = derivatives(parameters)
+        # Only differences of strengths matter: fix their sum.
+        information[:M, :M] += 1 / M
+        return gradient, information, scores
+
     for _ in range(STEPS):
-        gradient, information, scores = derivatives()
+        gradient, information, _scores = derived()
         try:
             step = np.linalg.solve(information, gradient)
         except np.linalg.LinAlgError:
@@ -166,5 +180,5 @@ def maximise(
         if converged:
             break
     parameters[:M] -= parameters[:M].mean()
-    _, information, scores = derivatives()
+    _, information, scores = derived()
     return Maximum(parameters, converged, information, scores, M)

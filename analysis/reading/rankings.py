@@ -56,7 +56,7 @@ def answer_codes(rows: pd.DataFrame, keys: tuple[str, ...] = RANKING_ANSWER) -> 
 
 
 def check_orders(check: TableCheck) -> None:
-    """Refuse answers that are no strict order of two or more methods."""
+    """Refuse answers that are no order of two or more methods; ties are allowed."""
     data = check.frame
     check.refuse(data["rank"] == "", "rank", "a whole number from 1")
     rank = pd.to_numeric(data["rank"], errors="coerce").to_numpy(float)
@@ -70,15 +70,6 @@ def check_orders(check: TableCheck) -> None:
     apart = "" if "slot" in data else APART
     alone = f"two or more methods in an answer, each in a row of its own{apart}"
     check.refuse(looked & (size == 1), "method", alone)
-    tied = looked & _repeated(answer, data["rank"])
-    check.refuse(
-        tied, "rank", "a rank of its own for each method, since ties have no model here"
-    )
-    looked &= ~_some(tied, answer)[answer]
-    beyond = looked & (rank > size) & (size > 1)
-    for k in np.unique(size[beyond]):
-        expected = f"the ranks 1 to {k} for the {k} methods of this answer{apart}"
-        check.refuse(beyond & (size == k), "rank", expected)
     for flag in FLAGS:
         if flag in data:
             first = data[flag].groupby(answer).transform("first")
@@ -124,47 +115,53 @@ def _asked_again(data: pd.DataFrame, answer: Counts) -> Mask:
 
 
 def in_orders(rankings: pd.DataFrame) -> tuple[pd.DataFrame, Counts, Counts]:
-    """Sort rows by answer and rank, and number the places in each answer."""
+    """Sort rows by answer and rank; also number answers and the places in each.
+
+    The place is how many methods stand above, the same for those that tie: of ranks
+    only the order counts.
+    """
     answer = answer_codes(rankings, KEPT_ANSWER)
     rank = rankings["rank"].to_numpy(float)
-    for column, wrong in (
-        ("rank", _repeated(answer, rankings["rank"])),
-        ("method", _repeated(answer, rankings["method"])),
-    ):
-        if wrong.any():
-            row = rankings[wrong].iloc[0]
-            cells = [str(row[c]) for c in ("story", "criterion", "annotator", column)]
-            expected = f"each {column} once in an answer, since it is a strict order"
-            raise InputError(
-                [Problem("rankings", expected, None, column, " / ".join(cells))]
-            )
+    doubled = _repeated(answer, rankings["method"])
+    if doubled.any():
+        row = rankings[doubled].iloc[0]
+        cells = [str(row[c]) for c in ("story", "criterion", "annotator", "method")]
+        expected = "each method once in an answer"
+        raise InputError(
+            [Problem("rankings", expected, None, "method", " / ".join(cells))]
+        )
     several = np.bincount(answer)[answer] > 1
     order = np.lexsort((rank, answer))
     order = order[several[order]]
     codes = np.unique(answer[order], return_inverse=True)[1]
-    starts = np.flatnonzero(np.diff(codes, prepend=-1))
-    return rankings.iloc[order], codes, np.arange(len(codes)) - starts[codes]
+    changes = np.diff(codes, prepend=-1) != 0
+    starts = np.flatnonzero(changes)[codes]
+    changes |= np.diff(rank[order], prepend=0) != 0
+    same = np.flatnonzero(changes)[np.cumsum(changes) - 1]
+    return rankings.iloc[order], codes, same - starts
 
 
 def implied_choices(rankings: pd.DataFrame) -> pd.DataFrame:
-    """Return rankings as choices between pairs of outputs."""
+    """Return rankings as choices between pairs of outputs; ties stay ties."""
     rows, answer, place = in_orders(rankings)
     size = np.bincount(answer)[answer] if len(answer) else answer
+    position = np.arange(len(rows)) - np.searchsorted(answer, answer)
     # Every row beside each one below it in its answer.
-    below = size - place - 1
+    below = size - position - 1
     first = np.repeat(np.arange(len(rows)), below)
     ends = np.cumsum(below)
     second = first + 1 + np.arange(len(first)) - np.repeat(ends - below, below)
     methods = rows["method"].to_numpy(object)
     better, worse = methods[first], methods[second]
     swap = better > worse
+    won = np.where(swap, "b", "a")
     columns = {key: rows[key].to_numpy()[first] for key in PAIR_COLUMNS if key in rows}
     return pd.DataFrame(
         columns
         | {
             "method_a": np.where(swap, worse, better),
             "method_b": np.where(swap, better, worse),
-            "choice": np.where(swap, "b", "a"),
+            "choice": np.where(place[first] == place[second], OUTCOMES[2], won),
         },
         columns=list(PAIR_COLUMNS),
     )

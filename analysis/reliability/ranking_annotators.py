@@ -20,7 +20,7 @@ from analysis.reliability.random_responding import (
     mean_measure,
     renumbered,
 )
-from analysis.results import NAN, Array, Counts, TableRow
+from analysis.results import NAN, Array, Counts, Mask, TableRow
 from analysis.sentences import sentence
 
 STATISTIC = "kendall_between_annotators"
@@ -34,20 +34,25 @@ def ranking_agreement(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> TableRow:
-    r"""Return Kendall's tau of two annotators over outputs that both ranked.
+    r"""Return Kendall's tau-b of two annotators over outputs that both ranked.
 
-    :math:`\tau = (C - D)/(C + D)` over all pairs of annotators and all pairs of
-    outputs that both ordered, C alike and D not; orders are strict. Two who rank
-    without looking have 0, whichever methods are strong: no chance is estimated from
-    the answers. Annotators are not drawn, as one drawn twice would be paired with
-    himself.
+    :math:`\tau_b = (C - D) / \sqrt{(C + D + T_1)(C + D + T_2)}` over all pairs of
+    annotators and all pairs of outputs that both ranked: C ordered alike, D not, and T
+    tied by the other one alone. As every annotator is the first of each pair once,
+    both sums are equal. Two who rank without looking have 0, whichever methods are
+    strong: no chance is estimated from the answers. Annotators are not drawn, as one
+    drawn twice would be paired with himself.
+
+    Source: Kendall (1945), Biometrika 33.
     """
     pairs, votes = annotator_votes(implied_choices(rankings))
     given = np.asarray(votes.sum(axis=0)).reshape(len(pairs), -1)
     total = given.sum(axis=1)
     both = total > 1
-    alike = (given * (given - 1) / 2).sum(axis=1)
-    compared = total * (total - 1) / 2
+    first, second = given[:, 0], given[:, 1]
+    ordered = first + second
+    alike = ((first - second) ** 2 - ordered) / 2
+    compared = ordered * np.maximum(total - 1, 0) / 2
     codes, stories = pd.factorize(pairs["story"].to_numpy(object), sort=True)
     sums = np.stack(
         [
@@ -72,23 +77,25 @@ def ranking_agreement(
         return row | {
             "reason": sentence("no two annotators ranked the same two outputs")
         }
+    if not compared[both].any():
+        return row | {"reason": sentence("all outputs that two ranked tie")}
     rng = stream(seed, "ranking agreement", question)
     drawn = cluster_counts(len(stories), resamples * (len(stories) > 1), rng)
     here, all_ = drawn @ sums.T[:, 0], drawn @ sums.T[:, 1]
     with np.errstate(invalid="ignore"):
-        low, high, reason = interval(2 * here / all_ - 1, confidence)
-    value = float(2 * alike.sum() / compared.sum() - 1)
+        low, high, reason = interval(here / all_, confidence)
+    value = float(alike.sum() / compared.sum())
     return row | {"value": value, "low": low, "high": high, "reason": reason}
 
 
 MEAN_KENDALL = "mean_kendall_others"
-ALONE = sentence("nobody else ranked two of the same outputs")
+ALONE = sentence("no two outputs that this annotator and another one ordered")
 
 
 def ranking_annotators(
     rankings: pd.DataFrame, **sampling: Unpack[Sampling]
 ) -> list[TableRow]:
-    """Hold each annotator's rankings against those of the others."""
+    """Hold each annotator's rankings against those of the others, by tau-b."""
     told, own, others = _signs(rankings)
     sheets: list[Sheet] = []
     evidence: dict[tuple[str, str], Evidence] = {}
@@ -196,8 +203,7 @@ def _signs(rankings: pd.DataFrame) -> tuple[pd.DataFrame, Array, Array]:
     # Of two answers to one set, which leaving out methods makes, each has its unit.
     told["unit"] += told.groupby([*told]).cumcount() * len(told)
     asked = combined([told["criterion"], pd.Series(trial)])
-    others, n_pairs = _others(own, members, asked, combined([told["annotator"]]))
-    told["shared"] = n_pairs > 0
+    others, told["shared"] = _others(own, members, asked, combined([told["annotator"]]))
     return told, own.reshape(len(own), -1), others.reshape(len(own), -1)
 
 
@@ -208,18 +214,34 @@ def _numbered(codes: Counts, members: Counts) -> Counts:
 
 def _others(
     own: Array, members: Counts, asked: Counts, annotators: Counts
-) -> tuple[Array, Counts]:
-    """Return the others' mean signs over the number of pairs, and this number."""
-    answer, i, j = np.nonzero(own)
+) -> tuple[Array, Mask]:
+    """Return the others' mean signs over the scale of tau-b, and where it exists."""
+    inside = members >= 0
+    pairs = (
+        inside[:, :, None] & inside[:, None, :] & ~np.eye(inside.shape[1], dtype=bool)
+    )
+    answer, i, j = np.nonzero(pairs)
     n = int(members.max(initial=0)) + 1
     pair = renumbered((asked[answer] * n + members[answer, i]) * n + members[answer, j])
     mine = renumbered(pair * (int(annotators.max()) + 1) + annotators[answer])
     signs = own[answer, i, j]
-    rest = np.bincount(pair, signs)[pair] - np.bincount(mine, signs)[mine]
-    of_others = np.bincount(pair)[pair] - np.bincount(mine)[mine]
-    n_pairs = np.bincount(answer[of_others > 0], minlength=len(own))
+
+    def rest(values: Array) -> Array:
+        others = np.bincount(pair, values)[pair] - np.bincount(mine, values)[mine]
+        return np.asarray(others, float)
+
+    of_others = rest(np.ones(len(signs)))
+    shared = of_others > 0
+    untied = rest(signs**2) / np.maximum(of_others, 1)
+    squares = [
+        np.bincount(answer, np.where(shared, each, 0.0), minlength=len(own))
+        for each in (signs**2, untied)
+    ]
+    scale = np.sqrt(squares[0] * squares[1])
+    defined = scale > 0
     others = np.zeros_like(own)
     others[answer, i, j] = (
-        rest / np.maximum(of_others, 1) / np.maximum(n_pairs, 1)[answer]
+        rest(signs) / np.maximum(of_others, 1) / np.where(defined, scale, 1.0)[answer]
     )
-    return others, n_pairs
+    others[~defined] = 0
+    return others, defined

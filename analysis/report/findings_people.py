@@ -28,6 +28,8 @@ AGREEMENT = ("alpha_ordinal", "alpha_nominal", "kendall_between_annotators")
 # Of many annotators, this many with the lowest agreement are named.
 NAMED = 3
 CHANCE = 0.5
+# Shares of true labels that differ by less change no conclusion.
+MUCH = 0.1
 BIAS = {"value": "value", "low": "low", "high": "high"}
 ADJUSTED = {"value": "adjusted", "low": "adjusted_low", "high": "adjusted_high"}
 
@@ -102,6 +104,30 @@ def side_claims(position_bias: pd.DataFrame, confidence: float) -> Iterator[Clai
             total=counted(len(known), "question"),
         )
         yield False, text
+
+
+# Labels -------------------------------------------------------------------------------
+
+
+def aggregation_claims(label_aggregation: pd.DataFrame) -> Iterator[ClaimText]:
+    """Yield where unequal annotators change how often something is true."""
+    known = label_aggregation.dropna(subset=["dawid_skene"])
+    apart = (known["dawid_skene"] - known["majority"]).abs()
+    if known.empty or apart.max() < MUCH:
+        return
+    row = records(known.loc[[apart.idxmax()]])[0]
+    text = word(
+        "aggregation",
+        "apart",
+        question=row["question"],
+        majority=per_cent(row["majority"]),
+        weighted=per_cent(row["dawid_skene"]),
+        differ=int(row["n_differ"]),
+        items=counted(row["n"], "item"),
+        n=int((apart >= MUCH).sum()),
+        total=counted(len(known), "question"),
+    )
+    yield True, text
 
 
 # Answers at chance level --------------------------------------------------------------

@@ -41,6 +41,7 @@ SECTIONS: dict[str, tuple[Claims, ...]] = {
         findings_people.agreement_claims,
         findings_people.chance_claims,
         findings_people.side_claims,
+        findings_people.aggregation_claims,
     ),
     "metrics": (
         findings_metrics.human_pair_claims,

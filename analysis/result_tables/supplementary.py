@@ -51,6 +51,7 @@ from analysis.reading.kept_answers import KeptAnswers
 from analysis.reading.scores import ScoreTable
 from analysis.reliability.annotators import choice_annotators, rating_annotators
 from analysis.reliability.checklist_labels import label_rows
+from analysis.reliability.label_shares import aggregation_rows
 from analysis.reliability.matrices import rating_distribution
 from analysis.reliability.ranking_annotators import (
     ranking_agreement,
@@ -152,6 +153,9 @@ def add_people(
         part = "units" if len(people.ratings) <= MOST_UNITS_DRAWN else "stories"
         found.extend("distributions", rating_distribution(people.ratings))
         found.extend("labels", label_rows(people.ratings, **drawn), ("stories",))
+        level = found.options.confidence if found.options.resamples else None
+        rows = aggregation_rows(people.ratings, level)
+        found.extend("label_aggregation", rows, ("stories",))
         rows = rating_annotators(people.ratings, part=part, **drawn)
         found.extend("annotators", rows)
     found.resample("annotators", (part,))

@@ -79,7 +79,8 @@ def test_align_returns_the_tables_of_its_inputs():
     judged = {"stability", "judges", "score_agreement", "score_differences"}
     without_tags = {"strata", "strata_differences", "strata_win_rates"}
     without_sides = {"position_bias", "side_effect", "annotator_sides"}
-    without_boxes, without_rankings = {"labels"}, {"ranking_leaderboard"}
+    without_boxes = {"labels", "label_aggregation"}
+    without_rankings = {"ranking_leaderboard"}
     without_marks = {"marked_shots", "shot_agreement"}
     without_earlier = {"late_methods", "late_drift", "late_differences"}
     undeclared = {"hypotheses", "sanity", "top_methods", "identities", "equivalence"}

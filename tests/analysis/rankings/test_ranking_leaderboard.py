@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.rankings.bradley_terry import leaderboard
-from analysis.rankings.plackett_luce import (
-    ranking_leaderboard,
-)
+from analysis.rankings.plackett_luce import ranking_leaderboard
+from analysis.reading.inputs import read_rankings
 from analysis.reading.rankings import implied_choices
 
 STRENGTH = dict(zip("abcdef", np.linspace(1, -1, 6), strict=True))
@@ -79,4 +78,66 @@ def test_islands_are_named_and_ranked_apart():
     ]
     placed = [(row.part, row.method, row.rank) for row in standings]
     assert placed == [(1, "c", 1), (1, "d", 2), (1, "e", 3), (2, "a", 1), (2, "b", 2)]
+    assert all(row.low < row.rating < row.high for row in standings)
+
+
+def tied(rankings, share=3, seed=1):
+    """Return rankings, some with a tie of the first two places."""
+    some = rankings["slot"] % share == seed % share
+    return rankings.assign(
+        rank=rankings["rank"].where(~some, 1 + rankings["rank"] // 3)
+    )
+
+
+@pytest.mark.parametrize("parts", [("stories",), BOTH])
+def test_tied_rankings_of_two_have_the_board_of_davidson(parts):
+    rankings = tied(simulated(600, k=2))
+    mine = ranking_leaderboard(rankings, criterion="quality", parts=parts)
+    choices = implied_choices(rankings)
+    assert (choices["choice"] == "tie").sum() == 200
+    other = leaderboard(choices, criterion="quality", ties="davidson", parts=parts)
+    for row, there in zip(mine.rows, other.rows, strict=True):
+        bounds = (row.method, row.rating, row.low, row.high, row.rank_low)
+        expected = (there.method, there.rating, there.low, there.high, there.rank_low)
+        assert bounds == pytest.approx(expected, abs=1e-6)
+
+
+def test_only_the_order_of_ranks_counts():
+    rankings = tied(simulated())
+    gaps = rankings.assign(rank=rankings["rank"] ** 2)
+    assert board(rankings, parts=BOTH) == board(gaps, parts=BOTH)
+    assert board(rankings)[1][0].startswith("80 of 240 rankings hold ties")
+
+
+def test_ratings_rest_on_a_prior_when_ties_have_no_bound():
+    """Differences, and how rare ties are, could grow together without an end."""
+    rows = [
+        (f"s{k}", method, "quality", "r", rank)
+        for k, ranks in enumerate(([1, 2, 3], [1, 1, 2], [1, 2, 2]))
+        for method, rank in zip("abc", ranks, strict=True)
+    ]
+    names = ["story", "method", "criterion", "annotator", "rank"]
+    standings, notes = board(pd.DataFrame(rows, columns=names))
+    assert [row.method for row in standings] == ["a", "b", "c"]
+    assert "ties leave some differences without a bound" in notes[0]
+
+
+def test_ties_alone_rate_all_methods_the_same():
+    rankings = simulated(k=3).assign(rank=1)
+    standings, _notes = board(rankings, parts=BOTH)
+    assert [row.rating for row in standings] == pytest.approx([1000] * 6)
+    assert {row.rank for row in standings} == {1.0}
+
+
+@pytest.mark.slow
+def test_public_rankings_of_pictures_are_read_and_fitted(shared, tmp_path):
+    """ImageReward: 466 rankings of 4 to 9 pictures, 349 with ties, 137 with gaps."""
+    frame = pd.read_csv(
+        shared / "data" / "imagereward_rankings" / "rankings.csv", dtype=str
+    )
+    frame = frame.rename(columns={"output": "method"})
+    frame.assign(criterion="q", annotator="a").to_csv(tmp_path / "r.csv", index=False)
+    standings, notes = board(read_rankings(tmp_path / "r.csv"), parts=("stories",))
+    assert notes[0].startswith("349 of 466 rankings hold ties")
+    assert sum(row.n_rankings for row in standings) == len(frame)
     assert all(row.low < row.rating < row.high for row in standings)

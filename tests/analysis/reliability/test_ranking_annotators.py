@@ -112,6 +112,26 @@ def test_ranking_annotator_value_is_mean_of_scipys_tau():
     assert row["n"] == 20
 
 
+def test_ranking_annotator_value_is_mean_tau_b_when_ranks_tie():
+    rows = people([1.0, 1.0], n_sets=25, k=5)
+    for row in rows:
+        row["rank"] = row["rank"] // 2 + (row["annotator"] == "r0")
+        if row["story"] == "s0":
+            row["rank"] = 1
+    wide = pd.DataFrame(rows).pivot_table(
+        index=["story", "method"], columns="annotator", values="rank"
+    )
+    taus = [
+        kendalltau(own["r0"], own["r1"])[0]
+        for story, own in wide.groupby(level="story")
+        if story != "s0"
+    ]
+    row = found(rows).loc["q", "r0", TAU]
+    assert row["value"] == pytest.approx(np.mean(taus))
+    assert row["n"] == 24
+    assert row["verdict"] == "above chance"
+
+
 @pytest.mark.parametrize("k", [2, 3, 4, 5])
 def test_variance_is_that_over_all_renamings(k):
     """Of one question, the formula of the docstring too."""

@@ -135,3 +135,22 @@ def test_alpha_without_marked_annotators_may_be_undefined():
         [SHUFFLED], [ALPHA | {"value": float("nan")}, *ranks((1, 2, 3), (1, 2, 3))]
     )
     assert "nominal alpha is undefined instead of 0.24" in text
+
+
+def test_shares_are_compared_when_annotators_errors_matter():
+    alike = {"question": "pan", "majority": 0.4, "dawid_skene": 0.45, "n_differ": 3}
+    rows = [
+        alike | {"n": 48},
+        alike | {"question": "zoom", "dawid_skene": 0.56, "n_differ": 9, "n": 48},
+        {"question": "all questions", "annotator": "a", "n": 48},
+    ]
+    found = findings({"label_aggregation": pd.DataFrame(rows)}, 0.95)
+    ((is_shown, text),) = found.sections["people"]
+    assert is_shown
+    assert text.startswith("zoom: 40 % of the items are true by the majority, and 56 %")
+    assert text.endswith(
+        "both decide otherwise on 9 of 48 items. The shares are at least "
+        "ten points apart in 1 of 2 questions."
+    )
+    close = findings({"label_aggregation": pd.DataFrame(rows[:1])}, 0.95)
+    assert not close.sections["people"]

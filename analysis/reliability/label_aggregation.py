@@ -1,0 +1,158 @@
+"""True labels behind the answers of annotators who err: Dawid and Skene's model."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.results import Array, Counts
+
+# Iterations of expectation and maximisation, and the change of chances that ends them.
+STEPS, CONVERGED = 2000, 1e-7
+# No probability is smaller, so that one answer excludes no label.
+LEAST = 1e-10
+# Probabilities so close to 0 or 1 do not vary, and a share of information is none.
+EDGE, SINGULAR = 1e-6, 1e-6
+
+
+@dataclass(frozen=True)
+class LabelAnswers:
+    """N answers to one question about I items, each one of K labels, by A annotators.
+
+    `item`, `annotator` and `label` are codes from 0, (N,).
+    """
+
+    item: Counts
+    annotator: Counts
+    label: Counts
+    n_labels: int
+
+    def votes(self) -> Array:
+        """Return the share of its answers that each item has of each label, (I, K)."""
+        given = np.eye(self.n_labels)[self.label]
+        votes = _summed(given, self.item, int(self.item.max()) + 1)
+        return np.asarray(votes / votes.sum(axis=1, keepdims=True))
+
+    def patterns(self) -> tuple["LabelAnswers", Counts]:
+        """Return each different set of answers once, and the one of each item, (I,)."""
+        order = np.lexsort((self.label, self.annotator, self.item))
+        item = self.item[order]
+        place = np.arange(len(item)) - np.searchsorted(item, item)
+        table = np.full((int(item.max()) + 1, int(place.max()) + 1), -1)
+        table[item, place] = (self.annotator * self.n_labels + self.label)[order]
+        found, which = np.unique(table, axis=0, return_inverse=True)
+        given = found >= 0
+        kind, (annotator, label) = (
+            np.nonzero(given)[0],
+            np.divmod(found[given], self.n_labels),
+        )
+        return LabelAnswers(kind, annotator, label, self.n_labels), which.ravel()
+
+
+@dataclass(frozen=True)
+class TrueLabels:
+    """Estimated labels.
+
+    `share` of each label, (K,); `chance` of each label by item, (I, K); `errors`,
+    (A, K, K): how likely each annotator gives the last label where the middle one is
+    true.
+    """
+
+    share: Array
+    chance: Array
+    errors: Array
+    converged: bool
+
+
+def dawid_skene(answers: LabelAnswers) -> TrueLabels:
+    r"""Estimate true labels and annotators' errors by maximum likelihood.
+
+    Item i has the label k with probability :math:`p_k`, and annotator a then answers l
+    with probability :math:`\pi^a_{kl}`, whatever others answer. Expectation and
+    maximisation begin at the shares of votes.
+
+    Source: Dawid and Skene (1979), Applied Statistics 28(1), equations 2.3 to 2.5.
+    """
+    one, which = answers.patterns()
+    weight = np.bincount(which)[:, None]
+    K, a, i = one.n_labels, one.annotator, one.item
+    A = int(a.max()) + 1
+    chance, converged = one.votes(), False
+    share, errors = np.ones(K), np.ones((A, K, K))
+    for _ in range(STEPS):
+        before = chance
+        share = (weight * chance).sum(axis=0) / len(which)
+        given = _summed((weight * chance)[i], a * K + one.label, A * K)
+        given = np.maximum(given.reshape(A, K, K).transpose(0, 2, 1), LEAST)
+        errors = given / given.sum(axis=2, keepdims=True)
+        log = _summed(np.log(errors)[a, :, one.label], i, len(chance))
+        log += np.log(np.maximum(share, LEAST))
+        chance = np.exp(log - log.max(axis=1, keepdims=True))
+        chance /= chance.sum(axis=1, keepdims=True)
+        converged = bool(np.abs(chance - before).max() < CONVERGED)
+        if converged:
+            break
+    return TrueLabels(share, chance[which], errors, converged)
+
+
+def _summed(values: Array, codes: Counts, n: int) -> Array:
+    """Sum rows, (N, K), by code: (n, K)."""
+    return np.stack([np.bincount(codes, column, n) for column in values.T], axis=1)
+
+
+def share_influence(
+    answers: Array, chance: Array, share: float, errors: Array
+) -> Array | None:
+    r"""Return what each item adds to the share of items whose true label is 1.
+
+    For two labels. The influence is :math:`I^{-1} s_i` with the score :math:`s_i` and
+    the observed information I of share and errors: that of the complete data less what
+    is unknown of the true labels (Louis 1982, Journal of the Royal Statistical Society
+    B 44(2)). Errors of exactly 0 or 1 are taken as known.
+
+    Parameters
+    ----------
+    answers
+        Of each item by each annotator, (I, A); NaN where there is none.
+    chance
+        That the true label is 1, (I,).
+    share
+        The estimated share.
+    errors
+        How likely each annotator answers 1 where 0 and where 1 is true, (A, 2).
+
+    Returns
+    -------
+    ndarray or None
+        Shape (I,), of sum 0; None where the answers do not determine the parameters.
+    """
+    given, value = np.isfinite(answers), np.nan_to_num(answers)
+    falsely, rightly = errors.T
+    none = np.zeros_like(value)
+    # Scores of the complete data: by the share, and by the errors under either label.
+    one = np.column_stack(
+        [np.full(len(value), 1 - share), none, given * (value - rightly)]
+    )
+    zero = np.column_stack(
+        [np.full(len(value), -share), given * (value - falsely), none]
+    )
+    q = chance[:, None]
+    score, apart = q * one + (1 - q) * zero, one - zero
+    complete = np.concatenate(
+        [
+            [len(value) * share * (1 - share)],
+            ((1 - q) * given).sum(axis=0) * falsely * (1 - falsely),
+            (q * given).sum(axis=0) * rightly * (1 - rightly),
+        ]
+    )
+    varies = np.concatenate([[share], falsely, rightly])
+    free = (varies * (1 - varies) > EDGE) & (complete > EDGE)
+    if not free[0]:
+        return None
+    unit = 1 / np.sqrt(complete[free])
+    apart = apart[:, free] * unit
+    information = np.eye(free.sum()) - apart.T @ (q * (1 - q) * apart)
+    if np.linalg.eigvalsh(information)[0] < SINGULAR:
+        return None
+    first = np.linalg.solve(information, np.eye(free.sum())[0])
+    own = (score[:, free] * unit) @ first
+    return np.asarray(own * unit[0] * share * (1 - share))

@@ -1,0 +1,130 @@
+"""Dawid and Skene's model, against their paper, crowd-kit and its own refits."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.reliability.label_aggregation import (
+    LabelAnswers,
+    dawid_skene,
+    share_influence,
+)
+from analysis.reliability.label_shares import aggregation_rows
+
+# Dawid and Skene (1979), table 1: 45 patients, three answers of the first
+# anaesthetist, then one of each of four others.
+PATIENTS = """
+1111111 3334334 1122122 2223121 2223222 2223322 1222111 3333433 2222223 2322223
+4444444 2223343 1111111 2223212 1211111 1112111 1111111 1111111 2222221 2221322
+2222222 2222221 2223222 2212222 1111111 1111111 2322222 1111111 1111111 1121121
+1111111 3333233 1111111 2222222 2223232 4334343 2212232 2323233 3333432 1111111
+1111111 1212111 2322222 1211111 2222222
+"""
+
+
+def test_estimates_are_those_of_the_paper():
+    """Tables 2 and 4, to two decimals."""
+    labels = np.array([[int(x) - 1 for x in own] for own in PATIENTS.split()])
+    item, column = np.indices(labels.shape)
+    people = np.maximum(column - 2, 0)
+    found = dawid_skene(LabelAnswers(item.ravel(), people.ravel(), labels.ravel(), 4))
+    assert found.converged
+    np.testing.assert_allclose(found.share, [0.40, 0.42, 0.11, 0.07], atol=0.005)
+    first = [[89, 11, 0, 0], [7, 88, 5, 0], [0, 34, 66, 0], [0, 0, 56, 44]]
+    third = [[100, 0, 0, 0], [11, 79, 11, 0], [0, 40, 20, 40], [0, 0, 67, 33]]
+    np.testing.assert_allclose(found.errors[0] * 100, first, atol=0.6)
+    np.testing.assert_allclose(found.errors[2] * 100, third, atol=0.6)
+
+
+def binary(n_items=150, rates=(0.9, 0.8, 0.7, 0.95), share=0.35, seed=0):
+    """Return answers of 0 and 1 to each item, by annotators of some accuracy."""
+    rng = np.random.default_rng(seed)
+    true = rng.random(n_items) < share
+    right = rng.random((n_items, len(rates))) < rates
+    return np.where(right, true[:, None], ~true[:, None]).astype(int)
+
+
+def fitted(table):
+    item, person = np.indices(table.shape).reshape(2, -1)
+    return dawid_skene(LabelAnswers(item, person, table.ravel(), 2))
+
+
+def test_influence_is_the_change_of_the_share_by_an_item_more():
+    table = binary()
+    found = fitted(table)
+    share, chance = found.share[1], found.chance[:, 1]
+    adds = share_influence(table.astype(float), chance, share, found.errors[:, :, 1])
+    assert adds.sum() == pytest.approx(0, abs=1e-5)
+    again = [fitted(np.vstack([table, table[[i]]])).share[1] - share for i in range(20)]
+    np.testing.assert_allclose(again, adds[:20], rtol=0.05)
+
+
+def ratings(table, question="q", per_story=3):
+    """Return a table of ratings: some items a story, named as methods."""
+    return pd.DataFrame(
+        [
+            (question, f"s{i // per_story}", f"m{i % per_story}", f"a{j}", value)
+            for (i, j), value in np.ndenumerate(table)
+        ],
+        columns=["dimension", "story", "method", "annotator", "rating"],
+    )
+
+
+def test_unequal_annotators_are_weighed():
+    """Two who say yes to anything in a third of items outvote a careful one."""
+    table = binary(150, (0.98, 0.97, 0.55, 0.52, 0.54), seed=3)
+    row, *people = aggregation_rows(ratings(table), 0.95)
+    votes = table.mean(axis=1) > 0.5
+    assert row["majority"] == pytest.approx(votes.mean())
+    found = fitted(table)
+    assert row["n_differ"] == (votes != (found.chance[:, 1] > 0.5)).sum() > 0
+    assert row["dawid_skene_low"] < row["dawid_skene"] < row["dawid_skene_high"]
+    assert row["dawid_skene_low"] < 0.35 < row["dawid_skene_high"]
+    rates = [(one["sensitivity"] + one["specificity"]) / 2 for one in people]
+    np.testing.assert_allclose(rates, [0.98, 0.97, 0.55, 0.52, 0.54], atol=0.08)
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        (binary()[:, :1], "fewer than 3 annotators"),
+        (np.tile([0, 1], (30, 1)), "fewer than 3 annotators"),
+        (np.tile([[0, 1, 0], [1, 0, 1]], (15, 1)), ""),
+        (np.tile([0, 1, 1], (30, 1)), "the answers do not determine"),
+    ],
+)
+def test_degenerate_answers_have_a_reason(table, reason):
+    row, *_people = aggregation_rows(ratings(table), 0.95)
+    assert row["reason"].startswith(reason)
+    assert ("dawid_skene" in row) == (not reason)
+
+
+def test_questions_of_other_answers_are_left_out():
+    both = [ratings(binary() * 4, "scale"), ratings(binary() * 0, "none")]
+    assert aggregation_rows(pd.concat(both), 0.95) == []
+
+
+def test_boxes_that_nobody_ticks_have_a_reason():
+    boxes = [ratings(binary() * 0, "pan|text"), ratings(binary(), "pan|video")]
+    text, video, *_people = aggregation_rows(pd.concat(boxes), 0.95)
+    assert (text["majority"], text["reason"]) == (0, "all answers are the same")
+    assert video["reason"] == ""
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*deprecated")
+def test_shares_of_creativity_tests_are_those_of_crowd_kit(shared):
+    """TTCW: 48 stories, 14 yes/no tests, 3 of 11 experts each; to three decimals."""
+    from crowdkit.aggregation import DawidSkene
+
+    rows = pd.read_csv(shared / "data" / "ttcw" / "ratings.csv")
+    found = {
+        row["question"]: row for row in aggregation_rows(rows.assign(method="m"), None)
+    }
+    for name in ("Narrative Ending", "Narrative Pacing", "World Building and Setting"):
+        own = rows[rows["dimension"] == name]
+        columns = {"story": "task", "annotator": "worker", "rating": "label"}
+        there = DawidSkene(n_iter=1000, tol=1e-12).fit(own.rename(columns=columns))
+        expected = there.priors_[1]
+        assert found[name]["dawid_skene"] == pytest.approx(expected, abs=5e-4)
