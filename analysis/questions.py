@@ -162,6 +162,7 @@ def restricted_grid(grid: CellGrid, stories: Collection[str]) -> CellGrid:
 
 
 HYPOTHESIS_COLUMNS = ("question", "metric")
+TRAINED_ON_COLUMNS = ("method", "metric")
 
 
 def read_hypotheses(

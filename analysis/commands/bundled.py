@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.options import AlignOptions
-from analysis.questions import HYPOTHESIS_COLUMNS
+from analysis.questions import HYPOTHESIS_COLUMNS, TRAINED_ON_COLUMNS
 from analysis.rankings.composite_weights import Composite, given_composites
 from analysis.reading.bundles import OPTIONS, opened
 from analysis.reading.files import read_file
@@ -39,6 +39,7 @@ class Bundled:
     title: str
     study: Mapping[str, Any]
     hypotheses: pd.DataFrame
+    trained_on: pd.DataFrame
     composites: tuple[Composite, ...]
     earlier: Mapping[str, Path] = field(default_factory=dict)
 
@@ -77,12 +78,16 @@ def unpacked(path: Path, view: str) -> Iterator[Bundled]:
         hypotheses = pd.DataFrame(columns=list(HYPOTHESIS_COLUMNS))
         if "hypotheses" in filled:
             hypotheses = read_file(filled["hypotheses"])[list(HYPOTHESIS_COLUMNS)]
+        trained_on = pd.DataFrame(columns=list(TRAINED_ON_COLUMNS))
+        if "trained_on" in filled:
+            trained_on = read_file(filled["trained_on"])[list(TRAINED_ON_COLUMNS)]
         study = json.loads(bundle.text(OPTIONS))
         yield Bundled(
             {name: filled[own] for name, own in TABLES.items() if own in filled},
             study["title"],
             study,
             hypotheses.reset_index(drop=True),
+            trained_on.reset_index(drop=True),
             given_composites(study["composites"]) if study["composites"] else (),
             {
                 name.removeprefix(EARLIER): file

@@ -159,6 +159,7 @@ def _align(request: Request, progress: Progress) -> Analysis:
     if bundled is not None:
         composites = composites or bundled.composites
         hypotheses = bundled.hypotheses if hypotheses is None else hypotheses
+        trained = bundled.trained_on if trained is None else trained
         earlier = _earlier(bundled)
     return alignment.align(
         ratings=tables["ratings"],

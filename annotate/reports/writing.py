@@ -195,9 +195,10 @@ def _align(
     analysis = align(
         **tables,
         options=options,
-        tags=tags,
+        tags=story_tables.stories_frame(study),
         composites=declared.composites,
         hypotheses=declared.hypotheses,
+        trained_on=study_tables.trained_on_frame(study),
         twins=twins,
         marked_shots=marked,
         earlier=earlier,
