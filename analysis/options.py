@@ -88,7 +88,8 @@ class AlignOptions:
 
     `scales` are those of single dimensions. `identity` names the one to use of a
     metric's identities, by metric. `resample` None is the default
-    of each analysis; 0 for `top`, `top_confidence` and `demanded` is not asked.
+    of each analysis; 0 for `top`, `top_confidence`, `demanded` and `replaces_within` is
+    not asked.
     """
 
     questions: tuple[str, ...] | None = None
@@ -107,6 +108,7 @@ class AlignOptions:
     top: int = 0
     top_confidence: float = 0.0
     demanded: float = 0.0
+    replaces_within: float = 0.0
     epsilon: str = "heldout"
     resamples: int = 1000
     resample: str | None = None
@@ -138,6 +140,10 @@ class AlignOptions:
             )
         if not 0 <= self.demanded < 1:
             raise OptionError(f"--demanded: {self.demanded}: expected a number below 1")
+        if not 0 <= self.replaces_within < 1:
+            raise OptionError(
+                f"--replaces-within: {self.replaces_within}: expected a number below 1"
+            )
         if self.resamples < 0:
             raise OptionError(f"--resamples: {self.resamples}: expected 0 or more")
         resample_parts(self.resample, default="units")

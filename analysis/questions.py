@@ -5,7 +5,7 @@ rankings, which enter as the pairs they order. What the analyses share (cells, t
 common subset, pairs, the layout for agreement) is made here once.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +16,12 @@ from analysis.pairwise.output_pairs import Pairs, choice_pairs, rating_pairs
 from analysis.problems import InputError, Problem, by_line, one_of
 from analysis.rankings.composite_weights import Composite
 from analysis.reading.cells import CellGrid, annotator_cells, common_grid
-from analysis.reading.column_cleaning import kept_rows, key_texts, without_methods
+from analysis.reading.column_cleaning import (
+    kept_rows,
+    key_texts,
+    numbers,
+    without_methods,
+)
 from analysis.reading.files import Table, opened
 from analysis.reading.rankings import implied_choices
 from analysis.reading.scores import ScoreTable, score_table
@@ -27,6 +32,7 @@ from analysis.reliability.matrices import (
     choice_reliability,
     rating_reliability,
 )
+from analysis.results import NAN, Array
 from analysis.sentences import Notes
 from analysis.tables import IDENTITY_COLUMNS, restored
 
@@ -162,13 +168,15 @@ def restricted_grid(grid: CellGrid, stories: Collection[str]) -> CellGrid:
 
 
 HYPOTHESIS_COLUMNS = ("question", "metric")
+# How much worse than an annotator a metric may be, to take the place of one.
+EPSILON = "epsilon"
 
 
 def read_hypotheses(
     table: Table, questions: Collection[str], metrics: Collection[str]
 ) -> pd.DataFrame:
-    """Read a table of hypotheses: columns question and metric."""
-    frame, file = opened(table, "hypotheses", HYPOTHESIS_COLUMNS)
+    """Read a table of hypotheses: columns question, metric, and perhaps epsilon."""
+    frame, file = opened(table, "hypotheses", (*HYPOTHESIS_COLUMNS, EPSILON))
     missing = [column for column in HYPOTHESIS_COLUMNS if column not in frame]
     if missing:
         expected = f"the columns {', '.join(HYPOTHESIS_COLUMNS)}"
@@ -179,8 +187,15 @@ def read_hypotheses(
             for name in HYPOTHESIS_COLUMNS
         }
     )
-    problems = []
     doubled = found.duplicated()
+    problems = []
+    if EPSILON in frame:
+        found[EPSILON], empty = numbers(frame[EPSILON])
+        wrong = ~empty & ~found[EPSILON].between(0, 1)
+        problems = [
+            Problem(file, "a number from 0 to 1", int(line), EPSILON, str(value))
+            for line, value in frame.loc[wrong, EPSILON].items()
+        ]
     for k, row in enumerate(found.to_dict("records")):
         line = int(found.index[k])
         problems += [
@@ -206,6 +221,18 @@ def covered(
         return hypotheses
     asked = {*options.questions, *(each.name for each in composites)}
     return hypotheses[hypotheses["question"].isin(asked)]
+
+
+def declared_epsilon(
+    hypotheses: pd.DataFrame | None, question: str, metrics: Sequence[str], usual: float
+) -> Array:
+    """Return the declared epsilon of each metric, else that of all; NaN of neither."""
+    found = np.full(len(metrics), usual or NAN)
+    if hypotheses is None or EPSILON not in hypotheses:
+        return found
+    own = hypotheses[hypotheses["question"] == question].set_index("metric")[EPSILON]
+    given = own.reindex(metrics).to_numpy(float)
+    return np.where(np.isnan(given), found, given)
 
 
 def declared(hypotheses: pd.DataFrame | None, question: str) -> tuple[str, ...]:

@@ -74,6 +74,12 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "help": "pairwise accuracy that metrics are held against; VISTAR's is 0.75",
         "type": share,
     },
+    "replaces_within": {
+        "help": "how much worse than an annotator a metric may be, to take the place "
+        "of one, where no epsilon was declared for it",
+        "type": share,
+        "metavar": "EPSILON",
+    },
     "epsilon": {
         "help": "how the tie threshold of acc_eq is tuned; default heldout",
         "choices": EPSILONS,
@@ -135,6 +141,7 @@ ALIGNMENT = (
     "split_by",
     "components",
     "demanded",
+    "replaces_within",
     "epsilon",
 )
 

@@ -83,6 +83,9 @@ def align(
         sure that has to be (as `confidence`).
     demanded : float
         Pairwise accuracy that metrics are held against (VISTAR's is .75; 0 for none).
+    replaces_within : float
+        How much worse than an annotator a metric may be, to take the place of one,
+        where no epsilon was declared for it (0 for none).
     epsilon : {"heldout", "insample", "0"}
         How the tie threshold of acc_eq is tuned.
     resamples, resample, confidence, seed

@@ -1,4 +1,4 @@
-r"""The alternative-annotator test: may a metric take an annotator's place?
+r"""The alternative-annotator test: whether a metric may take an annotator's place.
 
 Each annotator in turn is left out, and the metric and the annotator are measured by
 their agreement with the others, over the annotator's items (Calderon, Reichart and Dror

@@ -67,6 +67,7 @@ def run_table(
         "top": options.top,
         "top confidence": options.top_confidence or options.confidence,
         "demanded": options.demanded,
+        "replaces within": options.replaces_within,
         "epsilon": options.epsilon,
         "scale": _scales(options),
         "questions": _names(options.questions),
