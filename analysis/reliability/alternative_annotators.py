@@ -38,6 +38,7 @@ STORIES, ITEMS = "stories", "units"
 # Forecasts look at studies of up to so many times the stories.
 MOST_TIMES = 20
 STEPS = 60
+SMALLEST = float(np.finfo(float).tiny)
 # Halvings in the search for the smallest epsilon.
 HALVINGS = 30
 
@@ -90,7 +91,7 @@ class Advantages:
         error = self.error / np.sqrt(times)
         freedom = (self.freedom + 1) * times - 1
         t = (self.value + epsilon) / np.where(error > 0, error, NAN)
-        return stdtr(freedom, -t), stdtr(freedom, t)
+        return tuple(np.maximum(stdtr(freedom, x), SMALLEST) for x in (-t, t))
 
 
 def measured(
@@ -166,8 +167,9 @@ def item_p(gain: Array, epsilon: float) -> float:
     if len(gain) < FEW_ITEMS:
         return float(stats.wilcoxon(shifted, alternative="greater").pvalue)
     if np.ptp(shifted) == 0:
-        return 0.0 if shifted[0] > 0 else 1.0
-    return float(stats.ttest_1samp(shifted, 0.0, alternative="greater").pvalue)
+        return SMALLEST if shifted[0] > 0 else 1.0
+    p_value = stats.ttest_1samp(shifted, 0.0, alternative="greater").pvalue
+    return max(float(p_value), SMALLEST)
 
 
 # Items --------------------------------------------------------------------------------
