@@ -117,11 +117,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--studies", type=int, default=400)
     studies = parser.parse_args().studies
-    heads = (
-        "items, methods, stories, annotators, true advantages, "
-        "type-I error over stories, over items (the paper's), coverage, "
-        "any of the annotators after Benjamini-Yekutieli, half of them"
-    ).split(", ")
+    heads = [
+        "items",
+        "methods",
+        "stories",
+        "annotators",
+        "true advantages",
+        "type-I error over stories",
+        "over items (the paper's)",
+        "coverage over stories",
+        "any annotator after Benjamini-Yekutieli",
+        "half of them",
+    ]
     print("|", " | ".join(heads), "|")
     print("|---" * len(heads) + "|")
     for by_pairs in (False, True):

@@ -53,7 +53,8 @@ def sentences(*rows):
             "any would let it",
         ),
         (
-            UNKNOWN | {"reason": "2 annotators of at least three"}
+            UNKNOWN
+            | {"reason": "2 annotators of at least three"}
             | {"epsilon_needed": NAN},
             False,
             "not tested: 2 annotators of at least three.",
