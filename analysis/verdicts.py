@@ -47,7 +47,7 @@ from analysis.pairwise.human_ceiling import ONE_ANNOTATOR
 from analysis.pairwise.metric_errors import MISSES
 from analysis.questions import declared
 from analysis.reading.scores import BASELINES
-from analysis.reliability.alternative_annotators import STORIES
+from analysis.reliability.annotator_replacement import STORIES
 from analysis.results import NAN, TableRow
 
 FEW_METHODS = 5

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from analysis.reliability.alternative_annotators import DOES_NOT, REPLACES, STORIES
+from analysis.reliability.annotator_replacement import DOES_NOT, REPLACES, STORIES
 from analysis.report.findings_verdicts import named_metric
 from analysis.report.language import AND, counted, listed, retold
 from analysis.report.wording import (

@@ -10,12 +10,11 @@ from analysis.questions import QuestionData, declared_epsilon
 from analysis.reading.cells import CellGrid
 from analysis.reading.scores import ScoreTable
 from analysis.reliability.alternative_annotators import (
-    STORIES,
     label_items,
     measured,
     pair_items,
-    replacement_rows,
 )
+from analysis.reliability.annotator_replacement import STORIES, replacement_rows
 from analysis.result_tables.contract import TableCollector
 from analysis.results import Array, TableRow
 

@@ -9,6 +9,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from analysis.reliability import alternative_annotators as alternative
+from analysis.reliability.annotator_replacement import replacement_rows
 
 # Set to the scoring and epsilon of the published values (data/README.md).
 SETS = {
@@ -18,6 +19,7 @@ SETS = {
     "lesion": (False, 0.15),
 }
 NAN = float("nan")
+FEW = "0 annotators with 20 items of 5 stories; at least three are needed"
 
 
 def compared(votes, labels, epsilon, story=None, *, nominal=False, **options):
@@ -28,7 +30,7 @@ def compared(votes, labels, epsilon, story=None, *, nominal=False, **options):
     epsilon = np.full(len(labels), epsilon, float)
     items = alternative.label_items(votes, labels, story, names, nominal=nominal)
     found = alternative.measured(items, epsilon, with_items=True)
-    rows = alternative.replacement_rows(
+    rows = replacement_rows(
         found,
         metrics,
         epsilon,
@@ -179,10 +181,10 @@ def test_more_stories_of_the_same_kind_decide():
 @pytest.mark.parametrize(
     ("people", "stories", "methods", "epsilon", "reason"),
     [
-        (1, 20, 3, 0.1, "1 annotator of at least three"),
-        (2, 20, 3, 0.1, "2 annotators of at least three"),
-        (5, 4, 6, 0.1, "0 annotators of at least three with 20 items of 5 stories"),
-        (5, 6, 3, 0.1, "0 annotators of at least three with 20 items of 5 stories"),
+        (1, 20, 3, 0.1, "1 annotator; at least three are needed"),
+        (2, 20, 3, 0.1, "2 annotators; at least three are needed"),
+        (5, 4, 6, 0.1, FEW),
+        (5, 6, 3, 0.1, FEW),
         (5, 20, 3, NAN, "no epsilon was declared"),
     ],
 )

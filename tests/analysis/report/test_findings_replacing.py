@@ -54,10 +54,10 @@ def sentences(*rows):
         ),
         (
             UNKNOWN
-            | {"reason": "2 annotators of at least three"}
+            | {"reason": "2 annotators; at least three are needed"}
             | {"epsilon_needed": NAN},
             False,
-            "not tested: 2 annotators of at least three.",
+            "not tested: 2 annotators; at least three are needed.",
         ),
     ],
 )
