@@ -90,7 +90,7 @@ def found(table, statistic="ppa_half", level="pairs"):
         ({"ppa_half": NAN, "p_half": NAN}, "cannot be told", "undefined"),
     ],
 )
-def test_metric_agrees_where_its_test_says_so_and_it_is_above_chance(
+def test_metric_is_above_chance_when_its_test_says_so(
     change, verdict, reason
 ):
     row = found(verdicts(pairwise_accuracy=pairwise(change)))["csd"]
