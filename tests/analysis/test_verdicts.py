@@ -90,9 +90,7 @@ def found(table, statistic="ppa_half", level="pairs"):
         ({"ppa_half": NAN, "p_half": NAN}, "cannot be told", "undefined"),
     ],
 )
-def test_metric_is_above_chance_when_its_test_says_so(
-    change, verdict, reason
-):
+def test_metric_is_above_chance_when_its_test_says_so(change, verdict, reason):
     row = found(verdicts(pairwise_accuracy=pairwise(change)))["csd"]
     assert (row["verdict"], row["reason"]) == (verdict, reason)
     assert row["chance"] == 0.5

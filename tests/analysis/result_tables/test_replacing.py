@@ -131,7 +131,7 @@ def test_choices_are_compared_by_pairs_of_the_others_majority():
     assert first["n"] == (counts[["a", "b"]].max(axis=1) >= 2).sum()
 
 
-def test_nothing_is_tested_without_intervals():
+def test_table_has_no_tests_when_intervals_are_off():
     ratings, scores = study()
     options = AlignOptions(replaces_within=0.3, **(OPTIONS | {"resamples": 0}))
     found = align(ratings=ratings, scores=scores, options=options).tables
