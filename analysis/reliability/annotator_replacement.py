@@ -1,4 +1,4 @@
-"""Which annotators a metric may replace, as rows of a table."""
+"""Rows on the annotators that a metric may replace."""
 
 from collections.abc import Sequence
 
