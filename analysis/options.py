@@ -31,6 +31,8 @@ FIGURES = ("main", "all")
 # What sentences, headings and figures are written in.
 LANGUAGES = ("en", "zh-Hans")
 PARTS = ("stories", "methods", "annotators", "units")
+# Options from 0 to below 1.
+SHARES = ("top_confidence", "demanded", "equivalent_within", "replaces_within")
 
 
 # Lowest and highest rating.
@@ -88,8 +90,8 @@ class AlignOptions:
 
     `scales` are those of single dimensions. `identity` names the one to use of a
     metric's identities, by metric. `resample` None is the default
-    of each analysis; 0 for `top`, `top_confidence`, `demanded` and `equivalent_within`
-    is not asked.
+    of each analysis; 0 for `top`, `top_confidence`, `demanded`, `equivalent_within` and
+    `replaces_within` is not asked.
     """
 
     questions: tuple[str, ...] | None = None
@@ -109,6 +111,7 @@ class AlignOptions:
     top_confidence: float = 0.0
     demanded: float = 0.0
     equivalent_within: float = 0.0
+    replaces_within: float = 0.0
     epsilon: str = "heldout"
     resamples: int = 1000
     resample: str | None = None
@@ -134,17 +137,10 @@ class AlignOptions:
             )
         if self.top < 0:
             raise OptionError(f"--top: {self.top}: expected 0 or more")
-        if not 0 <= self.top_confidence < 1:
-            raise OptionError(
-                f"--top-confidence: {self.top_confidence}: expected a number below 1"
-            )
-        if not 0 <= self.demanded < 1:
-            raise OptionError(f"--demanded: {self.demanded}: expected a number below 1")
-        if not 0 <= self.equivalent_within < 1:
-            raise OptionError(
-                f"--equivalent-within: {self.equivalent_within}: expected a number "
-                "below 1"
-            )
+        for name in SHARES:
+            if not 0 <= (given := getattr(self, name)) < 1:
+                option = f"--{name.replace('_', '-')}"
+                raise OptionError(f"{option}: {given}: expected a number below 1")
         if self.resamples < 0:
             raise OptionError(f"--resamples: {self.resamples}: expected 0 or more")
         resample_parts(self.resample, default="units")

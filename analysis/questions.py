@@ -5,7 +5,7 @@ rankings, which enter as the pairs they order. What the analyses share (cells, t
 common subset, pairs, the layout for agreement) is made here once.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +16,12 @@ from analysis.pairwise.output_pairs import Pairs, choice_pairs, rating_pairs
 from analysis.problems import InputError, Problem, by_line, one_of
 from analysis.rankings.composite_weights import Composite
 from analysis.reading.cells import CellGrid, annotator_cells, common_grid
-from analysis.reading.column_cleaning import kept_rows, key_texts, without_methods
+from analysis.reading.column_cleaning import (
+    kept_rows,
+    key_texts,
+    numbers,
+    without_methods,
+)
 from analysis.reading.files import Table, opened
 from analysis.reading.rankings import implied_choices
 from analysis.reading.scores import ScoreTable, score_table
@@ -27,6 +32,7 @@ from analysis.reliability.matrices import (
     choice_reliability,
     rating_reliability,
 )
+from analysis.results import NAN, Array
 from analysis.sentences import Notes
 from analysis.tables import IDENTITY_COLUMNS, restored
 
@@ -163,14 +169,16 @@ def restricted_grid(grid: CellGrid, stories: Collection[str]) -> CellGrid:
 
 HYPOTHESIS_COLUMNS = ("question", "metric")
 TRAINED_ON_COLUMNS = ("method", "metric")
+# How much worse than an annotator a metric may be, to take the place of one.
+EPSILON = "epsilon"
 
 
 def read_hypotheses(
     table: Table, questions: Collection[str], metrics: Collection[str]
 ) -> pd.DataFrame:
-    """Read a table of hypotheses: columns question and metric."""
+    """Read a table of hypotheses: columns question, metric, and perhaps epsilon."""
     known = {"question": questions, "metric": metrics}
-    return _read_names(table, "hypotheses", known, "a hypothesis once")
+    return _read_names(table, "hypotheses", known, "a hypothesis once", (EPSILON,))
 
 
 def read_trained_on(
@@ -182,10 +190,14 @@ def read_trained_on(
 
 
 def _read_names(
-    table: Table, called: str, known: Mapping[str, Collection[str]], once: str
+    table: Table,
+    called: str,
+    known: Mapping[str, Collection[str]],
+    once: str,
+    shares: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Read columns of known names, each row once."""
-    frame, file = opened(table, called, [*known])
+    """Read columns of known names, each row once, and perhaps of shares."""
+    frame, file = opened(table, called, [*known, *shares])
     missing = [column for column in known if column not in frame]
     if missing:
         expected = f"the columns {', '.join(known)}"
@@ -193,8 +205,15 @@ def _read_names(
     found = pd.DataFrame(
         {name: key_texts(frame[name]).str.strip().map(restored) for name in known}
     )
-    problems = []
     doubled = found.duplicated()
+    problems = []
+    for share in {*shares} & {*frame}:
+        found[share], empty = numbers(frame[share])
+        wrong = ~empty & ~found[share].between(0, 1)
+        problems += [
+            Problem(file, "a number from 0 to 1", int(line), share, str(value))
+            for line, value in frame.loc[wrong, share].items()
+        ]
     for k, row in enumerate(found.to_dict("records")):
         line = int(found.index[k])
         problems += [
@@ -219,6 +238,18 @@ def covered(
         return hypotheses
     asked = {*options.questions, *(each.name for each in composites)}
     return hypotheses[hypotheses["question"].isin(asked)]
+
+
+def declared_epsilon(
+    hypotheses: pd.DataFrame | None, question: str, metrics: Sequence[str], usual: float
+) -> Array:
+    """Return the declared epsilon of each metric, else that of all; NaN of neither."""
+    found = np.full(len(metrics), usual or NAN)
+    if hypotheses is None or EPSILON not in hypotheses:
+        return found
+    own = hypotheses[hypotheses["question"] == question].set_index("metric")[EPSILON]
+    given = own.reindex(metrics).to_numpy(float)
+    return np.where(np.isnan(given), found, given)
 
 
 def declared(hypotheses: pd.DataFrame | None, question: str) -> tuple[str, ...]:

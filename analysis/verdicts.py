@@ -1,4 +1,4 @@
-"""Verdicts on metrics, as data: whether a metric is shown to agree with people.
+"""Verdicts on metrics, as data: better than chance, and in place of an annotator.
 
 A row is one metric for one question by one statistic. The rules:
 
@@ -9,9 +9,11 @@ A row is one metric for one question by one statistic. The rules:
 2. For each statistic and level, the declared hypotheses of all questions are one
    family. In each question, composites of metrics are another family and explored
    metrics a third. The p-values of a family are adjusted together (Holm).
-3. A metric agrees if its adjusted p-value is at most `SIGNIFICANT` and its value is
-   above chance; it does not if the value is below chance. All other cases are
-   undecided (`cannot be told`), and `reason` says why.
+3. A metric is above chance if its adjusted p-value is at most `SIGNIFICANT` and its
+   value is, and below chance if the value is below. All other cases are undecided
+   (`cannot be told`), and `reason` says why. Rows of the leading statistic also have
+   the result of the alternative-annotator test (`in_place`), which decides whether a
+   metric may take an annotator's place.
 4. Over fewer than `FEW_METHODS` method means, the exact test cannot distinguish even a
    perfect order from chance.
 5. Metrics are ordered by `cluster`; a new cluster begins if any metric of the cluster
@@ -45,13 +47,14 @@ from analysis.pairwise.human_ceiling import ONE_ANNOTATOR
 from analysis.pairwise.metric_errors import MISSES
 from analysis.questions import declared
 from analysis.reading.scores import BASELINES
+from analysis.reliability.annotator_replacement import STORIES
 from analysis.results import NAN, TableRow
 
 FEW_METHODS = 5
 ACCURACIES = ("ppa_half", "acc_eq")
 # The test of few methods, in place of the sampled units.
 EXACT = "permuted methods"
-AGREES, DOES_NOT, OPEN = "agrees", "does not", "cannot be told"
+ABOVE, BELOW, OPEN = "above chance", "below chance", "cannot be told"
 ResultTables = Mapping[str, pd.DataFrame]
 
 
@@ -71,9 +74,31 @@ def verdict_rows(tables: ResultTables, demanded: float = 0.0) -> list[TableRow]:
     for row in rows:
         is_held = bool(demanded) and row["statistic"] == "ppa_half"
         row["demanded"] = demanded if is_held else NAN
+    places = _places(tables.get("alternative_annotator"))
+    for row in rows:
+        key = tuple(str(row[name]) for name in ("question", "source", "metric"))
+        row |= {"in_place": ""} | (places.get(key, {}) if row["leads"] else {})
     missed = _missed(tables.get("sanity"))
     rows = [row | missed.get(str(row["metric"]), {}) for row in rows]
     return sorted(rows, key=lambda row: str(row["question"]))
+
+
+def _places(alternative: pd.DataFrame | None) -> dict[tuple[str, ...], TableRow]:
+    """Return by question, source and metric how many annotators it may replace."""
+    if alternative is None:
+        return {}
+    of_all = alternative[
+        (alternative["annotator"] == "") & (alternative["drawn"] == STORIES)
+    ]
+    return {
+        (str(row["question"]), str(row["source"]), str(row["metric"])): {
+            "in_place": "" if pd.isna(row["wins"]) else row["verdict"],
+            "n_replaced": row["wins"],
+            "n_replaceable": row["n_annotators"],
+            "within": row["epsilon"],
+        }
+        for row in of_all.to_dict("records")
+    }
 
 
 def _missed(sanity: pd.DataFrame | None) -> dict[str, TableRow]:
@@ -321,7 +346,7 @@ def _verdict(row: TableRow, p_adjusted: float) -> tuple[str, str]:
     if math.isnan(p_value):
         return OPEN, "untested"
     if p_adjusted <= SIGNIFICANT:
-        return (AGREES, "") if value > chance else (DOES_NOT, "below_chance")
+        return (ABOVE, "") if value > chance else (BELOW, "")
     if row["level"] == "method" and n < FEW_METHODS:
         return OPEN, "few_methods"
     return OPEN, "not_adjusted" if p_value <= SIGNIFICANT else "not_apart"

@@ -71,6 +71,7 @@ from analysis.result_tables.leaderboards import (
 )
 from analysis.result_tables.metric_claims import add_metric_claims
 from analysis.result_tables.parts import add_strata
+from analysis.result_tables.replacing import add_replacing
 from analysis.result_tables.supplementary import (
     add_clusters,
     add_composites,
@@ -158,6 +159,8 @@ def align(
     if table.metrics and not any(question.is_compared for question in questions):
         raise OptionError("scores: no metric has a score of an output that was judged")
     found.notes.extend(direction_hints(questions, table))
+    progress("metrics in place of annotators")
+    add_replacing(questions, table, scored, hypotheses, found)
     progress("agreement of annotators")
     parts = supported_parts(options.resample, "units", AGREEMENT_PARTS)
     marked = kept_marks(marked_shots, options)

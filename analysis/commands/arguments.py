@@ -80,6 +80,13 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "help": "test whether declared metrics, or each metric and the best, differ by "
         "less than this",
         "type": share,
+        "metavar": "MARGIN",
+    },
+    "replaces_within": {
+        "help": "how much worse than an annotator a metric may be, to take the place "
+        "of one, where no epsilon was declared for it",
+        "type": share,
+        "metavar": "EPSILON",
     },
     "epsilon": {
         "help": "how the tie threshold of acc_eq is tuned; default heldout",
@@ -143,6 +150,7 @@ ALIGNMENT = (
     "components",
     "demanded",
     "equivalent_within",
+    "replaces_within",
     "epsilon",
 )
 

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.options import AlignOptions
-from analysis.questions import HYPOTHESIS_COLUMNS, TRAINED_ON_COLUMNS
+from analysis.questions import EPSILON, HYPOTHESIS_COLUMNS, TRAINED_ON_COLUMNS
 from analysis.rankings.composite_weights import Composite, given_composites
 from analysis.reading.bundles import OPTIONS, opened
 from analysis.reading.files import read_file
@@ -77,7 +77,9 @@ def unpacked(path: Path, view: str) -> Iterator[Bundled]:
         filled = {name: file for name, file in tables.items() if _has_rows(file)}
         hypotheses = pd.DataFrame(columns=list(HYPOTHESIS_COLUMNS))
         if "hypotheses" in filled:
-            hypotheses = read_file(filled["hypotheses"])[list(HYPOTHESIS_COLUMNS)]
+            read = read_file(filled["hypotheses"])
+            hypotheses = read.reindex(columns=[*HYPOTHESIS_COLUMNS, EPSILON])
+            hypotheses[EPSILON] = pd.to_numeric(hypotheses[EPSILON])
         trained_on = pd.DataFrame(columns=list(TRAINED_ON_COLUMNS))
         if "trained_on" in filled:
             trained_on = read_file(filled["trained_on"])[list(TRAINED_ON_COLUMNS)]

@@ -90,6 +90,9 @@ def align(
         Pairwise accuracy that metrics are held against (VISTAR's is .75; 0 for none).
     equivalent_within : float
         Difference below which two metrics count as equally good (0 for no test).
+    replaces_within : float
+        How much worse than an annotator a metric may be, to take the place of one,
+        where no epsilon was declared for it (0 for none).
     epsilon : {"heldout", "insample", "0"}
         How the tie threshold of acc_eq is tuned.
     resamples, resample, confidence, seed

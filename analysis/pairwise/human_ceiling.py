@@ -25,17 +25,16 @@ def human_pairs(
     r"""Measure how one annotator, and each metric, predict all other annotators.
 
     Each annotator in turn predicts what the mean or the majority of all others prefers,
-    on the pairs which both judged. A metric is held against one annotator more, who has
-    an individual ability and taste. With :math:`w_a` the share of the
-    judgements that are annotator a's, and :math:`d_{as}` what a and a story s add to
-    the difference, around that of the story and times :math:`\sqrt{m_s / (m_s - 1)}`
-    for its :math:`m_s` annotators, the variance between annotators is
+    on the pairs which both judged. With :math:`d_{as}` what annotator a and a story s
+    add to the accuracy of one annotator, around that of the story and times
+    :math:`\sqrt{m_s / (m_s - 1)}` for its :math:`m_s` annotators, its variance is that
+    of drawing `parts`, and
 
-    .. math:: \tau^2 = \frac{1}{\sum_a w_a^2} \max\Bigl(0,
-        \sum_a \bigl(\sum_s d_{as}\bigr)^2 - \sum_{a,s} d_{as}^2\Bigr)
+    .. math:: \max\Bigl(0,
+        \sum_a \bigl(\sum_s d_{as}\bigr)^2 - \sum_{a,s} d_{as}^2\Bigr).
 
-    and that of the difference :math:`V + (1 + \sum_a w_a^2) \tau^2`, where V is that of
-    drawing `parts`. Degrees of freedom are Satterthwaite's, at most A - 1.
+    Degrees of freedom are Satterthwaite's, at most A - 1. Whether a metric may take an
+    annotator's place: `analysis.reliability.alternative_annotators`.
     """
     kept = tuple(part for part in parts if part in CROSSED) or ("stories",)
     tally = _tally(pairs)
@@ -61,20 +60,14 @@ def _row(
 ) -> TableRow:
     half, strict, tie_rate = (float(share) for share in shares[:, k])
     values = [Estimate(x, n=tally.n, reason=reason) for x in (half, strict)]
-    less = Estimate(float(half - shares[0, 0])) if k else Estimate(NAN)
     if error is not None:
         values = [error.share(row, k) for row in range(2)]
-        less = error.difference(k) if k else less
-    reasons = dict.fromkeys(filter(None, (values[0].reason, less.reason)))
     return {
         **values[0].columns(),
         **values[1].bounds("ppa_strict"),
-        **less.bounds("difference"),
-        "p_value": less.p_value,
         "tie_rate": tie_rate,
         "acc_eq": tally.right[k] / tally.n_known if tally.n_known else NAN,
         "drawn": "" if error is None else error.drawn,
-        "reason": next(iter(reasons), ""),
     }
 
 
@@ -142,35 +135,23 @@ def _tally(pairs: Pairs) -> _Tally:
     )
 
 
-def _between(pairs: Pairs, tally: _Tally) -> Array:
-    """Return the variance of half accuracies by what differs between annotators."""
-    S, K = len(pairs.stories), len(pairs.metrics)
-    signs = np.sign(pairs.scores)
-    credit = tally.credit[0]
-    means = divided(
-        story_sums(pairs.clusters, _against_the_first(credit).T).T,
-        story_sums(pairs.clusters, tally.decided[:, None])[:, 0],
-    )
+def _between(pairs: Pairs, tally: _Tally) -> float:
+    """Return the variance of one annotator's accuracy by what differs between them."""
+    S = len(pairs.stories)
+    sums = np.stack([tally.credit[0, 0], tally.decided], axis=1)
+    means = divided(*story_sums(pairs.clusters, sums).T)
     m = tally.n_people
     widened = np.sqrt(np.where(m > 1, m / np.maximum(m - 1, 1), 0)) / tally.n
-    rows = np.arange(K + 1)[:, None] * S
-    found = np.zeros(K + 1)
+    found = 0.0
     for judged, own, others in pairs.left_out():
         decided = others != 0
-        at, others = judged[decided], others[decided]
-        told = np.vstack([own[decided], signs[:, at]])
-        right = _against_the_first((told == others) + (told == 0) / 2)
-        cell = (rows + pairs.story[at]).ravel()
-        sums = np.bincount(cell, right.ravel(), minlength=(K + 1) * S)
-        n = np.bincount(pairs.story[at], minlength=S)
-        added = (sums.reshape(K + 1, S) - np.nan_to_num(means) * n) * widened
-        found += added.sum(axis=1) ** 2 - (added**2).sum(axis=1)
-    return np.maximum(found, 0.0)
-
-
-def _against_the_first(rows: Array) -> Array:
-    """Take the first row from all others."""
-    return np.vstack([rows[:1], rows[1:] - rows[:1]])
+        story = pairs.story[judged[decided]]
+        right = (own[decided] == others[decided]) + (own[decided] == 0) / 2
+        n = np.bincount(story, minlength=S)
+        hits = np.bincount(story, right, minlength=S)
+        added = (hits - np.nan_to_num(means) * n) * widened
+        found += float(added.sum() ** 2 - (added**2).sum())
+    return max(found, 0.0)
 
 
 @dataclass(frozen=True)
@@ -224,13 +205,6 @@ class _Errors:
         step = 1 / int((self._tally.decided > 0).sum())
         return variances_of_pairs(values, M, step, self._parts).narrowed()
 
-    def _with_annotators(
-        self, known: ClusterVariances, between: float
-    ) -> ClusterVariances:
-        return _WithAnnotators(
-            **vars(known), between=between, n_annotators=self._tally.n_annotators
-        )
-
     def share(self, row: int, k: int) -> Estimate:
         """Return a share: row 0 is half accuracy, row 1 strict; k = 0 is a person."""
         value, tally = float(self._values[row, k]), self._tally
@@ -241,21 +215,11 @@ class _Errors:
         if reason:
             return Estimate(value, n=tally.n, reason=reason)
         if not k:
-            known = self._with_annotators(known, float(self._between[0]))
+            known = _WithAnnotators(
+                **vars(known), between=self._between, n_annotators=tally.n_annotators
+            )
         bounds = known.share_interval(value, self._confidence, 0.0)
         return Estimate(value, *bounds, n=tally.n)
-
-    def difference(self, k: int) -> Estimate:
-        """Return a metric's half accuracy less that of one annotator more."""
-        value, tally = float(self._values[0, k] - self._values[0, 0]), self._tally
-        credit = tally.credit[0, k] - tally.credit[0, 0]
-        known = self._variances(credit - value * tally.decided)
-        if reason := self._few or known.why_not:
-            return Estimate(value, reason=reason)
-        people = float(self._between[k] * (1 + 1 / (tally.weights**2).sum()))
-        known = self._with_annotators(known, people)
-        bounds = known.interval(value, self._confidence, 1.0)
-        return Estimate(value, *bounds, p_value=known.p_value(value))
 
 
 def _renumbered(clusters: Clusters) -> tuple[Clusters, int]:

@@ -9,6 +9,8 @@ CLAIMED = ("verdict", "role")
 KEY = ("question", "source", "level", "statistic", "metric")
 # These differ between any two reports and do not affect the results.
 WITHOUT_MEANING = ("date", "command")
+# Verdicts as reports of earlier versions name them.
+EARLIER = {"agrees": "above chance", "does not": "below chance"}
 Row = Mapping[str, Any]
 
 
@@ -80,7 +82,12 @@ def compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> ReportCompa
 
 def _rows(report: Mapping[str, Any], table: str) -> Sequence[Row]:
     rows: Sequence[Row] = report.get("tables", {}).get(table, ())
-    return rows
+    return [
+        {**row, "verdict": EARLIER.get(row["verdict"], row["verdict"])}
+        if "verdict" in row
+        else row
+        for row in rows
+    ]
 
 
 def _verdicts(before: Sequence[Row], after: Sequence[Row]) -> list[VerdictChange]:

@@ -34,7 +34,7 @@ from analysis.report.wording import (
     word,
 )
 from analysis.sentences import counted
-from analysis.verdicts import AGREES
+from analysis.verdicts import ABOVE
 
 # The most metrics that are drawn, and the most whose cells have room for numbers.
 MOST_METRICS, MOST_NUMBERS = 20, 16
@@ -189,7 +189,7 @@ def _forest(question: str, rows: pd.DataFrame) -> Panel:
     for trace, source in zip(panel.data, dict.fromkeys(shown["source"]), strict=True):
         own = records(shown[shown["source"] == source])
         symbol = trace["marker"]["symbol"]
-        symbols = [symbol + "-open" * (row["verdict"] != AGREES) for row in own]
+        symbols = [symbol + "-open" * (row["verdict"] != ABOVE) for row in own]
         trace["marker"] |= {"size": 9, "symbol": symbols}
         trace["text"] = [_beside_pointer(row) for row in own]
         trace["hovertemplate"] = "%{text}<extra></extra>"

@@ -10,11 +10,10 @@ import pandas as pd
 
 from analysis.correlations.metric_differences import SIGNIFICANT
 from analysis.options import KNOWN_COEFFICIENTS
-from analysis.pairwise.human_ceiling import ONE_ANNOTATOR
 from analysis.pairwise.metric_errors import MISSES
 from analysis.reading.scores import BASELINES
 from analysis.report.findings_verdicts import named_metric
-from analysis.report.language import AND, SPACE, counted, listed, ngettext, retold
+from analysis.report.language import AND, SPACE, counted, listed, ngettext
 from analysis.report.metric_order import metric_ranks
 from analysis.report.wording import (
     LEVELS,
@@ -26,7 +25,6 @@ from analysis.report.wording import (
     Row,
     claim,
     claim_of,
-    drawn_units,
     first_row,
     is_missing,
     name_of,
@@ -38,7 +36,7 @@ from analysis.report.wording import (
     with_interval,
     word,
 )
-from analysis.verdicts import AGREES, FEW_METHODS
+from analysis.verdicts import ABOVE, FEW_METHODS
 
 BOTH = ["question", "source"]
 # The best metric by one statistic flips if it has at least this rank by another.
@@ -49,49 +47,6 @@ LEADING = ("PPA half", "method τ")
 
 
 # On pairs -----------------------------------------------------------------------------
-
-
-def human_pair_claims(
-    human_pairs: pd.DataFrame, verdicts: pd.DataFrame | None
-) -> Iterator[ClaimText]:
-    """Compare the metric that verdicts name with one annotator, on the same pairs."""
-    undecided = []
-    for (name, source), rows in human_pairs.groupby(BOTH, sort=True):
-        known = rows[rows["value"].notna()].set_index("metric", drop=False)
-        first = named_metric(verdicts, str(name), str(source))
-        if not {ONE_ANNOTATOR, first} <= set(known.index):
-            continue
-        person, named = (first_row(known.loc[[who]]) for who in (ONE_ANNOTATOR, first))
-        values = {
-            "question": _question(str(name), str(source), human_pairs),
-            "share": share(person),
-            "judgements": counted(person["n"], "judgement"),
-            "metric": first,
-            "metric_share": share(named),
-        }
-        values["evidence"] = word("human-pairs", "evidence", **values)
-        if math.isnan(named["difference_low"]):
-            reason = named["reason"]
-            values["reason"] = retold(reason)
-            kind = "reason" if reason else "undefined"
-            yield False, word("human-pairs", kind, **values)
-            continue
-        ahead, low, high = (
-            100 * named[f"difference{end}"] for end in ("", "_low", "_high")
-        )
-        if low <= 0 <= high:
-            values |= {"n": signed(ahead), "ends": f"[{signed(low)}, {signed(high)}]"}
-            undecided.append(word("human-pairs", "one", **values))
-            continue
-        near, far = sorted(map(abs, (low, high)))
-        values |= {
-            "n": f"{abs(ahead):.0f}",
-            "ends": f"[{near:.0f}, {far:.0f}]",
-            "units": drawn_units(str(named["drawn"])),
-        }
-        yield True, word("human-pairs", "lower" if high < 0 else "higher", **values)
-    if undecided:
-        yield claim("human-pairs", False, names=listed(undecided))
 
 
 def _question(question: str, source: str, table: pd.DataFrame) -> str:
@@ -253,7 +208,7 @@ def selection_limits(verdicts: pd.DataFrame) -> Iterator[str]:
     """Warn that the highest of several metrics is flattered, if one is named."""
     explored = verdicts[verdicts["leads"] & (verdicts["role"] == "exploratory")]
     named = [
-        len(rows) > 1 and bool((rows["verdict"] == AGREES).any())
+        len(rows) > 1 and bool((rows["verdict"] == ABOVE).any())
         for _names, rows in explored.groupby(BOTH)
     ]
     if any(named):

@@ -15,6 +15,7 @@ from analysis.report.wording import (
     ClaimText,
     claim_of,
     drawn_units,
+    epsilon_text,
     is_missing,
     name_of,
     p_text,
@@ -24,7 +25,7 @@ from analysis.report.wording import (
     with_interval,
     word,
 )
-from analysis.verdicts import AGREES, DOES_NOT, EXACT, FEW_METHODS, OPEN
+from analysis.verdicts import ABOVE, BELOW, EXACT, FEW_METHODS, OPEN
 
 # Metrics with these roles have a sentence each.
 NAMED = ("declared", "composite")
@@ -60,8 +61,8 @@ def _of_question(question: str, own: pd.DataFrame) -> Iterator[ClaimText]:
         named, explored = _roles(rows)
         for row in named:
             head = word(row["role"], _verdict(row), metric=row["metric"])
-            texts = head, *_evidence(row), *_why(row), *_demand(row)
-            yield claim_of(row["verdict"] == AGREES, question, *texts)
+            texts = head, *_evidence(row), *_why(row), *_place(row), *_demand(row)
+            yield claim_of(row["verdict"] == ABOVE, question, *texts)
         if explored:
             shown, texts = _explored(explored, named)
             yield claim_of(shown, question, *texts)
@@ -82,14 +83,14 @@ def named_metric(verdicts: pd.DataFrame | None, question: str, source: str) -> s
         & (verdicts["source"] == source)
     ]
     named, explored = _roles(leading)
-    agreeing = [row for row in explored if row["verdict"] == AGREES]
-    return next((str(row["metric"]) for row in (*named, *agreeing, *explored)), "")
+    above = [row for row in explored if row["verdict"] == ABOVE]
+    return next((str(row["metric"]) for row in (*named, *above, *explored)), "")
 
 
 def tie_claims(verdicts: pd.DataFrame) -> Iterator[str]:
     """Yield the metrics that do worse than chance if people's ties count."""
     below = verdicts[
-        (verdicts["statistic"] == "acc_eq") & (verdicts["verdict"] == DOES_NOT)
+        (verdicts["statistic"] == "acc_eq") & (verdicts["verdict"] == BELOW)
     ]
     for (question, source), rows in below.groupby(["question", "source"], sort=True):
         metrics = listed(
@@ -108,18 +109,18 @@ def _roles(rows: pd.DataFrame) -> tuple[list[VerdictRow], list[VerdictRow]]:
 
 
 def _verdict(row: VerdictRow) -> str:
-    return row["verdict"] if row["verdict"] in (AGREES, DOES_NOT) else OPEN
+    return row["verdict"] if row["verdict"] in (ABOVE, BELOW) else OPEN
 
 
 def _explored(
     rows: Sequence[VerdictRow], named: Sequence[VerdictRow]
 ) -> tuple[bool, tuple[str, ...]]:
-    """Return whether explored metrics agree, and sentences on them and the highest.
+    """Return whether explored metrics beat chance, and sentences on the highest.
 
     The highest is compared with `named` metrics too.
     """
-    agreeing = [row for row in rows if row["verdict"] == AGREES]
-    first, n = (agreeing or rows)[0], len(agreeing)
+    above = [row for row in rows if row["verdict"] == ABOVE]
+    first, n = (above or rows)[0], len(above)
     metric, statistic = first["metric"], str(first["statistic"])
     if len(rows) == 1:
         head = word("only", _verdict(first), metric=metric)
@@ -129,13 +130,23 @@ def _explored(
         kind = "none" if n == 0 else "one" if n == 1 else "several"
         values = {"total": len(rows), "n": n, "metric": metric, "statistic": name}
         head = word("verdicts", f"explored {kind}", **values)
-    compared = bool(agreeing) and len(rows) > 1
+    compared = bool(above) and len(rows) > 1
     after = _differences(first, [*named, *rows]) if compared else _why(first)
-    return bool(agreeing), (head, *_evidence(first), *after, *_demand(first))
+    texts = *_evidence(first), *after, *_place(first), *_demand(first)
+    return bool(above), (head, *texts)
 
 
 def _why(row: VerdictRow) -> list[str]:
     return [word("reasons", row["reason"], few=FEW_METHODS)] if row["reason"] else []
+
+
+def _place(row: VerdictRow) -> list[str]:
+    """Return whether the metric may take an annotator's place, if that was tested."""
+    if not row.get("in_place"):
+        return []
+    values = {"n": int(row["n_replaced"]), "epsilon": epsilon_text(row["within"])}
+    annotators = counted(row["n_replaceable"], "annotator")
+    return [word("in-place", row["in_place"], annotators=annotators, **values)]
 
 
 def _differences(first: VerdictRow, rows: Sequence[VerdictRow]) -> list[str]:
@@ -206,8 +217,8 @@ def _with_p(row: VerdictRow, text: str) -> str:
 
 
 def _demand(row: VerdictRow) -> list[str]:
-    """Compare a metric that agrees with the demanded accuracy, on new stories."""
-    if row["verdict"] != AGREES or row["decided_by"] != CROSSED:
+    """Compare a metric above chance with the demanded accuracy, on new stories."""
+    if row["verdict"] != ABOVE or row["decided_by"] != CROSSED:
         return []
     if is_missing(row, "demanded"):
         return []

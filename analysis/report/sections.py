@@ -30,6 +30,7 @@ from analysis.report import (
 from analysis.report.figure import DECLARED, DRAWN, Figure
 from analysis.report.findings_late import late_claims
 from analysis.report.findings_methods import label_claims, preferred_claims
+from analysis.report.findings_replacing import replacement_claims
 from analysis.report.findings_verdicts import question_claims, tie_claims
 from analysis.report.language import counted, listed
 from analysis.report.wording import ClaimText, word
@@ -44,7 +45,6 @@ SECTIONS: dict[str, tuple[Claims, ...]] = {
         findings_people.aggregation_claims,
     ),
     "metrics": (
-        findings_metrics.human_pair_claims,
         findings_claims.whole_claims,
         findings_claims.equivalence_claims,
         findings_metrics.calibration_claims,
@@ -77,7 +77,10 @@ SECTIONS: dict[str, tuple[Claims, ...]] = {
 }
 # What a metric may be used for: one sentence for each question, below the verdicts.
 # `words.toml` has the headings.
-USES: dict[str, Claims] = {"flatter": findings_claims.favour_claims}
+USES: dict[str, Claims] = {
+    "replace": replacement_claims,
+    "flatter": findings_claims.favour_claims,
+}
 # Modules that declare figures; importing them fills `DRAWN`.
 FIGURES = (
     figures_claims,

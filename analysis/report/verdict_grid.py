@@ -15,7 +15,7 @@ from analysis.report.language import counted
 from analysis.report.language import gettext as _
 from analysis.report.wording import MINUS, WORDS, number, per_cent, records, word
 from analysis.statistics import named
-from analysis.verdicts import ACCURACIES, AGREES, DOES_NOT
+from analysis.verdicts import ABOVE, ACCURACIES, BELOW
 
 # Statistics and levels in reading order; those that account for ties come first.
 STATISTICS = (*ACCURACIES, "spa", *KNOWN_COEFFICIENTS)
@@ -23,7 +23,7 @@ LEVELS = ("pairs", "story", "pooled", "within_method", "residual", "method")
 SHARES = (*ACCURACIES, "spa")
 # The nouns that are counted for statistics without a level.
 OF_SHARES = {"ppa_half": "pair", "acc_eq": "pair", "spa": "pair of methods"}
-SHOWN = {AGREES: "agrees", DOES_NOT: "below"}
+SHOWN = {ABOVE: "above", BELOW: "below"}
 # The most numbers on the axis of bars, and the empty share at its ends.
 MOST_TICKS = 4
 MARGIN = 0.08

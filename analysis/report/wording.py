@@ -98,6 +98,16 @@ def number(value: float) -> str:
     return f"{round(value, 2) + 0.0:.2f}".replace("-", MINUS)
 
 
+def epsilon_text(value: float) -> str:
+    """Return an epsilon rounded up to two decimals, without a zero before the point.
+
+    >>> epsilon_text(0.1), epsilon_text(0.131), epsilon_text(1.0)
+    ('.1', '.14', '1')
+    """
+    text = f"{math.ceil(round(100 * value, 6)) / 100:.2f}".rstrip("0").rstrip(".")
+    return text.removeprefix("0") or "0"
+
+
 def with_interval(row: Row) -> str:
     """Return the value of a row with its interval, if it has one."""
     return f"{number(row['value'])}{interval(row)}"

@@ -68,6 +68,7 @@ def run_table(
         "top confidence": options.top_confidence or options.confidence,
         "demanded": options.demanded,
         "equivalent within": options.equivalent_within,
+        "replaces within": options.replaces_within,
         "epsilon": options.epsilon,
         "scale": _scales(options),
         "questions": _names(options.questions),

@@ -14,9 +14,9 @@ from annotate.reports import building
 from annotate.reports.forms import report_language
 
 VERDICTS = {
-    "agrees": gettext_lazy("agrees"),
-    "does not": gettext_lazy("disagrees"),
-    "cannot be told": gettext_lazy("no evidence of agreement"),
+    "above chance": gettext_lazy("better than chance"),
+    "below chance": gettext_lazy("worse than chance"),
+    "cannot be told": gettext_lazy("not distinguishable from chance"),
 }
 
 

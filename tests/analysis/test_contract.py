@@ -41,7 +41,7 @@ COLUMNS = {
     "low high p_value p_adjusted test n_groups reason",
     "verdicts": "question metric role source level statistic value low high n n_groups "
     "chance demanded ceiling like_ceiling n_family p_value p_adjusted decided_by "
-    "verdict reason "
+    "verdict reason in_place n_replaced n_replaceable within "
     "cluster n_better n_worse leads twins n_twins n_twins_missed twins_verdict",
     "leaderboard": "criterion method rating low high rank rank_low rank_high "
     "n_comparisons drawn part reason",
@@ -667,7 +667,7 @@ def test_sentences_on_metrics_follow_from_verdict_rows(run):
     for text in tie_claims(table):
         assert text in told["limits"]
     # No other sentence is about a metric's agreement.
-    agreeing = [x for x in told["claims"] if "agrees with people" in x]
+    agreeing = [x for x in told["claims"] if "better than chance" in x]
     assert set(agreeing) <= {text for shown, text in words if shown}
 
 

@@ -26,6 +26,13 @@ QUESTIONS, METRICS = {"identity", "aesthetics"}, {"cids", "blur"}
             "question,metric\nidentity,cids\nidentity,cids\n",
             ["3: metric: cids: expected a hypothesis once"],
         ),
+        (
+            "question,metric,epsilon\nidentity,cids,1.5\naesthetics,blur,much\n",
+            [
+                "2: epsilon: 1.5: expected a number from 0 to 1",
+                "3: epsilon: much: expected a number from 0 to 1",
+            ],
+        ),
     ],
 )
 def test_bad_hypotheses_are_named_by_line_and_column(tmp_path, text, problems):
@@ -38,13 +45,13 @@ def test_bad_hypotheses_are_named_by_line_and_column(tmp_path, text, problems):
 
 def test_hypotheses_are_a_table_of_the_report(tmp_path):
     path = tmp_path / "meant.csv"
-    path.write_text("question,metric\nidentity, cids \naesthetics,blur\n")
+    path.write_text("question,metric,epsilon\nidentity, cids ,.2\naesthetics,blur,\n")
     table = read_hypotheses(path, QUESTIONS, METRICS)
     ratings, _, scores = study()
     found = align(ratings=ratings, scores=scores, options=FAST, hypotheses=table)
-    assert found.tables["hypotheses"].to_dict("records") == [
-        {"question": "identity", "metric": "cids"},
-        {"question": "aesthetics", "metric": "blur"},
+    assert found.tables["hypotheses"].fillna("none").to_dict("records") == [
+        {"question": "identity", "metric": "cids", "epsilon": 0.2},
+        {"question": "aesthetics", "metric": "blur", "epsilon": "none"},
     ]
 
 

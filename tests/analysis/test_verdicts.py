@@ -80,19 +80,17 @@ def found(table, statistic="ppa_half", level="pairs"):
 @pytest.mark.parametrize(
     ("change", "verdict", "reason"),
     [
-        ({}, "agrees", ""),
-        ({"p_half": 0.05}, "agrees", ""),
+        ({}, "above chance", ""),
+        ({"p_half": 0.05}, "above chance", ""),
         ({"p_half": 0.0501}, "cannot be told", "not_apart"),
-        (BELOW, "does not", "below_chance"),
+        (BELOW, "below chance", ""),
         (BELOW | {"p_half": 0.2}, "cannot be told", "not_apart"),
-        (JUST_BELOW, "does not", "below_chance"),
+        (JUST_BELOW, "below chance", ""),
         ({"p_half": NAN, "drawn": ""}, "cannot be told", "untested"),
         ({"ppa_half": NAN, "p_half": NAN}, "cannot be told", "undefined"),
     ],
 )
-def test_metric_agrees_where_its_test_says_so_and_it_is_above_chance(
-    change, verdict, reason
-):
+def test_metric_is_above_chance_when_its_test_says_so(change, verdict, reason):
     row = found(verdicts(pairwise_accuracy=pairwise(change)))["csd"]
     assert (row["verdict"], row["reason"]) == (verdict, reason)
     assert row["chance"] == 0.5
@@ -104,8 +102,8 @@ def test_acc_eq_is_judged_against_the_chance_of_the_metric():
     bounds = {"acc_eq_low": 0.2, "acc_eq_high": 0.335, "n_all_pairs": 60}
     table = verdicts(pairwise_accuracy=pairwise({}, ties | bounds))
     rows = found(table, "acc_eq")
-    assert (rows["csd"]["chance"], rows["csd"]["verdict"]) == (0.42, "agrees")
-    assert (rows["fid"]["chance"], rows["fid"]["verdict"]) == (0.34, "does not")
+    assert (rows["csd"]["chance"], rows["csd"]["verdict"]) == (0.42, "above chance")
+    assert (rows["fid"]["chance"], rows["fid"]["verdict"]) == (0.34, "below chance")
     assert (rows["csd"]["n"], rows["fid"]["n"]) == (120, 60)
     assert list(tie_claims(table)) == [
         "look: if people's ties count too (acc_eq, ratings), these metrics do worse "
@@ -158,7 +156,7 @@ def test_declared_metrics_are_a_family_and_the_others_another():
     assert rows["csd"]["role"] == "declared"
     assert rows["a"]["role"] == "exploratory"
     # .02 is enough among two that were declared, not among three that were explored.
-    assert rows["csd"]["verdict"] == "agrees"
+    assert rows["csd"]["verdict"] == "above chance"
     told = rows["a"]["verdict"], rows["a"]["reason"]
     assert told == ("cannot be told", "not_adjusted")
 
@@ -167,10 +165,10 @@ def test_declared_metrics_are_a_family_and_the_others_another():
     ("n", "p_value", "verdict", "reason"),
     [
         (4, 2 / 24, "cannot be told", "few_methods"),
-        (5, 2 / 120, "agrees", ""),
+        (5, 2 / 120, "above chance", ""),
         (5, 10 / 120, "cannot be told", "not_apart"),
-        (9, 6e-6, "agrees", ""),
-        (23, 0.02, "agrees", ""),
+        (9, 6e-6, "above chance", ""),
+        (23, 0.02, "above chance", ""),
     ],
 )
 def test_method_means_are_judged_by_their_test(n, p_value, verdict, reason):
@@ -324,7 +322,7 @@ def test_threshold_that_was_tuned_on_the_same_pairs_shows_nothing():
     rows = verdicts(pairwise_accuracy=pairwise({"epsilon_in_sample": True}))
     told = found(rows, "acc_eq")["csd"]
     assert (told["verdict"], told["reason"]) == ("cannot be told", "in_sample")
-    assert found(rows)["csd"]["verdict"] == "agrees"
+    assert found(rows)["csd"]["verdict"] == "above chance"
 
 
 # Words --------------------------------------------------------------------------------
@@ -339,7 +337,7 @@ def test_words_of_pairs():
     (claim,) = said(pairwise_accuracy=pairwise({}), hypotheses=meant("csd"))
     assert claim == (
         True,
-        "look: csd (declared) agrees with people. It prefers the same output as the "
+        "look: csd (declared) is better than chance. It prefers the same output as the "
         "mean ratings in 70 % [60, 80] of 90 pairs that people do not tie (metric ties "
         "count half). Chance is 50 %; p < 0.01.",
     )
@@ -389,7 +387,7 @@ def test_declared_metric_without_a_value_has_a_reason():
     }
     assert said(**tables)[1] == (
         False,
-        "look: no evidence of agreement with people for far (declared). No value could "
+        "look: no evidence that far (declared) is better than chance. No value could "
         "be computed for it.",
     )
 

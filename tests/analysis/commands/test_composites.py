@@ -103,7 +103,7 @@ def test_composite_by_angle_has_separate_pairs(tables):
     assert ties["n"]["artist"] == 6 * 66
     assert ties["n"]["clip"] == 9 * 66
     assert half["chance"]["artist"] == 0.5
-    assert half["verdict"]["artist"] == "agrees"
+    assert half["verdict"]["artist"] == "above chance"
     assert 0 < ties["chance"]["artist"] < 1
     assert ties["reason"]["artist"] != "untested"
     # What is not compared has no place among the others; they have theirs.

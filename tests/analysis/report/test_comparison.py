@@ -10,7 +10,7 @@ VERDICT = {
     "level": "pairs",
     "statistic": "ppa_half",
     "value": 0.7,
-    "verdict": "agrees",
+    "verdict": "above chance",
     "leads": True,
 }
 
@@ -38,10 +38,15 @@ def test_verdicts_are_ordered_by_change():
     after = report(
         {"metric": "a", "leads": False, "value": 0.9},
         {"metric": "b"},
-        {"metric": "c", "statistic": "acc_eq", "leads": False, "verdict": "does not"},
+        {
+            "metric": "c",
+            "statistic": "acc_eq",
+            "leads": False,
+            "verdict": "below chance",
+        },
         {"metric": "d", "role": "declared"},
         {"metric": "new", "verdict": "cannot be told"},
-        {"metric": "random", "role": "baseline", "verdict": "does not"},
+        {"metric": "random", "role": "baseline", "verdict": "below chance"},
     )
     found = compared(before, after)
     order = [one.metric for one in found.verdicts]

@@ -100,81 +100,12 @@ VERDICT = {
     "n_family": 2,
     "p_adjusted": 0.01,
     "decided_by": "stories+methods",
-    "verdict": "agrees",
+    "verdict": "above chance",
     "reason": "",
     "n_better": NAN,
     "n_worse": NAN,
     "leads": True,
 }
-
-
-def human_pairs(low, high):
-    one = {
-        "question": "q",
-        "source": "ratings",
-        "metric": "one annotator",
-        "value": 0.72,
-        "low": 0.7,
-        "high": 0.74,
-        "n": 50,
-    }
-    metric = one | {
-        "metric": "k",
-        "value": 0.62,
-        "low": 0.6,
-        "high": 0.64,
-        "difference": (low + high) / 2,
-        "difference_low": low,
-        "difference_high": high,
-        "drawn": "stories+annotators",
-        "reason": "",
-    }
-    guess = metric | {"metric": "random (expected)", "value": 0.9}
-    return pd.DataFrame([one, metric, guess])
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "card", "ending"),
-    [
-        (
-            -0.15,
-            -0.05,
-            sentences,
-            " is 10 points [5, 15], generalising to other stories and annotators.",
-        ),
-        (
-            0.02,
-            0.06,
-            sentences,
-            " is 4 points [2, 6], generalising to other stories and annotators.",
-        ),
-        (-0.03, 0.01, limits, "does: q (k −1 points [−3, +1])."),
-    ],
-)
-def test_single_annotator_is_the_ceiling_of_pairs(low, high, card, ending):
-    table = pd.DataFrame([VERDICT | {"metric": name} for name in ("k", "other")])
-    tables = {"human_pairs": human_pairs(low, high), "verdicts": table}
-    (text,) = [text for text in card(tables) if "one of them does" in text]
-    assert text.endswith(ending)
-    if card is sentences:
-        assert "One annotator predicts the others in 72 % [70, 74] of 50" in text
-        assert "k in 62 % [60, 64] (ties count half)." in text
-
-
-def test_metric_compared_with_one_annotator_is_that_of_the_verdict():
-    """The highest metric on these pairs may be another one."""
-    people = human_pairs(-0.15, -0.05)
-    higher = people.iloc[[1]].assign(metric="other", value=0.66)
-    table = pd.DataFrame([VERDICT, VERDICT | {"metric": "other", "value": 0.69}])
-    people = pd.concat([people, higher])
-    shown = sentences({"human_pairs": people, "verdicts": table})
-    assert any("pairs, k in 62 %" in text for text in shown)
-    table["role"] = ["exploratory", "declared"]
-    shown = sentences({"human_pairs": people, "verdicts": table})
-    assert any("pairs, other in 66 %" in text for text in shown)
-    assert not any(
-        "predicts annotators" in text for text in sentences({"human_pairs": people})
-    )
 
 
 def test_largest_disagreement_is_that_of_the_named_metric():

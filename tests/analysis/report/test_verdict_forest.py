@@ -72,7 +72,7 @@ def test_chance_and_one_annotator_are_named_lines(tables):
 @pytest.mark.slow
 def test_marks_of_agreeing_metrics_are_filled(tables):
     (trace,) = forest(tables.tables["verdicts"], "aesthetics").data
-    assert leading(tables, "aesthetics", "echo")["verdict"] == "agrees"
+    assert leading(tables, "aesthetics", "echo")["verdict"] == "above chance"
     assert trace.marker.symbol == ("circle", "circle-open")
 
 

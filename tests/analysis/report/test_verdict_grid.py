@@ -44,7 +44,7 @@ def test_leading_statistic_is_first_and_the_highest_metric_on_top():
     assert counts["acc_eq"] == "120 pairs"
     assert counts["method τ"] == "23 methods"
     one = cells(grid, "PPA half")["csd"]
-    assert (one.text, one.interval, one.shows) == ("70 %", "60 to 80", "agrees")
+    assert (one.text, one.interval, one.shows) == ("70 %", "60 to 80", "above")
     # A metric without a coefficient has an empty cell.
     assert cells(grid, "method τ")["fid"].text == ""
 

@@ -78,8 +78,12 @@ def test_reports_can_be_compared_from_the_list(answered):
 @pytest.mark.parametrize(
     ("language", "statistic", "verdicts"),
     [
-        ("en", "PPA half, ratings", ("agrees", "no evidence of agreement")),
-        ("zh-Hans", "PPA half，评分", ("一致", "没有证据表明一致")),
+        (
+            "en",
+            "PPA half, ratings",
+            ("better than chance", "not distinguishable from chance"),
+        ),
+        ("zh-Hans", "PPA half，评分", ("优于随机水平", "与随机水平无法区分")),
     ],
 )
 def test_changed_verdict_is_in_the_language_of_the_page(
@@ -97,7 +101,7 @@ def test_changed_verdict_is_in_the_language_of_the_page(
         "low": 0.55,
         "high": 0.68,
     }
-    for word in ("agrees", "cannot be told"):
+    for word in ("above chance", "cannot be told"):
         finished(study, verdict | {"verdict": word})
     address = reverse("report-comparison", args=[study.slug])
     shown = rob(study).get(address, headers={"Accept-Language": language})

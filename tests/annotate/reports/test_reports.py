@@ -65,7 +65,7 @@ def test_report_is_built_and_served(study):
     client = rob(study)
     page = client.get(reverse("report-page", args=[study.slug, report.pk]))
     assert page.status_code == 200
-    assert b"Which metrics agree with people?" in page.content
+    assert b"Which metrics are better than chance?" in page.content
     policy = page["Content-Security-Policy"]
     assert "default-src 'none'" in policy
     assert "sandbox allow-scripts" in policy
@@ -304,7 +304,7 @@ def test_study_without_metrics_has_a_report_on_people(tmp_path, kind, value, hea
     text = page.content.decode()
     assert "Which methods do people prefer?" in text
     assert heard in text
-    assert "Which metrics agree with people?" not in text
+    assert "Which metrics are better than chance?" not in text
     # The command of the page makes the same again.
     call_command(
         "report", "trial", out=tmp_path / "out", as_of=row.as_of_id, images="none"

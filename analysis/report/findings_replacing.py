@@ -1,0 +1,88 @@
+"""Sentences on whether metrics may take an annotator's place."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from analysis.reliability.annotator_replacement import DOES_NOT, REPLACES, STORIES
+from analysis.report.findings_verdicts import named_metric
+from analysis.report.language import AND, counted, listed, retold
+from analysis.report.wording import (
+    ClaimText,
+    Row,
+    claim_of,
+    epsilon_text,
+    is_missing,
+    of_answers,
+    records,
+    word,
+)
+
+# Of more questions there is one sentence.
+MOST_QUESTIONS = 3
+# An epsilon that is written as 0.
+NO_EPSILON = 0.005
+TABLE = "replacing"
+
+
+def replacement_claims(
+    alternative_annotator: pd.DataFrame, verdicts: pd.DataFrame | None
+) -> Iterator[ClaimText]:
+    """Yield whether the leading metric of each question may replace an annotator."""
+    of_all = alternative_annotator[
+        (alternative_annotator["annotator"] == "")
+        & (alternative_annotator["drawn"] == STORIES)
+    ]
+    both = of_all.groupby("question")["source"].nunique()
+    leading = []
+    for (question, source), rows in of_all.groupby(["question", "source"], sort=True):
+        metric = named_metric(verdicts, str(question), str(source))
+        for row in records(rows[rows["metric"] == metric]):
+            if both[question] > 1:
+                row["question"] = of_answers(question, source)
+            leading.append(row)
+    if len(leading) > MOST_QUESTIONS:
+        yield _counts(leading)
+        return
+    for row in leading:
+        is_shown = row["verdict"] == REPLACES
+        yield claim_of(is_shown, row["question"], _sentence(row))
+
+
+def _sentence(row: Row) -> str:
+    values = {"metric": row["metric"]}
+    if row["reason"] and is_missing(row, "epsilon_needed"):
+        return word(TABLE, "untested", reason=retold(row["reason"]), **values)
+    if row["reason"]:
+        needed = float(row["epsilon_needed"])
+        kind = "any" if needed < NO_EPSILON else "needed"
+        return word(TABLE, kind, epsilon=epsilon_text(needed), **values)
+    values |= {
+        "n": f"{row['wins']:.0f}",
+        "annotators": counted(row["n_annotators"], "annotator"),
+        "epsilon": epsilon_text(float(row["epsilon"])),
+    }
+    if row["verdict"] in (REPLACES, DOES_NOT):
+        return word(TABLE, row["verdict"], **values)
+    kind = "open" if is_missing(row, "n_more_stories") else "more"
+    stories = "" if kind == "open" else counted(row["n_more_stories"], "more story")
+    return word(TABLE, kind, stories=stories, **values)
+
+
+def _counts(leading: list[Row]) -> ClaimText:
+    """Return one sentence on the leading metrics of many questions."""
+    tested = [row for row in leading if not row["reason"]]
+    asked = [row for row in leading if not is_missing(row, "epsilon")]
+    if not asked:
+        text = word(TABLE, "none of many", n=len(leading))
+        return False, text
+    replacing = [str(row["question"]) for row in tested if row["verdict"] == REPLACES]
+    worse = sum(row["verdict"] == DOES_NOT for row in tested)
+    values = {
+        "n": len(replacing),
+        "total": len(leading),
+        "worse": worse,
+        "open": len(leading) - len(replacing) - worse,
+    }
+    kind = "many" if replacing else "many none"
+    return bool(replacing), word(TABLE, kind, names=listed(replacing, AND), **values)
