@@ -42,6 +42,7 @@ from analysis.reading.shared_names import (
     OUTPUT_NAMES,
     check_shared_names,
 )
+from analysis.reading.story_tags import without_probabilities
 from analysis.reliability.agreement import (
     CHOICE_STATISTICS,
     MARK_STATISTICS,
@@ -70,6 +71,7 @@ from analysis.result_tables.leaderboards import (
     add_ranking_leaderboard,
 )
 from analysis.result_tables.parts import add_strata
+from analysis.result_tables.prediction import add_predictions
 from analysis.result_tables.supplementary import (
     add_clusters,
     add_composites,
@@ -118,11 +120,15 @@ def align(
     earlier: EarlierStudy | None = None,
     progress: Progress = silent,
 ) -> Analysis:
-    """Report people's ratings of methods, and compare every metric with people."""
+    """Report people's ratings of methods, and compare every metric with people.
+
+    `tags` may have the probabilities with which stories were drawn.
+    """
     if ratings is None and choices is None and rankings is None:
         raise OptionError(
             "--ratings, --choices, --rankings: expected one of them, or several"
         )
+    tags, probabilities = without_probabilities(tags)
     found = TableCollector(options)
     judged = {"ratings": ratings, "choices": choices, "rankings": rankings}
     judged = chosen_tables({**judged, "scores": scores}, options, found.notes)
@@ -171,6 +177,7 @@ def align(
     add_clusters(found)
     add_verdicts(found)
     add_method_verdicts(found)
+    add_predictions(questions, table, probabilities, found)
     if tags is not None:
         check_shared_names(
             judged, {"stories": tags}, OF_STORIES, found.notes, both=False
