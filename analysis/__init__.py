@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         subset,
     )
     from analysis.notebook.matrices import correlation
+    from analysis.notebook.predictions import prediction_powered
     from analysis.notebook.reports import Report
     from analysis.options import OptionError
     from analysis.problems import InputError
@@ -33,6 +34,7 @@ __all__ = [
     "late_entry",
     "leaderboard",
     "power",
+    "prediction_powered",
     "score_agreement",
     "stability",
     "subset",
@@ -44,6 +46,7 @@ _PLACES = {
     "OptionError": "options",
     "Report": "notebook.reports",
     "correlation": "notebook.matrices",
+    "prediction_powered": "notebook.predictions",
 }
 
 

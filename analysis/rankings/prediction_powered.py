@@ -91,12 +91,12 @@ class StoryValues:
     def tuned(self, weights: Array) -> Tuned:
         r"""Return the weight of the metric that minimises a sum of variances.
 
-        `weights` are the coefficients of the sum, (K, K): the identity for the variances
-        of the columns' means. With one probability for all stories, and all complete,
-        :math:`\lambda` is the covariance over the judged stories divided by the variance
-        over all (arXiv 2311.01453, proposition 2; its :math:`\lambda`, of a metric's
-        mean over the other stories only, is (N - n) / N times as large). It is at
-        least 0.
+        `weights` are the coefficients of the sum, (K, K): the identity for the
+        variances of the columns' means. With one probability for all stories, and all
+        complete, :math:`\lambda` is the covariance over the judged stories divided by
+        the variance over all (arXiv 2311.01453, proposition 2; its :math:`\lambda`, of
+        a metric's mean over the other stories only, is (N - n) / N times as large). It
+        is at least 0.
         """
         share, around, rated = self.share, self.around, self.rated
         people = share * (self.human - (share * self.human).sum(axis=0))

@@ -1,7 +1,7 @@
 r"""Share of ratings that metrics could save.
 
-With many stories that only the metric has scored, a mean needs :math:`1 - \rho^2` of the
-ratings, where :math:`\rho` is the correlation of people and metric within methods.
+With many stories that only the metric has scored, a mean needs :math:`1 - \rho^2` of
+the ratings, where :math:`\rho` is the correlation of people and metric within methods.
 """
 
 from dataclasses import dataclass

@@ -28,6 +28,7 @@ from analysis.report import (
 from analysis.report.figure import DECLARED, DRAWN, Figure
 from analysis.report.findings_late import late_claims
 from analysis.report.findings_methods import label_claims, preferred_claims
+from analysis.report.findings_saving import save_claims
 from analysis.report.findings_verdicts import question_claims, tie_claims
 from analysis.report.language import counted, listed
 from analysis.report.wording import ClaimText, word
@@ -72,7 +73,7 @@ SECTIONS: dict[str, tuple[Claims, ...]] = {
 }
 # What a metric may be used for: one sentence for each question, below the verdicts.
 # `words.toml` has the headings.
-USES: dict[str, Claims] = {}
+USES: dict[str, Claims] = {"save": save_claims}
 # Modules that declare figures; importing them fills `DRAWN`.
 FIGURES = (
     figures_methods,

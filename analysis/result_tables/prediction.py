@@ -26,19 +26,16 @@ from analysis.verdicts import AGREES
 
 TABLE = "prediction_powered"
 SAVED = "saved"
+DIFFERENCE = "difference"
 OWN = {"ratings": "mean", "choices": "win_rate"}
 UNKNOWN = sentence("how the rated stories were drawn is unknown")
 CONSTANT = sentence("the metric is constant within methods, and saves nothing")
 AGAINST = sentence("the metric goes against people within methods")
+BOUNDS = ("low", "high", "classical_low", "classical_high")
+NUMBERS = ("value", "lambda", "classical", "saved", "rho_squared")
 EMPTY: TableRow = {
-    "method": "",
-    "other": "",
-    "reason": "",
-    "drawn": "",
-    **dict.fromkeys(
-        ["value", "low", "high", "lambda", "classical", "classical_low", "classical_high", "saved", "rho_squared", "rank_low", "rank_high"],
-        NAN,
-    ),
+    **dict.fromkeys(("method", "other", "reason", "drawn"), ""),
+    **dict.fromkeys((*NUMBERS, *BOUNDS, "rank_low", "rank_high"), NAN),
 }
 Probabilities = pd.Series | None
 
@@ -248,7 +245,7 @@ def _estimates(
     parts = tuple(dict.fromkeys(("stories", *parts))) if options.resamples else ()
     about["drawn"] = parts_drawn(question.answers, parts)
     scale = options.scale_of(question.name) if source == "ratings" else (0, 1)
-    yield from _rows(study, about, parts, options.confidence, scale)
+    yield from estimate_rows(study, about, parts, options.confidence, scale)
 
 
 def _study(question: QuestionData, frame: Frame) -> Study:
@@ -267,13 +264,24 @@ def _study(question: QuestionData, frame: Frame) -> Study:
     return make(answers[judged], scores, frame.weight)
 
 
-def _rows(
+def estimate_rows(
     study: Study,
     about: TableRow,
     parts: tuple[str, ...],
     confidence: float,
     scale: tuple[int, int] | None,
 ) -> Iterator[TableRow]:
+    """Yield the estimates of methods, and their differences.
+
+    Parameters
+    ----------
+    about
+        What all rows have.
+    parts
+        What is drawn; nothing leaves intervals out.
+    scale
+        The bounds of means, where they are known.
+    """
     methods, M = study.methods, len(study.methods)
     own, pairs = np.eye(M), pair_contrasts(M)
     classical = study.estimates(parts, powered=None)
@@ -303,7 +311,7 @@ def _rows(
             "rank_low": float(ranks[0, m]),
             "rank_high": float(ranks[1, m]),
         }
-    about = about | {"statistic": "difference", "lambda": study.weight(pairs)}
+    about = about | {"statistic": DIFFERENCE, "lambda": study.weight(pairs)}
     first, second = np.triu_indices(M, 1)
     value, before = (pairs @ one.value for one in (apart, classical))
     bounds, saved = np.full((4, len(first)), NAN), np.full(len(first), NAN)
@@ -322,9 +330,6 @@ def _rows(
             **dict(zip(BOUNDS, map(float, bounds[:, k]), strict=True)),
             "saved": float(saved[k]),
         }
-
-
-BOUNDS = ("low", "high", "classical_low", "classical_high")
 
 
 def _counted(study: Study) -> Array:
