@@ -74,7 +74,7 @@ def mean_ratings(
 class Answers:
     """Each annotator's mean rating of each output, of one dimension.
 
-    `weight` is how much each story counts, by default all alike.
+    `weight` is how much each story counts, by default all the same.
     """
 
     methods: tuple[str, ...]

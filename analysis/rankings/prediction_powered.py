@@ -67,7 +67,7 @@ class StoryValues:
 
     @cached_property
     def rated(self) -> Mask:
-        """Whether people judged it."""
+        """The stories that people judged."""
         return np.asarray(self.share > 0)
 
     @cached_property
@@ -84,7 +84,7 @@ class StoryValues:
 
     @property
     def is_constant(self) -> bool:
-        """Whether no column has two different scores, up to rounding."""
+        """True if no column has two different scores, up to rounding."""
         size = np.nansum(self.scores**2)
         return bool((self.around**2).sum() <= NOTHING * size)
 
@@ -297,7 +297,7 @@ def chosen_study(choices: pd.DataFrame, scores: pd.DataFrame, weight: Array) -> 
     def classical(offsets: Array, parts: tuple[str, ...]) -> Estimates:
         own = replace(votes, points=votes.points - offsets[row, votes.pair])
         value = contrasts @ np.nan_to_num(own.rates()) + lost
-        covariance = _covariance(own, value, contrasts, parts)
+        covariance = _covariance(own, value, contrasts, share[row, own.pair], parts)
         errors = None if covariance is None else covariance.of(np.eye(M))
         return Estimates(value, errors, covariance)
 
@@ -306,13 +306,21 @@ def chosen_study(choices: pd.DataFrame, scores: pd.DataFrame, weight: Array) -> 
 
 
 def _covariance(
-    votes: PairVotes, value: Array, contrasts: Array, parts: tuple[str, ...]
+    votes: PairVotes,
+    value: Array,
+    contrasts: Array,
+    cells: Array,
+    parts: tuple[str, ...],
 ) -> CrossedCovariance | None:
-    """Return the covariance of win rates of methods, as that of `win_rates`."""
+    """Return the covariance of win rates of methods, as `method_win_rates` has it.
+
+    Weights are unequal and pairs have few stories, so answers about one story count as
+    alike: their squares would be too small.
+    """
     if not parts:
         return None
     lone = 0.5 + (value[votes.first] - value[votes.second]) / 2
-    added = sparse.diags_array(votes.added_unbiased(lone))
+    added = sparse.diags_array(votes.added_unbiased(lone, cells))
     adds = sparse.csr_array(added @ sparse.csr_array(contrasts.T)[votes.pair])
     kinds = kinds_drawn(votes.clusters, parts)
     each = np.arange(len(votes.pair))

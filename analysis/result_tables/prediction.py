@@ -47,12 +47,20 @@ def add_predictions(
     found: TableCollector,
 ) -> None:
     """Add what each metric saves, and estimates by the declared or leading metric."""
+    cells = table.cells[table.cells["story"] != ""]
+    of_metric = {str(name): rows for name, rows in cells.groupby("metric", sort=False)}
     for question in questions:
         if question.is_method_level:
             continue
         source = question.pairs.source
+        rated = frozenset(map(str, question.answers["story"].unique()))
         frames = {
-            name: Frame(question, table, name, probabilities)
+            name: Frame(
+                of_metric[name],
+                rated,
+                probabilities,
+                higher_is_better=table.higher_is_better[name],
+            )
             for name in _metrics(question)
         }
         saved = [*_saved(question, frames, found.options.confidence)]
@@ -84,28 +92,24 @@ def default_metrics(
 
 
 class Frame:
-    """The scores of a metric of all stories that might have been drawn."""
+    """The stories with a metric's scores, which might have been drawn."""
 
     def __init__(
         self,
-        question: QuestionData,
-        table: ScoreTable,
-        metric: str,
+        cells: pd.DataFrame,
+        rated: frozenset[str],
         probabilities: Probabilities,
+        *,
+        higher_is_better: bool,
     ) -> None:
-        cells = table.cells[table.cells["metric"] == metric]
-        cells = cells[cells["story"] != ""]
-        methods = (
-            question.pairs.methods if question.grid is None else question.grid.methods
-        )
-        scores = cells.pivot(index="story", columns="method", values="score")
-        scores = scores.reindex(columns=list(methods)).dropna(how="all").sort_index()
-        rated = scores.index.isin(question.answers["story"].unique())
+        self._cells, self._sign = cells, 1 if higher_is_better else -1
+        stories = pd.unique(cells["story"].to_numpy(object))
+        judged = np.array([story in rated for story in stories], bool)
         self.reason = ""
-        weight = np.ones(len(scores))
+        weight = np.ones(len(stories))
         if probabilities is not None:
-            chance = probabilities.reindex(scores.index).to_numpy(float)
-            by_hand = int((rated & np.isnan(chance)).sum())
+            chance = probabilities.reindex(stories).to_numpy(float)
+            by_hand = int((judged & np.isnan(chance)).sum())
             if by_hand:
                 self.reason = sentence(
                     "{stories} without a drawing probability: picked by hand",
@@ -113,18 +117,18 @@ class Frame:
                 )
             else:
                 drawable = np.isfinite(chance)
-                scores, rated = scores[drawable], rated[drawable]
+                stories, judged = stories[drawable], judged[drawable]
                 weight = 1 / chance[drawable]
-        elif not rated.all():
+        elif not judged.all():
             self.reason = UNKNOWN
-        self.scores = scores if table.higher_is_better[metric] else -scores
-        self.weight = weight
-        self.n_drawn, self.n_stories = int(rated.sum()), len(scores)
+        self.weight = pd.Series(weight, stories)
+        self.n_drawn, self.n_stories = int(judged.sum()), len(stories)
 
-    def weight_of(self, stories: "pd.Series[str] | Array") -> Array:
-        """Return how much stories count."""
-        at = self.scores.index.get_indexer(stories)
-        return np.where(at >= 0, self.weight[at], 1.0)
+    def scores(self, methods: tuple[str, ...]) -> pd.DataFrame:
+        """Return scores by story and method, larger being better."""
+        found = self._cells.pivot(index="story", columns="method", values="score")
+        found = found.reindex(index=self.weight.index, columns=list(methods))
+        return self._sign * found
 
     @property
     def size(self) -> TableRow:
@@ -178,7 +182,7 @@ def _saved_on(
         human = (pairs.sides[0] - pairs.sides[1]) / 2
         scores = np.sign(pairs.scores[[pairs.metrics.index(name) for name in names]])
     # Metrics on the same cells have the same drawable stories, or are not weighted.
-    weight = frames[names[0]].weight_of(np.array(stories, object)[story])
+    weight = frames[names[0]].weight.reindex(stories).fillna(1.0).to_numpy()[story]
     found = saved_ratings(human, scores, group, story, weight, confidence)
     few = len(np.unique(story)) < LEAST_STORIES
     for k, name in enumerate(names):
@@ -249,19 +253,20 @@ def _estimates(
 
 
 def _study(question: QuestionData, frame: Frame) -> Study:
-    scores, answers = frame.scores, question.answers
-    if question.by_annotator is not None:
-        answers = question.by_annotator
+    """Return the answers about outputs that have a score."""
+    if question.grid is not None and question.by_annotator is not None:
+        make, sides = rated_study, ("method",)
+        answers, methods = question.by_annotator, question.grid.methods
+    else:
+        make, sides = chosen_study, ("method_a", "method_b")
+        answers, methods = question.answers, question.pairs.methods
+    scores = frame.scores(methods)
+    known = np.isfinite(scores.to_numpy(float))
     at = scores.index.get_indexer(answers["story"])
     judged = at >= 0
-    sides = (
-        ("method",) if question.by_annotator is not None else ("method_a", "method_b")
-    )
     for side in sides:
-        column = scores.columns.get_indexer(answers[side])
-        judged &= np.isfinite(scores.to_numpy(float)[at, column])
-    make = rated_study if question.by_annotator is not None else chosen_study
-    return make(answers[judged], scores, frame.weight)
+        judged &= known[at, scores.columns.get_indexer(answers[side])]
+    return make(answers[judged], scores, frame.weight.to_numpy())
 
 
 def estimate_rows(

@@ -152,7 +152,7 @@ def test_stories_that_could_not_be_drawn_are_left_out(tables):
     assert (means["n_stories"] == 22).all()
 
 
-def test_nothing_is_estimated_when_every_story_was_rated(tables):
+def test_estimates_are_absent_when_every_story_was_rated(tables):
     found = powered(tables, rated=STORIES)
     assert rows_of(found, "mean").empty
     assert rows_of(found, "saved")["value"].notna().sum() == 2
