@@ -56,10 +56,10 @@ class Errors:
         found = two_sided(values / error, self.freedom)
         return np.asarray(np.where(varies, found, np.nan))
 
-    def plus(self, variance: Array, freedom: float) -> "Errors":
+    def plus(self, variances: Array, freedom: float) -> "Errors":
         """Add the variances of independent estimates (Satterthwaite 1946)."""
-        total = self.variance + variance
-        below = self.variance**2 / self.freedom + variance**2 / freedom
+        total = self.variance + variances
+        below = self.variance**2 / self.freedom + variances**2 / freedom
         joined = self.freedom.copy()
         np.divide(total**2, below, out=joined, where=below > 0)
         return Errors(total, joined)
@@ -155,8 +155,8 @@ class CrossedCovariance:
         ]
         errors = joined_errors(kinds, both, n_both * ones, rank=self.rank)
         if self.further is not None:
-            own, freedom = self.further
-            errors = errors.plus(squared(contrasts, own), freedom)
+            matrix, of_further = self.further
+            errors = errors.plus(squared(contrasts, matrix), of_further)
         if self.model is None or not self.is_least:
             return errors
         # A larger value is not identified by the clusters.

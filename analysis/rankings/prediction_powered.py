@@ -30,7 +30,7 @@ from analysis.inference.resampling import divided
 from analysis.rankings.choice_votes import PairVotes, coded, kinds_drawn, pair_votes
 from analysis.rankings.method_means import Answers, Means
 from analysis.rankings.standings import MethodGaps, method_gaps
-from analysis.results import NAN, Array, Mask
+from analysis.results import NAN, Array, Counts, Mask
 
 # A spread this small beside the scores is rounding.
 NOTHING = 1e-20
@@ -210,7 +210,7 @@ def rank_sets(found: Estimates, confidence: float) -> tuple[MethodGaps | None, A
     hold together (Chatzi et al. 2024, arXiv 2402.17826; their intervals are those of
     Scheffé, wider than Holm's tests, which are used here).
     """
-    if found.covariance is None:
+    if found.covariance is None or len(found.value) < 2:
         return None, np.full((2, len(found.value)), NAN)
     gaps = method_gaps(found.value, found.covariance, confidence)
     return gaps, np.stack(gaps.settled_ranks(confidence))
@@ -230,8 +230,8 @@ def rated_study(
     weight
         How much each story counts.
     """
-    story = scores.index.get_indexer(by_annotator["story"])
-    method = scores.columns.get_indexer(by_annotator["method"])
+    story = scores.index.get_indexer(pd.Index(by_annotator["story"]))
+    method = scores.columns.get_indexer(pd.Index(by_annotator["method"]))
     annotator, people = coded(by_annotator["annotator"])
     rating = by_annotator["rating"].to_numpy(float)
     order = np.lexsort((annotator, method, story))
@@ -247,8 +247,8 @@ def rated_study(
     )
     given = Means(answers)
     at, size = answers.cell, scores.size
-    share = np.bincount(at, given.share, minlength=size)
-    total = np.bincount(at, given.share * answers.rating, minlength=size)
+    share = _summed(at, given.share, size)
+    total = _summed(at, given.share * answers.rating, size)
     human = np.nan_to_num(divided(total, share)).reshape(scores.shape)
     cells = scores.to_numpy(float)
     values = StoryValues(human, cells, share.reshape(scores.shape), weight)
@@ -276,13 +276,13 @@ def chosen_study(choices: pd.DataFrame, scores: pd.DataFrame, weight: Array) -> 
     """
     known = coded(choices["story"])[1]
     votes, _ = pair_votes(choices)
-    row = scores.index.get_indexer(known)[votes.clusters["stories"][0]]
+    row = scores.index.get_indexer(pd.Index(known))[votes.clusters["stories"][0]]
     votes = replace(votes, weight=votes.weight * weight[row])
     sides = scores.reindex(columns=list(votes.methods)).to_numpy(float)
     metric = np.sign(sides[:, votes.first] - sides[:, votes.second]) / 2 + 0.5
     at, size = row * len(votes.first) + votes.pair, metric.size
-    total = np.bincount(at, votes.weight, minlength=size)
-    won = np.bincount(at, votes.weight * votes.points, minlength=size)
+    total = _summed(at, votes.weight, size)
+    won = _summed(at, votes.weight * votes.points, size)
     human = np.nan_to_num(divided(won, total)).reshape(metric.shape)
     total = total.reshape(metric.shape)
     share = np.nan_to_num(divided(total, total.sum(axis=0)))
@@ -303,6 +303,10 @@ def chosen_study(choices: pd.DataFrame, scores: pd.DataFrame, weight: Array) -> 
 
     values = StoryValues(human, metric, share, weight)
     return Study(votes.methods, values, contrasts, classical)
+
+
+def _summed(at: Counts, values: Array, n: int) -> Array:
+    return np.asarray(np.bincount(at, values, minlength=n), float)
 
 
 def _covariance(

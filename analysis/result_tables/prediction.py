@@ -20,7 +20,7 @@ from analysis.reading.cells import NO_CELL
 from analysis.reading.scores import ScoreTable
 from analysis.result_tables.contract import TableCollector
 from analysis.result_tables.leaderboards import CLUSTERS, parts_drawn
-from analysis.results import NAN, Array, TableRow
+from analysis.results import NAN, Array, Counts, TableRow
 from analysis.sentences import counted, sentence
 from analysis.verdicts import AGREES
 
@@ -170,6 +170,8 @@ def _saved_on(
     confidence: float,
 ) -> Iterator[TableRow]:
     grid, pairs = question.grid, question.pairs
+    story: Counts
+    group: Counts
     if grid is not None:
         story, group = np.nonzero(grid.cells)
         stories, human = grid.stories, grid.human[story, group]
@@ -177,12 +179,12 @@ def _saved_on(
         scores = grid.scores[kept][:, story, group]
     else:
         story, stories = pairs.story, pairs.stories
-        group = pairs.first * len(pairs.methods) + pairs.second
-        group = np.unique(group, return_inverse=True)[1]
+        both = pairs.first * len(pairs.methods) + pairs.second
+        group = np.unique(both, return_inverse=True)[1]
         human = (pairs.sides[0] - pairs.sides[1]) / 2
         scores = np.sign(pairs.scores[[pairs.metrics.index(name) for name in names]])
     # Metrics on the same cells have the same drawable stories, or are not weighted.
-    weight = frames[names[0]].weight.reindex(stories).fillna(1.0).to_numpy()[story]
+    weight = frames[names[0]].weight.reindex(stories).fillna(1.0).to_numpy(float)[story]
     found = saved_ratings(human, scores, group, story, weight, confidence)
     few = len(np.unique(story)) < LEAST_STORIES
     for k, name in enumerate(names):
@@ -218,7 +220,7 @@ def _few(n: int) -> str:
     )
 
 
-def _why_constant(scores: Array, group: Array) -> str:
+def _why_constant(scores: Array, group: Counts) -> str:
     values = pd.Series(scores).groupby(group)
     same = bool((values.max() == values.min()).all())
     return CONSTANT if same else sentence("people's values are constant within methods")
@@ -254,19 +256,22 @@ def _estimates(
 
 def _study(question: QuestionData, frame: Frame) -> Study:
     """Return the answers about outputs that have a score."""
-    if question.grid is not None and question.by_annotator is not None:
-        make, sides = rated_study, ("method",)
-        answers, methods = question.by_annotator, question.grid.methods
-    else:
-        make, sides = chosen_study, ("method_a", "method_b")
-        answers, methods = question.answers, question.pairs.methods
+    rated = question.by_annotator
+    grid, pairs = question.grid, question.pairs
+    methods = pairs.methods if grid is None else grid.methods
+    answers = question.answers if rated is None else rated
     scores = frame.scores(methods)
     known = np.isfinite(scores.to_numpy(float))
-    at = scores.index.get_indexer(answers["story"])
+    at = scores.index.get_indexer(pd.Index(answers["story"]))
     judged = at >= 0
-    for side in sides:
-        judged &= known[at, scores.columns.get_indexer(answers[side])]
-    return make(answers[judged], scores, frame.weight.to_numpy())
+    for side in ("method_a", "method_b") if rated is None else ("method",):
+        judged &= known[at, scores.columns.get_indexer(pd.Index(answers[side]))]
+    answers = answers[judged]
+    if rated is None:
+        return chosen_study(answers, scores, frame.weight.to_numpy(float))
+    here = set(answers["method"])
+    scores = scores[[method for method in methods if method in here]]
+    return rated_study(answers, scores, frame.weight.to_numpy(float))
 
 
 def estimate_rows(
@@ -293,22 +298,21 @@ def estimate_rows(
     found = study.estimates(parts, powered=own)
     apart = study.estimates(parts, powered=pairs)
     gaps, ranks = rank_sets(apart, confidence)
-    n = _counted(study)
+    n, weight = _counted(study), study.weight(own)
     bounds, saved = np.full((4, M), NAN), np.full(M, NAN)
     if found.errors is not None and classical.errors is not None:
-        bounds = np.stack(
-            [
-                bound
-                for one in (found, classical)
-                for bound in scaled_intervals(one.value, one.errors, confidence, scale)
-            ]
-        )
-        saved = 1 - found.errors.variance / classical.errors.variance
+        errors = found.errors, classical.errors
+        ends = [
+            scaled_intervals(one.value, of_one, confidence, scale)
+            for one, of_one in zip((found, classical), errors, strict=True)
+        ]
+        bounds = np.concatenate(ends)
+        saved = 1 - errors[0].variance / errors[1].variance
     for m, method in enumerate(methods):
         yield about | {
             "method": method,
             "n": int(n[m]),
-            "lambda": study.weight(own),
+            "lambda": weight,
             "value": float(found.value[m]),
             "classical": float(classical.value[m]),
             **dict(zip(BOUNDS, map(float, bounds[:, m]), strict=True)),
@@ -320,11 +324,11 @@ def estimate_rows(
     first, second = np.triu_indices(M, 1)
     value, before = (pairs @ one.value for one in (apart, classical))
     bounds, saved = np.full((4, len(first)), NAN), np.full(len(first), NAN)
-    if gaps is not None and apart.covariance is not None:
-        of_both = [one.covariance.of(pairs) for one in (apart, classical)]
-        low, high = of_both[1].intervals(before, confidence)
-        bounds = np.stack([gaps.low, gaps.high, low, high])
-        saved = 1 - of_both[0].variance / of_both[1].variance
+    if gaps is not None and apart.covariance and classical.covariance:
+        errors = apart.covariance.of(pairs), classical.covariance.of(pairs)
+        ends = [(gaps.low, gaps.high), errors[1].intervals(before, confidence)]
+        bounds = np.concatenate(ends)
+        saved = 1 - errors[0].variance / errors[1].variance
     for k, (i, j) in enumerate(zip(first, second, strict=True)):
         yield about | {
             "method": methods[i],
@@ -339,4 +343,5 @@ def estimate_rows(
 
 def _counted(study: Study) -> Array:
     """Return the number of judged cells of each method."""
-    return (study.contrasts != 0) @ study.values.rated.sum(axis=0).astype(float)
+    rated = study.values.rated.sum(axis=0).astype(float)
+    return np.asarray((study.contrasts != 0) @ rated)
