@@ -129,9 +129,8 @@ def _saved(
     centre = np.arctanh(np.clip(r[:, 0], -LARGEST, LARGEST))
     low, high = (np.maximum(np.tanh(centre + side * far), 0) ** 2 for side in (-1, 1))
     # Rounding: 1e-16 is no saving.
-    value = np.asarray(
-        np.where(np.isfinite(r[:, 0]), np.maximum(value, 0), NAN), DECIMALS
-    )
+    defined = np.where(np.isfinite(r[:, 0]), np.maximum(value, 0.0), NAN)
+    value = np.asarray(np.round(defined, DECIMALS), float)
     return np.stack([r[:, 0], value, np.minimum(low, value), np.maximum(high, value)])
 
 
