@@ -162,6 +162,7 @@ def outcomes(kind: str, study: Study, methods: int) -> Iterator[tuple[str, float
         yield f"{name} differences", float(((low <= gap) & (gap <= high)).mean())
         yield f"{name} error", float(((own.value - truth) ** 2).mean())
         yield f"{name} variance", float(own.errors.variance.mean())
+        yield f"{name} bias of the best", float(own.value[-1] - truth[-1])
     _, sets = rank_sets(apart, CONFIDENCE)
     places = ranks(truth, tolerance=1e-9)
     worst = len(truth) + 1 - ranks(-truth, tolerance=1e-9)

@@ -7,6 +7,7 @@ import pandas as pd
 
 from analysis.options import supported_parts
 from analysis.questions import QuestionData
+from analysis.rankings.choice_votes import with_weights
 from analysis.rankings.method_means import scaled_intervals
 from analysis.rankings.prediction_powered import (
     Study,
@@ -184,7 +185,8 @@ def _saved_on(
         human = (pairs.sides[0] - pairs.sides[1]) / 2
         scores = np.sign(pairs.scores[[pairs.metrics.index(name) for name in names]])
     # Metrics on the same cells have the same drawable stories, or are not weighted.
-    weight = frames[names[0]].weight.reindex(stories).fillna(1.0).to_numpy(float)[story]
+    of_story = frames[names[0]].weight.reindex(stories).fillna(1.0)
+    weight = np.asarray(of_story, float)[story]
     found = saved_ratings(human, scores, group, story, weight, confidence)
     few = len(np.unique(story)) < LEAST_STORIES
     for k, name in enumerate(names):
@@ -259,19 +261,19 @@ def _study(question: QuestionData, frame: Frame) -> Study:
     rated = question.by_annotator
     grid, pairs = question.grid, question.pairs
     methods = pairs.methods if grid is None else grid.methods
-    answers = question.answers if rated is None else rated
+    answers = with_weights(question.answers)[0] if rated is None else rated
     scores = frame.scores(methods)
     known = np.isfinite(scores.to_numpy(float))
     at = scores.index.get_indexer(pd.Index(answers["story"]))
     judged = at >= 0
     for side in ("method_a", "method_b") if rated is None else ("method",):
         judged &= known[at, scores.columns.get_indexer(pd.Index(answers[side]))]
-    answers = answers[judged]
+    answers, weight = answers[judged], np.asarray(frame.weight, float)
     if rated is None:
-        return chosen_study(answers, scores, frame.weight.to_numpy(float))
+        return chosen_study(answers, scores, weight)
     here = set(answers["method"])
     scores = scores[[method for method in methods if method in here]]
-    return rated_study(answers, scores, frame.weight.to_numpy(float))
+    return rated_study(answers, scores, weight)
 
 
 def estimate_rows(
