@@ -65,6 +65,9 @@ def add_predictions(
             for name in _metrics(question)
         }
         saved = [*_saved(question, frames, found.options.confidence)]
+        if not found.options.resamples:
+            bounds = {"low": NAN, "high": NAN, "drawn": ""}
+            saved = [row | bounds for row in saved]
         found.extend(TABLE, saved, ("stories",))
         if source not in OWN:
             continue
