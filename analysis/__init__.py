@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         subset,
     )
     from analysis.notebook.matrices import correlation
+    from analysis.notebook.predictions import prediction_powered
     from analysis.notebook.reports import Report
     from analysis.options import OptionError
     from analysis.problems import InputError
@@ -35,6 +36,7 @@ __all__ = [
     "leaderboard",
     "meta",
     "power",
+    "prediction_powered",
     "score_agreement",
     "stability",
     "subset",
@@ -46,6 +48,7 @@ _PLACES = {
     "OptionError": "options",
     "Report": "notebook.reports",
     "correlation": "notebook.matrices",
+    "prediction_powered": "notebook.predictions",
 }
 
 

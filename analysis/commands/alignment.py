@@ -42,6 +42,7 @@ from analysis.reading.shared_names import (
     OUTPUT_NAMES,
     check_shared_names,
 )
+from analysis.reading.story_tags import without_probabilities
 from analysis.reliability.agreement import (
     CHOICE_STATISTICS,
     MARK_STATISTICS,
@@ -71,6 +72,7 @@ from analysis.result_tables.leaderboards import (
 )
 from analysis.result_tables.metric_claims import add_metric_claims
 from analysis.result_tables.parts import add_strata
+from analysis.result_tables.prediction import add_predictions
 from analysis.result_tables.replacing import add_replacing
 from analysis.result_tables.supplementary import (
     add_clusters,
@@ -121,11 +123,15 @@ def align(
     earlier: EarlierStudy | None = None,
     progress: Progress = silent,
 ) -> Analysis:
-    """Report people's ratings of methods, and compare every metric with people."""
+    """Report people's ratings of methods, and compare every metric with people.
+
+    `tags` may have the probabilities with which stories were drawn.
+    """
     if ratings is None and choices is None and rankings is None:
         raise OptionError(
             "--ratings, --choices, --rankings: expected one of them, or several"
         )
+    tags, probabilities = without_probabilities(tags)
     found = TableCollector(options)
     judged = {"ratings": ratings, "choices": choices, "rankings": rankings}
     judged = chosen_tables({**judged, "scores": scores}, options, found.notes)
@@ -178,6 +184,7 @@ def align(
     add_metric_claims(questions, hypotheses, trained_on, found)
     add_verdicts(found)
     add_method_verdicts(found)
+    add_predictions(questions, table, probabilities, found)
     if tags is not None:
         check_shared_names(
             judged, {"stories": tags}, OF_STORIES, found.notes, both=False

@@ -42,6 +42,7 @@ from analysis.planning.best_subset import SIZES
 from analysis.planning.subset import tagged_stories
 from analysis.reading.files import file_and_sheet, read_file
 from analysis.reading.kept_answers import chosen_tables
+from analysis.reading.story_tags import without_probabilities
 from analysis.report.writing import file_hashes, run_table
 from analysis.result_tables.contract import Analysis
 
@@ -152,7 +153,8 @@ def _align(request: Request, progress: Progress) -> Analysis:
         covered["scores"] = scores
     tags = tag_rows(given.get("stories"))
     twins = None if scores is None else degraded_rows(given.get("twins"), scores)
-    composites = composite_parts(given.get("composites"), covered, tags)
+    plain, _ = without_probabilities(tags)
+    composites = composite_parts(given.get("composites"), covered, plain)
     hypotheses = hypothesis_rows(given.get("hypotheses"), covered, composites)
     trained = trained_rows(given.get("trained_on"), {**tables, "scores": scores})
     earlier, bundled = None, request.bundled

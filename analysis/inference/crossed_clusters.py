@@ -56,6 +56,14 @@ class Errors:
         found = two_sided(values / error, self.freedom)
         return np.asarray(np.where(varies, found, np.nan))
 
+    def plus(self, variances: Array, freedom: float) -> "Errors":
+        """Add the variances of independent estimates (Satterthwaite 1946)."""
+        total = self.variance + variances
+        below = self.variance**2 / self.freedom + variances**2 / freedom
+        joined = self.freedom.copy()
+        np.divide(total**2, below, out=joined, where=below > 0)
+        return Errors(total, joined)
+
     def _varies(self, values: Array) -> Array:
         return np.asarray(self.variance > NOTHING * np.maximum(values**2, 1))
 
@@ -116,13 +124,17 @@ def _moderated(kind: ClusteredVariance, both: Array, rank: int) -> tuple[Array, 
 
 @dataclass(frozen=True)
 class CrossedCovariance:
-    """The covariance of P estimates by what is drawn."""
+    """The covariance of P estimates by what is drawn.
+
+    `further` is that of an independent part of the estimates, and its freedom.
+    """
 
     kinds: tuple[tuple[Array, float], ...]
     both: tuple[Array, float]
     rank: int
     model: Array | None = None
     is_least: bool = False
+    further: tuple[Array, float] | None = None
 
     def of(self, contrasts: Array) -> Errors:
         """Return the errors of K sums of estimates, whose weights are (K, P)."""
@@ -142,6 +154,9 @@ class CrossedCovariance:
             for own, n in self.kinds
         ]
         errors = joined_errors(kinds, both, n_both * ones, rank=self.rank)
+        if self.further is not None:
+            matrix, of_further = self.further
+            errors = errors.plus(squared(contrasts, matrix), of_further)
         if self.model is None or not self.is_least:
             return errors
         # A larger value is not identified by the clusters.

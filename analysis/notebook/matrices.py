@@ -113,7 +113,7 @@ def correlation(
     ):
         if given not in known:
             raise OptionError(f"{name}: {given!r}: expected {one_of(given, known)}")
-    grid = _grid(*_matched(human, metric))
+    grid = _grid(*matched(human, metric))
     values, sizes = level_point(grid, level, (coefficient,))
     value = float(values[coefficient][0, 0])
     n, groups = sizes[coefficient][0]
@@ -140,13 +140,21 @@ def _grid(human: Array, scores: Array) -> CellGrid:
     )
 
 
-def _matched(human: Matrix, metric: Matrix) -> tuple[Array, Array]:
-    """Return two arrays of one shape, rows and columns of frames matched."""
+def matched(
+    human: Matrix, metric: Matrix, *, keep_scores: bool = False
+) -> tuple[Array, Array]:
+    """Return two arrays of one shape, rows and columns of frames matched.
+
+    These are those of `human`, or of `metric` if scores without values are kept.
+    """
     if isinstance(human, pd.DataFrame) and isinstance(metric, pd.DataFrame):
         for name, frame in (("human", human), ("metric", metric)):
             _check_labels(name, frame)
         _check_common(human, metric)
-        metric = metric.reindex(index=human.index, columns=human.columns)
+        if keep_scores:
+            human = human.reindex(index=metric.index, columns=metric.columns)
+        else:
+            metric = metric.reindex(index=human.index, columns=human.columns)
     found = _values("human", human), _values("metric", metric)
     if found[0].shape != found[1].shape:
         expected = f"the shape of human, {found[0].shape}"

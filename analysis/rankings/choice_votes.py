@@ -240,15 +240,20 @@ class PairVotes:
         """Return what each answer adds to the rate of its pair, around it."""
         return self._share() * (self.points - self.rates()[self.pair])
 
-    def added_unbiased(self, lone: Array) -> Array:
+    def added_unbiased(self, lone: Array, cells: Array | None = None) -> Array:
         r"""Return what each answer adds, with squares that are right on average.
+
+        `lone` is the expected rate of pairs that are known from one answer. `cells` is
+        how much of its pair's rate the story of each answer is, where answers about a
+        story are alike; by default each answer is taken alone.
 
         Answers vary less around a rate that was made of them: one of share h by
         :math:`1 - 2h + \sum h^2` of its variance, which is corrected (as HC2 of
         MacKinnon and White 1985, Journal of Econometrics 29, does for equal shares).
         """
         share = self._share()
-        left = 1 - 2 * share + self.total(share**2)[self.pair]
+        own = share if cells is None else cells
+        left = 1 - 2 * own + self.total(share * own)[self.pair]
         only = left < ROUNDING
         around = np.where(only, lone[self.pair], self.rates()[self.pair])
         away = (self.points - around) / np.sqrt(np.where(only, 1, left))

@@ -72,7 +72,10 @@ def mean_ratings(
 
 @dataclass(frozen=True)
 class Answers:
-    """Each annotator's mean rating of each output, of one dimension."""
+    """Each annotator's mean rating of each output, of one dimension.
+
+    `weight` is how much each story counts, by default all the same.
+    """
 
     methods: tuple[str, ...]
     n_stories: int
@@ -81,6 +84,7 @@ class Answers:
     story: Counts
     annotator: Counts
     rating: Array
+    weight: Array | None = None
 
     @property
     def cell(self) -> Counts:
@@ -107,7 +111,10 @@ def answers_of(by_annotator: pd.DataFrame) -> Answers:
 
 
 class Means:
-    """Means of the methods: each the mean of its cells, each that of its ratings."""
+    """Means of the methods: each that of its cells, and a cell's that of its ratings.
+
+    `share` is how much of its method's mean each rating is.
+    """
 
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
@@ -116,8 +123,13 @@ class Means:
         self._of_cell = np.bincount(self._cell, answers.rating) / size
         M = len(answers.methods)
         self.n_cells = np.bincount(cells % M, minlength=M)
-        self.value = np.bincount(cells % M, self._of_cell, minlength=M) / self.n_cells
-        self._share = 1 / (size[self._cell] * self.n_cells[answers.method])
+        weight = np.ones(len(cells))
+        if answers.weight is not None:
+            weight = answers.weight[cells // M]
+        total = np.bincount(cells % M, weight, minlength=M)
+        self.value = np.bincount(cells % M, weight * self._of_cell, minlength=M) / total
+        self.share = (weight / size)[self._cell] / total[answers.method]
+        self._model = np.bincount(cells % M, weight**2, minlength=M) / total**2
 
     def covariance(self, parts: tuple[str, ...]) -> CrossedCovariance | None:
         """Return their covariance where clusters are drawn; None if nothing is."""
@@ -127,26 +139,32 @@ class Means:
         n, M = np.arange(len(adds)), len(self.value)
         added = sparse.csr_array((adds, (n, self._answers.method)), shape=(len(n), M))
         differences = np.eye(M) - 1 / M
-        model = differences @ np.diag(1 / self.n_cells) @ differences
+        model = differences @ np.diag(self._model) @ differences
         return crossed_covariance(
-            added, n, kinds, rank=max(M - 1, 1), model=model, weights=self._share
+            added, n, kinds, rank=max(M - 1, 1), model=model, weights=self.share
         )
 
     def intervals(
         self, parts: tuple[str, ...], confidence: float, scale: Scale | None
     ) -> tuple[Array, Array]:
         """Return the bounds of each mean; NaN where nothing is drawn, or varies."""
+        errors = self.errors(parts)
+        if errors is None:
+            M = len(self.value)
+            return np.full(M, np.nan), np.full(M, np.nan)
+        return scaled_intervals(self.value, errors, confidence, scale)
+
+    def errors(self, parts: tuple[str, ...]) -> Errors | None:
+        """Return the errors of the means; None if nothing is drawn."""
         drawn, adds = self._drawn(parts)
         kinds, single = drawn_clusters(drawn, len(adds))
         if not kinds:
-            M = len(self.value)
-            return np.full(M, np.nan), np.full(M, np.nan)
+            return None
         # Stories that are rated high move means together, and methods can have few
         # stories each: a mean is known from its own clusters alone.
         both = self._by_cluster(adds, single)
         found = [self._by_cluster(adds, kind) for kind in kinds]
-        errors = joined_errors(found, both.variance, both.n, rank=1)
-        return scaled_intervals(self.value, errors, confidence, scale)
+        return joined_errors(found, both.variance, both.n, rank=1)
 
     def _drawn(self, parts: tuple[str, ...]) -> tuple[list[Cluster], Array]:
         """Return the clusters to draw, and what each rating adds to its mean."""
@@ -159,13 +177,13 @@ class Means:
         around = self.value[answers.method]
         if {*parts} == {"annotators"}:
             around = self._of_cell[self._cell]
-        return kinds_drawn(clusters, parts), self._share * (answers.rating - around)
+        return kinds_drawn(clusters, parts), self.share * (answers.rating - around)
 
     def _by_cluster(self, adds: Array, cluster: Cluster) -> ClusteredVariance:
         codes, n = cluster
         M = len(self.value)
         keys, at = np.unique(self._answers.method * n + codes, return_inverse=True)
-        of, sizes = keys // n, np.bincount(at, self._share)
+        of, sizes = keys // n, np.bincount(at, self.share)
         sums = np.bincount(at, adds) * widened_clusters(sizes, of, M)
         variance = np.bincount(of, sums**2, minlength=M).astype(float)
         count = 1 / np.bincount(of, sizes**2, minlength=M)

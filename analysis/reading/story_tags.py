@@ -18,6 +18,8 @@ from analysis.sentences import sentence
 SHORT_BELOW, LONG_ABOVE = 30, 60
 # A tag of numbers with more values than this is cut into classes.
 MOST_VALUES = 12
+# The column of the probability with which a story was drawn to be judged; no tag.
+DRAWING_PROBABILITY = "drawing_probability"
 _COUNTS_WORDS = re.compile(
     r"(.*[_ -])?n?words?|word[_ -]?count|((prompt|caption|text|story)[_ -]?)?len(gth)?"
 )
@@ -25,11 +27,13 @@ _ORDER = {"short": 0, "low": 0, "middle": 1, "long": 2, "high": 2}
 
 
 def read_stories(table: Table) -> pd.DataFrame:
+    """Read the tags of stories; also the probability with which each was drawn."""
     frame, file = opened(table, "stories", ("story",))
     check = TableCheck(frame, file, ("story",))
-    tags = [column for column in frame.columns if column != "story"]
+    keys = ["story", *({DRAWING_PROBABILITY} & {*frame.columns})]
+    tags = [column for column in frame.columns if column not in keys]
     nameless = [column for column in tags if not str(column).strip()]
-    if nameless or not tags:
+    if nameless or len(frame.columns) < 2:
         what = "a name of each tag" if tags else "at least one column of tags"
         raise InputError([Problem(file, what, 1, value="(empty)" if tags else "")])
     check.text(("story",), required=True)
@@ -40,7 +44,13 @@ def read_stories(table: Table) -> pd.DataFrame:
         check.frame[tag] = cells.mapped(_as_written).column(frame.index)
     check.text(tags, required=False)
     check.unique(("story",))
-    found = check.result()[["story", *tags]]
+    if DRAWING_PROBABILITY in frame:
+        check.decimals((DRAWING_PROBABILITY,))
+        check.number(DRAWING_PROBABILITY, required=False, largest=1e300)
+        drawn = check.frame[DRAWING_PROBABILITY]
+        outside = ((drawn <= 0) | (drawn > 1)).to_numpy()
+        check.refuse(outside, DRAWING_PROBABILITY, "a probability above 0, at most 1")
+    found = check.result()[["story", *tags, *keys[1:]]]
     found.attrs[FILE] = file
     return found
 
@@ -49,6 +59,22 @@ def _as_written(value: object) -> str:
     """Return a cell as a CSV file has it."""
     text = as_text(value)
     return text.lower() if isinstance(value, (bool, np.bool_)) else text
+
+
+def without_probabilities(
+    stories: pd.DataFrame | None,
+) -> tuple[pd.DataFrame | None, "pd.Series[float] | None"]:
+    """Return the tags of stories, and the probabilities with which they were drawn.
+
+    Each is None if the table has none. A story without a probability is left out of
+    them: it was picked by hand.
+    """
+    if stories is None or DRAWING_PROBABILITY not in stories:
+        return stories, None
+    given = pd.to_numeric(stories[DRAWING_PROBABILITY], errors="coerce")
+    found = pd.Series(given.to_numpy(float), pd.Index(stories["story"])).dropna()
+    tags = stories.drop(columns=DRAWING_PROBABILITY)
+    return (tags if len(tags.columns) > 1 else None), found
 
 
 def tagged(tags: pd.DataFrame | None, tag: str) -> frozenset[str]:

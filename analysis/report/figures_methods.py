@@ -18,7 +18,7 @@ from analysis.report.figure import (
 from analysis.report.language import gettext as _
 from analysis.report.language import headed
 from analysis.report.panels import dots, dots_of, has_intervals, in_per_cent
-from analysis.report.wording import WORDS, word
+from analysis.report.wording import WORDS, name_of, word
 
 
 @figure("labels")
@@ -69,6 +69,32 @@ def rank_dots(method_means: pd.DataFrame) -> Iterator[Part]:
         panel = dots("method-ranks", question, rows, words=headed(question, words))
         panel.layout["xaxis"] |= {"dtick": max(1, len(rows) // 10), "tick0": 1}
         yield panel
+
+
+@figure("powered")
+def powered_dots(prediction_powered: pd.DataFrame) -> Iterator[Part]:
+    """Draw estimates from people alone beside those with a metric's scores."""
+    known = prediction_powered[
+        prediction_powered["statistic"].isin(("mean", "win_rate"))
+        & prediction_powered["value"].notna()
+    ]
+    names = ("classical", "classical_low", "classical_high")
+    before = dict(zip(names, ("value", "low", "high"), strict=True))
+    for (question, source, metric), rows in known.groupby(
+        ["question", "source", "metric"], sort=True
+    ):
+        rows = best_first(rows, "value", "method")
+        alone = rows[["method", *before]].rename(columns=before)
+        both = pd.concat(
+            [
+                alone.assign(kind=word("powered", "people")),
+                rows.assign(kind=word("powered", "metric", metric=metric)),
+            ]
+        )
+        axis = name_of("mean" if source == "ratings" else "win_rate")
+        look = {"axis": axis, "order": list(rows["method"])}
+        words = headed(str(question), best_values(rows, "method"))
+        yield dots("powered", str(question), both, words=words, **look)
 
 
 @figure("ladder")

@@ -31,6 +31,7 @@ from analysis.report.figure import DECLARED, DRAWN, Figure
 from analysis.report.findings_late import late_claims
 from analysis.report.findings_methods import label_claims, preferred_claims
 from analysis.report.findings_replacing import replacement_claims
+from analysis.report.findings_saving import save_claims
 from analysis.report.findings_verdicts import question_claims, tie_claims
 from analysis.report.language import counted, listed
 from analysis.report.wording import ClaimText, word
@@ -79,6 +80,7 @@ SECTIONS: dict[str, tuple[Claims, ...]] = {
 # `words.toml` has the headings.
 USES: dict[str, Claims] = {
     "replace": replacement_claims,
+    "save": save_claims,
     "flatter": findings_claims.favour_claims,
 }
 # Modules that declare figures; importing them fills `DRAWN`.

@@ -49,11 +49,30 @@ def test_tags_are_read_and_stripped(tmp_path):
             "t.csv:2: expected 2 columns as in the header, not 3",
         ),
         ("story,style\ns,o\0\n", "t.csv:2: style: o\\x00: expected text without NUL"),
+        *(
+            (
+                f"story,drawing_probability\nr,0.5\ns,{bad}\n",
+                f"t.csv:3: drawing_probability: {bad}: expected a probability above 0, "
+                "at most 1",
+            )
+            for bad in ("0.0", "-0.2", "1.01")
+        ),
+        (
+            "story,drawing_probability\ns,half\n",
+            "t.csv:2: drawing_probability: half: expected a number",
+        ),
     ],
 )
 def test_mistakes(tmp_path, text, expected):
     (problem,) = complaints(write(tmp_path, text))
     assert problem.startswith(expected)
+
+
+def test_drawing_probabilities_are_numbers(tmp_path):
+    text = "story,drawing_probability,style\ns1,1,oil\ns2,0.25,\ns3,,ink\n"
+    found = read_stories(write(tmp_path, text))
+    assert found.columns.tolist() == ["story", "style", "drawing_probability"]
+    assert found["drawing_probability"].fillna(-1).tolist() == [1, 0.25, -1]
 
 
 def test_classes_of_prompts_are_those_of_oneig():

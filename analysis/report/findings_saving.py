@@ -1,0 +1,38 @@
+"""Sentences on the ratings that metrics save."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from analysis.report.findings_verdicts import named_metric
+from analysis.report.wording import ClaimText, claim, per_cent, records, share, word
+
+SAVED = "saved"
+
+
+def save_claims(
+    prediction_powered: pd.DataFrame, verdicts: pd.DataFrame | None
+) -> Iterator[ClaimText]:
+    """Yield what the named metric of each question saves, in two sentences at most.
+
+    The first is on the question where it saves most. It is shown if the interval is
+    above 0.
+    """
+    known = prediction_powered[
+        (prediction_powered["statistic"] == SAVED) & prediction_powered["value"].notna()
+    ]
+    rows = [
+        row
+        for (question, source), own in known.groupby(["question", "source"], sort=True)
+        for row in records(own)
+        if row["metric"] == named_metric(verdicts, str(question), str(source))
+    ]
+    rows.sort(key=lambda row: -row["value"])
+    if not rows:
+        return
+    for row in rows[: 1 if len(rows) > 2 else 2]:
+        values = {"metric": row["metric"], "question": row["question"]}
+        yield claim(SAVED, row["low"] > 0, share=share(row), **values)
+    if len(rows) > 2:
+        most = per_cent(rows[1]["value"])
+        yield True, word(SAVED, "others", n=len(rows) - 1, share=most)
