@@ -115,19 +115,46 @@ def _moderated(kind: ClusteredVariance, both: Array, rank: int) -> tuple[Array, 
 
 
 @dataclass(frozen=True)
-class CrossedCovariance:
-    """The covariance of P estimates by what is drawn."""
+class ClusterCounts:
+    r"""As how many equal clusters those of a contrast of P estimates count.
 
-    kinds: tuple[tuple[Array, float], ...]
-    both: tuple[Array, float]
+    Cluster g adds :math:`p_g = \sum_d s_{gd} (z_d'c)^2` to the variance of contrast c
+    if answers are independent, and clusters count as :math:`(\sum p)^2 / \sum p^2`
+    (Bell and McCaffrey 2002). `loads` holds :math:`z`, (D, P), `total` the sums of s
+    over clusters, (D,), and `squares` :math:`s's`, (D, D).
+    """
+
+    loads: Array
+    total: Array
+    squares: Array
+
+    def of(self, contrasts: Array) -> Array:
+        """Return the number for each of K contrasts, (K,)."""
+        own = (contrasts @ self.loads.T) ** 2
+        below = ((own @ self.squares) * own).sum(axis=1)
+        whole = (own @ self.total) ** 2
+        return np.divide(whole, below, out=np.ones(len(own)), where=below > 0)
+
+
+@dataclass(frozen=True)
+class CrossedCovariance:
+    """The covariance of P estimates by what is drawn.
+
+    Each kind holds the covariance of sums over its clusters, and as how many equal
+    clusters these count: in all, or by contrast.
+    """
+
+    kinds: tuple[tuple[Array, float | ClusterCounts], ...]
+    both: tuple[Array, float | ClusterCounts]
     rank: int
     model: Array | None = None
     is_least: bool = False
 
     def of(self, contrasts: Array) -> Errors:
         """Return the errors of K sums of estimates, whose weights are (K, P)."""
-        matrix, n_both = self.both
+        matrix, in_both = self.both
         both, ones = squared(contrasts, matrix), np.ones(len(contrasts))
+        n_both = _counts(in_both, contrasts)
         weights = np.eye(len(matrix))
         if self.model is not None:
             known = np.linalg.pinv(self.model, rcond=SINGULAR, hermitian=True)
@@ -136,18 +163,25 @@ class CrossedCovariance:
         kinds = [
             ClusteredVariance(
                 squared(contrasts, own),
-                n * ones,
+                _counts(n, contrasts),
                 ones * (float((weights * own).sum()) / single if single > 0 else 1.0),
             )
             for own, n in self.kinds
         ]
-        errors = joined_errors(kinds, both, n_both * ones, rank=self.rank)
+        errors = joined_errors(kinds, both, n_both, rank=self.rank)
         if self.model is None or not self.is_least:
             return errors
         # A larger value is not identified by the clusters.
         least = squared(contrasts, self.model)
-        freedom = np.where(least > errors.variance, max(n_both - 1, 1), errors.freedom)
+        of_least = np.maximum(n_both - 1, 1)
+        freedom = np.where(least > errors.variance, of_least, errors.freedom)
         return Errors(np.maximum(errors.variance, least), freedom)
+
+
+def _counts(n: float | ClusterCounts, contrasts: Array) -> Array:
+    if isinstance(n, ClusterCounts):
+        return n.of(contrasts)
+    return np.full(len(contrasts), n)
 
 
 def crossed_covariance(

@@ -8,10 +8,10 @@ from scipy import sparse
 
 from analysis.inference.crossed_clusters import (
     Cluster,
+    ClusterCounts,
     ClusteredVariance,
     CrossedCovariance,
     Errors,
-    crossed_covariance,
     drawn_clusters,
     joined_errors,
     share_intervals,
@@ -123,14 +123,15 @@ class Means:
         """Return their covariance where clusters are drawn; None if nothing is."""
         if not parts:
             return None
-        kinds, adds = self._drawn(parts)
-        n, M = np.arange(len(adds)), len(self.value)
-        added = sparse.csr_array((adds, (n, self._answers.method)), shape=(len(n), M))
+        drawn, adds = self._drawn(parts)
+        kinds, both = drawn_clusters(drawn, len(adds))
+        if not kinds:
+            return None
+        M = len(self.value)
         differences = np.eye(M) - 1 / M
         model = differences @ np.diag(1 / self.n_cells) @ differences
-        return crossed_covariance(
-            added, n, kinds, rank=max(M - 1, 1), model=model, weights=self._share
-        )
+        *found, single = (self._covariance(adds, kind) for kind in (*kinds, both))
+        return CrossedCovariance(tuple(found), single, max(M - 1, 1), model)
 
     def intervals(
         self, parts: tuple[str, ...], confidence: float, scale: Scale | None
@@ -162,14 +163,37 @@ class Means:
         return kinds_drawn(clusters, parts), self._share * (answers.rating - around)
 
     def _by_cluster(self, adds: Array, cluster: Cluster) -> ClusteredVariance:
+        sums, sizes, _single = self._in_clusters(adds, cluster)
+        variance, count = (x.power(2).sum(axis=0) for x in (sums, sizes))
+        return ClusteredVariance(variance, 1 / count, np.ones(len(count)))
+
+    def _covariance(self, adds: Array, cluster: Cluster) -> tuple[Array, ClusterCounts]:
+        sums, _sizes, single = self._in_clusters(adds, cluster)
+        counts = ClusterCounts(
+            np.eye(len(self.value)),
+            np.asarray(single.sum(axis=0)),
+            (single.T @ single).toarray(),
+        )
+        return (sums.T @ sums).toarray(), counts
+
+    def _in_clusters(
+        self, adds: Array, cluster: Cluster
+    ) -> tuple[sparse.csr_array, sparse.csr_array, sparse.csr_array]:
+        """Return what clusters add to each mean, and the sums of shares and squares.
+
+        A method can have few of the clusters: it is held against its own others.
+        """
         codes, n = cluster
         M = len(self.value)
         keys, at = np.unique(self._answers.method * n + codes, return_inverse=True)
         of, sizes = keys // n, np.bincount(at, self._share)
         sums = np.bincount(at, adds) * widened_clusters(sizes, of, M)
-        variance = np.bincount(of, sums**2, minlength=M).astype(float)
-        count = 1 / np.bincount(of, sizes**2, minlength=M)
-        return ClusteredVariance(variance, count, np.ones(M))
+        single = np.bincount(at, self._share**2)
+        sums, sizes, single = (
+            sparse.csr_array((x, (keys % n, of)), shape=(n, M))
+            for x in (sums, sizes, single)
+        )
+        return sums, sizes, single
 
 
 def scaled_intervals(
