@@ -11,6 +11,7 @@ as :math:`1 / \sum h^2` of equal size (Carter, Schnepel and Steigerwald 2017).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -85,7 +86,7 @@ def joined_errors(
     :math:`\max(v_a, v_b) + \max(v_s - v_b, 0)`.
     Degrees of freedom are joined after Satterthwaite (1946).
     """
-    parts = [_moderated(kind, both, rank) for kind in kinds]
+    parts = [_moderated(kind, both, n_both, rank) for kind in kinds]
     if len(parts) == 1:
         return Errors(*parts[0])
     (first, of_first), (second, of_second) = parts
@@ -101,39 +102,53 @@ def joined_errors(
     return Errors(variance, freedom)
 
 
-def _moderated(kind: ClusteredVariance, both: Array, rank: int) -> tuple[Array, Array]:
-    """Return variances by one kind, moved to the common factor; their freedom."""
+def _moderated(
+    kind: ClusteredVariance, both: Array, n_both: Array, rank: int
+) -> tuple[Array, Array]:
+    """Return variances by one kind, moved to the common factor; their freedom.
+
+    The factor is known, the variance it widens only as well as its answers, which are
+    the same: errors add.
+    """
     freedom = np.maximum(kind.n - 1, 0).astype(float)
     if rank < 2:
         return kind.variance, np.maximum(freedom, 1)
     common = kind.factor * both
-    moved = (freedom * kind.variance + PRIOR_FREEDOM * common) / (
-        freedom + PRIOR_FREEDOM
-    )
+    whole = freedom + PRIOR_FREEDOM
+    moved = (freedom * kind.variance + PRIOR_FREEDOM * common) / whole
+    answers = np.maximum(n_both / np.maximum(kind.factor, 1) - 1, 1)
+    error = (np.sqrt(freedom) + PRIOR_FREEDOM / np.sqrt(answers)) / whole
     most = np.maximum(freedom.max(initial=1), 1) * rank
-    return moved, np.minimum(freedom + PRIOR_FREEDOM, most)
+    return moved, np.minimum(np.minimum(whole, 1 / error**2), most)
 
 
 @dataclass(frozen=True)
-class ClusterCounts:
-    r"""As how many equal clusters those of a contrast of P estimates count.
+class ClusterSizes:
+    r"""The clusters of P estimates that rest on separate answers.
 
-    Cluster g adds :math:`p_g = \sum_d s_{gd} (z_d'c)^2` to the variance of contrast c
-    if answers are independent, and clusters count as :math:`(\sum p)^2 / \sum p^2`
-    (Bell and McCaffrey 2002). `loads` holds :math:`z`, (D, P), `total` the sums of s
-    over clusters, (D,), and `squares` :math:`s's`, (D, D).
+    Answer i of estimate p has the weight :math:`w_i`. `total` holds
+    :math:`\sum w_i^2`, (P,), of which cluster g has :math:`s_{gp}`; `squares` holds
+    :math:`s's`, (P, P), and `alike` :math:`\sum_g (\sum_{i \in g} w_i)^2`, (P,).
     """
 
-    loads: Array
     total: Array
     squares: Array
+    alike: Array
 
-    def of(self, contrasts: Array) -> Array:
-        """Return the number for each of K contrasts, (K,)."""
-        own = (contrasts @ self.loads.T) ** 2
-        below = ((own @ self.squares) * own).sum(axis=1)
+    def number(self, contrasts: Array) -> Array:
+        r"""Return as how many equal clusters those of each contrast count.
+
+        That is :math:`(\sum_g p_g)^2 / \sum_g p_g^2`, where p are the clusters' parts
+        of the contrast's variance if answers are independent (Bell and McCaffrey 2002).
+        """
+        own = contrasts**2
         whole = (own @ self.total) ** 2
-        return np.divide(whole, below, out=np.ones(len(own)), where=below > 0)
+        return np.asarray(whole / ((own @ self.squares) * own).sum(axis=1))
+
+    def widened(self, contrasts: Array) -> Array:
+        """Return the factor of each variance if clusters answer as one."""
+        own = contrasts**2
+        return np.asarray((own @ self.alike) / (own @ self.total))
 
 
 @dataclass(frozen=True)
@@ -141,32 +156,26 @@ class CrossedCovariance:
     """The covariance of P estimates by what is drawn.
 
     Each kind holds the covariance of sums over its clusters, and as how many equal
-    clusters these count: in all, or by contrast.
+    clusters these count: the same for all contrasts, or the sizes of the clusters.
     """
 
-    kinds: tuple[tuple[Array, float | ClusterCounts], ...]
-    both: tuple[Array, float | ClusterCounts]
+    kinds: tuple[tuple[Array, float | ClusterSizes], ...]
+    both: tuple[Array, float | ClusterSizes]
     rank: int
     model: Array | None = None
     is_least: bool = False
 
     def of(self, contrasts: Array) -> Errors:
         """Return the errors of K sums of estimates, whose weights are (K, P)."""
-        matrix, in_both = self.both
-        both, ones = squared(contrasts, matrix), np.ones(len(contrasts))
-        n_both = _counts(in_both, contrasts)
-        weights = np.eye(len(matrix))
-        if self.model is not None:
-            known = np.linalg.pinv(self.model, rcond=SINGULAR, hermitian=True)
-            weights = np.asarray(known, float)
-        single = float((weights * matrix).sum())
+        matrix, single = self.both
+        both, n_both = squared(contrasts, matrix), _number(single, contrasts)
         kinds = [
             ClusteredVariance(
                 squared(contrasts, own),
-                _counts(n, contrasts),
-                ones * (float((weights * own).sum()) / single if single > 0 else 1.0),
+                _number(sizes, contrasts),
+                self._factor(own, sizes, contrasts),
             )
-            for own, n in self.kinds
+            for own, sizes in self.kinds
         ]
         errors = joined_errors(kinds, both, n_both, rank=self.rank)
         if self.model is None or not self.is_least:
@@ -177,11 +186,38 @@ class CrossedCovariance:
         freedom = np.where(least > errors.variance, of_least, errors.freedom)
         return Errors(np.maximum(errors.variance, least), freedom)
 
+    def _factor(
+        self, own: Array, sizes: float | ClusterSizes, contrasts: Array
+    ) -> Array:
+        """Return how much clusters widen each variance, alike in all estimates."""
+        matrix, single = self.both
+        basis = self._basis
+        more, of_basis = np.ones(len(contrasts)), np.ones(len(basis))
+        if isinstance(sizes, ClusterSizes) and isinstance(single, ClusterSizes):
+            more, of_basis = (
+                sizes.widened(each) / single.widened(each) - 1
+                for each in (contrasts, basis)
+            )
+        both = squared(basis, matrix)
+        expected = float(both @ of_basis)
+        excess = float((squared(basis, own) - both).sum())
+        alike = excess / expected if expected > 0 else 0.0
+        return np.asarray(np.maximum(1 + alike * more, 0))
 
-def _counts(n: float | ClusterCounts, contrasts: Array) -> Array:
-    if isinstance(n, ClusterCounts):
-        return n.of(contrasts)
-    return np.full(len(contrasts), n)
+    @cached_property
+    def _basis(self) -> Array:
+        """Contrasts that are independent, with a variance of 1, in the model."""
+        if self.model is None:
+            return np.eye(len(self.both[0]))
+        variance, found = np.linalg.eigh(self.model)
+        known = variance > SINGULAR * variance.max()
+        return np.asarray((found[:, known] / np.sqrt(variance[known])).T)
+
+
+def _number(sizes: float | ClusterSizes, contrasts: Array) -> Array:
+    if isinstance(sizes, ClusterSizes):
+        return sizes.number(contrasts)
+    return np.full(len(contrasts), sizes)
 
 
 def crossed_covariance(

@@ -8,8 +8,8 @@ from scipy import sparse
 
 from analysis.inference.crossed_clusters import (
     Cluster,
-    ClusterCounts,
     ClusteredVariance,
+    ClusterSizes,
     CrossedCovariance,
     Errors,
     drawn_clusters,
@@ -167,14 +167,11 @@ class Means:
         variance, count = (x.power(2).sum(axis=0) for x in (sums, sizes))
         return ClusteredVariance(variance, 1 / count, np.ones(len(count)))
 
-    def _covariance(self, adds: Array, cluster: Cluster) -> tuple[Array, ClusterCounts]:
-        sums, _sizes, single = self._in_clusters(adds, cluster)
-        counts = ClusterCounts(
-            np.eye(len(self.value)),
-            np.asarray(single.sum(axis=0)),
-            (single.T @ single).toarray(),
-        )
-        return (sums.T @ sums).toarray(), counts
+    def _covariance(self, adds: Array, cluster: Cluster) -> tuple[Array, ClusterSizes]:
+        sums, sizes, single = self._in_clusters(adds, cluster)
+        total, alike = single.sum(axis=0), sizes.power(2).sum(axis=0)
+        squares = (single.T @ single).toarray()
+        return (sums.T @ sums).toarray(), ClusterSizes(total, squares, alike)
 
     def _in_clusters(
         self, adds: Array, cluster: Cluster
