@@ -1,5 +1,7 @@
 """Soft pairwise accuracy: whether a metric is as sure of method pairs as people."""
 
+from collections.abc import Collection
+
 import numpy as np
 from scipy.special import ndtr
 
@@ -91,8 +93,10 @@ def shared_pairs(grid: CellGrid) -> PairCounts:
     return i[shared], j[shared]
 
 
-def spa_differences(grid: CellGrid, *, sampling: Sampling) -> list[TableRow]:
-    """Compare every two metrics by soft pairwise accuracy."""
+def spa_differences(
+    grid: CellGrid, *, sampling: Sampling, own: Collection[str] = ()
+) -> list[TableRow]:
+    """Compare metrics by soft pairwise accuracy: see `metric_pairs`."""
     usable = [k for k, m in enumerate(grid.metrics) if m not in grid.method_level]
     pair = shared_pairs(grid)
     if not usable or not len(pair[0]) or grid.human_is_method_level:
@@ -113,7 +117,7 @@ def spa_differences(grid: CellGrid, *, sampling: Sampling) -> list[TableRow]:
         return ClusterVariances(of_methods, NAN, NAN, M, n_stories, step, ("methods",))
 
     names = [grid.metrics[k] for k in usable]
-    rows = compared(values, names, variances, sampling)
+    rows = compared(values, names, variances, sampling, own)
     keys = {"question": grid.question, "source": "ratings", "statistic": "spa", "n": n}
     return [keys | row for row in rows]
 

@@ -34,18 +34,26 @@ def tables(values, p_adjusted):
                 "metric_a": a,
                 "metric_b": b,
                 "difference": values[a] - values[b],
+                "p_value": p_adjusted.get(a + b, 1.0),
                 "p_adjusted": p_adjusted.get(a + b, 1.0),
             }
             for a, b in itertools.combinations(sorted(values), 2)
         ],
-        columns=[*FAMILY, "metric_a", "metric_b", "difference", "p_adjusted"],
+        columns=[
+            *FAMILY,
+            "metric_a",
+            "metric_b",
+            "difference",
+            "p_value",
+            "p_adjusted",
+        ],
     )
     return correlations, comparisons
 
 
 def clusters(values, p_adjusted):
     return {
-        row["metric"]: (row["cluster"], row["not_worse_than_best"])
+        row["metric"]: (row["cluster"], row["candidate"])
         for row in cluster_rows(*tables(values, p_adjusted))
     }
 
@@ -67,6 +75,6 @@ def test_undefined_metrics_stand_last_without_a_cluster():
     rows = cluster_rows(*tables({"a": np.nan, "b": 0.9, "c": 0.2}, {"bc": 0.01}))
     assert [row["metric"] for row in rows] == ["b", "c", "a"]
     assert np.isnan(rows[2]["cluster"])
-    assert rows[2]["not_worse_than_best"] is None
+    assert rows[2]["candidate"] is None
     assert rows[2]["reason"] == "all the same"
     assert set(rows[0]) == set(COLUMNS["clusters"])
