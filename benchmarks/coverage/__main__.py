@@ -22,6 +22,7 @@ import time
 
 from benchmarks.coverage import (
     agreement,
+    candidates,
     correlations,
     equal_metrics,
     leaderboards,
@@ -30,7 +31,14 @@ from benchmarks.coverage import (
 from benchmarks.coverage.counting import Interval, Scenario, print_counts
 from benchmarks.coverage.studies import STUDIES_IN_A_WORLD
 
-FAMILIES = (correlations, agreement, leaderboards, method_means, equal_metrics)
+FAMILIES = (
+    correlations,
+    agreement,
+    leaderboards,
+    method_means,
+    equal_metrics,
+    candidates,
+)
 
 
 def intervals(
