@@ -304,7 +304,7 @@ def share_intervals(shares: Array, n: Array, quantiles: Array) -> tuple[Array, A
     middle = shares + z / 2
     far = np.sqrt(z * (shares * (1 - shares) + z / 4))
     low, high = (middle - far) / (1 + z), (middle + far) / (1 + z)
-    return np.clip(low, 0, 1), np.clip(high, 0, 1)
+    return np.clip(low, 0, shares), np.clip(high, shares, 1)
 
 
 def half_p_values(shares: Array, n: Array, freedom: Array) -> Array:
