@@ -86,6 +86,9 @@ def joined_errors(
     :math:`\max(v_a, v_b) + \max(v_s - v_b, 0)`.
     Degrees of freedom are joined after Satterthwaite (1946).
     """
+    # Answers of one cluster are alike, and say less of how much single ones vary.
+    alike = np.max([kind.factor for kind in kinds], axis=0) if rank > 1 else 1.0
+    n_both = n_both / np.maximum(alike, 1)
     parts = [_moderated(kind, both, n_both, rank) for kind in kinds]
     if len(parts) == 1:
         return Errors(*parts[0])
@@ -116,8 +119,8 @@ def _moderated(
     common = kind.factor * both
     whole = freedom + PRIOR_FREEDOM
     moved = (freedom * kind.variance + PRIOR_FREEDOM * common) / whole
-    answers = np.maximum(n_both / np.maximum(kind.factor, 1) - 1, 1)
-    error = (np.sqrt(freedom) + PRIOR_FREEDOM / np.sqrt(answers)) / whole
+    of_both = np.maximum(n_both - 1, 1)
+    error = (np.sqrt(freedom) + PRIOR_FREEDOM / np.sqrt(of_both)) / whole
     most = np.maximum(freedom.max(initial=1), 1) * rank
     return moved, np.minimum(np.minimum(whole, 1 / error**2), most)
 
