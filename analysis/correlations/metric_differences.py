@@ -144,7 +144,7 @@ def metrics_compared(
 
 @dataclass(frozen=True)
 class _Test:
-    """How far the first of two metrics is ahead, and the p-values of that."""
+    """The lead of the first of two metrics, and its p-values."""
 
     difference: float
     p_value: float

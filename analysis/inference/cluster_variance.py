@@ -257,7 +257,7 @@ def metric_pairs(
     """Return the places of the metrics to compare.
 
     Up to `MOST_PAIRED` metrics are compared two by two. Of more, each is compared with
-    the best one, and those of `own`, if there are no more, two by two.
+    the best one; those of `own`, up to as many, are compared two by two.
     """
     every = range(len(names))
     if len(names) <= MOST_PAIRED:

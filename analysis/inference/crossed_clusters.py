@@ -130,8 +130,8 @@ class ClusterSizes:
     r"""The clusters of P estimates that rest on separate answers.
 
     Answer i of estimate p has the weight :math:`w_i`. `total` holds
-    :math:`\sum w_i^2`, (P,), of which cluster g has :math:`s_{gp}`; `squares` holds
-    :math:`s's`, (P, P), and `alike` :math:`\sum_g (\sum_{i \in g} w_i)^2`, (P,).
+    :math:`\sum w_i^2`, (P,). Where the answers of cluster g sum to :math:`s_{gp}`,
+    `squares` holds :math:`s's`, (P, P), and `alike` :math:`\sum_g (\sum_{i \in g} w_i)^2`, (P,).
     """
 
     total: Array
