@@ -131,7 +131,8 @@ class ClusterSizes:
 
     Answer i of estimate p has the weight :math:`w_i`. `total` holds
     :math:`\sum w_i^2`, (P,). Where the answers of cluster g sum to :math:`s_{gp}`,
-    `squares` holds :math:`s's`, (P, P), and `alike` :math:`\sum_g (\sum_{i \in g} w_i)^2`, (P,).
+    `squares` holds :math:`s's`, (P, P). `alike` holds
+    :math:`\sum_g (\sum_{i \in g} w_i)^2`, (P,).
     """
 
     total: Array
