@@ -43,31 +43,48 @@ def mean_ratings(
     confidence: float,
     scale: Scale | None = None,
 ) -> list[MethodMean]:
-    """Average the cells of every method."""
-    answers = answers_of(by_annotator)
-    means = Means(answers)
-    low, high = means.intervals(parts, confidence, scale)
+    """Average the cells of every method, and describe the ratings."""
+    means = estimated_means(
+        by_annotator, parts=parts, confidence=confidence, scale=scale
+    )
     own = by_annotator.groupby(["method", "annotator"])["rating"].mean()
     spread = own.groupby("method").std(ddof=1)
     people = own.groupby("method").size()
     n = ratings.groupby("method").size()
-    has_stories = bool((by_annotator["story"] != "").all())
     counted = not are_means(ratings)
     return [
         MethodMean(
             method,
-            Estimate(
-                float(means.value[i]),
-                float(low[i]),
-                float(high[i]),
-                n=int(means.n_cells[i]) if has_stories else 0,
-            ),
+            mean,
             float(spread[method]),
             int(n[method]) if counted else None,
             int(people[method]) if counted else None,
         )
-        for i, method in enumerate(answers.methods)
+        for method, mean in means.items()
     ]
+
+
+def estimated_means(
+    by_annotator: pd.DataFrame,
+    *,
+    parts: tuple[str, ...],
+    confidence: float,
+    scale: Scale | None = None,
+) -> dict[str, Estimate]:
+    """Average the cells of every method."""
+    answers = answers_of(by_annotator)
+    means = Means(answers)
+    low, high = means.intervals(parts, confidence, scale)
+    has_stories = bool((by_annotator["story"] != "").all())
+    return {
+        method: Estimate(
+            float(means.value[i]),
+            float(low[i]),
+            float(high[i]),
+            n=int(means.n_cells[i]) if has_stories else 0,
+        )
+        for i, method in enumerate(answers.methods)
+    }
 
 
 @dataclass(frozen=True)
