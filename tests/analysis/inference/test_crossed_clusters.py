@@ -101,7 +101,7 @@ def test_clusters_of_a_difference_count_as_in_welchs_test():
     few, many = np.random.default_rng(0).normal(size=(2, 40))
     few, many = zscore(few[:5], ddof=1), zscore(many, ddof=1)
     welch = ttest_ind(few, many, equal_var=False).df
-    assert found[0] - 1 == pytest.approx(welch, rel=0.05)
+    assert found[0] - 1 == pytest.approx(welch, rel=0.1)
 
 
 def test_intervals_and_p_values_are_students():
