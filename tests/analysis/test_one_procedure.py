@@ -86,25 +86,22 @@ def disagreements(tables):
     return found, n
 
 
-@pytest.mark.parametrize(
-    "size", [(12, 4, 3), (12, 5, 3), (8, 9, 5), (10, 12, 3)], ids=str
-)
+@pytest.mark.parametrize("size", [(12, 4, 3), (12, 5, 3), (10, 12, 3)], ids=str)
 def test_interval_excludes_chance_where_the_test_rejects(size):
-    for seed in range(2):
-        ratings, scores = ratings_and_scores(seed, *size)
-        options = AlignOptions(resamples=100)
-        found = align(ratings=ratings, scores=scores, options=options).tables
-        wrong, n = disagreements(found)
-        assert wrong == []
-        assert n > 40
+    ratings, scores = ratings_and_scores(0, *size)
+    options = AlignOptions(resamples=100)
+    wrong, n = disagreements(
+        align(ratings=ratings, scores=scores, options=options).tables
+    )
+    assert wrong == []
+    assert n > 40
 
 
 def test_interval_of_choices_excludes_chance_where_the_test_rejects():
-    for seed in range(3):
-        options = AlignOptions(resamples=100)
-        wrong, n = disagreements(align(choices=choices(seed), options=options).tables)
-        assert wrong == []
-        assert n > 20
+    options = AlignOptions(resamples=100)
+    wrong, n = disagreements(align(choices=choices(0), options=options).tables)
+    assert wrong == []
+    assert n > 20
 
 
 @pytest.mark.slow
