@@ -20,8 +20,10 @@ from analysis.inference.resampling import (
     DECIMALS,
     bootstrap_p,
     divided,
+    follow_test,
     interval,
     no_draws,
+    rejects,
 )
 from analysis.options import Sampling
 from analysis.reading.cells import CellGrid
@@ -87,10 +89,12 @@ def _drawn(
     if np.isnan(value):
         drawn = drawn[:0]
     low, high, reason = interval(drawn, confidence)
+    p_value = bootstrap_p(drawn)
+    low, high = follow_test(low, high, value, 0.0, rejects(p_value, confidence))
     return {
         "low": low,
         "high": high,
-        "p_value": bootstrap_p(drawn),
+        "p_value": p_value,
         "test": "+".join(parts) if drawn.size else "",
         "reason": reason,
     }
