@@ -1,7 +1,7 @@
 """Differences between metrics, and clusters of equally good ones."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -188,7 +188,7 @@ def _family(
     records = _records(family)
     defined = [r for r in records if not math.isnan(float(r["value"]))]
     others = [r for r in records if math.isnan(float(r["value"]))]
-    leads: Counter[str] = Counter()
+    leads: defaultdict[str, float] = defaultdict(float)
     met: Counter[str] = Counter()
     for (metric, _other), test in tests.items():
         leads[metric] = round(leads[metric] + test.difference, DECIMALS)

@@ -203,11 +203,11 @@ class Means:
         of, sizes = keys // n, np.bincount(at, self._share)
         sums = np.bincount(at, adds) * widened_clusters(sizes, of, M)
         single = np.bincount(at, self._share**2)
-        sums, sizes, single = (
-            sparse.csr_array((x, (keys % n, of)), shape=(n, M))
-            for x in (sums, sizes, single)
-        )
-        return sums, sizes, single
+
+        def table(values: Array) -> sparse.csr_array:
+            return sparse.csr_array((values, (keys % n, of)), shape=(n, M))
+
+        return table(sums), table(sizes), table(single)
 
 
 def scaled_intervals(
