@@ -286,8 +286,8 @@ def compared(
     return with_holm(rows, len(names))
 
 
-def with_holm(rows: list[TableRow], n_metrics: int) -> list[TableRow]:
-    """Add p-values that are adjusted over all pairs of the metrics of one family.
+def with_holm(rows: list[TableRow], n_metrics: int = 0) -> list[TableRow]:
+    """Add p-values that are adjusted over the rows or all pairs of a family.
 
     Pairs without a row count: the answers also say which metric is the best.
     """
