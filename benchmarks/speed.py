@@ -26,13 +26,20 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from analysis.pairwise.soft_accuracy import soft_pairwise_accuracy
 from analysis.rankings.bradley_terry import leaderboard
 from analysis.reliability.agreement import agreement
 from analysis.reliability.matrices import rating_reliability
 from annotate.assignment.designs.balance import DesignUnit
 from annotate.assignment.designs.balanced import plan
 from annotate.assignment.designs.planned_slots import LanguageGroup
-from benchmarks.coverage.studies import Design, rating_rows, simulated_study, world
+from benchmarks.coverage.studies import (
+    Design,
+    cell_grid,
+    rating_rows,
+    simulated_study,
+    world,
+)
 from benchmarks.figures import median_time, memory
 
 RESAMPLES = 1000
@@ -79,6 +86,21 @@ def rankings(scale: float, _folder: Path) -> None:
     rows["annotator"] = rng.integers(0, 50, n).astype(str)
     own = median_time(lambda: leaderboard(rows, criterion="q"))
     show(f"{n:,} votes", own)
+
+
+def soft(scale: float, _folder: Path) -> None:
+    """Soft pairwise accuracy: values alone, and with intervals of 1,000 resamples."""
+    for stories, methods, metrics in ((160, 5, 9), (100, 10, 50), (300, 20, 20)):
+        stories = max(10, round(stories * scale))
+        rng = np.random.default_rng(0)
+        human = rng.normal(size=(stories, methods)).round(1)
+        scores = human / 2 + rng.normal(size=(metrics, stories, methods))
+        grid = cell_grid(human, scores, tuple(f"k{k:02d}" for k in range(metrics)))
+        for resamples in (0, RESAMPLES):
+            how = {"resamples": resamples, "confidence": 0.95, "seed": 0}
+            own = median_time(lambda g=grid, h=how: soft_pairwise_accuracy(g, **h))
+            size = f"{stories} stories x {methods} methods, {metrics} metrics"
+            show(f"{size}, {resamples} resamples", own)
 
 
 def plans(scale: float, _folder: Path) -> None:
@@ -138,7 +160,7 @@ def write_study(folder: Path, rows: int) -> None:
     pd.concat(scores).to_csv(folder / "scores.csv", index=False)
 
 
-WORK = {one.__name__: one for one in (alpha, rankings, plans, alignments)}
+WORK = {one.__name__: one for one in (alpha, rankings, soft, plans, alignments)}
 
 
 def main() -> None:

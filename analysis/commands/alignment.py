@@ -159,6 +159,8 @@ def align(
         known = with_counterparts(known, hypotheses, found)
     add_composites(people, table, known, tags, found)
     table = composite_scores(table, known, tags, found.notes)
+    named = () if hypotheses is None else hypotheses["metric"].astype(str)
+    found.own = frozenset(known).union(named)
     add_method_scores(people, table, found)
     asked = composite_answers(people, known, tags, found.notes)
     questions = _questions(asked, people.choices, table, found, progress)

@@ -76,6 +76,8 @@ def dense_levels(values: Array | Levels) -> Levels:
 
 # Groups of at most this many points compare all pairs by one table of signs.
 FEW_POINTS = 128
+# Metrics at a time, which bounds memory as well.
+METRICS_AT_ONCE = 25
 # Elements of pairwise signs at a time; they bound memory, not results.
 BLOCK = 2_000_000
 
@@ -89,7 +91,11 @@ def rank_sums(
     cost is N (block + values) B instead of N^2 B.
     """
     sums = few_sums if weights.shape[2] <= FEW_POINTS else many_sums
-    return RankSums(sums(human, scores, weights, spearman=spearman))
+    first, *others = (
+        sums(human, scores[k : k + METRICS_AT_ONCE], weights, spearman=spearman)
+        for k in range(0, max(len(scores), 1), METRICS_AT_ONCE)
+    )
+    return RankSums(np.concatenate([first, *(own[1:] for own in others)]))
 
 
 def few_sums(human: Array, scores: Array, weights: Floats, *, spearman: bool) -> Array:

@@ -17,6 +17,7 @@ from analysis.correlations.levels import (
 from analysis.inference.cluster_variance import (
     CROSSED,
     LEAST,
+    MOST_PAIRED,
     ClusterVariances,
     leave_outs,
     pair_values,
@@ -114,7 +115,7 @@ def coefficient_variances(
     by_output: dict[str, Array] = {}
     if level != "story" and S > 1:
         rng = stream(seed, "stories", grid.question, level)
-        drawn = story_draws(grid.cells, rng)
+        drawn = story_draws(grid.cells, rng, len(grid.metrics))
         by_story, by_output = (
             coefficients_by_draw(grid, level, part, coefficients) for part in drawn
         )
@@ -132,10 +133,13 @@ def coefficient_variances(
     }
 
 
-def story_draws(cells: Mask, rng: np.random.Generator) -> tuple[Draws, Draws]:
-    """Draw stories as wholes, and for every method alone."""
+def story_draws(
+    cells: Mask, rng: np.random.Generator, n_metrics: int
+) -> tuple[Draws, Draws]:
+    """Draw stories as wholes, and for every method alone; less often for many."""
     S, M = cells.shape
-    B = int(np.clip(MOST_DRAWN // cells.size, *DRAWS))
+    drawn_from = cells.size * max(n_metrics / MOST_PAIRED, 1)
+    B = int(np.clip(MOST_DRAWN // drawn_from, *DRAWS))
     every = np.ones((B, M), int)
     by_story = Draws(cluster_counts(S, B, rng), every)
     alone = np.zeros((B, S, M), int)

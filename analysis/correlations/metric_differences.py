@@ -1,8 +1,9 @@
 """Differences between metrics, and clusters of equally good ones."""
 
-import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -10,12 +11,19 @@ import numpy as np
 import pandas as pd
 
 from analysis.correlations.level_estimates import Spread, coefficients_by_draw
-from analysis.inference.cluster_variance import tested, with_holm
+from analysis.inference.cluster_variance import (
+    metric_pairs,
+    tested,
+    with_holm,
+)
 from analysis.inference.resampling import (
     DECIMALS,
     bootstrap_p,
+    divided,
+    follow_test,
     interval,
     no_draws,
+    rejects,
 )
 from analysis.options import Sampling
 from analysis.reading.cells import CellGrid
@@ -32,15 +40,17 @@ def metric_differences(
     coefficients: Sequence[str],
     spread: Spread,
     sampling: Sampling,
+    own: Collection[str] = (),
 ) -> list[TableRow]:
-    """Compare every two metrics by every coefficient at one level."""
+    """Compare metrics by every coefficient at one level: see `metric_pairs`."""
     once = no_draws(*grid.cells.shape)
     point = coefficients_by_draw(grid, level, once, coefficients)
     parts, known = spread.parts, spread.variances
     found: list[TableRow] = []
     for name in coefficients:
         rows: list[TableRow] = []
-        for a, b in itertools.combinations(range(len(grid.metrics)), 2):
+        values = _means(point[name][..., 0])
+        for a, b in metric_pairs(values, grid.metrics, own):
             apart = point[name][a, ..., 0] - point[name][b, ..., 0]
             defined = apart[np.isfinite(apart)]
             value = round(float(defined.mean()), DECIMALS) if defined.size else NAN
@@ -60,8 +70,16 @@ def metric_differences(
                 drawn = spread.draws.get(name, np.empty((len(grid.metrics), 0)))
                 row |= _drawn(value, drawn[a] - drawn[b], parts, sampling["confidence"])
             rows.append(row)
-        found += with_holm(rows)
+        found += with_holm(rows, len(grid.metrics))
     return found
+
+
+def _means(values: Array) -> Array:
+    """Average values (K,), or (K, S) over the stories where they are defined."""
+    if values.ndim == 1:
+        return values
+    known = np.isfinite(values)
+    return divided(np.where(known, values, 0.0).sum(axis=1), known.sum(axis=1))
 
 
 def _drawn(
@@ -71,10 +89,12 @@ def _drawn(
     if np.isnan(value):
         drawn = drawn[:0]
     low, high, reason = interval(drawn, confidence)
+    p_value = bootstrap_p(drawn)
+    low, high = follow_test(low, high, value, 0.0, rejects(p_value, confidence))
     return {
         "low": low,
         "high": high,
-        "p_value": bootstrap_p(drawn),
+        "p_value": p_value,
         "test": "+".join(parts) if drawn.size else "",
         "reason": reason,
     }
@@ -95,18 +115,23 @@ def cluster_rows(
     Metrics are ordered by their mean difference to the others, on the outputs that all
     of them score. A metric opens a new cluster when any metric of the current one is
     significantly better by `p_adjusted` (the ranks of WMT: Freitag et al. 2023, section
-    6). A pair without a p-value counts as not different.
+    6). A pair without a p-value counts as not different. Where metrics were compared
+    with the best only, the first cluster holds the candidates for best.
+
+    A metric is no candidate for best if the best of the data is better by the test of
+    the two, one-sided, whose p-value is multiplied by the number of the others. The
+    true best one remains in at least 95 % of studies, however many metrics there are
+    (Hsu 1984, Annals of Statistics 12, with Bonferroni's bound, which holds for any
+    correlation of the tests).
     """
-    worse = _significantly_worse(comparisons)
+    tests = _tests(comparisons)
     named = metrics_compared(comparisons)
-    ahead = _ahead(comparisons)
     rows: list[TableRow] = []
     for key, family in correlations.groupby(list(KEYS), sort=False):
         here = named.get(tuple(key))
         others = family["value"].notna() & (here is not None)
         others &= ~family["metric"].isin(here or ())
-        leads = ahead.get(tuple(key), {})
-        rows.extend(_family(family[~others], worse.get(tuple(key)), leads, key))
+        rows.extend(_family(family[~others], tests.get(tuple(key), {}), key))
         rows.extend(_row(row, key, NOT_COMPARED) for row in _records(family[others]))
     return rows
 
@@ -121,58 +146,81 @@ def metrics_compared(
     }
 
 
-MetricFamily = dict[tuple[str, str], bool]
+@dataclass(frozen=True)
+class _Test:
+    """The lead of the first of two metrics, and its p-values."""
+
+    difference: float
+    p_value: float
+    p_adjusted: float
+
+    @property
+    def is_worse(self) -> bool:
+        return self.p_adjusted <= SIGNIFICANT and self.difference < 0
 
 
-def _significantly_worse(
+MetricTests = Mapping[tuple[str, str], _Test]
+
+
+def _tests(
     comparisons: pd.DataFrame,
-) -> Mapping[tuple[object, ...], MetricFamily]:
-    """Map each family to (worse, better) pairs; empty where nothing was tested."""
-    found: dict[tuple[object, ...], MetricFamily] = {}
-    for row in comparisons.to_dict("records"):
-        family = found.setdefault(tuple(row[key] for key in KEYS), {})
-        p, difference = float(row["p_adjusted"]), float(row["difference"])
-        if math.isnan(p):
-            continue
-        a, b = str(row["metric_a"]), str(row["metric_b"])
-        family[a, b] = p <= SIGNIFICANT and difference < 0
-        family[b, a] = p <= SIGNIFICANT and difference > 0
-    return found
-
-
-def _ahead(comparisons: pd.DataFrame) -> dict[tuple[object, ...], dict[str, float]]:
-    """Sum each metric's differences to the others, by family."""
-    found: dict[tuple[object, ...], dict[str, float]] = {}
-    for row in comparisons.dropna(subset=["difference"]).to_dict("records"):
-        leads = found.setdefault(tuple(row[key] for key in KEYS), {})
-        for name, sign in (("metric_a", 1), ("metric_b", -1)):
-            metric, ahead = str(row[name]), sign * float(row["difference"])
-            leads[metric] = round(leads.get(metric, 0.0) + ahead, DECIMALS)
+) -> dict[tuple[object, ...], dict[tuple[str, str], _Test]]:
+    """Return the test of each two metrics, in both orders, by family."""
+    found: dict[tuple[object, ...], dict[tuple[str, str], _Test]] = {}
+    known = comparisons.dropna(subset=["difference"])
+    columns = [known[name] for name in (*KEYS, "metric_a", "metric_b")]
+    for *key, a, b, difference, p_value, p_adjusted in zip(
+        *columns,
+        known["difference"],
+        known["p_value"],
+        known["p_adjusted"],
+        strict=True,
+    ):
+        family = found.setdefault(tuple(key), {})
+        family[a, b] = _Test(difference, p_value, p_adjusted)
+        family[b, a] = _Test(-difference, p_value, p_adjusted)
     return found
 
 
 def _family(
-    family: pd.DataFrame,
-    worse: MetricFamily | None,
-    leads: Mapping[str, float],
-    key: Sequence[object],
+    family: pd.DataFrame, tests: MetricTests, key: Sequence[object]
 ) -> list[TableRow]:
     records = _records(family)
     defined = [r for r in records if not math.isnan(float(r["value"]))]
     others = [r for r in records if math.isnan(float(r["value"]))]
+    leads: defaultdict[str, float] = defaultdict(float)
+    met: Counter[str] = Counter()
+    for (metric, _other), test in tests.items():
+        leads[metric] = round(leads[metric] + test.difference, DECIMALS)
+        met[metric] += 1
     defined.sort(key=lambda r: (-float(r["value"]), str(r["metric"])))
-    defined.sort(key=lambda r: -leads.get(str(r["metric"]), 0.0))
+    defined.sort(key=lambda r: -leads[str(r["metric"])])
     names = [str(r["metric"]) for r in defined]
-    tested = bool(worse) or len(names) == 1
-    clusters = _clusters(names, worse or {})
+    tested = any(not math.isnan(t.p_adjusted) for t in tests.values())
+    # The first; where not all pairs were compared, the one that all others met.
+    best = max(names, key=met.__getitem__, default="")
+    p_best = [_p_best(tests.get((best, name)), len(names)) for name in names]
+    is_candidate = [not p <= SIGNIFICANT for p in p_best]
+    clusters = _clusters(names, tests)
+    if len(tests) < len(names) * (len(names) - 1):
+        clusters = [1 if stays else 2 for stays in is_candidate]
     rows: list[TableRow] = []
     for i, record in enumerate([*defined, *others]):
-        row = _row(record, key, _reason(record, i < len(defined), tested))
-        if i < len(defined) and tested:
-            worse_than_best = (worse or {}).get((names[i], names[0]), False)
-            row |= {"cluster": clusters[i], "not_worse_than_best": not worse_than_best}
+        known = i < len(defined) and (tested or len(names) == 1)
+        row = _row(record, key, _reason(record, i < len(defined), known))
+        if known:
+            row |= {"cluster": clusters[i], "candidate": is_candidate[i]}
+            row |= {"p_best": p_best[i]}
         rows.append(row)
     return rows
+
+
+def _p_best(test: _Test | None, n: int) -> float:
+    """Return the adjusted p-value that a metric is the best one of n."""
+    if test is None:
+        return 1.0
+    one_sided = test.p_value / 2 if test.difference > 0 else 1 - test.p_value / 2
+    return min((n - 1) * one_sided, 1.0)
 
 
 def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
@@ -190,16 +238,18 @@ def _row(record: Mapping[str, Any], key: Sequence[object], reason: str) -> Table
         "level": level,
         "coefficient": coefficient,
         "cluster": NAN,
-        "not_worse_than_best": None,
+        "candidate": None,
+        "p_best": NAN,
     }
 
 
-def _clusters(names: list[str], worse: MetricFamily) -> list[int]:
+def _clusters(names: list[str], tests: MetricTests) -> list[int]:
     """Return the cluster number of each metric; the best come first."""
+    worse = {pair for pair, test in tests.items() if test.is_worse}
     numbers: list[int] = []
     current: list[str] = []
     for name in names:
-        if any(worse.get((name, other), False) for other in current):
+        if any((name, other) in worse for other in current):
             current = []
         if not current:
             numbers.append(numbers[-1] + 1 if numbers else 1)

@@ -8,7 +8,7 @@ Stein 1981, Annals of Statistics 9(3)).
 """
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
@@ -25,6 +25,8 @@ from analysis.sentences import counted, sentence
 CROSSED = ("stories", "methods")
 # Fewer clusters cannot stand for others.
 LEAST = 5
+# More metrics are not compared two by two, but with the best one.
+MOST_PAIRED = 20
 
 
 @dataclass(frozen=True)
@@ -249,24 +251,51 @@ def variance_of_methods(values: Array, n: int) -> float:
     return float(np.maximum(*pair_variance(values, n))) if n >= LEAST else NAN
 
 
+def metric_pairs(
+    values: Array, names: Sequence[str], own: Collection[str]
+) -> list[tuple[int, int]]:
+    """Return the places of the metrics to compare.
+
+    Up to `MOST_PAIRED` metrics are compared two by two. Of more, each is compared with
+    the best one; those of `own`, up to as many, are compared two by two.
+    """
+    every = range(len(names))
+    if len(names) <= MOST_PAIRED:
+        return list(itertools.combinations(every, 2))
+    best = int(np.argmax(np.nan_to_num(values, nan=-np.inf)))
+    found = {(min(k, best), max(k, best)) for k in every if k != best}
+    few = [k for k in every if names[k] in own]
+    if len(few) <= MOST_PAIRED:
+        found.update(itertools.combinations(few, 2))
+    return sorted(found)
+
+
 def compared(
     values: Array,
     names: Sequence[str],
     variances: Callable[[int, int], ClusterVariances],
     sampling: Sampling,
+    own: Collection[str] = (),
 ) -> list[TableRow]:
-    """Test every two of several shares; Holm's adjustment is over all of them."""
+    """Test the differences of shares of metrics: see `metric_pairs`."""
     rows: list[TableRow] = []
-    for a, b in itertools.combinations(range(len(names)), 2):
+    for a, b in metric_pairs(values, names, own):
         value = round(float(values[a] - values[b]), DECIMALS)
         row = {"metric_a": names[a], "metric_b": names[b], "difference": value}
         rows.append(row | tested(value, partial(variances, a, b), sampling, most=1.0))
-    return with_holm(rows)
+    return with_holm(rows, len(names))
 
 
-def with_holm(rows: list[TableRow]) -> list[TableRow]:
-    """Add p-values that are adjusted over the rows of one family."""
-    adjusted = holm(np.array([row["p_value"] for row in rows], float))
+def with_holm(rows: list[TableRow], n_metrics: int = 0) -> list[TableRow]:
+    """Add p-values that are adjusted over the rows or all pairs of a family.
+
+    Pairs without a row count: the answers also say which metric is the best.
+    """
+    p_values = np.array([row["p_value"] for row in rows], float)
+    if n_metrics > MOST_PAIRED and np.isfinite(p_values).any():
+        left = n_metrics * (n_metrics - 1) // 2 - len(rows)
+        p_values = np.append(p_values, np.ones(left))
+    adjusted = holm(p_values)[: len(rows)]
     return [
         row | {"p_adjusted": float(p)} for row, p in zip(rows, adjusted, strict=True)
     ]

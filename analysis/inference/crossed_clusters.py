@@ -11,6 +11,7 @@ as :math:`1 / \sum h^2` of equal size (Carter, Schnepel and Steigerwald 2017).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -93,7 +94,10 @@ def joined_errors(
     :math:`\max(v_a, v_b) + \max(v_s - v_b, 0)`.
     Degrees of freedom are joined after Satterthwaite (1946).
     """
-    parts = [_moderated(kind, both, rank) for kind in kinds]
+    # Answers of one cluster are alike, and say less of how much single ones vary.
+    alike = np.max([kind.factor for kind in kinds], axis=0) if rank > 1 else 1.0
+    n_both = n_both / np.maximum(alike, 1)
+    parts = [_moderated(kind, both, n_both, rank) for kind in kinds]
     if len(parts) == 1:
         return Errors(*parts[0])
     (first, of_first), (second, of_second) = parts
@@ -109,28 +113,67 @@ def joined_errors(
     return Errors(variance, freedom)
 
 
-def _moderated(kind: ClusteredVariance, both: Array, rank: int) -> tuple[Array, Array]:
-    """Return variances by one kind, moved to the common factor; their freedom."""
+def _moderated(
+    kind: ClusteredVariance, both: Array, n_both: Array, rank: int
+) -> tuple[Array, Array]:
+    """Return variances by one kind, moved to the common factor; their freedom.
+
+    The factor is known, the variance it widens only as well as its answers, which are
+    the same: errors add.
+    """
     freedom = np.maximum(kind.n - 1, 0).astype(float)
     if rank < 2:
         return kind.variance, np.maximum(freedom, 1)
     common = kind.factor * both
-    moved = (freedom * kind.variance + PRIOR_FREEDOM * common) / (
-        freedom + PRIOR_FREEDOM
-    )
+    whole = freedom + PRIOR_FREEDOM
+    moved = (freedom * kind.variance + PRIOR_FREEDOM * common) / whole
+    of_both = np.maximum(n_both - 1, 1)
+    error = (np.sqrt(freedom) + PRIOR_FREEDOM / np.sqrt(of_both)) / whole
     most = np.maximum(freedom.max(initial=1), 1) * rank
-    return moved, np.minimum(freedom + PRIOR_FREEDOM, most)
+    return moved, np.minimum(np.minimum(whole, 1 / error**2), most)
+
+
+@dataclass(frozen=True)
+class ClusterSizes:
+    r"""The clusters of P estimates that rest on separate answers.
+
+    Answer i of estimate p has the weight :math:`w_i`. `total` holds
+    :math:`\sum w_i^2`, (P,). Where the answers of cluster g sum to :math:`s_{gp}`,
+    `squares` holds :math:`s's`, (P, P). `alike` holds
+    :math:`\sum_g (\sum_{i \in g} w_i)^2`, (P,).
+    """
+
+    total: Array
+    squares: Array
+    alike: Array
+
+    def number(self, contrasts: Array) -> Array:
+        r"""Return as how many equal clusters those of each contrast count.
+
+        That is :math:`(\sum_g p_g)^2 / \sum_g p_g^2`, where p are the clusters' parts
+        of the contrast's variance if answers are independent (Bell and McCaffrey 2002).
+        """
+        own = contrasts**2
+        whole = (own @ self.total) ** 2
+        return np.asarray(whole / ((own @ self.squares) * own).sum(axis=1))
+
+    def widened(self, contrasts: Array) -> Array:
+        """Return the factor of each variance if clusters answer as one."""
+        own = contrasts**2
+        return np.asarray((own @ self.alike) / (own @ self.total))
 
 
 @dataclass(frozen=True)
 class CrossedCovariance:
     """The covariance of P estimates by what is drawn.
 
+    Each kind holds the covariance of sums over its clusters, and as how many equal
+    clusters these count: the same for all contrasts, or the sizes of the clusters.
     `further` is that of an independent part of the estimates, and its freedom.
     """
 
-    kinds: tuple[tuple[Array, float], ...]
-    both: tuple[Array, float]
+    kinds: tuple[tuple[Array, float | ClusterSizes], ...]
+    both: tuple[Array, float | ClusterSizes]
     rank: int
     model: Array | None = None
     is_least: bool = False
@@ -138,22 +181,17 @@ class CrossedCovariance:
 
     def of(self, contrasts: Array) -> Errors:
         """Return the errors of K sums of estimates, whose weights are (K, P)."""
-        matrix, n_both = self.both
-        both, ones = squared(contrasts, matrix), np.ones(len(contrasts))
-        weights = np.eye(len(matrix))
-        if self.model is not None:
-            known = np.linalg.pinv(self.model, rcond=SINGULAR, hermitian=True)
-            weights = np.asarray(known, float)
-        single = float((weights * matrix).sum())
+        matrix, single = self.both
+        both, n_both = squared(contrasts, matrix), _number(single, contrasts)
         kinds = [
             ClusteredVariance(
                 squared(contrasts, own),
-                n * ones,
-                ones * (float((weights * own).sum()) / single if single > 0 else 1.0),
+                _number(sizes, contrasts),
+                self._factor(own, sizes, contrasts),
             )
-            for own, n in self.kinds
+            for own, sizes in self.kinds
         ]
-        errors = joined_errors(kinds, both, n_both * ones, rank=self.rank)
+        errors = joined_errors(kinds, both, n_both, rank=self.rank)
         if self.further is not None:
             matrix, of_further = self.further
             errors = errors.plus(squared(contrasts, matrix), of_further)
@@ -161,8 +199,42 @@ class CrossedCovariance:
             return errors
         # A larger value is not identified by the clusters.
         least = squared(contrasts, self.model)
-        freedom = np.where(least > errors.variance, max(n_both - 1, 1), errors.freedom)
+        of_least = np.maximum(n_both - 1, 1)
+        freedom = np.where(least > errors.variance, of_least, errors.freedom)
         return Errors(np.maximum(errors.variance, least), freedom)
+
+    def _factor(
+        self, own: Array, sizes: float | ClusterSizes, contrasts: Array
+    ) -> Array:
+        """Return how much clusters widen each variance, alike in all estimates."""
+        matrix, single = self.both
+        basis = self._basis
+        more, of_basis = np.ones(len(contrasts)), np.ones(len(basis))
+        if isinstance(sizes, ClusterSizes) and isinstance(single, ClusterSizes):
+            more, of_basis = (
+                sizes.widened(each) / single.widened(each) - 1
+                for each in (contrasts, basis)
+            )
+        both = squared(basis, matrix)
+        expected = float(both @ of_basis)
+        excess = float((squared(basis, own) - both).sum())
+        alike = excess / expected if expected > 0 else 0.0
+        return np.asarray(np.maximum(1 + alike * more, 0))
+
+    @cached_property
+    def _basis(self) -> Array:
+        """Contrasts that are independent, with a variance of 1, in the model."""
+        if self.model is None:
+            return np.eye(len(self.both[0]))
+        variance, found = np.linalg.eigh(self.model)
+        known = variance > SINGULAR * variance.max()
+        return np.asarray((found[:, known] / np.sqrt(variance[known])).T)
+
+
+def _number(sizes: float | ClusterSizes, contrasts: Array) -> Array:
+    if isinstance(sizes, ClusterSizes):
+        return sizes.number(contrasts)
+    return np.full(len(contrasts), sizes)
 
 
 def crossed_covariance(
@@ -249,7 +321,7 @@ def share_intervals(shares: Array, n: Array, quantiles: Array) -> tuple[Array, A
     middle = shares + z / 2
     far = np.sqrt(z * (shares * (1 - shares) + z / 4))
     low, high = (middle - far) / (1 + z), (middle + far) / (1 + z)
-    return np.clip(low, 0, 1), np.clip(high, 0, 1)
+    return np.clip(low, 0, shares), np.clip(high, shares, 1)
 
 
 def half_p_values(shares: Array, n: Array, freedom: Array) -> Array:

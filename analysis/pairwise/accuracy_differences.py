@@ -6,6 +6,7 @@ epsilon below which a difference of scores is a tie is tuned: on other stories, 
 sample, on the same pairs, which flatters.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -234,13 +235,18 @@ def _places(pairs: Pairs) -> tuple[Counts, Counts, int]:
 
 
 def accuracy_differences(
-    pairs: Pairs, *, epsilon: str, parts: tuple[str, ...], sampling: Sampling
+    pairs: Pairs,
+    *,
+    epsilon: str,
+    parts: tuple[str, ...],
+    sampling: Sampling,
+    own: Collection[str] = (),
 ) -> list[TableRow]:
-    """Compare every two metrics by how often they predict people's preferences."""
+    """Compare metrics by how often they predict preferences: see `metric_pairs`."""
     found: list[TableRow] = []
     for statistic in STATISTICS:
         known = accuracy_variances(pairs, statistic, epsilon=epsilon, parts=parts)
-        rows = compared(known.values, pairs.metrics, known.of, sampling)
+        rows = compared(known.values, pairs.metrics, known.of, sampling, own)
         keys = {
             "question": pairs.question,
             "source": pairs.source,

@@ -27,6 +27,7 @@ RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 # More pairs change weights in the third digit, and cost time in every fit.
 MOST_PAIRS = 10_000
 STEPS, ENOUGH = 50, 1e-9
+MOST_COMPONENTS = 50
 LEAST_STORIES = 4
 # Numbers held at once.
 CHUNK = 4_000_000
@@ -97,6 +98,13 @@ def _masks(folds: Counts) -> list[Mask]:
 def _why_not(pairs: Pairs, names: tuple[str, ...]) -> str:
     if len(names) < 2:
         return sentence("a composite needs two components")
+    if len(names) > MOST_COMPONENTS:
+        return sentence(
+            "{n} components are too many for the pairs that people judged; name at "
+            "most {most} with --components",
+            n=len(names),
+            most=MOST_COMPONENTS,
+        )
     decided = pairs.human != 0
     methods = np.unique([pairs.first[decided], pairs.second[decided]])
     stories = np.unique(pairs.story[decided])

@@ -1,5 +1,7 @@
 """Soft pairwise accuracy: whether a metric is as sure of method pairs as people."""
 
+from collections.abc import Collection
+
 import numpy as np
 from scipy.special import ndtr
 
@@ -91,8 +93,10 @@ def shared_pairs(grid: CellGrid) -> PairCounts:
     return i[shared], j[shared]
 
 
-def spa_differences(grid: CellGrid, *, sampling: Sampling) -> list[TableRow]:
-    """Compare every two metrics by soft pairwise accuracy."""
+def spa_differences(
+    grid: CellGrid, *, sampling: Sampling, own: Collection[str] = ()
+) -> list[TableRow]:
+    """Compare metrics by soft pairwise accuracy: see `metric_pairs`."""
     usable = [k for k, m in enumerate(grid.metrics) if m not in grid.method_level]
     pair = shared_pairs(grid)
     if not usable or not len(pair[0]) or grid.human_is_method_level:
@@ -113,7 +117,7 @@ def spa_differences(grid: CellGrid, *, sampling: Sampling) -> list[TableRow]:
         return ClusterVariances(of_methods, NAN, NAN, M, n_stories, step, ("methods",))
 
     names = [grid.metrics[k] for k in usable]
-    rows = compared(values, names, variances, sampling)
+    rows = compared(values, names, variances, sampling, own)
     keys = {"question": grid.question, "source": "ratings", "statistic": "spa", "n": n}
     return [keys | row for row in rows]
 
@@ -139,26 +143,27 @@ def _flipped_p(values: Array, cells: Mask, pair: PairCounts, flips: Array) -> Ar
         differences = np.where(shared, values[:, [m]] - values[:, j[here]], 0.0)
         observed[here] = differences.sum(axis=0)
         size[here] = np.abs(differences).sum(axis=0)
-    flipped = _flipped_sums(values, cells, pair, flips)
-    slack = SLACK * size
-    above = (flipped > observed + slack).sum(axis=0)
-    equal = (np.abs(flipped - observed) <= slack).sum(axis=0)
-    return np.asarray((above + (equal + 1) / 2) / (len(flips) + 1))
+    apart = _flipped_sums(values, cells, pair, flips)
+    apart -= observed[:, None]
+    slack = (SLACK * size)[:, None]
+    above = np.count_nonzero(apart > slack, axis=1)
+    reached = np.count_nonzero(apart >= -slack, axis=1)
+    return np.asarray((above + (reached - above + 1) / 2) / (len(flips) + 1))
 
 
 def _flipped_sums(values: Array, cells: Mask, pair: PairCounts, flips: Array) -> Array:
-    """Sum the flipped differences of each pair over its stories: (draws, n)."""
+    """Sum the flipped differences of each pair over its stories: (n, draws)."""
     i, j = pair
     known = np.where(cells, values, 0.0)
     if cells.all():
-        sums = flips @ known
-        return np.asarray(sums[:, i] - sums[:, j])
-    found = np.empty((len(flips), len(i)))
+        sums = known.T @ flips.T
+        return np.asarray(sums[i] - sums[j])
+    found = np.empty((len(i), len(flips)))
     for m in np.unique(i):
         here = i == m
         first = known[:, [m]] * cells[:, j[here]]
         second = cells[:, [m]] * known[:, j[here]]
-        found[:, here] = flips @ (first - second)
+        found[here] = (first - second).T @ flips.T
     return found
 
 
@@ -180,7 +185,7 @@ def _in_resamples(
 def _normal_p(differences: Array, counts: Array) -> Array:
     """Return the p-value of each column of differences in each resample."""
     differences = near_one(differences, axis=0)
-    sums = counts @ differences
-    size = np.sqrt(counts @ differences**2)
-    ratio = np.divide(sums, size, out=np.zeros_like(sums), where=size > 0)
-    return np.asarray(ndtr(-ratio))
+    ratio, size = counts @ differences, counts @ differences**2
+    np.sqrt(size, out=size)
+    np.divide(ratio, size, out=ratio, where=size > 0)
+    return np.asarray(ndtr(np.negative(ratio, out=ratio), out=ratio))

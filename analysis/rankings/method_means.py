@@ -9,9 +9,9 @@ from scipy import sparse
 from analysis.inference.crossed_clusters import (
     Cluster,
     ClusteredVariance,
+    ClusterSizes,
     CrossedCovariance,
     Errors,
-    crossed_covariance,
     drawn_clusters,
     joined_errors,
     share_intervals,
@@ -43,31 +43,48 @@ def mean_ratings(
     confidence: float,
     scale: Scale | None = None,
 ) -> list[MethodMean]:
-    """Average the cells of every method."""
-    answers = answers_of(by_annotator)
-    means = Means(answers)
-    low, high = means.intervals(parts, confidence, scale)
+    """Average the cells of every method, and describe the ratings."""
+    means = estimated_means(
+        by_annotator, parts=parts, confidence=confidence, scale=scale
+    )
     own = by_annotator.groupby(["method", "annotator"])["rating"].mean()
     spread = own.groupby("method").std(ddof=1)
     people = own.groupby("method").size()
     n = ratings.groupby("method").size()
-    has_stories = bool((by_annotator["story"] != "").all())
     counted = not are_means(ratings)
     return [
         MethodMean(
             method,
-            Estimate(
-                float(means.value[i]),
-                float(low[i]),
-                float(high[i]),
-                n=int(means.n_cells[i]) if has_stories else 0,
-            ),
+            mean,
             float(spread[method]),
             int(n[method]) if counted else None,
             int(people[method]) if counted else None,
         )
-        for i, method in enumerate(answers.methods)
+        for method, mean in means.items()
     ]
+
+
+def estimated_means(
+    by_annotator: pd.DataFrame,
+    *,
+    parts: tuple[str, ...],
+    confidence: float,
+    scale: Scale | None = None,
+) -> dict[str, Estimate]:
+    """Average the cells of every method."""
+    answers = answers_of(by_annotator)
+    means = Means(answers)
+    low, high = means.intervals(parts, confidence, scale)
+    has_stories = bool((by_annotator["story"] != "").all())
+    return {
+        method: Estimate(
+            float(means.value[i]),
+            float(low[i]),
+            float(high[i]),
+            n=int(means.n_cells[i]) if has_stories else 0,
+        )
+        for i, method in enumerate(answers.methods)
+    }
 
 
 @dataclass(frozen=True)
@@ -135,14 +152,15 @@ class Means:
         """Return their covariance where clusters are drawn; None if nothing is."""
         if not parts:
             return None
-        kinds, adds = self._drawn(parts)
-        n, M = np.arange(len(adds)), len(self.value)
-        added = sparse.csr_array((adds, (n, self._answers.method)), shape=(len(n), M))
+        drawn, adds = self._drawn(parts)
+        kinds, both = drawn_clusters(drawn, len(adds))
+        if not kinds:
+            return None
+        M = len(self.value)
         differences = np.eye(M) - 1 / M
         model = differences @ np.diag(self._model) @ differences
-        return crossed_covariance(
-            added, n, kinds, rank=max(M - 1, 1), model=model, weights=self.share
-        )
+        *found, single = (self._covariance(adds, kind) for kind in (*kinds, both))
+        return CrossedCovariance(tuple(found), single, max(M - 1, 1), model)
 
     def intervals(
         self, parts: tuple[str, ...], confidence: float, scale: Scale | None
@@ -180,14 +198,34 @@ class Means:
         return kinds_drawn(clusters, parts), self.share * (answers.rating - around)
 
     def _by_cluster(self, adds: Array, cluster: Cluster) -> ClusteredVariance:
+        sums, sizes, _single = self._in_clusters(adds, cluster)
+        variance, count = (x.power(2).sum(axis=0) for x in (sums, sizes))
+        return ClusteredVariance(variance, 1 / count, np.ones(len(count)))
+
+    def _covariance(self, adds: Array, cluster: Cluster) -> tuple[Array, ClusterSizes]:
+        sums, sizes, single = self._in_clusters(adds, cluster)
+        total, alike = single.sum(axis=0), sizes.power(2).sum(axis=0)
+        squares = (single.T @ single).toarray()
+        return (sums.T @ sums).toarray(), ClusterSizes(total, squares, alike)
+
+    def _in_clusters(
+        self, adds: Array, cluster: Cluster
+    ) -> tuple[sparse.csr_array, sparse.csr_array, sparse.csr_array]:
+        """Return what clusters add to each mean, and the sums of shares and squares.
+
+        A method can have few of the clusters: it is held against its own others.
+        """
         codes, n = cluster
         M = len(self.value)
         keys, at = np.unique(self._answers.method * n + codes, return_inverse=True)
         of, sizes = keys // n, np.bincount(at, self.share)
         sums = np.bincount(at, adds) * widened_clusters(sizes, of, M)
-        variance = np.bincount(of, sums**2, minlength=M).astype(float)
-        count = 1 / np.bincount(of, sizes**2, minlength=M)
-        return ClusteredVariance(variance, count, np.ones(M))
+        single = np.bincount(at, self.share**2)
+
+        def table(values: Array) -> sparse.csr_array:
+            return sparse.csr_array((values, (keys % n, of)), shape=(n, M))
+
+        return table(sums), table(sizes), table(single)
 
 
 def scaled_intervals(

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from analysis.correlations.metric_differences import SIGNIFICANT
+from analysis.inference.cluster_variance import MOST_PAIRED
 from analysis.options import KNOWN_COEFFICIENTS
 from analysis.pairwise.metric_errors import MISSES
 from analysis.reading.scores import BASELINES
@@ -33,12 +34,15 @@ from analysis.report.wording import (
     records,
     share,
     signed,
+    title_of,
     with_interval,
     word,
 )
 from analysis.verdicts import ABOVE, FEW_METHODS
 
 BOTH = ["question", "source"]
+# Candidates for best that are named.
+MOST_NAMED = 5
 # The best metric by one statistic flips if it has at least this rank by another.
 FLIP = 3
 INSIDE = "story τ"
@@ -153,6 +157,32 @@ def _n_stories(tables: ResultTables, question: str) -> float:
     if means is None or "n_stories" not in means:
         return math.nan
     return float(means.loc[means["dimension"] == question, "n_stories"].max())
+
+
+def candidate_claims(clusters: pd.DataFrame) -> Iterator[ClaimText]:
+    """Name the candidates for best where metrics are too many to compare all pairs."""
+    known = clusters[clusters["candidate"].notna()]
+    for question, rows in known.groupby("question", sort=True):
+        coefficients = dict.fromkeys(rows["coefficient"])
+        name = next(c for c in KNOWN_COEFFICIENTS if c in coefficients)
+        own = rows[rows["coefficient"] == name]
+        level = "story" if "story" in {*own["level"]} else own["level"].iloc[0]
+        own = own[own["level"] == level]
+        if len(own) <= MOST_PAIRED:
+            continue
+        metrics = own.loc[own["candidate"].astype(bool), "metric"].tolist()
+        shown = metrics[:MOST_NAMED]
+        if n := len(metrics) - len(shown):
+            shown.append(word("candidates", "more", n=n))
+        text = word(
+            "candidates",
+            "one" if len(metrics) == 1 else "some",
+            metrics=listed(shown),
+            total=counted(len(own), "metric"),
+            level=word("levels", level),
+            coefficient=title_of(name),
+        )
+        yield claim_of(len(metrics) < len(own), question, text)
 
 
 def flip_limits(

@@ -53,6 +53,7 @@ SECTIONS: dict[str, tuple[Claims, ...]] = {
         findings_metrics.judge_claims,
         findings_metrics.score_agreement_claims,
         findings_metrics.coverage_limits,
+        findings_metrics.candidate_claims,
         findings_metrics.flip_limits,
         findings_metrics.interval_limits,
         tie_claims,

@@ -52,6 +52,8 @@ class TableCollector:
         self.options = options
         self.rows: dict[str, list[TableRow]] = {}
         self.notes = Notes()
+        # Declared metrics and composites, which are compared two by two.
+        self.own: frozenset[str] = frozenset()
         self.resampled: dict[str, tuple[str, ...]] = {}
         self.cells: list[pd.DataFrame] = []
         self._framed: dict[str, pd.DataFrame] = {}
@@ -145,7 +147,7 @@ def add_levels(
         spread = level_spread(*asked, parts, options.sampling)
         here = level_estimates(*asked, spread, options.sampling)
         estimates |= {(m, level, name): value for (m, name), value in here.items()}
-        rows = metric_differences(*asked, spread, options.sampling)
+        rows = metric_differences(*asked, spread, options.sampling, found.own)
         found.extend("metric_comparisons", rows)
     for metric in metrics:
         for level in options.levels:
@@ -197,6 +199,7 @@ def add_pairs(pairs: Pairs, parts: tuple[str, ...], found: TableCollector) -> No
         epsilon=found.options.epsilon,
         parts=parts,
         sampling=found.options.sampling,
+        own=found.own,
     )
     found.extend("accuracy_comparisons", rows, parts)
 

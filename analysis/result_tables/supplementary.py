@@ -84,7 +84,9 @@ def add_rated(question: QuestionData, table: ScoreTable, found: TableCollector) 
         )
         found.extend(table_name, rows, ("stories",))
     if question.grid.metrics:
-        rows = spa_differences(question.grid, sampling=found.options.sampling)
+        rows = spa_differences(
+            question.grid, sampling=found.options.sampling, own=found.own
+        )
         found.extend("accuracy_comparisons", rows)
     for grid in question.judged_grids:
         if grid.metrics:

@@ -14,7 +14,7 @@ from analysis.pairwise.accuracy import pair_agreement
 from analysis.pairwise.output_pairs import restricted
 from analysis.questions import QuestionData, restricted_grid
 from analysis.rankings.choice_votes import PARTS
-from analysis.rankings.method_means import mean_ratings
+from analysis.rankings.method_means import estimated_means
 from analysis.rankings.win_rates import method_win_rates
 from analysis.reading.cells import NO_CELL, CellGrid
 from analysis.reading.scores import ScoreTable
@@ -161,7 +161,7 @@ def _inside(
     own = tuple(part for part in asked if part not in alone)
     if data.by_annotator is not None:
         scale = options.scale_of(data.name)
-        means = _means(data.answers, data.by_annotator, own, options, scale=scale)
+        means = _means(data.by_annotator, own, options, scale=scale)
         yield from ((*mean, own) for mean in means)
     by_story = ("stories",)
     for row in agreement(
@@ -208,7 +208,6 @@ def _of_stories(data: QuestionData, stories: frozenset[str]) -> QuestionData:
 
 
 def _means(
-    answers: pd.DataFrame,
     cells: pd.DataFrame,
     parts: tuple[str, ...],
     options: AlignOptions,
@@ -217,10 +216,10 @@ def _means(
 ) -> Iterator[tuple[StatisticKey, Estimate]]:
     """Yield the methods' means."""
     drawn = parts if options.resamples else ()
-    for mean in mean_ratings(
-        answers, cells, parts=drawn, confidence=options.confidence, scale=scale
-    ):
-        yield StatisticKey("mean", metric, mean.method), mean.mean
+    for method, mean in estimated_means(
+        cells, parts=drawn, confidence=options.confidence, scale=scale
+    ).items():
+        yield StatisticKey("mean", metric, method), mean
 
 
 def _win_rates(
@@ -248,7 +247,7 @@ def score_strata_rows(
             if part.empty:
                 continue
             part, units = in_own_units(part)
-            for place, mean in _means(part, part, ("stories",), options, metric):
+            for place, mean in _means(part, ("stories",), options, metric):
                 value = in_unit(mean, units[place.method])
                 rows.append(_row("", split.tag, stratum, place, value, ("stories",)))
     return rows
@@ -259,7 +258,7 @@ def score_mean_rows(table: ScoreTable, *, options: AlignOptions) -> list[TableRo
     rows: list[TableRow] = []
     for metric, cells in scores_as_answers(table):
         part, units = in_own_units(cells)
-        for place, mean in _means(part, part, ("stories",), options, metric):
+        for place, mean in _means(part, ("stories",), options, metric):
             value = in_unit(mean, units[place.method])
             drawn = "stories" if np.isfinite(value.low) else ""
             about = {"metric": metric, "method": place.method, "drawn": drawn}

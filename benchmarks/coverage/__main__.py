@@ -20,11 +20,25 @@ import functools
 import multiprocessing
 import time
 
-from benchmarks.coverage import agreement, correlations, equal_metrics, leaderboards
+from benchmarks.coverage import (
+    agreement,
+    candidates,
+    correlations,
+    equal_metrics,
+    leaderboards,
+    method_means,
+)
 from benchmarks.coverage.counting import Interval, Scenario, print_counts
 from benchmarks.coverage.studies import STUDIES_IN_A_WORLD
 
-FAMILIES = (correlations, agreement, leaderboards, equal_metrics)
+FAMILIES = (
+    correlations,
+    agreement,
+    leaderboards,
+    method_means,
+    equal_metrics,
+    candidates,
+)
 
 
 def intervals(

@@ -210,6 +210,7 @@ def compared(values, p_values, n_groups=40, **keys):
                 "metric_a": a,
                 "metric_b": b,
                 "difference": values[a] - values[b],
+                "p_value": p_values.get((a, b), 1.0),
                 "p_adjusted": p_values.get((a, b), 1.0),
                 "n_groups": n_groups,
             }

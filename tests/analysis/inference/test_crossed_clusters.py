@@ -6,10 +6,12 @@ import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t as student
+from scipy.stats import ttest_ind, zscore
 from statsmodels.stats.proportion import proportion_confint
 
 from analysis.inference.crossed_clusters import (
     NOTHING,
+    ClusterSizes,
     Errors,
     crossed_covariance,
     share_intervals,
@@ -87,6 +89,19 @@ def test_two_kinds_take_off_what_is_in_both():
         + v["b"] ** 2 / (len(y) - 1)
     )
     assert found.freedom[0] == pytest.approx(total**2 / below)
+
+
+def test_clusters_of_a_difference_count_as_in_welchs_test():
+    """Two independent means of 5 and 40 values with equal variances."""
+    n = np.array([5, 40])
+    total, squares = 1 / n, np.diag(1 / n**3)
+    sizes = ClusterSizes(total, squares, total)
+    found = sizes.number(np.array([[1.0, -1.0], [1.0, 0.0], [0.0, 1.0]]))
+    assert found[1:] == pytest.approx([5, 40])
+    few, many = np.random.default_rng(0).normal(size=(2, 40))
+    few, many = zscore(few[:5], ddof=1), zscore(many, ddof=1)
+    welch = ttest_ind(few, many, equal_var=False).df
+    assert found[0] - 1 == pytest.approx(welch, rel=0.1)
 
 
 def test_intervals_and_p_values_are_students():

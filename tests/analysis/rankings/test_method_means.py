@@ -6,7 +6,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 import analysis
-from analysis.rankings.method_means import mean_ratings
+from analysis.rankings.method_means import Means, answers_of, mean_ratings
 from analysis.reading.cells import annotator_cells
 
 NAMES = ["story", "method", "dimension", "annotator", "rating"]
@@ -59,3 +59,18 @@ def test_mean_of_ends_has_the_interval_of_a_share():
     low, high = proportion_confint(hits, 4000, method="wilson")
     assert row.mean.low == pytest.approx(1 + 2 * low, rel=1e-4)
     assert row.mean.high == pytest.approx(1 + 2 * high, rel=1e-4)
+
+
+def test_variance_of_a_method_with_few_stories_is_the_jackknifes():
+    """Each story in turn is left out of the means of the methods it holds."""
+    ratings = rated(drawn(np.random.default_rng(7), annotators=2, methods=2))
+    late = (ratings["method"] == "1") & (ratings["story"].astype(int) >= 4)
+    cells = annotator_cells(ratings[~late])
+    covariance = Means(answers_of(cells)).covariance(("stories",))
+    of_stories = cells.groupby(["method", "story"])["rating"].mean()
+    expected = []
+    for n, own in ((20, of_stories["0"]), (4, of_stories["1"])):
+        without = (own.sum() - own) / (n - 1)
+        expected.append((n - 1) / n * ((without - own.mean()) ** 2).sum())
+    assert np.diag(covariance.kinds[0][0]) == pytest.approx(expected)
+    assert covariance.kinds[0][1].number(np.eye(2)) == pytest.approx([20, 4])
