@@ -211,7 +211,7 @@ def _read_names(
         found[share], empty = numbers(frame[share])
         wrong = ~empty & ~found[share].between(0, 1)
         problems += [
-            Problem(file, "a number from 0 to 1", int(line), share, str(value))
+            Problem(file, "a number from 0 to 1", int(str(line)), share, str(value))
             for line, value in frame.loc[wrong, share].items()
         ]
     for k, row in enumerate(found.to_dict("records")):
@@ -248,7 +248,7 @@ def declared_epsilon(
     if hypotheses is None or EPSILON not in hypotheses:
         return found
     own = hypotheses[hypotheses["question"] == question].set_index("metric")[EPSILON]
-    given = own.reindex(metrics).to_numpy(float)
+    given = own.reindex(list(metrics)).to_numpy(float)
     return np.where(np.isnan(given), found, given)
 
 

@@ -22,6 +22,7 @@ from analysis.inference.crossed_clusters import (
     ClusteredVariance,
     CrossedCovariance,
     Errors,
+    cluster_number,
     crossed_covariance,
     joined_errors,
     squared,
@@ -274,15 +275,18 @@ def _with_people(
     by_story: Array, n: Array, people: CrossedCovariance, contrasts: Array
 ) -> Errors:
     ones = np.ones(len(n))
-    (of_annotators, n_annotators), *_stories = people.kinds
-    answers, n_answers = people.both
+    (of_annotators, annotators), *_stories = people.kinds
+    answers, single = people.both
+    n_annotators, n_answers = (
+        cluster_number(sizes, contrasts) for sizes in (annotators, single)
+    )
     both = squared(contrasts, answers)
     by_annotator = squared(contrasts, of_annotators)
     kinds = [
         ClusteredVariance(variance, count, ones * _factor(variance, both))
-        for variance, count in ((by_story, n), (by_annotator, n_annotators * ones))
+        for variance, count in ((by_story, n), (by_annotator, n_annotators))
     ]
-    return joined_errors(kinds, both, n_answers * ones, rank=people.rank)
+    return joined_errors(kinds, both, n_answers, rank=people.rank)
 
 
 def _factor(variance: Array, both: Array) -> float:

@@ -182,11 +182,11 @@ class CrossedCovariance:
     def of(self, contrasts: Array) -> Errors:
         """Return the errors of K sums of estimates, whose weights are (K, P)."""
         matrix, single = self.both
-        both, n_both = squared(contrasts, matrix), _number(single, contrasts)
+        both, n_both = squared(contrasts, matrix), cluster_number(single, contrasts)
         kinds = [
             ClusteredVariance(
                 squared(contrasts, own),
-                _number(sizes, contrasts),
+                cluster_number(sizes, contrasts),
                 self._factor(own, sizes, contrasts),
             )
             for own, sizes in self.kinds
@@ -231,7 +231,8 @@ class CrossedCovariance:
         return np.asarray((found[:, known] / np.sqrt(variance[known])).T)
 
 
-def _number(sizes: float | ClusterSizes, contrasts: Array) -> Array:
+def cluster_number(sizes: float | ClusterSizes, contrasts: Array) -> Array:
+    """Return as how many equal clusters those of each contrast count."""
     if isinstance(sizes, ClusterSizes):
         return sizes.number(contrasts)
     return np.full(len(contrasts), sizes)

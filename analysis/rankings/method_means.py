@@ -1,6 +1,7 @@
 """Means of people's ratings by method, and leaderboards made of them."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -208,9 +209,7 @@ class Means:
         squares = (single.T @ single).toarray()
         return (sums.T @ sums).toarray(), ClusterSizes(total, squares, alike)
 
-    def _in_clusters(
-        self, adds: Array, cluster: Cluster
-    ) -> tuple[sparse.csr_array, sparse.csr_array, sparse.csr_array]:
+    def _in_clusters(self, adds: Array, cluster: Cluster) -> tuple[Any, Any, Any]:
         """Return what clusters add to each mean, and the sums of shares and squares.
 
         A method can have few of the clusters: it is held against its own others.
@@ -222,7 +221,7 @@ class Means:
         sums = np.bincount(at, adds) * widened_clusters(sizes, of, M)
         single = np.bincount(at, self.share**2)
 
-        def table(values: Array) -> sparse.csr_array:
+        def table(values: Array) -> Any:
             return sparse.csr_array((values, (keys % n, of)), shape=(n, M))
 
         return table(sums), table(sizes), table(single)

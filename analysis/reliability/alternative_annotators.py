@@ -146,12 +146,12 @@ def item_p(gain: Array, epsilon: float) -> float:
     if not shifted.any():
         return 1.0
     if len(gain) < FEW_ITEMS:
-        p_value = stats.wilcoxon(shifted, alternative="greater").pvalue
+        p_value = float(stats.wilcoxon(shifted, alternative="greater").pvalue)
     elif np.ptp(shifted) == 0:
         p_value = 0.0 if shifted[0] > 0 else 1.0
     else:
-        p_value = stats.ttest_1samp(shifted, 0.0, alternative="greater").pvalue
-    return max(float(p_value), SMALLEST)
+        p_value = float(stats.ttest_1samp(shifted, 0.0, alternative="greater").pvalue)
+    return max(p_value, SMALLEST)
 
 
 def adjusted(p_values: Array) -> Array:

@@ -1,6 +1,6 @@
 """Sentences on whether metrics may take an annotator's place."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
@@ -38,7 +38,7 @@ def replacement_claims(
     for (question, source), rows in of_all.groupby(["question", "source"], sort=True):
         metric = named_metric(verdicts, str(question), str(source))
         for row in records(rows[rows["metric"] == metric]):
-            if both[question] > 1:
+            if both[str(question)] > 1:
                 row["question"] = of_answers(question, source)
             leading.append(row)
     if len(leading) > MOST_QUESTIONS:
@@ -69,7 +69,7 @@ def _sentence(row: Row) -> str:
     return word(TABLE, kind, stories=stories, **values)
 
 
-def _counts(leading: list[Row]) -> ClaimText:
+def _counts(leading: Sequence[Row]) -> ClaimText:
     """Return one sentence on the leading metrics of many questions."""
     tested = [row for row in leading if not row["reason"]]
     asked = [row for row in leading if not is_missing(row, "epsilon")]

@@ -23,7 +23,7 @@ from analysis.result_tables.contract import TableCollector
 from analysis.result_tables.leaderboards import CLUSTERS, parts_drawn
 from analysis.results import NAN, Array, Counts, TableRow
 from analysis.sentences import counted, sentence
-from analysis.verdicts import AGREES
+from analysis.verdicts import ABOVE
 
 TABLE = "prediction_powered"
 SAVED = "saved"
@@ -91,7 +91,7 @@ def default_metrics(
         and (row["question"], row["source"]) == (question, source)
     ]
     declared = tuple(str(row["metric"]) for row in rows if row["role"] == "declared")
-    rows.sort(key=lambda row: (row["verdict"] != AGREES, -float(str(row["value"]))))
+    rows.sort(key=lambda row: (row["verdict"] != ABOVE, -float(str(row["value"]))))
     return declared or tuple(str(row["metric"]) for row in rows[:1])
 
 

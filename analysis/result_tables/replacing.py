@@ -128,7 +128,7 @@ class _Adder:
                 measured(items, epsilon),
                 metrics,
                 epsilon,
-                ~signs.any(axis=1),
+                np.asarray(~signs.any(axis=1)),
                 confidence=self._confidence,
             )
             self._add(rows, BY_PAIRS)
