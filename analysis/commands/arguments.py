@@ -86,6 +86,10 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "help": "all: each annotator and weighted metrics too; default main",
         "choices": FIGURES,
     },
+    "paper": {
+        "help": "also write paper/: tables and texts for a paper, as LaTeX, CSV, Word",
+        "action": "store_true",
+    },
     "questions": {
         "help": "dimensions, criteria; the only ones covered; default all",
         "type": split_names,
@@ -124,6 +128,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "coefficients": _some_of(KNOWN_COEFFICIENTS, COEFFICIENTS),
 }
 RESAMPLING = ("resamples", "resample", "confidence", "seed")
+PAPER = ("paper",)
 TOP = ("top", "top_confidence")
 IDENTITIES = ("identity", "compare_identities", "mix_identities")
 CHOICE = ("questions", "metrics", "exclude_methods", *IDENTITIES)
@@ -136,6 +141,7 @@ ALIGNMENT = (
     "components",
     "demanded",
     "epsilon",
+    *PAPER,
 )
 
 
@@ -260,6 +266,7 @@ def _agreement(command: argparse.ArgumentParser) -> None:
         _table(table, kind)
     command.set_defaults(**WIDE)
     _scale(command)
+    add(command, PAPER)
 
 
 def _leaderboard(command: argparse.ArgumentParser) -> None:
@@ -275,7 +282,7 @@ def _leaderboard(command: argparse.ArgumentParser) -> None:
     says = "count the majority of each story"
     command.add_argument("--majority", action="store_true", help=says)
 
-    add(command, (*TOP, "baseline"))
+    add(command, (*TOP, "baseline", *PAPER))
 
 
 def _power(command: argparse.ArgumentParser) -> None:
