@@ -16,19 +16,19 @@ MOST_METRICS = 24
 SYMBOLS = {"kendall": "τ", "spearman": "ρ", "pearson": "r", "kendall_c": "τ (c)"}
 LETTERS = (
     "Values of a column that share a letter are not significantly different at .05 "
-    "(Holm over all pairs of metrics), or were not compared. Columns without letters: no "
-    "two differ significantly."
+    "(Holm over all pairs of metrics), or were not compared. Columns without letters: "
+    "no two differ significantly."
 )
 BOLD = "Bold: declared beforehand for this question."
 
 
 def intervals(percent: str, drawn: "pd.Series[str]") -> str:
-    """Return what the brackets are, and which clusters they treat as drawn."""
+    """Return what the brackets are, and the population they hold for."""
     units = sorted({str(one) for one in drawn.dropna()} - {""})
     if not units:
         return "No intervals were computed."
-    sampled = "; ".join(drawn_units(one) for one in units)
-    return f"Brackets: {percent} confidence intervals, treating {sampled} as drawn."
+    others = ", or other ".join(drawn_units(one) for one in units)
+    return f"Brackets: {percent} confidence intervals, for other {others}."
 
 
 def agreement_tables(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
@@ -204,8 +204,8 @@ def judge_table(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
         lines.append(Line(str(row["metric"]), cells, question))
     caption = (
         "Metrics beside one annotator, by question: agreement of people (ordinal "
-        "alpha, of choices nominal), and how often one annotator, or the metric, predicts the "
-        f"preference of the other annotators (ties count half). "
+        "alpha, of choices nominal), and how often one annotator, or the metric, "
+        "predicts the preference of the other annotators (ties count half). "
         f"{intervals(percent, rows['drawn'])} p: of the difference to a new annotator, "
         "unadjusted."
     )

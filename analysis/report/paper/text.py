@@ -128,7 +128,8 @@ def _metrics(tables: ResultTables) -> Iterator[str]:
         deciding = " and ".join(word("deciding", source) for source in sources)
         yield (
             "Pairwise accuracy is the share of pairs of methods within a story, "
-            f"decided by {deciding}, on which the metric agrees; ties of the metric count half."
+            f"decided by {deciding}, on which the metric agrees; ties of the metric "
+            "count half."
         )
 
 

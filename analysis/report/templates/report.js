@@ -94,13 +94,17 @@
     event.target.textContent = open ? {{ _("Close all")|tojson }} : {{ _("Open all")|tojson }};
   });
 
-  // Print open parts only, and as many tables of metrics as fit on a few sheets.
-  let lines = 100;
-  const closed = [...document.querySelectorAll("details[data-lines]")].filter((box) => {
-    lines -= Number(box.dataset.lines);
-    return !box.open && lines >= 0;
+  // Print every part, but only as many tables of metrics and short tables as fit on a few sheets.
+  let closed = [];
+  addEventListener("beforeprint", () => {
+    let lines = 100, rows = 200;
+    closed = [...document.querySelectorAll("details")].filter((box) => {
+      lines -= Number(box.dataset.lines ?? 0);
+      const fits = !box.dataset.rows || (rows -= Number(box.dataset.rows)) >= 0;
+      return !box.open && fits && (!box.dataset.lines || lines >= 0);
+    });
+    for (const box of closed) box.open = true;
   });
-  addEventListener("beforeprint", () => closed.forEach((box) => { box.open = true; }));
   addEventListener("afterprint", () => closed.forEach((box) => { box.open = false; }));
 
   // A page opened from a disk has no host for an address that begins with /.
