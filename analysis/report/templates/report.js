@@ -94,14 +94,14 @@
     event.target.textContent = open ? {{ _("Close all")|tojson }} : {{ _("Open all")|tojson }};
   });
 
-  // Print every part, but only as many tables of metrics and short tables as fit on a few sheets.
+  // Print every part, but only as many tables of metrics as fit on a few sheets, and no
+  // closed table of a file: most are wider than a sheet.
   let closed = [];
   addEventListener("beforeprint", () => {
-    let lines = 100, rows = 200;
+    let lines = 100;
     closed = [...document.querySelectorAll("details")].filter((box) => {
       lines -= Number(box.dataset.lines ?? 0);
-      const fits = !box.dataset.rows || (rows -= Number(box.dataset.rows)) >= 0;
-      return !box.open && fits && (!box.dataset.lines || lines >= 0);
+      return !box.open && !box.dataset.rows && (!box.dataset.lines || lines >= 0);
     });
     for (const box of closed) box.open = true;
   });
