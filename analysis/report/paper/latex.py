@@ -24,23 +24,30 @@ LONGEST_WORD, LONGEST_RUN = 12, 20
 NARROW = frozenset(".,:;[]|'!()iljtf ")
 BAR_WIDTH = 30.0
 COLOURS = ("0B4A86", "D0D3D2", "E69F00")
+
+
+def _name(letter: str) -> str:
+    """Return the command of a Greek letter.
+
+    >>> _name("Ξ"), _name("λ")
+    ('Xi', 'lambda')
+    """
+    name = unicodedata.name(letter).split()[-1].replace("LAMDA", "LAMBDA")
+    return name.title() if letter.isupper() else name.lower()
+
+
+GREEK = "ΓΔΘΛΞΠΣΦΨΩαβγδεζηθικλμνξπρστφχψω"
 MATHS = {
-    "−": "-",
-    "≥": r"\geq",
-    "≤": r"\leq",
-    "×": r"\times",
-    "±": r"\pm",
-    "→": r"\rightarrow",
-    "τ": r"\tau",
-    "ρ": r"\rho",
-    "α": r"\alpha",
-    "β": r"\beta",
-    "κ": r"\kappa",
-    "ε": r"\varepsilon",
+    **dict(
+        zip("−≥≤×±→", ("-", r"\geq", r"\leq", r"\times", r"\pm", r"\to"), strict=True)
+    ),
+    **{c: rf"\{_name(c)}" for c in GREEK},
 }
 # Characters that LaTeX prints from UTF-8 without further declarations.
 KNOWN = frozenset("–—‘’“”†‡•…€")
 LATIN_END = 0x180
+# Characters of the package CJKutf8: punctuation, kana, Chinese, full width.
+CHINESE = re.compile("[\u3000-\u30ff\u4e00-\u9cff\u9e00-\u9fff\uff00-\uffef]")
 REFERENCE = r"the families of Table~\ref{tab:families}"
 PACKAGES = "% Packages: booktabs, array, xcolor with the option table.\n"
 
@@ -66,17 +73,32 @@ def _breakable(word: str) -> str:
 
 
 def literal(text: str) -> str:
-    """Return a text that LaTeX prints literally and does not break."""
-    plain = "".join(c for c in text if unicodedata.category(c)[0] != "C")
-    signs = f"[{''.join(MATHS)}]"
-    return re.sub(signs, lambda c: f"${MATHS[c[0]]}$", escaped(plain))
+    r"""Return a text that LaTeX prints literally and does not break.
+
+    Characters that need other fonts become boxes with their codes.
+    """
+    return "".join(map(_character, text))
+
+
+def _character(c: str) -> str:
+    if c in MATHS:
+        return f"${MATHS[c]}$"
+    if unicodedata.category(c)[0] == "C":
+        return ""
+    return rf"\fbox{{\tiny {ord(c):04X}}}" if _is_boxed(c) else escaped(c)
+
+
+def _is_boxed(c: str) -> bool:
+    is_plain = ord(c) < LATIN_END or c in KNOWN or c in MATHS
+    return not (is_plain or CHINESE.fullmatch(c))
 
 
 def width_of(text: str, character: float = CHARACTER) -> float:
     """Return the width of a text in points, roughly: Chinese characters are wide."""
     narrow = sum(c in NARROW for c in text)
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
-    return character * (len(text) - 0.45 * narrow + 0.9 * wide)
+    boxes = sum(map(_is_boxed, text))
+    return character * (len(text) - 0.45 * narrow + 0.9 * wide + 4 * boxes)
 
 
 def as_latex(table: PaperTable) -> str:
@@ -303,50 +325,46 @@ def included(main: str) -> list[str]:
 def main(title: str, texts: Iterable[str], keys: Sequence[str], absent: str) -> str:
     """Return a document with the methods paragraph and all tables.
 
-    `texts` are the contents of all files, whose further characters are declared.
+    `texts` are the contents of all files, which may have Chinese characters.
     """
-    beyond = sorted({c for text in texts for c in text if _is_beyond(c)})
-    has_chinese = any(unicodedata.east_asian_width(c) == "W" for c in beyond)
-    begin = [
-        "% Compile with pdflatex, twice for the references.",
-        r"\documentclass[10pt,twocolumn,a4paper]{article}",
-        r"\usepackage[T1]{fontenc}",
-        r"\usepackage[utf8]{inputenc}",
-        r"\usepackage[margin=18mm,columnsep=7mm]{geometry}",
-        r"\usepackage[table]{xcolor}",
-        r"\usepackage{array,booktabs,textcomp}",
-        *_declared(beyond, with_chinese=has_chinese),
-        r"\IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}",
-        r"\emergencystretch=2em \extrafloats{200}",
-        r"\renewcommand{\floatpagefraction}{.6}\renewcommand{\dblfloatpagefraction}{.6}",
-        r"\begin{document}",
-        *([r"\CJKbegin"] if has_chinese else []),
-        rf"\section*{{{as_text(title)}}}",
-        r"\input{paragraph.tex}",
-    ]
-    included = [rf"\input{{{key}.tex}}" for key in keys]
-    end = [r"\CJKfinish"] if has_chinese else []
-    closing = [as_text(absent)] if absent else []
-    return "\n".join([*begin, *closing, *included, *end, r"\end{document}", ""])
+    chinese = sorted({c for text in texts for c in CHINESE.findall(text)})
+    return "\n".join(
+        [
+            "% Compile with pdflatex, twice for the references.",
+            r"\documentclass[10pt,twocolumn,a4paper]{article}",
+            r"\usepackage[T1]{fontenc}",
+            r"\usepackage[utf8]{inputenc}",
+            r"\usepackage[margin=18mm,columnsep=7mm]{geometry}",
+            r"\usepackage[table]{xcolor}",
+            r"\usepackage{array,booktabs,textcomp}",
+            r"\IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}",
+            r"\emergencystretch=2em \extrafloats{200}",
+            r"\renewcommand{\floatpagefraction}{.6}",
+            r"\renewcommand{\dblfloatpagefraction}{.6}",
+            *_declared(chinese),
+            r"\begin{document}",
+            *([r"\CJKbegin"] if chinese else []),
+            rf"\section*{{{as_text(title)}}}",
+            r"\input{paragraph.tex}",
+            as_text(absent),
+            *(rf"\input{{{key}.tex}}" for key in keys),
+            *([r"\CJKfinish"] if chinese else []),
+            r"\end{document}",
+            "",
+        ]
+    )
 
 
-def _is_beyond(c: str) -> bool:
-    return ord(c) >= LATIN_END and c not in KNOWN and c not in MATHS
-
-
-def _declared(beyond: Sequence[str], *, with_chinese: bool) -> Iterator[str]:
-    """Yield what prints characters beyond Latin: boxes with their codes, or Chinese."""
-    boxes = [
-        rf"  \DeclareUnicodeCharacter{{{ord(c):04X}}}{{\fbox{{\tiny {ord(c):04X}}}}}"
-        for c in beyond
-    ]
-    if not with_chinese:
-        yield from boxes
+def _declared(chinese: Sequence[str]) -> Iterator[str]:
+    """Yield what prints Chinese characters, or boxes with their codes instead."""
+    if not chinese:
         return
     yield r"\newcommand{\CJKbegin}{}\newcommand{\CJKfinish}{}"
     yield r"\IfFileExists{CJKutf8.sty}{\usepackage{CJKutf8}%"
     yield r"  \renewcommand{\CJKbegin}{\begin{CJK*}{UTF8}{gbsn}}%"
     yield r"  \renewcommand{\CJKfinish}{\clearpage\end{CJK*}}%"
-    yield r"}{% Without the package CJKutf8, characters print as their codes.%"
-    yield from boxes
+    yield r"}{% Without CJKutf8, Chinese characters print as their codes."
+    for c in chinese:
+        box = rf"\fbox{{\tiny {ord(c):04X}}}"
+        yield rf"  \DeclareUnicodeCharacter{{{ord(c):04X}}}{{{box}}}%"
     yield "}"

@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis.report.paper.layout import Cell, Column, Line, PaperTable
 from analysis.report.paper.letters import letters, pairs_apart
-from analysis.report.paper.metrics import intervals
+from analysis.report.paper.metrics import MOST_METRICS, declared, intervals
 from analysis.report.wording import ResultTables
 from analysis.result_tables.by_method import METRICS, QUESTIONS, by_method
 
@@ -45,7 +45,13 @@ def method_tables(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
     if of_metrics:
         drawn = _drawn(tables, METRICS)
         caption = f"Mean scores of methods by metric. {intervals(percent, drawn)}"
-        yield _table(tables, wide, of_metrics, "scores", caption)
+        first = {metric for _question, metric in declared(tables)}
+        kept = sorted(of_metrics, key=lambda name: name not in first)[:MOST_METRICS]
+        if len(kept) < len(of_metrics):
+            caption += (
+                f" {len(kept)} of {len(of_metrics)} metrics, declared ones first."
+            )
+        yield _table(tables, wide, kept, "scores", caption)
 
 
 def _is_of_metrics(name: str, tables: ResultTables) -> bool:
