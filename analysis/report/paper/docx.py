@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape
 
-from analysis.report.paper.layout import PARTS, PaperTable, Printed, printed
+from analysis.report.paper.layout import PARTS, PaperTable, Printed, packed, printed
 
 OFFICE = "http://schemas.openxmlformats.org"
 XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
@@ -24,6 +24,8 @@ FILES = {
 }
 # A zip file needs a time; one of its own would make two runs differ.
 TIME = (1980, 1, 1, 0, 0, 0)
+# More columns do not fit on a sheet.
+MOST_COLUMNS = 10
 # Half points.
 BODY, CAPTION, CELL, INTERVAL = 22, 20, 18, 15
 CONTROL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -37,7 +39,10 @@ def as_docx(title: str, texts: Sequence[str], tables: Iterable[PaperTable]) -> b
         caption = _run(f"Table {n}. ", CAPTION, "<w:b/>") + _run(table.caption, CAPTION)
         body.append(_paragraph(caption, "<w:keepNext/>"))
         rows, notes = printed(table)
-        body.append(_table(table, rows))
+        sizes = [1.0] * len(table.columns)
+        for places in packed(table.columns, sizes, MOST_COLUMNS):
+            body.append(_table(table, rows, places))
+            body.append(_paragraph(""))
         body += [_paragraph(_run(note, INTERVAL)) for note in (*notes, "")]
     page = (
         '<w:sectPr><w:pgSz w:w="16838" w:h="11906" w:orient="landscape"/><w:pgMar '
@@ -71,10 +76,13 @@ def _paragraph(runs: str, keep: str = "", side: str = "") -> str:
     return f"<w:p><w:pPr>{keep}{space}{aligned}</w:pPr>{runs}</w:p>"
 
 
-def _table(table: PaperTable, rows: Sequence[Sequence[Printed]]) -> str:
-    """Return a table with rules above, below and under the heading."""
-    width = 15000 // (len(table.columns) + 2)
-    widths = [2 * width, *(width for _column in table.columns)]
+def _table(
+    table: PaperTable, rows: Sequence[Sequence[Printed]], places: Sequence[int]
+) -> str:
+    """Return some columns of a table, with rules around it and under the heading."""
+    columns = [table.columns[i] for i in places]
+    width = 15000 // (len(columns) + 2)
+    widths = [2 * width, *(width for _column in columns)]
     rule = '<w:{0} w:val="single" w:sz="8" w:space="0" w:color="000000"/>'
     borders = "".join(rule.format(side) for side in ("top", "bottom"))
     look = (
@@ -84,7 +92,7 @@ def _table(table: PaperTable, rows: Sequence[Sequence[Printed]]) -> str:
     grid = "".join(f'<w:gridCol w:w="{one}"/>' for one in widths)
     heads = [
         f"{column.group}: {column.title}" if column.group else column.title
-        for column in table.columns
+        for column in columns
     ]
     lines = [
         _row([_text(one, bold=True) for one in (table.stub, *heads)], is_head=True)
@@ -93,9 +101,9 @@ def _table(table: PaperTable, rows: Sequence[Sequence[Printed]]) -> str:
     for line, cells in zip(table.lines, rows, strict=True):
         if line.section != section:
             section = line.section
-            blank = [_text("") for _column in table.columns]
+            blank = [_text("") for _column in columns]
             lines.append(_row([_text(section, bold=True), *blank]))
-        lines.append(_row([_text(line.name), *map(_number, cells)]))
+        lines.append(_row([_text(line.name), *(_number(cells[i]) for i in places)]))
     return f"<w:tbl>{look}<w:tblGrid>{grid}</w:tblGrid>{''.join(lines)}</w:tbl>"
 
 

@@ -23,7 +23,7 @@ ABSENT = {
     "metrics": "no metric has a coefficient",
     "methods": "no question has values of methods",
     "judges": "no metric was compared with single annotators",
-    "heat": "no metric was split by a tag of stories (--stories)",
+    "heat": "no metric has values in groups of stories by a tag",
     "wins": "no choices side by side, or many pairs of methods without --baseline",
     "families": "no p-value was adjusted",
 }

@@ -8,7 +8,14 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
-from analysis.report.paper.layout import Column, Line, PaperTable, Printed, printed
+from analysis.report.paper.layout import (
+    Column,
+    Line,
+    PaperTable,
+    Printed,
+    packed,
+    printed,
+)
 from analysis.report.paper.text import FAMILIES
 from analysis.report.tables import escaped
 
@@ -18,7 +25,7 @@ CHARACTER, SMALL, BETWEEN = 4.4, 4.0, 6.0
 # The first column and single headings take at most this width.
 WIDEST_STUB, WIDEST_HEAD = 125.0, 64.0
 # The most lines of text in one table.
-MOST_LINES = 54
+MOST_LINES = 50
 # Longer words may break after a sign, and longer runs without one anywhere.
 LONGEST_WORD, LONGEST_RUN = 12, 20
 NARROW = frozenset(".,:;[]|'!()iljtf ")
@@ -96,9 +103,11 @@ def _is_boxed(c: str) -> bool:
 def width_of(text: str, character: float = CHARACTER) -> float:
     """Return the width of a text in points, roughly: Chinese characters are wide."""
     narrow = sum(c in NARROW for c in text)
+    capitals = sum(c.isupper() for c in text)
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
     boxes = sum(map(_is_boxed, text))
-    return character * (len(text) - 0.45 * narrow + 0.9 * wide + 4 * boxes)
+    extra = 0.9 * wide + 4 * boxes + 0.4 * capitals - 0.45 * narrow
+    return character * (len(text) + extra)
 
 
 def as_latex(table: PaperTable) -> str:
@@ -112,7 +121,7 @@ def as_latex(table: PaperTable) -> str:
     ]
     parts = [
         (columns, lines)
-        for columns in _columns(table.columns, widths, BOTH - stub)
+        for columns in packed(table.columns, [w + BETWEEN for w in widths], BOTH - stub)
         for lines in _lines(table.lines, rows)
     ]
     floats = [
@@ -135,39 +144,17 @@ def _width(column: Column, cells: Sequence[Printed]) -> float:
     return max(*texts, min(WIDEST_HEAD, width_of(column.title)), 0.0)
 
 
-def _columns(
-    columns: Sequence[Column], widths: Sequence[float], room: float
-) -> Iterator[list[int]]:
-    """Yield the columns of each table; those of a group stay together if they fit."""
-    groups: list[list[int]] = []
-    for i, column in enumerate(columns):
-        if groups and column.group and columns[groups[-1][-1]].group == column.group:
-            groups[-1].append(i)
-        else:
-            groups.append([i])
-
-    def size(group: Sequence[int]) -> float:
-        return sum(widths[i] + BETWEEN for i in group)
-
-    groups = [
-        part for g in groups for part in ([g] if size(g) <= room else [[i] for i in g])
-    ]
-    found: list[int] = []
-    for group in groups:
-        if found and size(found) + size(group) > room:
-            yield found
-            found = []
-        found = [*found, *group]
-    yield found
-
-
 def _lines(lines: Sequence[Line], rows: Sequence[Sequence[Printed]]) -> Iterator[range]:
-    """Yield the lines of each table, in parts of similar length."""
+    """Yield the lines of each table; headings of sections and intervals take room."""
     height = 2 if any(one.below for row in rows for one in row) else 1
-    n = -(-len(lines) * height // MOST_LINES)
-    step = -(-len(lines) // n)
-    for start in range(0, len(lines), step):
-        yield range(start, min(start + step, len(lines)))
+    start, used = 0, 0.0
+    for i, line in enumerate(lines):
+        is_new = i == start or line.section != lines[i - 1].section
+        used += height + (1.5 if line.section and is_new else 0)
+        if used > MOST_LINES and i > start:
+            yield range(start, i)
+            start, used = i, height + (1.5 if line.section else 0)
+    yield range(start, len(lines))
 
 
 def _float(

@@ -1,12 +1,13 @@
 """Compact tables of a paper, and their numbers as text."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
-from analysis.report.wording import MINUS
+from analysis.report.wording import MINUS, Row
 from analysis.results import NAN, SMALLEST_P
 
 # More different reasons than this are left to the CSV file.
@@ -33,6 +34,19 @@ class Cell:
     is_bold: bool = False
     shade: float = 0.0
     parts: tuple[float, float, float] | tuple[()] = ()
+
+
+ESTIMATE = ("value", "low", "high")
+
+
+def estimate(
+    row: Row, names: Sequence[str] = ESTIMATE, missing: str = "", **further: Any
+) -> Cell:
+    """Return the cell of a row of a result table; `missing` replaces no reason."""
+    value, low, high = (float(row[name]) for name in names)
+    given = row.get("reason")
+    reason = given if isinstance(given, str) and given else missing
+    return Cell(value, low, high, reason=reason, **further)
 
 
 @dataclass(frozen=True)
@@ -137,6 +151,30 @@ def numeral(value: float, decimals: int, *, in_unit: bool) -> str:
     if in_unit and text.lstrip(MINUS).startswith("0."):
         text = text.replace("0.", ".", 1)
     return text
+
+
+def packed(
+    columns: Sequence[Column], sizes: Sequence[float], room: float
+) -> Iterator[list[int]]:
+    """Yield the columns of each part of a table; those of a group stay together.
+
+    A group without room is divided.
+    """
+    groups: list[list[int]] = []
+    for i, column in enumerate(columns):
+        if groups and column.group and columns[groups[-1][-1]].group == column.group:
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+    found: list[int] = []
+    for group in groups:
+        is_wide = sum(sizes[i] for i in group) > room
+        for part in [[i] for i in group] if is_wide else [group]:
+            if found and sum(sizes[i] for i in [*found, *part]) > room:
+                yield found
+                found = []
+            found = [*found, *part]
+    yield found
 
 
 def p_numeral(value: float) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from analysis.report.paper.layout import Cell, Column, Line, PaperTable
+from analysis.report.paper.layout import Cell, Column, Line, PaperTable, estimate
 from analysis.report.paper.letters import letters, pairs_apart
 from analysis.report.paper.metrics import MOST_METRICS, declared, intervals
 from analysis.report.wording import ResultTables
@@ -12,6 +12,7 @@ from analysis.result_tables.by_method import METRICS, QUESTIONS, by_method
 
 # Longer tables do not repeat the methods in groups of stories.
 MOST_LINES = 120
+LEAST_SHARE = 0.5
 LETTERS = (
     "Values of a column that share a letter are not significantly different at .05 "
     "(Holm over all pairs of methods). Columns without letters: no two differ "
@@ -107,7 +108,10 @@ def _table(
     if len(kept) > MOST_LINES:
         kept = kept[kept["tag"] == ""]
         notes.append("Values in groups of stories: tables/by_method.csv.")
-    kept = _ordered(kept, names[0])
+    # A group in which few columns have values says nothing in print.
+    shares = kept[list(names)].notna().mean(axis=1)
+    shares = shares.groupby([kept["tag"], kept["stratum"]]).transform("mean")
+    kept = _ordered(kept[(kept["tag"] == "") | (shares >= LEAST_SHARE)], names[0])
     rates = _names_in(tables, "method_win_rates", "criterion")
     columns = tuple(Column(name, in_unit=name in rates) for name in names)
     marks = {name: _letters(tables, kept, name) for name in names}
@@ -116,12 +120,11 @@ def _table(
         section = f"{row['tag']}: {row['stratum']}" if row["tag"] else ""
         method = str(row["method"])
         cells = [
-            Cell(
-                float(row[name]),
-                float(row[f"{name} low"]),
-                float(row[f"{name} high"]),
-                "" if section else marks[name].get(method, ""),
+            estimate(
+                row,
+                (name, f"{name} low", f"{name} high"),
                 NO_VALUE,
+                letters="" if section else marks[name].get(method, ""),
             )
             for name in names
         ]
@@ -174,12 +177,7 @@ def leaderboard_tables(tables: ResultTables, percent: str) -> Iterator[PaperTabl
             Line(
                 str(row["method"]),
                 (
-                    Cell(
-                        float(row["rating"]),
-                        float(row["low"]),
-                        float(row["high"]),
-                        reason=str(row["reason"] or ""),
-                    ),
+                    estimate(row, ("rating", "low", "high")),
                     _ranks(row),
                     Cell(float(row[counted])),
                 ),

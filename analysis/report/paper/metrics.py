@@ -7,9 +7,23 @@ import pandas as pd
 from analysis.options import KNOWN_COEFFICIENTS
 from analysis.pairwise.human_ceiling import ONE_ANNOTATOR
 from analysis.report.metric_order import by_value, levels_in
-from analysis.report.paper.layout import Cell, Column, Line, PaperTable, p_numeral
+from analysis.report.paper.layout import (
+    Cell,
+    Column,
+    Line,
+    PaperTable,
+    estimate,
+    p_numeral,
+)
 from analysis.report.paper.letters import letters, pairs_apart
-from analysis.report.wording import ResultTables, drawn_units, name_of
+from analysis.report.wording import (
+    ResultTables,
+    drawn_units,
+    first_row,
+    name_of,
+    records,
+)
+from analysis.verdicts import FEW_METHODS
 
 # Longer tables show the declared metrics and the best others, up to this many.
 MOST_METRICS = 24
@@ -19,6 +33,17 @@ LETTERS = (
     "(Holm over all pairs of metrics), or were not compared. Columns without letters: "
     "no two differ significantly."
 )
+# What a coefficient is computed over, by level.
+LEVELS = {
+    "method": "over method means",
+    "story": "within stories",
+    "within_method": "within methods",
+    "pooled": "over all outputs",
+}
+DIFFERENCE = ("difference", "difference_low", "difference_high")
+ALONE = "No annotator could be compared with others."
+FEW = "No test: fewer than five annotators."
+NO_SCORES = "No scores for this question."
 BOLD = "Bold: declared beforehand for this question."
 
 
@@ -38,6 +63,8 @@ def agreement_tables(tables: ResultTables, percent: str) -> Iterator[PaperTable]
     correlations = tables["correlations"]
     for level in levels_in(correlations[correlations["value"].notna()]):
         rows = correlations[correlations["level"] == level]
+        if level == "method" and rows["n"].max() < FEW_METHODS:
+            continue  # over so few, no coefficient differs from chance
         yield _at_level(tables, rows, level, percent)
 
 
@@ -128,16 +155,9 @@ def _cell(
     rows: pd.DataFrame, metric: str, marks: dict[str, str], *, is_bold: bool
 ) -> Cell:
     if metric not in rows.index:
-        return Cell(reason="No scores for this question.")
-    row = rows.loc[metric]
-    return Cell(
-        float(row["value"]),
-        float(row["low"]),
-        float(row["high"]),
-        marks.get(metric, ""),
-        str(row["reason"] or ""),
-        is_bold=is_bold,
-    )
+        return Cell(reason=NO_SCORES)
+    row = first_row(rows.loc[[metric]])
+    return estimate(row, letters=marks.get(metric, ""), is_bold=is_bold)
 
 
 def _letters(
@@ -161,57 +181,69 @@ def _letters(
 
 
 def judge_table(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
-    """Yield how well each metric, and one annotator, predict the other annotators.
+    """Yield metrics against people by question, beside one annotator.
 
     Declared metrics only, if there are any.
     """
     if "human_pairs" not in tables:
         return
     rows = tables["human_pairs"]
-    people = rows[rows["metric"] == ONE_ANNOTATOR].set_index("question")
+    people = {
+        (row["question"], row["source"]): row
+        for row in records(rows[rows["metric"] == ONE_ANNOTATOR])
+    }
     rows = rows[rows["metric"] != ONE_ANNOTATOR]
     pairs = declared(tables)
-    known = list(zip(rows["question"], rows["metric"], strict=True))
+    known = zip(rows["question"], rows["metric"], strict=True)
     is_declared = [pair in pairs for pair in known]
-    rows, note = (rows[is_declared], "") if any(is_declared) else _highest(rows)
-    if rows.empty:
-        return
+    rows, notes = (rows[is_declared], ()) if any(is_declared) else _highest(rows)
+    coefficients, level = _pooled(tables)
     lines = []
-    for row in rows.to_dict("records"):
-        question = str(row["question"])
-        one = people.loc[question] if question in people.index else None
-        reason = str(row["reason"] or "")
-        test = p_numeral(float(row["p_value"]))
+    for row in records(rows):
+        question, metric = str(row["question"]), str(row["metric"])
+        one = people.get((row["question"], row["source"]))
         cells = (
             _alpha(tables, question),
-            Cell(reason="No annotator could be compared with others.")
-            if one is None
-            else Cell(float(one["value"]), float(one["low"]), float(one["high"])),
-            Cell(
-                float(row["value"]),
-                float(row["low"]),
-                float(row["high"]),
-                reason=reason,
-            ),
-            Cell(
-                float(row["difference"]),
-                float(row["difference_low"]),
-                float(row["difference_high"]),
-                reason=reason,
-            ),
-            Cell(text=test, reason="No test: fewer than five annotators."),
+            *(_coefficient(own, question, metric) for own in coefficients.values()),
+            Cell(reason=ALONE) if one is None else estimate(one, missing=ALONE),
+            estimate(row, missing=ALONE),
+            estimate(row, DIFFERENCE, ALONE),
+            Cell(text=p_numeral(float(row["p_value"])), reason=FEW),
         )
-        lines.append(Line(str(row["metric"]), cells, question))
+        lines.append(Line(metric, cells, question))
     caption = (
-        "Metrics beside one annotator, by question: agreement of people (ordinal "
-        "alpha, of choices nominal), and how often one annotator, or the metric, "
-        "predicts the preference of the other annotators (ties count half). "
-        f"{intervals(percent, rows['drawn'])} p: of the difference to a new annotator, "
-        "unadjusted."
+        "Metrics against people by question: agreement of people (ordinal alpha, of "
+        f"choices nominal), coefficients {LEVELS[level]}, and how often one annotator, "
+        "or the metric, predicts the preference of the other annotators (ties count "
+        f"half). {intervals(percent, rows['drawn'])} p: of the difference to a new "
+        "annotator, unadjusted."
     )
-    columns = ("Alpha", "One annotator", "Metric", "Difference", "p")
-    made = tuple(map(Column, columns))
-    yield PaperTable("judges", caption, "Question, metric", made, tuple(lines), note)
+    if not coefficients:
+        caption = caption.replace(f" coefficients {LEVELS[level]},", "")
+    columns = (
+        Column("Alpha"),
+        *(Column(SYMBOLS[name], "Correlation") for name in coefficients),
+        *(Column(title, "Accuracy") for title in ("One annotator", "Metric")),
+        *(Column(title, "Accuracy") for title in ("Difference", "p")),
+    )
+    yield PaperTable("judges", caption, "Metric", columns, tuple(lines), notes)
+
+
+def _pooled(tables: ResultTables) -> tuple[dict[str, pd.DataFrame], str]:
+    """Return the coefficients over all outputs, else of the first level with values."""
+    if "correlations" not in tables:
+        return {}, "pooled"
+    rows = tables["correlations"]
+    levels = levels_in(rows[rows["value"].notna()])
+    level = "pooled" if "pooled" in levels or not levels else levels[0]
+    rows = rows[rows["level"] == level]
+    by_name = dict(iter(rows.groupby("coefficient")))
+    return {c: by_name[c] for c in KNOWN_COEFFICIENTS if c in by_name}, level
+
+
+def _coefficient(rows: pd.DataFrame, question: str, metric: str) -> Cell:
+    own = rows[(rows["dimension"] == question) & (rows["metric"] == metric)]
+    return estimate(records(own)[0]) if len(own) else Cell(reason=NO_SCORES)
 
 
 def _highest(rows: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -230,13 +262,9 @@ def _highest(rows: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
 
 def _alpha(tables: ResultTables, question: str) -> Cell:
     """Return the agreement of people on a question."""
-    if "agreement" in tables:
-        rows = tables["agreement"]
-        rows = rows[rows["question"] == question].set_index("statistic")
-        for statistic in ("alpha_ordinal", "alpha_nominal"):
-            if statistic in rows.index:
-                row = rows.loc[statistic]
-                reason = str(row["reason"] or "")
-                values = (float(row[name]) for name in ("value", "low", "high"))
-                return Cell(*values, reason=reason)
+    rows = tables.get("agreement", pd.DataFrame({"question": [], "statistic": []}))
+    own = rows[rows["question"] == question]
+    for statistic in ("alpha_ordinal", "alpha_nominal"):
+        if len(found := own[own["statistic"] == statistic]):
+            return estimate(first_row(found))
     return Cell(reason="Agreement of people was not computed.")

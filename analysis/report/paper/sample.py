@@ -8,7 +8,8 @@ from analysis.correlations.metric_differences import SIGNIFICANT
 from analysis.report.paper.layout import Cell, Column, Line, PaperTable
 from analysis.report.wording import ResultTables
 
-UNKNOWN = "Not known: people are not in this table, or ratings are means over raters."
+UNKNOWN = "Not known: of means over raters, or of what the report leaves out."
+BEFORE = "People here have no answers, or have them counted below."
 # Tables with adjusted p-values: the null hypothesis, and the columns of a family.
 FAMILIES = {
     "metric_comparisons": (
@@ -61,7 +62,9 @@ def flow_tables(tables: ResultTables) -> Iterator[PaperTable]:
         name = STEPS.get(str(row["step"]), str(row["step"]))
         name = f"{name}: {row['reason']}" if row["reason"] else name
         counts = tuple(
-            Cell(reason=UNKNOWN) if pd.isna(n) else Cell(float(n))
+            Cell(reason=BEFORE if row["source"] == "people" else UNKNOWN)
+            if pd.isna(n)
+            else Cell(float(n))
             for n in (row["n_annotators"], row["n_answers"])
         )
         lines.append(Line(name, counts, str(row["source"]).capitalize()))

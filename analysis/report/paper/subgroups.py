@@ -1,18 +1,30 @@
 """Groups of stories: a heat map of accuracies, and bars of wins."""
 
+import math
 from collections.abc import Iterator, Sequence
 from html import escape
 
 import pandas as pd
 
-from analysis.report.paper.layout import DASH, Cell, Column, Line, PaperTable, p_numeral
+from analysis.report.paper.layout import (
+    DASH,
+    ESTIMATE,
+    Cell,
+    Column,
+    Line,
+    PaperTable,
+    estimate,
+    p_numeral,
+)
 from analysis.report.paper.metrics import chosen, declared, intervals
-from analysis.report.wording import ResultTables
+from analysis.report.wording import ResultTables, Row, records
 
 ALL = "all stories"
 # With more pairs of methods and no baseline, bars would not fit.
-MOST_PAIRS = 6
+MOST_PAIRS = 3
 STATISTIC = "ppa_half"
+KEYS = ["question", "metric", "stratum"]
+NO_PAIR = "No pair that people decide, or no scores."
 
 
 def heat_tables(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
@@ -28,16 +40,17 @@ def heat_tables(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
     whole = tables["pairwise_accuracy"]
     for n, (tag, own) in enumerate(rows.groupby("tag", sort=False), 1):
         groups = list(dict.fromkeys(own["stratum"]))
-        by_key = own.set_index(["question", "metric", "stratum"])
+        by_key = {key: records(one) for key, one in own.groupby(KEYS)}
         lines = []
         for question, metric in pairs:
             cells = [_of_all(whole, question, metric)]
             for group in groups:
                 key = (question, metric, group)
-                row = by_key.loc[[key]].iloc[0] if key in by_key.index else None
-                cells.append(_cell(row))
+                cells.append(_shaded(by_key.get(key, ())))
             name = metric if metric == question else f"{question}: {metric}"
             lines.append(Line(name, tuple(cells)))
+        if all(math.isnan(c.value) for line in lines for c in line.cells[1:]):
+            continue
         columns = (Column(ALL), *(Column(str(g), group=str(tag)) for g in groups))
         caption = (
             f"Pairwise prediction accuracy by question and {tag}: the share of pairs "
@@ -71,23 +84,17 @@ def _pairs(tables: ResultTables) -> tuple[list[tuple[str, str]], tuple[str, ...]
 
 def _of_all(rows: pd.DataFrame, question: str, metric: str) -> Cell:
     own = rows[(rows["question"] == question) & (rows["metric"] == metric)]
-    if own.empty:
-        return _cell(None)
-    names = {STATISTIC: "value", f"{STATISTIC}_low": "low", f"{STATISTIC}_high": "high"}
-    return _cell(
-        own.drop(columns=["low", "high"], errors="ignore").rename(columns=names).iloc[0]
-    )
+    names = [STATISTIC, f"{STATISTIC}_low", f"{STATISTIC}_high"]
+    return _shaded(records(own), names)
 
 
-def _cell(row: "pd.Series[float] | None") -> Cell:
-    if row is None:
-        return Cell(reason="No pair that people decide, or no scores.")
-    value = float(row["value"])
-    shade = max(0.0, min(1.0, 2 * (value - 0.5))) if value == value else 0.0
-    reason = str(row["reason"] or "")
-    return Cell(
-        value, float(row["low"]), float(row["high"]), reason=reason, shade=shade
-    )
+def _shaded(rows: Sequence[Row], names: Sequence[str] = ESTIMATE) -> Cell:
+    """Return the first row as a cell that is darker the further it is above chance."""
+    if not rows:
+        return Cell(reason=NO_PAIR)
+    above = 2 * (float(rows[0][names[0]]) - 0.5)
+    shade = min(1.0, above) if above > 0 else 0.0
+    return estimate(rows[0], names, NO_PAIR, shade=shade)
 
 
 # Wins ---------------------------------------------------------------------------------
@@ -96,7 +103,7 @@ def _cell(row: "pd.Series[float] | None") -> Cell:
 def win_tables(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
     """Yield bars of wins, ties and losses over all stories and in each group.
 
-    With a baseline its pairs only; without one, at most 6 pairs of methods.
+    With a baseline its pairs only; without one, at most 3 pairs of methods.
     """
     if "win_rates" not in tables:
         return
@@ -110,8 +117,11 @@ def win_tables(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
     names = rows[["method_a", "method_b"]].drop_duplicates()
     if rows.empty or (len(names) > MOST_PAIRS and not baselines):
         return
+    place = ["method_b", "method_a", "tag", "stratum"]
+    order = {key: i for i, key in enumerate(dict.fromkeys(_keys(rows, place)))}
+    rows = rows.assign(place=[order[key] for key in _keys(rows, place)])
     lines = []
-    for row in rows.to_dict("records"):
+    for row in records(rows.sort_values("place", kind="stable")):
         group = f"{row['tag']}: {row['stratum']}" if row["tag"] else ALL
         section = f"{row['method_a']} against {row['method_b']}, {group}"
         counts = tuple(float(row[name]) for name in ("wins_a", "ties", "wins_b"))
@@ -147,6 +157,10 @@ def win_tables(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
         Column("Majority"),
     )
     yield PaperTable("wins", caption, "Question", columns, tuple(lines))
+
+
+def _keys(rows: pd.DataFrame, columns: list[str]) -> list[tuple[str, ...]]:
+    return list(rows[columns].itertuples(index=False, name=None))
 
 
 def _majorities(row: dict[str, object]) -> str:

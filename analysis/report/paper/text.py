@@ -8,19 +8,13 @@ from analysis.correlations.metric_differences import SIGNIFICANT
 from analysis.options import KNOWN_COEFFICIENTS
 from analysis.reading.scores import BASELINES
 from analysis.report.metric_order import levels_in
-from analysis.report.paper.metrics import declared
+from analysis.report.paper.metrics import LEVELS, declared
 from analysis.report.wording import ResultTables, name_of, number, word
 from analysis.sentences import counted
 
 QUESTIONS = ("question", "dimension", "criterion")
 # Tables whose rows name the questions, methods and stories of people's answers.
 OF_PEOPLE = ("agreement", "method_means", "method_win_rates", "ranking_leaderboard")
-LEVELS = {
-    "method": "over method means",
-    "story": "within stories",
-    "within_method": "within methods",
-    "pooled": "over all outputs",
-}
 # What LaTeX replaces by a reference.
 FAMILIES = "the families of the table of tests"
 PROGRAMS = ("python", "numpy", "scipy", "pandas")
