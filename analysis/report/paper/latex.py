@@ -20,12 +20,14 @@ from analysis.report.paper.text import FAMILIES
 from analysis.report.tables import escaped
 
 # Widths in points: of one column and of both, and of a character of either size.
-ONE, BOTH = 230.0, 485.0
+ONE, BOTH = 228.0, 478.0
 CHARACTER, SMALL, BETWEEN = 4.4, 4.0, 6.0
 # The first column and single headings take at most this width.
 WIDEST_STUB, WIDEST_HEAD = 125.0, 64.0
 # The most lines of text in one table.
 MOST_LINES = 50
+# The height of a section's heading, in lines.
+HEADING = 1.5
 # Longer words may break after a sign, and longer runs without one anywhere.
 LONGEST_WORD, LONGEST_RUN = 12, 20
 NARROW = frozenset(".,:;[]|'!()iljtf ")
@@ -145,15 +147,18 @@ def _width(column: Column, cells: Sequence[Printed]) -> float:
 
 
 def _lines(lines: Sequence[Line], rows: Sequence[Sequence[Printed]]) -> Iterator[range]:
-    """Yield the lines of each table; headings of sections and intervals take room."""
-    height = 2 if any(one.below for row in rows for one in row) else 1
-    start, used = 0, 0.0
+    """Yield the lines of each table, which ends before a section that does not fit."""
+    height = 2.0 if any(one.below for row in rows for one in row) else 1.0
+    start = first = 0
+    used = 0.0
     for i, line in enumerate(lines):
-        is_new = i == start or line.section != lines[i - 1].section
-        used += height + (1.5 if line.section and is_new else 0)
-        if used > MOST_LINES and i > start:
-            yield range(start, i)
-            start, used = i, height + (1.5 if line.section else 0)
+        is_new = i > 0 and line.section != lines[i - 1].section
+        first = i if is_new else first
+        used += height + (HEADING if is_new else 0)
+        if used > MOST_LINES:
+            end = first if first > start else i
+            yield range(start, end)
+            start, used = end, height * (i - end + 1) + HEADING
     yield range(start, len(lines))
 
 
@@ -209,7 +214,8 @@ def _head(
             width = sum(widths[start:end]) + BETWEEN * (end - start - 1)
             title = _boxed(columns[start].group, width)
             cells.append(rf"\multicolumn{{{end - start}}}{{c}}{{{title}}}")
-            rules.append(rf"\cmidrule(lr){{{start + 2}-{end + 1}}}")
+            if columns[start].group:
+                rules.append(rf"\cmidrule(lr){{{start + 2}-{end + 1}}}")
         yield " & ".join(["", *cells]) + r" \\"
         yield "".join(rules)
     titles = [_boxed(c.title, w) for c, w in zip(columns, widths, strict=True)]
@@ -269,7 +275,7 @@ def _lower(one: Printed) -> str:
 
 def _shade(one: Printed) -> str:
     """Return the colour of a cell, light enough for black text."""
-    share = round(55 * one.cell.shade)
+    share = round(40 * one.cell.shade)
     return rf"\cellcolor{{black!{share}}}" if share else ""
 
 

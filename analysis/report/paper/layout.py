@@ -13,6 +13,8 @@ from analysis.results import NAN, SMALLEST_P
 # More different reasons than this are left to the CSV file.
 MOST_REASONS = 6
 DASH = "–"
+# Columns without larger values print powers of ten.
+TINY = 0.01
 # The parts of a bar.
 PARTS = ("wins", "ties", "losses")
 
@@ -120,37 +122,52 @@ def _printed(cell: Cell, in_unit: bool, decimals: int, reasons: list[str]) -> Pr
         ends = (numeral(x, decimals, in_unit=in_unit) for x in (cell.low, cell.high))
         below = f"[{', '.join(ends)}]"
     text = numeral(cell.value, decimals, in_unit=in_unit)
-    return Printed(text, cell.letters, below, cell)
+    return Printed(text, run_together(cell.letters), below, cell)
 
 
 def _decimals(cells: Sequence[Cell], in_unit: bool) -> int:
-    """Return the decimals with which a column has three digits at most."""
+    """Return the decimals with which a column has three digits at most.
+
+    Whole numbers without intervals have none, and columns of tiny values -1.
+    """
     if in_unit:
         return 2
     values = [cell.value for cell in cells if math.isfinite(cell.value)]
     largest = max(map(abs, values), default=0.0)
-    if all(cell.value == round(cell.value) for cell in cells if cell.value in values):
-        has_interval = any(not math.isnan(cell.low) for cell in cells)
-        if not has_interval:
-            return 0
+    if all(x == round(x) for x in values) and all(math.isnan(c.low) for c in cells):
+        return 0
+    if 0 < largest < TINY:
+        return -1
     return 2 if largest < 9.995 else 1 if largest < 99.95 else 0
 
 
 def numeral(value: float, decimals: int, *, in_unit: bool) -> str:
-    """Return a number as papers print it.
+    """Return a number as papers print it; with negative decimals as a power of ten.
 
     >>> numeral(0.4514, 2, in_unit=True), numeral(-0.052, 2, in_unit=True)
     ('.45', '−.05')
-    >>> numeral(0.0004, 2, in_unit=False), numeral(3.2, 2, in_unit=False)
-    ('4.0e−04', '3.20')
+    >>> numeral(3.2, 2, in_unit=False), numeral(0.0004, -1, in_unit=False)
+    ('3.20', '4.0e−04')
     """
-    smallest = 0.5 * 10**-decimals
-    if not in_unit and 0 < abs(value) < smallest:
+    if decimals < 0:
         return f"{value:.1e}".replace("-", MINUS)
     text = f"{round(value, decimals) + 0.0:.{decimals}f}".replace("-", MINUS)
-    if in_unit and text.lstrip(MINUS).startswith("0."):
-        text = text.replace("0.", ".", 1)
-    return text
+    return text.replace("0.", ".", 1) if in_unit and abs(value) < 1 else text
+
+
+def run_together(marks: str) -> str:
+    """Shorten runs of letters.
+
+    >>> run_together("abdefg")
+    'abd–g'
+    """
+    runs: list[str] = []
+    for letter in marks:
+        if runs and ord(letter) == ord(runs[-1][-1]) + 1:
+            runs[-1] += letter
+        else:
+            runs.append(letter)
+    return "".join(f"{r[0]}{DASH}{r[-1]}" if len(r) > 2 else r for r in runs)
 
 
 def packed(
