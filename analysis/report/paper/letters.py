@@ -1,4 +1,4 @@
-"""Letters for groups that no test tells apart."""
+"""Letters for names that do not differ significantly."""
 
 from collections.abc import Collection, Iterable, Sequence
 

@@ -1,15 +1,12 @@
 """The way from invited people to analysed answers, in a study's report."""
 
-import pandas as pd
 import pytest
-from django.core.management import call_command
 from django.utils import timezone
 
 from annotate.audit_log import as_of_event
 from annotate.quality import exclusion
 from annotate.reports.sample_flow import people_rows
-from annotate.responses import analysis_views
-from tests.annotate.reports.test_reproduced import answer, open_study
+from tests.annotate.reports.test_reproduced import open_study
 
 pytestmark = pytest.mark.django_db
 
@@ -21,7 +18,7 @@ def steps(study, moment, view="main"):
     ]
 
 
-def test_people_and_exclusions_count_as_of_the_moment(tmp_path):
+def test_people_and_exclusions_count_as_of_the_moment():
     study = open_study()
     study.annotators.filter(name="A03").update(consented_at=None)
     before = as_of_event.now(study)
