@@ -1,6 +1,6 @@
 """Tables of methods: by question and metric, and leaderboards."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pandas as pd
 
@@ -18,7 +18,6 @@ LETTERS = (
     "(Holm over all pairs of methods). Columns without letters: no two differ "
     "significantly, or they were not compared."
 )
-OF_METRICS = " (metric)"
 NO_VALUE = "Not defined for this method."
 
 
@@ -35,8 +34,9 @@ def method_tables(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
         for name in wide.columns
         if name not in keys and not str(name).endswith((" low", " high"))
     ]
-    of_metrics = [name for name in names if _is_of_metrics(name, tables)]
-    asked = [name for name in names if name not in of_metrics]
+    people = _asked(tables)
+    asked = [name for name in names if name in people]
+    of_metrics = [name for name in names if name not in people]
     if asked:
         drawn = _drawn(tables, QUESTIONS)
         caption = (
@@ -55,26 +55,14 @@ def method_tables(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
         yield _table(tables, wide, kept, "scores", caption)
 
 
-def _is_of_metrics(name: str, tables: ResultTables) -> bool:
-    """Tell whether a column of `by_method` has scores or composites of metrics."""
-    asked = {
-        str(one)
-        for table, (column, *_rest) in QUESTIONS.items()
-        if table in tables
-        for one in tables[table][column]
-    }
-    scored = {
-        str(x)
-        for x in tables.get("method_scores", pd.DataFrame({"metric": []}))["metric"]
-    }
+def _asked(tables: ResultTables) -> set[str]:
+    """Return the columns of `by_method` that have people's answers."""
+    people = {name: tables[name] for name in QUESTIONS if name in tables}
+    made: set[str] = set()
     if "composites" in tables:
         rows = tables["composites"]
-        scored |= {str(x) for x in rows.loc[rows["over"] == "metrics", "composite"]}
-    if "strata" in tables:
-        rows = tables["strata"]
-        alone = rows["question"].eq("") & rows["method"].ne("")
-        scored |= {str(x) for x in rows.loc[alone, "metric"]}
-    return name.endswith(OF_METRICS) or (name in scored and name not in asked)
+        made = set(rows.loc[rows["over"] == "questions", "composite"].astype(str))
+    return made | {str(name) for name in by_method(people).columns}
 
 
 def _measured(tables: ResultTables) -> str:
@@ -87,13 +75,9 @@ def _measured(tables: ResultTables) -> str:
     return ", ".join(text for table, text in words.items() if table in tables)
 
 
-def _drawn(tables: ResultTables, sources: object) -> "pd.Series[str]":
-    return pd.concat(
-        [
-            pd.Series(dtype=str),
-            *(tables[t]["drawn"] for t in sources if t in tables),  # type: ignore[attr-defined]
-        ]
-    )
+def _drawn(tables: ResultTables, sources: Iterable[str]) -> "pd.Series[str]":
+    known = [tables[name]["drawn"] for name in sources if name in tables]
+    return pd.concat([pd.Series(dtype=str), *known])
 
 
 def _table(
