@@ -18,6 +18,7 @@ from analysis.report.paper.layout import (
 from analysis.report.paper.letters import letters, pairs_apart
 from analysis.report.wording import (
     ResultTables,
+    Row,
     drawn_units,
     first_row,
     name_of,
@@ -39,6 +40,13 @@ LEVELS = {
     "story": "within stories",
     "within_method": "within methods",
     "pooled": "over all outputs",
+}
+# The test of metrics in place of annotators, of reports that have it.
+TEST = "alternative_annotator"
+BESIDE = {
+    False: "p: of the difference to a new annotator, unadjusted.",
+    True: "Difference: agreement with the other annotators, of the metric less that of "
+    "one annotator; replaced: annotators whom the metric may replace.",
 }
 DIFFERENCE = ("difference", "difference_low", "difference_high")
 ALONE = "No annotator could be compared with others."
@@ -207,26 +215,43 @@ def judge_table(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
             *(_coefficient(own, question, metric) for own in coefficients.values()),
             Cell(reason=ALONE) if one is None else estimate(one, missing=ALONE),
             estimate(row, missing=ALONE),
-            estimate(row, DIFFERENCE, ALONE),
-            Cell(text=p_numeral(float(row["p_value"])), reason=FEW),
+            *_beside(tables, row),
         )
         lines.append(Line(metric, cells, question))
     caption = (
         "Metrics against people by question: agreement of people (ordinal alpha, of "
         f"choices nominal), coefficients {LEVELS[level]}, and how often one annotator, "
         "or the metric, predicts the preference of the other annotators (ties count "
-        f"half). {intervals(percent, rows['drawn'])} p: of the difference to a new "
-        "annotator, unadjusted."
+        f"half). {intervals(percent, rows['drawn'])} {BESIDE[TEST in tables]}"
     )
     if not coefficients:
         caption = caption.replace(f" coefficients {LEVELS[level]},", "")
     columns = (
         Column("Alpha"),
         *(Column(SYMBOLS[name], "Correlation") for name in coefficients),
-        *(Column(title, "Accuracy") for title in ("One annotator", "Metric")),
-        *(Column(title, "Accuracy") for title in ("Difference", "p")),
+        *(Column(title, "Accuracy") for title in ("Annotator", "Metric")),
+        Column("Difference", "To one annotator"),
+        Column("Replaced" if TEST in tables else "p", "To one annotator"),
     )
     yield PaperTable("judges", caption, "Metric", columns, tuple(lines), notes)
+
+
+def _beside(tables: ResultTables, row: Row) -> tuple[Cell, Cell]:
+    """Return the difference to one annotator, with its test or how many it replaces."""
+    if TEST not in tables and "p_value" in row:
+        p_value = p_numeral(float(row["p_value"]))
+        return estimate(row, DIFFERENCE, ALONE), Cell(text=p_value, reason=FEW)
+    rows = tables.get(TEST, pd.DataFrame())
+    if len(rows):
+        rows = rows[rows["annotator"].isna() | rows["annotator"].eq("")]
+        for name in ("question", "metric", "source"):
+            rows = rows[rows[name] == row[name]]
+    if rows.empty:
+        return Cell(reason=ALONE), Cell(reason=ALONE)
+    own = first_row(rows)
+    wins, n = own["wins"], own["n_annotators"]
+    text = "" if pd.isna(wins) or pd.isna(n) else f"{wins:.0f} of {n:.0f}"
+    return estimate(own, missing=ALONE), Cell(text=text, reason=ALONE)
 
 
 def _pooled(tables: ResultTables) -> tuple[dict[str, pd.DataFrame], str]:

@@ -33,6 +33,10 @@ FAMILIES = {
     ),
     "annotator_sides": ("An annotator has no side preference", ["question"]),
     "shot_agreement": ("A metric does not follow marks of shots", ["question"]),
+    "alternative_annotator": (
+        "A metric is worse than an annotator by epsilon (Benjamini-Yekutieli)",
+        ["question", "metric"],
+    ),
     "late_differences": ("The late method equals another", ["question", "source"]),
 }
 ROLES = {
@@ -95,7 +99,8 @@ def family_tables(tables: ResultTables) -> Iterator[PaperTable]:
     if not lines:
         return
     caption = (
-        "Families of tests. p-values are adjusted within each family (Holm); "
+        "Families of tests. p-values are adjusted within each family (Holm, if not "
+        "named otherwise); "
         f"significant: adjusted p at most {SIGNIFICANT:g}."
     )
     titles = ("Families", "Tests in each", "Tests", "Significant")
