@@ -44,10 +44,12 @@ ESTIMATE = ("value", "low", "high")
 def estimate(
     row: Row, names: Sequence[str] = ESTIMATE, missing: str = "", **further: Any
 ) -> Cell:
-    """Return the cell of a row of a result table; `missing` replaces no reason."""
+    """Return the cell of a row of a result table; `missing` is the reason if none is given."""
     value, low, high = (float(row[name]) for name in names)
     given = row.get("reason")
-    reason = given if isinstance(given, str) and given else missing
+    reason = given if isinstance(given, str) else ""
+    if math.isnan(value):
+        reason = reason or missing
     return Cell(value, low, high, reason=reason, **further)
 
 

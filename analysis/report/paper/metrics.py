@@ -251,7 +251,8 @@ def _beside(tables: ResultTables, row: Row) -> tuple[Cell, Cell]:
     own = first_row(rows)
     wins, n = own["wins"], own["n_annotators"]
     text = "" if pd.isna(wins) or pd.isna(n) else f"{wins:.0f} of {n:.0f}"
-    return estimate(own, missing=ALONE), Cell(text=text, reason=ALONE)
+    found = estimate(own, missing=ALONE)
+    return found, Cell(text=text, reason=found.reason or ALONE)
 
 
 def _pooled(tables: ResultTables) -> tuple[dict[str, pd.DataFrame], str]:
