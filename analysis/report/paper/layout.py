@@ -44,7 +44,7 @@ ESTIMATE = ("value", "low", "high")
 def estimate(
     row: Row, names: Sequence[str] = ESTIMATE, missing: str = "", **further: Any
 ) -> Cell:
-    """Return the cell of a row of a result table; `missing` is the reason if none is given."""
+    """Return the cell of a result row; `missing` is the reason if it names none."""
     value, low, high = (float(row[name]) for name in names)
     given = row.get("reason")
     reason = given if isinstance(given, str) else ""
