@@ -334,6 +334,7 @@ def main(title: str, texts: Iterable[str], keys: Sequence[str], absent: str) -> 
             r"\emergencystretch=2em \extrafloats{200}",
             r"\renewcommand{\floatpagefraction}{.6}",
             r"\renewcommand{\dblfloatpagefraction}{.6}",
+            r"\setlength{\abovecaptionskip}{0pt}\setlength{\belowcaptionskip}{4pt}",
             *_declared(chinese),
             r"\begin{document}",
             *([r"\CJKbegin"] if chinese else []),
