@@ -35,7 +35,7 @@ class Cell:
     text: str = ""
     is_bold: bool = False
     shade: float = 0.0
-    parts: tuple[float, float, float] | tuple[()] = ()
+    parts: tuple[float, ...] = ()
 
 
 ESTIMATE = ("value", "low", "high")

@@ -7,7 +7,7 @@ import pandas as pd
 from analysis.report.paper.layout import Cell, Column, Line, PaperTable, estimate
 from analysis.report.paper.letters import letters, pairs_apart
 from analysis.report.paper.metrics import MOST_METRICS, declared, intervals
-from analysis.report.wording import ResultTables
+from analysis.report.wording import ResultTables, Row, records
 from analysis.result_tables.by_method import METRICS, QUESTIONS, by_method
 
 # Longer tables do not repeat the methods in groups of stories.
@@ -100,7 +100,7 @@ def _table(
     columns = tuple(Column(name, in_unit=name in rates) for name in names)
     marks = {name: _letters(tables, kept, name) for name in names}
     lines = []
-    for row in kept.to_dict("records"):
+    for row in records(kept):
         section = f"{row['tag']}: {row['stratum']}" if row["tag"] else ""
         method = str(row["method"])
         cells = [
@@ -167,7 +167,7 @@ def leaderboard_tables(tables: ResultTables, percent: str) -> Iterator[PaperTabl
                 ),
                 str(row["criterion"]),
             )
-            for row in rows.to_dict("records")
+            for row in records(rows)
         )
         caption = (
             f"Leaderboard: {model} ratings (mean 1000) and ranks with their intervals. "
@@ -182,7 +182,7 @@ def leaderboard_tables(tables: ResultTables, percent: str) -> Iterator[PaperTabl
         yield PaperTable(key, caption, "Method", columns, lines)
 
 
-def _ranks(row: dict[str, object]) -> Cell:
+def _ranks(row: Row) -> Cell:
     rank, low, high = (row[name] for name in ("rank", "rank_low", "rank_high"))
     if pd.isna(rank):
         return Cell(reason="No rank: methods were never compared.")

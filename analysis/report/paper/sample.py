@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis.correlations.metric_differences import SIGNIFICANT
 from analysis.report.paper.layout import Cell, Column, Line, PaperTable
-from analysis.report.wording import ResultTables
+from analysis.report.wording import ResultTables, records
 
 UNKNOWN = "Not known: of means over raters, or of what the report leaves out."
 BEFORE = "People here have no answers, or have them counted below."
@@ -62,7 +62,7 @@ def flow_tables(tables: ResultTables) -> Iterator[PaperTable]:
     if "sample_flow" not in tables:
         return
     lines = []
-    for row in tables["sample_flow"].to_dict("records"):
+    for row in records(tables["sample_flow"]):
         name = STEPS.get(str(row["step"]), str(row["step"]))
         name = f"{name}: {row['reason']}" if row["reason"] else name
         counts = tuple(

@@ -128,7 +128,7 @@ def win_tables(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
         votes = sum(counts)
         reason = "No votes." if not votes else "Not computed."
         cells = (
-            Cell(parts=counts) if votes else Cell(reason=reason),  # type: ignore[arg-type]
+            Cell(parts=counts) if votes else Cell(reason=reason),
             *(Cell(c, reason=reason) for c in counts),
             Cell(
                 float(row["rate_a"]),
@@ -163,7 +163,7 @@ def _keys(rows: pd.DataFrame, columns: list[str]) -> list[tuple[str, ...]]:
     return list(rows[columns].itertuples(index=False, name=None))
 
 
-def _majorities(row: dict[str, object]) -> str:
+def _majorities(row: Row) -> str:
     names = ("majority_wins_a", "majority_ties", "majority_wins_b")
     return "/".join(
         f"{row[name]:.0f}" if row[name] == row[name] else DASH for name in names

@@ -9,7 +9,7 @@ from analysis.options import KNOWN_COEFFICIENTS
 from analysis.reading.scores import BASELINES
 from analysis.report.metric_order import levels_in
 from analysis.report.paper.metrics import LEVELS, declared
-from analysis.report.wording import ResultTables, name_of, number, word
+from analysis.report.wording import ResultTables, name_of, number, records, word
 from analysis.sentences import counted
 
 QUESTIONS = ("question", "dimension", "criterion")
@@ -44,7 +44,7 @@ def _sample(tables: ResultTables) -> Iterator[str]:
     outputs = f"outputs of {counted(len(methods), 'method')}" if methods else "outputs"
     outputs += f" for {counted(stories, 'story', 'stories')}" if stories else ""
     flow = tables.get("sample_flow", pd.DataFrame(columns=["step"]))
-    for row in flow[flow["step"] == "analysed"].to_dict("records"):
+    for row in records(flow[flow["step"] == "analysed"]):
         n = int(row["n_answers"])
         answers = f"{n} {row['source']}" if n != 1 else f"1 answer ({row['source']})"
         who = row["n_annotators"]
@@ -58,7 +58,7 @@ def _sample(tables: ResultTables) -> Iterator[str]:
     if len(left):
         reasons = "; ".join(
             f"{_count(row['n_answers'])} ({row['source']}): {row['reason']}"
-            for row in left[left["source"] != "people"].to_dict("records")
+            for row in records(left[left["source"] != "people"])
         )
         if reasons:
             yield f"Left out were {reasons}."
