@@ -119,6 +119,7 @@ class AlignOptions:
     seed: int = 0
     figures: str = "main"
     language: str = "en"
+    paper: bool = False
 
     def __post_init__(self) -> None:
         """Refuse values that no analysis knows."""

@@ -74,6 +74,7 @@ from analysis.result_tables.metric_claims import add_metric_claims
 from analysis.result_tables.parts import add_strata
 from analysis.result_tables.prediction import add_predictions
 from analysis.result_tables.replacing import add_replacing
+from analysis.result_tables.sample_flow import add_sample_flow
 from analysis.result_tables.supplementary import (
     add_clusters,
     add_composites,
@@ -139,6 +140,7 @@ def align(
     add_identities(scored, found)
     note_exclusions([*judged.values(), scored], options, found.notes)
     people = kept_people(**judged, options=options, notes=found.notes)
+    add_sample_flow(judged, people, found)
     check_methods("--baseline", options.baseline, [people.choices])
     table = kept_scores(scored, options.exclude_methods)
     check_shared_names(
@@ -208,6 +210,8 @@ def agreement(
     found = TableCollector(options)
     note_exclusions([ratings, choices, rankings], options, found.notes)
     people = kept_people(ratings, choices, options, found.notes, rankings=rankings)
+    given = {"ratings": ratings, "choices": choices, "rankings": rankings}
+    add_sample_flow(given, people, found)
     parts = resample_parts(options.resample, default="units", allowed=AGREEMENT_PARTS)
     add_agreement(_reliability(people, options), found, parts)
     add_ranking_agreement(people, found)
@@ -236,6 +240,7 @@ def leaderboard(
     found = TableCollector(options)
     note_exclusions([choices, rankings], options, found.notes)
     people = kept_people(None, choices, options, found.notes, rankings=rankings)
+    add_sample_flow({"choices": choices, "rankings": rankings}, people, found)
     check_methods("--baseline", options.baseline, [people.choices])
     allowed = ("stories", "units") if majority else boards.PARTS
     default = "stories" if majority else "stories+annotators"

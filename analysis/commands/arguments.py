@@ -100,6 +100,10 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "help": "all: each annotator and weighted metrics too; default main",
         "choices": FIGURES,
     },
+    "paper": {
+        "help": "also write paper/: tables and texts for a paper, as LaTeX, CSV, Word",
+        "action": "store_true",
+    },
     "questions": {
         "help": "dimensions, criteria; the only ones covered; default all",
         "type": split_names,
@@ -138,6 +142,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "coefficients": _some_of(KNOWN_COEFFICIENTS, COEFFICIENTS),
 }
 RESAMPLING = ("resamples", "resample", "confidence", "seed")
+PAPER = ("paper",)
 TOP = ("top", "top_confidence")
 IDENTITIES = ("identity", "compare_identities", "mix_identities")
 CHOICE = ("questions", "metrics", "exclude_methods", *IDENTITIES)
@@ -152,6 +157,7 @@ ALIGNMENT = (
     "equivalent_within",
     "replaces_within",
     "epsilon",
+    *PAPER,
 )
 
 
@@ -302,6 +308,7 @@ def _agreement(command: argparse.ArgumentParser) -> None:
         _table(table, kind)
     command.set_defaults(**WIDE)
     _scale(command)
+    add(command, PAPER)
 
 
 def _leaderboard(command: argparse.ArgumentParser) -> None:
@@ -317,7 +324,7 @@ def _leaderboard(command: argparse.ArgumentParser) -> None:
     says = "count the majority of each story"
     command.add_argument("--majority", action="store_true", help=says)
 
-    add(command, (*TOP, "baseline"))
+    add(command, (*TOP, "baseline", *PAPER))
 
 
 def _power(command: argparse.ArgumentParser) -> None:

@@ -98,8 +98,9 @@ def align(
     resamples, resample, confidence, seed
         Number (1000; 0 for no intervals) and unit of bootstrap resamples, coverage of
         the intervals (.95), seed of every random step (0).
-    figures, language
-        ``"all"`` for every figure on the page; ``"zh-Hans"`` for a report in Chinese.
+    figures, language, paper
+        ``"all"`` for every figure on the page; ``"zh-Hans"`` for a report in Chinese;
+        whether the page's folder also has ``paper/``.
 
     Returns
     -------

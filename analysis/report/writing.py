@@ -16,6 +16,7 @@ import pandas as pd
 from analysis.options import VERSION, AlignOptions, OptionError, commit
 from analysis.report.language import gettext, language, retold
 from analysis.report.page import as_html, check_story_link
+from analysis.report.paper.kit import FOLDER, paper_files, remove_files
 from analysis.report.rendering import remove_images, write_images
 from analysis.report.sections import Findings, all_figures, findings
 from analysis.report.tables import Titles, apart, as_csv, as_latex, titled
@@ -78,6 +79,7 @@ def run_table(
         "identities": _identities(options),
         "figures": options.figures,
         "language": options.language,
+        "paper": "yes" if options.paper else "no",
         "split by": _names(options.split_by),
         "components": _names(options.components or None),
         **(source or {}),
@@ -124,7 +126,9 @@ def write_report(
     titles: Titles | None = None,
     story_link: str = "",
 ) -> Path:
-    """Write report.html, report.json, tables/ and figures/ into `out`.
+    """Write report.html, report.json, tables/, figures/ and paper/ into `out`.
+
+    `paper` is written if the options ask for it.
 
     Everything is built in a temporary folder beside `out` and moved at the end: a
     failure leaves nothing half-written, and an older report stays until then. Other
@@ -154,10 +158,26 @@ def write_report(
                 analysis, title, run, shown, drawn, sentences, note, story_link
             )
         _write(staging / "report.html", page)
+        if values["paper"] == "yes":
+            _write_paper(
+                staging / FOLDER, analysis, {**shown, "run": run}, values, title
+            )
         _move(staging, out)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return out / "report.html"
+
+
+def _write_paper(
+    folder: Path,
+    analysis: Analysis,
+    tables: Mapping[str, pd.DataFrame],
+    run: Mapping[str, str],
+    title: str,
+) -> None:
+    folder.mkdir()
+    for name, content in paper_files(analysis, tables, run, title).items():
+        (folder / name).write_bytes(content)
 
 
 def _staging(out: Path) -> Path:
@@ -190,7 +210,11 @@ def _move(staging: Path, out: Path) -> None:
         for suffix in (".csv", ".tex"):
             (out / "tables" / f"{name}{suffix}").unlink(missing_ok=True)
     remove_images(out)
-    for folder in (staging / "tables", staging / "figures", staging):
+    remove_files(out)
+    for folder in (
+        *(staging / name for name in ("tables", "figures", FOLDER)),
+        staging,
+    ):
         if not folder.is_dir():
             continue
         (out / folder.relative_to(staging)).mkdir(exist_ok=True)

@@ -50,6 +50,9 @@ class ReportBody(fields.Body):
     exclude_methods = fields.texts(200, required=False)
     split_by = fields.texts(200, required=False, help_text="tags of stories")
     compare_identities = fields.BooleanField(required=False)
+    paper = fields.BooleanField(
+        required=False, help_text="also tables and texts for a paper, in the archive"
+    )
     resamples = fields.IntegerField(
         required=False, min_value=0, max_value=10_000, help_text="1000 if not given"
     )

@@ -93,6 +93,10 @@ class ReportForm(forms.Form):
     compare_identities = forms.BooleanField(
         label=_("Compare them: each counts as a metric of its own"), required=False
     )
+    paper = forms.BooleanField(
+        label=_("Also write tables and texts for a paper (in the ZIP file)"),
+        required=False,
+    )
     exclude_methods = forms.MultipleChoiceField(
         label=_("Leave methods out (the report says so)"),
         required=False,

@@ -28,6 +28,7 @@ from annotate.reports import (
     study_tables,
 )
 from annotate.reports.declarations import Files, declarations, keep, kept_name
+from annotate.reports.sample_flow import people_rows
 from annotate.studies import rewording
 from evalcore.metrics import registry
 from evalcore.models import Story
@@ -123,7 +124,11 @@ def write_study_report(
     )
     progress("writing")
     page = write_report(
-        replace(result.analysis, notes=notes),
+        replace(
+            result.analysis,
+            notes=notes,
+            tables=_with_people(study, view, moment, result),
+        ),
         out=out,
         title=study.title,
         run=run,
@@ -133,6 +138,19 @@ def write_study_report(
     )
     keep(files, out)
     return page
+
+
+def _with_people(
+    study: Study, view: str, moment: Moment, result: _Result
+) -> "dict[str, pd.DataFrame]":
+    """Return the tables, the way to the analysed answers beginning with people."""
+    import pandas as pd
+
+    tables = result.analysis.tables
+    flow = tables["sample_flow"]
+    people = pd.DataFrame(people_rows(study, view, moment), columns=flow.columns)
+    people = people.astype(flow.dtypes)
+    return {**tables, "sample_flow": pd.concat([people, flow], ignore_index=True)}
 
 
 def _about_texts(study: Study, moment: Moment) -> Iterator[str]:

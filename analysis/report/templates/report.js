@@ -94,13 +94,17 @@
     event.target.textContent = open ? {{ _("Close all")|tojson }} : {{ _("Open all")|tojson }};
   });
 
-  // Print open parts only, and as many tables of metrics as fit on a few sheets.
-  let lines = 100;
-  const closed = [...document.querySelectorAll("details[data-lines]")].filter((box) => {
-    lines -= Number(box.dataset.lines);
-    return !box.open && lines >= 0;
+  // Print every part, but only as many tables of metrics as fit on a few sheets, and no
+  // closed table of a file: most are wider than a sheet.
+  let closed = [];
+  addEventListener("beforeprint", () => {
+    let lines = 100;
+    closed = [...document.querySelectorAll("details")].filter((box) => {
+      lines -= Number(box.dataset.lines ?? 0);
+      return !box.open && !box.dataset.rows && (!box.dataset.lines || lines >= 0);
+    });
+    for (const box of closed) box.open = true;
   });
-  addEventListener("beforeprint", () => closed.forEach((box) => { box.open = true; }));
   addEventListener("afterprint", () => closed.forEach((box) => { box.open = false; }));
 
   // A page opened from a disk has no host for an address that begins with /.

@@ -1,0 +1,1 @@
+"""Tables, figures and sentences of a report in the form that papers print."""
