@@ -205,7 +205,7 @@ def report(kind, methods: int, people: int, metric: str, studies: int, rng) -> N
     texts = [
         f"{name} {mean[name]:.3f} ({error[name]:.3f})"
         for name in table
-        if not name.endswith((" error", " variance"))
+        if not str(name).endswith((" error", " variance"))
     ]
     saved = 1 - mean["powered variance"] / mean["classical variance"]
     real = 1 - mean["powered error"] / mean["classical error"]

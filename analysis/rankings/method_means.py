@@ -221,7 +221,7 @@ class Means:
         sums = np.bincount(at, adds) * widened_clusters(sizes, of, M)
         single = np.bincount(at, self.share**2)
 
-        def table(values: Array) -> Any:
+        def table(values: Array | Counts) -> Any:
             return sparse.csr_array((values, (keys % n, of)), shape=(n, M))
 
         return table(sums), table(sizes), table(single)

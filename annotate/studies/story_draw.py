@@ -173,7 +173,7 @@ def store_draw(study: Study, draw: Draw, user: User | None) -> None:
 
 def made_unknown(
     study: Study, *, added: Collection[str] = (), withdrawn: Collection[str] = ()
-) -> dict[str, tuple[str, ...]]:
+) -> dict[str, Any]:
     """Return the stories that a change chooses by hand, for its event; empty if none.
 
     These are stories that were drawn and are withdrawn, and added ones that were not.

@@ -77,7 +77,8 @@ def _measured(tables: ResultTables) -> str:
 
 def _drawn(tables: ResultTables, sources: Iterable[str]) -> "pd.Series[str]":
     known = [tables[name]["drawn"] for name in sources if name in tables]
-    return pd.concat([pd.Series(dtype=str), *known])
+    every: pd.Series[str] = pd.concat([pd.Series(dtype=str), *known])
+    return every
 
 
 def _table(

@@ -82,7 +82,7 @@ def flow_tables(tables: ResultTables) -> Iterator[PaperTable]:
 
 def family_tables(tables: ResultTables) -> Iterator[PaperTable]:
     """Yield the families of tests, with their sizes and how many are significant."""
-    lines = []
+    lines: list[Line] = []
     if "verdicts" in tables:
         verdicts = tables["verdicts"]
         for role, title in ROLES.items():

@@ -1,6 +1,7 @@
 """The methods paragraph of a paper, and answers to a reviewer's questions."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -64,7 +65,7 @@ def _sample(tables: ResultTables) -> Iterator[str]:
             yield f"Left out were {reasons}."
 
 
-def _count(n: object) -> str:
+def _count(n: Any) -> str:
     return "some" if pd.isna(n) else f"{n}"
 
 
