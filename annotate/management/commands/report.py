@@ -6,12 +6,8 @@ from typing import Any
 from django.core.management.base import CommandError
 from tqdm import tqdm
 
-from analysis.commands.arguments import (
-    ALIGNMENT,
-    RESAMPLING,
-    add,
-    add_figures,
-)
+from analysis.commands.arguments import add_figures
+from analysis.commands.shared_options import ALIGNMENT, RESAMPLING, add
 from analysis.options import AlignOptions, OptionError
 from analysis.problems import InputError
 from analysis.tracking import SERVICES, add_tracking, check_clients, report_run, track
