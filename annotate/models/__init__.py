@@ -37,13 +37,12 @@ from annotate.models.studies import (
     PURPOSES,
     Purpose,
     Question,
-    StoryDraw,
     Study,
     StudyMember,
     localised,
 )
 from annotate.models.tokens import ApiToken, KeptAnswer
-from annotate.models.units import Unit
+from annotate.models.units import StoryDraw, Unit
 from annotate.models.uploads import Upload
 from annotate.models.webhooks import Delivery, Webhook
 

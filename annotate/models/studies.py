@@ -279,26 +279,6 @@ class StudyMember(models.Model):
         return f"{self.user}: {self.role} of {self.study}"
 
 
-class StoryDraw(models.Model):
-    """A story that could be drawn for a study, and whether it was."""
-
-    study = models.ForeignKey(
-        Study, on_delete=models.CASCADE, related_name="story_draws"
-    )
-    story = models.ForeignKey(Story, on_delete=models.PROTECT, related_name="+")
-    probability = models.FloatField(help_text="Of being drawn.")
-    is_drawn = models.BooleanField()
-
-    class Meta:
-        constraints = [
-            once("story_draw_once_per_study", "study", "story"),
-            holds(
-                "story_draw_probability_above_0",
-                Q(probability__gt=0, probability__lte=1),
-            ),
-        ]
-
-
 # Subjects of the two boxes of a checklist's label.
 BOXES = {"text": _("in the text"), "video": _("in the picture or video")}
 

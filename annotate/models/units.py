@@ -1,4 +1,4 @@
-"""Units: outputs shown together, and their purpose."""
+"""Drawn stories, and units: outputs shown together, and their purpose."""
 
 from collections.abc import Sequence
 from hashlib import sha256
@@ -119,3 +119,23 @@ class Unit(models.Model):
     def methods(self) -> tuple[str, ...]:
         """Return the names of the methods that are shown, in their order."""
         return tuple(output.method.name for output in self.outputs)
+
+
+class StoryDraw(models.Model):
+    """A story that could be drawn for a study, and whether it was."""
+
+    study = models.ForeignKey(
+        Study, on_delete=models.CASCADE, related_name="story_draws"
+    )
+    story = models.ForeignKey(Story, on_delete=models.PROTECT, related_name="+")
+    probability = models.FloatField(help_text="Of being drawn.")
+    is_drawn = models.BooleanField()
+
+    class Meta:
+        constraints = [
+            once("story_draw_once_per_study", "study", "story"),
+            holds(
+                "story_draw_probability_above_0",
+                Q(probability__gt=0, probability__lte=1),
+            ),
+        ]
