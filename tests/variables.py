@@ -6,7 +6,7 @@ from tests.serving import ROOT
 
 ENVIRONMENT = frozenset(
     re.findall(
-        r"^\| `([A-Z_]+)`",
+        r"^- `([A-Z_]+)`",
         (ROOT / "docs/reference/settings.md").read_text("utf-8"),
         re.M,
     )
