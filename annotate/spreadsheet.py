@@ -18,7 +18,7 @@ def csv_lines(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterat
     """Yield the same CSV in pieces, so that memory never holds a long table."""
     buffer = io.StringIO()
     writer = csv.writer(Lines(buffer))
-    writer.writerow(header)
+    writer.writerow([defused(name) for name in header])
     for row in rows:
         writer.writerow([defused(v) if isinstance(v, str) else v for v in row])
         if buffer.tell() > PIECE:

@@ -23,10 +23,11 @@ copyright = f"{datetime.now(UTC).year}, {author}"
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 source_suffix = {".md": "markdown"}
-# Pages lie in the folders of their kind.
+# Other pages lie in the folders of their kind.
+PAGES = ("index.md", "coverage.md")
 exclude_patterns = [
     "_build",
-    *(path.name for path in DOCS.glob("*.md") if path.name != "index.md"),
+    *(path.name for path in DOCS.glob("*.md") if path.name not in PAGES),
 ]
 templates_path = ["_templates"]
 myst_heading_anchors = 4

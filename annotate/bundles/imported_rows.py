@@ -9,6 +9,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import connection
 from django.db.models import ForeignKey, Model
+from pydantic import TypeAdapter
 
 from analysis.problems import shown
 from analysis.reading.bundles import Bundle
@@ -16,9 +17,11 @@ from annotate.bundles.exported_rows import part_of
 from annotate.bundles.parts import PARTS, Part
 from annotate.models import Event, Slot
 from annotate.models.slots import new_code
+from annotate.studies.parts import TrainedOn
 
 ROWS_AT_ONCE = 1000
 Row = dict[str, Any]
+TRAINED_ON: TypeAdapter[TrainedOn] = TypeAdapter(TrainedOn)
 
 
 class ImportedRows:
@@ -205,6 +208,7 @@ def _benchmark(row: Row, rows: ImportedRows) -> None:
 
 def _study(row: Row, rows: ImportedRows) -> None:
     row["slug"] = rows.rename(row["slug"])
+    TRAINED_ON.validate_python(row.get("trained_on", {}))
 
 
 def _posted(row: Row, rows: ImportedRows) -> None:

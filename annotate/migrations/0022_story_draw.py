@@ -18,6 +18,8 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('probability', models.FloatField(help_text='Of being drawn.')),
                 ('is_drawn', models.BooleanField()),
+                ('story', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='evalcore.story')),
+                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='story_draws', to='annotate.study')),
             ],
         ),
         migrations.AddField(
@@ -38,16 +40,6 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='question',
             constraint=models.CheckConstraint(condition=models.Q(('epsilon__isnull', True), models.Q(('epsilon__gte', 0), ('epsilon__lte', 1)), _connector='OR'), name='question_epsilon_from_0_to_1'),
-        ),
-        migrations.AddField(
-            model_name='storydraw',
-            name='story',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='evalcore.story'),
-        ),
-        migrations.AddField(
-            model_name='storydraw',
-            name='study',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='story_draws', to='annotate.study'),
         ),
         migrations.AddConstraint(
             model_name='storydraw',

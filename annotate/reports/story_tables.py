@@ -31,14 +31,14 @@ def story_tags(study: Study) -> dict[str, dict[str, str]]:
 
 def tag_names(study: Study) -> list[str]:
     named = {tag for tags in story_tags(study).values() for tag in tags}
-    return sorted(named - {PROBABILITY})
+    return sorted(named - {"story", "", PROBABILITY})
 
 
 def drawing_probabilities(study: Study) -> dict[str, float]:
     """Return the known drawing probabilities by story, also of stories not drawn.
 
-    They are unknown of stories that were withdrawn or added by hand, until that is
-    undone. A study that rates all stories has none.
+    They are unknown of drawn stories that were withdrawn, and of others that were added
+    by hand. A study that rates all stories has none.
     """
     draws = study.story_draws.values_list("story__key", "probability", "is_drawn")
     if not (found := list(draws)):

@@ -65,6 +65,10 @@ class StorySample(Part):
 class DrawnSample(StorySample):
     """A random sample of the stories that are rated, with known probabilities."""
 
+    number: Count = Field(
+        title=_("Number of random stories"),
+        description=_("Leave empty for all stories above."),
+    )
     spread_of: Text = Field(
         "",
         title=_("Probabilities by the spread of"),

@@ -16,7 +16,7 @@ NAMED = {
         ("ppa_half_low", "ppa_half_high", "p_half", 0.5),
         ("acc_eq_low", "acc_eq_high", "p_acc_eq", "chance_acc_eq"),
     ],
-    "human_pairs": [("difference_low", "difference_high", "p_value", 0.0)],
+    "meta_analysis": [("low", "high", "p_value", "chance")],
     "win_rates": [("low", "high", "p_value", 0.5)],
     "method_win_rates": [("low", "high", "p_value", 0.5)],
     "verdicts": [("low", "high", "p_value", "chance")],
@@ -74,6 +74,8 @@ def disagreements(tables):
     for name, table in tables.items():
         if name in APART or not {"low", "p_value", "p_half"} & {*COLUMNS.get(name, ())}:
             continue
+        if name == "meta_analysis":
+            table = table.assign(chance=table["statistic"].eq("ppa_half") / 2)
         for low, high, p, tested in NAMED.get(name, [("low", "high", "p_value", 0.0)]):
             if p not in table:
                 continue

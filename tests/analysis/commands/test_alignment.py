@@ -532,7 +532,7 @@ def test_rankings_beside_metrics():
 def test_rankings_yield_agreement_and_annotators():
     found = agreement(rankings=ranked(60), options=AlignOptions(resamples=200))
     table = found.tables["agreement"]
-    assert set(found.tables) == {"agreement", "annotators"}
+    assert set(found.tables) == {"agreement", "annotators", "sample_flow"}
     assert (table["low"] > 0).all()
 
 

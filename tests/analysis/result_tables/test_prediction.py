@@ -67,7 +67,7 @@ def powered(tables, stories=None, rated=RATED, metric="cids", choices=None):
     return found.frames()["prediction_powered"]
 
 
-def verdict(metric, role, value=0.7, word="agrees", source="ratings"):
+def verdict(metric, role, value=0.7, word="above chance", source="ratings"):
     names = {"question": "look", "metric": metric, "role": role, "source": source}
     return names | {"value": value, "verdict": word, "leads": True}
 

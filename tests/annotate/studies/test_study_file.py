@@ -20,6 +20,7 @@ from annotate.studies.parts import (
     Adaptive,
     CellPairs,
     Checks,
+    DrawnSample,
     KnownUnit,
     Presentation,
     StorySample,
@@ -53,7 +54,9 @@ texts = st.dictionaries(st.sampled_from(["en", "zh", "de"]), words, max_size=3)
 keys = st.from_regex(r"[a-z][a-z0-9_-]{0,9}", fullmatch=True)
 numbers = st.integers(1, 50)
 shares = st.floats(0, 1)
-samples = st.builds(StorySample, number=numbers, by=st.just("") | words)
+some = {"number": numbers, "by": st.just("") | words}
+samples = st.builds(StorySample, **some)
+drawn = st.builds(DrawnSample, **some, spread_of=st.just("") | words)
 tags = st.dictionaries(words, st.lists(words, min_size=1, max_size=2).map(tuple))
 
 
@@ -174,7 +177,7 @@ def definitions(draw):
         assignment=assignment,
         cap=draw(st.none() | numbers),
         languages=draw(st.dictionaries(keys, numbers, max_size=2)),
-        stories=draw(st.none() | samples),
+        stories=draw(st.none() | drawn),
         subset=draw(st.none() | subset),
         training=draw(st.none() | training),
         checks=draw(checks),
