@@ -39,6 +39,7 @@ LEVELS = {
     "method": "over method means",
     "story": "within stories",
     "within_method": "within methods",
+    "residual": "with method and story removed",
     "pooled": "over all outputs",
 }
 # The test of metrics in place of annotators, of reports that have it.
@@ -130,6 +131,7 @@ def _points(rows: pd.DataFrame, level: str) -> str:
         "method": f"over the means of {n} methods",
         "story": f"across methods within stories, a mean over {n} stories",
         "within_method": f"across stories within methods, a mean over {n} methods",
+        "residual": f"with method and story removed, a mean over {n} stories",
         "pooled": f"over all {n} outputs together",
     }
     return what[level]

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.options import KNOWN_LEVELS
 from analysis.report.paper.docx import as_docx
 from analysis.report.paper.latex import ONE, as_latex, main, width_of
 from analysis.report.paper.layout import (
@@ -214,6 +215,15 @@ def test_long_list_of_metrics_keeps_declared_ones_and_the_best():
     names = [line.name for line in table.lines]
     assert names == [*(f"m{i:02}" for i in range(MOST_METRICS - 1)), f"m{n - 1}"]
     assert table.notes[0].startswith(f"{MOST_METRICS} of {n} metrics")
+
+
+@pytest.mark.parametrize("level", KNOWN_LEVELS)
+def test_every_level_has_a_caption_with_its_count(level):
+    rows = pd.DataFrame({"metric": ["a", "b"], "value": [0.4, 0.2], "n": 9})
+    rows = rows.assign(dimension="d", level=level, coefficient="kendall", n_groups=9)
+    rows = rows.assign(low=NAN, high=NAN, drawn="", reason="")
+    (table,) = agreement_tables({"correlations": rows}, "95 %")
+    assert re.search(r"\b9 (methods|stories|outputs)\b", table.caption)
 
 
 @given(st.sets(st.sampled_from(list(combinations("abcdef", 2)))))
