@@ -208,7 +208,7 @@ def _family(
     p_best = [_p_best(tests.get((best, name)), len(names)) for name in names]
     is_candidate = [not p <= SIGNIFICANT for p in p_best]
     clusters = _clusters(names, tests)
-    if with_best and len(tests) < len(names) * (len(names) - 1):
+    if with_best:
         clusters = [1 if stays else 2 for stays in is_candidate]
     rows: list[TableRow] = []
     for i, record in enumerate([*defined, *others]):
