@@ -12,6 +12,7 @@ import pandas as pd
 
 from analysis.correlations.level_estimates import Spread, coefficients_by_draw
 from analysis.inference.cluster_variance import (
+    MOST_PAIRED,
     metric_pairs,
     tested,
     with_holm,
@@ -131,7 +132,11 @@ def cluster_rows(
         here = named.get(tuple(key))
         others = family["value"].notna() & (here is not None)
         others &= ~family["metric"].isin(here or ())
-        rows.extend(_family(family[~others], tests.get(tuple(key), {}), key))
+        own = family[~others]
+        # Undefined differences do not make metrics compared with the best only.
+        with_best = len(here or ()) > MOST_PAIRED
+        found = tests.get(tuple(key), {})
+        rows.extend(_family(own, found, key, with_best=with_best))
         rows.extend(_row(row, key, NOT_COMPARED) for row in _records(family[others]))
     return rows
 
@@ -183,7 +188,7 @@ def _tests(
 
 
 def _family(
-    family: pd.DataFrame, tests: MetricTests, key: Sequence[object]
+    family: pd.DataFrame, tests: MetricTests, key: Sequence[object], *, with_best: bool
 ) -> list[TableRow]:
     records = _records(family)
     defined = [r for r in records if not math.isnan(float(r["value"]))]
@@ -197,12 +202,13 @@ def _family(
     defined.sort(key=lambda r: -leads[str(r["metric"])])
     names = [str(r["metric"]) for r in defined]
     tested = any(not math.isnan(t.p_adjusted) for t in tests.values())
-    # The first; where not all pairs were compared, the one that all others met.
-    best = max(names, key=met.__getitem__, default="")
+    best = names[0] if names else ""
+    if with_best:
+        best = max(names, key=met.__getitem__, default="")
     p_best = [_p_best(tests.get((best, name)), len(names)) for name in names]
     is_candidate = [not p <= SIGNIFICANT for p in p_best]
     clusters = _clusters(names, tests)
-    if len(tests) < len(names) * (len(names) - 1):
+    if with_best:
         clusters = [1 if stays else 2 for stays in is_candidate]
     rows: list[TableRow] = []
     for i, record in enumerate([*defined, *others]):

@@ -23,7 +23,7 @@ from analysis.report.language import headed
 from analysis.report.metric_order import (
     highest_drawn,
 )
-from analysis.report.verdict_grid import Way, letter, way_title
+from analysis.report.verdict_grid import Way, way_title
 from analysis.report.wording import (
     NAMES,
     WORDS,
@@ -64,7 +64,7 @@ def p_matrices(
         "metric_comparisons": metric_comparisons,
         "accuracy_comparisons": accuracy_comparisons,
     }
-    used, cut, lettered = set(), False, False
+    used, cut, has_clusters = set(), False, False
     rows = leading(verdicts)
     keys = ["question", "statistic", "level", "source"]
     several = rows["source"].nunique() > 1
@@ -78,10 +78,10 @@ def p_matrices(
             continue
         used.add(table)
         cut |= len(own) > MOST_METRICS
-        lettered |= own["cluster"].nunique() > 1
+        has_clusters |= own["cluster"].nunique() > 1
         title = headed(question, way_title(way, several=several))
         yield _p_matrix(title, own, tests)
-    yield lettered and word("captions", "letters")
+    yield has_clusters and word("captions", "clusters")
     yield cut and highest_drawn(MOST_METRICS)
     yield Instead(tables=tuple(sorted(used)))
 
@@ -107,7 +107,7 @@ def _p_matrix(title: str, rows: pd.DataFrame, tests: Tests) -> Panel:
     clusters = rows["cluster"].astype(float)
     several = clusters.nunique() > 1
     names = {
-        metric: f"{metric} · {letter(int(cluster))}"
+        metric: f"{metric} · {cluster:.0f}"
         if several and not math.isnan(cluster)
         else metric
         for metric, cluster in zip(rows["metric"], clusters, strict=True)

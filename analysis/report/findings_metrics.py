@@ -159,18 +159,19 @@ def _n_stories(tables: ResultTables, question: str) -> float:
     return float(means.loc[means["dimension"] == question, "n_stories"].max())
 
 
-def candidate_claims(clusters: pd.DataFrame) -> Iterator[ClaimText]:
-    """Name the candidates for best where metrics are too many to compare all pairs."""
-    known = clusters[clusters["candidate"].notna()]
-    for question, rows in known.groupby("question", sort=True):
-        coefficients = dict.fromkeys(rows["coefficient"])
-        name = next(c for c in KNOWN_COEFFICIENTS if c in coefficients)
-        own = rows[rows["coefficient"] == name]
-        level = "story" if "story" in {*own["level"]} else own["level"].iloc[0]
-        own = own[own["level"] == level]
+def candidate_claims(verdicts: pd.DataFrame) -> Iterator[ClaimText]:
+    """Name the candidates for best where metrics are too many to compare all pairs.
+
+    They are the first cluster by the leading statistic.
+    """
+    known = verdicts[verdicts["leads"] & verdicts["cluster"].notna()]
+    known = known.sort_values(["value", "metric"], ascending=[False, True])
+    for (question, _source), own in known.groupby(BOTH, sort=True):
         if len(own) <= MOST_PAIRED:
             continue
-        metrics = own.loc[own["candidate"].astype(bool), "metric"].tolist()
+        name, level = (str(own[column].iloc[0]) for column in ("statistic", "level"))
+        on_pairs = level == "pairs"
+        metrics = own.loc[own["cluster"] == 1, "metric"].tolist()
         shown = metrics[:MOST_NAMED]
         if n := len(metrics) - len(shown):
             shown.append(word("candidates", "more", n=n))
@@ -179,7 +180,7 @@ def candidate_claims(clusters: pd.DataFrame) -> Iterator[ClaimText]:
             "one" if len(metrics) == 1 else "some",
             metrics=listed(shown),
             total=counted(len(own), "metric"),
-            level=word("levels", level),
+            level=word("candidates" if on_pairs else "levels", level),
             coefficient=title_of(name),
         )
         yield claim_of(len(metrics) < len(own), question, text)

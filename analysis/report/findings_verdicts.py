@@ -41,15 +41,46 @@ COUNTED = {
 VerdictRow = dict[str, Any]
 
 
-def question_claims(verdicts: pd.DataFrame) -> Iterator[list[ClaimText]]:
+def question_claims(
+    verdicts: pd.DataFrame,
+    accuracy_comparisons: pd.DataFrame | None = None,
+    metric_comparisons: pd.DataFrame | None = None,
+) -> Iterator[list[ClaimText]]:
     """Yield the claims of each question: declared metrics, composites, explored ones.
 
     Only rows of the leading statistic of a question are worded. Declared metrics
-    without such a row, and questions without any, are named.
+    without such a row, and questions without any, are named. Without comparisons, all
+    tested metrics count as compared.
     """
     real = verdicts[verdicts["role"] != "baseline"]
+    real = _with_compared(real, accuracy_comparisons, metric_comparisons)
     for question, own in real.groupby("question", sort=True):
         yield list(_of_question(str(question), own))
+
+
+def _with_compared(
+    verdicts: pd.DataFrame,
+    accuracy_comparisons: pd.DataFrame | None,
+    metric_comparisons: pd.DataFrame | None,
+) -> pd.DataFrame:
+    """Add `n_compared`: with how many others a metric was compared, by statistic."""
+    found = []
+    if accuracy_comparisons is not None:
+        found.append(accuracy_comparisons.assign(level="pairs"))
+    if metric_comparisons is not None:
+        names = {"dimension": "question", "coefficient": "statistic"}
+        own = metric_comparisons.rename(columns=names)
+        found.append(own.assign(source="ratings"))
+    if not found:
+        return verdicts.assign(n_compared=None)
+    tested = pd.concat(found).dropna(subset="p_adjusted")
+    keys = ["question", "source", "level", "statistic"]
+    sides = [
+        tested[keys].assign(metric=tested[side]) for side in ("metric_a", "metric_b")
+    ]
+    counts = pd.concat(sides).value_counts()
+    here = pd.MultiIndex.from_frame(verdicts[[*keys, "metric"]])
+    return verdicts.assign(n_compared=counts.reindex(here).to_numpy())
 
 
 def _of_question(question: str, own: pd.DataFrame) -> Iterator[ClaimText]:
@@ -154,6 +185,11 @@ def _differences(first: VerdictRow, rows: Sequence[VerdictRow]) -> list[str]:
     if is_missing(first, "n_worse"):
         return []
     total = sum(not is_missing(row, "n_worse") for row in rows) - 1
+    n = total if is_missing(first, "n_compared") else int(first["n_compared"])
+    if n < total:  # of many metrics, most are compared with the best only
+        numbers = {"better": first["n_worse"], "worse": first["n_better"]}
+        numbers = {name: f"{number:.0f}" for name, number in numbers.items()}
+        return [word("better", "of compared", metrics=counted(n, "metric"), **numbers)]
     texts = [_compared("better", int(first["n_worse"]), total)]
     if first["n_better"]:
         texts.append(_compared("worse", int(first["n_better"]), total))

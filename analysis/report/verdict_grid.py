@@ -181,16 +181,6 @@ def way_title(way: Way, *, several: bool) -> str:
 # Cells --------------------------------------------------------------------------------
 
 
-def letter(number: int) -> str:
-    """Return the letter of a cluster.
-
-    >>> letter(1), letter(26), letter(27)
-    ('a', 'z', 'aa')
-    """
-    before, last = divmod(number - 1, 26)
-    return (letter(before) if before else "") + chr(ord("a") + last)
-
-
 def _number(row: Mapping[str, Any] | None, name: str) -> float:
     return math.nan if row is None or pd.isna(row[name]) else float(row[name])
 
@@ -219,7 +209,7 @@ def _n(own: Rows, way: Way) -> str:
 
 
 def _shows(own: Rows, way: Way) -> tuple[bool, bool]:
-    """Tell whether the cells of a column have counts, and letters of clusters."""
+    """Tell whether the cells of a column have counts, and clusters."""
     clusters = {_number(row, "cluster") for row in own.values()} - {math.nan}
     return len(_counts(own, way)) > 1, len(clusters) > 1
 
@@ -238,7 +228,7 @@ def _cell(
     return Cell(
         _text(value, way),
         " ".join(parts),
-        letter(int(cluster)) if cluster > 0 and shows_cluster else "",
+        f"{cluster:.0f}" if cluster > 0 and shows_cluster else "",
         f"{value:.5f}",
         SHOWN.get(str(row["verdict"]), ""),
     )

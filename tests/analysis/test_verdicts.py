@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from analysis.report.findings_metrics import selection_limits
+from analysis.report.findings_metrics import candidate_claims, selection_limits
 from analysis.report.findings_verdicts import question_claims, tie_claims
 from analysis.statistics import COLUMNS
 from analysis.verdicts import verdict_rows
@@ -244,6 +244,34 @@ def test_others_of_the_highest_explored_metric_are_all_that_it_is_tested_with():
         " It is significantly better than 2 of the 3 others. It is significantly worse "
         "than 1 of the 3 others."
     ) in text
+
+
+def test_only_compared_metrics_are_counted_where_there_are_many():
+    """Of 22 metrics, the best one is compared with all others, and a declared one."""
+    names = [f"m{k:02}" for k in range(22)]
+    values = {name: 0.8 - k / 100 for k, name in enumerate(names)}
+    rows = [{"metric": name, "ppa_half": x} for name, x in values.items()]
+    keys = {"question": "look", "source": "ratings", "statistic": "ppa_half"}
+    tests = compared(values, {("m00", "m01"): 0.001}, **keys)
+    tests = tests[(tests["metric_a"] == "m00") | (tests["metric_b"] == "m00")]
+    table = verdicts(
+        pairwise_accuracy=pairwise(*rows),
+        accuracy_comparisons=tests,
+        hypotheses=meant("m00"),
+    )
+    (told,) = question_claims(table, tests)
+    (text,) = [text for _, text in told if "explored" in text]
+    assert (
+        " It was compared with 1 metric only: it is significantly better than 0 and "
+        "significantly worse than 1." in text
+    )
+    ((shown, text),) = candidate_claims(table)
+    assert shown
+    assert "m00, m02, m03, m04, m05" in text
+    assert (
+        "16 more remain candidates for best among 22 metrics on pairs of outputs"
+        in text
+    )
 
 
 def test_clusters_are_of_the_statistic_that_is_quoted():

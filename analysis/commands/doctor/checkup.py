@@ -26,8 +26,9 @@ def examine(paths: Iterable[Path]) -> list[Finding]:
     Parameters
     ----------
     paths
-        Tables of ratings, choices, rankings, scores, tags of stories or hypotheses,
-        folders of them, or bundles. What a table is, its columns say.
+        Tables of ratings, choices, rankings, scores, tags of stories, hypotheses or
+        methods trained on metrics, folders of them, or bundles. What a table is, its
+        columns say.
 
     Returns
     -------
@@ -61,6 +62,11 @@ def examine(paths: Iterable[Path]) -> list[Finding]:
         what += f"{counted(declared['question'].nunique(), 'question')}."
         file = str(declared.attrs.get(FILE, "hypotheses"))
         found.append(Finding(file, Kind.TABLE, what, len(declared)))
+    if (trained := tables.tables.get("trained_on")) is not None:
+        what = f"{counted(trained['method'].nunique(), 'method')} trained on, or "
+        what += f"selected by, {counted(trained['metric'].nunique(), 'metric')}."
+        file = str(trained.attrs.get(FILE, "trained_on"))
+        found.append(Finding(file, Kind.TABLE, what, len(trained)))
     return found + tables.findings
 
 

@@ -15,10 +15,11 @@ from analysis.commands.given_tables import (
     read_table,
     remarks_on,
     tag_rows,
+    trained_rows,
 )
 from analysis.options import WIDE, OptionError, Scale
 from analysis.problems import InputError, Problem, listed
-from analysis.questions import HYPOTHESIS_COLUMNS
+from analysis.questions import HYPOTHESIS_COLUMNS, TRAINED_ON_COLUMNS
 from analysis.reading.bundles import MAIN
 from analysis.reading.files import SUFFIXES, file_and_sheet, read_file
 from analysis.reading.inputs import TWIN_COLUMNS, check_ratings
@@ -37,6 +38,7 @@ KINDS = {
     "rankings": RANKING_COLUMNS,
     "scores": SCORE_COLUMNS,
     "hypotheses": HYPOTHESIS_COLUMNS,
+    "trained_on": TRAINED_ON_COLUMNS,
     "stories": ("story",),
 }
 # Of an incomplete table, the columns that still say what it is.
@@ -51,8 +53,8 @@ NO_TAGS = {"method", "methods", "annotator", "metric", "slot", "question"}
 # Tables that exports hold beside the others, and that need no check here.
 BESIDE = ("marked_shots", "twins")
 ANSWERS = ("ratings", "choices", "rankings")
-# Hypotheses are checked beside the others.
-KINDS_READ = (*ANSWERS, "scores", "stories", "hypotheses")
+# Declarations are checked beside the others.
+KINDS_READ = (*ANSWERS, "scores", "stories", "hypotheses", "trained_on")
 
 
 @dataclass
@@ -93,7 +95,10 @@ def kind_of(columns: Iterable[object]) -> str:
     here = {str(column).strip() for column in columns}
     if {*TWIN_COLUMNS} <= here:
         return "twins"
-    whole = [kind for kind, own in KINDS.items() if {*own} <= here]
+    if here == {*TRAINED_ON_COLUMNS}:  # more columns may be scores
+        return "trained_on"
+    kinds = [kind for kind in KINDS if kind != "trained_on"]
+    whole = [kind for kind in kinds if {*KINDS[kind]} <= here]
     if whole and whole != ["stories"]:
         return whole[0]
     part = [kind for kind, own in TELLING.items() if own & here]
@@ -117,6 +122,8 @@ def opened(paths: Iterable[Path]) -> Opened:
                         kinds.setdefault(kind, []).append(file)
                     if len(bundled.hypotheses):
                         found.tables["hypotheses"] = bundled.hypotheses
+                    if len(bundled.trained_on):
+                        found.tables["trained_on"] = bundled.trained_on
                     continue
                 for file, kind in _recognised(path, found):
                     kinds.setdefault(kind, []).append(file)
@@ -197,8 +204,8 @@ def _read(
                 table = tag_rows(file)
                 assert table is not None
                 found.tables[kind] = table
-            elif kind == "hypotheses":
-                _read_hypotheses(file, found)
+            elif kind in ("hypotheses", "trained_on"):
+                _read_declared(kind, file, found)
             else:
                 found.tables[kind] = _answers_or_scores(kind, file, scales, found)
         except (InputError, OptionError) as error:
@@ -237,16 +244,19 @@ def _assumed(
             yield Finding(file, Kind.LIMIT, what, len(names), advice)
 
 
-def _read_hypotheses(file: Path, found: Opened) -> None:
-    """Read declared metrics; names are checked where there are answers and scores."""
+def _read_declared(kind: str, file: Path, found: Opened) -> None:
+    """Read declarations; names are checked where there are answers and scores."""
     people, scores = found.answers(), found.tables.get("scores")
     if not people or scores is None:
         what = "its names are checked only beside people's answers and scores."
         found.findings.append(Finding(file.name, Kind.LIMIT, what, 1))
         return
     tables = {**dict.fromkeys(ANSWERS), **people, "scores": scores}
-    found.tables["hypotheses"] = declared_metrics(file, tables)
-    found.tables["hypotheses"].attrs[FILE] = file.name
+    read = declared_metrics if kind == "hypotheses" else trained_rows
+    table = read(file, tables)
+    assert table is not None
+    table.attrs[FILE] = file.name
+    found.tables[kind] = table
 
 
 def _name(found: Opened, kind: str) -> str:

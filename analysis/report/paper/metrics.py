@@ -6,6 +6,7 @@ import pandas as pd
 
 from analysis.options import KNOWN_COEFFICIENTS
 from analysis.pairwise.human_ceiling import ONE_ANNOTATOR
+from analysis.reliability.annotator_replacement import STORIES
 from analysis.report.metric_order import by_value, levels_in
 from analysis.report.paper.layout import (
     Cell,
@@ -13,13 +14,13 @@ from analysis.report.paper.layout import (
     Line,
     PaperTable,
     estimate,
-    p_numeral,
 )
 from analysis.report.paper.letters import letters, pairs_apart
 from analysis.report.wording import (
     ResultTables,
     Row,
     drawn_units,
+    epsilon_text,
     first_row,
     name_of,
     records,
@@ -39,18 +40,16 @@ LEVELS = {
     "method": "over method means",
     "story": "within stories",
     "within_method": "within methods",
+    "residual": "with method and story removed",
     "pooled": "over all outputs",
 }
-# The test of metrics in place of annotators, of reports that have it.
+# The test of metrics in place of annotators.
 TEST = "alternative_annotator"
-BESIDE = {
-    False: "p: of the difference to a new annotator, unadjusted.",
-    True: "Difference: agreement with the other annotators, of the metric less that of "
-    "one annotator; replaced: annotators whom the metric may replace.",
-}
-DIFFERENCE = ("difference", "difference_low", "difference_high")
+BESIDE = (
+    "Difference: agreement with the other annotators, of the metric less that of one "
+    "annotator; replaced: annotators whom the metric may replace, within ε."
+)
 ALONE = "No annotator could be compared with others."
-FEW = "No test: fewer than five annotators."
 NO_SCORES = "No scores for this question."
 BOLD = "Bold: declared beforehand for this question."
 
@@ -130,6 +129,7 @@ def _points(rows: pd.DataFrame, level: str) -> str:
         "method": f"over the means of {n} methods",
         "story": f"across methods within stories, a mean over {n} stories",
         "within_method": f"across stories within methods, a mean over {n} methods",
+        "residual": f"with method and story removed, a mean over {n} stories",
         "pooled": f"over all {n} outputs together",
     }
     return what[level]
@@ -222,7 +222,7 @@ def judge_table(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
         "Metrics against people by question: agreement of people (ordinal alpha, of "
         f"choices nominal), coefficients {LEVELS[level]}, and how often one annotator, "
         "or the metric, predicts the preference of the other annotators (ties count "
-        f"half). {intervals(percent, rows['drawn'])} {BESIDE[TEST in tables]}"
+        f"half). {intervals(percent, rows['drawn'])} {BESIDE}"
     )
     if not coefficients:
         caption = caption.replace(f" coefficients {LEVELS[level]},", "")
@@ -231,26 +231,27 @@ def judge_table(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
         *(Column(SYMBOLS[name], "Correlation") for name in coefficients),
         *(Column(title, "Accuracy") for title in ("Annotator", "Metric")),
         Column("Difference", "To one annotator"),
-        Column("Replaced" if TEST in tables else "p", "To one annotator"),
+        Column("Replaced", "To one annotator"),
     )
     yield PaperTable("judges", caption, "Metric", columns, tuple(lines), notes)
 
 
 def _beside(tables: ResultTables, row: Row) -> tuple[Cell, Cell]:
     """Return the difference to one annotator, with its test or how many it replaces."""
-    if TEST not in tables and "p_value" in row:
-        p_value = p_numeral(float(row["p_value"]))
-        return estimate(row, DIFFERENCE, ALONE), Cell(text=p_value, reason=FEW)
     rows = tables.get(TEST, pd.DataFrame())
     if len(rows):
         rows = rows[rows["annotator"].isna() | rows["annotator"].eq("")]
+        rows = rows[rows["drawn"] == STORIES]
         for name in ("question", "metric", "source"):
             rows = rows[rows[name] == row[name]]
     if rows.empty:
         return Cell(reason=ALONE), Cell(reason=ALONE)
     own = first_row(rows)
     wins, n = own["wins"], own["n_annotators"]
-    text = "" if pd.isna(wins) or pd.isna(n) else f"{wins:.0f} of {n:.0f}"
+    text = ""
+    if not (pd.isna(wins) or pd.isna(n)):
+        epsilon = epsilon_text(float(own["epsilon"]))
+        text = f"{wins:.0f} of {n:.0f} (ε = {epsilon})"
     found = estimate(own, missing=ALONE)
     return found, Cell(text=text, reason=found.reason or ALONE)
 

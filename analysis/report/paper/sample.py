@@ -35,7 +35,19 @@ FAMILIES = {
     "shot_agreement": ("A metric does not follow marks of shots", ["question"]),
     "alternative_annotator": (
         "A metric is worse than an annotator by epsilon (Benjamini-Yekutieli)",
-        ["question", "metric"],
+        ["question", "source", "metric", "statistic", "drawn"],
+    ),
+    "method_deviation": (
+        "A metric scores a method as people do",
+        ["question", "source", "metric"],
+    ),
+    "equivalence": (
+        "Two metrics differ by the margin or more",
+        ["question", "source", "level", "statistic"],
+    ),
+    "meta_analysis": (
+        "A metric is at chance over all questions or studies",
+        ["over", "statistic", "level"],
     ),
     "late_differences": ("The late method equals another", ["question", "source"]),
 }
@@ -91,11 +103,6 @@ def family_tables(tables: ResultTables) -> Iterator[PaperTable]:
     for name, (title, columns) in FAMILIES.items():
         if name in tables:
             lines += _line(title, tables[name], columns)
-    known = {"verdicts", "method_verdicts", *FAMILIES}
-    for name, rows in tables.items():
-        if name not in known and "p_adjusted" in rows:
-            columns = [c for c in ("question", "criterion", "statistic") if c in rows]
-            lines += _line(name.replace("_", " ").capitalize(), rows, columns)
     if not lines:
         return
     caption = (
@@ -112,11 +119,7 @@ def _line(title: str, rows: pd.DataFrame, columns: list[str]) -> Iterator[Line]:
     tested = rows[rows["p_adjusted"].notna()]
     if tested.empty:
         return
-    sizes = (
-        tested.groupby(columns, dropna=False).size()
-        if columns
-        else pd.Series([len(tested)])
-    )
+    sizes = tested.groupby(columns, dropna=False).size()
     low, high = int(sizes.min()), int(sizes.max())
     each = f"{low}" if low == high else f"{low} to {high}"
     significant = int((tested["p_adjusted"] <= SIGNIFICANT).sum())

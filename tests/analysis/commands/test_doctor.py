@@ -219,6 +219,22 @@ def test_hypotheses_need_known_names(found):
     assert bad == ["plan.csv:3: question: lok: expected one of look (nearest: look)"]
 
 
+def test_methods_trained_on_metrics_need_known_names(found):
+    ratings, scores = study()
+    tables = {"ratings": ratings, "scores": scores}
+    good = "method,metric\nUNO,good\n"
+    findings = found(**tables, trained=good)
+    assert texts(findings, Kind.UNUSABLE) == texts(findings, Kind.CHECK) == []
+    assert [x for x in texts(findings, Kind.TABLE) if x.startswith("trained.csv")] == [
+        "trained.csv: 1 method trained on, or selected by, 1 metric."
+    ]
+    (bad,) = texts(found(**tables, trained=good + "Uno,good\n"), Kind.UNUSABLE)
+    assert bad.startswith("trained.csv:3: method: Uno: expected one of")
+    other = "method,metric,value\nUNO,good,1\n"
+    (bad,) = texts(found(**tables, trained=other), Kind.UNUSABLE)
+    assert "trained_on (method, metric)" in bad
+
+
 def test_second_table_of_a_kind_is_not_left_out_in_silence(found):
     ratings, _scores = study()
     (check,) = texts(found(ratings=ratings, more=ratings), Kind.CHECK)

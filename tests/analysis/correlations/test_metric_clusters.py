@@ -101,6 +101,17 @@ def test_first_cluster_of_many_metrics_holds_the_candidates_for_best():
     assert found["m06"]["candidate"]
 
 
+def test_undefined_difference_of_the_best_two_leaves_the_worst_no_candidate():
+    correlations, comparisons = tables(
+        {"a": 0.6, "b": 0.55, "c": 0.1}, {"ac": 0.001, "bc": 0.001}
+    )
+    between = comparisons["metric_b"] == "b"
+    comparisons.loc[between, ["difference", "p_value", "p_adjusted"]] = np.nan
+    found = {r["metric"]: r for r in cluster_rows(correlations, comparisons)}
+    assert {m: r["cluster"] for m, r in found.items()} == {"a": 1, "b": 1, "c": 2}
+    assert [found[m]["candidate"] for m in "abc"] == [True, True, False]
+
+
 def test_undefined_metrics_stand_last_without_a_cluster():
     rows = cluster_rows(*tables({"a": np.nan, "b": 0.9, "c": 0.2}, {"bc": 0.01}))
     assert [row["metric"] for row in rows] == ["b", "c", "a"]

@@ -55,16 +55,16 @@ def test_p_values_are_above_the_diagonal_and_adjusted_below():
     assert figure.tables == ("metric_comparisons",)
 
 
-def test_letters_are_shown_when_clusters_differ():
+def test_clusters_are_shown_when_they_differ():
     rows = verdicts(
         {"a": 3.0, "b": 2.0, "c": 1.0, "d": 0.5}, clusters=[1, 1, 2, np.nan]
     )
     figure, _cells, layout = drawn(rows, compared("abcd"))
-    assert layout["yaxis"]["ticktext"] == ["a · a", "b · a", "c · b", "d"]
-    assert "share a letter" in figure.caption
+    assert layout["yaxis"]["ticktext"] == ["a · 1", "b · 1", "c · 2", "d"]
+    assert "is the cluster" in figure.caption
     figure, _cells, layout = drawn(rows.assign(cluster=1), compared("abcd"))
     assert layout["xaxis"]["ticktext"] == list("abcd")
-    assert "new letter" not in figure.caption
+    assert "is the cluster" not in figure.caption
 
 
 def test_tests_are_those_of_the_leading_statistic_and_answers():

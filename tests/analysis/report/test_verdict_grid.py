@@ -75,8 +75,8 @@ def test_chance_and_one_annotator_are_rows_beside_the_metrics():
     assert [line.name for line in alone.references] == ["Chance"]
 
 
-@pytest.mark.parametrize(("p_value", "letters"), [(0.01, ["a", "b"]), (0.5, ["", ""])])
-def test_letters_are_shown_when_tests_separate_metrics(p_value, letters):
+@pytest.mark.parametrize(("p_value", "clusters"), [(0.01, ["1", "2"]), (0.5, ["", ""])])
+def test_clusters_are_shown_when_tests_separate_metrics(p_value, clusters):
     values = {"csd": 0.7, "fid": 0.6}
     tests = compared(
         values,
@@ -88,7 +88,7 @@ def test_letters_are_shown_when_tests_separate_metrics(p_value, letters):
     rows = [{"metric": name, "ppa_half": value} for name, value in values.items()]
     table = verdicts(pairwise_accuracy=pairwise(*rows), accuracy_comparisons=tests)
     found = cells(verdict_grids(table)[0], "PPA half")
-    assert [found[name].cluster for name in values] == letters
+    assert [found[name].cluster for name in values] == clusters
 
 
 def test_cells_below_chance_are_marked_and_undefined_ones_empty():

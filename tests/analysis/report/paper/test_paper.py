@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.options import KNOWN_LEVELS
 from analysis.report.paper.docx import as_docx
 from analysis.report.paper.latex import ONE, as_latex, main, width_of
 from analysis.report.paper.layout import (
@@ -25,8 +26,10 @@ from analysis.report.paper.layout import (
     printed,
 )
 from analysis.report.paper.letters import letters
-from analysis.report.paper.metrics import MOST_METRICS, agreement_tables
+from analysis.report.paper.metrics import MOST_METRICS, agreement_tables, judge_table
+from analysis.report.paper.sample import FAMILIES, family_tables
 from analysis.report.paper.subgroups import heat_tables, win_tables
+from analysis.statistics import COLUMNS
 from tests.analysis.report.test_writing import HOSTILE, align, reported, write_study
 
 NAN = float("nan")
@@ -214,6 +217,53 @@ def test_long_list_of_metrics_keeps_declared_ones_and_the_best():
     names = [line.name for line in table.lines]
     assert names == [*(f"m{i:02}" for i in range(MOST_METRICS - 1)), f"m{n - 1}"]
     assert table.notes[0].startswith(f"{MOST_METRICS} of {n} metrics")
+
+
+@pytest.mark.parametrize("level", KNOWN_LEVELS)
+def test_every_level_has_a_caption_with_its_count(level):
+    rows = pd.DataFrame({"metric": ["a", "b"], "value": [0.4, 0.2], "n": 9})
+    rows = rows.assign(dimension="d", level=level, coefficient="kendall", n_groups=9)
+    rows = rows.assign(low=NAN, high=NAN, drawn="", reason="")
+    (table,) = agreement_tables({"correlations": rows}, "95 %")
+    assert re.search(r"\b9 (methods|stories|outputs)\b", table.caption)
+
+
+def test_every_table_with_adjusted_p_values_has_a_null_hypothesis():
+    adjusted = {name for name, own in COLUMNS.items() if "p_adjusted" in own}
+    assert adjusted - {"verdicts", "method_verdicts"} <= {*FAMILIES}
+    for name, (_title, columns) in FAMILIES.items():
+        assert {*columns} <= {*COLUMNS[name]}
+
+
+def beside_annotators(epsilon, wins, drawn):
+    """Return tests of one metric beside five annotators, and the row of all."""
+    rows = pd.DataFrame({"annotator": ["", *"abcde"], "p_adjusted": [NAN, *[0.2] * 5]})
+    keys = {"question": "q", "metric": "m", "statistic": "rating"}
+    rows = rows.assign(**keys, value=-0.16, low=NAN, high=NAN, n=9, reason="")
+    return rows.assign(epsilon=epsilon, wins=wins, n_annotators=5, drawn=drawn)
+
+
+def test_annotators_of_one_test_are_one_family():
+    tests = [
+        beside_annotators(0.1, 0, drawn).assign(source=source)
+        for drawn in ("stories", "units")
+        for source in ("ratings", "choices")
+    ]
+    (table,) = family_tables({"alternative_annotator": pd.concat(tests)})
+    families, each, tested, significant = (
+        cell.text or cell.value for cell in table.lines[0].cells
+    )
+    assert (families, each, tested, significant) == (4, "5", 20, 0)
+
+
+def test_replaced_annotators_are_those_of_new_stories_with_their_epsilon():
+    tests = [beside_annotators(0.1, 4, "units"), beside_annotators(0.1, 2, "stories")]
+    pairs = pd.DataFrame({"metric": ["one annotator", "m"], "value": [0.8, 0.7]})
+    pairs = pairs.assign(question="q", source="ratings", low=NAN, high=NAN, drawn="")
+    tables = {"alternative_annotator": pd.concat(tests).assign(source="ratings")}
+    (table,) = judge_table(tables | {"human_pairs": pairs.assign(reason="")}, "95 %")
+    (line,) = table.lines
+    assert line.cells[-1].text == "2 of 5 (ε = .1)"
 
 
 @given(st.sets(st.sampled_from(list(combinations("abcdef", 2)))))
