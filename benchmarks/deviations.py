@@ -164,19 +164,23 @@ def of_methods(given: argparse.Namespace) -> None:
 
 def of_residuals(given: argparse.Namespace) -> None:
     """Print errors of the test, and coverage, with method and story removed."""
-    print("methods stories: type-I error, with bounded scores; coverage, truth")
+    print("methods stories: type-I error, bounded, steeper; coverage, truth")
     for methods, stories in ((5, 20), (5, 60), (8, 40), (12, 100), (23, 20), (23, 60)):
         world = World(methods, stories, 3, 3)
         true = _residual_truth(world)
-        wrong, bent, covered = [], [], []
+        wrong, bent, steep, covered = [], [], [], []
         for number in range(given.studies):
             rng = np.random.default_rng([given.seed, number])
             nothing, some = _residual_estimates(_residual_study(world, rng))
             (bounded,) = _residual_estimates(_bounded_study(world, rng))
             wrong.append(nothing.p_value <= LEVEL)
             bent.append(bounded.p_value <= LEVEL)
+            (bounded,) = _residual_estimates(_bounded_study(world, rng, 1.2))
+            steep.append(bounded.p_value <= LEVEL)
             covered.append(some.low <= true <= some.high)
-        shares = (_share(np.mean(x), given.studies) for x in (wrong, bent, covered))
+        shares = (
+            _share(np.mean(x), given.studies) for x in (wrong, bent, steep, covered)
+        )
         print(methods, stories, ":", *shares, round(true, 3), flush=True)
 
 
@@ -200,10 +204,13 @@ def _residual_study(world: World, rng: np.random.Generator) -> CellGrid:
     return grid_of(np.clip(np.round(felt), 1, 5), scores)
 
 
-def _bounded_study(world: World, rng: np.random.Generator) -> CellGrid:
+def _bounded_study(
+    world: World, rng: np.random.Generator, spread: float = 0.8
+) -> CellGrid:
     """Draw a study where people and the metric reach the upper end of one scale."""
     shape = world.stories, world.methods
-    common = 4 + 0.8 * rng.normal(size=shape[1]) + 0.8 * rng.normal(size=(shape[0], 1))
+    of_stories = rng.normal(size=(shape[0], 1))
+    common = 4 + spread * (rng.normal(size=shape[1]) + of_stories)
     felt = common + NOISE * rng.normal(size=(world.people, *shape))
     scores = common + NOISE * rng.normal(size=(1, *shape))
     return grid_of(*(np.clip(np.round(values), 1, 5) for values in (felt, scores)))

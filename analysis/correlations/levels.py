@@ -118,6 +118,8 @@ def at_level(grid: CellGrid, level: str) -> tuple[CellGrid, str]:
     return (without_methods(grid), "story") if level == RESIDUAL else (grid, level)
 
 
+# The powers of effects whose products are removed.
+BENDS = (1, 2, 3)
 # Ranks keep some of what a bounded scale does to both sides.
 RESIDUAL_TESTED = "pearson"
 NOT_TESTED = sentence(
@@ -136,18 +138,20 @@ def without_methods(grid: CellGrid) -> CellGrid:
 
     Effects are those of the least squares fit of methods m and stories s to the cells
     of each side (Liu, Li, Wanga and Shepherd 2018, Biometrics 74(2), take covariates
-    off both sides in the same way). Bounded scales bend them: the fit of sm (Tukey
-    1949, Biometrics 5(3)), s^2 m and sm^2 goes too. Effects of stories make no
-    difference within stories, and stay. Values that differ by rounding are equal.
+    off both sides in the same way). Bounded scales bend them: the fit of products of
+    powers of both goes too (Tukey 1949, Biometrics 5(3), for sm). Effects of stories
+    make no difference within stories, and stay. Values that differ by rounding are
+    equal.
     """
     sides = np.where(grid.cells, np.concatenate([grid.human[None], grid.scores]), 0.0)
     size = np.abs(sides).max(axis=(1, 2), keepdims=True)
     of_methods, of_stories = _effects(sides, grid.cells)
+    least = ROUNDING * np.where(size > 0, size, 1.0)
     s, m = (
-        np.where(np.abs(v) > ROUNDING * size, v, 0.0) / np.where(size > 0, size, 1.0)
+        v / np.maximum(np.abs(v).max(axis=(1, 2), keepdims=True), least)
         for v in (of_stories - of_stories.mean(axis=1, keepdims=True), of_methods)
     )
-    bent = np.stack([s * m, s**2 * m, s * m**2]) * grid.cells
+    bent = np.stack([s**i * m**j for i in BENDS for j in BENDS]) * grid.cells
     bent = np.where(grid.cells, bent - sum(_effects(bent, grid.cells)), 0.0)
     length = np.sqrt((bent**2).sum(axis=(2, 3), keepdims=True))
     bent /= np.where(length > ROUNDING, length, np.inf)

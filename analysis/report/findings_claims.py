@@ -79,9 +79,9 @@ def favour_claims(
 
 def _declared_claims(trained: pd.DataFrame, several: bool) -> Iterator[ClaimText]:
     """Yield which metrics favour the methods that were trained on them."""
-    shown, open_ = [], []
+    texts: dict[bool, list[str]] = {True: [], False: []}
     for row in records(trained):
-        is_shown = row["p_adjusted"] <= SIGNIFICANT and row["value"] > 0
+        is_shown = bool(row["p_adjusted"] <= SIGNIFICANT and row["value"] > 0)
         kind = "declared shown" if is_shown else "declared open"
         if is_missing(row, "p_value"):
             kind = "declared undefined"
@@ -89,10 +89,10 @@ def _declared_claims(trained: pd.DataFrame, several: bool) -> Iterator[ClaimText
         question = of_answers(question, row["source"]) if several else question
         keys = {"question": question, "metric": row["metric"], "method": row["method"]}
         text = word("favour", kind, value=with_interval(row), **keys)
-        (shown if is_shown else open_).append(text)
-    for is_shown, texts in ((True, shown), (False, open_)):
-        if texts:
-            pairs = listed(texts, SEMICOLON)
+        texts[is_shown].append(text)
+    for is_shown, known in texts.items():
+        if known:
+            pairs = listed(known, SEMICOLON)
             yield is_shown, word("favour", "declared", pairs=pairs)
 
 

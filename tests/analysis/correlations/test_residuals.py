@@ -21,7 +21,8 @@ def residuals(values, cells):
     effects = np.linalg.lstsq(design, y, rcond=None)[0]
     s, m = (v - v.mean() for v in (effects[:S], effects[S:]))
     s, m = s[story], m[method]
-    design = np.column_stack([design, s * m, s**2 * m, s * m**2])
+    powers = [s**i * m**j for i in (1, 2, 3) for j in (1, 2, 3)]
+    design = np.column_stack([design, *powers])
     left = np.full(cells.shape, np.nan)
     left[cells] = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
     return np.round(left, 9)  # ties are ties
