@@ -5,7 +5,8 @@
 Studies with known truth. `methods`: people rate from 1 to 5, are unequally severe and
 have favourites; mean scores lie on a line of what people say on average, except that
 the metric may favour the first method by half a point. `residuals`: scores share the
-effects of methods and stories with people, and of single outputs nothing or something.
+effects of methods and stories with people, and of single outputs nothing or something;
+where both sides are bounded, these effects are bent alike on both.
 `equivalents`: the accuracies of two metrics differ by just the margin. `studies`: one
 value over studies that differ.
 """
@@ -36,6 +37,7 @@ from analysis.pairwise.accuracy_differences import (
 )
 from analysis.pairwise.output_pairs import rating_pairs
 from analysis.reading.cells import CellGrid
+from analysis.results import Estimate
 
 LEVEL = 0.05
 SEVERITY, TASTE, NOISE = 0.4, 0.2, 0.6
@@ -162,35 +164,32 @@ def of_methods(given: argparse.Namespace) -> None:
 
 def of_residuals(given: argparse.Namespace) -> None:
     """Print errors of the test, and coverage, with method and story removed."""
-    print("methods stories: type-I error; coverage, truth (tau, rho, r)")
-    names = ("kendall", "spearman", "pearson")
+    print("methods stories: type-I error, bounded, steeper; coverage, truth")
+    for methods, stories in ((5, 20), (5, 60), (8, 40), (12, 100), (23, 20), (23, 60)):
+        world = World(methods, stories, 3, 3)
+        true = _residual_truth(world)
+        wrong, bent, steep, covered = [], [], [], []
+        for number in range(given.studies):
+            rng = np.random.default_rng([given.seed, number])
+            nothing, some = _residual_estimates(_residual_study(world, rng))
+            (bounded,) = _residual_estimates(_bounded_study(world, rng))
+            wrong.append(nothing.p_value <= LEVEL)
+            bent.append(bounded.p_value <= LEVEL)
+            (bounded,) = _residual_estimates(_bounded_study(world, rng, 1.2))
+            steep.append(bounded.p_value <= LEVEL)
+            covered.append(some.low <= true <= some.high)
+        shares = (
+            _share(np.mean(x), given.studies) for x in (wrong, bent, steep, covered)
+        )
+        print(methods, stories, ":", *shares, round(true, 3), flush=True)
+
+
+def _residual_estimates(grid: CellGrid) -> list[Estimate]:
     sampling = {"resamples": 200, "confidence": 1 - LEVEL, "seed": 0}
-    for methods in (5, 8, 23):
-        for stories in (20, 60):
-            world = World(methods, stories, 3, 3)
-            true = _residual_truth(world, names)
-            wrong, covered = [], []
-            for number in range(given.studies):
-                rng = np.random.default_rng([given.seed, number])
-                grid = _residual_study(world, rng)
-                asked = grid, "residual", names
-                spread = level_spread(*asked, CROSSED, sampling)
-                found = level_estimates(*asked, spread, sampling)
-                one = [found["000", name] for name in names]
-                wrong.append([each.p_value <= LEVEL for each in one])
-                some = [found["001", name] for name in names]
-                ends = zip(some, true, strict=True)
-                covered.append([each.low <= x <= each.high for each, x in ends])
-            n = given.studies
-            print(
-                methods,
-                stories,
-                *(_share(x, n) for x in np.mean(wrong, axis=0)),
-                ";",
-                *(_share(x, n) for x in np.mean(covered, axis=0)),
-                true.round(3),
-                flush=True,
-            )
+    asked = grid, "residual", ("pearson",)
+    spread = level_spread(*asked, CROSSED, sampling)
+    found = level_estimates(*asked, spread, sampling)
+    return [found[metric, "pearson"] for metric in grid.metrics]
 
 
 def _residual_study(world: World, rng: np.random.Generator) -> CellGrid:
@@ -205,14 +204,26 @@ def _residual_study(world: World, rng: np.random.Generator) -> CellGrid:
     return grid_of(np.clip(np.round(felt), 1, 5), scores)
 
 
-def _residual_truth(world: World, names: tuple[str, ...]) -> np.ndarray:
-    """Return the coefficients over endless stories, on average over sets of methods."""
+def _bounded_study(
+    world: World, rng: np.random.Generator, spread: float = 0.8
+) -> CellGrid:
+    """Draw a study where people and the metric reach the upper end of one scale."""
+    shape = world.stories, world.methods
+    of_stories = rng.normal(size=(shape[0], 1))
+    common = 4 + spread * (rng.normal(size=shape[1]) + of_stories)
+    felt = common + NOISE * rng.normal(size=(world.people, *shape))
+    scores = common + NOISE * rng.normal(size=(1, *shape))
+    return grid_of(*(np.clip(np.round(values), 1, 5) for values in (felt, scores)))
+
+
+def _residual_truth(world: World) -> float:
+    """Return the coefficient over endless stories, on average over sets of methods."""
     large, found = world._replace(stories=500), []
     for number in range(200):
         grid = _residual_study(large, np.random.default_rng([1, number]))
-        values, _ = level_point(grid, "residual", names)
-        found.append([values[name][1, 0] for name in names])
-    return np.mean(found, axis=0)
+        values, _ = level_point(grid, "residual", ("pearson",))
+        found.append(values["pearson"][1, 0])
+    return float(np.mean(found))
 
 
 def of_equivalents(given: argparse.Namespace) -> None:

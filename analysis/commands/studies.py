@@ -47,7 +47,7 @@ def meta(studies: Mapping[str, Table], options: AlignOptions) -> Analysis:
             "them, by the same statistic"
         )
     found = TableCollector(options)
-    found.extend("meta_analysis", rows)
+    found.extend("meta_analysis", rows, ("studies",))
     return found.finished()
 
 

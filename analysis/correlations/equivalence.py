@@ -13,6 +13,7 @@ import pandas as pd
 from scipy.special import stdtr, stdtrit
 
 from analysis.inference.resampling import holm
+from analysis.options import KNOWN_COEFFICIENTS
 from analysis.results import Array, TableRow
 from analysis.sentences import sentence
 
@@ -29,6 +30,18 @@ def one_sided_tests(
     below = stdtr(freedom, -(difference + margin) / error)
     above = stdtr(freedom, (difference - margin) / error)
     return np.asarray(np.maximum(below, above))
+
+
+def tests_beyond(
+    difference: Array, error: Array, freedom: Array, margin: float
+) -> Array:
+    """Return the p-values of the tests that a difference is within a margin.
+
+    Both tails count: without a margin this is the two-sided test.
+    """
+    size = np.abs(difference)
+    near = stdtr(freedom, (margin - size) / error)
+    return np.asarray(near + stdtr(freedom, -(margin + size) / error))
 
 
 def equivalence_rows(
@@ -53,8 +66,8 @@ def equivalence_rows(
     margin
         The largest difference that does not matter, in units of the statistic.
     confidence
-        1 - alpha. Intervals cover 1 - 2 alpha; p-values are adjusted (Holm) over the
-        pairs of one statistic.
+        1 - alpha. Intervals cover 1 - 2 alpha; p-values of both verdicts are adjusted
+        (Holm) over the pairs of one statistic.
     """
     table = pd.DataFrame(list(comparisons), columns=[*NEEDED, "test", "reason"])
     found: list[TableRow] = []
@@ -67,10 +80,12 @@ def equivalence_rows(
         adjusted = holm(p)
         far = stdtrit(freedom, confidence) * error
         inside = adjusted <= 1 - confidence
-        outside = np.abs(difference) - far >= margin
+        beyond = holm(tests_beyond(difference, error, freedom, margin))
+        outside = (beyond <= 1 - confidence) & (np.abs(difference) > margin)
+        most = 2.0 if family["statistic"].iloc[0] in KNOWN_COEFFICIENTS else 1.0
         rows = rows.assign(
-            low=difference - far,
-            high=difference + far,
+            low=np.maximum(difference - far, -most),
+            high=np.minimum(difference + far, most),
             margin=margin,
             p_value=p,
             p_adjusted=adjusted,

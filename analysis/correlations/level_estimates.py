@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analysis.correlations.levels import (
+    NOT_TESTED,
     at_level,
     can_vary,
+    is_tested,
     level_point,
     level_values,
     method_means,
@@ -206,7 +208,8 @@ def level_estimates(
 
     At level ``method``, of fewer than ten methods, the p-value is exact, by all orders
     of the methods; the interval follows that test, and is of the bootstrap where there
-    are fewer than five. Where annotators are drawn interval and test are of the
+    are fewer than five. At level ``residual`` only Pearson's r has either. Where
+    annotators are drawn interval and test are of the
     bootstrap.
     """
     point, sizes = level_point(grid, level, coefficients)
@@ -223,6 +226,11 @@ def level_estimates(
             if np.isnan(value):
                 reason = why_undefined(grid, level, k)
                 found[metric, name] = undefined(reason, n=n, groups=groups)
+                continue
+            if not is_tested(level, name):
+                reason = NOT_TESTED if sampling["resamples"] else ""
+                one = Estimate(value, n=n, groups=groups, reason=reason)
+                found[metric, name] = one
                 continue
             p_value = float(exact[name][k]) if exact else NAN
             if name in spread.variances and name not in spread.draws:

@@ -118,26 +118,66 @@ def at_level(grid: CellGrid, level: str) -> tuple[CellGrid, str]:
     return (without_methods(grid), "story") if level == RESIDUAL else (grid, level)
 
 
-def without_methods(grid: CellGrid) -> CellGrid:
-    """Take the effects of methods off people's values and scores.
+# The powers of effects whose products are removed.
+BENDS = (1, 2, 3)
+# Ranks keep some of what a bounded scale does to both sides.
+RESIDUAL_TESTED = "pearson"
+NOT_TESTED = sentence(
+    "with method and story removed, only Pearson's r is tested: ranks keep some of "
+    "what a bounded scale does to both sides"
+)
 
-    Effects are those of the least squares fit of methods and stories to the cells of
-    each side (Liu, Li, Wanga and Shepherd 2018, Biometrics 74(2), take covariates off
-    both sides in the same way). Those of stories make no difference within stories, and
-    stay. Equal means that differ by rounding stay equal.
+
+def is_tested(level: str, coefficient: str) -> bool:
+    """Return whether a coefficient has a valid test against 0 at a level."""
+    return level != RESIDUAL or coefficient == RESIDUAL_TESTED
+
+
+def without_methods(grid: CellGrid) -> CellGrid:
+    """Take the effects of methods, and their bending, off people's values and scores.
+
+    Effects are those of the least squares fit of methods m and stories s to the cells
+    of each side (Liu, Li, Wanga and Shepherd 2018, Biometrics 74(2), take covariates
+    off both sides in the same way). Bounded scales bend them: the fit of products of
+    powers of both goes too (Tukey 1949, Biometrics 5(3), for sm). Effects of stories
+    make no difference within stories, and stay. Values that differ by rounding are
+    equal.
     """
-    cells = grid.cells.astype(float)
-    n = np.maximum(cells.sum(axis=1, keepdims=True), 1)
-    normal = np.diag(cells.sum(axis=0)) - cells.T @ (cells / n)
-    sides = np.concatenate([grid.human[None], grid.scores])
-    within = np.where(grid.cells, sides - sides.sum(axis=2, keepdims=True) / n, 0.0)
-    effects = within.sum(axis=1) @ np.linalg.pinv(normal, hermitian=True)
-    left = np.where(grid.cells, sides - effects[:, None], 0.0)
+    sides = np.where(grid.cells, np.concatenate([grid.human[None], grid.scores]), 0.0)
     size = np.abs(sides).max(axis=(1, 2), keepdims=True)
+    of_methods, of_stories = _effects(sides, grid.cells)
+    least = ROUNDING * np.where(size > 0, size, 1.0)
+    s, m = (
+        v / np.maximum(np.abs(v).max(axis=(1, 2), keepdims=True), least)
+        for v in (of_stories - of_stories.mean(axis=1, keepdims=True), of_methods)
+    )
+    bent = np.stack([s**i * m**j for i in BENDS for j in BENDS]) * grid.cells
+    bent = np.where(grid.cells, bent - sum(_effects(bent, grid.cells)), 0.0)
+    length = np.sqrt((bent**2).sum(axis=(2, 3), keepdims=True))
+    bent /= np.where(length > ROUNDING, length, np.inf)
+    normal = np.einsum("iksm,jksm->kij", bent, bent)
+    along = np.einsum("iksm,ksm->ki", bent, sides)
+    shares = np.einsum("kij,kj->ki", np.linalg.pinv(normal, 1e-9), along)
+    fitted = of_methods + np.einsum("ki,iksm->ksm", shares, bent)
+    left = np.where(grid.cells, sides - fitted, 0.0)
     left = merged_by_rounding(left, np.broadcast_to(size, left.shape))
     human = np.where(grid.cells, np.round(left[0], HUMAN_DIGITS), 0.0)
-    votes = grid.votes - effects[0]
-    return replace(grid, human=human, scores=left[1:], votes=votes)
+    return replace(grid, human=human, scores=left[1:], votes=grid.votes - fitted[0])
+
+
+def _effects(values: Array, cells: Mask) -> tuple[Array, Array]:
+    """Return the effects of methods, (..., 1, M), and stories' means less these.
+
+    Effects are of least squares. Values are 0 outside cells.
+    """
+    known = cells.astype(float)
+    n = np.maximum(known.sum(axis=1, keepdims=True), 1)
+    normal = np.diag(known.sum(axis=0)) - known.T @ (known / n)
+    means = values.sum(axis=-1, keepdims=True) / n
+    within = (values - known * means).sum(axis=-2, keepdims=True)
+    of_methods = within @ np.linalg.pinv(normal, hermitian=True)
+    of_stories = means - (known * of_methods).sum(axis=-1, keepdims=True) / n
+    return of_methods, of_stories
 
 
 # Values held at once while resampling: resamples x stories x methods.

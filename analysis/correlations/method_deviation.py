@@ -38,8 +38,8 @@ FEW_METHODS = sentence("fewer than four methods")
 ONE_STORY = sentence("fewer than two stories")
 NO_STORIES = sentence("ratings are method-level values, without stories")
 NO_ORDER = sentence(
-    "the scores do not order the other methods as people do, so that they have no "
-    "place on people's scale"
+    "the scores are not shown to order the other methods as people do, so that they "
+    "have no place on people's scale"
 )
 
 

@@ -10,7 +10,8 @@ from analysis.inference.crossed_clusters import two_sided
 from analysis.results import NAN, Array, TableRow
 from analysis.sentences import sentence
 
-ALL = "all"
+# The part that is all of them: no question or study has this name.
+ALL = ""
 # The value that a metric has by chance; 0 for coefficients.
 CHANCES = {"ppa_half": 0.5}
 ONE_STUDY = sentence("only one study has a value with a standard error")

@@ -14,7 +14,7 @@ from analysis.correlations.level_estimates import (
     CoefficientVariances,
     coefficient_variances,
 )
-from analysis.correlations.levels import level_point
+from analysis.correlations.levels import NOT_TESTED, is_tested, level_point
 from analysis.inference.cluster_variance import LEAST, ClusterVariances
 from analysis.inference.meta_analysis import ALL, CHANCES
 from analysis.options import Sampling
@@ -202,6 +202,8 @@ def _tested(
 ) -> TableRow:
     if known is None:
         return _row(Estimate(value, n=1), None)
+    if not is_tested(level, name):
+        return _row(Estimate(value, n=1, reason=NOT_TESTED), None)
     if level == "method" and known.n_methods < LEAST:
         return _row(Estimate(value, n=1, reason=FEW_METHODS), None)
     of_pairs = coefficient(name).counts == "pairs"

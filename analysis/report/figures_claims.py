@@ -12,8 +12,8 @@ from analysis.questions import declared
 from analysis.report.figure import Panel, Part, Trace, as_text, figure, short, values
 from analysis.report.findings_verdicts import named_metric
 from analysis.report.label_places import in_shares, placed_labels
+from analysis.report.language import counted, headed
 from analysis.report.language import gettext as _
-from analysis.report.language import headed
 from analysis.report.panels import GREY, PALETTE, dots, error_bars
 from analysis.report.wording import Row, name_of, records, with_interval, word
 
@@ -112,16 +112,18 @@ def forests(meta_analysis: pd.DataFrame) -> Iterator[Part]:
     best = best.sort_values("value", ascending=False, kind="stable")
     for metric in best["metric"]:
         own = rows[rows["metric"] == metric]
-        order = [*own.loc[own["part"] != ALL, "part"], ALL]
+        whole = records(own[own["part"] == ALL])[0]
+        noun = "study" if whole["over"] == "studies" else "question"
+        every = counted(whole["n"], noun)
+        order = [*own.loc[own["part"] != ALL, "part"], every]
         panel = dots(
             "meta",
             str(metric),
-            own,
+            own.assign(part=own["part"].where(own["part"] != ALL, every)),
             axis=name_of(way["statistic"]),
             order=order,
-            bold=[part == ALL for part in order],
+            bold=[part == every for part in order],
         )
-        whole = records(own[own["part"] == ALL])[0]
         yield replace(panel, words=headed(metric, with_interval(whole)))
     is_of_studies = bool((wholes["over"] == "studies").any())
     yield is_of_studies and word("captions", "meta studies")

@@ -33,8 +33,11 @@ BOTH = ["question", "source"]
 def favour_claims(
     method_deviation: pd.DataFrame, verdicts: pd.DataFrame | None
 ) -> Iterator[ClaimText]:
-    """Yield the method that the leading metric of each question favours most."""
-    favoured, none, untold = [], [], []
+    """Yield the method that the leading metric of each question favours most.
+
+    Methods that were declared as trained on any metric follow.
+    """
+    favoured, none, untold, named = [], [], [], set()
     several = method_deviation.groupby("question")["source"].nunique().max() > 1
     for (name, source), rows in method_deviation.groupby(BOTH, sort=True):
         metric = named_metric(verdicts, str(name), str(source))
@@ -46,11 +49,18 @@ def favour_claims(
         if own["p_value"].isna().all():
             untold.append(word("favour", "name", **keys))
             continue
-        apart = own[(own["p_adjusted"] <= SIGNIFICANT) & (own["value"] > 0)]
+        apart = own[own["p_adjusted"] <= SIGNIFICANT]
         apart = apart.sort_values("value", ascending=False, kind="stable")
-        if apart.empty:
+        down, apart = apart[apart["value"] < 0], apart[apart["value"] > 0]
+        if apart.empty and down.empty:
             none.append(word("favour", "name", **keys))
             continue
+        if apart.empty:
+            last = records(down)[-1]
+            lowest = {"method": last["method"], "value": with_interval(last)}
+            none.append(word("favour", "down", **keys, **lowest))
+            continue
+        named.add(apart.index[0])
         favoured.append((float(apart["value"].iloc[0]), _favoured(apart, keys)))
     texts = [text for _value, text in sorted(favoured, key=lambda one: -one[0])]
     if texts:
@@ -63,6 +73,27 @@ def favour_claims(
         yield False, word("favour", "open", names=listed(none))
     elif untold and not texts:
         yield False, word("favour", "undefined", names=listed(untold))
+    trained = method_deviation[method_deviation["trained_on"].astype(bool)]
+    yield from _declared_claims(trained[~trained.index.isin(named)], several)
+
+
+def _declared_claims(trained: pd.DataFrame, several: bool) -> Iterator[ClaimText]:
+    """Yield which metrics favour the methods that were trained on them."""
+    texts: dict[bool, list[str]] = {True: [], False: []}
+    for row in records(trained):
+        is_shown = bool(row["p_adjusted"] <= SIGNIFICANT and row["value"] > 0)
+        kind = "declared shown" if is_shown else "declared open"
+        if is_missing(row, "p_value"):
+            kind = "declared undefined"
+        question = row["question"]
+        question = of_answers(question, row["source"]) if several else question
+        keys = {"question": question, "metric": row["metric"], "method": row["method"]}
+        text = word("favour", kind, value=with_interval(row), **keys)
+        texts[is_shown].append(text)
+    for is_shown, known in texts.items():
+        if known:
+            pairs = listed(known, SEMICOLON)
+            yield is_shown, word("favour", "declared", pairs=pairs)
 
 
 def _favoured(rows: pd.DataFrame, keys: dict[str, str]) -> str:
@@ -123,6 +154,7 @@ def whole_claims(meta_analysis: pd.DataFrame) -> Iterator[ClaimText]:
     rows = rows[rows["statistic"] == rows["statistic"].iloc[0]]
     rows = rows[rows["level"] == rows["level"].iloc[0]]
     best = rows.sort_values("value", ascending=False, kind="stable")
+    metrics = counted(rows["p_value"].notna().sum(), "metric")
     for row in records(best[:MOST_SENTENCES]):
         half = row["statistic"] in CHANCES
         noun = "study" if row["over"] == "studies" else "question"
@@ -137,5 +169,6 @@ def whole_claims(meta_analysis: pd.DataFrame) -> Iterator[ClaimText]:
                 statistic=name_of(row["statistic"]),
                 value=share(row) if half else with_interval(row),
                 parts=counted(row["n"], noun),
+                metrics=metrics,
             ),
         )

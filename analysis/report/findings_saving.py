@@ -1,5 +1,6 @@
 """Sentences on the ratings that metrics save."""
 
+import math
 from collections.abc import Iterator
 
 import pandas as pd
@@ -32,7 +33,10 @@ def save_claims(
         return
     for row in rows[: 1 if len(rows) > 2 else 2]:
         values = {"metric": row["metric"], "question": row["question"]}
-        yield claim(SAVED, row["low"] > 0, share=share(row), **values)
+        if math.isnan(row["low"]):
+            yield False, word(SAVED, "untested", share=share(row), **values)
+        else:
+            yield claim(SAVED, row["low"] > 0, share=share(row), **values)
     if len(rows) > 2:
         most = per_cent(rows[1]["value"])
         yield True, word(SAVED, "others", n=len(rows) - 1, share=most)

@@ -32,6 +32,7 @@ OWN = {"ratings": "mean", "choices": "win_rate"}
 UNKNOWN = sentence("how the rated stories were drawn is unknown")
 CONSTANT = sentence("the metric is constant within methods, and saves nothing")
 AGAINST = sentence("the metric goes against people within methods")
+NOT_SHOWN = sentence("no positive correlation is shown within methods")
 BOUNDS = ("low", "high", "classical_low", "classical_high")
 NUMBERS = ("value", "lambda", "classical", "saved", "rho_squared")
 EMPTY: TableRow = {
@@ -67,7 +68,11 @@ def add_predictions(
         saved = [*_saved(question, frames, found.options.confidence)]
         if not found.options.resamples:
             bounds = {"low": NAN, "high": NAN, "drawn": ""}
-            saved = [row | bounds for row in saved]
+            tests = (AGAINST, NOT_SHOWN)
+            saved = [
+                row | bounds | ({"reason": ""} if row["reason"] in tests else {})
+                for row in saved
+            ]
         found.extend(TABLE, saved, ("stories",))
         if source not in OWN:
             continue
@@ -201,7 +206,7 @@ def _saved_on(
             "statistic": SAVED,
             "n": len(story),
             **frames[name].size,
-            "rho_squared": r**2,
+            "rho_squared": max(r, 0.0) ** 2 if np.isfinite(r) else NAN,
             "drawn": "stories",
         }
         if grid is not None and not grid.has_level("within_method", name):
@@ -213,8 +218,12 @@ def _saved_on(
         elif np.isnan(r):
             yield row | {"reason": _why_constant(scores[k], group)}
         else:
-            row |= {"value": float(found.value[k]), "reason": AGAINST if r < 0 else ""}
-            yield row | {"low": float(found.low[k]), "high": float(found.high[k])}
+            row |= {"value": float(found.value[k])}
+            row |= {"low": float(found.low[k]), "high": float(found.high[k])}
+            if r < 0:
+                # The upper bound of r is at most 0.
+                row["reason"] = AGAINST if row["high"] == 0 else NOT_SHOWN
+            yield row
 
 
 def _few(n: int) -> str:
@@ -287,6 +296,9 @@ def estimate_rows(
     scale: tuple[int, int] | None,
 ) -> Iterator[TableRow]:
     """Yield the estimates of methods, and their differences.
+
+    Differences, and the ranks from them, have the metric's weight that suits them best,
+    so that they are not the differences of the estimates.
 
     Parameters
     ----------

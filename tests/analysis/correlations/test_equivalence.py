@@ -53,6 +53,19 @@ def test_verdict_follows_the_margin():
     assert verdicts == ["equivalent", "cannot be told", "not equivalent"]
 
 
+def test_both_verdicts_are_adjusted_over_the_pairs():
+    near = [comparison("a", other, 0.07) for other in "bcdef"]
+    assert {row["verdict"] for row in rows_of(near)} == {"cannot be told"}
+    assert rows_of(near[:1])[0]["verdict"] == "not equivalent"
+
+
+@pytest.mark.parametrize(("statistic", "most"), [("ppa_half", 1), ("kendall", 2)])
+def test_bounds_are_possible_differences(statistic, most):
+    one = comparison("a", "b", 0.3, error=5.0) | {"statistic": statistic}
+    (row,) = rows_of([one])
+    assert (row["low"], row["high"]) == (-most, most)
+
+
 def test_comparison_without_a_standard_error_has_a_reason():
     nan = float("nan")
     row, *_others = rows_of(

@@ -13,11 +13,16 @@ HOLES = [("s0", "m1"), ("s3", "m2"), ("s3", "m0")]
 
 
 def residuals(values, cells):
-    """Return least squares residuals of methods and stories, by dummy variables."""
+    """Return residuals of methods, stories and their products, by dummy variables."""
     story, method = np.nonzero(cells)
     S, M = cells.shape
     design = np.hstack([np.eye(S)[story], np.eye(M)[method]])
     y = values[cells]
+    effects = np.linalg.lstsq(design, y, rcond=None)[0]
+    s, m = (v - v.mean() for v in (effects[:S], effects[S:]))
+    s, m = s[story], m[method]
+    powers = [s**i * m**j for i in (1, 2, 3) for j in (1, 2, 3)]
+    design = np.column_stack([design, *powers])
     left = np.full(cells.shape, np.nan)
     left[cells] = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
     return np.round(left, 9)  # ties are ties
@@ -44,20 +49,34 @@ def test_metric_that_knows_methods_and_stories_alone_has_no_residual():
     S, M = grid.cells.shape
     of_both = 0.1 * np.arange(S)[:, None] + 0.7 * np.arange(M)
     grid = with_metrics(grid, of_both)
-    asked = grid, "residual", ("kendall",)
+    asked = grid, "residual", ("pearson",)
     sampling = {"resamples": 20, "confidence": 0.95, "seed": 0}
     spread = level_spread(*asked, ("stories", "methods"), sampling)
-    found = level_estimates(*asked, spread, sampling)["a", "kendall"]
+    found = level_estimates(*asked, spread, sampling)["a", "pearson"]
     assert np.isnan(found.value)
     assert "by more than their means" in found.reason
 
 
-def test_effects_of_methods_and_stories_change_no_residual():
+def test_bent_effects_of_methods_and_stories_leave_nothing():
     grid = small(n_stories=8, n_methods=5)
-    noise = np.random.default_rng(0).normal(size=grid.cells.shape)
-    moved = noise + 10.0 * np.arange(8)[:, None] - 3.0 * np.arange(5)
-    values, _ = level_point(with_metrics(grid, noise, moved), "residual", ("kendall",))
-    assert values["kendall"][0, 0] == pytest.approx(values["kendall"][1, 0])
+    s, m = np.arange(8)[:, None] - 3.5, np.arange(5) - 2.0
+    bent = s + 3 * m + 0.1 * s * m
+    values, _ = level_point(with_metrics(grid, bent), "residual", ("pearson",))
+    assert np.isnan(values["pearson"][0, 0])
+
+
+def test_ranks_have_no_test_with_methods_and_stories_removed():
+    grid = small(n_stories=8, n_methods=5)
+    grid = with_metrics(grid, np.random.default_rng(0).normal(size=grid.cells.shape))
+    asked = grid, "residual", ("kendall", "pearson")
+    sampling = {"resamples": 20, "confidence": 0.95, "seed": 0}
+    spread = level_spread(*asked, ("stories", "methods"), sampling)
+    found = level_estimates(*asked, spread, sampling)
+    ranks, tested = found["a", "kendall"], found["a", "pearson"]
+    assert np.isfinite(ranks.value)
+    assert np.isnan([ranks.p_value, ranks.low]).all()
+    assert "only Pearson's r" in ranks.reason
+    assert 0 < tested.p_value <= 1
 
 
 def test_annotators_keep_their_deviations_from_the_mean():

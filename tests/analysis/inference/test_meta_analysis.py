@@ -55,13 +55,19 @@ def row_of(metric, value, error, part="look"):
 
 def test_study_enters_by_the_value_of_all_its_questions():
     studies = [
-        ("one", [row_of("m", 0.6, 0.1), row_of("m", 0.7, 0.05, "all")]),
+        ("one", [row_of("m", 0.6, 0.1), row_of("m", 0.7, 0.05, "")]),
         ("two", [row_of("m", 0.8, 0.05)]),
     ]
     *parts, whole = over_studies(studies, 0.95)
     assert [row["part"] for row in parts] == ["one", "two"]
     assert whole["value"] == pytest.approx(0.75)
-    assert (whole["n"], whole["part"]) == (2, "all")
+    assert (whole["n"], whole["part"]) == (2, "")
+
+
+def test_question_may_have_any_name():
+    rows = [row_of("m", 0.6, 0.1, "all"), row_of("m", 0.7, 0.05, "")]
+    *_parts, whole = over_studies([("one", rows), ("two", rows)], 0.95)
+    assert whole["value"] == pytest.approx(0.7)
 
 
 def test_studies_without_an_error_do_not_enter():
@@ -69,6 +75,6 @@ def test_studies_without_an_error_do_not_enter():
         ("one", [row_of("m", 0.6, 0.1), row_of("k", 0.6, 0.1)]),
         ("two", [row_of("m", 0.8, float("nan"))]),
     ]
-    wholes = [row for row in over_studies(studies, 0.95) if row["part"] == "all"]
+    wholes = [row for row in over_studies(studies, 0.95) if not row["part"]]
     assert [np.isnan(row["value"]) for row in wholes] == [True, True]
     assert all("only one study" in row["reason"] for row in wholes)

@@ -46,7 +46,7 @@ def test_accuracy_of_one_question_is_that_of_its_table():
 def test_same_answers_to_two_questions_say_no_more_than_one():
     """Independent questions would have an error smaller by the root of two."""
     one, two, whole = accuracies(*questions(2, same=True))
-    assert (whole["part"], whole["n"]) == ("all", 2)
+    assert (whole["part"], whole["n"]) == ("", 2)
     for name in ("value", "error", "low", "high", "p_value"):
         assert whole[name] == pytest.approx(one[name])
         assert two[name] == pytest.approx(one[name])

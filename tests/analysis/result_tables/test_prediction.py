@@ -104,10 +104,31 @@ def test_saved_is_the_squared_correlation_within_methods(tables, report):
             continue
         both = [(x - x.mean()).to_numpy().ravel() for x in (people, own)]
         r = np.corrcoef(*both)[0, 1]
-        assert row["rho_squared"] == pytest.approx(r**2)
+        assert row["rho_squared"] == pytest.approx(max(r, 0) ** 2)
         assert row["low"] <= row["value"] <= row["high"]
     values = rows_of(report["prediction_powered"], "saved").set_index("metric")["value"]
     assert values["cids"] > 0.5 > values["noise"]
+
+
+def test_metric_goes_against_people_only_if_its_interval_does(tables):
+    ratings, scores = tables
+    worse = scores[scores["metric"] == "cids"].assign(metric="worse")
+    worse["score"] = -worse["score"]
+    table = powered((ratings, pd.concat([scores, worse])))
+    saved = rows_of(table, "saved").set_index("metric")
+    assert (
+        saved.loc["worse", "reason"] == "the metric goes against people within methods"
+    )
+    unclear = saved.loc["noise"]
+    assert unclear["reason"] == "no positive correlation is shown within methods"
+    assert unclear["rho_squared"] == 0 < unclear["high"]
+
+
+def test_untested_saving_is_not_called_absent(report):
+    table = report["prediction_powered"].assign(low=np.nan, high=np.nan)
+    ((is_shown, text),) = save_claims(table, report["verdicts"])
+    assert not is_shown
+    assert "not tested" in text
 
 
 def test_estimates_use_the_declared_metric_and_all_stories(tables, report):
