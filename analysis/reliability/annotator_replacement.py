@@ -230,13 +230,11 @@ class _Tests:
     def _of_one(self, j: int, k: int) -> TableRow:
         found, reason = self._found, self._reason(k)
         value, error = float(found.value[j, k]), float(found.error[j, k])
-        low = high = needed = NAN
+        low = high = NAN
         if self._tested[j] and not self._constant[k] and not self._by_items:
             freedom, confidence = found.freedom[j, k], self._confidence or NAN
             far = float(stdtrit(freedom, (1 + confidence) / 2)) * error
             low, high = max(value - far, -1.0), min(value + far, 1.0)
-            alone = float(stdtrit(freedom, 1 - SIGNIFICANT)) * error - value
-            needed = max(alone, 0.0) if alone <= 1 else NAN
         elif not self._tested[j] and not reason:
             reason = sentence(
                 "{n} of {stories} are too few",
@@ -255,7 +253,7 @@ class _Tests:
             "rho_metric": float(found.rho_metric[j, k]),
             "rho_annotator": float(found.rho_annotator[j, k]),
             "epsilon": float(self._epsilon[k]),
-            "epsilon_needed": needed,
+            "epsilon_needed": NAN,
             "p_value": float(self._p[j, k]),
             "p_adjusted": float(self._adjusted[j, k]),
             "p_worse": float(self._worse[j, k]),
