@@ -36,6 +36,7 @@ def replacement_rows(
     *,
     confidence: float | None,
     by_items: bool = False,
+    chance: float = NAN,
 ) -> list[TableRow]:
     """Return of each metric a row for all annotators, and one for each of them.
 
@@ -51,8 +52,11 @@ def replacement_rows(
         Of the intervals; None without intervals and tests.
     by_items
         Whether to give the paper's own test in place of that over stories.
+    chance
+        The agreement of guesses with the others; an epsilon that reaches it from the
+        mean of annotators is refused. NaN where unknown.
     """
-    test = _Tests(found, epsilon, constant, confidence, by_items)
+    test = _Tests(found, epsilon, constant, confidence, by_items, chance)
     rows: list[TableRow] = []
     for k, metric in enumerate(metrics):
         rows += [{"metric": metric} | row for row in test.rows(k)]
@@ -69,6 +73,7 @@ class _Tests:
         constant: Mask,
         confidence: float | None,
         by_items: bool,
+        chance: float,
     ) -> None:
         self._found, self._epsilon, self._by_items = found, epsilon, by_items
         self._confidence = confidence
@@ -78,10 +83,14 @@ class _Tests:
         self._few = self._why_not()
         self._constant = constant
         self._usable = ~constant & (self._m >= LEAST_ANNOTATORS)
+        room = np.full(K, NAN)
+        if self._m:
+            room = found.rho_annotator[self._tested].mean(axis=0) - chance
+        self._room, self._refused = room, epsilon >= room
         p_value, p_worse = found.p_values(epsilon)
         if by_items:
             p_value, p_worse = found.of_items, np.full((A, K), NAN)
-        out = ~self._tested[:, None] | ~self._usable
+        out = ~self._tested[:, None] | ~self._usable | self._refused
         self._p, worse = (np.where(out, NAN, p) for p in (p_value, p_worse))
         self._adjusted, self._worse = np.full((2, A, K), NAN)
         if self._m:
@@ -147,7 +156,7 @@ class _Tests:
             reached = self._decided(*part.p_values(middle))[0]
             low, high = np.where(reached, low, middle), np.where(reached, middle, high)
         needed[self._usable] = np.where(at_once, 0.0, np.where(passes, high, NAN))
-        return needed
+        return np.where(needed >= self._room, NAN, needed)
 
     def _more_stories(self) -> Array:
         """Return about how many more stories decide on each metric, (K,)."""
@@ -155,7 +164,7 @@ class _Tests:
         share, lost = self.winning_rate, np.full(len(more), NAN)
         if self._m:
             lost = self._losses[self._tested].mean(axis=0)
-        undecided = self._usable & np.isfinite(self._epsilon)
+        undecided = self._usable & np.isfinite(self._epsilon) & ~self._refused
         undecided &= ~(share >= HALF) & ~(lost > HALF)
         if self._by_items or not undecided.any():
             return more
@@ -189,6 +198,13 @@ class _Tests:
             return self._few
         if np.isnan(self._epsilon[k]):
             return sentence("no epsilon was declared")
+        if self._refused[k]:
+            return sentence(
+                "one annotator agrees in {share} of pairs: epsilon {epsilon} reaches "
+                "chance",
+                share=f"{self._found.rho_annotator[self._tested, k].mean():.0%}",
+                epsilon=f"{self._epsilon[k]:g}",
+            )
         return ""
 
     def _of_all(self, k: int) -> TableRow:
