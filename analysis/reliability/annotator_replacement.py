@@ -99,6 +99,7 @@ class _Tests:
             self._worse[rows] = adjusted(worse[rows])
         self._wins = self._adjusted <= SIGNIFICANT
         self._losses = self._worse <= SIGNIFICANT
+        self._bounds = self._intervals()
         self._needed = self._smallest_epsilon()
         self._more = self._more_stories()
 
@@ -121,6 +122,16 @@ class _Tests:
             )
         return ""
 
+    def _intervals(self) -> Array:
+        """Return the bounds of the mean over annotators of each metric, (2, K)."""
+        if self._by_items or self._m < LEAST:
+            return np.full((2, len(self._epsilon)), NAN)
+        error, freedom = self._found.over_annotators(self._tested)
+        value = self._found.value[self._tested].mean(axis=0)
+        far = stdtrit(freedom, (1 + (self._confidence or NAN)) / 2) * error
+        far[self._constant] = NAN
+        return np.asarray(np.clip([value - far, value + far], -1.0, 1.0))
+
     def _decided(self, p_value: Array, p_worse: Array) -> tuple[Mask, Mask]:
         """Return which metrics replace annotators, and which do not, (K,)."""
         share = (adjusted(p_value) <= SIGNIFICANT).mean(axis=0)
@@ -139,6 +150,8 @@ class _Tests:
             found.error[rows],
             found.freedom[rows],
             found.of_items[rows],
+            found.counts[self._tested],
+            found.sums[rows],
         )
 
     def _smallest_epsilon(self) -> Array:
@@ -223,8 +236,8 @@ class _Tests:
         return {
             "annotator": "",
             "value": value,
-            "low": NAN,
-            "high": NAN,
+            "low": float(self._bounds[0, k]),
+            "high": float(self._bounds[1, k]),
             "n": int(found.n[rows].sum()),
             "n_stories": int(found.n_stories.max(initial=0)),
             "n_annotators": self._m,
