@@ -13,7 +13,7 @@ A row is one metric for one question by one statistic. The rules:
    value is, and below chance if the value is below. All other cases are undecided
    (`cannot be told`), and `reason` says why. Rows of the leading statistic also have
    the result of the alternative-annotator test (`in_place`), which decides whether a
-   metric may take an annotator's place.
+   metric above chance may take an annotator's place; no other metric may.
 4. Over fewer than `FEW_METHODS` method means, the exact test cannot distinguish even a
    perfect order from chance.
 5. Metrics are ordered by `cluster`; a new cluster begins if any metric of the cluster
@@ -47,7 +47,7 @@ from analysis.pairwise.human_ceiling import ONE_ANNOTATOR
 from analysis.pairwise.metric_errors import MISSES
 from analysis.questions import declared
 from analysis.reading.scores import BASELINES
-from analysis.reliability.annotator_replacement import STORIES
+from analysis.reliability.annotator_replacement import REPLACES, STORIES
 from analysis.results import NAN, TableRow
 
 FEW_METHODS = 5
@@ -78,6 +78,8 @@ def verdict_rows(tables: ResultTables, demanded: float = 0.0) -> list[TableRow]:
     for row in rows:
         key = tuple(str(row[name]) for name in ("question", "source", "metric"))
         row |= {"in_place": ""} | (places.get(key, {}) if row["leads"] else {})
+        if row["in_place"] == REPLACES and row["verdict"] != ABOVE:
+            row["in_place"] = OPEN
     missed = _missed(tables.get("sanity"))
     rows = [row | missed.get(str(row["metric"]), {}) for row in rows]
     return sorted(rows, key=lambda row: str(row["question"]))

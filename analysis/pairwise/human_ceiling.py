@@ -33,7 +33,8 @@ def human_pairs(
     .. math:: \max\Bigl(0,
         \sum_a \bigl(\sum_s d_{as}\bigr)^2 - \sum_{a,s} d_{as}^2\Bigr).
 
-    Degrees of freedom are Satterthwaite's, at most A - 1. Whether a metric may take an
+    Degrees of freedom are Satterthwaite's, at most A - 1. The intervals of metrics
+    leave annotators as they are. Whether a metric may take an
     annotator's place: `analysis.reliability.alternative_annotators`.
     """
     kept = tuple(part for part in parts if part in CROSSED) or ("stories",)
@@ -67,7 +68,7 @@ def _row(
         **values[1].bounds("ppa_strict"),
         "tie_rate": tie_rate,
         "acc_eq": tally.right[k] / tally.n_known if tally.n_known else NAN,
-        "drawn": "" if error is None else error.drawn,
+        "drawn": "" if error is None else error.drawn(k),
     }
 
 
@@ -174,7 +175,7 @@ class _WithAnnotators(ClusterVariances):
 
 
 class _Errors:
-    """Standard errors of shares and of their differences."""
+    """Standard errors of shares."""
 
     def __init__(
         self, pairs: Pairs, tally: _Tally, parts: tuple[str, ...], confidence: float
@@ -187,9 +188,12 @@ class _Errors:
         if A < LEAST:
             self._few = sentence("{n} are too few", n=counted(A, "annotator"))
         self._between = _between(pairs, tally)
-        self.drawn = "+".join((*self._variances(np.zeros_like(tally.decided)).parts,))
-        if not self._few:
-            self.drawn += "+annotators"
+
+    def drawn(self, k: int) -> str:
+        """Return the clusters that are drawn; k = 0 is a person, who is one of them."""
+        parts = self._variances(np.zeros_like(self._tally.decided)).parts
+        people = () if k or self._few else ("annotators",)
+        return "+".join((*parts, *people))
 
     def _variances(self, added: Array) -> ClusterVariances:
         """Return the variances of a mean to which each pair adds this."""

@@ -51,7 +51,11 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Advantages:
-    """The advantages of K metrics over A annotators, each array of shape (A, K)."""
+    """The advantages of K metrics over A annotators, each array of shape (A, K).
+
+    `counts` are the items of each of S stories, (A, S), and `sums` the advantages
+    summed over them, (A, K, S).
+    """
 
     annotators: tuple[str, ...]
     n: Counts
@@ -61,6 +65,8 @@ class Advantages:
     error: Array
     freedom: Array
     of_items: Array
+    counts: Array
+    sums: Array
 
     @property
     def value(self) -> Array:
@@ -82,6 +88,40 @@ class Advantages:
         better, worse = (np.maximum(stdtr(freedom, x), SMALLEST) for x in (-t, t))
         return better, worse
 
+    def over_annotators(self, chosen: Mask) -> tuple[Array, Array]:
+        r"""Return error and degrees of freedom of means over annotators, (K,).
+
+        Stories and annotators are drawn. With :math:`d_{as}` what annotator a and a
+        story s add to the mean, around that of the story, times
+        :math:`\sqrt{m_s / (m_s - 1)}` for its :math:`m_s` annotators, the variance is
+        that over stories, as of one annotator, and
+
+        .. math:: \max\Bigl(0,
+            \sum_a \bigl(\sum_s d_{as}\bigr)^2 - \sum_{a,s} d_{as}^2\Bigr).
+
+        Degrees of freedom are Satterthwaite's, at most A - 1.
+        """
+        A, n = int(chosen.sum()), self.n[chosen][:, None]
+        counts = self.counts[chosen]
+        seen = counts.any(axis=0)
+        share = counts[:, seen] / (A * n)
+        added = self.sums[chosen][..., seen] / (A * n[..., None])
+        size, total = share.sum(axis=0), added.sum(axis=0)
+        one = np.zeros(len(size), int)
+        own = (total - total.sum(axis=1)[:, None] * size) * widened_clusters(
+            size, one, 1
+        )
+        stories = np.maximum((own**2).sum(axis=1), 3 / n.max() ** 2)
+        m = (share > 0).sum(axis=0)
+        around = added - total / size * share[:, None]
+        around *= np.where(m > 1, np.sqrt(m / np.maximum(m - 1, 1)), 0.0)
+        people = (around.sum(axis=2) ** 2).sum(axis=0) - (around**2).sum(axis=(0, 2))
+        people = np.maximum(people, 0.0)
+        variance = stories + people
+        below = (stories / variance) ** 2 / max(1 / (size**2).sum() - 1, 1.0)
+        below += (people / variance) ** 2 / (A - 1)
+        return np.sqrt(variance), np.minimum(1 / below, A - 1)
+
 
 def measured(
     left_out: Iterable[LeftOut], epsilon: Array, *, with_items: bool = False
@@ -102,15 +142,32 @@ def measured(
     with_items
         Whether to make the paper's own test, which takes items as independent.
     """
-    names, n, stories, parts = [], [], [], []
+    names, n, stories, parts, counts, sums = [], [], [], [], [], []
     for one in left_out:
         names.append(one.annotator)
         n.append(len(one.story))
         stories.append(len(np.unique(one.story)))
         parts.append(_measured(one, epsilon, with_items))
+        counts.append(np.bincount(one.story))
+        sums.append([np.bincount(one.story, x) for x in one.metrics - one.own])
     columns = np.array(parts, float).reshape(len(parts), 5, len(epsilon))
+    A, K, S = len(parts), len(epsilon), max(map(len, counts), default=0)
+    padded, summed = np.zeros((A, S)), np.zeros((A, K, S))
+    for a, (count, of_metrics) in enumerate(zip(counts, sums, strict=True)):
+        padded[a, : len(count)] = count
+        summed[a, :, : len(count)] = of_metrics
+    metric, own, error, freedom, of_items = columns.transpose(1, 0, 2)
     return Advantages(
-        tuple(names), np.array(n), np.array(stories), *columns.transpose(1, 0, 2)
+        tuple(names),
+        np.array(n),
+        np.array(stories),
+        metric,
+        own,
+        error,
+        freedom,
+        of_items,
+        padded,
+        summed,
     )
 
 

@@ -36,6 +36,7 @@ def replacement_rows(
     *,
     confidence: float | None,
     by_items: bool = False,
+    chance: float = NAN,
 ) -> list[TableRow]:
     """Return of each metric a row for all annotators, and one for each of them.
 
@@ -51,8 +52,11 @@ def replacement_rows(
         Of the intervals; None without intervals and tests.
     by_items
         Whether to give the paper's own test in place of that over stories.
+    chance
+        The agreement of guesses with the others; an epsilon that reaches it from the
+        mean of annotators is refused. NaN where unknown.
     """
-    test = _Tests(found, epsilon, constant, confidence, by_items)
+    test = _Tests(found, epsilon, constant, confidence, by_items, chance)
     rows: list[TableRow] = []
     for k, metric in enumerate(metrics):
         rows += [{"metric": metric} | row for row in test.rows(k)]
@@ -69,6 +73,7 @@ class _Tests:
         constant: Mask,
         confidence: float | None,
         by_items: bool,
+        chance: float,
     ) -> None:
         self._found, self._epsilon, self._by_items = found, epsilon, by_items
         self._confidence = confidence
@@ -78,10 +83,14 @@ class _Tests:
         self._few = self._why_not()
         self._constant = constant
         self._usable = ~constant & (self._m >= LEAST_ANNOTATORS)
+        room = np.full(K, NAN)
+        if self._m:
+            room = found.rho_annotator[self._tested].mean(axis=0) - chance
+        self._room, self._refused = room, epsilon >= room
         p_value, p_worse = found.p_values(epsilon)
         if by_items:
             p_value, p_worse = found.of_items, np.full((A, K), NAN)
-        out = ~self._tested[:, None] | ~self._usable
+        out = ~self._tested[:, None] | ~self._usable | self._refused
         self._p, worse = (np.where(out, NAN, p) for p in (p_value, p_worse))
         self._adjusted, self._worse = np.full((2, A, K), NAN)
         if self._m:
@@ -90,6 +99,7 @@ class _Tests:
             self._worse[rows] = adjusted(worse[rows])
         self._wins = self._adjusted <= SIGNIFICANT
         self._losses = self._worse <= SIGNIFICANT
+        self._bounds = self._intervals()
         self._needed = self._smallest_epsilon()
         self._more = self._more_stories()
 
@@ -112,6 +122,16 @@ class _Tests:
             )
         return ""
 
+    def _intervals(self) -> Array:
+        """Return the bounds of the mean over annotators of each metric, (2, K)."""
+        if self._by_items or self._m < LEAST:
+            return np.full((2, len(self._epsilon)), NAN)
+        error, freedom = self._found.over_annotators(self._tested)
+        value = self._found.value[self._tested].mean(axis=0)
+        far = stdtrit(freedom, (1 + (self._confidence or NAN)) / 2) * error
+        far[self._constant] = NAN
+        return np.asarray(np.clip([value - far, value + far], -1.0, 1.0))
+
     def _decided(self, p_value: Array, p_worse: Array) -> tuple[Mask, Mask]:
         """Return which metrics replace annotators, and which do not, (K,)."""
         share = (adjusted(p_value) <= SIGNIFICANT).mean(axis=0)
@@ -130,6 +150,8 @@ class _Tests:
             found.error[rows],
             found.freedom[rows],
             found.of_items[rows],
+            found.counts[self._tested],
+            found.sums[rows],
         )
 
     def _smallest_epsilon(self) -> Array:
@@ -147,7 +169,7 @@ class _Tests:
             reached = self._decided(*part.p_values(middle))[0]
             low, high = np.where(reached, low, middle), np.where(reached, middle, high)
         needed[self._usable] = np.where(at_once, 0.0, np.where(passes, high, NAN))
-        return needed
+        return np.where(needed >= self._room, NAN, needed)
 
     def _more_stories(self) -> Array:
         """Return about how many more stories decide on each metric, (K,)."""
@@ -155,7 +177,7 @@ class _Tests:
         share, lost = self.winning_rate, np.full(len(more), NAN)
         if self._m:
             lost = self._losses[self._tested].mean(axis=0)
-        undecided = self._usable & np.isfinite(self._epsilon)
+        undecided = self._usable & np.isfinite(self._epsilon) & ~self._refused
         undecided &= ~(share >= HALF) & ~(lost > HALF)
         if self._by_items or not undecided.any():
             return more
@@ -189,6 +211,13 @@ class _Tests:
             return self._few
         if np.isnan(self._epsilon[k]):
             return sentence("no epsilon was declared")
+        if self._refused[k]:
+            return sentence(
+                "one annotator agrees in {share} of pairs: epsilon {epsilon} reaches "
+                "chance",
+                share=f"{self._found.rho_annotator[self._tested, k].mean():.0%}",
+                epsilon=f"{self._epsilon[k]:g}",
+            )
         return ""
 
     def _of_all(self, k: int) -> TableRow:
@@ -207,8 +236,8 @@ class _Tests:
         return {
             "annotator": "",
             "value": value,
-            "low": NAN,
-            "high": NAN,
+            "low": float(self._bounds[0, k]),
+            "high": float(self._bounds[1, k]),
             "n": int(found.n[rows].sum()),
             "n_stories": int(found.n_stories.max(initial=0)),
             "n_annotators": self._m,
@@ -230,13 +259,11 @@ class _Tests:
     def _of_one(self, j: int, k: int) -> TableRow:
         found, reason = self._found, self._reason(k)
         value, error = float(found.value[j, k]), float(found.error[j, k])
-        low = high = needed = NAN
+        low = high = NAN
         if self._tested[j] and not self._constant[k] and not self._by_items:
             freedom, confidence = found.freedom[j, k], self._confidence or NAN
             far = float(stdtrit(freedom, (1 + confidence) / 2)) * error
             low, high = max(value - far, -1.0), min(value + far, 1.0)
-            alone = float(stdtrit(freedom, 1 - SIGNIFICANT)) * error - value
-            needed = max(alone, 0.0) if alone <= 1 else NAN
         elif not self._tested[j] and not reason:
             reason = sentence(
                 "{n} of {stories} are too few",
@@ -255,7 +282,7 @@ class _Tests:
             "rho_metric": float(found.rho_metric[j, k]),
             "rho_annotator": float(found.rho_annotator[j, k]),
             "epsilon": float(self._epsilon[k]),
-            "epsilon_needed": needed,
+            "epsilon_needed": NAN,
             "p_value": float(self._p[j, k]),
             "p_adjusted": float(self._adjusted[j, k]),
             "p_worse": float(self._worse[j, k]),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.reliability.annotator_replacement import HALF, REPLACES
 from analysis.report.language import SEMICOLON, counted, listed
 from analysis.report.language import gettext as _
 from analysis.report.wording import (
@@ -163,7 +164,8 @@ def _explored(
         head = word("verdicts", f"explored {kind}", **values)
     compared = bool(above) and len(rows) > 1
     after = _differences(first, [*named, *rows]) if compared else _why(first)
-    texts = *_evidence(first), *after, *_place(first), *_demand(first)
+    place = _place(first, n_explored=len(rows))
+    texts = *_evidence(first), *after, *place, *_demand(first)
     return bool(above), (head, *texts)
 
 
@@ -171,13 +173,23 @@ def _why(row: VerdictRow) -> list[str]:
     return [word("reasons", row["reason"], few=FEW_METHODS)] if row["reason"] else []
 
 
-def _place(row: VerdictRow) -> list[str]:
+def _place(row: VerdictRow, n_explored: int = 0) -> list[str]:
     """Return whether the metric may take an annotator's place, if that was tested."""
-    if not row.get("in_place"):
+    kind = row.get("in_place")
+    if not kind:
         return []
+    is_enough = row["n_replaced"] >= HALF * row["n_replaceable"]
+    if kind == OPEN and is_enough and row["verdict"] != ABOVE:
+        kind = "chance"
     values = {"n": int(row["n_replaced"]), "epsilon": epsilon_text(row["within"])}
     annotators = counted(row["n_replaceable"], "annotator")
-    return [word("in-place", row["in_place"], annotators=annotators, **values)]
+    text = word("in-place", kind, annotators=annotators, **values)
+    return [text, *chosen_of(n_explored)] if kind == REPLACES else [text]
+
+
+def chosen_of(n_explored: int) -> list[str]:
+    """Return that the test of the highest of several metrics is not adjusted."""
+    return [word("in-place", "chosen", n=n_explored)] if n_explored > 1 else []
 
 
 def _differences(first: VerdictRow, rows: Sequence[VerdictRow]) -> list[str]:

@@ -5,6 +5,7 @@ from collections.abc import Collection
 import numpy as np
 import pandas as pd
 
+from analysis.pairwise.accuracy_differences import CHANCE
 from analysis.pairwise.output_pairs import Pairs
 from analysis.questions import QuestionData, declared_epsilon
 from analysis.reading.cells import CellGrid
@@ -130,5 +131,6 @@ class _Adder:
                 epsilon,
                 np.asarray(~signs.any(axis=1)),
                 confidence=self._confidence,
+                chance=CHANCE,
             )
             self._add(rows, BY_PAIRS)

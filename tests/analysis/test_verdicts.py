@@ -407,6 +407,32 @@ def test_highest_of_several_is_said_to_be_chosen():
         assert bool(told) == is_told
 
 
+@pytest.mark.parametrize(
+    ("p_value", "in_place", "text"),
+    [
+        (
+            0.001,
+            "replaces",
+            "it replaces 3 of 5 annotators (epsilon .1), for new stories",
+        ),
+        (0.4, "cannot be told", "it is not shown to be better than chance (3 of 5"),
+    ],
+)
+def test_annotators_are_replaced_only_by_metrics_above_chance(p_value, in_place, text):
+    alternative = {"question": "look", "metric": "csd", "source": "ratings"}
+    alternative |= {"annotator": "", "drawn": "stories", "epsilon": 0.1, "wins": 3}
+    table = pd.DataFrame([alternative | {"n_annotators": 5, "verdict": "replaces"}])
+    tables = {
+        "pairwise_accuracy": pairwise({"p_half": p_value}),
+        "alternative_annotator": table,
+    }
+    rows = pd.DataFrame(verdict_rows(tables))
+    own = rows[(rows["metric"] == "csd") & rows["leads"]]
+    assert own["in_place"].tolist() == [in_place]
+    ((_shown, sentence),) = next(question_claims(rows))
+    assert text in sentence
+
+
 def test_declared_metric_without_a_value_has_a_reason():
     nothing = {"metric": "far", "value": NAN, "low": NAN, "high": NAN, "p_value": NAN}
     tables = {

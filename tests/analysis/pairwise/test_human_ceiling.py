@@ -2,6 +2,7 @@
 
 import itertools
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -62,6 +63,23 @@ def test_tie_of_the_annotator_is_half_a_hit():
         1.0,
         1,
     )
+
+
+def test_people_are_drawn_only_in_the_interval_of_one_annotator():
+    rng = np.random.default_rng(0)
+    cells = list(itertools.product(range(6), "abcde"))
+    ratings = pd.DataFrame(
+        [(s, m, "d", who, rng.integers(1, 6)) for s, m in cells for who in "ABCDE"],
+        columns=["story", "method", "dimension", "annotator", "rating"],
+    )
+    scores = pd.DataFrame(cells, columns=["story", "method"]).assign(metric="k")
+    scores["score"] = rng.normal(size=len(scores))
+    pairs = rating_pairs(grid_of(ratings, scores))
+    found = measure(pairs, parts=("stories", "methods"))
+    assert {name: row["drawn"] for name, row in found.items()} == {
+        "one annotator": "stories+methods+annotators",
+        "k": "stories+methods",
+    }
 
 
 def test_choices_against_the_majority_of_the_others():

@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
+from statsmodels.formula.api import ols
+from statsmodels.stats.anova import anova_lm
 
 from analysis.reliability import alternative_annotators as alternative
 from analysis.reliability.annotator_replacement import replacement_rows
@@ -198,6 +200,37 @@ def test_reason_is_given_when_no_test_is_made(
     assert single["p_value"].isna().all()
     assert (row["epsilon_needed"] == row["epsilon_needed"]) == (people + stories == 25)
     assert (single["value"].notna()).all() == (people > 1)
+
+
+def test_error_over_annotators_is_that_of_an_analysis_of_variance():
+    rng = np.random.default_rng(2)
+    A, S, n = 6, 15, 4
+    effects = rng.normal(0, 1, (A, 1, 1)) + rng.normal(0, 0.5, (1, S, 1))
+    gains = effects + rng.normal(0, 1, (A, S, n))
+    story = np.repeat(np.arange(S), n)
+    items = [
+        alternative.LeftOut(str(a), story, gains[[a]].reshape(1, -1), np.zeros((1, 1)))
+        for a in range(A)
+    ]
+    found = alternative.measured(items, np.array([NAN]))
+    error, freedom = found.over_annotators(np.ones(A, bool))
+    cells = gains.mean(axis=2)
+    frame = pd.DataFrame(
+        [(a, s, cells[a, s]) for a in range(A) for s in range(S)], columns=[*"asx"]
+    )
+    squares = anova_lm(ols("x ~ C(a) + C(s)", frame).fit())["mean_sq"]
+    people = (squares["C(a)"] - squares["Residual"]) / (A * S) * (1 - 1 / S)
+    stories = cells.mean(axis=0).var(ddof=1) / S
+    assert error[0] ** 2 == pytest.approx(people + stories)
+    assert freedom[0] <= A - 1
+
+
+@pytest.mark.parametrize("people", [4, 5])
+def test_interval_over_annotators_needs_five_of_them(people):
+    votes, story = ratings(people)
+    row = compared(votes, votes[:1], 0.1, story)[0].loc["m0"]
+    assert (row["low"] < row["value"] < row["high"]) == (people == 5)
+    assert np.isnan(row["low"]) == (people == 4)
 
 
 def test_annotator_with_few_items_is_not_tested_when_others_are():

@@ -34,7 +34,7 @@ def sentences(*rows):
 @pytest.mark.parametrize(
     ("row", "shown", "text"),
     [
-        ({}, True, "place of 3 of 5 annotators (epsilon .1)."),
+        ({}, True, "place of 3 of 5 annotators (epsilon .1), for new stories"),
         ({"verdict": "does not", "wins": 0}, False, "worse than most"),
         (
             {"verdict": "cannot be told", "n_more_stories": 12},
@@ -65,6 +65,34 @@ def test_sentence_follows_the_row_of_all_annotators(row, shown, text):
     ((is_shown, sentence),) = sentences(row)
     assert sentence.startswith("character: ")
     assert (is_shown, text in sentence) == (shown, True), sentence
+
+
+def test_metric_that_may_be_no_better_than_chance_replaces_nobody():
+    table = pd.DataFrame([ROW])
+    verdicts = table[["question", "metric", "source"]].assign(
+        leads=True, role="exploratory", value=0.5, verdict="cannot be told"
+    )
+    ((shown, text),) = replacement_claims(table, verdicts)
+    assert not shown
+    assert "not shown to be better than chance (3 of 5" in text
+
+
+def test_highest_of_several_metrics_is_not_adjusted_for():
+    table = pd.DataFrame([ROW, ROW | {"metric": "csd"}])
+    verdicts = table[["question", "metric", "source"]].assign(
+        leads=True, role="exploratory", value=[0.5, 0.6], verdict="above chance"
+    )
+    ((shown, text),) = replacement_claims(table, verdicts)
+    assert shown
+    assert "highest of 2 metrics" in text
+
+
+def test_refused_epsilon_has_its_reason():
+    reason = "one annotator agrees in 72% of pairs: epsilon 0.3 reaches chance"
+    row = {"reason": reason, "wins": NAN, "epsilon": 0.3, "verdict": "cannot be told"}
+    ((shown, text),) = sentences(row)
+    assert not shown
+    assert text.endswith(f"not tested: {reason}.")
 
 
 def test_many_questions_are_counted_in_one_sentence():

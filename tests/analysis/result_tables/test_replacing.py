@@ -48,7 +48,7 @@ def tables():
     hypotheses = pd.DataFrame(
         {"question": "look", "metric": ["judge", "csd"], "epsilon": [0.25, np.nan]}
     )
-    options = AlignOptions(replaces_within=0.3, **OPTIONS)
+    options = AlignOptions(replaces_within=0.1, **OPTIONS)
     return align(
         ratings=ratings, scores=scores, hypotheses=hypotheses, options=options
     ).tables
@@ -70,7 +70,7 @@ def test_declared_epsilon_goes_before_the_one_of_all(tables):
     epsilon = tables["alternative_annotator"].groupby("metric")["epsilon"].first()
     assert epsilon.to_dict() == {
         "judge": 0.25,
-        **dict.fromkeys(("large", "csd", "plain", "flat"), 0.3),
+        **dict.fromkeys(("large", "csd", "plain", "flat"), 0.1),
     }
 
 
@@ -97,9 +97,24 @@ def test_verdicts_have_a_second_line(tables):
     )
     for row in of_all.itertuples():
         own = verdicts.loc[row.metric]
-        assert own["in_place"] == ("" if row.metric == "flat" else row.verdict)
+        shown = row.verdict
+        if row.verdict == "replaces" and own["verdict"] != "above chance":
+            shown = "cannot be told"
+        assert own["in_place"] == ("" if row.metric == "flat" else shown)
         if row.metric != "flat":
             assert (own["n_replaced"], own["n_replaceable"]) == (row.wins, PEOPLE)
+
+
+def test_epsilon_that_reaches_chance_is_refused():
+    ratings, scores = study()
+    options = AlignOptions(replaces_within=0.4, **OPTIONS)
+    found = align(ratings=ratings, scores=scores, options=options).tables
+    table = found["alternative_annotator"].query("statistic == 'ppa_half'")
+    of_all = table[(table["annotator"] == "") & (table["metric"] != "flat")]
+    assert (of_all["rho_annotator"] < 0.9).all()
+    assert of_all["reason"].str.endswith("epsilon 0.4 reaches chance").all()
+    assert of_all["wins"].isna().all()
+    assert table["p_value"].isna().all()
 
 
 def test_choices_are_compared_by_pairs_of_the_others_majority():
