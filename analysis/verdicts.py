@@ -201,10 +201,13 @@ def _coefficients(tables: ResultTables) -> Iterator[list[TableRow]]:
     comparisons = tables.get("metric_comparisons")
     for question, own in correlations.groupby("dimension", sort=True):
         known = set(own.loc[own["value"].notna(), "coefficient"])
-        name = next((name for name in KNOWN_COEFFICIENTS if name in known), None)
-        if name is None:
+        usual = next((name for name in KNOWN_COEFFICIENTS if name in known), None)
+        if usual is None:
             continue
-        for level, rows in own[own["coefficient"] == name].groupby("level", sort=True):
+        for level, every in own.groupby("level", sort=True):
+            # Only Pearson's r is tested there.
+            name = "pearson" if level == "residual" and "pearson" in known else usual
+            rows = every[every["coefficient"] == name]
             order: dict[str, TableRow] = {}
             if comparisons is not None and _is_ordered(rows, comparisons):
                 order = _order(rows, comparisons)

@@ -38,5 +38,7 @@ def save_claims(
         else:
             yield claim(SAVED, row["low"] > 0, share=share(row), **values)
     if len(rows) > 2:
-        most = per_cent(rows[1]["value"])
-        yield True, word(SAVED, "others", n=len(rows) - 1, share=most)
+        others = [row["high"] for row in rows[1:] if not math.isnan(row["high"])]
+        if others:
+            most = per_cent(max(others))
+            yield False, word(SAVED, "others", n=len(others), share=most)
