@@ -126,9 +126,9 @@ def test_annotators_with_favourites_widen_intervals():
     [
         (*study(methods=3), "fewer than four methods"),
         (*study(stories=1), "ratings are method-level values"),
-        (study()[0], np.random.default_rng(3).normal(size=(30, 6)), "do not order"),
-        (study()[0], np.ones((30, 6)), "do not order"),
-        (study()[0], -study()[1], "do not order"),
+        (study()[0], np.random.default_rng(3).normal(size=(30, 6)), "not shown"),
+        (study()[0], np.ones((30, 6)), "not shown"),
+        (study()[0], -study()[1], "not shown"),
     ],
 )
 def test_deviation_is_undefined_with_a_reason(human, scores, reason):

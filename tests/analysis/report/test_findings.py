@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from analysis.report.sections import findings
+from analysis.statistics import COLUMNS
 from analysis.verdicts import verdict_rows
 from tests.analysis.report.saying import limits, sentences
 
@@ -100,7 +101,8 @@ def test_intervals_with_0_are_counted_on_both_sides_of_it():
 
 def test_sentences_on_metrics_are_separate():
     rows = [{"level": "method", "n": 23, "dimension": name} for name in "ab"]
-    table = pd.DataFrame(verdict_rows({"correlations": correlations(*rows)}))
+    found = verdict_rows({"correlations": correlations(*rows)})
+    table = pd.DataFrame(found, columns=COLUMNS["verdicts"])
     result = findings({"verdicts": table, "agreement": agreement()}, 0.95)
     ((is_shown, first),), ((is_second, second),) = result.verdicts
     assert is_shown

@@ -93,6 +93,7 @@ VERDICT = {
     "value": 0.7,
     "low": 0.6,
     "high": 0.8,
+    "cluster": NAN,
     "n": 90,
     "n_groups": 10,
     "chance": 0.5,
