@@ -69,7 +69,7 @@ def mean_win_rates(methods: int) -> np.ndarray:
 
 
 def drawn_stories(methods: int, metric: str, rng: RNG):
-    """Return opinions and scores of all stories, who is drawn, and probabilities."""
+    """Return opinions, scores, the drawn stories and their probabilities."""
     own = STORY * rng.normal(size=(STORIES, 1))
     own = own + OUTPUT * rng.normal(size=(STORIES, methods))
     noise = METRICS[metric]

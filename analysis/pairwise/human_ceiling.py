@@ -190,7 +190,7 @@ class _Errors:
         self._between = _between(pairs, tally)
 
     def drawn(self, k: int) -> str:
-        """Return the clusters that are drawn; k = 0 is a person, who is one of them."""
+        """Return the sampled clusters: annotators too for one annotator, k = 0."""
         parts = self._variances(np.zeros_like(self._tally.decided)).parts
         people = () if k or self._few else ("annotators",)
         return "+".join((*parts, *people))

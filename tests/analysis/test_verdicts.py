@@ -180,6 +180,16 @@ def test_method_means_are_judged_by_their_test(n, p_value, verdict, reason):
     assert row["decided_by"] == exact
 
 
+def test_residuals_are_judged_by_pearson_and_other_levels_are_not():
+    residual = {"level": "residual", "n": 200}
+    none = {"p_value": np.nan, "low": np.nan, "high": np.nan}
+    pearson = {"coefficient": "pearson", "value": 0.4}
+    rows = {}, pearson, residual | none, residual | pearson
+    table = verdicts(correlations=correlations(*rows)).set_index("level")
+    assert table["statistic"].to_dict() == {"method": "kendall", "residual": "pearson"}
+    assert table.loc["residual", "verdict"] == "above chance"
+
+
 def test_exact_test_of_method_means_is_named():
     ((shown, text),) = said(correlations=correlations({"n": 9, "p_value": 6e-6}))
     assert shown
