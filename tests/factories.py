@@ -58,8 +58,9 @@ def _store_labelled(labels: list[str]) -> dict[str, MediaFile]:
     )
     for prepared, content in cleaned.values():
         path = media.original_path(known[prepared.sha256])
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        if not path.exists():  # an open page may be reading it
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
     return {label: known[one.sha256] for label, (one, _content) in cleaned.items()}
 
 
