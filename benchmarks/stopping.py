@@ -28,8 +28,9 @@ from scipy.stats import norm
 
 from analysis.inference import confidence_sequences as sequences
 from analysis.inference.confidence_sequences import Contributions, Evidence
+from analysis.pairwise.accuracy_contributions import accuracy_contributions
 
-ALPHA = 0.05
+ALPHA, TIGHTEST = 0.05, 0.05
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class World:
     effects: float = 1.0
     severity: float = 0.4
     one_by_one: bool = False
+    knows: float = 1.0
+    compares: bool = False
 
 
 WORLDS = {
@@ -68,6 +71,16 @@ WORLDS = {
     "correlation": World("correlation", 0.15),
     "correlation, ties": World("correlation", 0.15, effects=0.6),
     "correlation, floor": World("correlation", 0.15, middle=0.3, one_by_one=True),
+    "accuracy": World("accuracy", 0, knows=0.3),
+    "accuracy, comparisons": World("accuracy", 0, knows=0.3, compares=True),
+    "accuracy, chance": World("accuracy", 0, knows=0),
+    "accuracy, chance, ties, 5 people": World(
+        "accuracy", 0, people=5, effects=0.35, knows=0
+    ),
+    "accuracy, chance, severe people, one after the other": World(
+        "accuracy", 0, people=20, methods=8, severity=0.8, one_by_one=True, knows=0
+    ),
+    "accuracy, chance, comparisons": World("accuracy", 0, knows=0, compares=True),
 }
 
 
@@ -87,8 +100,8 @@ def latent(world: World, rng: np.random.Generator, n: int) -> tuple[np.ndarray, 
     effects = world.middle + np.linspace(-1, 1, world.methods) * world.between
     of_story = rng.normal(size=(n, 1)) * 0.5 * world.effects
     of_cell = rng.normal(size=(n, world.methods)) * 0.5 * world.effects
-    scores = effects + of_story + of_cell + 0.6 * rng.normal(size=(n, world.methods))
-    return effects + of_story + of_cell, scores
+    good = effects + of_story + of_cell
+    return good, world.knows * good + 0.6 * rng.normal(size=good.shape)
 
 
 def opinions(world: World, rng: np.random.Generator, n: int) -> np.ndarray:
@@ -126,7 +139,7 @@ def study(world: World, seed: int) -> Study:
 
 def truth(world: World) -> np.ndarray:
     """Return the values over endless stories and people."""
-    if world.goal in ("win_rate", "correlation"):
+    if world.goal in ("win_rate", "correlation", "accuracy"):
         return _simulated_truth(world)
     spread = np.hypot(np.sqrt(1.18) * world.effects, world.severity)
     effects = world.middle + np.linspace(-1, 1, world.methods) * world.between
@@ -152,10 +165,24 @@ def _simulated_truth(world: World) -> np.ndarray:
             signs = np.sign(answers[0][:, :, None] - answers[0][:, None, :])
             wins = (signs.mean(axis=0) + 1) / 2
             TRUTHS[world] = (wins.sum(axis=1) - 0.5) / (world.methods - 1)
+        elif world.goal == "accuracy":
+            known = _accuracy(world, np.array(answers), scores)
+            TRUTHS[world] = np.array([known if world.knows else 0.5])
         else:
             mean = np.mean(answers, axis=0)
             TRUTHS[world] = np.array([np.corrcoef(mean.ravel(), scores.ravel())[0, 1]])
     return TRUTHS[world]
+
+
+def _accuracy(world: World, answers: np.ndarray, scores: np.ndarray) -> float:
+    """Return how often a metric prefers the output that all raters together do."""
+    i, j = np.triu_indices(world.methods, 1)
+    differences = answers[:, :, i] - answers[:, :, j]
+    if world.compares:
+        differences = np.sign(differences)
+    human = np.sign(differences.sum(axis=0))
+    right = np.sign(scores[:, i] - scores[:, j]) * human
+    return float((right[human != 0].mean() + 1) / 2)
 
 
 def contributions(world: World, data: Study, n: int) -> Contributions | None:
@@ -176,10 +203,15 @@ def contributions(world: World, data: Study, n: int) -> Contributions | None:
     kept, cells = complete[cell], np.flatnonzero(complete)
     if np.count_nonzero(complete.reshape(-1, M).any(axis=1)) < sequences.LEAST_STORIES:
         return None
+    clusters = (story[kept], world.stories), (person[kept], world.people)
+    if world.goal == "accuracy":
+        answers = (story * world.people + person)[kept] if world.compares else None
+        return accuracy_contributions(
+            value[kept], method[kept], data.scores, *clusters, answers
+        )
     code = (np.cumsum(complete) - 1)[cell[kept]]
     human = np.bincount(code, value[kept]) / world.raters
     scores = data.scores.ravel()[cells]
-    clusters = (story[kept], world.stories), (person[kept], world.people)
     return sequences.correlation_contributions(
         human, scores, code, value[kept], *clusters
     )
@@ -216,6 +248,9 @@ def look(world: World, found: Contributions) -> tuple[np.ndarray, np.ndarray, Ev
         half = sequences.mixture_half_widths(known.errors, 0.2, ALPHA / len(pairs))
         return half / np.maximum(known.value, 1e-12), half, known
     known = found.evidence()
+    if world.goal == "accuracy":
+        half = sequences.mixture_half_widths(known.errors, TIGHTEST, ALPHA)
+        return half / np.abs(known.value - 0.5), half, known
     alpha = ALPHA / len(known.value)
     half = sequences.goal_half_widths(known.errors, world.size, alpha)
     return half / world.size, half, known
@@ -242,11 +277,11 @@ def run(world: World, seed: int, *, every: bool) -> Stop | None:
         holds = np.abs(known.value - truths) <= half + 1e-12
         always &= bool(holds.all())
         if ratio.max() <= 1 + 1e-12:
-            wrong = (
-                truths <= 1e-12
-                if world.goal == "top"
-                else np.abs(known.value - truths) > world.size
-            )
+            wrong = np.abs(known.value - truths) > world.size
+            if world.goal == "top":
+                wrong = truths <= 1e-12
+            elif world.goal == "accuracy":
+                wrong = np.sign(known.value - 0.5) != np.sign(truths - 0.5)
             return Stop(n, bool(wrong.any()), bool(holds.all()), always, known)
         if not every:
             far = (float(ratio.max()) - 1) / 4 * n
@@ -259,11 +294,10 @@ def fixed_size(world: World, stop: Stop) -> float:
     known = stop.evidence
     M = len(known.value)
     z = norm.isf(ALPHA / 2 / M)
-    wanted = (
-        (known.value / (z + norm.isf(0.2))) ** 2
-        if world.goal == "top"
-        else np.full(M, (world.size / z) ** 2)
-    )
+    wanted = np.full(M, (world.size / z) ** 2)
+    if world.goal in ("top", "accuracy"):
+        away = known.value - 0.5 * (world.goal == "accuracy")
+        wanted = (away / (z + norm.isf(0.2))) ** 2
     return float((known.errors.variance / wanted).max() * stop.answers)
 
 
