@@ -102,7 +102,10 @@ def accuracy_contributions(
 def _totals(code: Counts, side: Counts, values: Array, n: int) -> Array:
     """Return sums and numbers of values of both sides, shape (2, n, 2)."""
     both = code * 2 + side
-    sums = np.bincount(both, values, minlength=2 * n), np.bincount(both, minlength=2 * n)
+    sums = (
+        np.bincount(both, values, minlength=2 * n),
+        np.bincount(both, minlength=2 * n),
+    )
     return np.stack(sums).reshape(2, n, 2).astype(float)
 
 

@@ -8,6 +8,14 @@ from math import sqrt
 
 import numpy as np
 
+from analysis.planning.sums_of_squares import (
+    ANNOTATOR,
+    FACTORS,
+    METHOD,
+    STORY,
+    Design,
+    estimate_components,
+)
 from analysis.results import Array, Counts
 
 # The linked mean's error is to exceed the later wave's own by this share at most.
@@ -45,31 +53,20 @@ class Wave:
 def spread_of(
     value: Array, person: Counts, story: Counts, method: Counts
 ) -> Spread | None:
-    """Estimate the spread of ratings by moments; None without two ratings an output.
-
-    People's means are taken over what output means leave, and stories' over what
-    methods' means leave; the variance that single ratings add to both is taken off.
-    """
-    output = story * (method.max() + 1) + method
-    _known, output = np.unique(output, return_inverse=True)
-    _known, person = np.unique(person, return_inverse=True)
-    n, n_people, each = len(value), person.max() + 1, np.bincount(output)
-    means = np.bincount(output, value) / each
-    rest = value - means[output]
-    own = np.bincount(person, rest) / np.bincount(person)
-    left = n - len(each) - n_people + 1
-    if left < 1 or n_people < 2:
+    """Estimate the spread of ratings; None without two ratings an output."""
+    n_people = int(person.max()) + 1
+    n_outputs = len(np.unique(story * (method.max() + 1) + method))
+    if n_people < 2 or len(value) < n_outputs + n_people:
         return None
-    error = float(((rest - own[person]) ** 2).sum()) / left
-    people = float(own.var(ddof=1)) - error / float(np.bincount(person).mean())
-    of = np.zeros(len(each), int)
-    of[output] = method
-    sizes = np.bincount(of)
-    around = means - (np.bincount(of, means) / np.maximum(sizes, 1))[of]
-    between = float((around**2).sum()) / max(len(each) - int((sizes > 0).sum()), 1)
-    people = max(people, 0.0)
-    stories = max(between - (error + people) / float(each.mean()), 0.0)
-    return Spread(people, stories, error, int(n_people))
+    design = Design({METHOD: method, STORY: story, ANNOTATOR: person})
+    found = estimate_components(design, value[:, None])
+    stories = found.variance(STORY) + found.variance(METHOD, STORY)
+    rest = (
+        found.variance(*FACTORS)
+        + found.variance(METHOD, ANNOTATOR)
+        + found.variance(STORY, ANNOTATOR)
+    )
+    return Spread(found.variance(ANNOTATOR), stories, rest, n_people)
 
 
 def extra_error(spread: Spread, wave: Wave, linking: int) -> float:

@@ -1,5 +1,6 @@
 """Intervals of what repeated trials do to means: over trials, not over stories."""
 
+import warnings
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Unpack
@@ -78,8 +79,6 @@ OVER_TRIALS = (
 # What is in units of the scores.
 IN_UNITS = ("mean", "sd", "sd_population", "minimum", "maximum", "sd_output")
 OF_OUTPUTS = ("icc_2_1", "icc_2_k", "noise_to_methods")
-BETWEEN = ("retest_kendall", "retest_spearman", "retest_pearson")
-NO_INTERVAL = sentence("no interval is made: that of icc_2_1 tells how sure it is")
 
 
 def rating_trials(ratings: pd.DataFrame) -> pd.DataFrame:
@@ -121,7 +120,7 @@ def _of_judge(
     confidence: float,
     rng: np.random.Generator,
 ) -> list[TableRow]:
-    names = (*OVER_TRIALS, *OF_OUTPUTS, *BETWEEN)
+    names = (*OVER_TRIALS, *OF_OUTPUTS)
     table = rows.pivot(index=["story", "method"], columns="round", values="value")
     table = table[np.isfinite(table.to_numpy()).all(axis=1)]
     reason = ""
@@ -157,13 +156,6 @@ def _of_judge(
                 estimate = trial_interval(estimate.value, freedom[name], confidence)
             estimate = in_unit(estimate, unit if name in IN_UNITS else 1.0)
             found.append(_row(key, method, name, estimate, int(here.sum())))
-    for name, number in _between_trials(x).items():
-        reason = (
-            NO_INTERVAL
-            if np.isfinite(number)
-            else sentence("a trial's scores are all the same")
-        )
-        found.append(_row(key, "", name, Estimate(number, reason=reason), len(x)))
     return found
 
 
@@ -237,45 +229,10 @@ def _of_outputs(
         of_trials = divided(w @ x[here], total)
         means.append(of_trials.mean(axis=1))
         noise.append(of_trials.var(axis=1, ddof=1))
-    spread = _deviation(np.array(means))
-    found["noise_to_methods"] = divided(np.sqrt(_mean(np.array(noise))), spread)
-    return found
-
-
-def _mean(values: Array) -> Array:
-    """Average the defined values of each column; NaN where there is none."""
-    defined = np.isfinite(values)
-    count = defined.sum(axis=0)
-    return divided(np.where(defined, values, 0.0).sum(axis=0), count)
-
-
-def _deviation(values: Array) -> Array:
-    defined = np.isfinite(values)
-    count = defined.sum(axis=0)
-    squares = np.where(defined, values - _mean(values), 0.0) ** 2
-    variance = squares.sum(axis=0) / np.maximum(count - 1, 1)
-    return np.asarray(np.where(count > 1, np.sqrt(variance), np.nan))
-
-
-def _between_trials(x: Array) -> dict[str, float]:
-    constant = np.ptp(x, axis=0) == 0
-    pairs = [
-        (a, b)
-        for a, b in combinations(range(x.shape[1]), 2)
-        if not constant[a] and not constant[b]
-    ]
-    found = dict.fromkeys(BETWEEN, NAN)
-    if pairs:
-        values = [
-            (
-                stats.kendalltau(x[:, a], x[:, b])[0],
-                stats.spearmanr(x[:, a], x[:, b])[0],
-                stats.pearsonr(x[:, a], x[:, b])[0],
-            )
-            for a, b in pairs
-        ]
-        averages = np.mean(np.array(values, float), axis=0)
-        found = {n: float(v) for n, v in zip(BETWEEN, averages, strict=True)}
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
+        # A draw may leave a method out, or all but one.
+        spread = np.nanstd(means, axis=0, ddof=1)
+        found["noise_to_methods"] = divided(np.sqrt(np.nanmean(noise, axis=0)), spread)
     return found
 
 

@@ -8,7 +8,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotate.coverage.alert_lines import Alert, first, link, press, when
-from annotate.coverage.completion import Holder, Waiting
+from annotate.coverage.completion import Waiting
+from annotate.coverage.shares import Share
 from annotate.models import Annotator, Study
 from annotate.people.presence import NOT_BEGUN
 
@@ -27,14 +28,14 @@ def absent(study: Study, waits: Waiting, left: int, base: str) -> Iterator[Alert
             yield _waiting_for(study, kind, holders, left, base)
 
 
-def _is_stopped(holder: Holder) -> bool:
+def _is_stopped(holder: Share) -> bool:
     return holder.presence.person.state in Annotator.STOPPED
 
 
 def _waiting_for(
-    study: Study, kind: str, holders: list[Holder], left: int, base: str
+    study: Study, kind: str, holders: list[Share], left: int, base: str
 ) -> Alert:
-    slots = sum(holder.slots for holder in holders)
+    slots = sum(holder.held for holder in holders)
     if kind == "left":
         text = ngettext(
             "%(n)d of the %(left)d remaining ratings is blocked: it belongs to people "
@@ -90,7 +91,7 @@ def reminder(study: Study, people: Iterable[Annotator], base: str) -> str:
     return "\n\n".join([hello % {"title": study.title}, "\n".join(links)])
 
 
-def _held_since(holder: Holder) -> str:
+def _held_since(holder: Share) -> str:
     """Return how many slots somebody holds, and when they were last seen."""
     presence, person = holder.presence, holder.presence.person
     if presence.has_begun and person.state in Annotator.STOPPED:
@@ -103,7 +104,7 @@ def _held_since(holder: Holder) -> str:
         text = _("%(name)s: %(n)d (invited %(at)s, not started)")
     return text % {
         "name": person.name,
-        "n": holder.slots,
+        "n": holder.held,
         "at": when(presence.since),
         "state": person.get_state_display(),
     }

@@ -1,46 +1,32 @@
 """Expected finish of a study, or the reason why there is none."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.utils.formats import date_format
-from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from annotate.coverage.alert_lines import day
 from annotate.coverage.forecast import LEAST_ANSWERS, Forecast
-from annotate.coverage.shares import Share, forecast_of, shares
+from annotate.coverage.shares import Share, forecast_of
 from annotate.models import Annotator, Study
-from annotate.people.presence import Calendar, Presence, calendar
 
 NAMES_SHOWN = 5
-
-
-@dataclass(frozen=True)
-class Holder:
-    """A person who is not working, and the number of slots they hold."""
-
-    presence: Presence
-    slots: int
-
-    @property
-    def name(self) -> str:
-        return self.presence.person.name
 
 
 @dataclass(frozen=True)
 class Waiting:
     """Unfinished slots that nobody is working on."""
 
-    holders: tuple[Holder, ...] = ()
+    holders: tuple[Share, ...] = ()
     stuck: int = 0
     free: int = 0
 
     @property
     def held(self) -> int:
-        return sum(holder.slots for holder in self.holders)
+        return sum(holder.held for holder in self.holders)
 
     @property
     def slots(self) -> int:
@@ -69,7 +55,7 @@ class Outlook:
     def date(self) -> str:
         """Return the expected finish."""
         median = self.forecast.median
-        return _day(median) if median else _("in over 10 years")
+        return day(median) if median else _("in over 10 years")
 
     @property
     def held(self) -> list[Share]:
@@ -110,53 +96,37 @@ class Outlook:
         if early is None:
             return end
         if late is None:
-            sure = _("80 %% interval: %(early)s or later") % {"early": _day(early)}
-        elif _day(early) == _day(late):
+            sure = _("80 %% interval: %(early)s or later") % {"early": day(early)}
+        elif day(early) == day(late):
             sure = _("80 %% interval: that day")
         else:
-            both = {"early": _day(early), "late": _day(late)}
+            both = {"early": day(early), "late": day(late)}
             sure = _("80 %% interval: %(early)s to %(late)s") % both
         return f"{end}; {sure}"
 
 
-def _day(at: datetime) -> str:
-    return date_format(localtime(at), "Y-m-d")
-
-
 def waiting(
-    study: Study, counted: Mapping[str, Any], left: int, now: datetime
+    study: Study, counted: Mapping[str, Any], people: Sequence[Share], left: int
 ) -> Waiting:
     """Return the unfinished slots that nobody is working on."""
     if not counted or left <= 0:
         return Waiting()
-    held, stuck = counted["left"]["held"], min(counted["left"]["stuck"], left)
-    measure = calendar(study, counted["patience"])
-    people = study.annotators.filter(pk__in=list(held)).select_related("invitation")
-    holders = [
-        Holder(
-            measure.presence(person, answered(counted, person.pk), now),
-            held[str(person.pk)],
-        )
-        for person in people
-    ]
-    away = [holder for holder in holders if not holder.presence.is_at_work]
-    away.sort(key=lambda holder: (-holder.slots, holder.name))
-    free = max(left - stuck - sum(held.values()), 0)
-    if free and _somebody_comes(study, measure, counted, now):
+    stuck = min(counted["left"]["stuck"], left)
+    away = [one for one in people if one.held and not one.is_counted]
+    free = max(left - stuck - sum(one.held for one in people), 0)
+    if free and _somebody_comes(study, people, counted):
         free = 0
     return Waiting(tuple(away), stuck, free)
 
 
 def _somebody_comes(
-    study: Study, measure: Calendar, counted: Mapping[str, Any], now: datetime
+    study: Study, people: Sequence[Share], counted: Mapping[str, Any]
 ) -> bool:
     """Say whether anybody working or joining may take a free slot."""
-    if any(link.is_open for link in study.join_links.all()):
-        return True
-    people = study.annotators.exclude(state=Annotator.State.FINISHED)
-    return any(
-        measure.presence(person, answered(counted, person.pk), now).is_at_work
-        for person in people.select_related("invitation")
+    return any(link.is_open for link in study.join_links.all()) or any(
+        one.is_counted
+        for one in people
+        if (person := one.presence.person).state != Annotator.State.FINISHED
         if _has_room(person, counted["people"].get(str(person.pk), {}))
     )
 
@@ -169,6 +139,7 @@ def _has_room(person: Annotator, counted: Mapping[str, Any]) -> bool:
 def outlook(
     study: Study,
     counted: Mapping[str, Any],
+    people: Sequence[Share],
     waits: Waiting,
     left: int,
     *,
@@ -177,18 +148,11 @@ def outlook(
 ) -> Outlook:
     """Return the expected finish of the slots in work, or why there is none."""
     reason = _reason(study, waits, left, has_stalled)
-    people = shares(study, counted, now) if counted and left > 0 else []
     if reason:
         expected = Forecast(reason, left)
     else:
         expected = forecast_of(study, counted, people, left - waits.slots, now)
     return Outlook(expected, waits, _sentence(study, expected, waits), tuple(people))
-
-
-def answered(counted: Mapping[str, Any], annotator: int) -> datetime | None:
-    """Return when an annotator last answered, from stored counts."""
-    last = counted.get("people", {}).get(str(annotator), {}).get("last")
-    return datetime.fromisoformat(last) if last else None
 
 
 def times(rows: list[list[Any]]) -> list[tuple[datetime, int]]:

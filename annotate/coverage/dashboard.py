@@ -22,6 +22,7 @@ from annotate.coverage.counts import (
     totals,
     units,
 )
+from annotate.coverage.shares import shares
 from annotate.coverage.snapshots import Topic, topics
 from annotate.coverage.summary import late, sentence
 from annotate.kinds.registry import counted, kind_of
@@ -118,7 +119,8 @@ def standing(
         study, total.wanted, now, stored_only=stored_only
     )
     total = replace(total, surplus=figures.tallies.get("surplus", 0))
-    waits = waiting(study, figures.tallies, total.left, now)
+    people = shares(study, figures.tallies, now) if total.left > 0 else []
+    waits = waiting(study, figures.tallies, people, total.left)
     needed = alerts(
         study,
         figures.tallies,
@@ -130,7 +132,7 @@ def standing(
     )
     stalled = any(alert.kind == "stalled" for alert in needed)
     until = outlook(
-        study, figures.tallies, waits, total.left, has_stalled=stalled, now=now
+        study, figures.tallies, people, waits, total.left, has_stalled=stalled, now=now
     )
     needed += late(study, figures.tallies, until, total, now)
     needed.sort(key=lambda alert: -alert.weight)

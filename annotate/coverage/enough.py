@@ -11,6 +11,7 @@ from django.utils.translation import ngettext
 from annotate.kinds.registry import counted, kind_of
 from annotate.models import Question, Snapshot, Study
 from annotate.setup_form.fields import Field
+from annotate.studies.goals import CHANCE
 from annotate.studies.parts import Goals, goals_of
 
 # What is truly needed, divided by the estimate: the middle 80 % of simulated studies
@@ -20,6 +21,7 @@ RANGES = {
     "win_rate": (0.2, 1.6),
     "top": (0.1, 1.6),
     "correlation": (0.2, 0.5),
+    "accuracy": (0.2, 1.6),
 }
 
 
@@ -44,8 +46,10 @@ class GoalRow:
             "win_rate": _("win rates within ±%(size)s"),
             "top": _("best %(size)s separated"),
             "correlation": _("correlation within ±%(size)s"),
+            "accuracy": _("%(metric)s against chance"),
         }
-        return texts[self.goal] % {"size": f"{self.size:g}"}
+        values = {"size": f"{self.size:g}", "metric": self.question.metric}
+        return texts[self.goal] % values
 
     @property
     def now(self) -> str:
@@ -57,6 +61,11 @@ class GoalRow:
             gap = self.found["gap"]
             return _("difference %(gap)s ± %(half)s") % {
                 "gap": f"{gap:.2f}",
+                "half": _shown(half),
+            }
+        if self.goal == "accuracy":
+            return _("accuracy %(value)s ± %(half)s") % {
+                "value": f"{self.found['value']:.2f}",
                 "half": _shown(half),
             }
         return f"±{_shown(half)}"
@@ -99,9 +108,13 @@ class GoalRow:
             "size": f"{self.size:g}",
             "half": _shown(self.found["half"]),
             "who": self._population,
+            "metric": self.question.metric,
             **self.found.get("names", {}),
         }
-        return _SENTENCES[self.goal, self.state]() % values
+        state = self.state
+        if state == "stop" and self.found.get("value", 1) < CHANCE:
+            state = "below"
+        return _SENTENCES[self.goal, state]() % values
 
     @property
     def _population(self) -> str:
@@ -123,8 +136,8 @@ class GoalRow:
             "stories": _("Every method needs %(least)s rated stories; one has %(n)s."),
             "people": _("Ratings of %(least)s people are needed; there are %(n)s."),
             "adaptive": _(
-                "The pairs were chosen by earlier answers, so that shares of wins "
-                "are no estimate."
+                "The pairs were chosen by earlier answers, so that shares of "
+                "them are no estimate."
             ),
             "scores": _("No metric has scores for these items."),
             "items": _(
@@ -159,6 +172,15 @@ _SENTENCES = {
     ("correlation", "not_yet"): lambda: _(
         "The correlation of %(metric)s is known to ±%(half)s only, %(who)s."
     ),
+    ("accuracy", "stop"): lambda: _(
+        "%(metric)s prefers the same output as people more often than chance, %(who)s."
+    ),
+    ("accuracy", "below"): lambda: _(
+        "%(metric)s prefers the same output as people less often than chance, %(who)s."
+    ),
+    ("accuracy", "not_yet"): lambda: _(
+        "The accuracy of %(metric)s is not distinguishable from chance, %(who)s."
+    ),
 }
 
 
@@ -175,20 +197,23 @@ def _about(n: int) -> str:
 def enough(study: Study) -> list[GoalRow]:
     """Return a row for each question and goal, from the latest snapshot."""
     goals = {key: size for key, size in study.goals.items() if size is not None}
-    if not goals:
+    questions = counted(study.asked)
+    if not goals and not any(one.metric for one in questions):
         return []
     rows = Snapshot.objects.filter(study=study).values_list("data__enough", flat=True)
     stored = {
-        (one["question"], one["goal"]): one
+        (one["question"], one["goal"], one.get("metric", one["size"])): one
         for one in rows.first() or ()
-        if one["size"] == goals.get(one["goal"])
     }
-    return [
-        GoalRow(question, goal, goals[goal], stored.get((question.key, goal), {}))
-        for question in counted(study.asked)
-        for goal in goals_of(kind_of(question))
-        if goal in goals
-    ]
+    found = []
+    for question in questions:
+        for goal in goals_of(kind_of(question)):
+            if size := goals.get(goal):
+                known = stored.get((question.key, goal, size), {})
+                found.append(GoalRow(question, goal, size, known))
+        if known := stored.get((question.key, "accuracy", question.metric)):
+            found.append(GoalRow(question, "accuracy", CHANCE, known))
+    return found
 
 
 def goal_fields(study: Study) -> list[Field]:

@@ -1,53 +1,71 @@
 """Precision of a study's answers, which the worker computes for the snapshot."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from functools import cached_property
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
-from django.db.models import Avg, F, Sum
+from django.db.models import F, Sum
 
+from analysis.inference import confidence_sequences as sequences
+from analysis.inference.confidence_sequences import Contributions, Evidence
+from analysis.pairwise.accuracy_contributions import accuracy_contributions
 from annotate.kinds.registry import counted, kind_of
 from annotate.models import Annotator, Purpose, Question, Slot, Study
-from annotate.studies.goals import CONFIDENCE
+from annotate.studies.goals import CHANCE, CONFIDENCE
 from annotate.studies.parts import goals_of
+from evalcore.metrics.identity import Identity
 from evalcore.models import MetricScore
-from evalcore.scoring.identities import FIELDS, Identities, by_metric
-
-if TYPE_CHECKING:
-    from analysis.inference.confidence_sequences import Contributions, Evidence
+from evalcore.scoring.identities import used_scores
 
 ALPHA = 1 - CONFIDENCE
 # Intervals without a goal are tightest at differences of this share of the scale.
 TIGHTEST = 0.05
 # A correlation needs so many complete items.
 LEAST_ITEMS = 20
-# Scores by metric and unit.
-Scores = dict[str, dict[int, float]]
+# Scores by story and method; higher is better.
+Scores = dict[Identity, dict[tuple[str, str], float]]
 
 
 def measure_goals(study: Study) -> list[dict[str, Any]]:
-    """Return what is known of each question and goal, for the snapshot."""
-    scores = _scores(study) if study.goals.get("correlation") else {}
+    """Return what is known of each question and goal, for the snapshot.
+
+    A declared metric with scores has a goal of its own, to be apart from chance.
+    """
+    questions = [one for one in counted(study.asked) if goals_of(kind_of(one))]
+    declared = {one.metric for one in questions if one.metric}
+    is_scored = declared or study.goals.get("correlation")
+    scores = _scores(study) if is_scored else {}
+    scored = declared & {identity.metric for identity in scores}
+    n_tests = sum(one.metric in scored for one in questions)
     measured = []
-    for question in counted(study.asked):
+    for question in questions:
         goals = goals_of(kind_of(question))
         asked = {goal: study.goals[goal] for goal in goals if study.goals.get(goal)}
+        if question.metric in scored:
+            asked["accuracy"] = CHANCE
         if not asked:
             continue
-        answers = GoalAnswers(study, question, scores)
+        answers = GoalAnswers(study, question, scores, n_tests)
         for goal, size in asked.items():
             found = _measure(answers, goal, size)
             measured.append(
                 {"question": question.key, "goal": goal, "size": size, **found}
             )
+            if goal == "accuracy":
+                measured[-1]["metric"] = question.metric
     return measured
 
 
 class GoalAnswers:
     """The answers to a question, one row for each output that they are about."""
 
-    def __init__(self, study: Study, question: Question, scores: Scores) -> None:
-        self.scores = scores
+    def __init__(
+        self, study: Study, question: Question, scores: Scores, n_tests: int
+    ) -> None:
+        self.scores, self.n_tests = scores, n_tests
         self.study, self.question, self.kind = study, question, kind_of(question)
         paths = study.output_paths("slot__unit__", "__method__name")
         rows = list(
@@ -62,7 +80,7 @@ class GoalAnswers:
             .order_by()
             .values_list(
                 "slot__unit",
-                "slot__unit__story",
+                "slot__unit__story__key",
                 "annotator",
                 "value",
                 "slot__unit__redundancy",
@@ -71,18 +89,19 @@ class GoalAnswers:
         )
         self.n = len(rows)
         sides = [
-            (unit, story, who, wanted, method, self._value(value, place))
-            for unit, story, who, value, wanted, *methods in rows
+            (unit, story, who, wanted, method, self._value(value, place), answer)
+            for answer, (unit, story, who, value, wanted, *methods) in enumerate(rows)
             for place, method in enumerate(methods)
             if method is not None
         ]
-        columns = list(zip(*sides, strict=True)) or [()] * 6
-        self.unit_ids, self.unit = _coded(columns[0])
-        self.story_ids, self.story = _coded(columns[1])
-        self.people_ids, self.person = _coded(columns[2])
+        columns = list(zip(*sides, strict=True)) or [()] * 7
+        self.unit = _coded(columns[0])[1]
+        self.stories, self.story = _coded(columns[1])
+        self.people, self.person = _coded(columns[2])
         self.methods, self.method = _coded(columns[4])
         self.wanted = np.array(columns[3], int) * study.rounds
         self.value = np.array(columns[5], float)
+        self.answer = np.array(columns[6], int)
 
     def _value(self, value: Any, place: int) -> float:
         return float(value) if self.kind.is_numeric else self.kind.worth(value, place)
@@ -93,21 +112,24 @@ class GoalAnswers:
             return 0.0, 1.0
         return float(self.question.scale_min or 0), float(self.question.scale_max or 0)
 
-    @property
+    @cached_property
+    def plan(self) -> tuple[int, int]:
+        """Return how many stories and ratings are planned."""
+        units = self.study.units.filter(purpose=Purpose.REAL).order_by()
+        wanted = units.aggregate(n=Sum("redundancy"))["n"] or 0
+        return units.values("story").distinct().count(), wanted * self.study.rounds
+
+    @cached_property
     def these_people(self) -> int:
         """Return how many people a study has, if too few to stand for others."""
-        from analysis.inference.confidence_sequences import LEAST_PEOPLE
-
         if self.study.is_open:
             return 0
         n = self.study.annotators.exclude(state=Annotator.State.REVOKED).count()
-        return n if n < LEAST_PEOPLE else 0
+        return n if n < sequences.LEAST_PEOPLE else 0
 
-    def of_methods(self) -> "Contributions":
+    def of_methods(self) -> Contributions:
         """Return the mean of each method, or its win rate."""
-        from analysis.inference.confidence_sequences import mean_contributions
-
-        return mean_contributions(
+        return sequences.mean_contributions(
             self.value,
             self.method,
             len(self.methods),
@@ -118,19 +140,55 @@ class GoalAnswers:
 
     def clusters(self, kept: np.ndarray[Any, Any]) -> tuple[Any, Any]:
         """Return the stories and, unless only these people count, the people."""
-        people = (self.person[kept], len(self.people_ids))
-        stories = (self.story[kept], len(self.story_ids))
+        people = (self.person[kept], len(self.people))
+        stories = (self.story[kept], len(self.stories))
         return stories, None if self.these_people else people
 
-    def of_metrics(self) -> Iterator[tuple[str, int, "Contributions | None"]]:
-        """Yield each metric, its complete items, and its correlation if defined."""
-        from analysis.inference.confidence_sequences import correlation_contributions
+    def of_accuracy(self) -> tuple[int, Contributions]:
+        """Return the number of complete answers, and the declared metric's accuracy."""
+        (scores,) = (
+            self._table(own)
+            for identity, own in self.scores.items()
+            if identity.metric == self.question.metric
+        )
+        kept = self._complete
+        answer = None if self.kind.is_numeric else self.answer[kept]
+        rated = accuracy_contributions(
+            self.value[kept],
+            self.method[kept],
+            scores,
+            (self.story[kept], len(self.stories)),
+            (self.person[kept], len(self.people)),
+            answer,
+        )
+        if self.these_people:
+            rated = replace(rated, people=None)
+        return len(np.unique(self.answer[kept])), rated
 
-        complete = np.bincount(self.unit)[self.unit] >= self.wanted
-        for metric, scores in self.scores.items():
-            score = np.array([scores.get(unit, np.nan) for unit in self.unit_ids])
-            kept = complete & np.isfinite(score[self.unit])
-            cells, cell = np.unique(self.unit[kept], return_inverse=True)
+    @property
+    def _complete(self) -> np.ndarray[Any, Any]:
+        """Return which rows are of a unit that has all of its answers."""
+        sides = 1 if self.kind.is_numeric else self.study.outputs_at_once
+        return np.bincount(self.unit)[self.unit] >= self.wanted * sides
+
+    def _table(self, scores: dict[tuple[str, str], float]) -> np.ndarray[Any, Any]:
+        """Return scores by story and method."""
+        rows = [
+            [scores.get((story, method), np.nan) for method in self.methods]
+            for story in self.stories
+        ]
+        return np.array(rows, float)
+
+    def of_metrics(self) -> Iterator[tuple[str, int, Contributions | None]]:
+        """Yield each metric, its complete items, and its correlation if defined."""
+        for identity, scores in self.scores.items():
+            parts = identity.metric, identity.label, identity.backend
+            metric = " ".join(filter(None, parts))
+            score = self._table(scores)[self.story, self.method]
+            kept = self._complete & np.isfinite(score)
+            cells, row, cell = np.unique(
+                self.unit[kept], return_index=True, return_inverse=True
+            )
             if len(cells) < LEAST_ITEMS:
                 yield metric, len(cells), None
                 continue
@@ -138,9 +196,9 @@ class GoalAnswers:
             yield (
                 metric,
                 len(cells),
-                correlation_contributions(
+                sequences.correlation_contributions(
                     human,
-                    score[cells],
+                    score[kept][row],
                     cell,
                     self.value[kept],
                     *self.clusters(kept),
@@ -154,38 +212,15 @@ def _coded(values: Sequence[Any]) -> tuple[list[Any], np.ndarray[Any, Any]]:
 
 
 def _scores(study: Study) -> Scores:
-    """Return the scores of each metric by unit, averaged over shots.
-
-    Of a metric with several identities, the one that reports use counts.
-    """
-    of_output = {
-        (story, method): unit
-        for unit, story, method in study.units.filter(purpose=Purpose.REAL).values_list(
-            "pk", "story", "output_a__method"
+    """Return the scores of each metric, in the identity that reports use."""
+    return used_scores(
+        MetricScore.everything.filter(
+            benchmark=study.benchmark_id,
+            story__isnull=False,
+            posted_to__in=("", study.slug),
+            run__finished_at__isnull=False,
         )
-    }
-    found = MetricScore.everything.filter(
-        benchmark=study.benchmark_id,
-        story__isnull=False,
-        posted_to__in=("", study.slug),
-        run__finished_at__isnull=False,
     )
-    rows = (
-        found.order_by("posted_to")
-        .values_list("posted_to", *FIELDS, "story", "method")
-        .annotate(mean=Avg("value"))
-    )
-    scores: Scores = {}
-    identities = Identities()
-    used = {m: those[0].identity for m, those in by_metric(found).items()}
-    for _posted, a, b, c, d, e, story, method, mean in rows:
-        identity = identities.of((a, b, c, d, e))
-        if used.get(identity.metric) != identity:
-            continue
-        name = " ".join(filter(None, (identity.metric, identity.label, d)))
-        if (unit := of_output.get((story, method))) is not None:
-            scores.setdefault(name, {})[unit] = mean  # those of the study come last
-    return scores
 
 
 def _unknown(reason: str, **numbers: int) -> dict[str, Any]:
@@ -194,49 +229,42 @@ def _unknown(reason: str, **numbers: int) -> dict[str, Any]:
 
 def _measure(answers: GoalAnswers, goal: str, size: float) -> dict[str, Any]:
     """Return what is known of a goal, or why nothing is."""
-    from analysis.inference.confidence_sequences import LEAST_PEOPLE, LEAST_STORIES
-
     if not answers.n:
         return _unknown("none")
     if answers.study.adaptive and not answers.kind.is_numeric:
         return _unknown("adaptive")
-    these, people = answers.these_people, len(answers.people_ids)
-    if not these and people < LEAST_PEOPLE:
-        return _unknown("people", least=LEAST_PEOPLE, n=people)
+    these, people = answers.these_people, len(answers.people)
+    if not these and people < sequences.LEAST_PEOPLE:
+        return _unknown("people", least=sequences.LEAST_PEOPLE, n=people)
     if goal == "correlation":
         found = _correlation(answers, size)
+    elif goal == "accuracy":
+        found = _accuracy(answers)
     else:
         rated = answers.of_methods()
         fewest = int(rated.n_stories.min())
-        if fewest < LEAST_STORIES or len(answers.methods) < len(
+        if fewest < sequences.LEAST_STORIES or len(answers.methods) < len(
             answers.study.method_names
         ):
             n = fewest if len(answers.methods) == len(answers.study.method_names) else 0
-            return _unknown("stories", least=LEAST_STORIES, n=n)
+            return _unknown("stories", least=sequences.LEAST_STORIES, n=n)
         measure = _top if goal == "top" else _means
         found = measure(answers, rated, size)
     return found | {"these_people": these}
 
 
-def _means(answers: GoalAnswers, rated: "Contributions", size: float) -> dict[str, Any]:
-    from analysis.inference import confidence_sequences as sequences
-
+def _means(answers: GoalAnswers, rated: Contributions, size: float) -> dict[str, Any]:
     known = rated.evidence()
     alpha = ALPHA / len(known.value)
     halves = sequences.goal_half_widths(known.errors, size, alpha)
     wanted = sequences.goal_variances(known.errors, size, alpha)
     worst = int(np.argmax(halves))
-    return {
-        "half": float(halves[worst]),
-        "state": "stop" if halves[worst] <= size * (1 + 1e-9) else "not_yet",
-        "names": {"method": answers.methods[worst]},
-        **_needed(answers, known, wanted, answers.n),
-    }
+    found = _decided(answers, known, halves / size, wanted, answers.n)
+    names = {"method": answers.methods[worst]}
+    return {"half": float(halves[worst]), "names": names, **found}
 
 
-def _top(answers: GoalAnswers, rated: "Contributions", size: float) -> dict[str, Any]:
-    from analysis.inference import confidence_sequences as sequences
-
+def _top(answers: GoalAnswers, rated: Contributions, size: float) -> dict[str, Any]:
     pairs = sequences.top_pairs(rated.value, int(size))
     if not pairs:
         return _unknown("none")
@@ -248,31 +276,27 @@ def _top(answers: GoalAnswers, rated: "Contributions", size: float) -> dict[str,
     halves = sequences.mixture_half_widths(
         known.errors, TIGHTEST * (high - low), ALPHA / len(pairs)
     )
-    gaps = np.maximum(known.value, 1e-9)
-    worst = int(np.argmax(halves / gaps))
-    wanted = known.errors.variance * (gaps / halves) ** 2
+    times = halves / np.maximum(known.value, 1e-9)
+    worst = int(np.argmax(times))
     better, other = pairs[worst]
     best = sorted({answers.methods[i] for i, _other in pairs})
     return {
         "half": float(halves[worst]),
         "gap": float(known.value[worst]),
-        "state": "stop" if (halves < gaps).all() else "not_yet",
         "names": {
             "method": answers.methods[better],
             "other": answers.methods[other],
             "best": ", ".join(best),
         },
-        **_needed(answers, known, wanted, answers.n),
+        **_decided(answers, known, times, known.errors.variance / times**2, answers.n),
     }
 
 
 def _correlation(answers: GoalAnswers, size: float) -> dict[str, Any]:
-    from analysis.inference import confidence_sequences as sequences
-
     metrics = list(answers.of_metrics())
     if not metrics:
         return _unknown("scores")
-    half, worst = 0.0, {}
+    found = []
     for metric, n, correlated in metrics:
         if correlated is None:
             return _unknown("items", least=LEAST_ITEMS, n=n)
@@ -282,38 +306,52 @@ def _correlation(answers: GoalAnswers, size: float) -> dict[str, Any]:
         if stories < sequences.LEAST_STORIES:
             return _unknown("stories", least=sequences.LEAST_STORIES, n=stories)
         known, alpha = correlated.evidence(), ALPHA / len(metrics)
-        (own,) = sequences.goal_half_widths(known.errors, size, alpha)
-        if own <= half:
-            continue
-        half = float(own)
+        halves = sequences.goal_half_widths(known.errors, size, alpha)
         wanted = sequences.goal_variances(known.errors, size, alpha)
-        used = len(correlated.stories[0])
-        worst = {"names": {"metric": metric}} | _needed(answers, known, wanted, used)
-    state = "stop" if half <= size * (1 + 1e-9) else "not_yet"
-    return {"half": half, "state": state, **worst}
+        n = len(correlated.stories[0])
+        own = _decided(answers, known, halves / size, wanted, n)
+        found.append({"half": float(halves[0]), "names": {"metric": metric}, **own})
+    return max(found, key=itemgetter("half"))
 
 
-def _needed(
+def _accuracy(answers: GoalAnswers) -> dict[str, Any]:
+    n, rated = answers.of_accuracy()
+    stories = int(rated.n_stories[0])
+    if stories < sequences.LEAST_STORIES:
+        return _unknown("stories", least=sequences.LEAST_STORIES, n=stories)
+    known = rated.evidence()
+    halves = sequences.mixture_half_widths(
+        known.errors, TIGHTEST, ALPHA / answers.n_tests
+    )
+    times = halves / np.maximum(np.abs(known.value - CHANCE), 1e-9)
+    return {
+        "half": float(halves[0]),
+        "value": float(known.value[0]),
+        **_decided(answers, known, times, known.errors.variance / times**2, n),
+    }
+
+
+def _decided(
     answers: GoalAnswers,
-    known: "Evidence",
+    known: Evidence,
+    times: np.ndarray[Any, Any],
     wanted: np.ndarray[Any, Any],
     n: int,
 ) -> dict[str, Any]:
-    """Return how much more is needed, and how many ratings the plan has left."""
-    from analysis.inference.confidence_sequences import needed
+    """Return whether to stop, how much more is needed, and what the plan has left.
 
-    study = answers.study
-    units = study.units.filter(purpose=Purpose.REAL).order_by()
-    stories = units.values("story").distinct().count()
-    more = needed(
+    The half-widths are so many `times` those that the goal needs.
+    """
+    stories, slots = answers.plan
+    more = sequences.needed(
         known,
         wanted,
         answers=n,
-        stories=(len(answers.story_ids), stories),
-        people=len(answers.people_ids),
+        stories=(len(answers.stories), stories),
+        people=len(answers.people),
     )
-    slots = (units.aggregate(n=Sum("redundancy"))["n"] or 0) * study.rounds
     return {
+        "state": "stop" if times.max() <= 1 + 1e-9 else "not_yet",
         "answers": more.answers,
         "stories": more.stories,
         "people": more.people,

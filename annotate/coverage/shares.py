@@ -61,6 +61,8 @@ class Share:
 
 def shares(study: Study, counted: Mapping[str, Any], now: datetime) -> list[Share]:
     """Return everybody's share; those at work first, then those who hold most."""
+    if not counted:
+        return []
     measure = calendar(study, counted["patience"])
     people = study.annotators.select_related("invitation")
     rows = []

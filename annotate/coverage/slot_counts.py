@@ -23,7 +23,6 @@ NUMBERS = (
     "submitted",
     "planned",
     "surplus",
-    "submitted_surplus",
     "session",
     "sessions",
 )
@@ -39,9 +38,6 @@ def people(study: Study) -> list[Any]:
         submitted=Count("slots", filter=done),
         planned=Count("slots", filter=mine & ~Q(slots__state=SlotState.EXCLUDED)),
         surplus=Count("slots", filter=surplus),
-        submitted_surplus=Count(
-            "slots", filter=surplus & Q(slots__state=SlotState.SUBMITTED)
-        ),
         session=Coalesce(Max("slots__session", filter=done), 0),
         sessions=Coalesce(Max("slots__session"), 0),
         last=Max("slots__submitted_at"),

@@ -1,10 +1,16 @@
 """The list of slots: filtered by method, story, annotator, state, and what they are."""
 
-from django.db.models import Q, QuerySet
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from statistics import pvariance
+from typing import Any
+
+from django.db.models import F, Q, QuerySet
 from django.http import QueryDict
 
 from annotate.coverage.counts import SURPLUS, WANTED
-from annotate.coverage.disputed import disputed_units
+from annotate.kinds.base import Kind
+from annotate.kinds.registry import kind_of
 from annotate.models import CHECKS, Purpose, Question, Slot, Study
 
 PARTS = {
@@ -18,6 +24,7 @@ LOOKUPS = {
     "annotator": "annotator__name",
     "state": "state",
 }
+MOST_DISPUTED = 10
 
 
 def filtered(study: Study, asked: QueryDict) -> QuerySet[Slot]:
@@ -38,7 +45,7 @@ def filtered(study: Study, asked: QueryDict) -> QuerySet[Slot]:
     if question := disputed(study, asked.get("disputed") or ""):
         slots = slots.filter(
             WANTED,
-            unit__in=disputed_units(study, question),
+            unit__in=_disputed_units(study, question),
             state=Slot.State.SUBMITTED,
         )
     return slots.filter(PARTS.get(asked.get("part") or "", Q()))
@@ -47,6 +54,33 @@ def filtered(study: Study, asked: QueryDict) -> QuerySet[Slot]:
 def disputed(study: Study, key: str) -> Question | None:
     """Return the question whose disputed items are listed, if any."""
     return study.questions.filter(key=key).first() if key else None
+
+
+def _disputed_units(study: Study, question: Question) -> list[int]:
+    """Return the units with the most different answers, the most different first."""
+    kind = kind_of(question)
+    rows: Any = kind.model.objects.filter(
+        question=question,
+        is_current=True,
+        annotator=F("slot__annotator"),
+        slot__study=study,
+        slot__state=Slot.State.SUBMITTED,
+        slot__purpose=Purpose.REAL,
+        slot__ordinal__isnull=False,
+    )
+    by_unit: dict[int, list[Any]] = defaultdict(list)
+    for unit, value in rows.order_by().values_list("slot__unit", "value"):
+        by_unit[unit].append(value)
+    spread = {unit: _spread(kind, values) for unit, values in by_unit.items()}
+    differ = [unit for unit, value in spread.items() if value > 0]
+    return sorted(differ, key=lambda unit: (-spread[unit], unit))[:MOST_DISPUTED]
+
+
+def _spread(kind: Kind, values: Sequence[Any]) -> float:
+    """Return how much answers differ: a variance, or the share outside the majority."""
+    if kind.is_nominal or not all(isinstance(value, int) for value in values):
+        return 1 - max(Counter(values).values()) / len(values)
+    return float(pvariance(values))
 
 
 def _number(text: str) -> int:

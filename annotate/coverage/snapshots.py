@@ -18,7 +18,6 @@ from django.utils.translation import gettext as _
 from kombu.exceptions import OperationalError
 
 from annotate.coverage import forecast
-from annotate.coverage.goal_evidence import measure_goals
 from annotate.coverage.slot_counts import tallies
 from annotate.kinds.base import Kind
 from annotate.kinds.registry import counted, kind_of, kinds_of
@@ -144,6 +143,8 @@ def is_stale(study: Study) -> bool:
 
 def refresh(study: Study, now: datetime | None = None) -> Snapshot:
     """Compute and store the snapshot of a study."""
+    from annotate.coverage.goal_evidence import measure_goals
+
     began = time.monotonic()
     event, _taken = versions(study)
     before = Snapshot.objects.filter(study=study).first()

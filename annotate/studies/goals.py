@@ -18,6 +18,8 @@ from annotate.studies.units import PlanningError, UnitOutputs
 
 # How sure a study is of all values of a question together, however often one looks.
 CONFIDENCE = 0.95
+# Half accuracy of a metric that guesses.
+CHANCE = 0.5
 
 
 class Size(NamedTuple):

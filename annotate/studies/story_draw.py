@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from django.db.models import Avg, Q, QuerySet
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -17,7 +17,7 @@ from annotate.studies.definition import StudyDefinition
 from annotate.studies.parts import DrawnSample
 from annotate.studies.units import PlanningError, UnitOutputs, asked_stories
 from evalcore.models import MetricScore, Output, Story
-from evalcore.scoring.identities import FIELDS, Identities, by_metric
+from evalcore.scoring.identities import used_scores
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,8 @@ def _spreads(
 ) -> tuple[dict[str, float], tuple[str, ...]]:
     """Return the standard deviation over methods of each story's scores.
 
-    The scores are of the identity that reports use; those of shots are averaged. A
-    story with fewer than two gets the mean, and is named.
+    The scores are of the identity that reports use. A story with fewer than two gets
+    the mean, and is named.
     """
     outputs = [output for group in by_story.values() for output in group]
     rows: QuerySet[Any] = MetricScore.objects.filter(
@@ -116,24 +116,18 @@ def _spreads(
         story__isnull=False,
         run__finished_at__isnull=False,
     )
-    own = rows.filter(metric=metric)
-    identities = by_metric(own).get(metric)
-    if not identities:
+    scores = used_scores(rows.filter(metric=metric))
+    if not scores:
         names = rows.order_by().values_list("metric", flat=True).distinct()
         raise PlanningError(
             _("No scores of %(metric)s for these stories. There are: %(known)s.")
             % {"metric": metric, "known": ", ".join(sorted(names)) or "–"},
             field="stories.spread_of",
         )
-    used, known = identities[0].identity, Identities()
-    means = own.order_by().values_list(*FIELDS, "story__key", "method")
-    means = means.annotate(
-        whole=Avg("value", filter=Q(shot__isnull=True)), shots=Avg("value")
-    )
     values: dict[str, list[float]] = defaultdict(list)
-    for a, b, c, d, e, story, _method, whole, shots in means:
-        if known.of((a, b, c, d, e)) == used:
-            values[story].append(shots if whole is None else whole)
+    for own in scores.values():
+        for (story, _method), value in own.items():
+            values[story].append(value)
     spreads = {
         key: float(np.std(values[key])) for key in by_story if len(values[key]) > 1
     }

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Avg, Count, Max, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from analysis.tables import UNVERSIONED
@@ -180,3 +180,32 @@ def by_metric(scores: QuerySet[MetricScore]) -> dict[str, list[MetricIdentity]]:
             reverse=True,
         )
     return found
+
+
+def used_scores(
+    scores: QuerySet[MetricScore],
+) -> dict[Identity, dict[tuple[str, str], float]]:
+    """Return the values of each metric's best identity, by story and method.
+
+    Higher is better. Values of shots are averaged where the output has no own one, and
+    what was posted to a study comes before what the benchmark has.
+    """
+    used = {those[0].identity for those in by_metric(scores).values()}
+    rows: QuerySet[Any] = scores.order_by("posted_to").values_list(
+        *FIELDS, "story__key", "method__name", "higher_is_better", "posted_to"
+    )
+    means = rows.annotate(
+        whole=Avg("value", filter=Q(shot__isnull=True)), shots=Avg("value")
+    )
+    known = Identities()
+    values: dict[Identity, dict[tuple[str, str], float]] = {one: {} for one in used}
+    higher: dict[Identity, bool] = {}
+    for a, b, c, d, e, story, method, is_higher, _posted, whole, shots in means:
+        identity = known.of((a, b, c, d, e))
+        if identity in used:
+            values[identity][story, method] = shots if whole is None else whole
+            higher[identity] = is_higher
+    for identity, own in values.items():
+        if not higher[identity]:
+            values[identity] = {place: -value for place, value in own.items()}
+    return values

@@ -9,7 +9,7 @@ from django.utils import timezone
 from annotate.audit_log.log_lines import details
 from annotate.coverage import snapshots
 from annotate.coverage.enough import enough
-from annotate.models import Event, Slot
+from annotate.models import Event, Slot, Study
 from annotate.responses.bulk import SlotAnswers, store_judgements
 from annotate.studies.drafting import file_of, setup_of
 from annotate.studies.goals import set_goals
@@ -61,7 +61,7 @@ def answers(study, slot, dice):
     }
 
 
-def add_scores(study):
+def add_scores(study, error=0.3, **fields):
     run = MetricRun.objects.create(
         benchmark=study.benchmark, source="imported", finished_at=timezone.now()
     )
@@ -74,11 +74,17 @@ def add_scores(study):
             method=output.method,
             story=output.story,
             metric="good",
-            value=QUALITY[output.method.name] + dice.gauss(0, 0.3),
+            value=QUALITY[output.method.name] + dice.gauss(0, error),
+            **fields,
         )
         for output in outputs.select_related("method", "story")
     )
     snapshots.refresh(study)
+
+
+def declare(study, metric):
+    study.questions.update(metric=metric)
+    return Study.objects.get(pk=study.pk)
 
 
 def first_row(study):
@@ -186,6 +192,32 @@ def test_correlation_goal_needs_scores_and_complete_items():
     study.slots.filter(annotator__name="A01").update(state=Slot.State.EXCLUDED)
     snapshots.refresh(study)
     assert "there are 0" in first_row(study).sentence
+
+
+@pytest.mark.parametrize(
+    ("kind", "higher"), [("likert", True), ("likert", False), ("choice", True)]
+)
+def test_declared_metric_is_decided_against_chance(kind, higher):
+    study = rated_study({}, stories=24, kind=kind)
+    study = declare(study, "good")
+    snapshots.refresh(study)
+    assert enough(study) == []
+    add_scores(study, higher_is_better=higher)
+    row = first_row(study)
+    assert (row.goal, row.state, row.needed) == ("accuracy", "stop", "none")
+    assert f"{'more' if higher else 'less'} often than chance" in row.sentence
+    assert "good against chance" in page(study)
+    assert enough(declare(study, "other")) == []
+
+
+@pytest.mark.slow
+def test_declared_metric_says_what_is_needed():
+    study = declare(rated_study({}, stories=24, share=0.6), "good")
+    add_scores(study, error=9)
+    row = first_row(study)
+    assert row.state == "not_yet"
+    assert row.now.startswith("accuracy 0.")
+    assert "not distinguishable from chance" in row.sentence
 
 
 def test_changed_goals_wait_for_the_worker_and_are_logged():
