@@ -24,6 +24,7 @@ from benchmarks.stopping import (
     ALPHA,
     WORLDS,
     World,
+    are_complete,
     contributions,
     look,
     run,
@@ -37,6 +38,7 @@ USUAL = (
     "win rate",
     "top 2 of 5",
     "correlation",
+    "accuracy",
 )
 
 
@@ -50,15 +52,19 @@ def said(world: World, seed: int, n: int) -> int | None:
     if found.n_stories.min() < sequences.LEAST_STORIES:
         return None
     ratio, _half, known = look(world, found)
-    if world.goal == "top":
+    if world.goal in ("top", "accuracy"):
         wanted = known.errors.variance / ratio**2
     else:
         alpha = ALPHA / len(known.value)
         wanted = sequences.goal_variances(known.errors, world.size, alpha)
+    answers = n
+    if world.goal in ("correlation", "accuracy"):
+        cell = data.story[:n] * world.methods + data.method[:n]
+        answers = world.raters * np.count_nonzero(are_complete(world, cell))
     more = sequences.needed(
         known,
         wanted,
-        answers=n if world.goal != "correlation" else len(found.stories[0]),
+        answers=answers,
         stories=(int(found.n_stories.max()), world.stories),
         people=int(people),
     )

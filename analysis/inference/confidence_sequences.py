@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy import sparse
 from scipy.optimize import brentq
 from scipy.special import ndtr, stdtrit
 from scipy.stats import norm
@@ -28,9 +27,9 @@ from analysis.inference.crossed_clusters import (
     Cluster,
     CrossedCovariance,
     Errors,
-    cluster_sums,
     drawn_clusters,
     squared,
+    widened_clusters,
 )
 from analysis.results import Array, Counts
 
@@ -98,14 +97,10 @@ class Contributions:
             endless, nothing = np.full(len(value), np.inf), np.zeros(len(value))
             errors = Errors(endless, np.ones(len(value)))
             return Evidence(value, errors, endless, nothing, nothing)
-        rows = np.arange(len(self.of))
-        influence = sparse.csr_array((self.added, (rows, self.of)), (len(rows), P))
-        *sums, single = (
-            cluster_sums(influence, rows, kind, np.ones(len(rows)))
-            # Where people are not drawn, a story is all that is.
-            for kind in (*kinds, both if len(kinds) > 1 else kinds[0])
-        )
-        found = CrossedCovariance(tuple(sums), single, P).of(weights)
+        sums = tuple(self._summed(kind) for kind in kinds)
+        # Where people are not drawn, a story is all that is.
+        single = self._summed(both) if len(kinds) > 1 else sums[0]
+        found = CrossedCovariance(sums, single, P).of(weights)
         extra = weights**2 @ self._of_ends()
         # A variance that is small by chance has too many degrees of freedom.
         fewest = max(min(n for _, n in sums) - 1 + PRIOR_FREEDOM, 1.0)
@@ -115,6 +110,17 @@ class Contributions:
         of_stories = np.maximum(squared(weights, sums[0][0]) - of_answers, 0) + extra
         of_people = np.maximum(errors.variance - of_stories - of_answers, 0)
         return Evidence(value, errors, of_stories, of_people, of_answers)
+
+    def _summed(self, cluster: Cluster) -> tuple[Array, float]:
+        """Return the covariance of sums over clusters, and as how many these count."""
+        codes, n = cluster
+        P = len(self.value)
+        sizes = np.bincount(codes, minlength=n)
+        there = sizes > 0
+        sums = np.bincount(codes * P + self.of, self.added, minlength=n * P)
+        own, of_one = sizes[there], np.zeros(int(there.sum()), int)
+        wide = sums.reshape(n, P)[there] * widened_clusters(own, of_one, 1)[:, None]
+        return wide.T @ wide, float(own.sum() ** 2 / (own.astype(float) ** 2).sum())
 
     def _of_ends(self) -> Array:
         low, high = self.ends

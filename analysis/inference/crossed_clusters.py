@@ -254,8 +254,8 @@ def crossed_covariance(
         return None
     weights = np.ones(len(cell)) if weights is None else weights
     return CrossedCovariance(
-        tuple(cluster_sums(influence, cell, kind, weights) for kind in kinds),
-        cluster_sums(influence, cell, both, weights),
+        tuple(_summed(influence, cell, kind, weights) for kind in kinds),
+        _summed(influence, cell, both, weights),
         rank,
         model,
         is_least,
@@ -274,10 +274,9 @@ def drawn_clusters(
     return kinds, (both, int(both.max(initial=-1)) + 1)
 
 
-def cluster_sums(
+def _summed(
     influence: Array | sparse.csr_array, cell: Counts, cluster: Cluster, weights: Array
 ) -> tuple[Array, float]:
-    """Return the covariance of sums over clusters, and as how many these count."""
     """Return the covariance of sums over clusters, and as how many these count."""
     codes, n = cluster
     sizes = np.bincount(codes, weights, minlength=n)

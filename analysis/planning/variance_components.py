@@ -145,10 +145,8 @@ def variance_interval(
     return float(bounds[0]), float(bounds[1]), ""
 
 
-def _centred(draws: Array | None, value: float) -> Array:
+def _centred(draws: Array, value: float) -> Array:
     """Move resampled values so that their mean is the estimate."""
-    if draws is None:
-        return np.empty(0)
     defined = np.isfinite(draws)
     return draws - (draws[defined].mean() if defined.any() else 0.0) + value
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from django.db import transaction
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
 from annotate import event_log
 from annotate.assignment import adaptive
 from annotate.assignment.designs.shown_sides import ShownSides
-from annotate.kinds.registry import kind_of
+from annotate.kinds.registry import counted_answers, kind_of
 from annotate.models import Event, Purpose, Question, Slot, Study
 from evalcore.models import Method
 
@@ -143,15 +143,7 @@ def _question(study: Study) -> Question:
 
 def answers(study: Study) -> QuerySet[Any]:
     """Return the submitted answers to the guiding question."""
-    question = _question(study)
-    return kind_of(question).model.objects.filter(
-        slot__study=study,
-        slot__ordinal__isnull=False,
-        slot__state=Slot.State.SUBMITTED,
-        question=question,
-        is_current=True,
-        annotator=F("slot__annotator"),
-    )
+    return counted_answers(_question(study))
 
 
 @transaction.atomic

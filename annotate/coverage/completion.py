@@ -63,26 +63,6 @@ class Outlook:
         return [one for one in self.shares if one.held]
 
     @property
-    def without_date(self) -> list[str]:
-        """Return which ratings have no date, and why."""
-        parts = [one.without_date for one in self.held if not one.is_counted]
-        if self.waiting.stuck:
-            text = ngettext(
-                "%(n)d rating that nobody at work can do.",
-                "%(n)d ratings that nobody at work can do.",
-                self.waiting.stuck,
-            )
-            parts.append(text % {"n": self.waiting.stuck})
-        if self.waiting.free:
-            text = ngettext(
-                "%(n)d unassigned rating: nobody is working.",
-                "%(n)d unassigned ratings: nobody is working.",
-                self.waiting.free,
-            )
-            parts.append(text % {"n": self.waiting.free})
-        return parts
-
-    @property
     def label(self) -> str:
         """Return which ratings the date is for, and its interval."""
         n, early, late = self.waiting.slots, self.forecast.early, self.forecast.late

@@ -7,9 +7,9 @@ from typing import NamedTuple, cast
 from urllib.parse import urlencode
 
 from django.core.cache import cache
-from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models import Count, Q, QuerySet, Sum
 
-from annotate.kinds.registry import kind_of
+from annotate.kinds.registry import counted_answers
 from annotate.models import Flag, Purpose, Question, Slot, Study
 from evalcore.models import Story
 
@@ -143,18 +143,10 @@ def _answered(study: Study, question: Question) -> dict[int, int]:
     """Count the answers to a question by unit, cached until the log changes."""
     latest = study.events.order_by("-id").values_list("id", flat=True).first()
     key = f"answered-{study.created_at.timestamp()}-{question.pk}-{latest}"
-    model = kind_of(question).model
 
     def count() -> dict[int, int]:
-        rows = model.objects.filter(
-            question=question,
-            is_current=True,
-            annotator=F("slot__annotator"),
-            slot__state=SlotState.SUBMITTED,
-            slot__ordinal__isnull=False,
-        )
-        counted = rows.values_list("slot__unit").annotate(n=Count("pk")).order_by()
-        return dict(counted)
+        units = counted_answers(question).values_list("slot__unit")
+        return dict(units.annotate(n=Count("pk")))
 
     return cast("dict[int, int]", cache.get_or_set(key, count, 600))
 

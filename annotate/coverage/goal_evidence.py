@@ -1,19 +1,19 @@
 """Precision of a study's answers, which the worker computes for the snapshot."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from django.db.models import F, Sum
+from django.db.models import Sum
 
 from analysis.inference import confidence_sequences as sequences
 from analysis.inference.confidence_sequences import Contributions, Evidence
 from analysis.pairwise.accuracy_contributions import accuracy_contributions
-from annotate.kinds.registry import counted, kind_of
-from annotate.models import Annotator, Purpose, Question, Slot, Study
+from annotate.kinds.registry import counted, counted_answers, kind_of
+from annotate.models import Annotator, Purpose, Question, Study
 from annotate.studies.goals import CHANCE, CONFIDENCE
 from annotate.studies.parts import goals_of
 from evalcore.metrics.identity import Identity
@@ -23,6 +23,8 @@ from evalcore.scoring.identities import used_scores
 ALPHA = 1 - CONFIDENCE
 # Intervals without a goal are tightest at differences of this share of the scale.
 TIGHTEST = 0.05
+# That of an accuracy is tightest this far from chance.
+APART = 0.1
 # A correlation needs so many complete items.
 LEAST_ITEMS = 20
 # Scores by story and method; higher is better.
@@ -69,16 +71,7 @@ class GoalAnswers:
         self.study, self.question, self.kind = study, question, kind_of(question)
         paths = study.output_paths("slot__unit__", "__method__name")
         rows = list(
-            self.kind.model.objects.filter(
-                question=question,
-                is_current=True,
-                annotator=F("slot__annotator"),
-                slot__state=Slot.State.SUBMITTED,
-                slot__ordinal__isnull=False,
-                slot__purpose=Purpose.REAL,
-            )
-            .order_by()
-            .values_list(
+            counted_answers(question).values_list(
                 "slot__unit",
                 "slot__unit__story__key",
                 "annotator",
@@ -144,66 +137,19 @@ class GoalAnswers:
         stories = (self.story[kept], len(self.stories))
         return stories, None if self.these_people else people
 
-    def of_accuracy(self) -> tuple[int, Contributions]:
-        """Return the number of complete answers, and the declared metric's accuracy."""
-        (scores,) = (
-            self._table(own)
-            for identity, own in self.scores.items()
-            if identity.metric == self.question.metric
-        )
-        kept = self._complete
-        answer = None if self.kind.is_numeric else self.answer[kept]
-        rated = accuracy_contributions(
-            self.value[kept],
-            self.method[kept],
-            scores,
-            (self.story[kept], len(self.stories)),
-            (self.person[kept], len(self.people)),
-            answer,
-        )
-        if self.these_people:
-            rated = replace(rated, people=None)
-        return len(np.unique(self.answer[kept])), rated
-
     @property
-    def _complete(self) -> np.ndarray[Any, Any]:
+    def complete(self) -> np.ndarray[Any, Any]:
         """Return which rows are of a unit that has all of its answers."""
         sides = 1 if self.kind.is_numeric else self.study.outputs_at_once
         return np.bincount(self.unit)[self.unit] >= self.wanted * sides
 
-    def _table(self, scores: dict[tuple[str, str], float]) -> np.ndarray[Any, Any]:
+    def table(self, scores: dict[tuple[str, str], float]) -> np.ndarray[Any, Any]:
         """Return scores by story and method."""
         rows = [
             [scores.get((story, method), np.nan) for method in self.methods]
             for story in self.stories
         ]
         return np.array(rows, float)
-
-    def of_metrics(self) -> Iterator[tuple[str, int, Contributions | None]]:
-        """Yield each metric, its complete items, and its correlation if defined."""
-        for identity, scores in self.scores.items():
-            parts = identity.metric, identity.label, identity.backend
-            metric = " ".join(filter(None, parts))
-            score = self._table(scores)[self.story, self.method]
-            kept = self._complete & np.isfinite(score)
-            cells, row, cell = np.unique(
-                self.unit[kept], return_index=True, return_inverse=True
-            )
-            if len(cells) < LEAST_ITEMS:
-                yield metric, len(cells), None
-                continue
-            human = np.bincount(cell, self.value[kept]) / np.bincount(cell)
-            yield (
-                metric,
-                len(cells),
-                sequences.correlation_contributions(
-                    human,
-                    score[kept][row],
-                    cell,
-                    self.value[kept],
-                    *self.clusters(kept),
-                ),
-            )
 
 
 def _coded(values: Sequence[Any]) -> tuple[list[Any], np.ndarray[Any, Any]]:
@@ -242,12 +188,10 @@ def _measure(answers: GoalAnswers, goal: str, size: float) -> dict[str, Any]:
         found = _accuracy(answers)
     else:
         rated = answers.of_methods()
-        fewest = int(rated.n_stories.min())
-        if fewest < sequences.LEAST_STORIES or len(answers.methods) < len(
-            answers.study.method_names
-        ):
-            n = fewest if len(answers.methods) == len(answers.study.method_names) else 0
-            return _unknown("stories", least=sequences.LEAST_STORIES, n=n)
+        if len(answers.methods) < len(answers.study.method_names):
+            return _unknown("stories", least=sequences.LEAST_STORIES, n=0)
+        if few := _few_stories(rated):
+            return few
         measure = _top if goal == "top" else _means
         found = measure(answers, rated, size)
     return found | {"these_people": these}
@@ -293,42 +237,71 @@ def _top(answers: GoalAnswers, rated: Contributions, size: float) -> dict[str, A
 
 
 def _correlation(answers: GoalAnswers, size: float) -> dict[str, Any]:
-    metrics = list(answers.of_metrics())
-    if not metrics:
+    if not answers.scores:
         return _unknown("scores")
     found = []
-    for metric, n, correlated in metrics:
-        if correlated is None:
-            return _unknown("items", least=LEAST_ITEMS, n=n)
+    for identity, scores in answers.scores.items():
+        score = answers.table(scores)[answers.story, answers.method]
+        kept = answers.complete & np.isfinite(score)
+        cells, row, cell = np.unique(
+            answers.unit[kept], return_index=True, return_inverse=True
+        )
+        if len(cells) < LEAST_ITEMS:
+            return _unknown("items", least=LEAST_ITEMS, n=len(cells))
+        value = answers.value[kept]
+        human = np.bincount(cell, value) / np.bincount(cell)
+        correlated = sequences.correlation_contributions(
+            human, score[kept][row], cell, value, *answers.clusters(kept)
+        )
         if not np.isfinite(correlated.value).all():
             return _unknown("constant")
-        stories = int(correlated.n_stories[0])
-        if stories < sequences.LEAST_STORIES:
-            return _unknown("stories", least=sequences.LEAST_STORIES, n=stories)
-        known, alpha = correlated.evidence(), ALPHA / len(metrics)
+        if few := _few_stories(correlated):
+            return few
+        known, alpha = correlated.evidence(), ALPHA / len(answers.scores)
         halves = sequences.goal_half_widths(known.errors, size, alpha)
         wanted = sequences.goal_variances(known.errors, size, alpha)
-        n = len(correlated.stories[0])
-        own = _decided(answers, known, halves / size, wanted, n)
-        found.append({"half": float(halves[0]), "names": {"metric": metric}, **own})
+        parts = identity.metric, identity.label, identity.backend
+        names = {"metric": " ".join(filter(None, parts))}
+        own = _decided(answers, known, halves / size, wanted, len(value))
+        found.append({"half": float(halves[0]), "names": names, **own})
     return max(found, key=itemgetter("half"))
 
 
 def _accuracy(answers: GoalAnswers) -> dict[str, Any]:
-    n, rated = answers.of_accuracy()
-    stories = int(rated.n_stories[0])
-    if stories < sequences.LEAST_STORIES:
-        return _unknown("stories", least=sequences.LEAST_STORIES, n=stories)
-    known = rated.evidence()
-    halves = sequences.mixture_half_widths(
-        known.errors, TIGHTEST, ALPHA / answers.n_tests
+    """Return whether the accuracy of the declared metric is apart from chance."""
+    (scores,) = (
+        answers.table(own)
+        for identity, own in answers.scores.items()
+        if identity.metric == answers.question.metric
     )
+    kept = answers.complete
+    rated = accuracy_contributions(
+        answers.value[kept],
+        answers.method[kept],
+        scores,
+        (answers.story[kept], len(answers.stories)),
+        (answers.person[kept], len(answers.people)),
+        None if answers.kind.is_numeric else answers.answer[kept],
+    )
+    if few := _few_stories(rated):
+        return few
+    known = (replace(rated, people=None) if answers.these_people else rated).evidence()
+    halves = sequences.mixture_half_widths(known.errors, APART, ALPHA / answers.n_tests)
     times = halves / np.maximum(np.abs(known.value - CHANCE), 1e-9)
+    n = len(np.unique(answers.answer[kept]))
     return {
         "half": float(halves[0]),
         "value": float(known.value[0]),
         **_decided(answers, known, times, known.errors.variance / times**2, n),
     }
+
+
+def _few_stories(rated: Contributions) -> dict[str, Any]:
+    """Return that there are too few stories; empty if there are enough."""
+    n = int(rated.n_stories.min())
+    if n >= sequences.LEAST_STORIES:
+        return {}
+    return _unknown("stories", least=sequences.LEAST_STORIES, n=n)
 
 
 def _decided(

@@ -8,8 +8,6 @@ from typing import Any, cast
 
 from django.core.cache import cache
 from django.db.models import F
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from annotate.coverage.forecast import WINDOW, Forecast, Person, forecast
 from annotate.models import Annotator, Study
@@ -37,26 +35,6 @@ class Share:
     def is_counted(self) -> bool:
         """Return whether the forecast counts on this person."""
         return self.presence.is_at_work
-
-    @property
-    def without_date(self) -> str:
-        """Return which ratings have no date, and why."""
-        text = ngettext(
-            "%(n)d rating held by %(name)s, %(why)s.",
-            "%(n)d ratings held by %(name)s, %(why)s.",
-            self.held,
-        )
-        return text % {"n": self.held, "name": self.name, "why": self._why()}
-
-    def _why(self) -> str:
-        person, presence = self.presence.person, self.presence
-        if person.state in Annotator.STOPPED:
-            return person.get_state_display()
-        if not presence.has_begun:
-            return _("not started")
-        days = (datetime.now(UTC) - presence.since).days
-        text = ngettext("last seen %(n)d day ago", "last seen %(n)d days ago", days)
-        return text % {"n": days}
 
 
 def shares(study: Study, counted: Mapping[str, Any], now: datetime) -> list[Share]:

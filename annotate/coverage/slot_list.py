@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from statistics import pvariance
 from typing import Any
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.http import QueryDict
 
 from annotate.coverage.counts import SURPLUS, WANTED
 from annotate.kinds.base import Kind
-from annotate.kinds.registry import kind_of
+from annotate.kinds.registry import counted_answers, kind_of
 from annotate.models import CHECKS, Purpose, Question, Slot, Study
 
 PARTS = {
@@ -45,7 +45,7 @@ def filtered(study: Study, asked: QueryDict) -> QuerySet[Slot]:
     if question := disputed(study, asked.get("disputed") or ""):
         slots = slots.filter(
             WANTED,
-            unit__in=_disputed_units(study, question),
+            unit__in=_disputed_units(question),
             state=Slot.State.SUBMITTED,
         )
     return slots.filter(PARTS.get(asked.get("part") or "", Q()))
@@ -56,20 +56,11 @@ def disputed(study: Study, key: str) -> Question | None:
     return study.questions.filter(key=key).first() if key else None
 
 
-def _disputed_units(study: Study, question: Question) -> list[int]:
+def _disputed_units(question: Question) -> list[int]:
     """Return the units with the most different answers, the most different first."""
     kind = kind_of(question)
-    rows: Any = kind.model.objects.filter(
-        question=question,
-        is_current=True,
-        annotator=F("slot__annotator"),
-        slot__study=study,
-        slot__state=Slot.State.SUBMITTED,
-        slot__purpose=Purpose.REAL,
-        slot__ordinal__isnull=False,
-    )
     by_unit: dict[int, list[Any]] = defaultdict(list)
-    for unit, value in rows.order_by().values_list("slot__unit", "value"):
+    for unit, value in counted_answers(question).values_list("slot__unit", "value"):
         by_unit[unit].append(value)
     spread = {unit: _spread(kind, values) for unit, values in by_unit.items()}
     differ = [unit for unit, value in spread.items() if value > 0]

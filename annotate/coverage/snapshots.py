@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from celery import current_app
 from django.core.cache import cache
-from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from kombu.exceptions import OperationalError
@@ -20,8 +19,8 @@ from kombu.exceptions import OperationalError
 from annotate.coverage import forecast
 from annotate.coverage.slot_counts import tallies
 from annotate.kinds.base import Kind
-from annotate.kinds.registry import counted, kind_of, kinds_of
-from annotate.models import Purpose, Question, Slot, Snapshot, Study
+from annotate.kinds.registry import counted, counted_answers, kind_of, kinds_of
+from annotate.models import Question, Snapshot, Study
 from annotate.quality.monitoring import signals_of
 from annotate.quality_rules.judged import Signal
 
@@ -178,17 +177,8 @@ def _matrix(study: Study, topic: Topic) -> "tuple[Reliability, int] | None":
     place = ["slot__unit", "slot__round"]
     if topic.is_of_shots:
         place += ["shot", "question"]
-    rows = list(
-        topic.kind.model.objects.filter(
-            Q(slot__state=Slot.State.SUBMITTED, slot__ordinal__isnull=False),
-            question__in=topic.questions,
-            is_current=True,
-            annotator=F("slot__annotator"),
-            slot__purpose=Purpose.REAL,
-        )
-        .order_by()
-        .values_list(*place, "annotator", "value")
-    )
+    answers = counted_answers(*topic.questions)
+    rows = list(answers.values_list(*place, "annotator", "value"))
     if not rows:
         return None
     judgements = [

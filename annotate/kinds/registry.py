@@ -8,13 +8,14 @@ from functools import reduce
 from importlib import import_module
 from operator import or_
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+from django.db.models import F, QuerySet
 from pydantic import Field
 
 from annotate.kinds.base import Kind
 from annotate.kinds.question import QuestionDefinition
-from annotate.models import Answer, Question, Study
+from annotate.models import Answer, Purpose, Question, Slot, Study
 
 
 def _all_kinds() -> Iterator[Kind]:
@@ -37,6 +38,19 @@ else:
 
 def kind_of(question: Question) -> Kind:
     return KINDS[question.kind]
+
+
+def counted_answers(*questions: Question) -> QuerySet[Any]:
+    """Return the answers to questions of one kind that count, in no order."""
+    answers: QuerySet[Any] = kind_of(questions[0]).model.objects.filter(
+        question__in=questions,
+        is_current=True,
+        annotator=F("slot__annotator"),
+        slot__state=Slot.State.SUBMITTED,
+        slot__ordinal__isnull=False,
+        slot__purpose=Purpose.REAL,
+    )
+    return answers.order_by()
 
 
 def is_required(question: Question) -> bool:

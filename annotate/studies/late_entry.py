@@ -11,10 +11,9 @@ from functools import cached_property
 from statistics import median
 from typing import Any
 
-from django.db.models import F
 from django.utils.translation import gettext as _
 
-from annotate.kinds.registry import counted, kind_of
+from annotate.kinds.registry import counted, counted_answers, kind_of
 from annotate.models import Purpose, Question, Slot, Study
 from annotate.responses import submission
 from annotate.studies import drafting
@@ -206,14 +205,7 @@ class _Answers:
     def _rows(self, question: Question) -> list[tuple[str, str, int, float]]:
         kind = kind_of(question)
         paths = self._study.output_paths("slot__unit__", "__method__name")
-        rows: Any = kind.model.objects.filter(
-            question=question,
-            is_current=True,
-            annotator=F("slot__annotator"),
-            slot__state=Slot.State.SUBMITTED,
-            slot__ordinal__isnull=False,
-            slot__purpose=Purpose.REAL,
-        ).order_by("pk")
+        rows = counted_answers(question).order_by("pk")
         return [
             (
                 story,
