@@ -184,9 +184,10 @@ def _accuracy(world: World, answers: np.ndarray, scores: np.ndarray) -> float:
     """Return how often a metric prefers the output that all raters together do."""
     i, j = np.triu_indices(world.methods, 1)
     differences = answers[:, :, i] - answers[:, :, j]
-    if world.compares:
-        differences = np.sign(differences)
     human = np.sign(differences.sum(axis=0))
+    if world.compares:
+        first, second = ((s * differences > 0).mean(axis=0) > 0.5 for s in (1, -1))
+        human = first.astype(float) - second
     right = np.sign(scores[:, i] - scores[:, j]) * human
     return float((right[human != 0].mean() + 1) / 2)
 

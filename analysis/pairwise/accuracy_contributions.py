@@ -43,7 +43,7 @@ def accuracy_contributions(
         The cluster of each answer, and how many there are.
     answers
         For comparisons: the answer that each value belongs to. People then prefer what
-        most answers prefer; without this, the output with the higher mean.
+        more than half of the answers prefer; without this, the higher mean.
 
     Notes
     -----
@@ -60,8 +60,8 @@ def accuracy_contributions(
     else:
         table = np.full((int(answers.max(initial=-1)) + 1, n), NAN)
         table[answers, of] = values
-        prefers = np.sign(values[:, None] - table[answers]) / 2
-        found = np.isfinite(prefers)
+        found = np.isfinite(table[answers])
+        prefers = (values[:, None] > table[answers]).astype(float)
     found &= scored[story] & scored[story, of][:, None] & (np.arange(n) != of[:, None])
     row, other = np.nonzero(found)
     first, second = np.minimum(of[row], other), np.maximum(of[row], other)
@@ -75,7 +75,10 @@ def accuracy_contributions(
     whole = _totals(pair, side, given, len(codes))
     in_story, (i, j) = codes // n**2, np.divmod(codes % n**2, n)
     metric = np.sign(scores[in_story, i] - scores[in_story, j])
-    human, others = _preference(whole), _preference(whole[:, of_pair] - own)
+    human, others = (
+        _preference(totals, are_votes=answers is not None)
+        for totals in (whole, whole[:, of_pair] - own)
+    )
     N = np.count_nonzero(human)
     value = float((1 + human * metric)[human != 0].sum() / 2 / N) if N else NAN
 
@@ -109,9 +112,11 @@ def _totals(code: Counts, side: Counts, values: Array, n: int) -> Array:
     return np.stack(sums).reshape(2, n, 2).astype(float)
 
 
-def _preference(totals: Array) -> Array:
-    """Return 1 where the first side has the higher mean, -1 the second, 0 neither."""
+def _preference(totals: Array, *, are_votes: bool) -> Array:
+    """Return 1 where the first side is preferred, -1 the second, 0 neither."""
     sums, sizes = totals
     means = sums / np.maximum(sizes, 1)
+    if are_votes:
+        means = (means > 1 / 2).astype(float)
     ahead = np.sign(np.round(means[:, 0] - means[:, 1], HUMAN_DIGITS))
     return np.asarray(np.where((sizes > 0).all(axis=1), ahead, 0.0))

@@ -103,17 +103,15 @@ def _somebody_comes(
     study: Study, people: Sequence[Share], counted: Mapping[str, Any]
 ) -> bool:
     """Say whether anybody working or joining may take a free slot."""
-    return any(link.is_open for link in study.join_links.all()) or any(
-        one.is_counted
-        for one in people
-        if (person := one.presence.person).state != Annotator.State.FINISHED
-        if _has_room(person, counted["people"].get(str(person.pk), {}))
-    )
-
-
-def _has_room(person: Annotator, counted: Mapping[str, Any]) -> bool:
-    cap = person.most_slots
-    return cap is None or counted.get("planned", 0) + counted.get("surplus", 0) < cap
+    if any(link.is_open for link in study.join_links.all()):
+        return True
+    for one in people:
+        person = one.presence.person
+        if one.is_counted and person.state != Annotator.State.FINISHED:
+            n, cap = counted["people"].get(str(person.pk), {}), person.most_slots
+            if cap is None or n.get("planned", 0) + n.get("surplus", 0) < cap:
+                return True
+    return False
 
 
 def outlook(

@@ -29,7 +29,7 @@ class Totals:
     wanted: int
     leased: int
     excluded: int
-    surplus: int
+    surplus: int = 0  # counted by `tallies`
 
     @property
     def open(self) -> int:
@@ -60,19 +60,16 @@ class UnitCount(NamedTuple):
     wanted: int
 
 
-def totals(study: Study, *, surplus: int | None = None) -> Totals:
-    """Return the numbers of slots of a study."""
+def totals(study: Study) -> Totals:
+    """Return the numbers of slots of a study, without the surplus."""
     sums = study.units.filter(purpose=Purpose.REAL).aggregate(
         done=Sum("submitted"), wanted=Sum("redundancy")
     )
-    if surplus is None:
-        surplus = study.slots.filter(SURPLUS).count()
     return Totals(
         submitted=sums["done"] or 0,
         wanted=(sums["wanted"] or 0) * study.rounds,
         leased=leases(study).count(),
         excluded=study.slots.filter(state=SlotState.EXCLUDED).count(),
-        surplus=surplus,
     )
 
 

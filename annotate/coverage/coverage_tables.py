@@ -80,7 +80,7 @@ def _arrivals(study: Study) -> Iterator[tuple[object, ...]]:
 
 
 def _figures(study: Study) -> snapshots.Figures:
-    return snapshots.current_figures(study, totals(study, surplus=0).wanted)
+    return snapshots.current_figures(study, totals(study).wanted)
 
 
 def _alerts(study: Study) -> Iterator[tuple[object, ...]]:

@@ -114,7 +114,7 @@ def standing(
 ) -> StudyStanding:
     """Return the status of a study; links in its alerts begin with `base`."""
     now = now or timezone.now()
-    total = totals(study, surplus=0)
+    total = totals(study)
     figures = snapshots.current_figures(
         study, total.wanted, now, stored_only=stored_only
     )

@@ -38,8 +38,11 @@ def measure_goals(study: Study) -> list[dict[str, Any]]:
     """
     questions = [one for one in counted(study.asked) if goals_of(kind_of(one))]
     declared = {one.metric for one in questions if one.metric}
-    is_scored = declared or study.goals.get("correlation")
-    scores = _scores(study) if is_scored else {}
+    scores: Scores = {}
+    if declared or study.goals.get("correlation"):
+        rows = MetricScore.everything.filter(benchmark=study.benchmark_id)
+        rows = rows.filter(story__isnull=False, run__finished_at__isnull=False)
+        scores = used_scores(rows.filter(posted_to__in=("", study.slug)))
     scored = declared & {identity.metric for identity in scores}
     n_tests = sum(one.metric in scored for one in questions)
     measured = []
@@ -155,18 +158,6 @@ class GoalAnswers:
 def _coded(values: Sequence[Any]) -> tuple[list[Any], np.ndarray[Any, Any]]:
     names, codes = np.unique(np.array(values), return_inverse=True)
     return names.tolist(), codes.ravel()
-
-
-def _scores(study: Study) -> Scores:
-    """Return the scores of each metric, in the identity that reports use."""
-    return used_scores(
-        MetricScore.everything.filter(
-            benchmark=study.benchmark_id,
-            story__isnull=False,
-            posted_to__in=("", study.slug),
-            run__finished_at__isnull=False,
-        )
-    )
 
 
 def _unknown(reason: str, **numbers: int) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def _slots_of_studies(now: datetime) -> Values:
     return {
         (study.slug, state): getattr(found, state)
         for study in studies
-        for found in [totals(study, surplus=0)]
+        for found in [totals(study)]
         for state in ("open", "leased", "submitted", "excluded")
     }
 

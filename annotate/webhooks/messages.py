@@ -116,7 +116,7 @@ def _study(study: Study, events: QuerySet[Event]) -> Iterator[Message]:
         yield Message(Webhook.Event.STUDY, pk, at, {"reason": "stop rule met"})
     if not events.filter(COUNTED, kind=Event.Kind.SLOT_SUBMITTED).exists():
         return
-    counted = totals(study, surplus=0)
+    counted = totals(study)
     last = _submissions(study).aggregate(pk=Max("pk"), at=Max("at"))
     if counted.wanted and not counted.left and last["pk"]:
         data = {"reason": "all ratings collected"}

@@ -75,27 +75,13 @@ def test_one_answer_a_pair_is_a_mean():
     assert found.evidence().errors.variance == pytest.approx(variance)
 
 
-@pytest.mark.parametrize("gap", ["scores", "preferences"])
-def test_accuracy_without_pairs_is_undefined(gap):
-    rating = np.array([1.0, 1.0] if gap == "preferences" else [1.0, 2.0])
-    scores = np.array([[0.0, np.nan if gap == "scores" else 1.0]])
-    clusters = (np.zeros(2, int), 1), (np.zeros(2, int), 1)
-    found = accuracy_contributions(rating, np.arange(2), scores, *clusters)
-    assert np.isnan(found.value).all()
-    assert found.n_stories == [0]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("raters", [2, 4])
 def test_variance_counts_stories_and_people_with_tastes(raters, monkeypatch):
-    """Simulated: the variance over 150 studies by six people with strong tastes."""
-
-    def opinions(world, rng, n):
-        return rng.normal(size=(n, world.methods))
-
-    monkeypatch.setattr(stopping, "opinions", opinions)
-    monkeypatch.setattr(stopping, "TRUTHS", {})
-    world = replace(stopping.WORLDS["accuracy"], people=6, raters=raters, knows=1.0)
+    """Simulated: the variance over 150 studies by six people."""
+    world = replace(
+        stopping.WORLDS["accuracy"], people=6, raters=raters, tastes=1.0, knows=1.0
+    )
     monkeypatch.setitem(stopping.TRUTHS, world, np.array([0.5]))
     found = [
         stopping.contributions(world, data, len(data.story))
@@ -104,7 +90,3 @@ def test_variance_counts_stories_and_people_with_tastes(raters, monkeypatch):
     real = np.var([one.value for one in found])
     estimated = np.mean([one.evidence().errors.variance for one in found])
     assert estimated == pytest.approx(real, rel=0.3)
-    alone = np.mean(
-        [replace(one, people=None).evidence().errors.variance for one in found]
-    )
-    assert alone < 0.7 * real
