@@ -24,13 +24,11 @@ def accuracy_contributions(
     of which an output has no score, are left out; without any pair a is NaN.
 
     A pair of people's preference h has the credit :math:`c(h)`, and adds
-    :math:`d(h) = (c(h) - a) / N`, or 0 if people tie. Its k people share this. With
-    :math:`g_i = d(h) - d(h_{-i})`, where person i is left out of the pair (the
-    jackknife; a preference of nobody is a tie), person i adds
+    :math:`d(h) = (c(h) - a) / N`, or 0 if people tie. With :math:`g_i = d(h) -
+    d(h_{-i})`, where person i is left out of the pair (the jackknife; a preference of
+    nobody is a tie), each of its k people adds (exactly so in a mean)
 
-    .. math:: d(h) / k + (g_i - \bar g) (k - 1) / k,
-
-    as in a mean, where this is exact.
+    .. math:: d(h) / k + (g_i - \bar g) (k - 1) / k.
 
     Parameters
     ----------
