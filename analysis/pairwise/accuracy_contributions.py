@@ -20,8 +20,8 @@ def accuracy_contributions(
 
     With C pairs on which the metric prefers the output that people prefer, D on which
     it prefers the other one, and T that only the metric ties, half accuracy is
-    :math:`a = (C + T / 2) / N`, where :math:`N = C + D + T`. Pairs that people tie, or
-    of which an output has no score, are left out; without any pair a is NaN.
+    :math:`a = (C + T / 2) / N`, where :math:`N = C + D + T`. Pairs that people tie, and
+    outputs without a score, are left out; without any pair a is NaN.
 
     A pair of people's preference h has the credit :math:`c(h)`, and adds
     :math:`d(h) = (c(h) - a) / N`, or 0 if people tie. With :math:`g_i = d(h) -

@@ -41,7 +41,7 @@ def kind_of(question: Question) -> Kind:
 
 
 def counted_answers(*questions: Question) -> QuerySet[Any]:
-    """Return the answers to questions of one kind that count, in no order."""
+    """Return the answers that count to questions with the same kind, unordered."""
     answers: QuerySet[Any] = kind_of(questions[0]).model.objects.filter(
         question__in=questions,
         is_current=True,

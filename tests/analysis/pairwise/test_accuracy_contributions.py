@@ -35,7 +35,7 @@ def test_half_accuracy_is_the_independent_value(shared):
     assert whole.index.get_level_values("metric").nunique() >= 5
 
 
-def test_one_answer_a_pair_is_a_mean():
+def test_accuracy_of_single_answers_is_a_mean():
     """Without ties of people each pair is then a value of its own, 0, a half or 1."""
     rng, pair = np.random.default_rng(1), np.arange(40)
     person, won = rng.integers(6, size=40), rng.integers(2, size=40)
