@@ -77,7 +77,7 @@ def accuracy_contributions(
         _preference(totals, are_votes=answers is not None)
         for totals in (whole, whole[:, of_pair] - own)
     )
-    N = np.count_nonzero(human)
+    N = int(np.count_nonzero(human))
     value = float((1 + human * metric)[human != 0].sum() / 2 / N) if N else NAN
 
     def added(preference: Array, metric: Array) -> Array:
