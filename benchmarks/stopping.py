@@ -263,7 +263,7 @@ def look(world: World, found: Contributions) -> tuple[np.ndarray, np.ndarray, Ev
     known = found.evidence()
     if world.goal == "accuracy":
         half = sequences.mixture_half_widths(known.errors, TIGHTEST, ALPHA)
-        return half / np.abs(known.value - 0.5), half, known
+        return half / np.maximum(np.abs(known.value - 0.5), 1e-12), half, known
     alpha = ALPHA / len(known.value)
     half = sequences.goal_half_widths(known.errors, world.size, alpha)
     return half / world.size, half, known

@@ -177,11 +177,12 @@ def _alerts(walked: Walked) -> Iterator[dict[str, Any]]:
 
 def _goals(walked: Walked) -> Iterator[dict[str, Any]]:
     """Yield each goal at the end, and the day on which it was seen as reached."""
-    for at, row in enumerate(walked.seen[-1].goals):
+    for row in walked.seen[-1].goals:
         days = (
             (seen.at - walked.started).days
             for seen in walked.seen
-            if seen.goals[at].state == "stop"
+            for one in seen.goals
+            if (one.question, one.goal, one.state) == (row.question, row.goal, "stop")
         )
         yield {
             "question": row.question.title,
