@@ -55,12 +55,9 @@ def measure_goals(study: Study) -> list[dict[str, Any]]:
             continue
         answers = GoalAnswers(study, question, scores, n_tests)
         for goal, size in asked.items():
-            found = _measure(answers, goal, size)
-            measured.append(
-                {"question": question.key, "goal": goal, "size": size, **found}
-            )
-            if goal == "accuracy":
-                measured[-1]["metric"] = question.metric
+            about = {"question": question.key, "metric": question.metric}
+            about |= {"goal": goal, "size": size}
+            measured.append(about | _measure(answers, goal, size))
     return measured
 
 
