@@ -24,7 +24,6 @@ from benchmarks.stopping import (
     ALPHA,
     WORLDS,
     World,
-    are_complete,
     contributions,
     look,
     run,
@@ -57,14 +56,10 @@ def said(world: World, seed: int, n: int) -> int | None:
     else:
         alpha = ALPHA / len(known.value)
         wanted = sequences.goal_variances(known.errors, world.size, alpha)
-    answers = n
-    if world.goal in ("correlation", "accuracy"):
-        cell = data.story[:n] * world.methods + data.method[:n]
-        answers = world.raters * np.count_nonzero(are_complete(world, cell))
     more = sequences.needed(
         known,
         wanted,
-        answers=answers,
+        answers=n if world.goal != "correlation" else len(found.stories[0]),
         stories=(int(found.n_stories.max()), world.stories),
         people=int(people),
     )

@@ -205,29 +205,23 @@ def contributions(world: World, data: Study, n: int) -> Contributions | None:
         return sequences.mean_contributions(
             pairs[3], pairs[2], M, *clusters, (0, 1), cells=pairs[4]
         )
+    if world.goal == "accuracy":
+        answers = story * world.people + person if world.compares else None
+        return accuracy_contributions(
+            value, method, data.scores, stories, people, answers
+        )
     cell = story * M + method
-    complete = are_complete(world, cell)
+    complete = np.bincount(cell, minlength=world.stories * M) == world.raters
     kept, cells = complete[cell], np.flatnonzero(complete)
     if np.count_nonzero(complete.reshape(-1, M).any(axis=1)) < sequences.LEAST_STORIES:
         return None
     clusters = (story[kept], world.stories), (person[kept], world.people)
-    if world.goal == "accuracy":
-        answers = (story * world.people + person)[kept] if world.compares else None
-        return accuracy_contributions(
-            value[kept], method[kept], data.scores, *clusters, answers
-        )
     code = (np.cumsum(complete) - 1)[cell[kept]]
     human = np.bincount(code, value[kept]) / world.raters
     scores = data.scores.ravel()[cells]
     return sequences.correlation_contributions(
         human, scores, code, value[kept], *clusters
     )
-
-
-def are_complete(world: World, cell: np.ndarray) -> np.ndarray:
-    """Return of each output whether it has all of its ratings."""
-    n = world.stories * world.methods
-    return np.bincount(cell, minlength=n) == world.raters
 
 
 def _pairs(story, method, person, value, M):

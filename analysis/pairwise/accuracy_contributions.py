@@ -33,8 +33,8 @@ def accuracy_contributions(
     Parameters
     ----------
     values, of
-        The answers as numbers, and the method of each. A caller leaves out outputs that
-        have not all of their answers, since fewer people prefer less certainly.
+        The answers as numbers, and the method of each. Fewer people prefer less
+        certainly, so that the accuracy of a study rises somewhat as answers come.
     scores
         The metric's scores by story and method, with NaN for gaps; higher is better.
     stories, people

@@ -137,12 +137,6 @@ class GoalAnswers:
         stories = (self.story[kept], len(self.stories))
         return stories, None if self.these_people else people
 
-    @property
-    def complete(self) -> np.ndarray[Any, Any]:
-        """Return which rows are of a unit that has all of its answers."""
-        sides = 1 if self.kind.is_numeric else self.study.outputs_at_once
-        return np.bincount(self.unit)[self.unit] >= self.wanted * sides
-
     def table(self, scores: dict[tuple[str, str], float]) -> np.ndarray[Any, Any]:
         """Return scores by story and method."""
         rows = [
@@ -230,7 +224,8 @@ def _correlation(answers: GoalAnswers, size: float) -> dict[str, Any]:
     found = []
     for identity, scores in answers.scores.items():
         score = answers.table(scores)[answers.story, answers.method]
-        kept = answers.complete & np.isfinite(score)
+        complete = np.bincount(answers.unit)[answers.unit] >= answers.wanted
+        kept = complete & np.isfinite(score)
         cells, row, cell = np.unique(
             answers.unit[kept], return_index=True, return_inverse=True
         )
@@ -262,25 +257,24 @@ def _accuracy(answers: GoalAnswers) -> dict[str, Any]:
         for identity, own in answers.scores.items()
         if identity.metric == answers.question.metric
     )
-    kept = answers.complete
     rated = accuracy_contributions(
-        answers.value[kept],
-        answers.method[kept],
+        answers.value,
+        answers.method,
         scores,
-        (answers.story[kept], len(answers.stories)),
-        (answers.person[kept], len(answers.people)),
-        None if answers.kind.is_numeric else answers.answer[kept],
+        (answers.story, len(answers.stories)),
+        (answers.person, len(answers.people)),
+        None if answers.kind.is_numeric else answers.answer,
     )
     if few := _few_stories(rated):
         return few
     known = (replace(rated, people=None) if answers.these_people else rated).evidence()
     halves = sequences.mixture_half_widths(known.errors, APART, ALPHA / answers.n_tests)
     times = halves / np.maximum(np.abs(known.value - CHANCE), 1e-9)
-    n = len(np.unique(answers.answer[kept]))
+    wanted = known.errors.variance / times**2
     return {
         "half": float(halves[0]),
         "value": float(known.value[0]),
-        **_decided(answers, known, times, known.errors.variance / times**2, n),
+        **_decided(answers, known, times, wanted, answers.n),
     }
 
 
