@@ -21,7 +21,7 @@ RANGES = {
     "win_rate": (0.2, 1.6),
     "top": (0.1, 1.6),
     "correlation": (0.2, 0.5),
-    "accuracy": (0.2, 1.6),
+    "accuracy": (0.1, 1.6),
 }
 
 
