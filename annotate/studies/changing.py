@@ -63,13 +63,15 @@ def measure_balance(study: Study) -> None:
         study.save(update_fields=["balance_report"])
 
 
-def withdrawn_names(study: Study) -> Names:
-    """Return the withdrawn methods and stories according to the log."""
+def withdrawn_names(study: Study, until: int | None = None) -> Names:
+    """Return the withdrawn methods and stories according to the log up to an event."""
     methods: set[str] = set()
     stories: set[str] = set()
     events = study.events.filter(
         kind__in=[Event.Kind.STUDY_EDITED, Event.Kind.STUDY_EXTENDED]
     )
+    if until is not None:
+        events = events.filter(pk__lte=until)
     for event in events.order_by("pk"):
         methods |= set(event.details.get("withdrawn_methods", ()))
         stories |= set(event.details.get("withdrawn_stories", ()))

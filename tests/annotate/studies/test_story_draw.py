@@ -151,7 +151,8 @@ def test_draw_is_stratified_by_a_tag():
     header = next(iter(downloads.csv_lines(study, "stories"))).splitlines()[0]
     assert header == "story,genre,drawing_probability"
     assert story_tables.tag_names(study) == ["genre"]
-    assert [*story_tables.tags_frame(study)] == ["story", "genre"]
+    stories = story_tables.stories_frame(study)
+    assert [*story_tables.tags_frame(stories)] == ["story", "genre"]
 
 
 def test_more_stories_than_there_are_are_all_rated():
