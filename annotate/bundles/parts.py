@@ -121,9 +121,7 @@ class Selection:
         if not self.pictures:
             return MediaFile._base_manager.none()
         frames = Frame._base_manager.filter(output__in=self.outputs)
-        images = CharacterImage._base_manager.filter(
-            character__story__in=self.pictured
-        )
+        images = CharacterImage._base_manager.filter(character__story__in=self.pictured)
         videos = Output.everything.filter(pk__in=self.outputs)
         used = Q(pk__in=frames.values("media")) | Q(pk__in=images.values("media"))
         used |= Q(pk__in=videos.values("video"))
@@ -141,7 +139,9 @@ def of_study(study: Study, *, pictures: bool = True) -> Selection:
     shown = {pk for row in units.values_list(*OUTPUTS) for pk in row if pk}
     shown |= {*examples.values_list("example", flat=True)} - {None}
     rows = Output.everything
-    drawable = StoryDraw.objects.filter(study__in=studies).values_list("story", flat=True)
+    drawable = StoryDraw.objects.filter(study__in=studies).values_list(
+        "story", flat=True
+    )
     twins = rows.filter(pk__in=shown, twin_of__isnull=False)
     shown |= set(twins.values_list("twin_of", flat=True)) - {None}
     shown |= set(rows.filter(twin_of__in=shown).values_list("pk", flat=True))
@@ -220,9 +220,7 @@ def _benchmark_parts() -> list[Part]:
         part(Character, lambda s: Character.objects.filter(story__in=s.stories)),
         part(
             CharacterImage,
-            lambda s: CharacterImage.objects.filter(
-                character__story__in=s.pictured
-            ),
+            lambda s: CharacterImage.objects.filter(character__story__in=s.pictured),
         ),
         part(Shot, lambda s: Shot.objects.filter(story__in=s.stories)),
         part(Output, lambda s: Output.everything.filter(pk__in=s.outputs)),

@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Q
-
 from analysis.sentences import sentence
 from annotate.audit_log.as_of_event import Moment
 from annotate.models import Event, Exclusion, Purpose, Slot, Study
@@ -44,10 +42,10 @@ def people_rows(study: Study, moment: Moment) -> Iterator[dict[str, Any]]:
     in_training = {moment.submitted[slot].annotator for slot in trained}
     rated = moment.submitted.keys() - trained
     answered = {moment.submitted[slot].annotator for slot in rated} - {None}
-    if not study.is_imported:
-        since = Q(invitation__created_at__lte=moment.at, invitation__isnull=False)
+    invited = {*_keys(own.filter(invitation__created_at__lte=moment.at))}
+    if invited:
         agreed = answered | {*_keys(own.filter(consented_at__lte=moment.at))}
-        invited = agreed | {*_keys(own.filter(since))}
+        invited |= agreed
         gone, opened = _gone(study, moment)
         yield _row("invited", "", len(invited))
         yield from _left_out(
@@ -96,9 +94,7 @@ def exclusion_reasons(
         slot__in=Slot.objects.filter(study=study), created_at__lte=moment.at
     )
     hidden = moment.hidden_from(view)
-    rows = made.order_by("created_at", "pk").values_list(
-        "slot", "slot__code", "rule"
-    )
+    rows = made.order_by("created_at", "pk").values_list("slot", "slot__code", "rule")
     rules = {
         code: rule.replace("_", " ") or BY_HAND
         for pk, code, rule in rows

@@ -5,6 +5,7 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
+from annotate.audit_log import as_of_event
 from annotate.audit_log.log_lines import details
 from annotate.audit_log.verifying import problems
 from annotate.bundles import exporting
@@ -331,6 +332,56 @@ def test_metrics_that_shaped_a_method_are_declared_on_a_page(client):
         'value="csd, taste"'
         in client.get(reverse("study-extend", args=[study.slug])).content.decode()
     )
-    client.post(address, {"trained_on.Alder": "x" * 101})
+    refused = client.post(address, {"trained_on.Alder": "x" * 101})
+    assert refused.status_code == 422
+    assert "x" * 101 in refused.content.decode()
     study.refresh_from_db()
     assert study.trained_on == {"Alder": ["csd", "taste"]}
+    # A method that the form does not have keeps its declaration.
+    client.post(address, {"trained_on.Cedar": "taste"})
+    study.refresh_from_db()
+    assert study.trained_on == {"Alder": ["csd", "taste"], "Cedar": ["taste"]}
+    page = client.get(reverse("study-extend", args=[study.slug])).content.decode()
+    assert "No scores so far of: csd." in " ".join(page.split())
+
+
+def test_declarations_and_probabilities_are_those_of_the_moment():
+    study = planned(2, more="trained_on: {Alder: taste}")
+    lifecycle.launch(study)
+    before = as_of_event.now(study)
+    table = [*story_tables.story_rows(study)]
+    trained = study_tables.trained_on(study)
+    changing.set_trained_on(study, {"Alder": ["csd"]})
+    outside = next(key for key in KEYS if key not in rated(study))
+    extend(study, stories=[outside])
+    withdraw_units(study, stories=[next(iter(rated(study) - {outside}))])
+    assert [*story_tables.story_rows(study, before)] == table
+    assert study_tables.trained_on(study, before) == trained
+    now = as_of_event.now(study)
+    assert [*story_tables.story_rows(study, now)] != table
+    assert study_tables.trained_on(study, now) == {"Alder": ["csd"]}
+
+
+def test_studies_without_a_seed_draw_their_own_stories():
+    text = LIKERT.format(stories=2, question="", more="").replace("seed: 4", "seed: 0")
+    definition = read_definition(text, file="pilot.yaml", name="pilot")
+    setup = Setup("pilot", make_benchmark(stories=6, shots=1), definition)
+    seeds = {planning.prepare(setup).definition.seed for _again in range(3)}
+    assert len(seeds) == 3
+    assert min(seeds) > 0
+    study = planning.store(planning.prepare(setup), user=None)
+    assert drafting.setup_of(study).definition.seed == study.seed > 0
+
+
+def test_edited_draft_keeps_its_earlier_draw_in_the_log():
+    study = planned(2)
+    first, stories = study.seed, sorted(rated(study))
+    assert first > 0
+    setup = drafting.setup_of(study)
+    user = User.objects.create(username="alice")
+    new = drafting.replace(study, setup, user)
+    events = new.events.filter(kind="stories drawn").order_by("at")
+    earlier, own = [event.details for event in events]
+    assert (earlier["seed"], earlier["stories"]) == (first, stories)
+    assert earlier["earlier"]
+    assert own["seed"] == first
