@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -321,17 +321,6 @@ def _takers(study: Study, dropped: Iterable[int]) -> list[Annotator]:
         one.person
         for one in measured
         if not one.is_missed or one.person.state == Annotator.State.PLANNED
-    ]
-
-
-def idle(study: Study, days: int) -> list[Annotator]:
-    """Return invited people with unfinished work who were absent for these days."""
-    since = timezone.now() - timedelta(days=days)
-    return [
-        one.person
-        for one in presences(study)
-        if one.person.state in (Annotator.State.INVITED, Annotator.State.ACTIVE)
-        and one.since < since
     ]
 
 

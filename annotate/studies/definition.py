@@ -106,7 +106,9 @@ class StudyDefinition(Part):
     seed: Number = Field(
         0,
         title=_("Seed"),
-        description=_("The same seed gives the same plan; 0 draws stories by another."),
+        description=_(
+            "The same seed gives the same plan. To draw stories, 0 takes a random one."
+        ),
     )
     languages: dict[Text, Count] = {}
     stories: Drawn | None = None

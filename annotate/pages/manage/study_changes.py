@@ -23,7 +23,6 @@ from annotate.pages.study_views import (
     whole_number,
 )
 from annotate.people.inviting import free_slots
-from annotate.people.presence import answers_by_day, patience_days
 from annotate.presentation.same_size import outputs_of
 from annotate.reports import declarations, story_tables
 from annotate.studies import changing, extending, lifecycle
@@ -268,16 +267,11 @@ def _page(
 def _people_page(
     request: UserRequest, study: Study, status: int = 200, **context: Any
 ) -> HttpResponse:
-    """Show who has unfinished work; preselect people named, away or idle."""
+    """Show who has unfinished work; preselect people named or away."""
     holders = changing.presences(study)
-    days = request.GET.get("idle", "")
-    idle_days = int(days) if days.isdecimal() and len(days) < 5 else None
     chosen = {*request.GET.getlist("annotator"), *request.POST.getlist("annotator")}
-    if idle_days is not None:
-        chosen |= {person.name for person in changing.idle(study, idle_days)}
     if "away" in request.GET:
         chosen |= {holder.person.name for holder in holders if holder.is_missed}
-    usual = patience_days(answers_by_day(study))
     left_behind = not study.is_open and free_slots(study).exists()
     return render_page(
         request,
@@ -287,7 +281,6 @@ def _people_page(
         holders=holders,
         left_behind=left_behind,
         can_give=holders or left_behind,
-        idle_days=usual if idle_days is None else idle_days,
         chosen=chosen,
         **context,
     )
