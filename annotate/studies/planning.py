@@ -39,6 +39,7 @@ from annotate.studies.plan_checks import (
     people_by_language,
     refuse_too_many,
     refuse_too_much_work,
+    unscored_note,
 )
 from annotate.studies.story_draw import Draw, draw_notes, draw_stories, store_draw
 from annotate.studies.study_file import write_definition
@@ -129,6 +130,7 @@ class Draft:
         """Return warnings that a manager needs before people begin."""
         notes = [gaps_note(self.units), self._unasked_note(), self.material.note()]
         notes += draw_notes(self.definition, self.draw, self.units)
+        notes.append(unscored_note(self.definition, self.setup.benchmark))
         return list(filter(None, notes))
 
     def _unasked_note(self) -> str:
