@@ -1,6 +1,6 @@
 """Tables of answers and scores, made from the database."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -275,18 +275,19 @@ def hypotheses_frame(study: Study) -> "pd.DataFrame":
     return pd.DataFrame(list(rows), columns=columns).astype({"epsilon": float})
 
 
-def trained_on(study: Study, as_of: Moment | None = None) -> dict[str, Sequence[str]]:
+def trained_on(study: Study, as_of: Moment | None = None) -> dict[str, list[str]]:
     """Return the metrics that each method was trained on or chosen by, at a moment."""
     changes = study.events.filter(
         kind=Event.Kind.STUDY_EDITED, details__has_key="trained_on"
     ).order_by("pk")
+    found: Mapping[str, Sequence[str]] = {}
     if as_of is None or not changes.filter(pk__gt=as_of.event).exists():
-        return dict(study.trained_on)
-    if last := changes.filter(pk__lte=as_of.event).last():
-        return dict(last.details["trained_on"])
-    if not study.definition:
-        return {}
-    return dict(read_definition(study.definition, file="", name="").trained_on)
+        found = study.trained_on
+    elif last := changes.filter(pk__lte=as_of.event).last():
+        found = last.details["trained_on"]
+    elif study.definition:
+        found = read_definition(study.definition, file="", name="").trained_on
+    return {method: [*metrics] for method, metrics in found.items()}
 
 
 def trained_on_frame(study: Study, as_of: Moment | None = None) -> "pd.DataFrame":
