@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.sentences import sentence
 from annotate.audit_log.as_of_event import Moment
-from annotate.models import Event, Exclusion, Purpose, Slot, Study
+from annotate.models import Annotator, Event, Exclusion, Purpose, Slot, Study
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,10 +42,14 @@ def people_rows(study: Study, moment: Moment) -> Iterator[dict[str, Any]]:
     in_training = {moment.submitted[slot].annotator for slot in trained}
     rated = moment.submitted.keys() - trained
     answered = {moment.submitted[slot].annotator for slot in rated} - {None}
-    invited = {*_keys(own.filter(invitation__created_at__lte=moment.at))}
-    if invited:
-        agreed = answered | {*_keys(own.filter(consented_at__lte=moment.at))}
-        invited |= agreed
+    if agreed := {*_keys(own.filter(consented_at__lte=moment.at))}:
+        agreed |= answered
+        later = study.events.filter(
+            kind=Event.Kind.ANNOTATOR_INVITED, pk__gt=moment.event
+        )
+        known = own.exclude(state=Annotator.State.PLANNED)
+        known = known.exclude(pk__in=later.values("annotator"))
+        invited = agreed | {*_keys(known)}
         gone, opened = _gone(study, moment)
         yield _row("invited", "", len(invited))
         yield from _left_out(
