@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from django.db.models import QuerySet
+
 from analysis.sentences import sentence
 from annotate.audit_log.as_of_event import Moment
 from annotate.models import Annotator, Event, Exclusion, Purpose, Slot, Study
@@ -44,12 +46,7 @@ def people_rows(study: Study, moment: Moment) -> Iterator[dict[str, Any]]:
     answered = {moment.submitted[slot].annotator for slot in rated} - {None}
     if agreed := {*_keys(own.filter(consented_at__lte=moment.at))}:
         agreed |= answered
-        later = study.events.filter(
-            kind=Event.Kind.ANNOTATOR_INVITED, pk__gt=moment.event
-        )
-        known = own.exclude(state=Annotator.State.PLANNED)
-        known = known.exclude(pk__in=later.values("annotator"))
-        invited = agreed | {*_keys(known)}
+        invited = agreed | _invited(study, own, moment)
         gone, opened = _gone(study, moment)
         yield _row("invited", "", len(invited))
         yield from _left_out(
@@ -64,6 +61,19 @@ def people_rows(study: Study, moment: Moment) -> Iterator[dict[str, Any]]:
     yield _row("answered", "", len(answered))
 
 
+def _invited(study: Study, people: QuerySet[Annotator], moment: Moment) -> set[int]:
+    """Return who had been invited, by the log; old logs do not say it of everybody."""
+    kinds = (Event.Kind.ANNOTATOR_INVITED, Event.Kind.ANNOTATOR_JOINED)
+    events = study.events.filter(kind__in=kinds, annotator__isnull=False)
+    first = dict(events.order_by("-pk").values_list("annotator", "pk"))
+    never = (Annotator.State.PLANNED, Annotator.State.REVOKED)
+    return {
+        pk
+        for pk, state in people.values_list("pk", "state")
+        if (first[pk] <= moment.event if pk in first else state not in never)
+    }
+
+
 def _keys(people: Any) -> Iterator[int]:
     yield from people.values_list("pk", flat=True)
 
@@ -75,10 +85,11 @@ def _gone(study: Study, moment: Moment) -> tuple[dict[int, str], set[int]]:
         kind__in=(*REASONS, *opening), pk__lte=moment.event, annotator__isnull=False
     ).order_by("pk")
     gone, opened = dict[int, str](), set[int]()
-    for person, kind, user in events.values_list("annotator", "kind", "user"):
+    left = {*_keys(study.annotators.filter(left_at__lte=moment.at))}
+    for person, kind in events.values_list("annotator", "kind"):
         if kind in opening:
             opened.add(person)
-        elif kind == Event.Kind.ANNOTATOR_REVOKED and user is None:
+        elif kind == Event.Kind.ANNOTATOR_REVOKED and person in left:
             gone[person] = PLACE_GIVEN
         else:
             gone[person] = REASONS[kind]

@@ -3,8 +3,9 @@
 import pytest
 from django.urls import reverse
 
+from annotate import event_log
 from annotate.audit_log import as_of_event
-from annotate.models import User
+from annotate.models import Event, User
 from annotate.people import consenting, inviting, places
 from annotate.quality import exclusion
 from annotate.reports.sample_flow import exclusion_reasons, people_rows
@@ -32,6 +33,7 @@ def test_people_without_answers_have_one_reason_each_as_of_the_moment(client):
     consenting.agree(people[1], "en")
     consenting.begin(study.annotators.get(name="A02"))
     answer(study, "A02", 2)
+    event_log.note(Event.Kind.ANNOTATOR_INVITED, study.pk, annotator=people[3])
     inviting.revoke(people[3], user=User.objects.create(username="alice"))
     before = as_of_event.now(study)
     expected = [
