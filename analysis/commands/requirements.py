@@ -104,8 +104,9 @@ def check_names(
         raise OptionError("--require: expected scores of metrics beside it")
     questions, metrics = {*composites}, {*composites, *scores["metric"].astype(str)}
     for frame in tables.values():
-        for column in {"dimension", "criterion"} & {*([] if frame is None else frame)}:
-            questions |= {*frame[column].astype(str)}
+        if frame is not None:
+            for column in {"dimension", "criterion"} & {*frame}:
+                questions |= {*frame[column].astype(str)}
     names = {f"{question}:{metric}" for question in questions for metric in metrics}
     for each in requirements:
         # What follows is a statistic, or of a metric with several, an identity.

@@ -95,7 +95,7 @@ def frame_rows(frame: "pd.DataFrame") -> Iterator[Any]:
 
 def frame_lines(frame: "pd.DataFrame") -> Iterator[str]:
     """Yield a table as CSV in pieces, with empty cells for missing values."""
-    return plain_lines(tuple(frame), frame_rows(frame))
+    return plain_lines([*map(str, frame)], frame_rows(frame))
 
 
 def _plain(row: Sequence[object]) -> list[object]:

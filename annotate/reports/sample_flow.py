@@ -17,7 +17,7 @@ SOURCE = "people"
 BY_HAND = sentence("decision of a manager")
 EXTRA = sentence("more ratings of an item than were asked for")
 # Why somebody went, by the last of these events.
-REASONS = {
+REASONS: dict[str, str] = {
     Event.Kind.CONSENT_REFUSED: sentence("consent refused"),
     Event.Kind.CONSENT_WITHDRAWN: sentence("consent withdrawn"),
     Event.Kind.ANNOTATOR_FAILED: sentence("training not passed"),
@@ -42,8 +42,9 @@ def people_rows(study: Study, moment: Moment) -> Iterator[dict[str, Any]]:
     training = study.slots.filter(purpose=Purpose.TRAINING).values_list("pk", flat=True)
     trained = {*training} & moment.submitted.keys()
     in_training = {moment.submitted[slot].annotator for slot in trained}
-    rated = moment.submitted.keys() - trained
-    answered = {moment.submitted[slot].annotator for slot in rated} - {None}
+    others = moment.submitted.keys() - trained
+    holders = (moment.submitted[slot].annotator for slot in others)
+    answered = {person for person in holders if person is not None}
     if agreed := {*_keys(own.filter(consented_at__lte=moment.at))}:
         agreed |= answered
         invited = agreed | _invited(study, own, moment)
@@ -86,7 +87,8 @@ def _gone(study: Study, moment: Moment) -> tuple[dict[int, str], set[int]]:
     ).order_by("pk")
     gone, opened = dict[int, str](), set[int]()
     left = {*_keys(study.annotators.filter(left_at__lte=moment.at))}
-    for person, kind in events.values_list("annotator", "kind"):
+    rows: Any = events.values_list("annotator", "kind")
+    for person, kind in rows:
         if kind in opening:
             opened.add(person)
         elif kind == Event.Kind.ANNOTATOR_REVOKED and person in left:

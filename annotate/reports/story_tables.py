@@ -56,7 +56,7 @@ def drawing_probabilities(
     draws = study.story_draws.values_list("story__key", "probability", "is_drawn")
     if not (found := list(draws)):
         return {}
-    _methods, withdrawn = withdrawn_names(study, as_of and as_of.event)
+    _methods, withdrawn = withdrawn_names(study, as_of.event if as_of else None)
     rated = _shown(study, as_of, purpose=Purpose.REAL)
     return {
         key: probability
