@@ -47,8 +47,8 @@ def people_rows(study: Study, moment: Moment) -> Iterator[dict[str, Any]]:
     answered = {person for person in holders if person is not None}
     if agreed := {*_keys(own.filter(consented_at__lte=moment.at))}:
         agreed |= answered
-        invited = agreed | _invited(study, own, moment)
         gone, opened = _gone(study, moment)
+        invited = agreed | opened | _invited(study, own, moment)
         yield _row("invited", "", len(invited))
         yield from _left_out(
             gone.get(pk) or (UNDECIDED if pk in opened else NOT_OPENED)
